@@ -244,7 +244,7 @@ decimals = 1
                 "name": f"{at}.etl",
                 "transition": "boot",
                 "kind": "cold",
-                "set_apart": [],
+                "exclusions": [],
                 "measures": [
                     measure("boot.total", "total", total),
                     measure("boot.phase.WinLogonInit", "phase", total // 3),

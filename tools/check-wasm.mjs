@@ -69,7 +69,7 @@ const PIXELS = 300;
 ask("slow-boot.etl", readFileSync("samples/slow-boot.etl"), 1);
 assert.equal(onoff.onoff_tracks(), 0, "tracks");
 const tracks = JSON.parse(answer());
-assert.ok(tracks.some((track) => track.kind === "slices") && tracks.some((track) => track.kind === "shares"), "both kinds of track");
+assert.ok(tracks.some((track) => track.kind === "slices") && tracks.some((track) => track.kind === "utilization"), "both kinds of track");
 let intervals = 0;
 for (const { id, name, kind } of tracks) {
     assert.equal(onoff.onoff_lane(id, -(2n ** 62n), 2n ** 62n, 1), 0, name);
@@ -77,7 +77,7 @@ for (const { id, name, kind } of tracks) {
     assert.equal(onoff.onoff_lane(id, 0n, 60_000_000_000n, PIXELS), 0, name);
     const lane = JSON.parse(answer());
     assert.equal(lane.kind, kind);
-    if (kind === "shares") {
+    if (kind === "utilization") {
         assert.equal(lane.busy.length, PIXELS, name);
         continue;
     }

@@ -193,7 +193,7 @@ def check_phases(facts, name, command, report, measures, page):
             unknown.add(phase["name"])
         else:
             reported[phase["name"]] += phase["duration_ns"]
-            persons[phase["name"]] += phase["person_ns"]
+            persons[phase["name"]] += phase["user_input_ns"]
     drawn = defaultdict(int)
     for phase in page["phases"]:
         drawn[phase["name"]] += phase["end_ns"] - phase["start_ns"]
@@ -215,7 +215,7 @@ def check_phases(facts, name, command, report, measures, page):
 def check_usage(onoff, facts, name, command, report):
     """Compares lists filtered by phase with the report. Only for recordings of one transition, where phase names are unique."""
     names = [phase["name"] for phase in report["phases"]]
-    for stretch in (onoff.json("why") or {"stretches": []})["stretches"]:
+    for stretch in (onoff.json("why") or {"intervals": []})["intervals"]:
         if stretch["kind"] == "phase" and names.count(stretch["name"]) == 1:
             facts.add("why", stretch["duration_ns"], "phase", stretch["name"], "of", name)
     for phase in report["phases"]:

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_compare::baseline::{Baseline, BaselineHead};
+use onoff_compare::baseline::{Baseline, BaselineHeader};
 use onoff_compare::gate::{Limit, cannot_judge, judge};
 use onoff_compare::study::Study;
 use onoff_compare::table::TableSpecification;
@@ -17,7 +17,7 @@ use onoff_sections::section;
 
 /// The runs of a baseline, parsed as the program does.
 fn runs(text: &[u8]) -> Option<Vec<Run>> {
-    let head: BaselineHead = serde_json::from_slice(text).ok()?;
+    let head: BaselineHeader = serde_json::from_slice(text).ok()?;
     head.check().ok()?;
     let baseline: Baseline = serde_json::from_slice(text).ok()?;
     baseline.validated().ok()
@@ -51,12 +51,12 @@ fuzz_target!(|bytes: &[u8]| {
             }
         })
         .collect();
-    let options = CompareOptions { kinds_differ: study.is_some(), ..CompareOptions::default() };
+    let options = CompareOptions { allow_mixed_kinds: study.is_some(), ..CompareOptions::default() };
     let mut out = Vec::new();
     let report = match compare(&configurations, &options) {
         Ok(mut comparison) => {
             let mut tables = study.map_or_else(Vec::new, |study| study.tables);
-            tables.push(TableSpecification::of_all(&comparison));
+            tables.push(TableSpecification::totals_and_phases(&comparison));
             comparison.tables = tables.iter().take(16).filter_map(|table| table.build(&comparison).ok()).collect();
             for change in comparison.measures.iter().flat_map(|row| &row.changes) {
                 assert!(change.percent.is_none_or(f64::is_finite), "a percentage is a number");

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use libfuzzer_sys::fuzz_target;
-use onoff_etl::{BufferSpace, Input, Losses, Record, Recording};
+use onoff_etl::{BufferScratch, Input, Losses, Record, Recording};
 
 fuzz_target!(|bytes: &[u8]| {
     let input = Input { name: "fuzz.etl", bytes };
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let whole = walk(&recording);
 
-    let mut space = BufferSpace::default();
+    let mut space = BufferScratch::default();
     let mut records = 0;
     for buffer in recording.buffers() {
         let walk = recording.for_each_in_buffer(buffer, &mut space, |record| {
@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
         });
         parts.losses.merge(&walk.losses);
         parts.records += walk.records;
-        let _ = window.finished_ranges();
+        let _ = window.releasable_ranges();
     }
     assert_eq!(parts, whole, "windows");
 
@@ -87,7 +87,7 @@ fn touch(record: &Record<'_>) -> u64 {
         record.descriptor(),
         record.class_guid(),
         record.activity_id(),
-        record.processor_times(),
+        record.cpu_times(),
         record.instance(),
         record.pebs_index(),
         (record.thread_id(), record.process_id(), record.hook()),

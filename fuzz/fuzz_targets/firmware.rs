@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_firmware::{Content, MAX_RECORDS, read};
+use onoff_firmware::{MAX_RECORDS, RecordContent, read};
 
 fuzz_target!(|bytes: &[u8]| {
     let contents = read(bytes);
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
             at = record.offset + u64::from(record.length);
             assert!(at <= bytes.len() as u64, "a record is inside the input");
             accounted += u64::from(record.length);
-            if let Content::Other(rest) = &record.content {
+            if let RecordContent::Other(rest) = &record.content {
                 assert_eq!(rest.len() + 4, usize::from(record.length), "the whole record is returned");
             }
         }

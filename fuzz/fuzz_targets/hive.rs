@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(hive.survey().keys <= most);
         for key in hive.root().subkeys() {
             for value in key.values() {
-                let _ = (value.number(), value.text(), value.texts());
+                let _ = (value.number(), value.string(), value.strings());
             }
         }
     }

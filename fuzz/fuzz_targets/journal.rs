@@ -18,5 +18,5 @@ fuzz_target!(|bytes: &[u8]| {
         entry.fields().for_each(drop);
     });
     let most = 2 * bytes.len() as u64 / 64;
-    assert!(entries <= most && losses.entries_recovered <= most, "an entry has at least 64 bytes");
+    assert!(entries <= most && losses.recovered_entries <= most, "an entry has at least 64 bytes");
 });

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onoff_sources::{EventFilter, Limits, LinuxEventStream, Options, RecordingKind, files_from_bytes, open_files};
-use onoff_trace::Tables;
+use onoff_trace::TableSet;
 use std::ops::ControlFlow;
 
 /// Names of parts that are recognized by name; other parts may have any name.
@@ -37,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
     if files.kind() != RecordingKind::Linux {
         return;
     }
-    let Ok(trace) = open_files(&files, Tables::all(), &Options::default()) else {
+    let Ok(trace) = open_files(&files, TableSet::all(), &Options::default()) else {
         return;
     };
     for rows in [

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use onoff_network::{NetbootOptions, analyze};
 use onoff_sources::{Limits, Options, files_from_bytes, read_capture};
-use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
+use onoff_testkit::assemble::{EtlBuilder, EventHeader, Payload, Record, Session};
 
 const CAPTURE_FILTER: &str = "2ed6006e-4729-4609-b423-3ee7bcd678ef";
 const PACKET_MONITOR: &str = "4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac";
@@ -21,12 +21,12 @@ fuzz_target!(|bytes: &[u8]| {
         let (provider, id) =
             [(CAPTURE_FILTER, 1001), (CAPTURE_FILTER, 1003), (PACKET_MONITOR, 160), (PACKET_MONITOR, 170)]
                 [usize::from(what % 4)];
-        let event = ManifestEvent {
+        let event = EventHeader {
             provider: provider.parse().expect("a GUID"),
             id,
             keyword: u64::from(*keyword) << 30 | u64::from(*keyword),
             thread: u32::from(what / 64),
-            ..ManifestEvent::default()
+            ..EventHeader::default()
         };
         trace.push(0, &Record::manifest(event, ticks, Payload::wide().bytes(payload)));
     }

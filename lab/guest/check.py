@@ -125,7 +125,7 @@ def of_requests(onoff, folder, facts):
         return
     yield from same("what the guest's program answered", in_guest["views"], answer["views"])
     # Programs map their libraries, and the shell was in a system call when its tracing started.
-    yield from same("what was lost", {"fileio_mapped_not_seen", "system_calls_without_begin"}, {loss["counter"] for loss in answer["losses"]})
+    yield from same("what was lost", {"fileio_mapped_missing", "system_calls_without_begin"}, {loss["counter"] for loss in answer["losses"]})
     views = {(view["level"], view["direction"]): view for view in answer["views"]}
     for direction, known in facts["known"].items():
         view = views.get(("application", direction))

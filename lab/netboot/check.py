@@ -85,7 +85,7 @@ def differences(facts, answer):
         blocks = facts["file_bytes"] // transfer["block_size"] + 1
         yield from same("bytes", facts["file_bytes"], transfer["counts"]["bytes"])
         yield from same("blocks", blocks, transfer["counts"]["blocks"])
-        yield from same("window asked for", 4, transfer["asked"]["window"])
+        yield from same("window asked for", 4, transfer["requested"]["window"])
         yield from same("window granted", 4 if windows else None, transfer["granted"]["window"])
         yield from same("blocks sent again", bool(facts["dropped_every"]), transfer["counts"]["repeated_data"] > 0)
     rules = [finding["rule"] for finding in boot["findings"]]
@@ -103,7 +103,7 @@ def failed(facts, boot):
     """The differences between the report of a failed boot and the injected fault and the firmware's message."""
     outcome = boot["outcome"]
     if (outcome["verdict"], outcome["reason"]) != ("failed", REASONS[facts["fault"]]):
-        yield f"outcome: {outcome['verdict']}, {outcome['reason']}: {outcome['what']}"
+        yield f"outcome: {outcome['verdict']}, {outcome['reason']}: {outcome['description']}"
     codes = [code["code"] for code in outcome["codes"]]
     if not set(facts["screen"]) & set(codes):
         yield f"codes: the screen shows {facts['screen']}, the answer says {codes}"

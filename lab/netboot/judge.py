@@ -54,7 +54,7 @@ def line(points):
 
 def round_trip(onoff, capture):
     answer = subprocess.run([onoff, "netboot", capture, "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
-    return min(boot["round_trip_at_most_ns"] for boot in json.loads(answer)["boots"] if boot["round_trip_at_most_ns"])
+    return min(boot["max_round_trip_ns"] for boot in json.loads(answer)["boots"] if boot["max_round_trip_ns"])
 
 
 def across(onoff, fitted, other):

@@ -14,7 +14,7 @@ Open a recording once to run several analyses:
 >>> trace = onoff.open("samples/slow-boot.etl")
 >>> [finding.subject.name for finding in trace.findings()][0]
 'SoundShaper'
->>> trace.why(service="SoundShaper").stretches[0].account.entries[0].name
+>>> trace.why(service="SoundShaper").intervals[0].account.entries[0].name
 'SoundShaper'
 
 Tables support the Arrow PyCapsule interface and share their memory with other libraries:

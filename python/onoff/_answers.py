@@ -141,7 +141,7 @@ class Answer(Record):
         total = self._values.get("total_ns")
         if total is not None:
             parts.append(seconds(total))
-        for name in ("phases", "transitions", "findings", "stretches", "boots", "rows", "losses"):
+        for name in ("phases", "transitions", "findings", "intervals", "boots", "rows", "losses"):
             each = self._values.get(name)
             if isinstance(each, list) and (each or name not in ("losses",)):
                 if name == "losses":
@@ -156,7 +156,7 @@ class Answer(Record):
         parts = [f"<p>{html.escape(repr(self)[1:-1])}</p>"]
         if self._picture is not None:
             parts.append(self._picture())
-        for name in ("phases", "culprits", "findings", "stretches", "rows", "losses"):
+        for name in ("phases", "culprits", "findings", "intervals", "rows", "losses"):
             each = self._values.get(name)
             if isinstance(each, Records) and each:
                 parts.append(f"<p><b>{name}</b></p>{each._repr_html_()}")

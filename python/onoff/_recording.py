@@ -278,7 +278,7 @@ class Recording:
         answer = self.why(top=10**6, min=0)
         return Records(
             type(entry)({"transition": stretch.action, "phase": stretch.name, "phase_ns": stretch.duration_ns, **entry})
-            for stretch in answer.stretches
+            for stretch in answer.intervals
             for entry in stretch.account.entries
         )
 

@@ -133,8 +133,8 @@ def _attach(connection: Any, declaration: TableDeclaration, recordings: list[Rec
 
 
 def _phase_rows(recording: Recording) -> list[tuple[Any, ...]]:
-    stretches = recording.why(top=10**6, min=0).stretches
-    return [(each.action, each.name, each.start_ns, each.end_ns, each.duration_ns) for each in stretches]
+    intervals = recording.why(top=10**6, min=0).intervals
+    return [(each.action, each.name, each.start_ns, each.end_ns, each.duration_ns) for each in intervals]
 
 
 def _values(row: Any, columns: Iterable[tuple[str, str]]) -> tuple[Any, ...]:

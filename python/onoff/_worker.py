@@ -159,7 +159,7 @@ def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str,
                     "duration_ns": device.get("duration_ns"),
                 }
             )
-    for stretch in documents.get("why", {}).get("stretches", []):
+    for stretch in documents.get("why", {}).get("intervals", []):
         for entry in stretch["account"]["entries"]:
             found["account"].append(
                 {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use onoff::answers::blame::waits::PathOptions;
-use onoff::answers::blame::why::{About, WhyQuestion};
+use onoff::answers::blame::why::{WhyQuestion, WhyTarget};
 use onoff::answers::network::NetbootOptions;
 use onoff::answers::transitions::boot::BootOptions;
 use onoff::answers::transitions::shutdown::ShutdownOptions;
@@ -12,8 +12,8 @@ use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::findings::diagnosis::DiagnosisOptions;
 use onoff::sections::json::document;
 use onoff::sources::{Error, RecordingKind};
-use onoff::trace::{TableName, Tables};
-use onoff::{Refusal, Session, tables_of_runs};
+use onoff::trace::{TableName, TableSet};
+use onoff::{QueryError, Session, run_tables};
 
 /// Returns the documents as a JSON object.
 pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
@@ -25,9 +25,8 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
         return Ok(out.end());
     }
     // Load all tables used below, so that the recording is read only once.
-    let inventory = Tables::of(&[TableName::Inventory]);
-    session
-        .tables(tables_of_runs(None).union(Session::TABLES_OF_WAITS).union(onoff::findings::TABLES).union(inventory))?;
+    let inventory = TableSet::of(&[TableName::Inventory]);
+    session.tables(run_tables(None).union(Session::WAIT_TABLES).union(onoff::findings::TABLES).union(inventory))?;
     out.add("info", |bytes| Ok(document::write(&[session.provenance()?], &session.summary()?, bytes)?))?;
     let boot = session.boot(&BootOptions::default());
     out.add_answer("boot", boot, |answer, bytes| answer.write_json(&[], bytes))?;
@@ -38,12 +37,12 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
     let diagnosis = session.diagnose(&DiagnosisOptions::default())?;
     out.add("diagnosis", |bytes| Ok(document::write(&[], &diagnosis, bytes)?))?;
     let every_phase = WhyQuestion {
-        about: About::Phase(None, None),
+        target: WhyTarget::Phase(None, None),
         at_ns: None,
         within: None,
-        min_ns: 0,
-        top: None,
-        waits_for_work: false,
+        min_duration_ns: 0,
+        max_intervals: None,
+        include_work_waits: false,
         path: PathOptions::default(),
     };
     out.add_answer("why", session.why(&every_phase), |report, bytes| document::write(&[], report, bytes))?;
@@ -54,7 +53,7 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
 /// File versions of modules: distinct pairs of lower-case file name and version, at most [`MAX_VERSIONS`]. Windows file
 /// names are case-insensitive.
 fn versions(session: &Session) -> Result<BTreeSet<(String, String)>, Error> {
-    let trace = session.tables(Tables::of(&[TableName::Images]))?;
+    let trace = session.tables(TableSet::of(&[TableName::Images]))?;
     let mut found = BTreeSet::new();
     for image in trace.images.iter() {
         let version = trace.text(image.version).trim();
@@ -122,13 +121,13 @@ impl Documents {
     fn add_answer<A, N: std::fmt::Debug + std::fmt::Display>(
         &mut self,
         name: &str,
-        answer: Result<A, Refusal<N>>,
+        answer: Result<A, QueryError<N>>,
         write: impl FnOnce(&A, &mut Vec<u8>) -> io::Result<()>,
     ) -> Result<(), Error> {
         match answer {
             Ok(answer) => self.add(name, |bytes| Ok(write(&answer, bytes)?)),
-            Err(Refusal::Nothing(_)) => Ok(()),
-            Err(Refusal::Unreadable(error)) => Err(error),
+            Err(QueryError::Unanswerable(_)) => Ok(()),
+            Err(QueryError::Unreadable(error)) => Err(error),
         }
     }
 

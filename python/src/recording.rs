@@ -13,7 +13,7 @@ use onoff::answers::evidence::recording::summarize;
 use onoff::report::text::causes::with_causes;
 use onoff::sections::json::document;
 use onoff::trace::arrow::ArrowTables;
-use onoff::trace::{DECLARATIONS, TableName, Tables, Trace};
+use onoff::trace::{DECLARATIONS, TableName, TableSet, Trace};
 use onoff_export::{ExportError, Format, Question};
 use onoff_files::Options;
 use pyo3::exceptions::PyValueError;
@@ -28,7 +28,7 @@ use crate::{NoAnswer, documents};
 pub(crate) struct Recording {
     session: Session,
     /// Tables that were already read.
-    cache: Mutex<Vec<(Tables, ArrowTables)>>,
+    cache: Mutex<Vec<(TableSet, ArrowTables)>>,
 }
 
 #[pymethods]
@@ -51,7 +51,7 @@ impl Recording {
     /// Description of the recording and its losses, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         py.detach(|| {
-            let trace = self.tables(Tables::of(&[TableName::Inventory]))?;
+            let trace = self.tables(TableSet::of(&[TableName::Inventory]))?;
             let mut out = Vec::new();
             let provenance = self.session.provenance().map_err(|error| unreadable(&error))?;
             document::write(&[provenance], &summarize(trace.trace()), &mut out)?;
@@ -79,8 +79,8 @@ impl Recording {
         };
         // Event fields are only read together with events.
         let wanted = match name {
-            TableName::EventFields => Tables::of(&[name, TableName::Events]),
-            _ => Tables::of(&[name]),
+            TableName::EventFields => TableSet::of(&[name, TableName::Events]),
+            _ => TableSet::of(&[name]),
         };
         let tables = py.detach(|| self.tables(wanted))?;
         Ok(Table { tables, name, durations })
@@ -88,7 +88,7 @@ impl Recording {
 
     /// Number of rows of all nonempty tables, as JSON. Reads all tables.
     fn row_counts(&self, py: Python<'_>) -> PyResult<String> {
-        let tables = py.detach(|| self.tables(Tables::all()))?;
+        let tables = py.detach(|| self.tables(TableSet::all()))?;
         let counts: serde_json::Map<String, Value> = DECLARATIONS
             .iter()
             .map(|table| (table.name.as_str().to_owned(), json!(tables.trace().table(table.name).len())))
@@ -132,7 +132,7 @@ impl Recording {
 
 impl Recording {
     /// Returns tables from the cache, or reads them.
-    fn tables(&self, wanted: Tables) -> PyResult<ArrowTables> {
+    fn tables(&self, wanted: TableSet) -> PyResult<ArrowTables> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, tables)) = cache.iter().find(|(cached, _)| cached.union(wanted) == *cached) {
             return Ok(tables.clone());

@@ -102,7 +102,7 @@ class FakeRecording(onoff.Recording):
 
     def __init__(self, start_ns, end_ns):
         phase = {"action": "boot", "name": "WinLogonInit", "start_ns": start_ns, "end_ns": end_ns, "duration_ns": end_ns - start_ns}
-        self.phases_of_boot = wrap({"stretches": [phase]})
+        self.phases_of_boot = wrap({"intervals": [phase]})
 
     def why(self, **options):
         return self.phases_of_boot

@@ -8,7 +8,7 @@ import { duration } from "./time";
 /**
  * Duration of a phase as every command reports it: without the idle time that ends it and without waiting for a person.
  */
-export const phaseDuration = (phase: Phase): number => phase.end_ns - phase.start_ns - phase.idle_ns - phase.person_ns;
+export const phaseDuration = (phase: Phase): number => phase.end_ns - phase.start_ns - phase.idle_ns - phase.user_input_ns;
 
 const place = (range: Range, start: number, end: number) => {
   const left = Math.max(0, fractionOf(start, range));

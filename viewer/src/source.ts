@@ -92,13 +92,13 @@ export async function stepsOf(range: Range): Promise<Steps> {
   if (page.value.served) return query(`steps?${between(range)}`);
   const all = (transition.value?.phases ?? []).filter((phase) => phase.start_ns < range.end && phase.end_ns > range.start);
   const steps = all.flatMap((phase) => phase.steps.steps).filter((step) => step.start_ns < range.end && step.end_ns > range.start);
-  return { steps, left_out: all.reduce((sum, phase) => sum + phase.steps.left_out, 0) };
+  return { steps, omitted: all.reduce((sum, phase) => sum + phase.steps.omitted, 0) };
 }
 
 /** Flame graph of a range; without a server, of the phase that contains most of it. */
 export async function flameOf(range: Range, of: "samples" | "waits"): Promise<Flame> {
   if (page.value.served) return query(`flame?of=${of}&${between(range)}`);
-  return phaseAt(range)?.flames[of === "samples" ? 0 : 1] ?? { total_ns: 0, nodes: [], left_out: 0, nothing: "This file contains flame graphs per phase: select a phase." };
+  return phaseAt(range)?.flames[of === "samples" ? 0 : 1] ?? { total_ns: 0, nodes: [], omitted: 0, nothing: "This file contains flame graphs per phase: select a phase." };
 }
 
 let arrowCache: { key: string; arrows: Arrow[] } = { key: "", arrows: [] };

@@ -25,8 +25,8 @@ export function duration(ns: number): string {
 }
 
 /** Cost of a finding, or `unknown` if it has none. */
-export function costOf(finding: { cost_ns: number | null; cost_at_most: boolean }, unknown: string): string {
-  return finding.cost_ns === null ? unknown : `${finding.cost_at_most ? "≤ " : ""}${duration(finding.cost_ns)}`;
+export function costOf(finding: { cost_ns: number | null; cost_is_upper_bound: boolean }, unknown: string): string {
+  return finding.cost_ns === null ? unknown : `${finding.cost_is_upper_bound ? "≤ " : ""}${duration(finding.cost_ns)}`;
 }
 
 export function bytes(count: number): string {

@@ -27,7 +27,7 @@ export interface PageTable {
   /** Number of rows before truncation. */
   of: number;
   /** Note about omitted data; empty if there are none. */
-  left_out: string;
+  omitted: string;
   /** Message if there are no rows; empty otherwise. */
   nothing: string;
 }
@@ -233,9 +233,9 @@ export interface PageExplanation {
   /** Subjects that explain the difference. */
   parts: PagePart[];
   /** Time of subjects that changed in the opposite direction, ns. */
-  against_ns: number;
+  opposing_ns: number;
   /** Unexplained rest, ns. */
-  not_explained_ns: number;
+  unexplained_ns: number;
 }
 
 /** Measures of a category. */
@@ -265,7 +265,7 @@ export interface PagePhase {
   /** Idle time at the end, not part of the phase's duration, ns. */
   idle_ns: number;
   /** Time spent waiting for a person, not part of the phase's duration, ns. */
-  person_ns: number;
+  user_input_ns: number;
   /** Rule that determines the end. */
   rule: string;
   /** Event at the end. */
@@ -309,7 +309,7 @@ export interface PageFinding {
   /** Cost, ns; `None` if unknown. */
   cost_ns: number | null;
   /** True if the cost is an upper bound because other work ran in parallel. */
-  cost_at_most: boolean;
+  cost_is_upper_bound: boolean;
   /**  */
   evidence: string;
   /**  */
@@ -328,7 +328,7 @@ export interface PageFinding {
 export type TrackGroup = "firmware" | "network" | "requests" | "processors" | "disks" | "critical_path" | "devices" | "services" | "session" | "notifications" | "power" | "processes" | "log";
 
 /** Kind of a lane. */
-export type LaneKind = "slices" | "shares";
+export type LaneKind = "slices" | "utilization";
 
 /** Change of a track's subject between baseline and candidate. */
 export interface PageMark {
@@ -339,7 +339,7 @@ export interface PageMark {
 }
 
 /** The drawing of a track. */
-export type DrawnLane = Drawn & { kind: "slices" } | DrawnShares & { kind: "shares" };
+export type DrawnLane = DrawnSlices & { kind: "slices" } | DrawnUtilization & { kind: "utilization" };
 
 /** Arrows merged to one pixel position. */
 export interface DrawnArrow {
@@ -358,7 +358,7 @@ export interface PageRun {
   /** File name. */
   name: string;
   /** Reasons why the run is excluded; empty if it is compared. */
-  set_apart: string[];
+  exclusions: string[];
 }
 
 /** A subject that explains part of a difference. */
@@ -370,9 +370,9 @@ export interface PagePart {
   /** `new`, `gone`, `longer` or `shorter`. */
   change: string;
   /** Median of the baseline, ns. */
-  was_ns: number;
+  before_ns: number;
   /** Median of the candidate, ns. */
-  is_ns: number;
+  after_ns: number;
   /** Candidate minus baseline, ns. */
   difference_ns: number;
 }
@@ -415,11 +415,11 @@ export interface PageAccountEntry {
   /** Time, ns. */
   ns: number;
   /** Activity of the subject. */
-  did: string;
+  actions: string;
   /** Certainty of the attribution. */
   certainty: Certainty;
   /** Longest intervals as (start, end), ns. */
-  stretches: [number, number][];
+  intervals: [number, number][];
 }
 
 /** CPU and disk usage. */
@@ -437,7 +437,7 @@ export interface PageSteps {
   /** Steps, in order of time. */
   steps: PageStep[];
   /** Number of unlisted steps, including short ones that the path omits. */
-  left_out: number;
+  omitted: number;
 }
 
 /** A laid-out flame graph. */
@@ -447,7 +447,7 @@ export interface PageFlame {
   /** Nodes by depth, then from left to right. */
   nodes: PageFlameNode[];
   /** Number of nodes too narrow to draw. */
-  left_out: number;
+  omitted: number;
   /** Message if there are no nodes; empty otherwise. */
   nothing: string;
 }
@@ -467,7 +467,7 @@ export interface PageSlice {
 }
 
 /** The drawing of a lane of slices. */
-export interface Drawn {
+export interface DrawnSlices {
   /** Labels referenced by the rows. */
   labels: string[];
   /** Rows, top first. */
@@ -477,7 +477,7 @@ export interface Drawn {
 }
 
 /** The drawing of a strip: equal steps of the interval. Arrays of equal length. */
-export interface DrawnShares {
+export interface DrawnUtilization {
   /** Start of the first step, ns. */
   start_ns: number;
   /** End of the last step, ns. */
@@ -485,7 +485,7 @@ export interface DrawnShares {
   /** Utilization of each step, in 255ths. */
   busy: number[];
   /** Low-priority part of it, in 255ths. */
-  low: number[];
+  low_priority: number[];
 }
 
 /** A row of a usage table. */
@@ -536,7 +536,7 @@ export interface DrawnRow {
   start_ns: number[];
   /** Ends, ns. */
   end_ns: number[];
-  /** Label of the longest interval, as an index into [`Drawn::labels`]. */
+  /** Label of the longest interval, as an index into [`DrawnSlices::labels`]. */
   label: number[];
   /** Tone of the longest interval, by number. */
   tone: number[];

@@ -6,7 +6,7 @@ import * as state from "../src/state";
 import { deleteView, saveView } from "../src/views";
 
 const phase = (name: string, start_ns: number, end_ns: number): Phase => ({
-  name, title: name, start_ns, end_ns, is_open: false, idle_ns: 0, person_ns: 0, rule: "", event: "", certainty: "measured", explains: "", account: [], steps: { steps: [], left_out: 0 }, flames: [], usage: { processors: [], disks: [], files: [] },
+  name, title: name, start_ns, end_ns, is_open: false, idle_ns: 0, user_input_ns: 0, rule: "", event: "", certainty: "measured", explains: "", account: [], steps: { steps: [], omitted: 0 }, flames: [], usage: { processors: [], disks: [], files: [] },
 });
 const track = (id: number, group: Track["group"], name: string): Track => ({ id, group, section: "", name, note: "", kind: "slices", rows: 1, total_ns: 0, mark: null });
 

@@ -21,8 +21,8 @@ export interface Hit {
   count: number;
 }
 
-export function laneHeight(kind: "slices" | "shares", rows: number): number {
-  return kind === "shares" ? STRIP + 6 : Math.max(1, rows) * (ROW + 2) + 6;
+export function laneHeight(kind: "slices" | "utilization", rows: number): number {
+  return kind === "utilization" ? STRIP + 6 : Math.max(1, rows) * (ROW + 2) + 6;
 }
 
 export interface Colors {
@@ -34,9 +34,9 @@ export interface Colors {
   bad: string;
 }
 
-function drawShares(
+function drawUtilization(
   context: CanvasRenderingContext2D,
-  lane: Extract<DrawnLane, { kind: "shares" }>,
+  lane: Extract<DrawnLane, { kind: "utilization" }>,
   range: Range,
   width: number,
   place: Place,
@@ -64,7 +64,7 @@ function drawShares(
   context.fillStyle = colors.line;
   context.fillRect(0, bottom, width, 1);
   area(lane.busy, colors.strip);
-  area(lane.low, colors.low);
+  area(lane.low_priority, colors.low);
 }
 
 function drawSlices(
@@ -117,13 +117,13 @@ export function drawLane(
   place: Place,
   colors: Colors,
 ): void {
-  if (lane.kind === "shares") drawShares(context, lane, range, width, place, colors);
+  if (lane.kind === "utilization") drawUtilization(context, lane, range, width, place, colors);
   else drawSlices(context, lane, range, width, place, colors);
 }
 
 /** Finds the slice at a point of a lane, within 4 pixels: many slices are thinner than the pointer. */
 export function hitLane(lane: DrawnLane, range: Range, width: number, place: Place, px: number, py: number): Hit | null {
-  if (lane.kind === "shares") return null;
+  if (lane.kind === "utilization") return null;
   const row = lane.rows[Math.floor((py - place.top - 3) / (ROW + 2))];
   if (!row) return null;
   const x = scaleOf(range, width);
@@ -146,7 +146,7 @@ export function hitLane(lane: DrawnLane, range: Range, width: number, place: Pla
 
 /** Finds the next or previous slice on a lane, for keyboard navigation. */
 export function neighbor(lane: DrawnLane, time: number, forward: boolean): Hit | null {
-  if (lane.kind === "shares") return null;
+  if (lane.kind === "utilization") return null;
   let best: Hit | null = null;
   for (const row of lane.rows) {
     for (let at = 0; at < row.start_ns.length; at += 1) {

@@ -42,7 +42,7 @@ export function Compare() {
   );
 }
 
-const totalChange = (one: Explanation): number => one.parts.reduce((sum, part) => sum + Math.abs(part.difference_ns), 0) + Math.abs(one.not_explained_ns) + Math.abs(one.against_ns);
+const totalChange = (one: Explanation): number => one.parts.reduce((sum, part) => sum + Math.abs(part.difference_ns), 0) + Math.abs(one.unexplained_ns) + Math.abs(one.opposing_ns);
 
 /** A sentence, and a bar of parts that add up to the difference. */
 function ExplanationBar({ one, largest }: { one: Explanation; largest: number }) {
@@ -58,12 +58,12 @@ function ExplanationBar({ one, largest }: { one: Explanation; largest: number })
       <p>{one.sentence} <button type="button" class="link" onClick={show}>Show {one.phase}</button></p>
       <div class="parts" aria-hidden="true" style={{ width: `${(total / Math.max(1, largest)) * 100}%` }}>
         {one.parts.map((part, index) => (
-          <span class={`shade${index % 5} ${part.difference_ns < 0 ? "less" : ""}`} style={{ width: widthOf(part.difference_ns) }} title={`${part.name} (${part.kind}): ${duration(part.is_ns)}, was ${duration(part.was_ns)}`}>
+          <span class={`shade${index % 5} ${part.difference_ns < 0 ? "less" : ""}`} style={{ width: widthOf(part.difference_ns) }} title={`${part.name} (${part.kind}): ${duration(part.after_ns)}, was ${duration(part.before_ns)}`}>
             {part.name} {signed("ns", part.difference_ns)}
           </span>
         ))}
-        {one.against_ns !== 0 && <span class="less" style={{ width: widthOf(one.against_ns) }} title="Subjects that changed in the opposite direction">others {signed("ns", one.against_ns)}</span>}
-        {one.not_explained_ns !== 0 && <span class="left" style={{ width: widthOf(one.not_explained_ns) }} title="Not attributed to any subject">unexplained {duration(Math.abs(one.not_explained_ns))}</span>}
+        {one.opposing_ns !== 0 && <span class="less" style={{ width: widthOf(one.opposing_ns) }} title="Subjects that changed in the opposite direction">others {signed("ns", one.opposing_ns)}</span>}
+        {one.unexplained_ns !== 0 && <span class="left" style={{ width: widthOf(one.unexplained_ns) }} title="Not attributed to any subject">unexplained {duration(Math.abs(one.unexplained_ns))}</span>}
       </div>
     </div>
   );
@@ -80,9 +80,9 @@ function Legend({ sides }: { sides: Side[] }) {
           </dt>
           <dd>
             {side.runs.map((run, at) => (
-              <span class={run.set_apart.length ? "apart" : ""} title={[run.name, ...run.set_apart].join("\n")}>
+              <span class={run.exclusions.length ? "apart" : ""} title={[run.name, ...run.exclusions].join("\n")}>
                 {shortName(run.name, names)}
-                {run.set_apart.length ? ` (excluded: ${run.set_apart.join("; ")})` : ""}
+                {run.exclusions.length ? ` (excluded: ${run.exclusions.join("; ")})` : ""}
                 {side.shown_run === at && side.recording !== null ? " (lanes shown)" : ""}
                 {at + 1 < side.runs.length ? ", " : ""}
               </span>
@@ -127,7 +127,7 @@ function Dots({ row }: { row: Measure }) {
             {values.map((each, run) => {
               if (each === null) return null;
               const its = sides[side]?.runs[run];
-              const why = its?.set_apart.join("; ") ?? "";
+              const why = its?.exclusions.join("; ") ?? "";
               return <Dot side={side} x={x(each)} y={y} apart={why !== ""} title={`${its?.name ?? ""}: ${value(row.unit, each)}${why ? ` (excluded: ${why})` : ""}`} />;
             })}
           </g>

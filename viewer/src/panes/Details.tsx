@@ -126,7 +126,7 @@ function around(time: number): { start: number; end: number } {
 function pathSubjects(phase: Phase, start: number, end: number): string {
   const parts = new Map<string, number>();
   for (const entry of phase.account) {
-    for (const [from, to] of entry.stretches) {
+    for (const [from, to] of entry.intervals) {
       const covered = Math.min(end, to) - Math.max(start, from);
       if (covered > 0) parts.set(entry.subject, (parts.get(entry.subject) ?? 0) + covered);
     }
@@ -151,7 +151,7 @@ function Facts({ title, rows }: { title: string; rows: [string, string][] }) {
 }
 
 function longestInterval(entry: AccountEntry): [number, number] | undefined {
-  return [...entry.stretches].sort((a, b) => b[1] - b[0] - (a[1] - a[0]))[0];
+  return [...entry.intervals].sort((a, b) => b[1] - b[0] - (a[1] - a[0]))[0];
 }
 
 function Breakdown() {
@@ -164,7 +164,7 @@ function Breakdown() {
       title={`${phase.title}: ${duration(length)} by subject`}
       head={["Subject", "Kind", "Time", "Share", "Details", "Certainty"]}
       rows={phase.account.map((entry) => [
-        entry.subject, entry.kind, duration(entry.ns), `${((entry.ns / length) * 100).toFixed(1)} %`, entry.did,
+        entry.subject, entry.kind, duration(entry.ns), `${((entry.ns / length) * 100).toFixed(1)} %`, entry.actions,
         entry.certainty === "missing" ? "unknown" : entry.certainty,
       ])}
       act={(index) => {

@@ -48,7 +48,7 @@ function FlameGraph({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode
   return (
     <div>
       <p class="hint">
-        {duration(graph.total_ns)} total{graph.left_out ? `; ${graph.left_out} frames too narrow to draw` : ""}.
+        {duration(graph.total_ns)} total{graph.omitted ? `; ${graph.omitted} frames too narrow to draw` : ""}.
         {focus && <> Showing {focus.name}, {duration(focus.ns)}. <button type="button" onClick={() => setFocus(null)}>Show all</button></>}
       </p>
       <div class="flame" style={{ height: `${depth * (ROW + 1)}px` }}>

@@ -99,7 +99,7 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
     <figure class="table">
       <figcaption>
         {title}, {duration(range.start)} to {duration(range.end)} ({duration(range.end - range.start)}){table.of > table.rows.length ? `: first ${table.rows.length} of ${table.of}` : ""}
-        {table.left_out && <small>{table.left_out}</small>}
+        {table.omitted && <small>{table.omitted}</small>}
         <CopyButtons rows={text} />
       </figcaption>
       <table class="grid">

@@ -47,7 +47,7 @@ export function Why() {
     <div>
       <p class="hint">
         Critical path{phase ? ` to the end of ${phase.title}` : ""}, {duration(range.start)} to {duration(range.end)}
-        {steps.left_out ? `; ${steps.left_out} shorter steps not listed` : ""}.{page.value.served ? "" : " This file contains the longest steps of each phase."}{" "}
+        {steps.omitted ? `; ${steps.omitted} shorter steps not listed` : ""}.{page.value.served ? "" : " This file contains the longest steps of each phase."}{" "}
         <CopyButtons rows={() => [["Start", "Duration", "Kind", "Step", "Certainty"], ...steps.steps.map((step) => [duration(step.start_ns), duration(step.end_ns - step.start_ns), step.kind.replace("_", " "), step.sentence, step.certainty])]} />
       </p>
       <ol class="chain">

@@ -1,10 +1,10 @@
 //! Explains why something took long: the result of `onoff why`.
 
-use onoff_trace::{Losses, Pattern, TableName, Tables, Trace};
+use onoff_trace::{Losses, Pattern, TableName, TableSet, Trace};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::account::{Accountant, PhaseAccount, has_no_path};
+use crate::account::{AccountBuilder, PhaseAccount, has_no_path};
 use crate::waits::service_waits::{self, Blockers, Segment, ServiceStarts};
 use crate::waits::timelines::SwitchDirection;
 use crate::waits::{
@@ -18,14 +18,14 @@ use onoff_evidence::transition_kind::TransitionKind;
 use onoff_usage::units::{Unit, units};
 
 /// The tables that [`why`] reads.
-pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks).with(TableName::Methods);
+pub const WHY_TABLES: TableSet = TABLES.with(TableName::Stacks).with(TableName::Methods);
 
 /// Maximum number of services whose wait before the start is explained.
 const MAX_WAITS_BEFORE: usize = 1024;
 
 /// What to explain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum About {
+pub enum WhyTarget {
     /// The long waits of the threads of a process: its image name or id.
     Process(Pattern),
     /// The long waits of a thread.
@@ -43,17 +43,17 @@ pub enum About {
 /// The input of [`why`].
 #[derive(Clone, Debug)]
 pub struct WhyQuestion {
-    pub about: About,
+    pub target: WhyTarget,
     /// Only intervals that contain this time, ns.
     pub at_ns: Option<i64>,
     /// Only intervals that overlap this one, e.g. a phase.
     pub within: Option<Interval>,
     /// Minimum duration, ns.
-    pub min_ns: i64,
+    pub min_duration_ns: i64,
     /// Maximum number of intervals, longest first; `None` for all. Does not apply to phases.
-    pub top: Option<usize>,
+    pub max_intervals: Option<usize>,
     /// Include waits for work items, in which threads are idle.
-    pub waits_for_work: bool,
+    pub include_work_waits: bool,
     pub path: PathOptions,
 }
 
@@ -61,7 +61,7 @@ pub struct WhyQuestion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum StretchKind {
+pub enum ExplainedIntervalKind {
     /// A wait of a thread, from switch-out to switch-in.
     Wait,
     /// The start or stop of a service.
@@ -75,9 +75,9 @@ pub enum StretchKind {
 /// An interval and why it took so long.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WhyStretch {
+pub struct ExplainedInterval {
     /// Kind of the interval.
-    pub kind: StretchKind,
+    pub kind: ExplainedIntervalKind,
     /// Name of the service, device or phase; empty for waits.
     pub name: String,
     /// `start`, `stop`, `wait` (of a service for others before its own start), a kind of request, a transition, or the
@@ -102,19 +102,19 @@ pub struct WhyStretch {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhyReport {
     /// The explained intervals: phases in order of time, others longest first.
-    pub stretches: Vec<WhyStretch>,
+    pub intervals: Vec<ExplainedInterval>,
     /// Number of matching intervals, including omitted ones.
     pub found: u64,
     /// Number of omitted waits for work items, in which threads were idle.
-    pub waits_for_work: u64,
+    pub omitted_work_waits: u64,
     /// Total time of these waits, ns.
-    pub waits_for_work_ns: i64,
+    pub omitted_work_waits_ns: i64,
     /// Records that were not recorded and would explain more.
-    pub missing: Vec<MissingRecords>,
+    pub missing_evidence: Vec<MissingRecords>,
     /// Intervals without an explanation because no context switch was recorded in them.
-    pub without_switches: Vec<WithoutSwitches>,
+    pub unexplained: Vec<UnexplainedInterval>,
     /// Unreachable symbol servers, then PDB files that were looked for and not used, each with the reason.
-    pub symbols_missing: Vec<String>,
+    pub missing_symbols: Vec<String>,
     /// Events lost by the recorder.
     pub losses: Losses,
 }
@@ -122,9 +122,9 @@ pub struct WhyReport {
 /// A phase, a service's start or stop, or a wait in which no context switch was recorded, so no chain is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WithoutSwitches {
+pub struct UnexplainedInterval {
     /// Kind of the interval.
-    pub kind: StretchKind,
+    pub kind: ExplainedIntervalKind,
     /// Name of the phase, service or waiting process.
     pub name: String,
     /// `start` or `stop` of a service; empty for others.
@@ -133,18 +133,18 @@ pub struct WithoutSwitches {
 
 /// Why nothing can be explained.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NoWhy {
+pub enum WhyError {
     /// Nothing with that name or id was recorded.
     #[error("{0}")]
-    Nobody(String),
+    NotFound(String),
     /// Nothing matches the minimum duration or the time.
     #[error("{0}")]
-    NothingLong(String),
+    NoMatch(String),
 }
 
 /// An interval to explain.
 struct Candidate {
-    kind: StretchKind,
+    kind: ExplainedIntervalKind,
     name: String,
     action: String,
     waiting_tid: Option<u32>,
@@ -160,63 +160,66 @@ struct Candidate {
 ///
 /// # Errors
 /// Nothing in the recording matches `question`.
-pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
-    let waits = Waits::of(trace);
-    let mut report = WhyReport { missing: waits.missing(), losses: trace.losses.clone(), ..WhyReport::default() };
-    let mut found = match &question.about {
-        About::Process(pattern) => {
+pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, WhyError> {
+    let waits = Waits::new(trace);
+    let mut report =
+        WhyReport { missing_evidence: waits.missing_evidence(), losses: trace.losses.clone(), ..WhyReport::default() };
+    let mut found = match &question.target {
+        WhyTarget::Process(pattern) => {
             let tids = waits.threads_of_processes(pattern);
             if tids.is_empty() {
                 return Err(not_found("no such process in this recording"));
             }
             waits.waits_of(&tids, question, &mut report)
         }
-        About::Thread(tid) => {
+        WhyTarget::Thread(tid) => {
             if !waits.identities.is_known(*tid) && waits.timelines.switches_before(*tid, i64::MAX) == 0 {
                 return Err(not_found("no such thread in this recording"));
             }
             waits.waits_of(&[*tid], question, &mut report)
         }
-        About::Service(pattern) => non_empty(services(trace, pattern, &waits), "no such service in this recording")?,
-        About::Device(pattern) => {
+        WhyTarget::Service(pattern) => {
+            non_empty(services(trace, pattern, &waits), "no such service in this recording")?
+        }
+        WhyTarget::Device(pattern) => {
             non_empty(devices(trace, pattern, &waits), "no request to such a device in this recording")?
         }
-        About::Phase(pattern, kind) => {
+        WhyTarget::Phase(pattern, kind) => {
             non_empty(phase_candidates(trace, pattern.as_ref(), *kind, &waits), &no_such_phase(trace))?
         }
-        About::LongestPhase(kind) => {
+        WhyTarget::LongestPhase(kind) => {
             let mut phases = phase_candidates(trace, None, *kind, &waits);
             // A sleep, or the idle time at the end of a boot, is nobody's fault.
             phases.retain(|candidate| !has_no_path(&candidate.name));
             non_empty(phases, &no_such_phase(trace))?
         }
     };
-    if matches!(question.about, About::Phase(None, _) | About::LongestPhase(_) | About::Service(_)) {
+    if matches!(question.target, WhyTarget::Phase(None, _) | WhyTarget::LongestPhase(_) | WhyTarget::Service(_)) {
         omit_unrecorded(trace, &waits, &mut found, &mut report);
     }
-    if let About::LongestPhase(_) = question.about {
-        found = found.into_iter().max_by_key(|candidate| candidate.range.length_ns()).into_iter().collect();
+    if let WhyTarget::LongestPhase(_) = question.target {
+        found = found.into_iter().max_by_key(|candidate| candidate.range.duration_ns()).into_iter().collect();
     }
     found.retain(|candidate| {
         let at_that_time = question.at_ns.is_none_or(|at| candidate.range.contains(at) || candidate.range.end_ns == at);
         let within = question.within.is_none_or(|range| candidate.range.overlap_ns(range.start_ns, range.end_ns) > 0);
-        at_that_time && within && candidate.range.length_ns() >= question.min_ns
+        at_that_time && within && candidate.range.duration_ns() >= question.min_duration_ns
     });
     if found.is_empty() {
-        return Err(NoWhy::NothingLong(no_match_message(question, &report)));
+        return Err(WhyError::NoMatch(no_match_message(question, &report)));
     }
     report.found = found.len() as u64;
-    let are_phases = matches!(question.about, About::Phase(..) | About::LongestPhase(_));
+    let are_phases = matches!(question.target, WhyTarget::Phase(..) | WhyTarget::LongestPhase(_));
     if !are_phases {
-        found.sort_by_key(|candidate| std::cmp::Reverse(candidate.range.length_ns()));
+        found.sort_by_key(|candidate| std::cmp::Reverse(candidate.range.duration_ns()));
     }
-    if let Some(top) = question.top.filter(|_| !are_phases) {
+    if let Some(top) = question.max_intervals.filter(|_| !are_phases) {
         found.truncate(top);
     }
-    let mut accountant = Accountant::of(&waits);
-    report.stretches =
+    let mut accountant = AccountBuilder::new(&waits);
+    report.intervals =
         found.into_iter().map(|candidate| waits.explain(candidate, question.path, &mut accountant)).collect();
-    waits.add_stacks(report.stretches.iter_mut().map(|interval| &mut interval.path).collect());
+    waits.add_stacks(report.intervals.iter_mut().map(|interval| &mut interval.path).collect());
     Ok(report)
 }
 
@@ -240,10 +243,10 @@ fn omit_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Candidate>,
         found.retain(|candidate| !is_before_kernel(candidate));
     }
     let is_recorded = |candidate: &Candidate| is_before_kernel(candidate) || has_switches(candidate);
-    report.without_switches = found
+    report.unexplained = found
         .iter()
         .filter(|candidate| !is_recorded(candidate))
-        .map(|candidate| WithoutSwitches {
+        .map(|candidate| UnexplainedInterval {
             kind: candidate.kind,
             name: candidate.name.clone(),
             action: candidate.action.clone(),
@@ -252,11 +255,11 @@ fn omit_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Candidate>,
     found.retain(is_recorded);
 }
 
-fn not_found(what: &str) -> NoWhy {
-    NoWhy::Nobody(what.to_owned())
+fn not_found(what: &str) -> WhyError {
+    WhyError::NotFound(what.to_owned())
 }
 
-fn non_empty(found: Vec<Candidate>, what: &str) -> Result<Vec<Candidate>, NoWhy> {
+fn non_empty(found: Vec<Candidate>, what: &str) -> Result<Vec<Candidate>, WhyError> {
     if found.is_empty() { Err(not_found(what)) } else { Ok(found) }
 }
 
@@ -266,13 +269,16 @@ fn no_match_message(question: &WhyQuestion, report: &WhyReport) -> String {
         (None, Some(_)) => " in that phase",
         (None, None) => "",
     };
-    let what = match question.about {
-        About::Process(_) | About::Thread(_) => "no wait",
+    let what = match question.target {
+        WhyTarget::Process(_) | WhyTarget::Thread(_) => "no wait",
         _ => "nothing",
     };
-    let hint =
-        if report.waits_for_work > 0 { "; waits for work items are excluded, use --idle to include them" } else { "" };
-    format!("{what}{when} took {} ms or longer{hint}", question.min_ns / 1_000_000)
+    let hint = if report.omitted_work_waits > 0 {
+        "; waits for work items are excluded, use --idle to include them"
+    } else {
+        ""
+    };
+    format!("{what}{when} took {} ms or longer{hint}", question.min_duration_ns / 1_000_000)
 }
 
 fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate> {
@@ -291,7 +297,7 @@ fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidat
         .map(|row| {
             let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
             Candidate {
-                kind: StretchKind::Service,
+                kind: ExplainedIntervalKind::Service,
                 name: trace.text(row.service).to_owned(),
                 action: row.kind.as_str().to_owned(),
                 waiting_tid: None,
@@ -313,13 +319,13 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate
     let candidate = |kind: &str, ends: (i64, Option<i64>), name: &str, tid: Option<u32>| {
         let end_ns = ends.1.unwrap_or(trace.duration_ns);
         Candidate {
-            kind: StretchKind::Device,
+            kind: ExplainedIntervalKind::Device,
             name: name.to_owned(),
             action: kind.to_owned(),
             waiting_tid: None,
             range: Interval::new(ends.0, end_ns),
             end: match tid {
-                Some(tid) => EndThread { rule: Rule::SendingThread, ..EndThread::known(tid) },
+                Some(tid) => EndThread { rule: Rule::SendingThread, ..EndThread::from_tid(tid) },
                 None => waits.end_at(end_ns),
             },
             phase: None,
@@ -382,7 +388,7 @@ fn phase_candidates(
             pattern.is_none_or(|pattern| pattern.matches(&phase.name) || pattern.matches(&shown))
         })
         .map(|phase| Candidate {
-            kind: StretchKind::Phase,
+            kind: ExplainedIntervalKind::Phase,
             name: phase.name.clone(),
             action: phase.transition.as_str().to_owned(),
             waiting_tid: None,
@@ -425,25 +431,25 @@ impl Waits<'_> {
                 let Some(out) = out.take() else { continue };
                 let range = Interval::new(out.time_ns, switch.row.time_ns);
                 if reason::after_switch_out(out.old_state) == reason::ThreadState::Ended
-                    || range.length_ns() < question.min_ns
+                    || range.duration_ns() < question.min_duration_ns
                 {
                     continue;
                 }
-                if reason::is_work_item_wait(out.old_wait_reason) && !question.waits_for_work {
-                    report.waits_for_work += 1;
-                    report.waits_for_work_ns = report.waits_for_work_ns.saturating_add(range.length_ns());
+                if reason::is_work_item_wait(out.old_wait_reason) && !question.include_work_waits {
+                    report.omitted_work_waits += 1;
+                    report.omitted_work_waits_ns = report.omitted_work_waits_ns.saturating_add(range.duration_ns());
                     continue;
                 }
                 if !self.is_in_process(question, tid, range) {
                     continue;
                 }
                 found.push(Candidate {
-                    kind: StretchKind::Wait,
+                    kind: ExplainedIntervalKind::Wait,
                     name: String::new(),
                     action: reason::recorded_reason(self.trace.system.kind, &out).to_owned(),
                     waiting_tid: Some(tid),
                     range,
-                    end: EndThread::known(tid),
+                    end: EndThread::from_tid(tid),
                     phase: None,
                     chain: None,
                 });
@@ -454,7 +460,7 @@ impl Waits<'_> {
 
     /// True if the thread with id `tid` belonged to the requested process at the time: ids are reused.
     fn is_in_process(&self, question: &WhyQuestion, tid: u32, range: Interval) -> bool {
-        let About::Process(pattern) = &question.about else { return true };
+        let WhyTarget::Process(pattern) = &question.target else { return true };
         self.identities.pid_of(tid, range.end_ns).is_some_and(|pid| {
             let image = self.identities.image(pid, range.end_ns);
             pattern.is_number(pid) || image.is_some_and(|image| pattern.matches(image))
@@ -469,7 +475,7 @@ impl Waits<'_> {
         let manager = service_waits::manager(self.trace, &self.identities, range.end_ns)
             .map(|pid| self.end_of_service(Some(pid), &service.name, range.end_ns));
         Some(Candidate {
-            kind: StretchKind::Service,
+            kind: ExplainedIntervalKind::Service,
             name: service.name.clone(),
             action: "wait".to_owned(),
             waiting_tid: None,
@@ -480,7 +486,12 @@ impl Waits<'_> {
         })
     }
 
-    fn explain(&self, candidate: Candidate, options: PathOptions, accountant: &mut Accountant<'_, '_>) -> WhyStretch {
+    fn explain(
+        &self,
+        candidate: Candidate,
+        options: PathOptions,
+        accountant: &mut AccountBuilder<'_, '_>,
+    ) -> ExplainedInterval {
         let (walked, ends, blockers) = match &candidate.chain {
             Some((blockers, segments)) => {
                 let (walked, ends) = self.walk_through(blockers, segments, &candidate.end);
@@ -504,14 +515,14 @@ impl Waits<'_> {
         // What was before the kernel's clock has an account and no path.
         let is_before_kernel = candidate.phase.is_some() && candidate.range.end_ns <= 0;
         let range = if is_before_kernel { candidate.range } else { Interval::new(path.start_ns, path.end_ns) };
-        WhyStretch {
+        ExplainedInterval {
             kind: candidate.kind,
             name: candidate.name,
             action: candidate.action,
             thread: candidate.waiting_tid.map(|_| path.end_thread.clone()),
             start_ns: range.start_ns,
             end_ns: range.end_ns,
-            duration_ns: range.length_ns(),
+            duration_ns: range.duration_ns(),
             account,
             path,
         }

@@ -11,7 +11,7 @@ use super::run::{Category, Run};
 pub const BASELINE_FORMAT: &str = "onoff-baseline";
 
 /// The format version that is written, and the only one that is read.
-pub const BASELINE_VERSION: u32 = 1;
+pub const BASELINE_VERSION: u32 = 2;
 
 /// Maximum size of a baseline file: 64 MiB, which is hundreds of runs.
 pub const MAX_BASELINE_BYTES: u64 = 64 << 20;
@@ -41,7 +41,7 @@ pub struct Baseline {
 
 /// The header of a baseline file, readable in any version.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct BaselineHead {
+pub struct BaselineHeader {
     /// [`BASELINE_FORMAT`].
     pub format: String,
     pub version: u32,
@@ -52,16 +52,16 @@ pub struct BaselineHead {
 pub enum InvalidBaseline {
     /// The file has another format.
     #[error("not an onoff baseline (format '{0}')")]
-    OtherFormat(String),
+    UnknownFormat(String),
     /// The file was written by an incompatible version of onoff.
     #[error("unsupported baseline version {0} (this onoff reads version {BASELINE_VERSION}); save the baseline again")]
-    OtherVersion(u32),
+    UnsupportedVersion(u32),
     /// The content is invalid.
     #[error("{0}")]
     InvalidContent(String),
 }
 
-impl BaselineHead {
+impl BaselineHeader {
     /// Checks whether the rest can be read.
     ///
     /// # Errors
@@ -69,10 +69,10 @@ impl BaselineHead {
     pub fn check(&self) -> Result<(), InvalidBaseline> {
         if self.format != BASELINE_FORMAT {
             let format = self.format.chars().take(80).collect();
-            return Err(InvalidBaseline::OtherFormat(format));
+            return Err(InvalidBaseline::UnknownFormat(format));
         }
         if self.version != BASELINE_VERSION {
-            return Err(InvalidBaseline::OtherVersion(self.version));
+            return Err(InvalidBaseline::UnsupportedVersion(self.version));
         }
         Ok(())
     }
@@ -81,7 +81,7 @@ impl BaselineHead {
 impl Baseline {
     /// A baseline of runs of one transition.
     #[must_use]
-    pub fn of(transition: RunSubject, runs: Vec<Run>) -> Self {
+    pub fn new(transition: RunSubject, runs: Vec<Run>) -> Self {
         Self { format: BASELINE_FORMAT.to_owned(), version: BASELINE_VERSION, transition, runs }
     }
 
@@ -112,13 +112,13 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
     if run.transition != transition {
         return Err("its transition differs from the transition in the file".to_owned());
     }
-    if run.measures.len() > MAX_MEASURES || run.set_apart.len() > 16 {
+    if run.measures.len() > MAX_MEASURES || run.exclusions.len() > 16 {
         return Err("too many measures".to_owned());
     }
     let mut texts = vec![&run.name, &run.kind];
-    texts.extend(run.set_apart.iter().map(|apart| &apart.text));
+    texts.extend(run.exclusions.iter().map(|apart| &apart.text));
     texts.extend(run.machine.iter().flat_map(|it| [&it.computer, &it.model, &it.system, &it.processor]));
-    if !(0..=MAX_VALUE).contains(&run.person_ns) {
+    if !(0..=MAX_VALUE).contains(&run.user_input_ns) {
         return Err("the time waited for a person is out of range".to_owned());
     }
     let mut keys: HashSet<String> = HashSet::new();
@@ -127,7 +127,9 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
         texts.extend(&measure.phase);
         if let Some(subject) = &measure.subject {
             texts.extend([&subject.name]);
-            if subject.did.len() > MAX_WORK_SHARES || subject.did.iter().any(|did| !(0..=MAX_VALUE).contains(&did.ns)) {
+            if subject.actions.len() > MAX_WORK_SHARES
+                || subject.actions.iter().any(|actions| !(0..=MAX_VALUE).contains(&actions.ns))
+            {
                 return Err(format!(
                     "'{}' has an invalid work time",
                     measure.key.chars().take(200).collect::<String>()
@@ -148,7 +150,7 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
         if (measure.category == Category::Account && measure.phase.is_some()) != measure.subject.is_some() {
             return Err(format!("'{}' lacks a subject, or must not have one", key()));
         }
-        if !keys.insert(super::match_key(&measure.key, run.keeps_case())) {
+        if !keys.insert(super::match_key(&measure.key, run.is_case_sensitive())) {
             return Err(format!("'{}' occurs twice", key()));
         }
         if !(0..=MAX_VALUE).contains(&measure.value) {
@@ -184,14 +186,14 @@ mod tests {
             name: "a.etl".to_owned(),
             transition: RunSubject::Boot,
             kind: "cold".to_owned(),
-            set_apart: Vec::new(),
+            exclusions: Vec::new(),
             machine: None,
             recording: None,
-            person_ns: 0,
+            user_input_ns: 0,
             settings: String::new(),
             measures: vec![measure("boot.total", Category::Total), measure("boot.service.a.b", Category::Service)],
         };
-        Baseline::of(RunSubject::Boot, vec![run])
+        Baseline::new(RunSubject::Boot, vec![run])
     }
 
     #[test]
@@ -230,9 +232,9 @@ mod tests {
 
     #[test]
     fn rejects_other_formats_and_versions() {
-        let head = |format: &str, version| BaselineHead { format: format.to_owned(), version };
-        assert_eq!(head(BASELINE_FORMAT, 1).check(), Ok(()));
-        assert_eq!(head(BASELINE_FORMAT, 2).check(), Err(InvalidBaseline::OtherVersion(2)));
-        assert_eq!(head("x", 1).check(), Err(InvalidBaseline::OtherFormat("x".to_owned())));
+        let head = |format: &str, version| BaselineHeader { format: format.to_owned(), version };
+        assert_eq!(head(BASELINE_FORMAT, BASELINE_VERSION).check(), Ok(()));
+        assert_eq!(head(BASELINE_FORMAT, 1).check(), Err(InvalidBaseline::UnsupportedVersion(1)));
+        assert_eq!(head("x", 1).check(), Err(InvalidBaseline::UnknownFormat("x".to_owned())));
     }
 }

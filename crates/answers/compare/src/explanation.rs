@@ -79,21 +79,21 @@ impl Context<'_> {
         let mut parts: Vec<ExplainedPart> = Vec::new();
         let mut against: Vec<ExplainedPart> = Vec::new();
         let least = difference_ns.unsigned_abs() / MIN_SHARE_DIVISOR;
-        let mut is_accounted = false;
+        let mut has_account = false;
         for measure in self.measures {
             let Some(subject) = measure.subject.as_ref().filter(|subject| subject.phase == phase) else { continue };
-            is_accounted = true;
+            has_account = true;
             let Some(part_ns) = measure.changes.get(self.at).and_then(|change| significant_difference(measure, change))
             else {
                 continue;
             };
-            if !subject.kind.is_somebody() || part_ns.unsigned_abs() < least.max(1) {
+            if !subject.kind.is_attributable() || part_ns.unsigned_abs() < least.max(1) {
                 continue;
             }
             let side = if part_ns.signum() == difference_ns.signum() { &mut parts } else { &mut against };
             side.push(self.part(measure, subject, part_ns));
         }
-        let against_ns = against.iter().fold(0_i64, |sum, part| sum.saturating_add(part.difference_ns));
+        let opposing_ns = against.iter().fold(0_i64, |sum, part| sum.saturating_add(part.difference_ns));
         for side in [&mut parts, &mut against] {
             side.sort_by(|a, b| {
                 let key = |part: &ExplainedPart| (std::cmp::Reverse(part.difference_ns.unsigned_abs()), part.kind);
@@ -101,25 +101,25 @@ impl Context<'_> {
             });
             side.truncate(MAX_PARTS);
         }
-        let explained = parts.iter().fold(against_ns, |sum, part| sum.saturating_add(part.difference_ns));
+        let explained = parts.iter().fold(opposing_ns, |sum, part| sum.saturating_add(part.difference_ns));
         Explanation {
             configuration: configuration.to_owned(),
             phase: phase.to_owned(),
             difference_ns,
-            is_accounted,
+            has_account,
             parts,
-            against,
-            against_ns,
-            not_explained_ns: difference_ns.saturating_sub(explained),
+            opposing: against,
+            opposing_ns,
+            unexplained_ns: difference_ns.saturating_sub(explained),
         }
     }
 
     fn part(&self, measure: &ComparedMeasure, subject: &SubjectOfMeasure, difference_ns: i64) -> ExplainedPart {
         let median = |at: usize| measure.values.get(at).and_then(|values| values.median).unwrap_or(0);
-        let (was_ns, is_ns) = (median(0), median(self.at + 1));
-        let change = if is_ns.saturating_mul(GONE_DIVISOR) <= was_ns {
+        let (before_ns, after_ns) = (median(0), median(self.at + 1));
+        let change = if after_ns.saturating_mul(GONE_DIVISOR) <= before_ns {
             PartChange::Gone
-        } else if was_ns.saturating_mul(GONE_DIVISOR) <= is_ns {
+        } else if before_ns.saturating_mul(GONE_DIVISOR) <= after_ns {
             PartChange::New
         } else if difference_ns > 0 {
             PartChange::Longer
@@ -130,8 +130,8 @@ impl Context<'_> {
             key: measure.key.clone(),
             kind: subject.kind,
             name: subject.name.clone(),
-            was_ns,
-            is_ns,
+            before_ns,
+            after_ns,
             difference_ns,
             change,
             detail: self.detail(subject),
@@ -148,6 +148,6 @@ impl Context<'_> {
         let key = format!("{}.{}.{}.{part}", self.transition.as_str(), category.as_str(), subject.name);
         let measure = self.by_key.get(&key.to_ascii_lowercase())?;
         let median = |at: usize| measure.values.get(at).and_then(|values| values.median);
-        Some(ExplainedDetail { key: measure.key.clone(), was_ns: median(0), is_ns: median(self.at + 1) })
+        Some(ExplainedDetail { key: measure.key.clone(), before_ns: median(0), after_ns: median(self.at + 1) })
     }
 }

@@ -47,16 +47,16 @@ pub const MAX_CHANCE: f64 = 0.05;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompareOptions {
     /// Exclusion reasons to ignore.
-    pub include: Vec<SetApartReason>,
+    pub include: Vec<ExclusionReason>,
     /// Minimum number of runs per configuration for reporting a difference.
-    pub least_runs: usize,
+    pub min_runs: usize,
     /// Allow each configuration its own kind of transition, as in a study of fast startup.
-    pub kinds_differ: bool,
+    pub allow_mixed_kinds: bool,
 }
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        Self { include: Vec::new(), least_runs: MIN_RUNS, kinds_differ: false }
+        Self { include: Vec::new(), min_runs: MIN_RUNS, allow_mixed_kinds: false }
     }
 }
 
@@ -97,12 +97,12 @@ pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Re
         .collect();
     Ok(Comparison {
         transition,
-        least_runs: options.least_runs as u64,
+        min_runs: options.min_runs as u64,
         configurations: summaries,
         notes,
         explanations,
         measures,
-        moved,
+        order_changes: moved,
         tables: Vec::new(),
     })
 }
@@ -114,7 +114,7 @@ pub fn summaries(configurations: &[Configuration], options: &CompareOptions) -> 
     configurations
         .iter()
         .map(|configuration| {
-            let kind = if options.kinds_differ {
+            let kind = if options.allow_mixed_kinds {
                 leading_kind(std::slice::from_ref(configuration), options)
             } else {
                 common_kind.clone()
@@ -133,8 +133,8 @@ fn leading_kind(configurations: &[Configuration], options: &CompareOptions) -> O
 }
 
 /// The exclusions of a run that the caller does not ignore.
-fn remaining_exclusions<'a>(run: &'a Run, options: &CompareOptions) -> Vec<&'a SetApart> {
-    run.set_apart.iter().filter(|apart| !options.include.contains(&apart.reason)).collect()
+fn remaining_exclusions<'a>(run: &'a Run, options: &CompareOptions) -> Vec<&'a Exclusion> {
+    run.exclusions.iter().filter(|apart| !options.include.contains(&apart.reason)).collect()
 }
 
 fn summarize(configuration: &Configuration, kind: Option<String>, options: &CompareOptions) -> ConfigurationSummary {
@@ -144,27 +144,27 @@ fn summarize(configuration: &Configuration, kind: Option<String>, options: &Comp
         .enumerate()
         .map(|(at, run)| {
             let before = configuration.runs.get(..at).unwrap_or(&[]);
-            let mut set_apart: Vec<SetApart> = remaining_exclusions(run, options).into_iter().cloned().collect();
+            let mut exclusions: Vec<Exclusion> = remaining_exclusions(run, options).into_iter().cloned().collect();
             if let Some(kind) = kind.as_ref().filter(|kind| **kind != run.kind && !run.kind.is_empty())
-                && !options.include.contains(&SetApartReason::OtherKind)
+                && !options.include.contains(&ExclusionReason::OtherKind)
             {
-                set_apart.push(SetApart {
-                    reason: SetApartReason::OtherKind,
+                exclusions.push(Exclusion {
+                    reason: ExclusionReason::OtherKind,
                     text: format!("kind {}, but the other runs are {kind}", run.kind),
                 });
             }
             if let Some(same) = before.iter().find(|other| run.is_same_recording(other))
-                && !options.include.contains(&SetApartReason::SameRecording)
+                && !options.include.contains(&ExclusionReason::SameRecording)
             {
-                set_apart.push(SetApart {
-                    reason: SetApartReason::SameRecording,
+                exclusions.push(Exclusion {
+                    reason: ExclusionReason::SameRecording,
                     text: format!("the same recording as {}", same.name),
                 });
             }
             RunSummary {
                 name: run.name.clone(),
-                compared: set_apart.is_empty(),
-                set_apart,
+                compared: exclusions.is_empty(),
+                exclusions,
                 settings: run.settings.clone(),
             }
         })
@@ -200,7 +200,7 @@ struct Values {
 
 impl<'a> Samples<'a> {
     fn new(configuration: &'a Configuration, summary: &ConfigurationSummary, options: &CompareOptions) -> Self {
-        let keeps_doubtful = options.include.contains(&SetApartReason::Losses);
+        let keeps_doubtful = options.include.contains(&ExclusionReason::Losses);
         let mut values: HashMap<String, Values> = HashMap::new();
         let mut accounted: HashMap<&str, usize> = HashMap::new();
         let mut runs = Vec::new();
@@ -212,7 +212,7 @@ impl<'a> Samples<'a> {
                 *accounted.entry(phase).or_default() += 1;
             }
             for measure in &run.measures {
-                let entry = values.entry(match_key(&measure.key, run.keeps_case())).or_default();
+                let entry = values.entry(match_key(&measure.key, run.is_case_sensitive())).or_default();
                 if measure.doubtful && !keeps_doubtful {
                     entry.doubtful += 1;
                 } else {
@@ -248,7 +248,7 @@ impl<'a> Samples<'a> {
 
 /// All measures: totals and phases in run order, the others by category and name.
 fn rows(samples: &[Samples<'_>], options: &CompareOptions) -> Vec<ComparedMeasure> {
-    let keeps_case = samples.iter().flat_map(|sample| &sample.runs).any(|run| run.keeps_case());
+    let keeps_case = samples.iter().flat_map(|sample| &sample.runs).any(|run| run.is_case_sensitive());
     let mut known: BTreeMap<(Category, u64, String), &Measure> = BTreeMap::new();
     for run in samples.iter().flat_map(|sample| &sample.runs) {
         for (at, measure) in run.measures.iter().enumerate() {
@@ -304,11 +304,11 @@ fn row(measure: &Measure, samples: &[Samples<'_>], keeps_case: bool, options: &C
 fn spread(values: &Values) -> MeasureSpread {
     MeasureSpread {
         runs: values.ascending.len() as u64,
-        left_out: values.doubtful,
+        excluded_runs: values.doubtful,
         median: statistics::median(&values.ascending),
         mean: statistics::mean(&values.ascending),
-        least: values.ascending.first().copied(),
-        most: values.ascending.last().copied(),
+        min: values.ascending.first().copied(),
+        max: values.ascending.last().copied(),
     }
 }
 
@@ -324,7 +324,7 @@ fn change(
     let difference = medians.map(|(was, is)| is.saturating_sub(was));
     let percent = medians.filter(|&(was, _)| was > 0).map(|(was, is)| (is as f64 - was as f64) * 100.0 / was as f64);
     let chance = statistics::rank_sum_test(baseline, candidate);
-    let enough = baseline.len() >= options.least_runs && candidate.len() >= options.least_runs;
+    let enough = baseline.len() >= options.min_runs && candidate.len() >= options.min_runs;
     let verdict = match (difference, noise_floor) {
         _ if baseline.is_empty() && candidate.is_empty() => Verdict::Unknown,
         _ if baseline.is_empty() => appeared(candidate, candidate_runs, baseline_runs, Verdict::New, options),
@@ -349,13 +349,13 @@ fn change(
         interval: statistics::interval(baseline, candidate),
         cliffs_delta: statistics::cliffs_delta(baseline, candidate),
         p_value: chance.map(|chance| chance.p_value),
-        least_p_value: chance.map(|chance| chance.least_p_value),
+        min_p_value: chance.map(|chance| chance.min_p_value),
     }
 }
 
 /// A measure of only one side is new or gone if most runs of that side have it; otherwise it is intermittent.
 fn appeared(values: &[i64], runs: usize, other_runs: usize, verdict: Verdict, options: &CompareOptions) -> Verdict {
-    if runs.min(other_runs) < options.least_runs {
+    if runs.min(other_runs) < options.min_runs {
         // A single run per side shows that something is new, but not whether it is so in every run.
         return if values.len() == runs { verdict } else { Verdict::Unknown };
     }

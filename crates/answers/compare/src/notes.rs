@@ -26,7 +26,11 @@ pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) ->
         for run in runs {
             if let Some(same) = baseline.iter().find(|other| run.is_same_recording(other)) {
                 let (run, was) = (run.name.clone(), vec![same.name.clone()]);
-                notes.push(ComparisonNote { run, was, ..note(ComparisonNoteKind::OnBothSides, configuration) });
+                notes.push(ComparisonNote {
+                    run,
+                    was,
+                    ..note(ComparisonNoteKind::RecordingOnBothSides, configuration)
+                });
             }
         }
     }
@@ -39,9 +43,13 @@ pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) ->
                 notes.push(ComparisonNote { property, is, ..note(ComparisonNoteKind::MachinesMixed, configuration) });
             }
         }
-        for run in runs.iter().filter(|run| run.person_ns > 0) {
-            let (run, person_ns) = (run.name.clone(), Some(run.person_ns));
-            notes.push(ComparisonNote { run, person_ns, ..note(ComparisonNoteKind::PersonTakenOff, configuration) });
+        for run in runs.iter().filter(|run| run.user_input_ns > 0) {
+            let (run, user_input_ns) = (run.name.clone(), Some(run.user_input_ns));
+            notes.push(ComparisonNote {
+                run,
+                user_input_ns,
+                ..note(ComparisonNoteKind::PersonWaitExcluded, configuration)
+            });
         }
     }
     notes
@@ -55,7 +63,7 @@ fn note(kind: ComparisonNoteKind, configuration: &Configuration) -> ComparisonNo
         property: None,
         was: Vec::new(),
         is: Vec::new(),
-        person_ns: None,
+        user_input_ns: None,
     }
 }
 

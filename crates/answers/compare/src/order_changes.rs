@@ -4,7 +4,7 @@
 use hashbrown::HashMap;
 
 use super::match_key;
-use super::report::Moved;
+use super::report::OrderChange;
 use super::run::{Category, Run};
 use super::statistics::median;
 
@@ -22,7 +22,7 @@ struct Item<'a> {
 }
 
 /// The order changes of services, applications and devices, those that passed most others first.
-pub(super) fn order_changes(before: &[&Run], after: &[&Run], configuration: &str) -> Vec<Moved> {
+pub(super) fn order_changes(before: &[&Run], after: &[&Run], configuration: &str) -> Vec<OrderChange> {
     let mut all = Vec::new();
     for category in [Category::Service, Category::Application, Category::Device] {
         let mut items = common(before, after, category);
@@ -46,7 +46,7 @@ fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<
             let place =
                 measure.phase.as_deref().and_then(|phase| phases.get(phase).copied()).zip(measure.since_phase_ns);
             let (Some(place), true) = (place, measure.category == category) else { continue };
-            let item = items.entry(match_key(&measure.key, run.keeps_case())).or_insert_with(|| Item {
+            let item = items.entry(match_key(&measure.key, run.is_case_sensitive())).or_insert_with(|| Item {
                 key: &measure.key,
                 before: Vec::new(),
                 after: Vec::new(),
@@ -67,7 +67,7 @@ fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<
 }
 
 /// Of each pair that changed order in every run, the item with more such pairs is the one that moved.
-fn movers(items: &[Item<'_>], before: &[&Run], after: &[&Run], configuration: &str) -> Vec<Moved> {
+fn movers(items: &[Item<'_>], before: &[&Run], after: &[&Run], configuration: &str) -> Vec<OrderChange> {
     let mut passed: Vec<Vec<(usize, bool)>> = vec![Vec::new(); items.len()];
     for (one, first) in items.iter().enumerate() {
         for (other, second) in items.iter().enumerate().skip(one + 1) {
@@ -78,7 +78,7 @@ fn movers(items: &[Item<'_>], before: &[&Run], after: &[&Run], configuration: &s
             }
         }
     }
-    let mut rows: Vec<(usize, Moved)> = Vec::new();
+    let mut rows: Vec<(usize, OrderChange)> = Vec::new();
     for (at, swaps) in passed.iter().enumerate() {
         let weight = |at: usize| passed[at].len();
         let mine: Vec<&(usize, bool)> = swaps
@@ -91,7 +91,7 @@ fn movers(items: &[Item<'_>], before: &[&Run], after: &[&Run], configuration: &s
         let (is_phase, is_since_phase_ns) = typical_start(&item.after, after);
         rows.push((
             mine.len(),
-            Moved {
+            OrderChange {
                 configuration: configuration.to_owned(),
                 key: item.key.to_owned(),
                 was_phase,

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use onoff_blame::account::AccountSubjectKind;
 
-use super::run::{Category, Factor, MeasureUnit, SetApart};
+use super::run::{Category, Exclusion, Factor, MeasureUnit};
 use super::study_table::StudyTable;
 
 /// Maximum number of measures listed in a message.
@@ -19,7 +19,7 @@ pub struct Comparison {
     /// The compared transition.
     pub transition: RunSubject,
     /// Minimum number of runs per configuration for reporting a difference.
-    pub least_runs: u64,
+    pub min_runs: u64,
     /// The configurations; the first is the baseline.
     pub configurations: Vec<ConfigurationSummary>,
     /// Caveats: computers that differ, a person who was waited for.
@@ -29,7 +29,7 @@ pub struct Comparison {
     /// The measures: totals and phases first, then the rest by category and name.
     pub measures: Vec<ComparedMeasure>,
     /// Items that started in a different order than in the baseline.
-    pub moved: Vec<Moved>,
+    pub order_changes: Vec<OrderChange>,
     /// The tables requested by a study.
     pub tables: Vec<StudyTable>,
 }
@@ -83,7 +83,7 @@ pub struct RunSummary {
     /// True if the run was compared.
     pub compared: bool,
     /// Reasons for exclusion.
-    pub set_apart: Vec<SetApart>,
+    pub exclusions: Vec<Exclusion>,
     /// Settings that affect a network boot: IP version, window and block size; otherwise empty.
     pub settings: String,
 }
@@ -140,7 +140,7 @@ pub struct ComparisonNote {
     /// Distinct values in the configuration's runs.
     pub is: Vec<String>,
     /// Time waited for a person, ns.
-    pub person_ns: Option<i64>,
+    pub user_input_ns: Option<i64>,
 }
 
 /// Kind of a comparison note.
@@ -153,9 +153,9 @@ pub enum ComparisonNoteKind {
     /// The runs of one configuration are from several computers.
     MachinesMixed,
     /// A recording is also in the baseline.
-    OnBothSides,
+    RecordingOnBothSides,
     /// A person was waited for; that time is excluded from all measures.
-    PersonTakenOff,
+    PersonWaitExcluded,
 }
 
 /// Property in which computers may differ.
@@ -193,15 +193,15 @@ pub struct Explanation {
     /// The phase's median minus the baseline's, ns.
     pub difference_ns: i64,
     /// True if the runs have an account of the phase; otherwise no subject is known.
-    pub is_accounted: bool,
+    pub has_account: bool,
     /// Subjects whose time differs in the same direction, largest first.
     pub parts: Vec<ExplainedPart>,
     /// Subjects whose time differs in the opposite direction, largest first.
-    pub against: Vec<ExplainedPart>,
+    pub opposing: Vec<ExplainedPart>,
     /// Sum of all opposite differences, ns, with the opposite sign.
-    pub against_ns: i64,
+    pub opposing_ns: i64,
     /// Unexplained rest of the difference, ns.
-    pub not_explained_ns: i64,
+    pub unexplained_ns: i64,
 }
 
 /// A subject whose time explains part of a difference.
@@ -215,9 +215,9 @@ pub struct ExplainedPart {
     /// Name.
     pub name: String,
     /// Median time in the baseline, ns.
-    pub was_ns: i64,
+    pub before_ns: i64,
     /// Median time in the configuration, ns.
-    pub is_ns: i64,
+    pub after_ns: i64,
     /// The difference, ns.
     pub difference_ns: i64,
     /// Kind of the change.
@@ -249,9 +249,9 @@ pub struct ExplainedDetail {
     /// Key of the measure.
     pub key: String,
     /// Median of the baseline, ns.
-    pub was_ns: Option<i64>,
+    pub before_ns: Option<i64>,
     /// Median of the configuration, ns.
-    pub is_ns: Option<i64>,
+    pub after_ns: Option<i64>,
 }
 
 /// Distribution of one measure in one configuration.
@@ -261,15 +261,15 @@ pub struct MeasureSpread {
     /// Number of runs with a value.
     pub runs: u64,
     /// Number of runs whose value was excluded because of lost events.
-    pub left_out: u64,
+    pub excluded_runs: u64,
     /// Median; `None` without values.
     pub median: Option<i64>,
     /// Arithmetic mean, for information (differences are judged by the median); `None` without values.
     pub mean: Option<i64>,
     /// Smallest.
-    pub least: Option<i64>,
+    pub min: Option<i64>,
     /// Largest.
-    pub most: Option<i64>,
+    pub max: Option<i64>,
 }
 
 /// Change of a measure from the baseline.
@@ -290,7 +290,7 @@ pub struct Change {
     /// Exact probability of the observed ranks by chance.
     pub p_value: Option<f64>,
     /// The smallest p-value that these sample sizes can yield.
-    pub least_p_value: Option<f64>,
+    pub min_p_value: Option<f64>,
 }
 
 /// A confidence interval.
@@ -346,7 +346,7 @@ impl Verdict {
 /// An item that started earlier or later relative to others of its category than in the baseline, in every run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Moved {
+pub struct OrderChange {
     /// Configuration in which the order changed.
     pub configuration: String,
     /// Key of the measure.
@@ -381,7 +381,7 @@ pub enum CompareError {
 fn exclusions_text(configuration: &ConfigurationSummary) -> String {
     let mut reasons: Vec<String> = Vec::new();
     for run in &configuration.runs {
-        for apart in &run.set_apart {
+        for apart in &run.exclusions {
             let option = apart.reason.as_str().replace('_', "-");
             let text = format!("{} ({}; use --include {option})", run.name, apart.text);
             if reasons.len() < 3 {

@@ -3,7 +3,7 @@
 use onoff_trace::{SystemKind, Trace};
 use serde::{Deserialize, Serialize};
 
-use onoff_blame::account::{AccountSubjectKind, DidShare};
+use onoff_blame::account::{AccountSubjectKind, ActionShare};
 use onoff_evidence::Certainty;
 use onoff_transitions::TransitionKind;
 
@@ -29,7 +29,7 @@ impl RunSubject {
 
     /// Parses a name.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subject| subject.as_str() == name)
     }
 
@@ -178,7 +178,7 @@ pub struct MeasuredSubject {
     /// Name; the reason if the time is unattributed.
     pub name: String,
     /// Its work, longest first.
-    pub did: Vec<DidShare>,
+    pub actions: Vec<ActionShare>,
     /// The lowest certainty of its parts.
     pub certainty: Certainty,
 }
@@ -199,7 +199,7 @@ impl Measure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum SetApartReason {
+pub enum ExclusionReason {
     /// ReadyBoot was not trained yet: such boots are slow through no fault of the system.
     Untrained,
     /// Events were lost in the phases.
@@ -214,7 +214,7 @@ pub enum SetApartReason {
     Unreadable,
 }
 
-impl SetApartReason {
+impl ExclusionReason {
     /// The name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -233,9 +233,9 @@ impl SetApartReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct SetApart {
+pub struct Exclusion {
     /// Reason.
-    pub reason: SetApartReason,
+    pub reason: ExclusionReason,
     /// Description with numbers.
     pub text: String,
 }
@@ -252,7 +252,7 @@ pub struct Run {
     /// Kind, such as `cold`, `fast_startup`, `sleep`, `restart`; empty if unknown.
     pub kind: String,
     /// Reasons to exclude the run from comparison.
-    pub set_apart: Vec<SetApart>,
+    pub exclusions: Vec<Exclusion>,
     /// The computer; `None` in baselines saved by older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
@@ -261,7 +261,7 @@ pub struct Run {
     pub recording: Option<RecordingIdentity>,
     /// Time waited for a person, ns, which is excluded from all measures.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub person_ns: i64,
+    pub user_input_ns: i64,
     /// Settings that affect a network boot: IP version, window and block size; otherwise empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
@@ -282,10 +282,10 @@ impl Run {
             name,
             transition,
             kind: String::new(),
-            set_apart: vec![SetApart { reason: SetApartReason::Unreadable, text: reason }],
+            exclusions: vec![Exclusion { reason: ExclusionReason::Unreadable, text: reason }],
             machine: None,
             recording: None,
-            person_ns: 0,
+            user_input_ns: 0,
             settings: String::new(),
             measures: Vec::new(),
         }
@@ -299,7 +299,7 @@ impl Run {
 
     /// True if names are case-sensitive.
     #[must_use]
-    pub fn keeps_case(&self) -> bool {
+    pub fn is_case_sensitive(&self) -> bool {
         self.machine.as_ref().is_some_and(|machine| machine.is_linux)
     }
 }
@@ -328,7 +328,7 @@ pub struct Machine {
 impl Machine {
     /// The computer of `trace`.
     #[must_use]
-    pub fn of(trace: &Trace) -> Self {
+    pub fn from_trace(trace: &Trace) -> Self {
         let system = &trace.system;
         Self {
             is_linux: system.kind == SystemKind::Linux,
@@ -361,7 +361,7 @@ pub struct RecordingIdentity {
 impl RecordingIdentity {
     /// The identity of `trace`; `None` if its start time is unknown.
     #[must_use]
-    pub fn of(trace: &Trace) -> Option<Self> {
+    pub fn from_trace(trace: &Trace) -> Option<Self> {
         let start_unix_ns = trace.clock.start_unix_ns?;
         Some(Self { start_unix_ns, duration_ns: trace.duration_ns })
     }

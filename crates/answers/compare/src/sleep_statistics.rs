@@ -13,7 +13,7 @@ const MAX_DEVICES: usize = 5;
 
 /// The values of one sleep that the statistics need.
 #[derive(Clone, Debug)]
-pub struct OneSleep {
+pub struct SleepSample {
     recording: String,
     variant: String,
     outcome: SleepOutcome,
@@ -39,7 +39,7 @@ pub struct SleepStatistics {
     /// Number of sleeps.
     pub sleeps: u64,
     /// Number of sleeps aborted before the machine slept.
-    pub given_up: u64,
+    pub aborted: u64,
     /// Number of sleeps whose end is not in the recording.
     pub unfinished: u64,
     /// Suspend times of completed sleeps; `None` if unknown.
@@ -88,13 +88,13 @@ pub struct DeviceStatistics {
 
 /// The sleeps of `recording`; empty unless it is a Linux recording with sleeps.
 #[must_use]
-pub fn sleeps(recording: &str, trace: &Trace) -> Vec<OneSleep> {
+pub fn sleeps(recording: &str, trace: &Trace) -> Vec<SleepSample> {
     if trace.system.kind != SystemKind::Linux {
         return Vec::new();
     }
     let Ok(report) = suspend::analyze(trace, &SuspendOptions::default()) else { return Vec::new() };
     let several = report.transitions.len() > 1;
-    let one = |sleep: &LinuxSleep| OneSleep {
+    let one = |sleep: &LinuxSleep| SleepSample {
         recording: match several {
             true => format!("{recording}, sleep {}", sleep.number),
             false => recording.to_owned(),
@@ -120,7 +120,7 @@ pub fn sleeps(recording: &str, trace: &Trace) -> Vec<OneSleep> {
 
 /// Statistics for each variant with two or more sleeps.
 #[must_use]
-pub fn statistics(sleeps: &[OneSleep]) -> Vec<SleepStatistics> {
+pub fn statistics(sleeps: &[SleepSample]) -> Vec<SleepStatistics> {
     let mut variants: Vec<&str> = sleeps.iter().map(|sleep| sleep.variant.as_str()).collect();
     variants.sort();
     variants.dedup();
@@ -128,13 +128,13 @@ pub fn statistics(sleeps: &[OneSleep]) -> Vec<SleepStatistics> {
     variants.into_iter().filter_map(|variant| variant_statistics(variant, &of_variant(variant))).collect()
 }
 
-fn variant_statistics(variant: &str, sleeps: &[&OneSleep]) -> Option<SleepStatistics> {
+fn variant_statistics(variant: &str, sleeps: &[&SleepSample]) -> Option<SleepStatistics> {
     if sleeps.len() < 2 {
         return None;
     }
     let outcomes = |outcome: SleepOutcome| sleeps.iter().filter(|sleep| sleep.outcome == outcome).count() as u64;
     // Aborted and unfinished sleeps have no comparable duration.
-    let slept: Vec<&OneSleep> = sleeps
+    let slept: Vec<&SleepSample> = sleeps
         .iter()
         .filter(|sleep| matches!(sleep.outcome, SleepOutcome::Slept | SleepOutcome::Unknown))
         .copied()
@@ -142,7 +142,7 @@ fn variant_statistics(variant: &str, sleeps: &[&OneSleep]) -> Option<SleepStatis
     Some(SleepStatistics {
         variant: variant.to_owned(),
         sleeps: sleeps.len() as u64,
-        given_up: outcomes(SleepOutcome::GivenUp),
+        aborted: outcomes(SleepOutcome::Aborted),
         unfinished: outcomes(SleepOutcome::Unfinished),
         suspend: spread(&slept, |sleep| sleep.suspend_ns),
         resume: spread(&slept, |sleep| sleep.resume_ns),
@@ -150,7 +150,7 @@ fn variant_statistics(variant: &str, sleeps: &[&OneSleep]) -> Option<SleepStatis
     })
 }
 
-fn spread(sleeps: &[&OneSleep], half: impl Fn(&OneSleep) -> Option<i64>) -> Option<SleepSpread> {
+fn spread(sleeps: &[&SleepSample], half: impl Fn(&SleepSample) -> Option<i64>) -> Option<SleepSpread> {
     let mut known: Vec<(i64, &str)> =
         sleeps.iter().filter_map(|sleep| Some((half(sleep)?, sleep.recording.as_str()))).collect();
     known.sort();
@@ -165,7 +165,7 @@ fn spread(sleeps: &[&OneSleep], half: impl Fn(&OneSleep) -> Option<i64>) -> Opti
     })
 }
 
-fn devices(sleeps: &[&OneSleep]) -> Vec<DeviceStatistics> {
+fn devices(sleeps: &[&SleepSample]) -> Vec<DeviceStatistics> {
     let mut all: Vec<(&DeviceSample, &str)> =
         sleeps.iter().flat_map(|sleep| sleep.devices.iter().map(|device| (device, sleep.recording.as_str()))).collect();
     all.sort_by(|(a, of_a), (b, of_b)| {

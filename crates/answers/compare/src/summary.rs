@@ -44,7 +44,7 @@ pub struct SummaryRow {
     /// Cost of the subject, ns.
     pub subject_ns: Option<i64>,
     /// True if the cost is an upper bound because the work ran in parallel with other work.
-    pub subject_at_most: bool,
+    pub subject_is_upper_bound: bool,
     /// Certainty of the cost.
     pub subject_certainty: Option<Certainty>,
     /// Why the recording could not be analyzed; empty otherwise.
@@ -104,7 +104,7 @@ pub fn rows(
             at_least_ns: transition.at_least_ns,
             phase_ns: longest.map(|(_, took_ns)| took_ns),
             subject_ns: first.as_ref().map(|first| first.cost_ns),
-            subject_at_most: first.as_ref().is_some_and(|first| first.at_most),
+            subject_is_upper_bound: first.as_ref().is_some_and(|first| first.is_upper_bound),
             subject_certainty: first.as_ref().map(|first| first.certainty),
             subject: first.map(|first| first.name).unwrap_or_default(),
             phase: longest.map(|(phase, _)| phase.name.as_str().to_owned()).unwrap_or_default(),
@@ -116,7 +116,7 @@ pub fn rows(
 
 /// The network boots of the capture `recording`. The variant is the boot's outcome.
 #[must_use]
-pub fn rows_of_capture(recording: &str, report: &NetbootReport) -> Vec<SummaryRow> {
+pub fn capture_rows(recording: &str, report: &NetbootReport) -> Vec<SummaryRow> {
     let row = |boot: &NetworkBoot| {
         let longest = boot.stages.iter().max_by_key(|stage| stage.duration_ns);
         SummaryRow {

@@ -56,7 +56,7 @@ pub struct TableError {
 impl TableSpecification {
     /// A table with the totals and phases of `comparison`, one per row.
     #[must_use]
-    pub fn of_all(comparison: &Comparison) -> Self {
+    pub fn totals_and_phases(comparison: &Comparison) -> Self {
         let shown = |measure: &&ComparedMeasure| measure.category.keeps_order();
         let measures: Vec<&ComparedMeasure> = comparison.measures.iter().filter(shown).collect();
         Self {

@@ -24,10 +24,10 @@ fn run(measures: Vec<Measure>) -> Run {
         name: "a.etl".to_owned(),
         transition: RunSubject::Boot,
         kind: "cold".to_owned(),
-        set_apart: Vec::new(),
+        exclusions: Vec::new(),
         machine: None,
         recording: None,
-        person_ns: 0,
+        user_input_ns: 0,
         settings: String::new(),
         measures,
     }
@@ -72,7 +72,7 @@ fn two_runs_per_side_are_too_few() {
     let change = &total.changes[0];
     assert_eq!((change.difference, change.percent), (Some(2_500 * MS), Some(25.0)));
     assert_eq!(change.interval, None);
-    assert_eq!(change.least_p_value, Some(1.0));
+    assert_eq!(change.min_p_value, Some(1.0));
 }
 
 #[test]
@@ -119,22 +119,22 @@ fn reports_new_gone_and_intermittent_items() {
 #[test]
 fn excludes_runs_unless_included() {
     let mut baseline = totals("before", &[10_000, 10_010, 10_020, 30_000]);
-    baseline.runs[3].set_apart.push(SetApart {
-        reason: SetApartReason::Untrained,
+    baseline.runs[3].exclusions.push(Exclusion {
+        reason: ExclusionReason::Untrained,
         text: "ReadyBoot was untrained (0 of 3 boots)".to_owned(),
     });
     let candidate = totals("after", &[10_000, 10_010, 10_020]);
     let configurations = [baseline, candidate];
     let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
     let total = comparison.measure("boot.total").unwrap();
-    assert_eq!(total.values[0].most, Some(10_020 * MS));
+    assert_eq!(total.values[0].max, Some(10_020 * MS));
     assert_eq!(comparison.configurations[0].compared_runs, 3);
     assert!(!comparison.configurations[0].runs[3].compared);
 
-    let options = CompareOptions { include: vec![SetApartReason::Untrained], ..CompareOptions::default() };
+    let options = CompareOptions { include: vec![ExclusionReason::Untrained], ..CompareOptions::default() };
     let comparison = compare(&configurations, &options).unwrap();
     let total = comparison.measure("boot.total").unwrap();
-    assert_eq!(total.values[0].most, Some(30_000 * MS));
+    assert_eq!(total.values[0].max, Some(30_000 * MS));
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn excludes_other_kinds_and_needs_one_run() {
     candidate.runs[1].kind = "fast_startup".to_owned();
     let mut configurations = [totals("before", &[10_000]), candidate];
     let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
-    let apart = &comparison.configurations[1].runs[1].set_apart[0];
-    assert_eq!(apart.reason, SetApartReason::OtherKind);
+    let apart = &comparison.configurations[1].runs[1].exclusions[0];
+    assert_eq!(apart.reason, ExclusionReason::OtherKind);
     assert_eq!(comparison.measure("boot.total").unwrap().values[1].runs, 1);
 
     configurations[1].runs.remove(0);
@@ -163,7 +163,7 @@ fn excludes_and_counts_values_with_losses() {
     let configurations = [totals("before", &[1, 2, 3]), candidate];
     let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
     let after = comparison.measure("boot.total").unwrap().values[1];
-    assert_eq!((after.runs, after.left_out, after.most), (2, 1, Some(2 * MS)));
+    assert_eq!((after.runs, after.excluded_runs, after.max), (2, 1, Some(2 * MS)));
 }
 
 #[test]
@@ -193,8 +193,8 @@ fn reports_order_change_found_in_every_run() {
     // A now starts in the next phase, though sooner after that phase's start.
     let after = configuration("after", vec![started([("WinLogonInit", 5), ("PreSMSS", 21), ("PreSMSS", 31)])]);
     let comparison = compare(&[before.clone(), after], &CompareOptions::default()).unwrap();
-    let [moved] = comparison.moved.as_slice() else {
-        panic!("{:?}", comparison.moved);
+    let [moved] = comparison.order_changes.as_slice() else {
+        panic!("{:?}", comparison.order_changes);
     };
     assert_eq!(moved.key, "boot.service.A");
     assert_eq!((moved.now_after, moved.now_before), (2, 0));
@@ -210,7 +210,7 @@ fn reports_order_change_found_in_every_run() {
         ],
     );
     let comparison = compare(&[before, after], &CompareOptions::default()).unwrap();
-    assert_eq!(comparison.moved, []);
+    assert_eq!(comparison.order_changes, []);
 }
 
 /// A run with one phase divided among subjects.
@@ -225,7 +225,7 @@ fn accounted(phase_ms: i64, entries: &[(AccountSubjectKind, &str, i64)]) -> Run 
             subject: Some(MeasuredSubject {
                 kind,
                 name: name.to_owned(),
-                did: Vec::new(),
+                actions: Vec::new(),
                 certainty: Certainty::Measured,
             }),
             ..measure(&format!("boot.account.PreSMSS.{}.{name}", kind.as_str()), Category::Account, ms * MS)
@@ -242,20 +242,20 @@ fn explained(baseline: Vec<Run>, candidate: Vec<Run>) -> Vec<Explanation> {
 
 #[test]
 fn explains_difference_by_subjects_in_same_direction() {
-    use AccountSubjectKind::{Driver, NotKnown, Process};
-    let before = accounted(26_600, &[(Driver, "Ramdisk", 9_000), (Process, "System", 17_000), (NotKnown, "", 600)]);
+    use AccountSubjectKind::{Driver, Process, Unknown};
+    let before = accounted(26_600, &[(Driver, "Ramdisk", 9_000), (Process, "System", 17_000), (Unknown, "", 600)]);
     // Windows spells driver names inconsistently, and the clock driver is slower than before.
     let after = accounted(17_260, &[(Driver, "RAMDISK", 20), (Process, "System", 17_000), (Driver, "clock", 240)]);
     let explanations = explained(vec![before], vec![after]);
     let [one] = explanations.as_slice() else { panic!("{explanations:?}") };
-    assert_eq!((one.phase.as_str(), one.difference_ns, one.is_accounted), ("PreSMSS", -9_340 * MS, true));
+    assert_eq!((one.phase.as_str(), one.difference_ns, one.has_account), ("PreSMSS", -9_340 * MS, true));
     let [ramdisk] = one.parts.as_slice() else { panic!("{one:?}") };
     assert_eq!((ramdisk.name.as_str(), ramdisk.difference_ns), ("Ramdisk", -8_980 * MS));
     assert_eq!(ramdisk.change, PartChange::Gone);
     // Opposite differences are listed by name; unattributed time explains nothing.
-    let against: Vec<(&str, i64)> = one.against.iter().map(|it| (it.name.as_str(), it.difference_ns)).collect();
+    let against: Vec<(&str, i64)> = one.opposing.iter().map(|it| (it.name.as_str(), it.difference_ns)).collect();
     assert_eq!(against, [("clock", 240 * MS)]);
-    assert_eq!((one.against_ns, one.not_explained_ns), (240 * MS, -600 * MS));
+    assert_eq!((one.opposing_ns, one.unexplained_ns), (240 * MS, -600 * MS));
 }
 
 #[test]
@@ -275,8 +275,8 @@ fn ignores_noise_and_decoy() {
 #[test]
 fn without_account_no_subject_is_listed() {
     let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[])]);
-    assert_eq!((explanations[0].is_accounted, explanations[0].parts.len()), (false, 0));
-    assert_eq!(explanations[0].not_explained_ns, 1_000 * MS);
+    assert_eq!((explanations[0].has_account, explanations[0].parts.len()), (false, 0));
+    assert_eq!(explanations[0].unexplained_ns, 1_000 * MS);
     // A run saved without an account has unknown times, not zero.
     use AccountSubjectKind::Driver;
     let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[(Driver, "slow", 1_500)])]);

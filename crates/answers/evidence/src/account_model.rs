@@ -30,16 +30,16 @@ pub enum AccountSubjectKind {
     Kernel,
     /// CPU contention: too few CPUs for the threads that were ready. Among culprits only; accounts name the threads
     /// that occupied the CPUs.
-    Processors,
+    Cpu,
     /// A disk that parts of the system waited for, for many files. Among culprits only; accounts name the waiting
     /// subjects.
     Disk,
     /// User input: credentials or a choice.
-    Person,
+    UserInput,
     /// Idle time that is required for the phase to end.
     Idle,
     /// Unattributed time; the entry gives the reason.
-    NotKnown,
+    Unknown,
 }
 
 impl AccountSubjectKind {
@@ -56,18 +56,18 @@ impl AccountSubjectKind {
             Self::Subscriber => "subscriber",
             Self::Firmware => "firmware",
             Self::Kernel => "kernel",
-            Self::Processors => "processors",
+            Self::Cpu => "cpu",
             Self::Disk => "disk",
-            Self::Person => "person",
+            Self::UserInput => "user_input",
             Self::Idle => "idle",
-            Self::NotKnown => "not_known",
+            Self::Unknown => "unknown",
         }
     }
 
     /// Whether the time is attributed to a subject, i.e. is neither idle nor unknown.
     #[must_use]
-    pub const fn is_somebody(self) -> bool {
-        !matches!(self, Self::Idle | Self::NotKnown)
+    pub const fn is_attributable(self) -> bool {
+        !matches!(self, Self::Idle | Self::Unknown)
     }
 }
 
@@ -75,7 +75,7 @@ impl AccountSubjectKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Did {
+pub enum AccountAction {
     Ran,
     WaitedForDisk,
     /// It waited for a timer that it had set, or until a time-out expired.
@@ -83,15 +83,15 @@ pub enum Did {
     /// It waited for a device or a driver's interrupt.
     WaitedForDevice,
     /// It was ready, and waited for a CPU.
-    WaitedForProcessor,
+    WaitedForCpu,
     /// It occupied the CPU while other threads were ready.
-    HeldProcessors,
+    OccupiedCpu,
     /// The disk served its requests while others were queued.
-    HeldDisk,
+    OccupiedDisk,
     /// Its interrupts and DPCs ran in another thread's time.
     Interrupted,
     /// It was processing a request; what it waited for was not recorded.
-    HeldRequest,
+    ProcessedRequest,
     /// It waited; the reason was not recorded.
     Waited,
     /// It kept the computer from becoming idle.
@@ -100,7 +100,7 @@ pub enum Did {
     Nothing,
 }
 
-impl Did {
+impl AccountAction {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -108,11 +108,11 @@ impl Did {
             Self::WaitedForDisk => "waited_for_disk",
             Self::WaitedForTimer => "waited_for_timer",
             Self::WaitedForDevice => "waited_for_device",
-            Self::WaitedForProcessor => "waited_for_processor",
-            Self::HeldProcessors => "held_processors",
-            Self::HeldDisk => "held_disk",
+            Self::WaitedForCpu => "waited_for_cpu",
+            Self::OccupiedCpu => "occupied_cpu",
+            Self::OccupiedDisk => "occupied_disk",
             Self::Interrupted => "interrupted",
-            Self::HeldRequest => "held_request",
+            Self::ProcessedRequest => "processed_request",
             Self::Waited => "waited",
             Self::KeptBusy => "kept_busy",
             Self::Nothing => "nothing",
@@ -120,7 +120,7 @@ impl Did {
     }
 }
 
-impl Did {
+impl AccountAction {
     /// A phrase to precede a duration: `waited for a timer`.
     #[must_use]
     pub const fn phrase(self) -> &'static str {
@@ -129,11 +129,11 @@ impl Did {
             Self::WaitedForDisk => "waited for a disk",
             Self::WaitedForTimer => "waited for a timer",
             Self::WaitedForDevice => "waited for a device",
-            Self::WaitedForProcessor => "waited for a CPU",
-            Self::HeldProcessors => "occupied the CPU",
-            Self::HeldDisk => "occupied the disk",
+            Self::WaitedForCpu => "waited for a CPU",
+            Self::OccupiedCpu => "occupied the CPU",
+            Self::OccupiedDisk => "occupied the disk",
             Self::Interrupted => "ran interrupts and DPCs",
-            Self::HeldRequest => "worked on a request",
+            Self::ProcessedRequest => "worked on a request",
             Self::Waited => "waited (reason not recorded)",
             Self::KeptBusy => "kept the computer busy",
             Self::Nothing => "",
@@ -145,7 +145,9 @@ impl Did {
     #[must_use]
     pub const fn phrase_of(self, kind: AccountSubjectKind) -> &'static str {
         match (self, kind) {
-            (Self::HeldRequest, AccountSubjectKind::Service | AccountSubjectKind::Unit) => "was starting or stopping",
+            (Self::ProcessedRequest, AccountSubjectKind::Service | AccountSubjectKind::Unit) => {
+                "was starting or stopping"
+            }
             _ => self.phrase(),
         }
     }
@@ -155,44 +157,44 @@ impl Did {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum NotKnown {
+pub enum UnknownReason {
     EventsLost,
     /// Context switches were not recorded there.
-    NoSwitches,
+    NoContextSwitches,
     /// The thread that ended the phase is unknown.
-    NoEnd,
+    EndingThreadUnknown,
     /// No ready-thread event was recorded for the end of a wait.
     NoReadyThread,
     InterruptNotRecorded,
     BeforeRecording,
     /// The thread's creator, or what it did, was not recorded.
-    ThreadNotSeen,
+    CreatorUnknown,
     /// A wait was unfinished when the recording ended.
-    NotOver,
+    Unfinished,
     Contradiction,
     /// The chain of waits is too long.
-    TooLong,
+    ChainTooLong,
     /// Work ran in parallel, and the recording does not show which part others waited for.
-    SideBySide,
+    ParallelWork,
     /// Nothing was recorded in that time.
     NothingRecorded,
 }
 
-impl NotKnown {
+impl UnknownReason {
     #[must_use]
     pub const fn phrase(self) -> &'static str {
         match self {
             Self::EventsLost => "events were lost",
-            Self::NoSwitches => "context switches were not recorded",
-            Self::NoEnd => "the thread that ended the phase is unknown",
+            Self::NoContextSwitches => "context switches were not recorded",
+            Self::EndingThreadUnknown => "the thread that ended the phase is unknown",
             Self::NoReadyThread => "no ready-thread event was recorded for the end of a wait",
             Self::InterruptNotRecorded => "an interrupt ended a wait, and interrupts were not recorded",
             Self::BeforeRecording => "a wait began before the recording",
-            Self::ThreadNotSeen => "the creator of a thread was not recorded",
-            Self::NotOver => "a wait was unfinished when the recording ended",
+            Self::CreatorUnknown => "the creator of a thread was not recorded",
+            Self::Unfinished => "a wait was unfinished when the recording ended",
             Self::Contradiction => "events contradict each other",
-            Self::TooLong => "the chain of waits is too long",
-            Self::SideBySide => "work ran in parallel, and without context switches the critical part is unknown",
+            Self::ChainTooLong => "the chain of waits is too long",
+            Self::ParallelWork => "work ran in parallel, and without context switches the critical part is unknown",
             Self::NothingRecorded => "nothing was recorded",
         }
     }
@@ -217,7 +219,7 @@ pub enum AccountMeasure {
 /// An interval of time attributed to a subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AccountStretch {
+pub struct AccountInterval {
     pub start_ns: i64,
     pub end_ns: i64,
 }
@@ -226,8 +228,8 @@ pub struct AccountStretch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct DidShare {
-    pub did: Did,
+pub struct ActionShare {
+    pub action: AccountAction,
     pub ns: i64,
 }
 
@@ -268,7 +270,7 @@ pub struct AccountEntry {
     /// For a file or disk: the subjects that waited for it, longest first.
     pub read_by: Vec<FileReader>,
     /// Why the time is unattributed; `None` for attributed time.
-    pub not_known: Option<NotKnown>,
+    pub unknown_reason: Option<UnknownReason>,
     /// Time, ns. The entries of a phase add up to its length.
     pub ns: i64,
     /// Percentage of the phase.
@@ -276,13 +278,13 @@ pub struct AccountEntry {
     /// Certainty of the least certain part.
     pub certainty: Certainty,
     /// What it did, longest first. Adds up to `ns`.
-    pub did: Vec<DidShare>,
+    pub actions: Vec<ActionShare>,
     /// For a driver: its requests that were in flight in these intervals.
     pub requests: Option<DriverRequests>,
-    /// Its longest intervals, in order of time; see `stretch_count`.
-    pub stretches: Vec<AccountStretch>,
+    /// Its longest intervals, in order of time; see `interval_count`.
+    pub intervals: Vec<AccountInterval>,
     /// Total number of intervals.
-    pub stretch_count: u64,
+    pub interval_count: u64,
 }
 
 /// The length of a phase, divided among subjects.
@@ -296,18 +298,18 @@ pub struct PhaseAccount {
     /// How the phase was divided.
     pub measure: AccountMeasure,
     /// True if the recording ended before the phase did: only the recorded part is divided.
-    pub is_cut: bool,
+    pub is_truncated: bool,
     /// The subjects, longest first.
     pub entries: Vec<AccountEntry>,
     /// Unattributed time, ns: the sum of the unknown entries.
-    pub not_known_ns: i64,
+    pub unknown_ns: i64,
 }
 
 impl PhaseAccount {
     /// The subject with the most time; idle and unknown time is skipped.
     #[must_use]
     pub fn first(&self) -> Option<&AccountEntry> {
-        self.entries.iter().find(|entry| entry.kind.is_somebody())
+        self.entries.iter().find(|entry| entry.kind.is_attributable())
     }
 
     /// The entries of one kind and name; names are compared case-insensitively.
@@ -329,7 +331,7 @@ pub struct FixFirst {
     /// Cost, ns.
     pub cost_ns: i64,
     /// True if the cost is an upper bound, because the work ran in parallel with other work.
-    pub at_most: bool,
+    pub is_upper_bound: bool,
     pub certainty: Certainty,
     /// What was found, as a sentence without a full stop.
     pub title: String,
@@ -343,7 +345,7 @@ pub struct Culprit {
     /// Length of the phase, ns; only the recorded part if `is_cut`.
     pub phase_ns: i64,
     /// True if the recording ended before the phase did.
-    pub is_cut: bool,
+    pub is_truncated: bool,
     /// How the phase was divided.
     pub measure: AccountMeasure,
     /// The subject, its time and what it did. The members of a relay share one entry.
@@ -352,5 +354,5 @@ pub struct Culprit {
     pub members: Vec<String>,
     /// True for a part of the system that is involved in every transition: its phase took longer than usual, and
     /// nothing else explains it.
-    pub of_system: bool,
+    pub is_system: bool,
 }

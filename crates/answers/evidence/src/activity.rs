@@ -5,7 +5,7 @@ use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Work {
+pub struct NamedActivity {
     pub kind: ActivityKind,
     /// See [`ActivityKind`].
     pub name: String,
@@ -23,7 +23,7 @@ pub struct Work {
     pub event: String,
 }
 
-impl Work {
+impl NamedActivity {
     fn of(trace: &Trace, row: &Activity) -> Self {
         Self {
             kind: row.kind,
@@ -41,11 +41,11 @@ impl Work {
 
 /// All work of `kind`, ordered by start.
 #[must_use]
-pub fn of_kind(trace: &Trace, kind: ActivityKind) -> Vec<Work> {
-    trace.activities.iter().filter(|row| row.kind == kind).map(|row| Work::of(trace, &row)).collect()
+pub fn of_kind(trace: &Trace, kind: ActivityKind) -> Vec<NamedActivity> {
+    trace.activities.iter().filter(|row| row.kind == kind).map(|row| NamedActivity::of(trace, &row)).collect()
 }
 
 /// Sorts by duration, longest first. Unfinished work comes first, ordered by start.
-pub fn worst_first(works: &mut [Work]) {
+pub fn sort_longest_first(works: &mut [NamedActivity]) {
     works.sort_by_key(|work| (std::cmp::Reverse(work.duration_ns.unwrap_or(i64::MAX)), work.start_ns));
 }

@@ -3,11 +3,11 @@
 use onoff_trace::{ServiceChange, Trace, milestone};
 
 use crate::rule::Rule;
-use crate::{Boundary, Certainty, Span};
+use crate::{Boundary, Certainty, DerivedInterval};
 
 /// The auto-start phase as reported by the service control manager, otherwise the interval covered by automatic starts.
 #[must_use]
-pub fn window(trace: &Trace) -> Span {
+pub fn window(trace: &Trace) -> DerivedInterval {
     let point = |name: &str, rule: Rule| -> Boundary {
         let found = trace
             .strings
@@ -19,13 +19,13 @@ pub fn window(trace: &Trace) -> Span {
                 rule,
                 event: trace.text(row.event).to_owned(),
                 certainty: Certainty::Measured,
-                missing: Vec::new(),
+                unmatched_rules: Vec::new(),
             },
-            None => Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() },
+            None => Boundary { rule: Rule::NotFound, unmatched_rules: vec![rule], ..Boundary::default() },
         }
     };
-    let mut start = point(milestone::AUTO_START_BEGIN, Rule::AutomaticStartsBegin);
-    let mut end = point(milestone::AUTO_START_END, Rule::AutomaticStartsEnd);
+    let mut start = point(milestone::AUTO_START_BEGIN, Rule::AutoStartBegins);
+    let mut end = point(milestone::AUTO_START_END, Rule::AutoStartEnds);
     if start.time_ns.is_none() && end.time_ns.is_none() {
         let covered = automatic_starts(trace);
         for (boundary, time_ns, rule) in [
@@ -39,7 +39,7 @@ pub fn window(trace: &Trace) -> Span {
             }
         }
     }
-    Span::between(&start, &end)
+    DerivedInterval::between(&start, &end)
 }
 
 /// From the first automatic start to the end of the last one. The end is `None` if any start did not finish.

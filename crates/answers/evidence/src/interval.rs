@@ -23,7 +23,7 @@ impl Interval {
 
     /// Never negative.
     #[must_use]
-    pub fn length_ns(self) -> i64 {
+    pub fn duration_ns(self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns).max(0)
     }
 
@@ -38,7 +38,7 @@ impl Interval {
 
     /// Whether it overlaps `start_ns..end_ns`. `None` means unbounded; an empty range counts as a point in time.
     #[must_use]
-    pub fn meets(self, start_ns: Option<i64>, end_ns: Option<i64>) -> bool {
+    pub fn overlaps(self, start_ns: Option<i64>, end_ns: Option<i64>) -> bool {
         let starts_before = start_ns.is_none_or(|start| self.is_before_end(start));
         let ends_after = end_ns.is_none_or(|end| end > self.start_ns || start_ns == Some(self.start_ns));
         starts_before && ends_after
@@ -82,11 +82,11 @@ mod tests {
     #[test]
     fn open_and_touching_ranges_overlap() {
         let range = Interval::new(10, 20);
-        assert!(range.meets(None, None));
-        assert!(range.meets(Some(19), None));
-        assert!(!range.meets(Some(20), None));
-        assert!(!range.meets(None, Some(10)));
-        assert!(range.meets(Some(10), Some(10)));
+        assert!(range.overlaps(None, None));
+        assert!(range.overlaps(Some(19), None));
+        assert!(!range.overlaps(Some(20), None));
+        assert!(!range.overlaps(None, Some(10)));
+        assert!(range.overlaps(Some(10), Some(10)));
         assert_eq!(range.overlap_ns(5, 12), 2);
         assert_eq!(range.overlap_ns(0, 5), 0);
         assert_eq!(range.overlap_ns(i64::MIN, i64::MAX), 10);

@@ -67,13 +67,13 @@ pub struct Boundary {
     pub event: String,
     pub certainty: Certainty,
     /// Better rules that did not match, best first.
-    pub missing: Vec<Rule>,
+    pub unmatched_rules: Vec<Rule>,
 }
 
 /// An interval, with the rules and events that set it. Either end may be unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Span {
+pub struct DerivedInterval {
     pub start_ns: Option<i64>,
     pub end_ns: Option<i64>,
     /// `None` if either end is unknown.
@@ -85,10 +85,10 @@ pub struct Span {
     /// Certainty of the weaker end.
     pub certainty: Certainty,
     /// Better rules that did not match.
-    pub missing: Vec<Rule>,
+    pub unmatched_rules: Vec<Rule>,
 }
 
-impl Span {
+impl DerivedInterval {
     /// The interval between two boundaries, as certain as the weaker one.
     #[must_use]
     pub fn between(start: &Boundary, end: &Boundary) -> Self {
@@ -100,14 +100,14 @@ impl Span {
             rule: Rule::Between { start: Box::new(start.rule.clone()), end: Box::new(end.rule.clone()) },
             event: joined(&start.event, &end.event),
             certainty: start.certainty.and(end.certainty),
-            missing: start.missing.iter().chain(&end.missing).cloned().collect(),
+            unmatched_rules: start.unmatched_rules.iter().chain(&end.unmatched_rules).cloned().collect(),
         }
     }
 
     /// An interval that no rule found; `missing` lists the rules that were tried.
     #[must_use]
-    pub fn absent(missing: impl IntoIterator<Item = Rule>) -> Self {
-        Self { missing: missing.into_iter().collect(), ..Self::default() }
+    pub fn not_found(missing: impl IntoIterator<Item = Rule>) -> Self {
+        Self { unmatched_rules: missing.into_iter().collect(), ..Self::default() }
     }
 }
 
@@ -122,6 +122,6 @@ fn joined(first: &str, second: &str) -> String {
 
 /// Names of the losses (excluding notices) that can affect an answer computed from `tables`.
 #[must_use]
-pub fn touched_by(trace: &Trace, tables: &[TableName]) -> Vec<String> {
-    trace.losses.touching(tables).map(|loss| loss.counter.to_owned()).collect()
+pub fn affecting_losses(trace: &Trace, tables: &[TableName]) -> Vec<String> {
+    trace.losses.affecting(tables).map(|loss| loss.counter.to_owned()).collect()
 }

@@ -15,24 +15,24 @@ use onoff_trace::{ActivityKind, NotificationKind, StringId, TableName, Trace};
 use serde::Serialize;
 
 use crate::transition_kind::TransitionKind;
-pub use missing_source::MissingEvidence;
+pub use missing_source::MissingSource;
 pub use records::MissingRecords;
-pub use unknown_fact::{PartOfLinux, Unanswered};
+pub use unknown_fact::{LinuxSource, UnknownFact};
 
 /// Evidence that a recording does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Lacking {
+pub struct MissingEvidence {
     /// The facts that cannot be determined, or only inferred; most important first.
-    pub items: Vec<MissingEvidence>,
+    pub items: Vec<MissingSource>,
     /// How to record all of it next time; empty if nothing is missing or each item has its own instructions.
     pub record: Vec<RecordingCommand>,
 }
 
-impl Lacking {
+impl MissingEvidence {
     /// Missing parts of a Linux recording; each has its own recording instructions.
-    pub fn of_linux(unanswered: impl IntoIterator<Item = Unanswered>) -> Self {
-        Self { items: unanswered.into_iter().map(MissingEvidence::of).collect(), record: Vec::new() }
+    pub fn of_linux(unknown: impl IntoIterator<Item = UnknownFact>) -> Self {
+        Self { items: unknown.into_iter().map(MissingSource::of).collect(), record: Vec::new() }
     }
 }
 
@@ -79,45 +79,45 @@ enum Sign {
 /// A fact, its source, and the signs that the source was recorded (any one suffices).
 #[derive(Clone, Copy, Debug)]
 struct Question {
-    fact: Unanswered,
+    fact: UnknownFact,
     source: Source,
     signs: &'static [Sign],
 }
 
 /// Evidence missing from `trace` for a complete boot report.
 #[must_use]
-pub fn for_boot(trace: &Trace) -> Lacking {
+pub fn for_boot(trace: &Trace) -> MissingEvidence {
     missing_evidence(trace, TransitionKind::Boot, questions::BOOT)
 }
 
 /// Evidence missing from `trace` for a complete shutdown report.
 #[must_use]
-pub fn for_shutdown(trace: &Trace) -> Lacking {
+pub fn for_shutdown(trace: &Trace) -> MissingEvidence {
     missing_evidence(trace, TransitionKind::Shutdown, questions::SHUTDOWN)
 }
 
 /// Evidence missing from `trace` for a complete suspend report.
 #[must_use]
-pub fn for_suspend(trace: &Trace) -> Lacking {
+pub fn for_suspend(trace: &Trace) -> MissingEvidence {
     missing_evidence(trace, TransitionKind::Suspend, questions::SUSPEND)
 }
 
-fn missing_evidence(trace: &Trace, about: TransitionKind, questions: &[Question]) -> Lacking {
+fn missing_evidence(trace: &Trace, about: TransitionKind, questions: &[Question]) -> MissingEvidence {
     let recorded = RecordedProviders::of(trace);
     let missing: Vec<&Question> = questions.iter().filter(|question| !recorded.has(trace, question)).collect();
-    Lacking { record: commands::commands(about, &missing), items: missing.into_iter().map(item).collect() }
+    MissingEvidence { record: commands::commands(about, &missing), items: missing.into_iter().map(item).collect() }
 }
 
-fn item(question: &Question) -> MissingEvidence {
+fn item(question: &Question) -> MissingSource {
     match question.source {
-        Source::Provider(provider) => MissingEvidence {
+        Source::Provider(provider) => MissingSource {
             provider: provider.name.to_owned(),
             guid: provider.guid.to_owned(),
             keyword: format!("{:#x}", provider.keyword),
             level: provider.level,
-            ..MissingEvidence::of(question.fact)
+            ..MissingSource::of(question.fact)
         },
-        Source::Kernel(flags) => MissingEvidence::of_kernel_logger(question.fact, flags),
+        Source::Kernel(flags) => MissingSource::of_kernel_logger(question.fact, flags),
     }
 }
 
@@ -153,7 +153,7 @@ impl<'a> RecordedProviders<'a> {
     }
 
     fn shows(&self, trace: &Trace, question: &Question, sign: Sign) -> bool {
-        let not_loaded = |table: TableName| !trace.wanted.contains(table);
+        let not_loaded = |table: TableName| !trace.requested_tables.contains(table);
         match sign {
             Sign::Provider => match question.source {
                 Source::Provider(provider) => self.names.contains(provider.name) || self.guids.contains(provider.guid),
@@ -195,9 +195,9 @@ fn has_rows(trace: &Trace, table: TableName) -> bool {
 mod tests {
     use super::*;
     use onoff_testkit::synthetic::{activity, disk, milestone, process};
-    use onoff_trace::{IoPriority, ProviderCount, Tables, milestone};
+    use onoff_trace::{IoPriority, ProviderCount, TableSet, milestone};
 
-    fn providers(missing: &Lacking) -> Vec<&str> {
+    fn providers(missing: &MissingEvidence) -> Vec<&str> {
         missing.items.iter().map(|item| item.provider.as_str()).filter(|name| !name.is_empty()).collect()
     }
 
@@ -207,7 +207,7 @@ mod tests {
         let all = for_shutdown(&trace);
         // No table was loaded, so only providers without a table are missing.
         assert!(all.items.len() < questions::SHUTDOWN.len());
-        trace.wanted = Tables::all();
+        trace.requested_tables = TableSet::all();
         let all = for_shutdown(&trace);
         assert_eq!(all.items.len(), questions::SHUTDOWN.len());
         let csr = &all.items[0];
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn recorded_sources_are_not_requested_again() {
-        let mut trace = Trace { wanted: Tables::all(), ..Trace::default() };
+        let mut trace = Trace { requested_tables: TableSet::all(), ..Trace::default() };
         process(&mut trace, 8, "a.exe", Some(1), None);
         disk(&mut trace, 10, 5, IoPriority::Normal, "");
         activity(&mut trace, ActivityKind::SessionShutdown, "", 1, None);
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_counted_event_proves_that_the_provider_was_recorded() {
         let mut trace = Trace {
-            wanted: Tables::all(),
+            requested_tables: TableSet::all(),
             inventory: Some(onoff_trace::Inventory {
                 providers: vec![ProviderCount {
                     guid: "aea1b4fa-97d1-45f2-a64c-4d69fffd92c9".to_owned(),

@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Half {
+pub enum SuspendStage {
     /// From the request until the computer sleeps.
     Suspend,
     /// While the computer sleeps.
@@ -36,9 +36,9 @@ macro_rules! phase_names {
 
             /// The part of a suspend and resume that it belongs to; `None` for phases of other transitions.
             #[must_use]
-            pub const fn half(self) -> Option<Half> {
+            pub const fn half(self) -> Option<SuspendStage> {
                 match self {
-                    $($(Self::$name => Some(Half::$half),)?)*
+                    $($(Self::$name => Some(SuspendStage::$half),)?)*
                     _ => None,
                 }
             }
@@ -216,7 +216,7 @@ impl PhaseName {
 
     /// The display name.
     #[must_use]
-    pub fn shown(self) -> String {
+    pub fn display_name(self) -> String {
         match self {
             Self::Sync => "systemd-shutdown starts, sync".to_owned(),
             Self::TerminateRemaining => "SIGTERM to remaining processes".to_owned(),
@@ -228,16 +228,16 @@ impl PhaseName {
 
     /// Parses the name used in JSON.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|phase| phase.as_str() == name)
     }
 }
 
 /// A phase with its start and end, ns; `None` for unknown ends.
-pub type PhaseSpan = (PhaseName, Option<i64>, Option<i64>);
+pub type PhaseInterval = (PhaseName, Option<i64>, Option<i64>);
 
 /// The phases that end when the computer is idle.
-pub const SETTLING: [&str; 2] = [PhaseName::PostBoot.as_str(), PhaseName::PostResume.as_str()];
+pub const SETTLING_PHASES: [&str; 2] = [PhaseName::PostBoot.as_str(), PhaseName::PostResume.as_str()];
 
 #[cfg(test)]
 mod tests {
@@ -269,7 +269,7 @@ mod tests {
             power_phase::RESUME_CONSOLE,
             power_phase::THAW_PROCESSES,
         ] {
-            assert!(PhaseName::of(name).is_some_and(|phase| phase.half().is_some()), "{name}");
+            assert!(PhaseName::parse(name).is_some_and(|phase| phase.half().is_some()), "{name}");
         }
     }
 

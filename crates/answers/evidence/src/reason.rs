@@ -21,7 +21,7 @@ pub enum Reason {
         /// The time-out it ran into, ns; `None` if it ran into none or the length is unknown.
         limit_ns: Option<i64>,
         /// Whether it ran into its time-out.
-        ran_out: bool,
+        timed_out: bool,
     },
     /// A service stopped after the service shutdown time-out.
     ServiceStoppedLate {
@@ -35,9 +35,9 @@ pub enum Reason {
     },
     ServiceDidNotStop,
     /// A pre-shutdown service: all other services wait for it.
-    NotifiedFirst,
+    PreShutdownService,
     /// A unit exceeded its stop time-out and was killed.
-    UnitEndedByForce {
+    UnitKilled {
         /// The time-out, ns; `None` if unknown.
         limit_ns: Option<i64>,
     },
@@ -46,7 +46,7 @@ pub enum Reason {
     /// A process of the unit ran for most of the stop.
     UnitProcessRan {
         /// True for the unit's stop command, false for its main process.
-        stops: bool,
+        is_stop_command: bool,
         /// Image file name.
         image: String,
         pid: u32,
@@ -54,37 +54,37 @@ pub enum Reason {
         ran_ns: i64,
     },
     /// Still unfinished when the recording ended.
-    NotEnded,
+    Unfinished,
     /// No process exited in that time.
-    NoProcessEnded,
+    NoProcessExited,
     /// Asked a second time, then terminated.
     AskedAgainAndTerminated,
     /// Asked a second time after its time-out.
     AskedAgain,
     /// Its window did not respond for at least 5 s, twice.
-    WindowSilentTwice,
+    WindowUnresponsiveTwice,
     /// Its window did not respond for at least 5 s; it was then terminated.
-    WindowSilentAndTerminated,
+    WindowUnresponsiveAndTerminated,
     /// Its window did not respond for at least 5 s.
-    WindowSilent,
+    WindowUnresponsive,
     /// Terminated at least 5 s after the notification.
     TerminatedAfterNotification,
     /// Its record has a time-out status.
-    StatusOfTimeOut,
+    TimeOutStatus,
     /// Did not respond for at least 5 s.
-    Silent,
+    Unresponsive,
     /// Stopped after its time-out.
     StoppedAfterTimeOut,
     /// Never stopped; the shutdown waited until then.
     NeverStopped,
     /// Still running when the wait for services ended.
-    NotStoppedWhenWaitWasOver,
+    NotStoppedWhenWaitEnded,
     /// Exceeded its time-out and was still running when the recording ended.
     NotStoppedWhenRecordingEnded,
     /// Reported by the service manager.
-    ServiceManagerSays,
+    ReportedByServiceManager,
     /// Killed.
-    EndedByForce,
+    Killed,
     /// Used its whole time-out or more.
     TookTimeOut,
     /// Used its whole time-out or more; time-outs are not recorded.
@@ -94,13 +94,13 @@ pub enum Reason {
 impl Display for Reason {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
         let text = match self {
-            Self::Application { has_windows, terminated, limit_ns, ran_out } => {
+            Self::Application { has_windows, terminated, limit_ns, timed_out } => {
                 let program = match has_windows {
                     Some(true) => "GUI program, ",
                     Some(false) => "console program, ",
                     None => "",
                 };
-                return match (ran_out, terminated) {
+                return match (timed_out, terminated) {
                     (true, true) => write!(formatter, "{program}terminated after its {} time-out", length(*limit_ns)),
                     (true, false) => write!(formatter, "{program}exceeded its {} time-out", length(*limit_ns)),
                     (false, _) => write!(formatter, "{program}terminated"),
@@ -112,37 +112,39 @@ impl Display for Reason {
             Self::ServiceDidNotStopInTime { limit_ns } => {
                 return write!(formatter, "did not stop within the service time-out of {}", length(*limit_ns));
             }
-            Self::UnitEndedByForce { limit_ns: Some(limit_ns) } => {
+            Self::UnitKilled { limit_ns: Some(limit_ns) } => {
                 let limit = Duration::from_ns(*limit_ns);
                 return write!(formatter, "it exceeded its stop time-out of {limit} and was killed");
             }
-            Self::UnitEndedByForce { limit_ns: None } => "it exceeded its stop time-out and was killed",
-            Self::UnitProcessRan { stops, image, pid, ran_ns } => {
-                let what = if *stops { "its stop command" } else { "its main process" };
+            Self::UnitKilled { limit_ns: None } => "it exceeded its stop time-out and was killed",
+            Self::UnitProcessRan { is_stop_command, image, pid, ran_ns } => {
+                let what = if *is_stop_command { "its stop command" } else { "its main process" };
                 return write!(formatter, "{what}, {image} ({pid}), ran for {} of it", Duration::from_ns(*ran_ns));
             }
             Self::None => "",
             Self::ServiceDidNotStop => "did not stop",
-            Self::NotifiedFirst => "pre-shutdown service: all other services wait for it",
+            Self::PreShutdownService => "pre-shutdown service: all other services wait for it",
             Self::UnitNotStopped => "it was still stopping when the recording ended",
-            Self::NotEnded => "it was still running when the recording ended",
-            Self::NoProcessEnded => "no process exited in that time",
+            Self::Unfinished => "it was still running when the recording ended",
+            Self::NoProcessExited => "no process exited in that time",
             Self::AskedAgainAndTerminated => "it was asked a second time, then terminated",
             Self::AskedAgain => "it was asked a second time after its time-out",
-            Self::WindowSilentTwice => "its window did not respond for at least 5 s, twice",
-            Self::WindowSilentAndTerminated => "its window did not respond for at least 5 s; it was then terminated",
-            Self::WindowSilent => "its window did not respond for at least 5 s",
+            Self::WindowUnresponsiveTwice => "its window did not respond for at least 5 s, twice",
+            Self::WindowUnresponsiveAndTerminated => {
+                "its window did not respond for at least 5 s; it was then terminated"
+            }
+            Self::WindowUnresponsive => "its window did not respond for at least 5 s",
             Self::TerminatedAfterNotification => "it was terminated at least 5 s after the notification",
-            Self::StatusOfTimeOut => "its record has a time-out status",
-            Self::Silent => "it did not respond for at least 5 s",
+            Self::TimeOutStatus => "its record has a time-out status",
+            Self::Unresponsive => "it did not respond for at least 5 s",
             Self::StoppedAfterTimeOut => "it stopped after its time-out",
             Self::NeverStopped => "it never stopped; the shutdown waited until then",
-            Self::NotStoppedWhenWaitWasOver => "it was still running when the wait for services ended",
+            Self::NotStoppedWhenWaitEnded => "it was still running when the wait for services ended",
             Self::NotStoppedWhenRecordingEnded => {
                 "it exceeded its time-out and was still running when the recording ended"
             }
-            Self::ServiceManagerSays => "reported by the service manager",
-            Self::EndedByForce => "it was killed",
+            Self::ReportedByServiceManager => "reported by the service manager",
+            Self::Killed => "it was killed",
             Self::TookTimeOut => "it used its whole time-out or more",
             Self::TookUnrecordedTimeOut => "it used its whole time-out or more (time-outs are not recorded)",
         };

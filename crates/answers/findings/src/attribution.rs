@@ -6,8 +6,8 @@
 //! around its script) counts as a finding about that subject.
 
 use onoff_blame::account::{
-    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, NotKnown, PhaseAccount,
-    VIDEO_DRIVERS, has_no_path,
+    AccountAction, AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, PhaseAccount,
+    UnknownReason, VIDEO_DRIVERS, has_no_path,
 };
 use onoff_evidence::Certainty;
 use onoff_evidence::interval::covered_ns;
@@ -18,7 +18,7 @@ use crate::finding::{CostBasis, FindingEvidence, FindingSubject, FindingSubjectK
 use crate::quantities::time;
 
 /// The rule for subjects that no other rule reports.
-pub(crate) const TIME_ON_PATH: &str = "account/time-on-path";
+pub(crate) const TIME_ON_PATH: &str = "account/critical-path-time";
 /// The rule about long phases: the subject that took the time leads.
 const PHASE_BEYOND_NORMAL: &str = "boot/phase-beyond-normal";
 /// The rule that infers the video driver from a gap: the account of the gap decides.
@@ -28,7 +28,7 @@ const CPU_HOG: &str = "boot/cpu-hog";
 /// The rule about the callbacks of a device in all phases of a Linux sleep.
 const SLEEP_DEVICE: &str = "linux/sleep-device-slow";
 /// The rule about sequential services, whose cost is the time beyond the longest one.
-const UNIT_CHAIN: &str = "linux/units-in-a-row";
+const UNIT_CHAIN: &str = "linux/unit-chain";
 /// A finding is about a subject that took at least this fraction of its cost: half.
 const MIN_SUBJECT_PART: i64 = 2;
 /// A subject explains a phase if it took at least this fraction of it: a fifth.
@@ -218,7 +218,7 @@ impl Attribution<'_> {
         finding.phase = Some(phase.phase.clone());
         let text =
             format!("{}; for the other {} others used the CPU or were waited for", activities(entry), time(rest));
-        let time_ns = entry.stretches.first().map(|one| one.start_ns);
+        let time_ns = entry.intervals.first().map(|one| one.start_ns);
         finding.evidence.push(FindingEvidence { time_ns, text });
         true
     }
@@ -238,9 +238,9 @@ impl Attribution<'_> {
         let explained = account
             .entries
             .iter()
-            .filter(|entry| entry.kind.is_somebody() && !onoff_blame::account::is_of_every_transition(entry))
+            .filter(|entry| entry.kind.is_attributable() && !onoff_blame::account::is_system_component(entry))
             .fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
-        let is_known = account.not_known_ns.saturating_mul(MAX_UNKNOWN_PART) < account.duration_ns;
+        let is_known = account.unknown_ns.saturating_mul(MAX_UNKNOWN_PART) < account.duration_ns;
         if !is_subject
             || finding.cost_basis != CostBasis::AtMost
             || !is_known
@@ -263,7 +263,7 @@ impl Attribution<'_> {
             .iter()
             .enumerate()
             .find(|(_, phase)| has_no_path(&phase.phase) && phase.account.measure == AccountMeasure::BusySlices)?;
-        let place = phase.account.entries.iter().position(|entry| entry.kind.is_somebody())?;
+        let place = phase.account.entries.iter().position(|entry| entry.kind.is_attributable())?;
         Some((at, place))
     }
 
@@ -315,7 +315,7 @@ impl Attribution<'_> {
         finding.advice = advice(entry);
         finding.certainty = entry.certainty;
         finding.subject = subject(entry);
-        finding = finding.cost(cost).evidence(entry.stretches.first().map(|one| one.start_ns), activities(entry));
+        finding = finding.cost(cost).evidence(entry.intervals.first().map(|one| one.start_ns), activities(entry));
         AttributedFinding { finding, own_ns: ns, is_of_host: false, is_named: false, places: vec![place] }
     }
 
@@ -340,7 +340,7 @@ impl Attribution<'_> {
         let within = finding
             .when
             .filter(|_| is_enclosing)
-            .and_then(|when| self.largest_within(when, |entry| !onoff_blame::account::is_of_every_transition(entry)));
+            .and_then(|when| self.largest_within(when, |entry| !onoff_blame::account::is_system_component(entry)));
         within.filter(|&(_, ns)| ns.saturating_mul(MIN_SUBJECT_PART) >= own_ns && ns > 0).map(|(place, _)| place)
     }
 
@@ -408,11 +408,11 @@ impl Attribution<'_> {
         let mut best: Option<(EntryIndex, i64)> = None;
         for (at, phase) in self.phases.iter().enumerate().filter(|(_, phase)| !has_no_path(&phase.phase)) {
             for (place, entry) in phase.account.entries.iter().enumerate() {
-                if !entry.kind.is_somebody() || !wanted(entry) {
+                if !entry.kind.is_attributable() || !wanted(entry) {
                     continue;
                 }
-                let stretches = entry.stretches.iter().map(|one| (one.start_ns, one.end_ns)).collect();
-                let ns = covered_ns(stretches, when);
+                let intervals = entry.intervals.iter().map(|one| (one.start_ns, one.end_ns)).collect();
+                let ns = covered_ns(intervals, when);
                 if ns > best.map_or(0, |known| known.1) {
                     best = Some(((at, place), ns));
                 }
@@ -455,13 +455,13 @@ impl Attribution<'_> {
         let phase = self.phases.iter().find(|phase| phase.phase == finding.subject.name);
         let account = phase.map(|phase| &phase.account);
         let unknown =
-            |account: &&PhaseAccount| account.not_known_ns.saturating_mul(MIN_SUBJECT_PART) >= account.duration_ns;
+            |account: &&PhaseAccount| account.unknown_ns.saturating_mul(MIN_SUBJECT_PART) >= account.duration_ns;
         let most = account.and_then(|account| account.first());
         let explanation = match (account.filter(unknown), most) {
             (Some(account), _) => {
-                let why = account.entries.iter().find_map(|entry| entry.not_known);
-                let why = why.map_or("nothing was recorded", NotKnown::phrase);
-                format!("{} of it is unattributed: {why}", time(account.not_known_ns))
+                let why = account.entries.iter().find_map(|entry| entry.unknown_reason);
+                let why = why.map_or("nothing was recorded", UnknownReason::phrase);
+                format!("{} of it is unattributed: {why}", time(account.unknown_ns))
             }
             (None, Some(most)) => format!("many subjects took part, most of all {} ({})", most.name, time(most.ns)),
             (None, None) => "what took the time is unknown".to_owned(),
@@ -508,7 +508,7 @@ fn subtract_loaded_drivers(finding: &mut RuleFinding, account: &PhaseAccount, ow
     let window = (start_ns, start_ns.saturating_add(own_ns));
     let drivers = account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::Driver);
     let within =
-        |entry: &AccountEntry| covered_ns(entry.stretches.iter().map(|it| (it.start_ns, it.end_ns)).collect(), window);
+        |entry: &AccountEntry| covered_ns(entry.intervals.iter().map(|it| (it.start_ns, it.end_ns)).collect(), window);
     let mut loaded: Vec<(i64, &str)> = drivers.map(|entry| (within(entry), entry.name.as_str())).collect();
     loaded.retain(|&(ns, _)| ns > 0);
     loaded.sort_by(|a, b| b.cmp(a));
@@ -541,15 +541,15 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
         if phase.account.measure == AccountMeasure::CriticalPath {
             // In the order on the critical path, like the account.
             let mut members = entries.to_vec();
-            members.sort_by_key(|entry| entry.stretches.first().map(|one| one.start_ns));
+            members.sort_by_key(|entry| entry.intervals.first().map(|one| one.start_ns));
             let names: Vec<&str> = members.iter().map(|entry| entry.name.as_str()).collect();
             finding.subject.name = names.join(" → ");
         }
         return;
     };
     let is_same_name = finding.subject.name.eq_ignore_ascii_case(&entry.name);
-    let begins = entry.stretches.first().map(|one| one.start_ns);
-    let shown = PhaseName::of(&phase.phase).map_or_else(|| phase.phase.clone(), PhaseName::shown);
+    let begins = entry.intervals.first().map(|one| one.start_ns);
+    let shown = PhaseName::parse(&phase.phase).map_or_else(|| phase.phase.clone(), PhaseName::display_name);
     let text = format!("critical path of {shown}: {}", activities(entry));
     let is_named = finding.title.to_lowercase().contains(&entry.name.to_lowercase());
     let own_ns = own_ns.unwrap_or(ns);
@@ -597,44 +597,44 @@ fn activities(entry: &AccountEntry) -> String {
         return parts.join(", ");
     }
     let parts: Vec<String> = entry
-        .did
+        .actions
         .iter()
-        .filter(|share| share.did != Did::Nothing && share.ns.saturating_mul(100) >= entry.ns)
+        .filter(|share| share.action != AccountAction::Nothing && share.ns.saturating_mul(100) >= entry.ns)
         .take(MAX_ACTIVITIES)
-        .map(|share| format!("{} {}", share.did.phrase_of(entry.kind), time(share.ns)))
+        .map(|share| format!("{} {}", share.action.phrase_of(entry.kind), time(share.ns)))
         .collect();
     if parts.is_empty() { entry.name.clone() } else { format!("{} {}", entry.name, parts.join(", ")) }
 }
 
 /// Advice about a subject that no other rule covers.
 fn advice(entry: &AccountEntry) -> String {
-    let most = entry.did.first().map(|share| share.did);
+    let most = entry.actions.first().map(|share| share.action);
     let text = match (entry.kind, most) {
-        (_, Some(Did::HeldProcessors)) => "lower its priority, start it later, or reduce its work",
+        (_, Some(AccountAction::OccupiedCpu)) => "lower its priority, start it later, or reduce its work",
         (AccountSubjectKind::File, _) => {
             "find out why it takes so long to read: its size, the health of its disk, or what scans it"
         }
         (AccountSubjectKind::Disk, _) => "check the disk's health and what is read from it; consider a faster disk",
         (AccountSubjectKind::Driver, _) => "look for a newer driver; remove the device if it is not needed",
-        (_, Some(Did::WaitedForDisk | Did::HeldDisk)) => {
+        (_, Some(AccountAction::WaitedForDisk | AccountAction::OccupiedDisk)) => {
             "check which files it reads and writes, and whether it can do that later"
         }
-        (_, Some(Did::WaitedForTimer)) => "find out what it waits for: it waited for a timeout or a delay",
+        (_, Some(AccountAction::WaitedForTimer)) => "find out what it waits for: it waited for a timeout or a delay",
         _ => "find out what it does, and whether it can do that later",
     };
     text.to_owned()
 }
 
 /// Creates the finding about a subject that no other rule covers.
-pub(crate) fn time_on_path(culprit: &Culprit) -> RuleFinding {
+pub(crate) fn critical_path_time(culprit: &Culprit) -> RuleFinding {
     let entry = &culprit.entry;
-    let phase = PhaseName::of(&culprit.phase).map_or_else(|| culprit.phase.clone(), PhaseName::shown);
-    if entry.kind == AccountSubjectKind::Processors {
+    let phase = PhaseName::parse(&culprit.phase).map_or_else(|| culprit.phase.clone(), PhaseName::display_name);
+    if entry.kind == AccountSubjectKind::Cpu {
         return cpu_bound(culprit, &phase);
     }
     let cost = match culprit.measure {
         // A component of every transition cannot be removed.
-        _ if culprit.of_system => Cost::UNKNOWN,
+        _ if culprit.is_system => Cost::UNKNOWN,
         AccountMeasure::CriticalPath => Cost::on_path(entry.ns),
         _ => Cost::at_most(entry.ns),
     };
@@ -645,7 +645,7 @@ pub(crate) fn time_on_path(culprit: &Culprit) -> RuleFinding {
     let mut finding = RuleFinding::new(subject(entry), title)
         .cost(cost)
         .certainty(entry.certainty)
-        .evidence(entry.stretches.first().map(|one| one.start_ns), activities(entry))
+        .evidence(entry.intervals.first().map(|one| one.start_ns), activities(entry))
         .advice(format!("{} ('onoff why FILE --phase {}' shows the critical path)", advice(entry), culprit.phase));
     finding.phase = Some(culprit.phase.clone());
     finding
@@ -661,7 +661,7 @@ fn cpu_bound(culprit: &Culprit, phase: &str) -> RuleFinding {
     .cost(Cost::at_most(entry.ns))
     .certainty(entry.certainty)
     .evidence(
-        entry.stretches.first().map(|one| one.start_ns),
+        entry.intervals.first().map(|one| one.start_ns),
         format!("mostly used by {}", culprit.members.join(", ")),
     )
     .advice(format!(
@@ -681,7 +681,7 @@ fn without_extension(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_blame::account::{AccountStretch, DidShare, PhaseAccount, culprits};
+    use onoff_blame::account::{AccountInterval, ActionShare, PhaseAccount, culprits};
 
     const MS: i64 = 1_000_000;
 
@@ -692,28 +692,28 @@ mod tests {
             device: String::new(),
             pid: None,
             read_by: Vec::new(),
-            not_known: None,
+            unknown_reason: None,
             ns: (to - from) * MS,
             percent: 0.0,
             certainty: Certainty::Measured,
             requests: None,
-            did: vec![DidShare { did: Did::WaitedForTimer, ns: (to - from) * MS }],
-            stretches: vec![AccountStretch { start_ns: from * MS, end_ns: to * MS }],
-            stretch_count: 1,
+            actions: vec![ActionShare { action: AccountAction::WaitedForTimer, ns: (to - from) * MS }],
+            intervals: vec![AccountInterval { start_ns: from * MS, end_ns: to * MS }],
+            interval_count: 1,
         }
     }
 
     fn phase(name: &str, entries: Vec<AccountEntry>) -> AccountedPhase {
-        let start_ns = entries.iter().map(|one| one.stretches[0].start_ns).min().unwrap();
-        let end_ns = entries.iter().map(|one| one.stretches[0].end_ns).max().unwrap();
+        let start_ns = entries.iter().map(|one| one.intervals[0].start_ns).min().unwrap();
+        let end_ns = entries.iter().map(|one| one.intervals[0].end_ns).max().unwrap();
         let account = PhaseAccount {
             start_ns,
             end_ns,
             duration_ns: end_ns - start_ns,
             measure: AccountMeasure::CriticalPath,
-            is_cut: false,
+            is_truncated: false,
             entries,
-            not_known_ns: 0,
+            unknown_ns: 0,
         };
         AccountedPhase { transition: "boot", phase: name.to_owned(), account }
     }
@@ -734,7 +734,7 @@ mod tests {
         mut findings: Vec<RuleFinding>,
     ) -> Vec<(&'static str, String, i64, Vec<&'static str>)> {
         for culprit in culprits(phases) {
-            let mut finding = time_on_path(&culprit);
+            let mut finding = critical_path_time(&culprit);
             finding.code = TIME_ON_PATH;
             findings.push(finding);
         }
@@ -844,11 +844,11 @@ mod tests {
     fn unexplained_long_phase_is_about_the_transition() {
         let long = || rule_finding(PHASE_BEYOND_NORMAL, FindingSubjectKind::Phase, "WinLogonInit", (0, 90_000));
         let unknown = AccountEntry {
-            not_known: Some(NotKnown::NoSwitches),
-            ..entry(AccountSubjectKind::NotKnown, "", (0, 80_000))
+            unknown_reason: Some(UnknownReason::NoContextSwitches),
+            ..entry(AccountSubjectKind::Unknown, "", (0, 80_000))
         };
         let mut not_known = phase("WinLogonInit", vec![unknown, entry(Process, "a.exe", (80_000, 90_000))]);
-        not_known.account.not_known_ns = 80_000 * MS;
+        not_known.account.unknown_ns = 80_000 * MS;
         let many: Vec<AccountEntry> =
             (0..9).map(|at| entry(Driver, &format!("d{at}"), (at * 10_000, (at + 1) * 10_000))).collect();
         for (phase, expected) in [

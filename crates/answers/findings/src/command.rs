@@ -29,7 +29,7 @@ fn with_recording(advice: &str, paths: &str) -> String {
 
 impl Diagnosis {
     /// Inserts the recording into the commands of all advice.
-    pub fn name_recording<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) {
+    pub fn insert_recording_paths<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) {
         let paths: String = paths.into_iter().map(|path| format!(" {}", argument(path))).collect();
         let findings = self.findings.iter_mut().map(|finding| &mut finding.advice);
         for advice in findings.chain(self.caveats.iter_mut().map(|caveat| &mut caveat.advice)) {

@@ -1,13 +1,13 @@
 //! The facts rules check: the analysis of a transition, the recording, and the critical path.
 
 use onoff_blame::waits::{StepKind, Waits};
-use onoff_evidence::missing_evidence::{Lacking, Unanswered};
+use onoff_evidence::missing_evidence::{MissingEvidence, UnknownFact};
 use onoff_trace::{TableName, Trace};
 use onoff_transitions::boot::BootReport;
 use onoff_transitions::linux::boot::LinuxBootReport;
 use onoff_transitions::shutdown::ShutdownReport;
 use onoff_transitions::suspend::PowerTransition;
-use onoff_transitions::{MissingEvidence, Phase, PhaseName};
+use onoff_transitions::{MissingSource, Phase, PhaseName};
 use onoff_usage::processes::Images;
 use onoff_usage::units::Unit;
 
@@ -51,7 +51,7 @@ pub struct ShutdownFacts<'a> {
 #[derive(Debug)]
 pub struct SuspendFacts<'a> {
     pub trace: &'a Trace,
-    pub missing_evidence: &'a Lacking,
+    pub missing_evidence: &'a MissingEvidence,
 }
 
 impl<'a> BootFacts<'a> {
@@ -213,7 +213,7 @@ impl<'a> BootFacts<'a> {
     /// # Errors
     /// It was not recorded.
     pub fn require_provider(&self, provider: &str) -> Result<(), MissingInput> {
-        provider_recorded(&self.report.lacking, provider)
+        provider_recorded(&self.report.missing_evidence, provider)
     }
 
     /// Checks that a kernel logger flag was on.
@@ -221,7 +221,7 @@ impl<'a> BootFacts<'a> {
     /// # Errors
     /// It was not recorded.
     pub fn require_kernel_flag(&self, flag: &str) -> Result<(), MissingInput> {
-        kernel_recorded(&self.report.lacking, flag)
+        kernel_recorded(&self.report.missing_evidence, flag)
     }
 
     /// Checks that CPU time per process was recorded.
@@ -298,7 +298,7 @@ impl<'a> ShutdownFacts<'a> {
     /// # Errors
     /// It was not recorded.
     pub fn require_provider(&self, provider: &str) -> Result<(), MissingInput> {
-        provider_recorded(&self.report.lacking, provider)
+        provider_recorded(&self.report.missing_evidence, provider)
     }
 
     /// Checks that a kernel logger flag was on.
@@ -306,7 +306,7 @@ impl<'a> ShutdownFacts<'a> {
     /// # Errors
     /// It was not recorded.
     pub fn require_kernel_flag(&self, flag: &str) -> Result<(), MissingInput> {
-        kernel_recorded(&self.report.lacking, flag)
+        kernel_recorded(&self.report.missing_evidence, flag)
     }
 }
 
@@ -332,23 +332,23 @@ impl SuspendFacts<'_> {
     }
 }
 
-fn provider_recorded(missing: &Lacking, provider: &str) -> Result<(), MissingInput> {
+fn provider_recorded(missing: &MissingEvidence, provider: &str) -> Result<(), MissingInput> {
     check_recorded(missing, |item| item.provider == provider)
 }
 
-fn kernel_recorded(missing: &Lacking, flag: &str) -> Result<(), MissingInput> {
+fn kernel_recorded(missing: &MissingEvidence, flag: &str) -> Result<(), MissingInput> {
     check_recorded(missing, |item| item.kernel_flags.iter().any(|one| one == flag))
 }
 
-fn check_recorded(missing: &Lacking, is_required: impl Fn(&MissingEvidence) -> bool) -> Result<(), MissingInput> {
-    let items: Vec<MissingEvidence> = missing.items.iter().filter(|item| is_required(item)).cloned().collect();
+fn check_recorded(missing: &MissingEvidence, is_required: impl Fn(&MissingSource) -> bool) -> Result<(), MissingInput> {
+    let items: Vec<MissingSource> = missing.items.iter().filter(|item| is_required(item)).cloned().collect();
     if items.is_empty() { Ok(()) } else { Err(MissingInput { missing_evidence: items, needs: "" }) }
 }
 
 /// Input for a rule that no transition report covers: kernel logger flags.
 #[must_use]
-pub fn missing_kernel_flags(unanswered: Unanswered, flags: &[&str]) -> MissingInput {
-    MissingInput { missing_evidence: vec![MissingEvidence::of_kernel_logger(unanswered, flags)], needs: "" }
+pub fn missing_kernel_flags(unknown: UnknownFact, flags: &[&str]) -> MissingInput {
+    MissingInput { missing_evidence: vec![MissingSource::of_kernel_logger(unknown, flags)], needs: "" }
 }
 
 /// Input for a rule that is not in any event, as a clause.
@@ -362,8 +362,8 @@ pub fn missing_input(needs: &'static str) -> MissingInput {
 /// # Errors
 /// They were not recorded.
 pub fn require_interrupts(trace: &Trace) -> Result<(), MissingInput> {
-    if trace.interrupts.is_empty() && trace.wanted.contains(TableName::Interrupts) {
-        return Err(missing_kernel_flags(Unanswered::DeferredProcedureCalls, &["DPC", "INTERRUPT"]));
+    if trace.interrupts.is_empty() && trace.requested_tables.contains(TableName::Interrupts) {
+        return Err(missing_kernel_flags(UnknownFact::DeferredProcedureCalls, &["DPC", "INTERRUPT"]));
     }
     Ok(())
 }

@@ -2,16 +2,16 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use onoff_blame::account::{AccountedPhase, Culprit, FixFirst, accounts_by, culprits};
+use onoff_blame::account::{AccountedPhase, Culprit, FixFirst, accounts_from_waits, culprits};
 use onoff_blame::waits::{self, Waits};
-use onoff_evidence::missing_evidence::Lacking;
-use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, Tables, Trace};
+use onoff_evidence::missing_evidence::MissingEvidence;
+use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, TableSet, Trace};
 use onoff_transitions::boot::{self, BootOptions};
 use onoff_transitions::linux::suspend::SleepOutcome;
 use onoff_transitions::shutdown::ShutdownOptions;
 use onoff_transitions::suspend::SuspendOptions;
 use onoff_transitions::{
-    self, Details, MissingEvidence, Phase, PhaseName, Transition, TransitionKind, TransitionOptions, TypedTransition,
+    self, Details, MissingSource, Phase, PhaseName, Transition, TransitionKind, TransitionOptions, TypedTransition,
     Variant,
 };
 use onoff_usage::processes::Images;
@@ -27,8 +27,9 @@ use crate::rule::{Check, Outcome, Rule};
 use crate::thresholds;
 
 /// The tables the rules read. A recording opened with fewer tables is checked against fewer rules.
-pub const TABLES: Tables =
-    onoff_transitions::tables(None).union(waits::TABLES).union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
+pub const TABLES: TableSet = onoff_transitions::tables(None)
+    .union(waits::TABLES)
+    .union(TableSet::of(&[TableName::FileIos, TableName::Inventory]));
 
 #[derive(Clone, Debug)]
 pub struct DiagnosisOptions {
@@ -77,8 +78,8 @@ pub struct UncheckedRule {
     pub title: &'static str,
     pub transition: String,
     /// Evidence that was not recorded.
-    pub lacking: Vec<MissingEvidence>,
-    /// Other missing input, as a clause; empty if `lacking` is sufficient.
+    pub missing_sources: Vec<MissingSource>,
+    /// Other missing input, as a clause; empty if `missing_sources` is sufficient.
     pub needs: &'static str,
 }
 
@@ -95,9 +96,9 @@ pub struct Diagnosis {
     /// Number of rules that were checked.
     pub checked: u64,
     /// Rules that could not be checked because events were not recorded.
-    pub not_checked: Vec<UncheckedRule>,
+    pub unchecked_rules: Vec<UncheckedRule>,
     /// Evidence that was not recorded, for all transitions, and how to record it next time.
-    pub lacking: Lacking,
+    pub missing_evidence: MissingEvidence,
     pub losses: Losses,
 }
 
@@ -115,7 +116,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         suspend: SuspendOptions { transition: None, idle: options.boot.idle, shell: options.boot.shell.clone() },
     };
     // Computed once because it takes most of the time of a diagnosis.
-    let waits = Waits::of(trace);
+    let waits = Waits::new(trace);
     let mut accounted: Option<(TransitionKind, Vec<AccountedPhase>)> = None;
     for transition in onoff_transitions::all(trace, &how) {
         // A fast startup is diagnosed as a suspend.
@@ -125,7 +126,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         // Accounts are computed once per kind: transitions of one kind are adjacent.
         let of_kind = match accounted.take() {
             Some((kind, accounts)) if kind == transition.kind => accounts,
-            _ => accounts_by(&waits, Some(transition.kind)),
+            _ => accounts_from_waits(&waits, Some(transition.kind)),
         };
         let its = match transition.kind {
             TransitionKind::Suspend => of_phases(&of_kind, &transition.phases),
@@ -190,7 +191,7 @@ fn phrase(transition: &Transition) -> String {
         (TransitionKind::Suspend, _) => "power transition",
     };
     match &transition.details {
-        Details::LinuxSuspend(sleep) if sleep.outcome == SleepOutcome::GivenUp => format!("aborted {phrase}"),
+        Details::LinuxSuspend(sleep) if sleep.outcome == SleepOutcome::Aborted => format!("aborted {phrase}"),
         _ => phrase.to_owned(),
     }
 }
@@ -234,7 +235,7 @@ impl Run {
         options: &DiagnosisOptions,
     ) {
         let mut diagnosed = DiagnosedTransition::of(&transition);
-        self.add_missing_evidence(transition.lacking.clone());
+        self.add_missing_evidence(transition.missing_evidence.clone());
         let fix_first = match TypedTransition::from(transition) {
             TypedTransition::WindowsBoot(report) => {
                 let facts = BootFacts::new(trace, waits, &report, &options.boot.shell);
@@ -245,8 +246,8 @@ impl Run {
                 })
             }
             TypedTransition::WindowsSuspend(power) => {
-                let facts = SuspendFacts { trace, missing_evidence: &power.lacking };
-                let session = boot::of_fast_startup(trace, &power, &options.boot);
+                let facts = SuspendFacts { trace, missing_evidence: &power.missing_evidence };
+                let session = boot::fast_startup(trace, &power, &options.boot);
                 let session = session.as_ref().map(|report| BootFacts::new(trace, waits, report, &options.boot.shell));
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::Suspend(check) => Some(check(&facts, &power)),
@@ -307,11 +308,11 @@ impl Run {
                     self.diagnosis.checked += 1;
                     self.take(rule, transition, found);
                 }
-                Some(Err(missing)) => self.diagnosis.not_checked.push(UncheckedRule {
+                Some(Err(missing)) => self.diagnosis.unchecked_rules.push(UncheckedRule {
                     code: rule.code,
                     title: rule.title,
                     transition: transition.name.clone(),
-                    lacking: missing.missing_evidence,
+                    missing_sources: missing.missing_evidence,
                     needs: missing.needs,
                 }),
             }
@@ -362,15 +363,15 @@ impl Run {
         }
     }
 
-    fn add_missing_evidence(&mut self, lacking: Lacking) {
-        for item in lacking.items {
-            let all = &mut self.diagnosis.lacking.items;
-            if !all.iter().any(|known| known.unanswered == item.unanswered) {
+    fn add_missing_evidence(&mut self, missing_evidence: MissingEvidence) {
+        for item in missing_evidence.items {
+            let all = &mut self.diagnosis.missing_evidence.items;
+            if !all.iter().any(|known| known.unknown == item.unknown) {
                 all.push(item);
             }
         }
-        for command in lacking.record {
-            let all = &mut self.diagnosis.lacking.record;
+        for command in missing_evidence.record {
+            let all = &mut self.diagnosis.missing_evidence.record;
             if !all.contains(&command) {
                 all.push(command);
             }
@@ -424,7 +425,7 @@ impl Diagnosis {
 
     /// Cost of the most expensive finding with a measured cost, ns. Upper bounds do not count.
     #[must_use]
-    pub fn most_measured_cost_ns(&self) -> Option<i64> {
+    pub fn max_measured_cost_ns(&self) -> Option<i64> {
         let measured = self.findings.iter().filter(|finding| finding.cost_basis == CostBasis::CriticalPath);
         measured.filter_map(|finding| finding.cost_ns).max()
     }

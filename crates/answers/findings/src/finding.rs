@@ -150,7 +150,7 @@ impl RuleFinding {
             name: self.subject.name.clone(),
             phase: self.phase.clone(),
             cost_ns: self.cost_ns.filter(|&ns| ns > 0)?,
-            at_most: self.cost_basis != CostBasis::CriticalPath,
+            is_upper_bound: self.cost_basis != CostBasis::CriticalPath,
             certainty: self.certainty,
             title: self.title.clone(),
         })

@@ -52,7 +52,7 @@ pub struct UnreadableHive {
 /// The analysis and audit of an installation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ImageAnswer {
+pub struct ImageDiagnosis {
     pub image: ImageReport,
     pub audit: ImageAudit,
     /// Growth of the write filter overlay at the write rate of a recording; `None` without a recording.
@@ -94,7 +94,7 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
 
 /// Adds facts from an installation to the diagnosis of a recording of the same computer: start type, dependencies and
 /// protection of services, signatures of drivers.
-pub fn speak_together(diagnosis: &mut Diagnosis, report: &ImageReport) {
+pub fn add_image_evidence(diagnosis: &mut Diagnosis, report: &ImageReport) {
     for finding in &mut diagnosis.findings {
         let names = finding.subject.name.clone();
         match finding.subject.kind {
@@ -153,7 +153,7 @@ fn driver_in_image(name: &str, report: &ImageReport) -> Option<String> {
     let of_file = |file: &str| file.strip_suffix(".sys").is_some_and(|file| file == stem);
     let signed = report.boot_drivers.iter().find(|one| one.service.eq_ignore_ascii_case(stem) || of_file(&one.file));
     if let Some(driver) = signed.filter(|driver| driver.is_present) {
-        let how = match (driver.embedded_signature, driver.signed_for_tests) {
+        let how = match (driver.has_embedded_signature, driver.is_test_signed) {
             (_, true) => "is test-signed",
             (true, _) => "has an embedded signature",
             _ => "has no embedded signature, so the loader searches all catalogs",

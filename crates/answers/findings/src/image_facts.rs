@@ -55,7 +55,7 @@ impl<'a> ImageFacts<'a> {
     /// Returns the active write filter.
     #[must_use]
     pub fn filter(&self) -> Option<&'a WriteFilter> {
-        self.report.write_filters.iter().find(|filter| filter.is_on == Some(true))
+        self.report.write_filters.iter().find(|filter| filter.is_enabled == Some(true))
     }
 
     /// Creates a finding with a setting as evidence.

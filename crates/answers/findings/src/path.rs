@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use onoff_blame::waits::{PathOptions, PathStep, StepKind, Waits};
 use onoff_evidence::Certainty;
-use onoff_trace::{Lives, Trace};
+use onoff_trace::{Lifetimes, Trace};
 use onoff_transitions::boot::BootReport;
 
 use crate::cost::{Cost, Interval};
@@ -57,8 +57,8 @@ impl CriticalPath {
         if trace.context_switches.is_empty() || trace.ready_threads.is_empty() {
             return None;
         }
-        let lives = trace.lives();
-        let options = PathOptions { shortest_ns: 1, most_steps: MAX_STEPS };
+        let lives = trace.lifetimes();
+        let options = PathOptions { min_step_ns: 1, max_steps: MAX_STEPS };
         let mut steps = Vec::new();
         for phase in report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
             let Some((start, end)) = phase.start_ns.zip(phase.end_ns) else { continue };
@@ -139,7 +139,7 @@ impl CriticalPath {
     }
 }
 
-fn own(step: &PathStep, trace: &Trace, lives: &Lives) -> Step {
+fn own(step: &PathStep, trace: &Trace, lives: &Lifetimes) -> Step {
     let mut tids = vec![step.thread.tid];
     tids.extend(&step.waiters);
     let mut pids: Vec<u32> = step.thread.pid.into_iter().collect();

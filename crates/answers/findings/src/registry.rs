@@ -11,7 +11,7 @@ macro_rules! rules {
 
 rules! {
     account:
-        time_on_path;
+        critical_path_time;
     boot:
         antivirus,
         background_disk,
@@ -49,8 +49,7 @@ rules! {
         fast_startup_off,
         fast_startup_power_cut,
         fast_startup_without_hibernation,
-        filter_forgets_plans,
-        filter_grows_by_plans,
+        filter_discards_prefetch,
         filter_maintenance_on,
         filter_paging_file,
         filter_untrained,
@@ -63,6 +62,7 @@ rules! {
         overlay_fills,
         plans_at_limit,
         policy_scripts,
+        prefetch_fills_overlay,
         prefetcher_off,
         resume_slow,
         service_could_trigger,
@@ -70,43 +70,43 @@ rules! {
         service_early_group,
         service_not_needed,
         shutdown_waits,
-        start_programs,
+        startup_programs,
         superfetch_limited,
         superfetch_service_off,
         test_signing,
         usb_devices,
         write_filter_on;
     linux:
-        before_kernel_long,
         boot_unfinished,
         driver_slow,
-        encrypted_volume_waited_for,
+        encrypted_volume_wait,
         file_system_check,
+        firmware_or_loader_slow,
         initrd_long,
         initrd_unpack_slow,
-        kernel_modules_loaded,
         low_power_missed,
+        modules_load_slow,
         network_slow_after_resume,
-        network_waited_for,
-        random_numbers_waited_for,
-        relabeled,
+        network_wait,
+        random_seed_wait,
         resume_firmware_long,
+        selinux_relabel,
+        sleep_aborted,
         sleep_device_slow,
-        sleep_given_up,
         sleep_tasks_slow,
-        udev_settled,
+        udev_settle,
+        unit_chain,
         unit_failed,
         unit_restarted,
         unit_slow,
         unit_slow_to_stop,
-        unit_timed_out,
-        units_in_a_row;
+        unit_timed_out;
     recording:
         analysis_level,
         losses,
-        person_waited_for,
         read_ahead_untrained,
-        test_signed_drivers;
+        test_signed_drivers,
+        user_wait;
     shutdown:
         application_slow,
         application_unresponsive,

@@ -119,7 +119,7 @@ pub const READS_PERCENT: f64 = 20.0;
 pub const DPC_NS: i64 = 10 * MS;
 
 /// Upper end of the normal range per phase; see the account for the source.
-pub const PHASE_LIMITS_NS: [(&str, i64); 4] = onoff_blame::account::NORMAL_PHASES_NS;
+pub const PHASE_LIMITS_NS: [(&str, i64); 4] = onoff_blame::account::MAX_NORMAL_PHASE_NS;
 
 /// Minimum time on the critical path of a slow unit. Chosen.
 pub const UNIT_NS: i64 = SECOND;

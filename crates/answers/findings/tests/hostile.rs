@@ -3,25 +3,25 @@
 
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
-use onoff_testkit::hostile::{Source, hostile};
+use onoff_testkit::hostile::{ExtremeValues, hostile_trace};
 use onoff_trace::{
     Activity, ActivityKind, Interrupt, InterruptKind, Interrupts, Milestone, ReadyThread, ReadyThreads, StringId,
-    SystemKind, Tables, Trace, milestone, power_phase,
+    SystemKind, TableSet, Trace, milestone, power_phase,
 };
 
 use std::collections::BTreeSet;
 
 const SEEDS: u64 = 1_500;
 
-fn below(any: &mut Source, limit: usize) -> usize {
+fn below(any: &mut ExtremeValues, limit: usize) -> usize {
     usize::try_from(any.value() % limit as u64).unwrap()
 }
 
 /// An invalid recording of everything the rules read.
 fn recording(seed: u64) -> Trace {
-    let mut trace = hostile(seed);
-    trace.wanted = Tables::all();
-    let mut any = Source(seed.rotate_left(32));
+    let mut trace = hostile_trace(seed);
+    trace.requested_tables = TableSet::all();
+    let mut any = ExtremeValues(seed.rotate_left(32));
     let mut time = || {
         let small = i64::try_from(any.value() % 40_000_000_000).unwrap();
         let extremes = [small, small, small, small, 0, -1, i64::MIN, i64::MAX];
@@ -115,7 +115,7 @@ fn linux_rules_survive_invalid_recordings() {
     for seed in 0..SEEDS {
         let mut trace = recording(seed);
         trace.system.kind = SystemKind::Linux;
-        let mut any = Source(!seed);
+        let mut any = ExtremeValues(!seed);
         let names = [
             power_phase::FREEZE_PROCESSES,
             power_phase::DEVICES_SUSPEND,

@@ -9,18 +9,18 @@ use onoff_findings::rule::Check;
 use onoff_hive::Hive;
 use onoff_image::prefetch::{self, PrefetchFile, PrefetchOptions, PrefetchReport};
 use onoff_image::{HiveKind, Image, ImageHive, OverlayGrowth, StartupEntry, TaskFile, analyze};
-use onoff_testkit::hive::KeyFile;
-use onoff_testkit::prefetch::PlanFile;
+use onoff_testkit::hive::HiveKey;
+use onoff_testkit::prefetch::PrefetchPlan;
 use onoff_trace::DriverFile;
 
 const CS: &str = r"ControlSet001";
 
 /// Builds an installation, with the facts from the user.
 struct ImageBuilder {
-    system: KeyFile,
-    software: KeyFile,
-    user: KeyFile,
-    bcd: KeyFile,
+    system: HiveKey,
+    software: HiveKey,
+    user: HiveKey,
+    bcd: HiveKey,
     drivers: Vec<DriverFile>,
     has_hibernation_file: bool,
     prefetch: Option<PrefetchReport>,
@@ -32,7 +32,7 @@ struct ImageBuilder {
 }
 
 fn plan(name: &str, is_boot: bool, run_count: u32) -> PrefetchFile {
-    let plan = PlanFile {
+    let plan = PrefetchPlan {
         version: 23,
         executable: name.to_owned(),
         is_boot,
@@ -54,10 +54,10 @@ impl ImageBuilder {
     /// An installation without problems.
     fn healthy() -> Self {
         let mut image = Self {
-            system: KeyFile::root(),
-            software: KeyFile::root(),
-            user: KeyFile::root(),
-            bcd: KeyFile::root(),
+            system: HiveKey::root(),
+            software: HiveKey::root(),
+            user: HiveKey::root(),
+            bcd: HiveKey::root(),
             drivers: vec![driver("disk.sys", true, false)],
             has_hibernation_file: true,
             prefetch: Some(plans(5, 3)),
@@ -71,84 +71,100 @@ impl ImageBuilder {
             }),
             is_power_cut: false,
         };
-        image.system.key("Select").set("Current", 1_u32);
-        image.control(r"ServiceGroupOrder").set("List", ["Base", "Network"].as_slice());
-        image.control(r"Session Manager").set("BootExecute", ["autocheck autochk *"].as_slice());
+        image.system.subkey("Select").set_value("Current", 1_u32);
+        image.control(r"ServiceGroupOrder").set_value("List", ["Base", "Network"].as_slice());
+        image.control(r"Session Manager").set_value("BootExecute", ["autocheck autochk *"].as_slice());
         let memory = image.control(r"Session Manager\Memory Management");
-        memory.set("PagingFiles", [r"?:\pagefile.sys"].as_slice());
-        let reading = memory.key("PrefetchParameters");
-        reading.set("EnablePrefetcher", 3_u32).set("EnableSuperfetch", 3_u32).set("EnableBootTrace", 0_u32);
+        memory.set_value("PagingFiles", [r"?:\pagefile.sys"].as_slice());
+        let reading = memory.subkey("PrefetchParameters");
+        reading
+            .set_value("EnablePrefetcher", 3_u32)
+            .set_value("EnableSuperfetch", 3_u32)
+            .set_value("EnableBootTrace", 0_u32);
         let power = image.control(r"Session Manager\Power");
-        power.set("HiberbootEnabled", 1_u32).set("FwPOSTTime", 2_000_u32).set("TotalResumeTime", 12_400_u32);
-        power.set("ResumeReadRate", 443_u32).set("ResumeHiberFileTime", 427_u32).set("NoMultiStageResumeReason", 0_u32);
-        image.control("Power").set("HibernateEnabled", 1_u32);
-        let control = image.system.key(&format!(r"{CS}\Control"));
+        power
+            .set_value("HiberbootEnabled", 1_u32)
+            .set_value("FwPOSTTime", 2_000_u32)
+            .set_value("TotalResumeTime", 12_400_u32);
+        power
+            .set_value("ResumeReadRate", 443_u32)
+            .set_value("ResumeHiberFileTime", 427_u32)
+            .set_value("NoMultiStageResumeReason", 0_u32);
+        image.control("Power").set_value("HibernateEnabled", 1_u32);
+        let control = image.system.subkey(&format!(r"{CS}\Control"));
         control
-            .set("WaitToKillServiceTimeout", "5000")
-            .set("PreshutdownOrder", ["gpsvc", "trustedinstaller"].as_slice());
-        control.set("SystemStartOptions", " NOEXECUTE=OPTIN");
-        image.control(r"WMI\Autologger\EventLog-System").set("Start", 1_u32);
-        image.system.key(&format!(r"{CS}\Enum\USB\VID_0001&PID_0001"));
-        image.service("disk", 1, 0, r"System32\drivers\disk.sys").set("ErrorControl", 3_u32);
-        image.service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe").set("Group", "COM Infrastructure");
+            .set_value("WaitToKillServiceTimeout", "5000")
+            .set_value("PreshutdownOrder", ["gpsvc", "trustedinstaller"].as_slice());
+        control.set_value("SystemStartOptions", " NOEXECUTE=OPTIN");
+        image.control(r"WMI\Autologger\EventLog-System").set_value("Start", 1_u32);
+        image.system.subkey(&format!(r"{CS}\Enum\USB\VID_0001&PID_0001"));
+        image.service("disk", 1, 0, r"System32\drivers\disk.sys").set_value("ErrorControl", 3_u32);
+        image.service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe").set_value("Group", "COM Infrastructure");
         image
             .service("SysMain", 32, 2, r"%SystemRoot%\system32\svchost.exe")
-            .set("DependOnService", ["rpcss"].as_slice());
+            .set_value("DependOnService", ["rpcss"].as_slice());
         // A third-party trigger-start service.
-        image.service("Maker", 16, 2, r"C:\Maker\maker.exe").key(r"TriggerInfo\0").set("Type", 1_u32);
+        image.service("Maker", 16, 2, r"C:\Maker\maker.exe").subkey(r"TriggerInfo\0").set_value("Type", 1_u32);
         image
             .software
-            .key(r"Microsoft\Windows NT\CurrentVersion")
-            .set("ProductName", "Windows 10 Pro")
-            .set("CurrentBuild", "19044");
-        image.software.key(r"Microsoft\Windows\CurrentVersion\Run").set("One", r"C:\one.exe");
-        image.user.key("Control Panel");
-        let manager = image.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
-        manager.key(r"Elements\25000004").set("Element", 30_u64.to_le_bytes().to_vec());
-        manager.key(r"Elements\24000001").set("Element", ["{1}"].as_slice());
-        manager.key(r"Elements\23000003").set("Element", "{1}");
+            .subkey(r"Microsoft\Windows NT\CurrentVersion")
+            .set_value("ProductName", "Windows 10 Pro")
+            .set_value("CurrentBuild", "19044");
+        image.software.subkey(r"Microsoft\Windows\CurrentVersion\Run").set_value("One", r"C:\one.exe");
+        image.user.subkey("Control Panel");
+        let manager = image.bcd.subkey(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
+        manager.subkey(r"Elements\25000004").set_value("Element", 30_u64.to_le_bytes().to_vec());
+        manager.subkey(r"Elements\24000001").set_value("Element", ["{1}"].as_slice());
+        manager.subkey(r"Elements\23000003").set_value("Element", "{1}");
         image.entry("{1}");
-        image.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 32_u64.to_le_bytes().to_vec());
+        image.bcd.subkey(r"Objects\{1}\Elements\35000008").set_value("Element", 32_u64.to_le_bytes().to_vec());
         image
     }
 
-    fn control(&mut self, path: &str) -> &mut KeyFile {
-        self.system.key(&format!(r"{CS}\Control\{path}"))
+    fn control(&mut self, path: &str) -> &mut HiveKey {
+        self.system.subkey(&format!(r"{CS}\Control\{path}"))
     }
 
-    fn service(&mut self, name: &str, kind: u32, start: u32, path: &str) -> &mut KeyFile {
-        self.system.key(&format!(r"{CS}\Services\{name}")).set("Type", kind).set("Start", start).set("ImagePath", path)
+    fn service(&mut self, name: &str, kind: u32, start: u32, path: &str) -> &mut HiveKey {
+        self.system
+            .subkey(&format!(r"{CS}\Services\{name}"))
+            .set_value("Type", kind)
+            .set_value("Start", start)
+            .set_value("ImagePath", path)
     }
 
-    fn entry(&mut self, id: &str) -> &mut KeyFile {
-        let entry = self.bcd.key(&format!(r"Objects\{id}"));
-        entry.key("Description").set("Type", 0x1020_0003_u32);
-        entry.key(r"Elements\12000004").set("Element", "Windows");
+    fn entry(&mut self, id: &str) -> &mut HiveKey {
+        let entry = self.bcd.subkey(&format!(r"Objects\{id}"));
+        entry.subkey("Description").set_value("Type", 0x1020_0003_u32);
+        entry.subkey(r"Elements\12000004").set_value("Element", "Windows");
         entry
     }
 
     /// An installation with the Unified Write Filter on and maintenance off.
     fn filtered() -> Self {
         let mut image = Self::healthy();
-        let fixed = image.service("uwfvol", 1, 0, r"System32\drivers\uwfvol.sys").key(r"Parameters\Static");
-        fixed.set("CurrentSettings", 0_u32).set("UpdatedSettings", 0_u32);
-        let copy = fixed.key("Copy0");
-        copy.set("UwfEnabled", 1_u32).set("OverlayType", 0_u32).set("OverlayMaximumSize", 1024_u32);
-        copy.set("RegistryExceptionsUserDefined", [r"HKLM\SYSTEM\CurrentControlSet\...\PrefetchParameters"].as_slice());
-        copy.key("0").set("VolumeName", "C").set("VolumeEnabled", 1_u32);
-        copy.key("0").set("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
-        image.control(r"Session Manager\Memory Management").set("PagingFiles", [].as_slice());
-        image.control(r"Session Manager\Power").set("HiberbootEnabled", 0_u32);
+        let fixed = image.service("uwfvol", 1, 0, r"System32\drivers\uwfvol.sys").subkey(r"Parameters\Static");
+        fixed.set_value("CurrentSettings", 0_u32).set_value("UpdatedSettings", 0_u32);
+        let copy = fixed.subkey("Copy0");
+        copy.set_value("UwfEnabled", 1_u32).set_value("OverlayType", 0_u32).set_value("OverlayMaximumSize", 1024_u32);
+        copy.set_value(
+            "RegistryExceptionsUserDefined",
+            [r"HKLM\SYSTEM\CurrentControlSet\...\PrefetchParameters"].as_slice(),
+        );
+        copy.subkey("0").set_value("VolumeName", "C").set_value("VolumeEnabled", 1_u32);
+        copy.subkey("0").set_value("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
+        image.control(r"Session Manager\Memory Management").set_value("PagingFiles", [].as_slice());
+        image.control(r"Session Manager\Power").set_value("HiberbootEnabled", 0_u32);
         image
             .software
-            .key(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
-            .set("MaintenanceDisabled", 1_u32);
+            .subkey(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
+            .set_value("MaintenanceDisabled", 1_u32);
         image.drivers.push(driver("uwfvol.sys", true, false));
         image
     }
 
-    fn copy(&mut self) -> &mut KeyFile {
-        self.system.key(&format!(r"{CS}\Services\uwfvol\Parameters\Static\Copy0"))
+    fn copy(&mut self) -> &mut HiveKey {
+        self.system.subkey(&format!(r"{CS}\Services\uwfvol\Parameters\Static\Copy0"))
     }
 
     fn audit(&self) -> ImageAudit {
@@ -159,8 +175,8 @@ impl ImageBuilder {
             ("BCD", HiveKind::Bcd, &self.bcd),
         ];
         let hives = hives.map(|(name, kind, root)| {
-            let hive = Hive::read(root.hive(), &[]).unwrap();
-            assert_eq!(HiveKind::of(&hive), Some(kind));
+            let hive = Hive::read(root.to_hive(), &[]).unwrap();
+            assert_eq!(HiveKind::from_hive(&hive), Some(kind));
             ImageHive { name: name.to_owned(), kind, hive }
         });
         let files = Image {
@@ -188,8 +204,8 @@ impl ImageBuilder {
     }
 }
 
-fn driver(name: &str, embedded_signature: bool, signed_for_tests: bool) -> DriverFile {
-    DriverFile { name: name.to_owned(), embedded_signature, signed_for_tests }
+fn driver(name: &str, has_embedded_signature: bool, is_test_signed: bool) -> DriverFile {
+    DriverFile { name: name.to_owned(), has_embedded_signature, is_test_signed }
 }
 
 /// For each rule, an installation with its problem.
@@ -203,21 +219,21 @@ fn problems() -> Vec<(&'static str, ImageBuilder)> {
     let reading = r"Session Manager\Memory Management\PrefetchParameters";
     let power = r"Session Manager\Power";
     problem("image/prefetcher-off", healthy(), &|image| {
-        image.control(reading).set("EnablePrefetcher", 1_u32);
+        image.control(reading).set_value("EnablePrefetcher", 1_u32);
     });
     problem("image/superfetch-limited", healthy(), &|image| {
-        image.control(reading).set("EnableSuperfetch", 0_u32);
+        image.control(reading).set_value("EnableSuperfetch", 0_u32);
     });
     problem("image/superfetch-service-off", healthy(), &|image| {
         image.service("SysMain", 32, 4, "svchost.exe");
     });
     problem("image/filter-untrained", ImageBuilder::filtered(), &|image| image.prefetch = Some(plans(1, 3)));
-    problem("image/filter-forgets-plans", ImageBuilder::filtered(), &|image| {
-        image.copy().set("RegistryExceptionsUserDefined", [].as_slice());
+    problem("image/filter-discards-prefetch", ImageBuilder::filtered(), &|image| {
+        image.copy().set_value("RegistryExceptionsUserDefined", [].as_slice());
     });
     problem("image/plans-at-limit", healthy(), &|image| image.prefetch = Some(plans(5, 123)));
-    problem("image/filter-grows-by-plans", ImageBuilder::filtered(), &|image| {
-        image.copy().key("0").set("FileExceptionsUserDefined", [r"C:\Data"].as_slice());
+    problem("image/prefetch-fills-overlay", ImageBuilder::filtered(), &|image| {
+        image.copy().subkey("0").set_value("FileExceptionsUserDefined", [r"C:\Data"].as_slice());
     });
     problem("image/nfs-client", healthy(), &|image| {
         image.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
@@ -227,10 +243,10 @@ fn problems() -> Vec<(&'static str, ImageBuilder)> {
         image.service("Extra", 32, 2, r"%SystemRoot%\system32\extra.exe");
     });
     problem("image/service-early-group", healthy(), &|image| {
-        image.system.key(&format!(r"{CS}\Services\Maker")).set("Group", "network");
+        image.system.subkey(&format!(r"{CS}\Services\Maker")).set_value("Group", "network");
     });
     problem("image/service-dependency", healthy(), &|image| {
-        image.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Nobody"].as_slice());
+        image.system.subkey(&format!(r"{CS}\Services\Maker")).set_value("DependOnService", ["Nobody"].as_slice());
     });
     problem("image/service-could-trigger", healthy(), &|image| {
         image.service("Own", 16, 2, r"C:\Own\own.exe");
@@ -239,28 +255,30 @@ fn problems() -> Vec<(&'static str, ImageBuilder)> {
     problem("image/boot-driver-catalog", healthy(), &|image| image.drivers = vec![driver("disk.sys", false, false)]);
     problem("image/test-signing", healthy(), &|image| image.drivers = vec![driver("disk.sys", true, true)]);
     problem("image/boot-execute", healthy(), &|image| {
-        image.control("Session Manager").set("SetupExecute", ["old.exe"].as_slice());
+        image.control("Session Manager").set_value("SetupExecute", ["old.exe"].as_slice());
     });
     problem("image/fast-startup-off", healthy(), &|image| {
-        image.control(power).set("HiberbootEnabled", 0_u32);
+        image.control(power).set_value("HiberbootEnabled", 0_u32);
     });
     problem("image/fast-startup-without-hibernation", healthy(), &|image| {
-        image.control("Power").set("HibernateEnabled", 0_u32);
+        image.control("Power").set_value("HibernateEnabled", 0_u32);
     });
     problem("image/write-filter-on", ImageBuilder::filtered(), &|_| {});
     problem("image/horm-blocked", ImageBuilder::filtered(), &|_| {});
     problem("image/horm-data-volume", ImageBuilder::filtered(), &|image| {
-        image.copy().key("1").set("VolumeName", "D").set("VolumeEnabled", 0_u32);
-        image.system.key(&format!(r"{CS}\Services\uwfvol\Parameters\Dynamic")).set("HormEnabled", 1_u32);
+        image.copy().subkey("1").set_value("VolumeName", "D").set_value("VolumeEnabled", 0_u32);
+        image.system.subkey(&format!(r"{CS}\Services\uwfvol\Parameters\Dynamic")).set_value("HormEnabled", 1_u32);
     });
     problem("image/filter-paging-file", ImageBuilder::filtered(), &|image| {
-        image.control(r"Session Manager\Memory Management").set("PagingFiles", [r"C:\pagefile.sys 0 0"].as_slice());
+        image
+            .control(r"Session Manager\Memory Management")
+            .set_value("PagingFiles", [r"C:\pagefile.sys 0 0"].as_slice());
     });
     problem("image/filter-maintenance-on", ImageBuilder::filtered(), &|image| {
         image
             .software
-            .key(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
-            .set("MaintenanceDisabled", 0_u32);
+            .subkey(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
+            .set_value("MaintenanceDisabled", 0_u32);
     });
     problem("image/overlay-fills", healthy(), &|image| {
         image.overlay = Some(OverlayGrowth {
@@ -271,41 +289,44 @@ fn problems() -> Vec<(&'static str, ImageBuilder)> {
     });
     problem("image/fast-startup-power-cut", healthy(), &|image| image.is_power_cut = true);
     problem("image/firmware-post-long", healthy(), &|image| {
-        image.control(power).set("FwPOSTTime", 12_000_u32);
+        image.control(power).set_value("FwPOSTTime", 12_000_u32);
     });
     problem("image/network-window-small", healthy(), &|image| {
-        image.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 4_u64.to_le_bytes().to_vec());
+        image.bcd.subkey(r"Objects\{1}\Elements\35000008").set_value("Element", 4_u64.to_le_bytes().to_vec());
     });
     problem("image/boot-menu-waits", healthy(), &|image| {
         image.entry("{2}");
-        let manager = image.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
-        manager.key(r"Elements\24000001").set("Element", ["{1}", "{2}"].as_slice());
+        let manager = image.bcd.subkey(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
+        manager.subkey(r"Elements\24000001").set_value("Element", ["{1}", "{2}"].as_slice());
     });
-    problem("image/start-programs", healthy(), &|image| {
+    problem("image/startup-programs", healthy(), &|image| {
         for at in 0..6 {
-            image.user.key(r"Software\Microsoft\Windows\CurrentVersion\Run").set(&format!("P{at}"), r"C:\p.exe");
+            image
+                .user
+                .subkey(r"Software\Microsoft\Windows\CurrentVersion\Run")
+                .set_value(&format!("P{at}"), r"C:\p.exe");
         }
     });
     problem("image/network-drives", healthy(), &|image| {
-        image.user.key(r"Network\z").set("RemotePath", r"\\server\share");
+        image.user.subkey(r"Network\z").set_value("RemotePath", r"\\server\share");
     });
     problem("image/policy-scripts", healthy(), &|image| {
         let path = r"Microsoft\Windows\CurrentVersion\Group Policy\Scripts\Startup\0\0";
-        image.software.key(path).set("Script", "map.cmd");
+        image.software.subkey(path).set_value("Script", "map.cmd");
     });
     problem("image/usb-devices", healthy(), &|image| {
         for at in 0..11 {
-            image.system.key(&format!(r"{CS}\Enum\USB\VID_0002&PID_{at:04}"));
+            image.system.subkey(&format!(r"{CS}\Enum\USB\VID_0002&PID_{at:04}"));
         }
     });
     problem("image/autologger-on", healthy(), &|image| {
-        image.control(r"WMI\Autologger\BootTrace").set("Start", 1_u32);
+        image.control(r"WMI\Autologger\BootTrace").set_value("Start", 1_u32);
     });
     problem("image/shutdown-waits", healthy(), &|image| {
-        image.system.key(&format!(r"{CS}\Control")).set("WaitToKillServiceTimeout", "120000");
+        image.system.subkey(&format!(r"{CS}\Control")).set_value("WaitToKillServiceTimeout", "120000");
     });
     problem("image/resume-slow", healthy(), &|image| {
-        image.control(power).set("ResumeReadRate", 40_u32);
+        image.control(power).set_value("ResumeReadRate", 40_u32);
     });
     all
 }
@@ -348,7 +369,7 @@ fn each_rule_reports_its_problem_with_evidence_and_advice() {
 fn each_problem_has_one_finding() {
     // Findings about the write filter itself, or about the same setting, are expected too.
     let implied = |code: &str| match code {
-        "image/filter-grows-by-plans" => vec!["image/filter-forgets-plans"],
+        "image/prefetch-fills-overlay" => vec!["image/filter-discards-prefetch"],
         _ => Vec::new(),
     };
     let of_filter = ["image/write-filter-on", "image/horm-blocked"];
@@ -372,9 +393,9 @@ const AUDIT: [(&str, &[&str]); 45] = [
     ("R02", &["image/superfetch-limited"]),
     ("R03", &["image/superfetch-service-off"]),
     ("R04", &["image/filter-untrained"]),
-    ("R05", &["image/filter-forgets-plans"]),
+    ("R05", &["image/filter-discards-prefetch"]),
     ("R06", &["image/plans-at-limit"]),
-    ("R07", &["image/filter-grows-by-plans"]),
+    ("R07", &["image/prefetch-fills-overlay"]),
     ("R08", &["image/nfs-client", "boot/nfs-client"]),
     ("R09", &["image/service-not-needed"]),
     ("R10", &["image/service-early-group", "boot/service-in-group-slow"]),
@@ -404,7 +425,7 @@ const AUDIT: [(&str, &[&str]); 45] = [
     ("R34", &["netboot: retransmissions"]),
     ("R35", &["netboot: slow_client"]),
     ("R36", &["image/boot-menu-waits"]),
-    ("R37", &["image/start-programs"]),
+    ("R37", &["image/startup-programs"]),
     ("R38", &["image/network-drives"]),
     ("R39", &["image/policy-scripts"]),
     ("R40", &["image/usb-devices"]),
@@ -442,8 +463,8 @@ const TESTED: [(&str, &str, &str, &str); 22] = [
     ("io: small_requests", IO, "reports_small_requests_above_limit", "FindingCode::SmallRequests"),
     ("io: amplification", IO, "reports_amplification_by_bytes", "FindingCode::Amplification"),
     // Further rules about disk requests.
-    ("io: read_again", IO, "reports_repeated_but_not_sequential_reads", "FindingCode::ReadAgain"),
-    ("io: unbuffered", IO, "reports_misaligned_and_unbuffered_requests", "FindingCode::Unbuffered"),
+    ("io: repeated_reads", IO, "reports_repeated_but_not_sequential_reads", "FindingCode::RepeatedReads"),
+    ("io: small_unbuffered", IO, "reports_misaligned_and_unbuffered_requests", "FindingCode::SmallUnbuffered"),
     ("io: misaligned", IO, "reports_misaligned_and_unbuffered_requests", "FindingCode::Misaligned"),
     ("io: scattered_writes", IO, "reports_scattered_writes_and_flushes", "FindingCode::ScatteredWrites"),
 ];
@@ -500,13 +521,13 @@ fn rules_without_input_are_not_applicable() {
     assert_eq!(open, rules, "checked without input");
     assert!(audit.not_applicable.iter().all(|rule| !rule.reason.is_empty() && !rule.title.is_empty()));
     // With only the BCD, only its rules are checked.
-    let hive = Hive::read(ImageBuilder::healthy().bcd.hive(), &[]).unwrap();
+    let hive = Hive::read(ImageBuilder::healthy().bcd.to_hive(), &[]).unwrap();
     let files =
         Image { hives: vec![ImageHive { name: "BCD".to_owned(), kind: HiveKind::Bcd, hive }], ..Image::default() };
     let report = analyze(&files);
     let facts = ImageFacts { image: &files, report: &report, needed: &[], overlay: None, is_power_cut: false };
     let open: BTreeSet<_> = not_applicable(&facts);
-    assert!(open.contains("image/nfs-client") && open.contains("image/start-programs"), "{open:?}");
+    assert!(open.contains("image/nfs-client") && open.contains("image/startup-programs"), "{open:?}");
     assert!(!open.contains("image/boot-menu-waits"), "{open:?}");
 }
 
@@ -537,7 +558,7 @@ fn counts_startup_folders_and_third_party_tasks_as_programs() {
         name: format!("chat {at}.lnk"),
         modified_unix_ns: Some(1),
     }));
-    assert_eq!(image.codes(), ["image/start-programs"]);
+    assert_eq!(image.codes(), ["image/startup-programs"]);
     let findings = image.audit().findings;
     assert_eq!(findings[0].evidence.len(), 6);
     let last = &findings[0].evidence[5].text;
@@ -551,7 +572,10 @@ fn counts_startup_folders_and_third_party_tasks_as_programs() {
 fn advice_never_disables_guarded_services() {
     let mut image = ImageBuilder::healthy();
     // A protected third-party service in an early group, not listed as needed.
-    image.service("Shield", 16, 2, r"C:\Shield\shield.exe").set("LaunchProtected", 3_u32).set("Group", "Base");
+    image
+        .service("Shield", 16, 2, r"C:\Shield\shield.exe")
+        .set_value("LaunchProtected", 3_u32)
+        .set_value("Group", "Base");
     let findings = image.audit().findings;
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert!(findings[0].advice.contains("leave Shield unchanged"), "{}", findings[0].advice);
@@ -563,11 +587,13 @@ fn lists_unneeded_services_with_purpose() {
     assert_eq!(image.audit().candidates, []);
     image.needed.clear();
     let svchost = r"%SystemRoot%\system32\svchost.exe";
-    image.service("Spooler", 16, 2, r"%SystemRoot%\System32\spoolsv.exe").set("DependOnService", ["RPCSS"].as_slice());
+    image
+        .service("Spooler", 16, 2, r"%SystemRoot%\System32\spoolsv.exe")
+        .set_value("DependOnService", ["RPCSS"].as_slice());
     image.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
     // Decoys: a demand-start service and a protected one.
     image.service("WSearch", 32, 3, svchost);
-    image.service("Fax", 32, 2, svchost).set("LaunchProtected", 1_u32);
+    image.service("Fax", 32, 2, svchost).set_value("LaunchProtected", 1_u32);
     let found = |image: &ImageBuilder| -> Vec<(String, &'static str, &'static str)> {
         image.audit().candidates.into_iter().map(|one| (one.service, one.purpose, one.cost)).collect()
     };
@@ -578,7 +604,7 @@ fn lists_unneeded_services_with_purpose() {
     image.needed.push("spooler".to_owned());
     assert_eq!(found(&image), std::slice::from_ref(&nfs));
     image.needed = vec!["Till".to_owned()];
-    image.service("Till", 16, 2, r"C:\Till\till.exe").set("DependOnService", ["Spooler"].as_slice());
+    image.service("Till", 16, 2, r"C:\Till\till.exe").set_value("DependOnService", ["Spooler"].as_slice());
     assert_eq!(found(&image), [nfs]);
     // Without a list, dependent services are shown.
     image.needed.clear();
@@ -589,7 +615,7 @@ fn lists_unneeded_services_with_purpose() {
 #[test]
 fn evidence_contains_value_key_and_time() {
     let mut image = ImageBuilder::healthy();
-    image.control(r"Session Manager\Memory Management\PrefetchParameters").set("EnablePrefetcher", 0_u32);
+    image.control(r"Session Manager\Memory Management\PrefetchParameters").set_value("EnablePrefetcher", 0_u32);
     let findings = image.audit().findings;
     assert_eq!(
         findings[0].evidence[0].text,
@@ -600,10 +626,10 @@ fn evidence_contains_value_key_and_time() {
 #[test]
 fn missing_keys_of_damaged_hive_are_not_findings() {
     let mut image = ImageBuilder::healthy();
-    image.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Lost"].as_slice());
+    image.system.subkey(&format!(r"{CS}\Services\Maker")).set_value("DependOnService", ["Lost"].as_slice());
     image.service("Lost", 16, 3, r"C:\Maker\lost.exe");
     assert_eq!(image.codes(), [""; 0]);
-    let mut bytes = image.system.hive();
+    let mut bytes = image.system.to_hive();
     let name = bytes.windows(4).position(|four| four == b"Lost").unwrap();
     // The dependency value is UTF-16, so this is the key name.
     bytes[name - 76] = b'x';

@@ -5,7 +5,7 @@ use onoff_findings::finding::{CostBasis, RuleFinding};
 use onoff_findings::{Diagnosis, diagnose};
 use onoff_trace::{
     ContextSwitch, ContextSwitches, DependencyKind, DeviceOperation, DeviceOperationKind, DevicePhase, Milestone,
-    ServiceChange, ServiceDependency, ServiceOutcome, ServiceTransition, StringId, SystemKind, Tables, Trace,
+    ServiceChange, ServiceDependency, ServiceOutcome, ServiceTransition, StringId, SystemKind, TableSet, Trace,
     milestone,
 };
 
@@ -19,7 +19,7 @@ struct Machine {
 
 impl Machine {
     fn new() -> Self {
-        let mut trace = Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() };
+        let mut trace = Trace { requested_tables: TableSet::all(), duration_ns: 60_000 * MS, ..Trace::default() };
         trace.system.kind = SystemKind::Linux;
         trace.system.processors = 2;
         Self { trace }
@@ -149,7 +149,7 @@ fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
 }
 
 fn unchecked(diagnosis: &Diagnosis, code: &str) -> bool {
-    diagnosis.not_checked.iter().any(|rule| rule.code == code)
+    diagnosis.unchecked_rules.iter().any(|rule| rule.code == code)
 }
 
 /// A boot whose target waits for `unit` from 6 s for `length_ms`, with a parallel unit of the same duration.
@@ -201,7 +201,7 @@ fn cost_of_slow_unit_is_upper_bound_without_dependencies() {
         .unit("quick.service", 6_000, Some(6_500))
         .unit("dev-sda1.device", 5_600, Some(16_000))
         .diagnosed();
-    let found = of(&diagnosis, "linux/network-waited-for");
+    let found = of(&diagnosis, "linux/network-wait");
     assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(9_800 * MS), CostBasis::AtMost));
     assert!(found[0].evidence.iter().any(|row| row.text.contains("not recorded")));
     let found = of(&diagnosis, "linux/unit-slow");
@@ -219,7 +219,7 @@ fn title_of_failed_network_wait_says_in_vain() {
     let unit = "systemd-networkd-wait-online.service";
     let diagnosis =
         Machine::boot().failed(unit, 6_000, 16_000, "exit-code").after("graphical.target", unit).diagnosed();
-    let found = of(&diagnosis, "linux/network-waited-for");
+    let found = of(&diagnosis, "linux/network-wait");
     assert!(found[0].title.contains("10.0 s in vain for the network"), "{}", found[0].title);
 }
 
@@ -227,14 +227,14 @@ fn title_of_failed_network_wait_says_in_vain() {
 fn title_mentions_password_only_if_prompted() {
     let unit = "systemd-cryptsetup@root.service";
     let asked = waits_for(unit, 20_000).unit("systemd-ask-password-console.service", 6_200, Some(25_900)).diagnosed();
-    let found = of(&asked, "linux/encrypted-volume-waited-for");
+    let found = of(&asked, "linux/encrypted-volume-wait");
     assert!(found[0].title.contains("for the password"), "{}", found[0].title);
     // Every boot has the path unit that watches for prompts, and a much later prompt is a different one.
     let watched = waits_for(unit, 20_000)
         .unit("systemd-ask-password-console.path", 5_900, Some(5_901))
         .unit("systemd-ask-password-wall.service", 28_000, Some(28_100))
         .diagnosed();
-    let found = of(&watched, "linux/encrypted-volume-waited-for");
+    let found = of(&watched, "linux/encrypted-volume-wait");
     assert!(!found[0].title.contains("password"), "{}", found[0].title);
 }
 
@@ -313,27 +313,27 @@ fn chain_of(prefix: &str, count: i64, each_ms: i64) -> Machine {
 #[test]
 fn chain_costs_at_most_its_time_beyond_the_longest() {
     let diagnosis = chain(4, 900).diagnosed();
-    let found = of(&diagnosis, "linux/units-in-a-row");
+    let found = of(&diagnosis, "linux/unit-chain");
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(2_700 * MS), CostBasis::AtMost));
     assert!(found[0].title.starts_with("4 services started sequentially and took 3.60 s in total: s0.service, s1"));
     // Too few, too short, or dominated by one.
-    assert!(of(&chain(2, 2_000).diagnosed(), "linux/units-in-a-row").is_empty());
-    assert!(of(&chain(4, 500).diagnosed(), "linux/units-in-a-row").is_empty());
+    assert!(of(&chain(2, 2_000).diagnosed(), "linux/unit-chain").is_empty());
+    assert!(of(&chain(4, 500).diagnosed(), "linux/unit-chain").is_empty());
     let one = chain(3, 300).unit("long.service", 6_900, Some(12_000)).after("long.service", "s2.service");
     let one = one.after("graphical.target", "long.service").diagnosed();
-    assert!(of(&one, "linux/units-in-a-row").is_empty());
+    assert!(of(&one, "linux/unit-chain").is_empty());
     // systemd's own ordering is needed, and with busy CPUs, parallel starts take as long.
-    assert!(of(&chain_of("systemd-s", 4, 900).diagnosed(), "linux/units-in-a-row").is_empty());
-    assert!(of(&chain(4, 900).busy(5_900, 10_000).diagnosed(), "linux/units-in-a-row").is_empty());
-    assert_eq!(of(&chain(4, 900).busy(20_000, 25_000).diagnosed(), "linux/units-in-a-row").len(), 1);
+    assert!(of(&chain_of("systemd-s", 4, 900).diagnosed(), "linux/unit-chain").is_empty());
+    assert!(of(&chain(4, 900).busy(5_900, 10_000).diagnosed(), "linux/unit-chain").is_empty());
+    assert_eq!(of(&chain(4, 900).busy(20_000, 25_000).diagnosed(), "linux/unit-chain").len(), 1);
     // The same services in parallel are not a chain.
     let mut together = Machine::boot();
     for number in 0..4 {
         let name = format!("s{number}.service");
         together = together.unit(&name, 6_000, Some(6_900 + number)).after("graphical.target", &name);
     }
-    assert!(of(&together.diagnosed(), "linux/units-in-a-row").is_empty());
+    assert!(of(&together.diagnosed(), "linux/unit-chain").is_empty());
 }
 
 #[test]
@@ -364,13 +364,13 @@ fn reports_firmware_loader_and_initramfs_above_limits_only() {
             .diagnosed()
     };
     let slow = before(14_000, 8_000);
-    let found: Vec<(&str, Option<i64>)> = of(&slow, "linux/before-kernel-long")
+    let found: Vec<(&str, Option<i64>)> = of(&slow, "linux/firmware-or-loader-slow")
         .iter()
         .map(|finding| (finding.subject.name.as_str(), finding.cost_ns.map(|ns| ns / MS)))
         .collect();
     assert_eq!(found, [("loader", Some(5_000)), ("firmware", Some(4_000))]);
-    assert!(of(&before(10_000, 3_000), "linux/before-kernel-long").is_empty());
-    assert!(unchecked(&Machine::boot().diagnosed(), "linux/before-kernel-long"));
+    assert!(of(&before(10_000, 3_000), "linux/firmware-or-loader-slow").is_empty());
+    assert!(unchecked(&Machine::boot().diagnosed(), "linux/firmware-or-loader-slow"));
 
     let initrd = |from_ms: i64| Machine::boot().at(from_ms, milestone::INITRD_BEGIN, "", None).diagnosed();
     let long = Machine::new()

@@ -6,16 +6,16 @@ use onoff_findings::finding::{CostBasis, RuleFinding};
 use onoff_findings::{Diagnosis, diagnose};
 use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_testkit::linux::{
-    Ending, Initcall, InitialFileSystem, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, Played,
+    Initcall, Initramfs, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, SimulationResult, StartOutcome,
 };
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 use onoff_transitions::TransitionKind;
 
 const MS: i64 = 1_000_000;
 
 fn read(files: Vec<(String, Vec<u8>)>) -> Trace {
     let files = files_from_bytes(files, &Limits::default()).unwrap();
-    open_files(&files, Tables::all(), &Options::default()).unwrap()
+    open_files(&files, TableSet::all(), &Options::default()).unwrap()
 }
 
 pub(crate) fn diagnosed(files: Vec<(String, Vec<u8>)>) -> Diagnosis {
@@ -31,8 +31,8 @@ pub(crate) fn codes(diagnosis: &Diagnosis) -> Vec<(&str, &str)> {
 }
 
 /// Diagnoses of the full recording and of the recording without the trace.
-pub(crate) fn both(played: &Played) -> [Diagnosis; 2] {
-    [diagnosed(played.files.all()), diagnosed(played.files.without_trace())]
+pub(crate) fn both(played: &SimulationResult) -> [Diagnosis; 2] {
+    [diagnosed(played.files.all_files()), diagnosed(played.files.files_without_trace())]
 }
 
 /// Returns the only finding of a rule and checks its subject, and its cost within 2 % plus 30 ms.
@@ -47,34 +47,34 @@ fn finding_of<'a>(diagnosis: &'a Diagnosis, code: &str, name: &str, length_us: i
 
 pub(crate) fn silent(diagnosis: &Diagnosis, code: &str) {
     assert!(of(diagnosis, code).is_empty(), "{code}: {:?}", codes(diagnosis));
-    assert!(diagnosis.not_checked.iter().all(|rule| rule.code != code), "{code} could not be checked");
+    assert!(diagnosis.unchecked_rules.iter().all(|rule| rule.code != code), "{code} could not be checked");
 }
 
 /// A unit on the critical path, started after basic.target.
 pub(crate) fn with(unit: LinuxUnit) -> LinuxMachine {
-    LinuxMachine::healthy().wanted(unit.after("basic.target"))
+    LinuxMachine::healthy().wanted_unit(unit.after("basic.target"))
 }
 
 #[test]
 fn healthy_machine_has_no_findings() {
-    let played = LinuxMachine::healthy().boots();
+    let played = LinuxMachine::healthy().simulate_boot();
     let files = &played.files;
     for (form, files) in [
-        ("all", files.all()),
-        ("without a trace", files.without_trace()),
-        ("journal", files.journal_alone()),
-        ("kernel log", files.kernel_log_alone()),
+        ("all", files.all_files()),
+        ("without a trace", files.files_without_trace()),
+        ("journal", files.journal_file()),
+        ("kernel log", files.kernel_log_file()),
     ] {
         let diagnosis = diagnosed(files);
         assert_eq!(codes(&diagnosis), [], "{form}");
         assert_eq!(diagnosis.transitions.len(), 1, "{form}");
     }
-    let played = LinuxMachine::healthy().shuts_down();
+    let played = LinuxMachine::healthy().simulate_shutdown();
     for diagnosis in both(&played) {
         assert_eq!(codes(&diagnosis), []);
         assert_eq!(diagnosis.transitions.len(), 2);
     }
-    let played = LinuxMachine::healthy().sleeps(&sleep());
+    let played = LinuxMachine::healthy().simulate_sleep(&sleep());
     for diagnosis in both(&played) {
         assert_eq!(codes(&diagnosis), []);
         assert_eq!(diagnosis.transitions.len(), 2);
@@ -83,34 +83,36 @@ fn healthy_machine_has_no_findings() {
 
 /// Each rule about a known wait, with a matching unit.
 pub const KNOWN_WAITS: [(&str, &str); 8] = [
-    ("linux/network-waited-for", "systemd-networkd-wait-online@eth0.service"),
-    ("linux/network-waited-for", "NetworkManager-wait-online.service"),
-    ("linux/udev-settled", "systemd-udev-settle.service"),
+    ("linux/network-wait", "systemd-networkd-wait-online@eth0.service"),
+    ("linux/network-wait", "NetworkManager-wait-online.service"),
+    ("linux/udev-settle", "systemd-udev-settle.service"),
     ("linux/file-system-check", "systemd-fsck@dev-disk-by\\x2duuid-7.service"),
-    ("linux/relabeled", "selinux-autorelabel.service"),
-    ("linux/random-numbers-waited-for", "systemd-random-seed.service"),
-    ("linux/kernel-modules-loaded", "systemd-modules-load.service"),
-    ("linux/encrypted-volume-waited-for", "systemd-cryptsetup@root.service"),
+    ("linux/selinux-relabel", "selinux-autorelabel.service"),
+    ("linux/random-seed-wait", "systemd-random-seed.service"),
+    ("linux/modules-load-slow", "systemd-modules-load.service"),
+    ("linux/encrypted-volume-wait", "systemd-cryptsetup@root.service"),
 ];
 
 #[test]
 fn reports_known_waits_with_and_without_trace() {
     for (code, unit) in KNOWN_WAITS {
-        let played = with(LinuxUnit::new(unit).sleeps(3_000)).boots();
-        assert!(played.truth.path.iter().any(|step| step == unit), "{:?}", played.truth.path);
-        let length_us = played.truth.start(unit).length_us();
+        let played = with(LinuxUnit::new(unit).sleep_ms(3_000)).simulate_boot();
+        assert!(played.truth.critical_path.iter().any(|step| step == unit), "{:?}", played.truth.critical_path);
+        let length_us = played.truth.start(unit).duration_us();
         for diagnosis in both(&played) {
             let finding = finding_of(&diagnosis, code, unit, length_us);
             assert_eq!(finding.cost_basis, CostBasis::CriticalPath);
             assert_eq!(codes(&diagnosis).len(), 1, "one finding per cause: {:?}", codes(&diagnosis));
         }
         // The journal does not contain dependencies.
-        let journal = diagnosed(played.files.journal_alone());
+        let journal = diagnosed(played.files.journal_file());
         assert_eq!(finding_of(&journal, code, unit, length_us).cost_basis, CostBasis::AtMost);
         // A short one, and a long one that nothing waits for.
         for played in [
-            with(LinuxUnit::new(unit).sleeps(600)).boots(),
-            LinuxMachine::healthy().unit(LinuxUnit::new(unit).sleeps(9_000).started_with("dbus.service", 50)).boots(),
+            with(LinuxUnit::new(unit).sleep_ms(600)).simulate_boot(),
+            LinuxMachine::healthy()
+                .unit(LinuxUnit::new(unit).sleep_ms(9_000).trigger("dbus.service", 50))
+                .simulate_boot(),
         ] {
             for diagnosis in both(&played) {
                 silent(&diagnosis, code);
@@ -122,14 +124,14 @@ fn reports_known_waits_with_and_without_trace() {
 
 #[test]
 fn reports_slow_unit_on_path_but_not_parallel_one() {
-    let played = with(LinuxUnit::new("slow.service").sleeps(4_000))
-        .unit(LinuxUnit::new("parallel.service").sleeps(9_000).started_with("dbus.service", 10))
-        .boots();
+    let played = with(LinuxUnit::new("slow.service").sleep_ms(4_000))
+        .unit(LinuxUnit::new("parallel.service").sleep_ms(9_000).trigger("dbus.service", 10))
+        .simulate_boot();
     for diagnosis in both(&played) {
-        finding_of(&diagnosis, "linux/unit-slow", "slow.service", played.truth.start("slow.service").length_us());
+        finding_of(&diagnosis, "linux/unit-slow", "slow.service", played.truth.start("slow.service").duration_us());
         assert_eq!(codes(&diagnosis).len(), 1);
     }
-    let quick = with(LinuxUnit::new("quick.service").sleeps(800)).boots();
+    let quick = with(LinuxUnit::new("quick.service").sleep_ms(800)).simulate_boot();
     for diagnosis in both(&quick) {
         silent(&diagnosis, "linux/unit-slow");
     }
@@ -137,14 +139,22 @@ fn reports_slow_unit_on_path_but_not_parallel_one() {
 
 #[test]
 fn tells_failed_timed_out_and_restarted_units_apart() {
-    let played = with(LinuxUnit::new("dead.service").sleeps(20_000).ends(Ending::Failed("timeout")))
-        .wanted(LinuxUnit::new("broken.service").after("basic.target").runs(30).ends(Ending::Failed("exit-code")))
-        .wanted(
-            LinuxUnit::new("flaky.service").after("basic.target").runs(30).ends(Ending::UpAtSecondAttempt("exit-code")),
+    let played = with(LinuxUnit::new("dead.service").sleep_ms(20_000).start_outcome(StartOutcome::Failed("timeout")))
+        .wanted_unit(
+            LinuxUnit::new("broken.service")
+                .after("basic.target")
+                .cpu_ms(30)
+                .start_outcome(StartOutcome::Failed("exit-code")),
         )
-        .boots();
-    let length_us = played.truth.start("dead.service").length_us();
-    for (form, files) in [("all", played.files.all()), ("journal", played.files.journal_alone())] {
+        .wanted_unit(
+            LinuxUnit::new("flaky.service")
+                .after("basic.target")
+                .cpu_ms(30)
+                .start_outcome(StartOutcome::UpAfterRetry("exit-code")),
+        )
+        .simulate_boot();
+    let length_us = played.truth.start("dead.service").duration_us();
+    for (form, files) in [("all", played.files.all_files()), ("journal", played.files.journal_file())] {
         let diagnosis = diagnosed(files);
         finding_of(&diagnosis, "linux/unit-timed-out", "dead.service", length_us);
         let failed: Vec<&str> =
@@ -156,7 +166,7 @@ fn tells_failed_timed_out_and_restarted_units_apart() {
         assert!(of(&diagnosis, "linux/unit-slow").is_empty(), "{form}");
     }
     // Slow but successful.
-    let decoy = with(LinuxUnit::new("slow.service").sleeps(20_000)).boots();
+    let decoy = with(LinuxUnit::new("slow.service").sleep_ms(20_000)).simulate_boot();
     for diagnosis in both(&decoy) {
         for code in ["linux/unit-timed-out", "linux/unit-failed", "linux/unit-restarted"] {
             silent(&diagnosis, code);
@@ -169,29 +179,29 @@ fn reports_sequential_services_but_not_parallel_ones() {
     let chain = |before: [&str; 3]| {
         let mut machine = LinuxMachine::healthy();
         for (name, before) in ["a.service", "b.service", "c.service"].into_iter().zip(before) {
-            machine = machine.wanted(LinuxUnit::new(name).after(before).sleeps(1_200));
+            machine = machine.wanted_unit(LinuxUnit::new(name).after(before).sleep_ms(1_200));
         }
-        machine.boots()
+        machine.simulate_boot()
     };
     let played = chain(["basic.target", "a.service", "b.service"]);
     for diagnosis in both(&played) {
-        let lengths = ["a.service", "b.service", "c.service"].map(|unit| played.truth.start(unit).length_us());
+        let lengths = ["a.service", "b.service", "c.service"].map(|unit| played.truth.start(unit).duration_us());
         // In parallel, only the longest would count.
         let rest_us = lengths.iter().sum::<i64>() - lengths.iter().max().unwrap();
-        finding_of(&diagnosis, "linux/units-in-a-row", "a.service → b.service → c.service", rest_us);
+        finding_of(&diagnosis, "linux/unit-chain", "a.service → b.service → c.service", rest_us);
         assert_eq!(codes(&diagnosis).len(), 1, "the single services are folded: {:?}", codes(&diagnosis));
     }
     for diagnosis in both(&chain(["basic.target"; 3])) {
-        silent(&diagnosis, "linux/units-in-a-row");
+        silent(&diagnosis, "linux/unit-chain");
     }
 }
 
 #[test]
 fn unfinished_boot_names_unit_and_its_dependents() {
-    let machine = || with(LinuxUnit::new("stuck.service").ends(Ending::Hangs)).recorded_until(60_000);
-    let played = machine().boots();
+    let machine = || with(LinuxUnit::new("stuck.service").start_outcome(StartOutcome::Hangs)).record_hang_until(60_000);
+    let played = machine().simulate_boot();
     let since_us = 60_000_000 - played.truth.start("stuck.service").start_us;
-    for files in [played.files.all(), played.files.without_trace()] {
+    for files in [played.files.all_files(), played.files.files_without_trace()] {
         let diagnosis = diagnosed(files);
         let [finding] = of(&diagnosis, "linux/boot-unfinished")[..] else { panic!("{:?}", codes(&diagnosis)) };
         assert_eq!(finding.subject.name, "stuck.service");
@@ -200,40 +210,41 @@ fn unfinished_boot_names_unit_and_its_dependents() {
     }
     // A unit started by something else may hang without affecting the boot.
     let decoy =
-        LinuxMachine::healthy().unit(LinuxUnit::new("parallel.service").sleeps(40_000).started_with("ssh.service", 10));
-    for diagnosis in both(&decoy.boots()) {
+        LinuxMachine::healthy().unit(LinuxUnit::new("parallel.service").sleep_ms(40_000).trigger("ssh.service", 10));
+    for diagnosis in both(&decoy.simulate_boot()) {
         silent(&diagnosis, "linux/boot-unfinished");
     }
 }
 
 #[test]
 fn reports_firmware_and_loader_above_limits_only() {
-    let played = |firmware_ms, loader_ms| LinuxMachine::healthy().before_kernel(firmware_ms, loader_ms).boots();
-    let slow = diagnosed(played(Some(14_000), 1_000).files.without_trace());
-    finding_of(&slow, "linux/before-kernel-long", "firmware", 4_000_000);
-    let slow = diagnosed(played(Some(1_000), 9_000).files.journal_alone());
-    finding_of(&slow, "linux/before-kernel-long", "loader", 6_000_000);
-    silent(&diagnosed(played(Some(9_000), 2_900).files.without_trace()), "linux/before-kernel-long");
+    let played =
+        |firmware_ms, loader_ms| LinuxMachine::healthy().firmware_and_loader_ms(firmware_ms, loader_ms).simulate_boot();
+    let slow = diagnosed(played(Some(14_000), 1_000).files.files_without_trace());
+    finding_of(&slow, "linux/firmware-or-loader-slow", "firmware", 4_000_000);
+    let slow = diagnosed(played(Some(1_000), 9_000).files.journal_file());
+    finding_of(&slow, "linux/firmware-or-loader-slow", "loader", 6_000_000);
+    silent(&diagnosed(played(Some(9_000), 2_900).files.files_without_trace()), "linux/firmware-or-loader-slow");
     // A loader that records no times: unknown is not short.
-    let unknown = diagnosed(played(None, 60_000).files.without_trace());
-    assert!(unknown.not_checked.iter().any(|rule| rule.code == "linux/before-kernel-long"));
+    let unknown = diagnosed(played(None, 60_000).files.files_without_trace());
+    assert!(unknown.unchecked_rules.iter().any(|rule| rule.code == "linux/firmware-or-loader-slow"));
 }
 
 #[test]
 fn reports_long_initramfs_with_and_without_systemd() {
     let played = |has_service_manager, program_ms| {
         LinuxMachine::healthy()
-            .initial_file_system(InitialFileSystem {
+            .initial_file_system(Initramfs {
                 unpack_ms: 200,
                 size_kib: 30_000,
-                program_ms,
-                has_service_manager,
+                init_ms: program_ms,
+                has_systemd: has_service_manager,
             })
-            .boots()
+            .simulate_boot()
     };
     for has_service_manager in [true, false] {
         let long = played(has_service_manager, 12_000);
-        for files in [long.files.all(), long.files.without_trace(), long.files.journal_alone()] {
+        for files in [long.files.all_files(), long.files.files_without_trace(), long.files.journal_file()] {
             let diagnosis = diagnosed(files);
             let [finding] = of(&diagnosis, "linux/initrd-long")[..] else { panic!("{:?}", codes(&diagnosis)) };
             // Above the normal 5 s.
@@ -245,14 +256,9 @@ fn reports_long_initramfs_with_and_without_systemd() {
     }
     // A slow initcall before it does not count.
     let kernel = LinuxMachine::healthy()
-        .initcall(Initcall::new("slow_probe_init").sleeps(9_000))
-        .initial_file_system(InitialFileSystem {
-            unpack_ms: 100,
-            size_kib: 9_000,
-            program_ms: 900,
-            has_service_manager: true,
-        })
-        .boots();
+        .initcall(Initcall::new("slow_probe_init").sleep_ms(9_000))
+        .initial_file_system(Initramfs { unpack_ms: 100, size_kib: 9_000, init_ms: 900, has_systemd: true })
+        .simulate_boot();
     for diagnosis in both(&kernel) {
         silent(&diagnosis, "linux/initrd-long");
         finding_of(&diagnosis, "linux/driver-slow", "slow_probe_init", 9_000_000);
@@ -263,18 +269,16 @@ fn reports_long_initramfs_with_and_without_systemd() {
 fn reports_slow_initramfs_unpacking_with_size() {
     let unpacks = |unpack_ms| {
         LinuxMachine::healthy()
-            .initial_file_system(InitialFileSystem {
-                unpack_ms,
-                size_kib: 83_968,
-                program_ms: 900,
-                has_service_manager: false,
-            })
-            .boots()
+            .initial_file_system(Initramfs { unpack_ms, size_kib: 83_968, init_ms: 900, has_systemd: false })
+            .simulate_boot()
     };
     let slow = unpacks(2_600);
-    for files in
-        [slow.files.all(), slow.files.without_trace(), slow.files.journal_alone(), slow.files.kernel_log_alone()]
-    {
+    for files in [
+        slow.files.all_files(),
+        slow.files.files_without_trace(),
+        slow.files.journal_file(),
+        slow.files.kernel_log_file(),
+    ] {
         let diagnosis = diagnosed(files);
         let finding = finding_of(&diagnosis, "linux/initrd-unpack-slow", "populate_rootfs", 2_600_000);
         assert!(finding.title.contains("(82 MiB) took 2.60 s"), "{}", finding.title);
@@ -285,34 +289,29 @@ fn reports_slow_initramfs_unpacking_with_size() {
     }
     // The kernel takes as long before it starts to unpack.
     let decoy = LinuxMachine::healthy()
-        .initcall(Initcall::new("slow_init").runs(3_000))
-        .initial_file_system(InitialFileSystem {
-            unpack_ms: 300,
-            size_kib: 83_968,
-            program_ms: 900,
-            has_service_manager: true,
-        })
-        .boots();
+        .initcall(Initcall::new("slow_init").cpu_ms(3_000))
+        .initial_file_system(Initramfs { unpack_ms: 300, size_kib: 83_968, init_ms: 900, has_systemd: true })
+        .simulate_boot();
     for diagnosis in both(&decoy) {
         silent(&diagnosis, "linux/initrd-unpack-slow");
     }
     // Without an initramfs, the rule is unchecked.
-    let none = diagnosed(LinuxMachine::healthy().boots().files.all());
-    assert!(none.not_checked.iter().any(|rule| rule.code == "linux/initrd-unpack-slow"));
+    let none = diagnosed(LinuxMachine::healthy().simulate_boot().files.all_files());
+    assert!(none.unchecked_rules.iter().any(|rule| rule.code == "linux/initrd-unpack-slow"));
 }
 
 #[test]
 fn reports_slow_initcall_and_module_with_and_without_trace() {
     let played = LinuxMachine::healthy()
-        .initcall(Initcall::new("slow_init").sleeps(2_500))
-        .wanted(
+        .initcall(Initcall::new("slow_init").sleep_ms(2_500))
+        .wanted_unit(
             LinuxUnit::new("systemd-udev-trigger.service")
                 .after("systemd-udevd.service")
-                .runs(20)
-                .loads(Initcall::of_module("slow_mod", "slow_mod_init").sleeps(3_000)),
+                .cpu_ms(20)
+                .load_module(Initcall::in_module("slow_mod", "slow_mod_init").sleep_ms(3_000)),
         )
-        .boots();
-    let journal = diagnosed(played.files.journal_alone());
+        .simulate_boot();
+    let journal = diagnosed(played.files.journal_file());
     for diagnosis in both(&played).iter().chain([&journal]) {
         let found: Vec<(&str, i64)> = of(diagnosis, "linux/driver-slow")
             .iter()
@@ -322,7 +321,7 @@ fn reports_slow_initcall_and_module_with_and_without_trace() {
         assert!(found.iter().any(|&(name, cs)| name == "slow_init" && cs == 250), "{found:?}");
         assert!(found.iter().any(|&(name, cs)| name.starts_with("slow_mod") && cs == 300), "{found:?}");
     }
-    let quick = LinuxMachine::healthy().initcall(Initcall::new("quick_init").sleeps(400)).boots();
+    let quick = LinuxMachine::healthy().initcall(Initcall::new("quick_init").sleep_ms(400)).simulate_boot();
     for diagnosis in both(&quick) {
         silent(&diagnosis, "linux/driver-slow");
     }
@@ -333,22 +332,22 @@ fn reports_slow_initcall_and_module_with_and_without_trace() {
 #[test]
 fn attributes_modules_loaded_by_unit_on_path() {
     let played = LinuxMachine::healthy()
-        .wanted(
+        .wanted_unit(
             LinuxUnit::new("drivers.service")
                 .after("systemd-udevd.service")
-                .runs(20)
-                .loads(Initcall::of_module("first_mod", "first_mod_init").sleeps(2_000))
-                .loads(Initcall::of_module("second_mod", "second_mod_init").sleeps(3_000))
+                .cpu_ms(20)
+                .load_module(Initcall::in_module("first_mod", "first_mod_init").sleep_ms(2_000))
+                .load_module(Initcall::in_module("second_mod", "second_mod_init").sleep_ms(3_000))
                 .by_commands(),
         )
-        .wanted(
+        .wanted_unit(
             LinuxUnit::new("elsewhere.service")
-                .started_with("drivers.service", 100)
-                .runs(10)
-                .loads(Initcall::of_module("decoy_mod", "decoy_mod_init").sleeps(3_900)),
+                .trigger("drivers.service", 100)
+                .cpu_ms(10)
+                .load_module(Initcall::in_module("decoy_mod", "decoy_mod_init").sleep_ms(3_900)),
         )
-        .boots();
-    for files in [played.files.all(), played.files.without_trace()] {
+        .simulate_boot();
+    for files in [played.files.all_files(), played.files.files_without_trace()] {
         let trace = read(files);
         let found = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
         let cost_of = |name: &str| {
@@ -358,37 +357,37 @@ fn attributes_modules_loaded_by_unit_on_path() {
         assert_eq!(cost_of("decoy_mod"), None, "off the path: {found:?}");
     }
     // The journal alone contains neither dependencies nor the processes that loaded the modules.
-    let trace = read(played.files.journal_alone());
+    let trace = read(played.files.journal_file());
     let all = accounts(&trace, Some(TransitionKind::Boot));
     let found = culprits(&all);
     assert!(found.iter().all(|culprit| !culprit.entry.name.ends_with("_mod")), "{found:?}");
     let user_space = all.iter().find(|phase| phase.phase == "user_space").unwrap();
-    assert!(user_space.account.not_known_ns >= 5_000 * MS, "{:?}", user_space.account);
+    assert!(user_space.account.unknown_ns >= 5_000 * MS, "{:?}", user_space.account);
     // Without a trace, the time of the drivers is not part of the unit's cost.
-    let diagnosis = diagnosed(played.files.without_trace());
+    let diagnosis = diagnosed(played.files.files_without_trace());
     let unit = of(&diagnosis, "linux/unit-slow").into_iter().find(|one| one.subject.name == "drivers.service");
     assert!(unit.is_none_or(|one| one.cost_ns.is_some_and(|ns| ns < 100 * MS)), "{unit:?}");
 }
 
 #[test]
 fn reports_unit_slow_to_stop_or_killed() {
-    let stopping = |unit: LinuxUnit| with(unit.runs(20)).shuts_down();
-    let played = stopping(LinuxUnit::new("slow.service").stops_for(5_000));
-    for files in [played.files.all(), played.files.without_trace(), played.files.journal_alone()] {
+    let stopping = |unit: LinuxUnit| with(unit.cpu_ms(20)).simulate_shutdown();
+    let played = stopping(LinuxUnit::new("slow.service").stop_ms(5_000));
+    for files in [played.files.all_files(), played.files.files_without_trace(), played.files.journal_file()] {
         let diagnosis = diagnosed(files);
-        let length_us = played.truth.stop("slow.service").length_us();
+        let length_us = played.truth.stop("slow.service").duration_us();
         let finding = finding_of(&diagnosis, "linux/unit-slow-to-stop", "slow.service", length_us);
         assert!(finding.title.contains("took 5.00 s to stop"), "{}", finding.title);
         assert_eq!(codes(&diagnosis).len(), 1, "{:?}", codes(&diagnosis));
     }
-    let killed = stopping(LinuxUnit::new("stuck.service").is_killed_after(90_000));
-    for files in [killed.files.all(), killed.files.journal_alone()] {
+    let killed = stopping(LinuxUnit::new("stuck.service").killed_after_ms(90_000));
+    for files in [killed.files.all_files(), killed.files.journal_file()] {
         let diagnosis = diagnosed(files);
         let finding = finding_of(&diagnosis, "linux/unit-slow-to-stop", "stuck.service", 90_000_000);
         assert!(finding.title.contains("systemd killed it after"), "{}", finding.title);
     }
     // Slow to start, fast to stop.
-    let decoy = with(LinuxUnit::new("slow.service").sleeps(900).stops_for(700)).shuts_down();
+    let decoy = with(LinuxUnit::new("slow.service").sleep_ms(900).stop_ms(700)).simulate_shutdown();
     for diagnosis in both(&decoy) {
         silent(&diagnosis, "linux/unit-slow-to-stop");
     }
@@ -400,9 +399,9 @@ pub(crate) fn sleep() -> LinuxSleepPlan {
         sync_ms: 60,
         tasks: vec![("agent".to_owned(), 5), ("shell".to_owned(), 9)],
         devices: vec![
-            LinuxDevice::new("sda", "sd").on("ata1").takes(60, 70).beside_others(),
-            LinuxDevice::new("ata1", "ahci").takes(20, 30),
-            LinuxDevice::new("eth0", "e1000e").takes(40, 50).beside_others(),
+            LinuxDevice::new("sda", "sd").child_of("ata1").callbacks_ms(60, 70).asynchronous(),
+            LinuxDevice::new("ata1", "ahci").callbacks_ms(20, 30),
+            LinuxDevice::new("eth0", "e1000e").callbacks_ms(40, 50).asynchronous(),
         ],
         asleep_ms: 20_000,
         firmware_ms: Some(300),
@@ -413,16 +412,16 @@ pub(crate) fn sleep() -> LinuxSleepPlan {
 #[test]
 fn reports_device_that_delays_sleep() {
     let mut plan = sleep();
-    plan.devices[0] = LinuxDevice::new("sda", "sd").on("ata1").takes(1_400, 70).beside_others();
-    let played = LinuxMachine::healthy().sleeps(&plan);
+    plan.devices[0] = LinuxDevice::new("sda", "sd").child_of("ata1").callbacks_ms(1_400, 70).asynchronous();
+    let played = LinuxMachine::healthy().simulate_sleep(&plan);
     assert_eq!(played.truth.sleep_phase_us("dpm_suspend") / 100_000, 14);
-    let diagnosis = diagnosed(played.files.all());
+    let diagnosis = diagnosed(played.files.all_files());
     let finding = finding_of(&diagnosis, "linux/sleep-device-slow", "sd", 1_400_000);
     assert!(finding.title.contains("to suspend"), "{}", finding.title);
     // The network card takes as long as the disk, but in parallel, so nothing waits for it alone.
-    plan.devices[2] = LinuxDevice::new("eth0", "e1000e").takes(1_300, 50).beside_others();
-    let played = LinuxMachine::healthy().sleeps(&plan);
-    let diagnosis = diagnosed(played.files.all());
+    plan.devices[2] = LinuxDevice::new("eth0", "e1000e").callbacks_ms(1_300, 50).asynchronous();
+    let played = LinuxMachine::healthy().simulate_sleep(&plan);
+    let diagnosis = diagnosed(played.files.all_files());
     let cost = |name: &str| {
         of(&diagnosis, "linux/sleep-device-slow")
             .iter()
@@ -431,43 +430,43 @@ fn reports_device_that_delays_sleep() {
     };
     assert!((cost("sd").unwrap() - 1_400 * MS).abs() < 40 * MS, "{:?}", codes(&diagnosis));
     assert!(cost("e1000e").is_none_or(|ns| ns < 40 * MS), "{:?}", codes(&diagnosis));
-    silent(&diagnosed(LinuxMachine::healthy().sleeps(&sleep()).files.all()), "linux/sleep-device-slow");
+    silent(&diagnosed(LinuxMachine::healthy().simulate_sleep(&sleep()).files.all_files()), "linux/sleep-device-slow");
 }
 
 #[test]
 fn reports_task_that_freezes_late() {
     let mut plan = sleep();
     plan.tasks.push(("nfs-reader".to_owned(), 1_800));
-    let played = LinuxMachine::healthy().sleeps(&plan);
+    let played = LinuxMachine::healthy().simulate_sleep(&plan);
     let length_us = played.truth.sleep_phase_us("freeze_processes");
-    finding_of(&diagnosed(played.files.all()), "linux/sleep-tasks-slow", "nfs-reader", length_us);
+    finding_of(&diagnosed(played.files.all_files()), "linux/sleep-tasks-slow", "nfs-reader", length_us);
     // Without a trace, the task is unknown.
-    finding_of(&diagnosed(played.files.without_trace()), "linux/sleep-tasks-slow", "freeze_processes", length_us);
+    finding_of(&diagnosed(played.files.files_without_trace()), "linux/sleep-tasks-slow", "freeze_processes", length_us);
     plan.tasks[2].1 = 300;
-    silent(&diagnosed(LinuxMachine::healthy().sleeps(&plan).files.all()), "linux/sleep-tasks-slow");
+    silent(&diagnosed(LinuxMachine::healthy().simulate_sleep(&plan).files.all_files()), "linux/sleep-tasks-slow");
 }
 
 #[test]
 fn aborted_sleep_names_refusing_device() {
     let mut plan = sleep();
-    plan.devices.insert(1, LinuxDevice::new("usb1", "usb").takes(100, 20).refuses(-16));
-    let played = LinuxMachine::healthy().sleeps(&plan);
-    let diagnosis = diagnosed(played.files.all());
-    let [finding] = of(&diagnosis, "linux/sleep-given-up")[..] else { panic!("{:?}", codes(&diagnosis)) };
+    plan.devices.insert(1, LinuxDevice::new("usb1", "usb").callbacks_ms(100, 20).fails_suspend(-16));
+    let played = LinuxMachine::healthy().simulate_sleep(&plan);
+    let diagnosis = diagnosed(played.files.all_files());
+    let [finding] = of(&diagnosis, "linux/sleep-aborted")[..] else { panic!("{:?}", codes(&diagnosis)) };
     assert_eq!(finding.subject.name, "usb1");
     assert!(finding.title.contains("usb1 refused"), "{}", finding.title);
-    let log = diagnosed(played.files.without_trace());
-    assert_eq!(of(&log, "linux/sleep-given-up").len(), 1, "{:?}", codes(&log));
-    silent(&diagnosed(LinuxMachine::healthy().sleeps(&sleep()).files.all()), "linux/sleep-given-up");
+    let log = diagnosed(played.files.files_without_trace());
+    assert_eq!(of(&log, "linux/sleep-aborted").len(), 1, "{:?}", codes(&log));
+    silent(&diagnosed(LinuxMachine::healthy().simulate_sleep(&sleep()).files.all_files()), "linux/sleep-aborted");
 }
 
 #[test]
 fn reports_slow_firmware_resume() {
     let played = |firmware_ms| {
-        let played = LinuxMachine::healthy().sleeps(&LinuxSleepPlan { firmware_ms, ..sleep() });
-        diagnosed(played.files.all())
+        let played = LinuxMachine::healthy().simulate_sleep(&LinuxSleepPlan { firmware_ms, ..sleep() });
+        diagnosed(played.files.all_files())
     };
     finding_of(&played(Some(2_300)), "linux/resume-firmware-long", "firmware", 2_300_000);
     silent(&played(Some(900)), "linux/resume-firmware-long");
-    assert!(played(None).not_checked.iter().any(|rule| rule.code == "linux/resume-firmware-long"));
+    assert!(played(None).unchecked_rules.iter().any(|rule| rule.code == "linux/resume-firmware-long"));
 }

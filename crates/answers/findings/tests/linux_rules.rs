@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use onoff_findings::registry::RULES;
 use onoff_findings::rule::Check;
 use onoff_testkit::linux::{
-    Ending, Initcall, InitialFileSystem, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, Played,
+    Initcall, Initramfs, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, SimulationResult, StartOutcome,
 };
 
 use crate::linux_machine::{codes, diagnosed, of, silent, sleep, with};
@@ -16,93 +16,81 @@ use crate::linux_machine::{codes, diagnosed, of, silent, sleep, with};
 struct RuleCase {
     code: &'static str,
     /// A machine with a finding, its subject, and its cost in µs if known.
-    positive: fn() -> (Played, &'static str, Option<i64>),
+    positive: fn() -> (SimulationResult, &'static str, Option<i64>),
     /// The same machine without a finding, although the rule has the events it needs.
-    negative: fn() -> Played,
+    negative: fn() -> SimulationResult,
     /// Something that takes as long but is not covered by the rule.
-    decoy: fn() -> Played,
+    decoy: fn() -> SimulationResult,
 }
 
 /// A machine with a unit of 3 s on the critical path.
-fn waits(unit: &'static str) -> (Played, &'static str, Option<i64>) {
-    let played = with(LinuxUnit::new(unit).sleeps(3_000)).boots();
-    let length_us = played.truth.start(unit).length_us();
+fn waits(unit: &'static str) -> (SimulationResult, &'static str, Option<i64>) {
+    let played = with(LinuxUnit::new(unit).sleep_ms(3_000)).simulate_boot();
+    let length_us = played.truth.start(unit).duration_us();
     (played, unit, Some(length_us))
 }
 
-fn takes(unit: &str, ms: i64) -> Played {
-    with(LinuxUnit::new(unit).sleeps(ms)).boots()
+fn takes(unit: &str, ms: i64) -> SimulationResult {
+    with(LinuxUnit::new(unit).sleep_ms(ms)).simulate_boot()
 }
 
 fn initial_file_system(unpack_ms: i64, program_ms: i64) -> LinuxMachine {
-    LinuxMachine::healthy().initial_file_system(InitialFileSystem {
+    LinuxMachine::healthy().initial_file_system(Initramfs {
         unpack_ms,
         size_kib: 60_000,
-        program_ms,
-        has_service_manager: true,
+        init_ms: program_ms,
+        has_systemd: true,
     })
 }
 
-fn unit_chain(before: [&str; 3], each_ms: i64) -> Played {
+fn unit_chain(before: [&str; 3], each_ms: i64) -> SimulationResult {
     let mut machine = LinuxMachine::healthy();
     for (name, before) in ["a.service", "b.service", "c.service"].into_iter().zip(before) {
-        machine = machine.wanted(LinuxUnit::new(name).after(before).sleeps(each_ms));
+        machine = machine.wanted_unit(LinuxUnit::new(name).after(before).sleep_ms(each_ms));
     }
-    machine.boots()
+    machine.simulate_boot()
 }
 
-fn ends(name: &str, ending: Ending) -> Played {
-    with(LinuxUnit::new(name).runs(30).ends(ending)).boots()
+fn ends(name: &str, ending: StartOutcome) -> SimulationResult {
+    with(LinuxUnit::new(name).cpu_ms(30).start_outcome(ending)).simulate_boot()
 }
 
-fn sleeps(change: fn(&mut LinuxSleepPlan)) -> Played {
+fn sleeps(change: fn(&mut LinuxSleepPlan)) -> SimulationResult {
     let mut plan = sleep();
     change(&mut plan);
-    LinuxMachine::healthy().sleeps(&plan)
+    LinuxMachine::healthy().simulate_sleep(&plan)
 }
 
 const ONE_AFTER_ANOTHER: [&str; 3] = ["basic.target", "a.service", "b.service"];
 
 const CASES: &[RuleCase] = &[
     RuleCase {
-        code: "linux/before-kernel-long",
-        positive: || (LinuxMachine::healthy().before_kernel(Some(14_000), 1_000).boots(), "firmware", Some(4_000_000)),
-        negative: || LinuxMachine::healthy().before_kernel(Some(9_000), 2_900).boots(),
-        // The kernel is slow instead.
-        decoy: || {
-            LinuxMachine::healthy()
-                .before_kernel(Some(2_000), 1_000)
-                .initcall(Initcall::new("slow_probe_init").sleeps(14_000))
-                .boots()
-        },
-    },
-    RuleCase {
         code: "linux/boot-unfinished",
         positive: || {
-            let unit = LinuxUnit::new("stuck.service").ends(Ending::Hangs);
-            let played = with(unit).recorded_until(60_000).boots();
+            let unit = LinuxUnit::new("stuck.service").start_outcome(StartOutcome::Hangs);
+            let played = with(unit).record_hang_until(60_000).simulate_boot();
             let since_us = 60_000_000 - played.truth.start("stuck.service").start_us;
             (played, "stuck.service", Some(since_us))
         },
-        negative: || LinuxMachine::healthy().boots(),
+        negative: || LinuxMachine::healthy().simulate_boot(),
         // Still starting when the target is reached, but nothing waits for it.
         decoy: || {
-            let unit = LinuxUnit::new("parallel.service").sleeps(40_000).started_with("ssh.service", 10);
-            LinuxMachine::healthy().unit(unit).boots()
+            let unit = LinuxUnit::new("parallel.service").sleep_ms(40_000).trigger("ssh.service", 10);
+            LinuxMachine::healthy().unit(unit).simulate_boot()
         },
     },
     RuleCase {
         code: "linux/driver-slow",
         positive: || {
-            let slow = Initcall::new("slow_init").sleeps(2_500);
-            (LinuxMachine::healthy().initcall(slow).boots(), "slow_init", Some(2_500_000))
+            let slow = Initcall::new("slow_init").sleep_ms(2_500);
+            (LinuxMachine::healthy().initcall(slow).simulate_boot(), "slow_init", Some(2_500_000))
         },
-        negative: || LinuxMachine::healthy().initcall(Initcall::new("quick_init").sleeps(400)).boots(),
+        negative: || LinuxMachine::healthy().initcall(Initcall::new("quick_init").sleep_ms(400)).simulate_boot(),
         // A program with the same name as a driver.
         decoy: || takes("slow_init.service", 2_500),
     },
     RuleCase {
-        code: "linux/encrypted-volume-waited-for",
+        code: "linux/encrypted-volume-wait",
         positive: || waits("systemd-cryptsetup@root.service"),
         negative: || takes("systemd-cryptsetup@root.service", 600),
         decoy: || takes("cryptsetup-report.service", 3_000),
@@ -114,45 +102,65 @@ const CASES: &[RuleCase] = &[
         decoy: || takes("fsck-report.service", 3_000),
     },
     RuleCase {
+        code: "linux/firmware-or-loader-slow",
+        positive: || {
+            (
+                LinuxMachine::healthy().firmware_and_loader_ms(Some(14_000), 1_000).simulate_boot(),
+                "firmware",
+                Some(4_000_000),
+            )
+        },
+        negative: || LinuxMachine::healthy().firmware_and_loader_ms(Some(9_000), 2_900).simulate_boot(),
+        // The kernel is slow instead.
+        decoy: || {
+            LinuxMachine::healthy()
+                .firmware_and_loader_ms(Some(2_000), 1_000)
+                .initcall(Initcall::new("slow_probe_init").sleep_ms(14_000))
+                .simulate_boot()
+        },
+    },
+    RuleCase {
         code: "linux/initrd-long",
-        positive: || (initial_file_system(200, 12_000).boots(), "", None),
-        negative: || initial_file_system(200, 3_000).boots(),
+        positive: || (initial_file_system(200, 12_000).simulate_boot(), "", None),
+        negative: || initial_file_system(200, 3_000).simulate_boot(),
         // The kernel before it is slow instead.
-        decoy: || initial_file_system(200, 900).initcall(Initcall::new("slow_probe_init").sleeps(9_000)).boots(),
+        decoy: || {
+            initial_file_system(200, 900).initcall(Initcall::new("slow_probe_init").sleep_ms(9_000)).simulate_boot()
+        },
     },
     RuleCase {
         code: "linux/initrd-unpack-slow",
-        positive: || (initial_file_system(2_600, 900).boots(), "populate_rootfs", Some(2_600_000)),
-        negative: || initial_file_system(400, 900).boots(),
+        positive: || (initial_file_system(2_600, 900).simulate_boot(), "populate_rootfs", Some(2_600_000)),
+        negative: || initial_file_system(400, 900).simulate_boot(),
         // Another initcall takes as long.
-        decoy: || initial_file_system(300, 900).initcall(Initcall::new("slow_init").runs(2_600)).boots(),
+        decoy: || initial_file_system(300, 900).initcall(Initcall::new("slow_init").cpu_ms(2_600)).simulate_boot(),
     },
     RuleCase {
-        code: "linux/kernel-modules-loaded",
+        code: "linux/low-power-missed",
+        positive: || (sleeps(|plan| plan.suspend_to_idle = Some(Some(2_000))), "low-power state", None),
+        negative: || sleeps(|plan| plan.suspend_to_idle = Some(Some(19_000))),
+        // The same time in the low-power state, but during a short sleep.
+        decoy: || {
+            sleeps(|plan| {
+                plan.suspend_to_idle = Some(Some(2_000));
+                plan.asleep_ms = 5_000;
+            })
+        },
+    },
+    RuleCase {
+        code: "linux/modules-load-slow",
         positive: || waits("systemd-modules-load.service"),
         negative: || takes("systemd-modules-load.service", 600),
         // A module that udev loads for a device.
         decoy: || {
             LinuxMachine::healthy()
-                .wanted(
+                .wanted_unit(
                     LinuxUnit::new("systemd-udev-trigger.service")
                         .after("systemd-udevd.service")
-                        .runs(20)
-                        .loads(Initcall::of_module("slow_mod", "slow_mod_init").sleeps(3_000)),
+                        .cpu_ms(20)
+                        .load_module(Initcall::in_module("slow_mod", "slow_mod_init").sleep_ms(3_000)),
                 )
-                .boots()
-        },
-    },
-    RuleCase {
-        code: "linux/low-power-missed",
-        positive: || (sleeps(|plan| plan.to_idle = Some(Some(2_000))), "low-power state", None),
-        negative: || sleeps(|plan| plan.to_idle = Some(Some(19_000))),
-        // The same time in the low-power state, but during a short sleep.
-        decoy: || {
-            sleeps(|plan| {
-                plan.to_idle = Some(Some(2_000));
-                plan.asleep_ms = 5_000;
-            })
+                .simulate_boot()
         },
     },
     RuleCase {
@@ -168,55 +176,55 @@ const CASES: &[RuleCase] = &[
         },
     },
     RuleCase {
-        code: "linux/network-waited-for",
+        code: "linux/network-wait",
         positive: || waits("systemd-networkd-wait-online.service"),
         negative: || takes("systemd-networkd-wait-online.service", 600),
         // The service that configures the network, not the one that waits for it.
         decoy: || takes("systemd-networkd.service", 3_000),
     },
     RuleCase {
-        code: "linux/random-numbers-waited-for",
+        code: "linux/random-seed-wait",
         positive: || waits("systemd-random-seed.service"),
         negative: || takes("systemd-random-seed.service", 600),
         decoy: || takes("random-report.service", 3_000),
-    },
-    RuleCase {
-        code: "linux/relabeled",
-        positive: || waits("selinux-autorelabel.service"),
-        negative: || takes("selinux-autorelabel.service", 600),
-        // The unit that only requests relabeling at the next boot.
-        decoy: || takes("selinux-autorelabel-mark.service", 3_000),
     },
     RuleCase {
         code: "linux/resume-firmware-long",
         positive: || (sleeps(|plan| plan.firmware_ms = Some(2_300)), "firmware", Some(2_300_000)),
         negative: || sleeps(|plan| plan.firmware_ms = Some(900)),
         // A device that is as slow to resume.
-        decoy: || sleeps(|plan| plan.devices[1] = LinuxDevice::new("ata1", "ahci").takes(20, 2_300)),
+        decoy: || sleeps(|plan| plan.devices[1] = LinuxDevice::new("ata1", "ahci").callbacks_ms(20, 2_300)),
+    },
+    RuleCase {
+        code: "linux/selinux-relabel",
+        positive: || waits("selinux-autorelabel.service"),
+        negative: || takes("selinux-autorelabel.service", 600),
+        // The unit that only requests relabeling at the next boot.
+        decoy: || takes("selinux-autorelabel-mark.service", 3_000),
+    },
+    RuleCase {
+        code: "linux/sleep-aborted",
+        positive: || {
+            let refuses = |plan: &mut LinuxSleepPlan| {
+                plan.devices.insert(1, LinuxDevice::new("usb1", "usb").callbacks_ms(100, 20).fails_suspend(-16));
+            };
+            (sleeps(refuses), "usb1", None)
+        },
+        negative: || LinuxMachine::healthy().simulate_sleep(&sleep()),
+        // A slow device that does not abort the sleep.
+        decoy: || sleeps(|plan| plan.devices.insert(1, LinuxDevice::new("usb1", "usb").callbacks_ms(1_500, 20))),
     },
     RuleCase {
         code: "linux/sleep-device-slow",
         positive: || {
             let slow = |plan: &mut LinuxSleepPlan| {
-                plan.devices[0] = LinuxDevice::new("sda", "sd").on("ata1").takes(1_400, 70).beside_others();
+                plan.devices[0] = LinuxDevice::new("sda", "sd").child_of("ata1").callbacks_ms(1_400, 70).asynchronous();
             };
             (sleeps(slow), "sd", Some(1_400_000))
         },
-        negative: || LinuxMachine::healthy().sleeps(&sleep()),
+        negative: || LinuxMachine::healthy().simulate_sleep(&sleep()),
         // A task of the same name delays the sleep before any device callback.
         decoy: || sleeps(|plan| plan.tasks.push(("sd".to_owned(), 1_400))),
-    },
-    RuleCase {
-        code: "linux/sleep-given-up",
-        positive: || {
-            let refuses = |plan: &mut LinuxSleepPlan| {
-                plan.devices.insert(1, LinuxDevice::new("usb1", "usb").takes(100, 20).refuses(-16));
-            };
-            (sleeps(refuses), "usb1", None)
-        },
-        negative: || LinuxMachine::healthy().sleeps(&sleep()),
-        // A slow device that does not abort the sleep.
-        decoy: || sleeps(|plan| plan.devices.insert(1, LinuxDevice::new("usb1", "usb").takes(1_500, 20))),
     },
     RuleCase {
         code: "linux/sleep-tasks-slow",
@@ -230,24 +238,36 @@ const CASES: &[RuleCase] = &[
         decoy: || sleeps(|plan| plan.sync_ms = 1_800),
     },
     RuleCase {
-        code: "linux/udev-settled",
+        code: "linux/udev-settle",
         positive: || waits("systemd-udev-settle.service"),
         negative: || takes("systemd-udev-settle.service", 600),
         decoy: || takes("udev-report.service", 3_000),
     },
     RuleCase {
+        code: "linux/unit-chain",
+        positive: || {
+            let played = unit_chain(ONE_AFTER_ANOTHER, 1_200);
+            let lengths = ["a.service", "b.service", "c.service"].map(|unit| played.truth.start(unit).duration_us());
+            // In parallel, only the longest would count.
+            let rest_us = lengths.iter().sum::<i64>() - lengths.iter().max().unwrap();
+            (played, "a.service → b.service → c.service", Some(rest_us))
+        },
+        negative: || unit_chain(ONE_AFTER_ANOTHER, 100),
+        decoy: || unit_chain(["basic.target"; 3], 1_200),
+    },
+    RuleCase {
         code: "linux/unit-failed",
-        positive: || (ends("broken.service", Ending::Failed("exit-code")), "broken.service", None),
+        positive: || (ends("broken.service", StartOutcome::Failed("exit-code")), "broken.service", None),
         negative: || takes("fine.service", 30),
         // Failed, but succeeded at the second attempt.
-        decoy: || ends("flaky.service", Ending::UpAtSecondAttempt("exit-code")),
+        decoy: || ends("flaky.service", StartOutcome::UpAfterRetry("exit-code")),
     },
     RuleCase {
         code: "linux/unit-restarted",
-        positive: || (ends("flaky.service", Ending::UpAtSecondAttempt("exit-code")), "flaky.service", None),
+        positive: || (ends("flaky.service", StartOutcome::UpAfterRetry("exit-code")), "flaky.service", None),
         negative: || takes("fine.service", 30),
         // Failed without a retry.
-        decoy: || ends("broken.service", Ending::Failed("exit-code")),
+        decoy: || ends("broken.service", StartOutcome::Failed("exit-code")),
     },
     RuleCase {
         code: "linux/unit-slow",
@@ -255,44 +275,34 @@ const CASES: &[RuleCase] = &[
         negative: || takes("quick.service", 800),
         // Nothing waits for it.
         decoy: || {
-            let unit = LinuxUnit::new("parallel.service").sleeps(9_000).started_with("dbus.service", 10);
-            LinuxMachine::healthy().unit(unit).boots()
+            let unit = LinuxUnit::new("parallel.service").sleep_ms(9_000).trigger("dbus.service", 10);
+            LinuxMachine::healthy().unit(unit).simulate_boot()
         },
     },
     RuleCase {
         code: "linux/unit-slow-to-stop",
         positive: || {
-            let played = with(LinuxUnit::new("slow.service").runs(20).stops_for(5_000)).shuts_down();
-            let length_us = played.truth.stop("slow.service").length_us();
+            let played = with(LinuxUnit::new("slow.service").cpu_ms(20).stop_ms(5_000)).simulate_shutdown();
+            let length_us = played.truth.stop("slow.service").duration_us();
             (played, "slow.service", Some(length_us))
         },
-        negative: || with(LinuxUnit::new("quick.service").runs(20).stops_for(700)).shuts_down(),
+        negative: || with(LinuxUnit::new("quick.service").cpu_ms(20).stop_ms(700)).simulate_shutdown(),
         // Slow to start, fast to stop.
-        decoy: || with(LinuxUnit::new("slow.service").sleeps(5_000).stops_for(100)).shuts_down(),
+        decoy: || with(LinuxUnit::new("slow.service").sleep_ms(5_000).stop_ms(100)).simulate_shutdown(),
     },
     RuleCase {
         code: "linux/unit-timed-out",
         positive: || {
-            let played = with(LinuxUnit::new("dead.service").sleeps(20_000).ends(Ending::Failed("timeout"))).boots();
-            let length_us = played.truth.start("dead.service").length_us();
+            let played =
+                with(LinuxUnit::new("dead.service").sleep_ms(20_000).start_outcome(StartOutcome::Failed("timeout")))
+                    .simulate_boot();
+            let length_us = played.truth.start("dead.service").duration_us();
             (played, "dead.service", Some(length_us))
         },
         // Failed at once.
-        negative: || ends("broken.service", Ending::Failed("exit-code")),
+        negative: || ends("broken.service", StartOutcome::Failed("exit-code")),
         // As slow, but successful.
         decoy: || takes("slow.service", 20_000),
-    },
-    RuleCase {
-        code: "linux/units-in-a-row",
-        positive: || {
-            let played = unit_chain(ONE_AFTER_ANOTHER, 1_200);
-            let lengths = ["a.service", "b.service", "c.service"].map(|unit| played.truth.start(unit).length_us());
-            // In parallel, only the longest would count.
-            let rest_us = lengths.iter().sum::<i64>() - lengths.iter().max().unwrap();
-            (played, "a.service → b.service → c.service", Some(rest_us))
-        },
-        negative: || unit_chain(ONE_AFTER_ANOTHER, 100),
-        decoy: || unit_chain(["basic.target"; 3], 1_200),
     },
 ];
 
@@ -311,7 +321,7 @@ fn every_linux_rule_has_one_case() {
 fn every_linux_rule_reports_injected_problem() {
     for case in CASES {
         let (played, name, cost_us) = (case.positive)();
-        let diagnosis = &diagnosed(played.files.all());
+        let diagnosis = &diagnosed(played.files.all_files());
         let [finding] = of(diagnosis, case.code)[..] else { panic!("{}: {:?}", case.code, codes(diagnosis)) };
         assert!(finding.subject.name.contains(name), "{}: {}", case.code, finding.subject.name);
         if let Some(truth_us) = cost_us {
@@ -326,7 +336,7 @@ fn every_linux_rule_reports_injected_problem() {
 fn every_linux_rule_ignores_healthy_machine_and_decoy() {
     for case in CASES {
         for played in [(case.negative)(), (case.decoy)()] {
-            silent(&diagnosed(played.files.all()), case.code);
+            silent(&diagnosed(played.files.all_files()), case.code);
         }
     }
 }

@@ -6,7 +6,7 @@ use onoff_findings::finding::{CostBasis, RuleFinding};
 use onoff_findings::{Diagnosis, diagnose};
 use onoff_trace::{
     Activity, ActivityKind, ContextSwitch, ContextSwitches, Milestone, PowerRequest, PowerRequestKind,
-    PowerRequestScope, PowerStateKind, Process, StringId, SystemKind, Tables, Thread, Trace, milestone, power_phase,
+    PowerRequestScope, PowerStateKind, Process, StringId, SystemKind, TableSet, Thread, Trace, milestone, power_phase,
 };
 
 const MS: i64 = 1_000_000;
@@ -18,7 +18,7 @@ struct Sleep {
 impl Sleep {
     /// A suspend to memory from 1 s to `end_ms`, with `status` as its error.
     fn until(end_ms: i64, status: Option<i32>) -> Self {
-        let mut trace = Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() };
+        let mut trace = Trace { requested_tables: TableSet::all(), duration_ns: 60_000 * MS, ..Trace::default() };
         trace.system.kind = SystemKind::Linux;
         trace.system.processors = 2;
         let mut sleep = Self { trace };
@@ -145,7 +145,7 @@ fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
 }
 
 fn unchecked(diagnosis: &Diagnosis) -> Vec<&str> {
-    let rows = diagnosis.not_checked.iter();
+    let rows = diagnosis.unchecked_rules.iter();
     rows.filter(|row| row.transition == "suspend 1").map(|row| row.code).collect()
 }
 
@@ -232,18 +232,18 @@ fn aborted_sleep_names_refusing_device() {
         .callback(PowerRequestKind::Suspend, ("usb1", "usb", "pci0"), 20, (1_100, 1_190), -16)
         .milestone(
             1_200,
-            milestone::POWER_REFUSED,
+            milestone::POWER_ABORTED,
             "Some devices failed to suspend, or early wake event detected",
             None,
         )
         .diagnosed();
     assert_eq!(diagnosis.transitions[0].kind, "aborted suspend to memory");
-    let found = of(&diagnosis, "linux/sleep-given-up");
+    let found = of(&diagnosis, "linux/sleep-aborted");
     assert_eq!(costs(&found), [("usb1", Some(500 * MS), CostBasis::CriticalPath)]);
     assert!(has_evidence(found[0], "usb1 (driver usb) returned -16"));
     assert!(has_evidence(found[0], "early wake event detected"));
     let slept = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
-    assert!(of(&slept, "linux/sleep-given-up").is_empty());
+    assert!(of(&slept, "linux/sleep-aborted").is_empty());
 }
 
 #[test]

@@ -5,11 +5,11 @@
 
 use onoff_trace::{Duration, Milestone, Trace, milestone};
 
-use onoff_trace::firmware::{FirmwareCheckpoints, FirmwareFault};
+use onoff_trace::firmware::{FirmwareCheckpoints, FirmwareProblem};
 
 use serde::Serialize;
 
-use crate::{FirmwarePhase, FirmwareStageName, checkpoint_faults, counts_over_resets, stages};
+use crate::{FirmwarePhase, FirmwareStageName, checkpoint_faults, spans_resets, stages};
 use onoff_evidence::Certainty;
 use onoff_evidence::rule::Rule;
 
@@ -68,7 +68,7 @@ pub struct FirmwareBeforeKernel {
     /// Contradictions between these times and the recording; empty if they agree.
     pub disagreements: Vec<String>,
     /// Implausible values in the times.
-    pub faults: Vec<FirmwareFault>,
+    pub faults: Vec<FirmwareProblem>,
 }
 
 /// A stage before the kernel.
@@ -108,10 +108,10 @@ pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Op
             1,
             Certainty::Inferred,
         ),
-        os_loader: earlier(trace, &[(milestone::OS_LOADER, Rule::LoaderBeginAndEnd)], 0, Certainty::Measured),
+        os_loader: earlier(trace, &[(milestone::OS_LOADER, Rule::LoaderStartAndEnd)], 0, Certainty::Measured),
         user_input: earlier(
             trace,
-            &[(milestone::BOOT_USER_INPUT, Rule::KernelRecordsPersonTime)],
+            &[(milestone::BOOT_USER_INPUT, Rule::KernelRecordsUserInput)],
             0,
             Certainty::Inferred,
         ),
@@ -120,7 +120,7 @@ pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Op
 
 /// The firmware time from a file, up to the boot manager, like the recording's own records.
 fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
-    if counts_over_resets(&checkpoint_faults(&given.checkpoints)) {
+    if spans_resets(&checkpoint_faults(&given.checkpoints)) {
         return None;
     }
     Some(EarlierTime {
@@ -157,7 +157,7 @@ pub fn firmware_table(
         .map(|(kernel, end)| kernel.saturating_sub(end));
     // If the end of reset is unknown, the firmware stage includes the reset.
     let from_reset = match checkpoints.reset_end_ns {
-        None if !counts_over_resets(&faults) => FirmwareCheckpoints { reset_end_ns: Some(0), ..checkpoints },
+        None if !spans_resets(&faults) => FirmwareCheckpoints { reset_end_ns: Some(0), ..checkpoints },
         _ => checkpoints,
     };
     let placed = |shift: i64| {
@@ -173,7 +173,7 @@ pub fn firmware_table(
         from,
         checkpoints,
         stages: shift.map(placed).unwrap_or_default(),
-        reset_ns: shift.filter(|_| !counts_over_resets(&faults)),
+        reset_ns: shift.filter(|_| !spans_resets(&faults)),
         rule: match shift {
             Some(_) => Rule::ExitBootServicesIsKernelStart,
             None if !disagreements.is_empty() => Rule::NotPlacedContradicted,
@@ -207,10 +207,10 @@ fn recorded_checkpoints(trace: &Trace) -> Option<(FirmwareCheckpoints, String)> 
     ];
     let found = names.map(|name| value(trace, name).filter(|&(ns, _)| ns >= 0));
     let event = found.iter().flatten().next().map(|(_, row)| trace.text(row.event).to_owned())?;
-    let mut checkpoints = FirmwareCheckpoints::of_stored(found.map(|time| time.map_or(0, |(ns, _)| ns)));
+    let mut checkpoints = FirmwareCheckpoints::from_stored(found.map(|time| time.map_or(0, |(ns, _)| ns)));
     checkpoints.reset_end_ns = found[0].map(|(ns, _)| ns);
     // A record of zeros means firmware without the table.
-    let any = checkpoints.named().into_iter().skip(1).any(|(_, ns)| ns.is_some());
+    let any = checkpoints.with_names().into_iter().skip(1).any(|(_, ns)| ns.is_some());
     any.then_some((checkpoints, event))
 }
 
@@ -231,12 +231,12 @@ fn loader_too_long(trace: &Trace, checkpoints: &FirmwareCheckpoints) -> Option<S
 }
 
 fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) -> Vec<String> {
-    let both = given.named().into_iter().zip(recorded.named());
+    let both = given.with_names().into_iter().zip(recorded.with_names());
     let different = both.filter_map(|((name, given), (_, recorded))| {
         let (given, recorded) = (given?, recorded?);
-        let apart_ns = given.saturating_sub(recorded).saturating_abs();
-        (apart_ns >= MILLISECOND_NS).then(|| {
-            let apart = Duration::from_ns(apart_ns);
+        let difference_ns = given.saturating_sub(recorded).saturating_abs();
+        (difference_ns >= MILLISECOND_NS).then(|| {
+            let apart = Duration::from_ns(difference_ns);
             let (given, recorded) = (Duration::from_ns(given), Duration::from_ns(recorded));
             format!("{name}: {given} in the file, {recorded} in the recording (difference {apart})")
         })
@@ -307,9 +307,9 @@ mod tests {
     fn nanoseconds_in_a_file_agree_with_milliseconds_in_the_recording() {
         let mut trace = Trace::default();
         record(&mut trace, &disk_boot());
-        let finer = disk_boot().named().map(|(_, ns)| ns.unwrap() + 999_999);
+        let finer = disk_boot().with_names().map(|(_, ns)| ns.unwrap() + 999_999);
         let given = GivenFirmware {
-            checkpoints: FirmwareCheckpoints::of_stored(finer),
+            checkpoints: FirmwareCheckpoints::from_stored(finer),
             from: "FBPT.bin".to_owned(),
             phases: Vec::new(),
         };
@@ -327,7 +327,7 @@ mod tests {
 
     /// Table 2 of the paper on PXE performance: the boot from disk, ns.
     fn disk_boot() -> FirmwareCheckpoints {
-        FirmwareCheckpoints::of_stored([21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS))
+        FirmwareCheckpoints::from_stored([21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS))
     }
 
     fn record(trace: &mut Trace, checkpoints: &FirmwareCheckpoints) {
@@ -338,7 +338,7 @@ mod tests {
             milestone::FIRMWARE_EXIT_BEGIN,
             milestone::FIRMWARE_EXIT_END,
         ];
-        for (name, (_, ns)) in names.into_iter().zip(checkpoints.named()) {
+        for (name, (_, ns)) in names.into_iter().zip(checkpoints.with_names()) {
             milestone_value(trace, 5, name, "", ns);
         }
     }
@@ -384,9 +384,9 @@ mod tests {
 
     #[test]
     fn times_that_continue_over_resets_have_no_reset_time() {
-        let late = disk_boot().named().map(|(_, ns)| ns.unwrap() + 9_000_000 * MS);
+        let late = disk_boot().with_names().map(|(_, ns)| ns.unwrap() + 9_000_000 * MS);
         let given = GivenFirmware {
-            checkpoints: FirmwareCheckpoints::of_stored(late),
+            checkpoints: FirmwareCheckpoints::from_stored(late),
             from: String::new(),
             phases: Vec::new(),
         };

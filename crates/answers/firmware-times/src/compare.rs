@@ -12,9 +12,9 @@ use super::report::{FirmwareDriver, FirmwareReport};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareComparison {
     /// Input of the boot to compare with.
-    pub was: String,
+    pub before: String,
     /// Input of the boot being compared.
-    pub is: String,
+    pub after: String,
     /// Durations between the checkpoints, in order.
     pub intervals: Vec<FirmwareChange>,
     /// Phases, in order.
@@ -37,20 +37,20 @@ pub struct FirmwareChange {
     /// GUID of a driver; empty for other parts.
     pub guid: String,
     /// Duration in the boot to compare with, ns; `None` if absent.
-    pub was_ns: Option<i64>,
+    pub before_ns: Option<i64>,
     /// Duration in the boot being compared, ns; `None` if absent.
-    pub is_ns: Option<i64>,
+    pub after_ns: Option<i64>,
     /// Change, ns; an absent part counts as zero. `None` if both boots lack it.
     pub change_ns: Option<i64>,
 }
 
 impl FirmwareChange {
-    fn new(name: &str, guid: &str, was_ns: Option<i64>, is_ns: Option<i64>) -> Self {
-        let change_ns = match (was_ns, is_ns) {
+    fn new(name: &str, guid: &str, before_ns: Option<i64>, after_ns: Option<i64>) -> Self {
+        let change_ns = match (before_ns, after_ns) {
             (None, None) => None,
-            _ => Some(is_ns.unwrap_or(0).saturating_sub(was_ns.unwrap_or(0))),
+            _ => Some(after_ns.unwrap_or(0).saturating_sub(before_ns.unwrap_or(0))),
         };
-        Self { name: name.to_owned(), guid: guid.to_owned(), was_ns, is_ns, change_ns }
+        Self { name: name.to_owned(), guid: guid.to_owned(), before_ns, after_ns, change_ns }
     }
 }
 
@@ -89,7 +89,7 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
     };
     let phases: Vec<FirmwareChange> =
         phase_names.iter().map(|name| FirmwareChange::new(name, "", length(was, name), length(is, name))).collect();
-    let has_parts = |name: &str| was.phases.iter().chain(&is.phases).any(|phase| phase.inside == name);
+    let has_parts = |name: &str| was.phases.iter().chain(&is.phases).any(|phase| phase.parent == name);
     let grown_phase = most_grown(phases.iter().filter(|phase| !has_parts(&phase.name)));
     // Some inputs have names and GUIDs, others only names.
     let mut drivers = changes(was.drivers.iter().map(driver), is.drivers.iter().map(driver));
@@ -101,8 +101,8 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
         is.devices.iter().map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
     );
     FirmwareComparison {
-        was: was.boot_from.clone(),
-        is: is.boot_from.clone(),
+        before: was.boot_from.clone(),
+        after: is.boot_from.clone(),
         intervals: intervals.collect(),
         grown_phase,
         grown_driver: most_grown(drivers.iter()),

@@ -1,7 +1,7 @@
 //! The five checkpoints: durations between them, and plausibility checks.
 
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareWork,
+    FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareGuid, FirmwareProblem, FirmwareProblemKind, FirmwareWork,
 };
 use onoff_trace::{Duration, Severity};
 
@@ -19,11 +19,11 @@ const READY_TO_BOOT: FirmwareGuid =
 
 /// Implausible checkpoint values, most severe first.
 #[must_use]
-pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
-    use FirmwareFaultKind as Kind;
+pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareProblem> {
+    use FirmwareProblemKind as Kind;
     let mut faults = Vec::new();
     let mut fault = |kind, severity, text: String| {
-        faults.push(FirmwareFault { kind, severity, place: String::new(), text, skipped_bytes: 0 });
+        faults.push(FirmwareProblem { kind, severity, place: String::new(), text, skipped_bytes: 0 });
     };
     if reset_end_in_ticks(times) {
         fault(
@@ -37,7 +37,7 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
             ),
         );
     }
-    let later = times.named().into_iter().skip(1).filter_map(|(name, ns)| Some((name, ns?)));
+    let later = times.with_names().into_iter().skip(1).filter_map(|(name, ns)| Some((name, ns?)));
     let later: Vec<_> = later.collect();
     for pair in later.windows(2) {
         if let [(first, first_ns), (second, second_ns)] = pair
@@ -57,7 +57,7 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
         || times.exit_end_ns.is_some_and(|ns| ns > MAX_TOTAL_NS);
     if beyond {
         fault(
-            Kind::KeptOverResets,
+            Kind::ClockNotReset,
             Severity::Warning,
             "the times are longer than any boot: this firmware's clock keeps running over warm resets, so times since reset do not belong to this boot. \
              Power the computer off and on to get the times of a single boot"
@@ -104,8 +104,8 @@ fn reset_end_in_ticks(times: &FirmwareCheckpoints) -> bool {
 
 /// Whether the times do not start at the reset of this boot.
 #[must_use]
-pub fn counts_over_resets(faults: &[FirmwareFault]) -> bool {
-    faults.iter().any(|fault| fault.kind == FirmwareFaultKind::KeptOverResets)
+pub fn spans_resets(faults: &[FirmwareProblem]) -> bool {
+    faults.iter().any(|fault| fault.kind == FirmwareProblemKind::ClockNotReset)
 }
 
 /// The durations between the checkpoints, by both definitions of firmware and loader time.

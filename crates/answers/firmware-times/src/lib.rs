@@ -22,14 +22,14 @@ mod tests;
 use std::collections::BTreeMap;
 
 use onoff_trace::firmware::{
-    FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareInput, FirmwareLength, FirmwareRecording,
-    FirmwareSuspend, FirmwareTable,
+    FirmwareDuration, FirmwareEvent, FirmwareGuid, FirmwareInput, FirmwareProblem, FirmwareProblemKind,
+    FirmwareRecording, FirmwareSuspend, FirmwareTable,
 };
 use onoff_trace::{Duration, Severity};
 use thiserror::Error;
 
 pub use compare::{FirmwareChange, FirmwareComparison, compare};
-pub use intervals::{checkpoint_faults, counts_over_resets, intervals, stages};
+pub use intervals::{checkpoint_faults, intervals, spans_resets, stages};
 pub use names::Names;
 pub use report::*;
 
@@ -50,38 +50,38 @@ pub struct FirmwareOptions {
 /// The inputs contain no times.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("no times of a boot, suspend or resume in the input")]
-pub struct NoTimes {
+pub struct NoFirmwareTimes {
     /// Number of inputs.
     pub inputs: usize,
     /// The tables in the inputs.
     pub tables: Vec<FirmwareTable>,
     /// Problems with the inputs.
-    pub faults: Vec<FirmwareFault>,
+    pub faults: Vec<FirmwareProblem>,
     /// Tables that the inputs do not contain.
-    pub missing: Vec<FirmwareMissing>,
+    pub missing_tables: Vec<MissingTable>,
 }
 
-impl NoTimes {
+impl NoFirmwareTimes {
     /// A report without times, with the tables and the missing ones.
     #[must_use]
     pub fn into_report(self, inputs: Vec<FirmwareInput>) -> FirmwareReport {
-        let Self { tables, faults, missing, .. } = self;
-        FirmwareReport { inputs, tables, faults, missing, ..FirmwareReport::default() }
+        let Self { tables, faults, missing_tables: missing, .. } = self;
+        FirmwareReport { inputs, tables, faults, missing_tables: missing, ..FirmwareReport::default() }
     }
 }
 
 /// The tables with times that other tables point to but that are not in the inputs.
-fn missing(recording: &FirmwareRecording) -> Vec<FirmwareMissing> {
+fn missing(recording: &FirmwareRecording) -> Vec<MissingTable> {
     let is_present = |signature: &str| match signature {
         "FBPT" => recording.checkpoints.is_some(),
         "S3PT" => recording.resume.is_some() || recording.suspend.is_some(),
         _ => true,
     };
     let pointers = recording.tables.iter().flat_map(|table| &table.pointers);
-    let mut missing: Vec<FirmwareMissing> = Vec::new();
+    let mut missing: Vec<MissingTable> = Vec::new();
     for pointer in pointers.filter(|pointer| !is_present(&pointer.to)) {
         let unknown = if pointer.to == "FBPT" { "boot times" } else { "suspend and resume times" };
-        let found = FirmwareMissing { part: pointer.to.clone(), address: pointer.address.clone(), unknown };
+        let found = MissingTable { part: pointer.to.clone(), address: pointer.address.clone(), unknown };
         if !missing.contains(&found) {
             missing.push(found);
         }
@@ -89,28 +89,33 @@ fn missing(recording: &FirmwareRecording) -> Vec<FirmwareMissing> {
     missing
 }
 
-impl From<FirmwareRecording> for NoTimes {
+impl From<FirmwareRecording> for NoFirmwareTimes {
     fn from(recording: FirmwareRecording) -> Self {
         let missing = missing(&recording);
-        Self { inputs: recording.inputs.len(), tables: recording.tables, faults: recording.faults, missing }
+        Self {
+            inputs: recording.inputs.len(),
+            tables: recording.tables,
+            faults: recording.problems,
+            missing_tables: missing,
+        }
     }
 }
 
 /// Analyzes the times recorded by firmware.
 ///
 /// # Errors
-/// [`NoTimes`] if there are no times, e.g. only an FPDT, which only points to the tables with times.
-pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Result<FirmwareReport, NoTimes> {
+/// [`NoFirmwareTimes`] if there are no times, e.g. only an FPDT, which only points to the tables with times.
+pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Result<FirmwareReport, NoFirmwareTimes> {
     let nothing = recording.checkpoints.is_none()
         && recording.events.is_empty()
-        && recording.lengths.is_empty()
+        && recording.durations.is_empty()
         && recording.resume.is_none()
         && recording.suspend.is_none();
     if nothing {
         return Err(recording.clone().into());
     }
     let names = Names::new(&options.names);
-    let mut faults = recording.faults.clone();
+    let mut faults = recording.problems.clone();
     let checkpoints = recording.checkpoints;
     if let Some(times) = &checkpoints {
         faults.extend(checkpoint_faults(times));
@@ -147,15 +152,15 @@ pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
         drivers: drivers::drivers(work_intervals, &shares, &in_phase, &names),
         devices: devices::devices(work_intervals, &shares, &names),
         work: work(work_intervals, &shares, &in_phase, &names),
-        unended: paired.unmatched_begins.iter().map(|event| marked(event, &names)).collect(),
+        unfinished: paired.unmatched_begins.iter().map(|event| marked(event, &names)).collect(),
         marks: paired.points.iter().map(|event| marked(event, &names)).collect(),
-        lengths: lengths(recording, &names),
+        durations: lengths(recording, &names),
         measurements: recording.events.len() as u64,
-        ends_without_begin,
+        unmatched_ends: ends_without_begin,
         suspend: recording.suspend.map(suspend_time),
         resume: recording.resume,
         boots: recording.boots.clone(),
-        missing: missing(recording),
+        missing_tables: missing(recording),
         tables: recording.tables.clone(),
         faults,
         intervals,
@@ -163,8 +168,8 @@ pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
 }
 
 /// Durations without timestamps, longest first; GUIDs of modules are replaced by names.
-fn lengths(recording: &FirmwareRecording, names: &Names) -> Vec<FirmwareLength> {
-    let mut lengths: Vec<FirmwareLength> = recording.lengths.clone();
+fn lengths(recording: &FirmwareRecording, names: &Names) -> Vec<FirmwareDuration> {
+    let mut lengths: Vec<FirmwareDuration> = recording.durations.clone();
     for length in &mut lengths {
         if let Some(guid) = FirmwareGuid::parse(&length.module) {
             length.module = names.of(guid);
@@ -183,9 +188,9 @@ fn window(intervals: &FirmwareIntervals, events: &[FirmwareEvent]) -> (i64, i64)
     (times.clone().min().unwrap_or(0), times.max().unwrap_or(0))
 }
 
-fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, names: &Names, faults: &mut Vec<FirmwareFault>) {
+fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, names: &Names, faults: &mut Vec<FirmwareProblem>) {
     let mut fault = |kind, text: String| {
-        faults.push(FirmwareFault { kind, severity: Severity::Notice, place: String::new(), text, skipped_bytes: 0 });
+        faults.push(FirmwareProblem { kind, severity: Severity::Notice, place: String::new(), text, skipped_bytes: 0 });
     };
     let times: Vec<i64> = events.iter().map(|event| event.time_ns).collect();
     let steps_back = times.windows(2).filter(|pair| pair[1] < pair[0]).count();
@@ -195,7 +200,7 @@ fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, names: &Names, fa
             count => format!("; {count} that end before they start were skipped"),
         };
         fault(
-            FirmwareFaultKind::EventsNotMonotonic,
+            FirmwareProblemKind::EventsNotMonotonic,
             format!(
                 "{steps_back} of {} measurements have earlier times than the one recorded before them{backwards}",
                 events.len()
@@ -203,8 +208,8 @@ fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, names: &Names, fa
         );
     }
     for (kind, unmatched) in [
-        (FirmwareFaultKind::BeginWithoutEnd, &paired.unmatched_begins),
-        (FirmwareFaultKind::EndWithoutBegin, &paired.unmatched_ends),
+        (FirmwareProblemKind::BeginWithoutEnd, &paired.unmatched_begins),
+        (FirmwareProblemKind::EndWithoutBegin, &paired.unmatched_ends),
     ] {
         if let Some(first) = unmatched.first() {
             let module = names.of_event(first);

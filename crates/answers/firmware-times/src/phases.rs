@@ -97,7 +97,7 @@ pub(super) fn phases(intervals: &[WorkInterval<'_>], shares: &[Share]) -> Vec<Fi
         let end_ns = all.iter().map(|&at| intervals[at].end_ns).max()?;
         Some(FirmwarePhase {
             name: name.to_owned(),
-            inside: inside.to_owned(),
+            parent: inside.to_owned(),
             start_ns,
             end_ns,
             duration_ns: outer.map(|&at| intervals[at].end_ns - intervals[at].start_ns).fold(0, i64::saturating_add),

@@ -1,7 +1,7 @@
 //! Result of the firmware analysis. The serialized names are the documented interface of `firmware --format json`.
 
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareFault, FirmwareInput, FirmwareLength, FirmwareLoggedBoot, FirmwareResume,
+    FirmwareCheckpoints, FirmwareDuration, FirmwareInput, FirmwareLoggedBoot, FirmwareProblem, FirmwareResume,
     FirmwareTable, FirmwareWork,
 };
 use serde::Serialize;
@@ -35,15 +35,15 @@ pub struct FirmwareReport {
     /// All measured work with a start and an end, ordered by start.
     pub work: Vec<FirmwareInterval>,
     /// Work that started but did not end, ordered by start; includes work that never returns, such as the loader.
-    pub unended: Vec<FirmwareMark>,
+    pub unfinished: Vec<FirmwareMark>,
     /// Points in time marked by the firmware, in order.
     pub marks: Vec<FirmwareMark>,
     /// Work with a duration but without a time, longest first.
-    pub lengths: Vec<FirmwareLength>,
+    pub durations: Vec<FirmwareDuration>,
     /// Number of measurements read: starts, ends and points.
     pub measurements: u64,
     /// Number of ends without a start.
-    pub ends_without_begin: u64,
+    pub unmatched_ends: u64,
     /// The last suspend to S3; `None` if not recorded.
     pub suspend: Option<FirmwareSuspendTime>,
     /// Resumes from S3; `None` if not recorded.
@@ -51,16 +51,16 @@ pub struct FirmwareReport {
     /// The boots in serial logs with more than one; `read` marks the one that was analyzed.
     pub boots: Vec<FirmwareLoggedBoot>,
     /// Tables that would make the result more complete.
-    pub missing: Vec<FirmwareMissing>,
+    pub missing_tables: Vec<MissingTable>,
     pub tables: Vec<FirmwareTable>,
     /// Problems with the firmware's data.
-    pub faults: Vec<FirmwareFault>,
+    pub faults: Vec<FirmwareProblem>,
 }
 
 /// A table that is not in the inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FirmwareMissing {
+pub struct MissingTable {
     /// Signature of the table.
     pub part: String,
     /// Its memory address, hexadecimal; empty if unknown.
@@ -136,7 +136,7 @@ impl FirmwareStageName {
 
     /// Parses a name.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|stage| stage.as_str() == name)
     }
 
@@ -153,7 +153,7 @@ impl FirmwareStageName {
 
     /// The event that ends the stage, as a clause.
     #[must_use]
-    pub const fn ended_by(self) -> &'static str {
+    pub const fn end_event(self) -> &'static str {
         match self {
             Self::Reset => "the firmware image runs",
             Self::Firmware => "the firmware loads the loader",
@@ -165,7 +165,7 @@ impl FirmwareStageName {
 
     /// The display name.
     #[must_use]
-    pub const fn words(self) -> &'static str {
+    pub const fn display_name(self) -> &'static str {
         match self {
             Self::Reset => "reset",
             Self::Firmware => "firmware",
@@ -183,7 +183,7 @@ pub struct FirmwarePhase {
     /// `SEC`, `PEI`, `PreMem`, `PostMem`, `DXE` or `BDS`.
     pub name: String,
     /// The phase that contains it; empty for outer phases.
-    pub inside: String,
+    pub parent: String,
     /// Start, ns since processor reset.
     pub start_ns: i64,
     /// End, ns since processor reset.

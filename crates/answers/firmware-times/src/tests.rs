@@ -1,7 +1,8 @@
 //! Synthetic firmware recordings.
 
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFaultKind, FirmwareGuid, FirmwareRecording, FirmwareWork,
+    FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareGuid, FirmwareProblemKind, FirmwareRecording,
+    FirmwareWork,
 };
 
 use super::*;
@@ -36,7 +37,7 @@ fn with_handle(handle: u64, event: FirmwareEvent) -> FirmwareEvent {
 /// A boot with these measurements, whose firmware stage is from 0 to 100 ms.
 fn recording(events: Vec<FirmwareEvent>) -> FirmwareRecording {
     FirmwareRecording {
-        checkpoints: Some(FirmwareCheckpoints::of_stored([0, 100 * MS, 110 * MS, 150 * MS, 151 * MS])),
+        checkpoints: Some(FirmwareCheckpoints::from_stored([0, 100 * MS, 110 * MS, 150 * MS, 151 * MS])),
         events,
         ..FirmwareRecording::default()
     }
@@ -99,9 +100,9 @@ fn recursive_work_is_nested_and_unmatched_events_are_reported() {
     ]);
     // The time from 10 to 40 ms counts once.
     assert_eq!(report.phases[0].duration_ns, 30 * MS);
-    assert_eq!((report.unended.len(), report.ends_without_begin), (1, 1));
-    let kinds: Vec<FirmwareFaultKind> = report.faults.iter().map(|fault| fault.kind).collect();
-    assert_eq!(kinds, [FirmwareFaultKind::BeginWithoutEnd, FirmwareFaultKind::EndWithoutBegin]);
+    assert_eq!((report.unfinished.len(), report.unmatched_ends), (1, 1));
+    let kinds: Vec<FirmwareProblemKind> = report.faults.iter().map(|fault| fault.kind).collect();
+    assert_eq!(kinds, [FirmwareProblemKind::BeginWithoutEnd, FirmwareProblemKind::EndWithoutBegin]);
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn a_missing_phase_end_is_inferred_from_its_neighbor() {
 fn an_end_before_its_start_is_skipped_and_counted() {
     let report = report(vec![event(30, Work::Function, Begin, A, "f"), event(20, Work::Function, End, A, "f")]);
     assert!(report.work.is_empty());
-    assert_eq!(report.faults[0].kind, FirmwareFaultKind::EventsNotMonotonic);
+    assert_eq!(report.faults[0].kind, FirmwareProblemKind::EventsNotMonotonic);
     assert!(report.faults[0].text.contains("1 that end before they start"), "{}", report.faults[0].text);
 }
 
@@ -184,9 +185,9 @@ fn extreme_times_do_not_overflow() {
         }
     }
     let mut recording = recording(events);
-    recording.checkpoints = Some(FirmwareCheckpoints::of_stored([i64::MAX; 5]));
+    recording.checkpoints = Some(FirmwareCheckpoints::from_stored([i64::MAX; 5]));
     let one = analyze(&recording, &FirmwareOptions::default()).unwrap();
-    recording.checkpoints = Some(FirmwareCheckpoints::of_stored([0, i64::MAX, i64::MAX, i64::MAX, i64::MAX]));
+    recording.checkpoints = Some(FirmwareCheckpoints::from_stored([0, i64::MAX, i64::MAX, i64::MAX, i64::MAX]));
     let other = analyze(&recording, &FirmwareOptions::default()).unwrap();
     let _ = compare(&one, &other);
 }

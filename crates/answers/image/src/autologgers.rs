@@ -11,13 +11,13 @@ pub struct Autologger {
     /// Name.
     pub name: String,
     /// True if enabled.
-    pub is_on: bool,
+    pub is_enabled: bool,
     /// Log file; empty for a session in memory.
     pub file: String,
     /// Buffer size, bytes.
     pub buffer_bytes: Option<u64>,
     /// Maximum file size, bytes.
-    pub most_bytes: Option<u64>,
+    pub max_bytes: Option<u64>,
     /// Path of the key, starting with the hive name.
     pub key: String,
     /// Time of the last write to the key, ns since 1970-01-01 UTC.
@@ -31,10 +31,10 @@ pub(super) fn read(image: &Image) -> Vec<Autologger> {
         let number = |name: &str| key.value(name).and_then(|value| value.number());
         let name = key.name();
         Some(Autologger {
-            is_on: number("Start")? == 1,
-            file: key.value("FileName").and_then(|value| value.text()).unwrap_or_default(),
+            is_enabled: number("Start")? == 1,
+            file: key.value("FileName").and_then(|value| value.string()).unwrap_or_default(),
             buffer_bytes: number("BufferSize").and_then(|kibibytes| kibibytes.checked_mul(1024)),
-            most_bytes: number("MaxFileSize").filter(|&most| most > 0).and_then(|most| most.checked_mul(1 << 20)),
+            max_bytes: number("MaxFileSize").filter(|&most| most > 0).and_then(|most| most.checked_mul(1 << 20)),
             key: format!("{path}\\{name}"),
             last_written_unix_ns: key.last_written_unix_ns(),
             name,

@@ -60,7 +60,7 @@ pub struct BootMenu {
 impl BootMenu {
     /// Number of entries shown to the user.
     #[must_use]
-    pub fn shown(&self) -> usize {
+    pub fn shown_count(&self) -> usize {
         self.entries.iter().filter(|entry| entry.is_shown).count()
     }
 }
@@ -72,7 +72,7 @@ fn element(object: &Key<'_>, id: &str, element: &str, name: &str) -> Option<Sett
     let mut setting = Setting::of(&key, &path, "Element")?;
     name.clone_into(&mut setting.name);
     let value = key.value("Element")?;
-    if !value.data.is_empty() && value.data.len() <= 8 && value.text().is_none() && value.texts().is_none() {
+    if !value.data.is_empty() && value.data.len() <= 8 && value.string().is_none() && value.strings().is_none() {
         let number = value.data.iter().rev().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
         setting.value = super::SettingValue::Number(number);
     }
@@ -80,7 +80,7 @@ fn element(object: &Key<'_>, id: &str, element: &str, name: &str) -> Option<Sett
 }
 
 pub(super) fn read(image: &Image) -> Option<BootMenu> {
-    let hive = image.of_kind(HiveKind::Bcd).next()?;
+    let hive = image.hives_of_kind(HiveKind::Bcd).next()?;
     let objects = hive.hive.key("Objects")?;
     let all = objects.subkeys();
     let object = |id: &str| all.iter().find(|key| key.name().eq_ignore_ascii_case(id));

@@ -105,12 +105,16 @@ pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
     };
     let loggers = |report: &ImageReport| {
         by_name(
-            report.autologgers.iter().map(|one| (one.name.clone(), if one.is_on { "on" } else { "off" }.to_owned())),
+            report
+                .autologgers
+                .iter()
+                .map(|one| (one.name.clone(), if one.is_enabled { "on" } else { "off" }.to_owned())),
         )
     };
     texts("autologger", 1, loggers(was), loggers(is), &mut changes);
-    let programs =
-        |report: &ImageReport| by_name(report.start_programs.iter().map(|one| (one.name.clone(), one.command.clone())));
+    let programs = |report: &ImageReport| {
+        by_name(report.startup_programs.iter().map(|one| (one.name.clone(), one.command.clone())))
+    };
     texts("start_program", 2, programs(was), programs(is), &mut changes);
     let entries = |report: &ImageReport| {
         let menu = report.boot_menu.clone().unwrap_or_default();
@@ -130,7 +134,7 @@ pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
     texts("group_order", 1, order(was), order(is), &mut changes);
     let filters = |report: &ImageReport| {
         by_name(report.write_filters.iter().map(|filter| {
-            let state = match filter.is_on {
+            let state = match filter.is_enabled {
                 Some(true) => "on",
                 Some(false) => "off",
                 None => "not known",

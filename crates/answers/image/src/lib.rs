@@ -28,7 +28,7 @@ pub use overlay::{OVERLAY_TABLES, OverlayGrowth, OverlayLimits, OverlayOwner, Ov
 pub use services::{ErrorControl, ServiceCounts, ServiceEntry, ServiceKind, ServiceStart, start_order};
 pub use setting::{Setting, SettingValue};
 pub use startup_files::{StartupEntry, TaskFile};
-pub use startup_programs::{StartOrigin, StartProgram};
+pub use startup_programs::{StartupOrigin, StartupProgram};
 pub use write_filter::{FilteredVolume, HormBlocker, OverlayKind, WriteFilter, WriteFilterKind};
 
 /// The part of the registry in a hive.
@@ -49,7 +49,7 @@ pub enum HiveKind {
 impl HiveKind {
     /// Identifies a hive by its keys; `None` for other hives.
     #[must_use]
-    pub fn of(hive: &Hive) -> Option<Self> {
+    pub fn from_hive(hive: &Hive) -> Option<Self> {
         let has = |path: &str| hive.key(path).is_some();
         if has("Select") || has("ControlSet001") {
             Some(Self::System)
@@ -103,20 +103,20 @@ pub struct Image {
 }
 
 impl Image {
-    pub fn of_kind(&self, kind: HiveKind) -> impl Iterator<Item = &ImageHive> {
+    pub fn hives_of_kind(&self, kind: HiveKind) -> impl Iterator<Item = &ImageHive> {
         self.hives.iter().filter(move |hive| hive.kind == kind)
     }
 
     #[must_use]
     pub fn has(&self, kind: HiveKind) -> bool {
-        self.of_kind(kind).next().is_some()
+        self.hives_of_kind(kind).next().is_some()
     }
 
     /// The control set of the next boot, e.g. `ControlSet001`.
     #[must_use]
     pub fn control_set(&self) -> String {
         let current =
-            self.of_kind(HiveKind::System).find_map(|hive| hive.hive.key("Select")?.value("Current")?.number());
+            self.hives_of_kind(HiveKind::System).find_map(|hive| hive.hive.key("Select")?.value("Current")?.number());
         format!("ControlSet{:03}", current.unwrap_or(1))
     }
 
@@ -128,7 +128,7 @@ impl Image {
             Some(rest) => format!("{}\\{rest}", self.control_set()),
             None => path.to_owned(),
         };
-        let key = self.of_kind(kind).find_map(|hive| hive.hive.key(&path))?;
+        let key = self.hives_of_kind(kind).find_map(|hive| hive.hive.key(&path))?;
         Some((key, format!("{}\\{path}", kind.as_str())))
     }
 
@@ -199,9 +199,9 @@ pub struct ImageReport {
     /// Boot menu; `None` without `BCD`.
     pub boot_menu: Option<BootMenu>,
     /// Startup programs from the registry, startup folders and scheduled tasks.
-    pub start_programs: Vec<StartProgram>,
+    pub startup_programs: Vec<StartupProgram>,
     /// Number of Windows' own scheduled tasks that start at boot or logon.
-    pub start_tasks_of_windows: u64,
+    pub windows_startup_tasks: u64,
     /// Unreadable scheduled tasks.
     pub unreadable_tasks: Vec<String>,
     /// Write filters.
@@ -223,9 +223,9 @@ pub struct BootDriverSignature {
     /// True if the file is available.
     pub is_present: bool,
     /// True if the file has an embedded signature; otherwise it is signed by a catalog or unsigned.
-    pub embedded_signature: bool,
+    pub has_embedded_signature: bool,
     /// True if that signature is a test signature.
-    pub signed_for_tests: bool,
+    pub is_test_signed: bool,
 }
 
 /// Analyzes an image.
@@ -261,8 +261,8 @@ pub fn analyze(image: &Image) -> ImageReport {
         services,
         autologgers: autologgers::read(image),
         boot_menu: boot_entries::read(image),
-        start_programs: programs,
-        start_tasks_of_windows: tasks.of_windows,
+        startup_programs: programs,
+        windows_startup_tasks: tasks.of_windows,
         unreadable_tasks: tasks.unreadable,
         write_filters: write_filter::read(image),
         boot_drivers: Vec::new(),
@@ -276,7 +276,7 @@ pub fn analyze(image: &Image) -> ImageReport {
 
 fn hive_report(hive: &ImageHive) -> HiveReport {
     let survey = hive.hive.survey();
-    let logs = hive.hive.log_use();
+    let logs = hive.hive.log_stats();
     HiveReport {
         name: hive.name.clone(),
         kind: hive.kind,
@@ -303,8 +303,8 @@ fn boot_drivers(image: &Image, services: &[ServiceEntry]) -> Vec<BootDriverSigna
         BootDriverSignature {
             service: service.name.clone(),
             is_present: known.is_some(),
-            embedded_signature: known.is_some_and(|driver| driver.embedded_signature),
-            signed_for_tests: known.is_some_and(|driver| driver.signed_for_tests),
+            has_embedded_signature: known.is_some_and(|driver| driver.has_embedded_signature),
+            is_test_signed: known.is_some_and(|driver| driver.is_test_signed),
             file,
         }
     })

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{DiskOperation, TableName, Tables, Trace};
+use onoff_trace::{DiskOperation, TableName, TableSet, Trace};
 use serde::Serialize;
 
 use onoff_usage::processes::Images;
 
 /// The tables that [`growth`] reads.
-pub const OVERLAY_TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes]);
+pub const OVERLAY_TABLES: TableSet = TableSet::of(&[TableName::DiskIos, TableName::Processes]);
 /// Number of points of the curve.
 const CURVE_POINTS: usize = 60;
 /// Maximum number of distinct clusters: 16 GiB of overlay in 4 KiB clusters.
@@ -21,7 +21,7 @@ pub struct OverlayLimits {
     /// Cluster size, bytes: the minimum that a write occupies.
     pub cluster_bytes: u64,
     /// Maximum overlay size, bytes.
-    pub most_bytes: Option<u64>,
+    pub max_bytes: Option<u64>,
     /// Warning threshold, bytes.
     pub warning_bytes: Option<u64>,
     /// Excluded folders and files relative to the volume, e.g. `\Windows\Prefetch`.
@@ -30,7 +30,7 @@ pub struct OverlayLimits {
 
 impl Default for OverlayLimits {
     fn default() -> Self {
-        Self { cluster_bytes: 4096, most_bytes: None, warning_bytes: None, exclusions: Vec::new() }
+        Self { cluster_bytes: 4096, max_bytes: None, warning_bytes: None, exclusions: Vec::new() }
     }
 }
 
@@ -73,7 +73,7 @@ pub struct OverlayGrowth {
     /// Time until the overlay is full at this rate, ns.
     pub full_in_ns: Option<i64>,
     /// Maximum overlay size, bytes.
-    pub most_bytes: Option<u64>,
+    pub max_bytes: Option<u64>,
     /// Share of `\Windows\Prefetch`, percent.
     pub prefetch_percent: f64,
     /// Size over time.
@@ -87,7 +87,7 @@ pub struct OverlayGrowth {
     /// Bytes written to unknown files: file system metadata, or files whose names were not recorded.
     pub unnamed_bytes: u64,
     /// True if there were too many clusters to distinguish; the growth is then underestimated.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 #[derive(Default)]
@@ -138,7 +138,7 @@ pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
     }
     writes.sort_by_key(|row| row.complete_ns);
     let images = Images::of(trace);
-    let mut growth = OverlayGrowth { most_bytes: limits.most_bytes, ..OverlayGrowth::default() };
+    let mut growth = OverlayGrowth { max_bytes: limits.max_bytes, ..OverlayGrowth::default() };
     let mut known: HashSet<(u32, u64)> = HashSet::new();
     let (mut files, mut folders, mut processes) = (Owners::default(), Owners::default(), Owners::default());
     let mut prefetch = 0;
@@ -155,7 +155,7 @@ pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
         let mut new = 0;
         for block in first..behind {
             if known.len() >= MAX_CLUSTERS {
-                growth.is_cut = true;
+                growth.is_truncated = true;
                 break;
             }
             new += u64::from(known.insert((row.disk, block))) * cluster;
@@ -200,7 +200,7 @@ pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
             (slope > 0.0).then(|| (left / slope * 3.6e12) as i64)
         };
         growth.warning_in_ns = time_to(limits.warning_bytes);
-        growth.full_in_ns = time_to(limits.most_bytes);
+        growth.full_in_ns = time_to(limits.max_bytes);
     }
     Some(growth)
 }

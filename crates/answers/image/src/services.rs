@@ -213,7 +213,7 @@ impl ServiceCounts {
                 counts.critical_boot_start += u64::from(service.error_control == ErrorControl::Critical);
             }
         }
-        counts.autologgers = report.autologgers.iter().filter(|one| one.is_on).count() as u64;
+        counts.autologgers = report.autologgers.iter().filter(|one| one.is_enabled).count() as u64;
         counts
     }
 }
@@ -237,8 +237,8 @@ pub(super) fn read(image: &Image) -> Vec<ServiceEntry> {
 
 fn entry(key: &Key<'_>, services: &str) -> ServiceEntry {
     let number = |name: &str| key.value(name).and_then(|value| value.number());
-    let text = |name: &str| key.value(name).and_then(|value| value.text()).unwrap_or_default();
-    let texts = |name: &str| key.value(name).and_then(|value| value.texts()).unwrap_or_default();
+    let text = |name: &str| key.value(name).and_then(|value| value.string()).unwrap_or_default();
+    let texts = |name: &str| key.value(name).and_then(|value| value.strings()).unwrap_or_default();
     let kind = number("Type").map_or(ServiceKind::Other, |kind| match kind {
         1 => ServiceKind::Driver,
         2 | 8 => ServiceKind::FileSystem,
@@ -248,8 +248,8 @@ fn entry(key: &Key<'_>, services: &str) -> ServiceEntry {
     });
     let name = key.name();
     let image_path = text("ImagePath");
-    let library = key.subkey("Parameters").and_then(|parameters| parameters.value("ServiceDll")?.text());
-    let library = library.or_else(|| key.value("ServiceDll")?.text());
+    let library = key.subkey("Parameters").and_then(|parameters| parameters.value("ServiceDll")?.string());
+    let library = library.or_else(|| key.value("ServiceDll")?.string());
     let is_driver = matches!(kind, ServiceKind::Driver | ServiceKind::FileSystem);
     let file = match library {
         Some(library) => below_volume(&library),

@@ -43,8 +43,8 @@ impl Setting {
         let value = key.value(name)?;
         let content = match value.kind {
             ValueKind::U32 | ValueKind::U32BigEndian | ValueKind::U64 => SettingValue::Number(value.number()?),
-            ValueKind::Text | ValueKind::ExpandableText | ValueKind::Link => SettingValue::Text(value.text()?),
-            ValueKind::Texts => SettingValue::Texts(value.texts()?),
+            ValueKind::String | ValueKind::ExpandableString | ValueKind::Link => SettingValue::Text(value.string()?),
+            ValueKind::MultiString => SettingValue::Texts(value.strings()?),
             _ => SettingValue::Bytes {
                 bytes: value.data.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" "),
             },

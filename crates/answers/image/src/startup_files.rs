@@ -2,7 +2,7 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::startup_programs::{StartOrigin, StartProgram};
+use super::startup_programs::{StartupOrigin, StartupProgram};
 
 /// A file in a startup folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,13 +32,13 @@ const MAX_NODES: u32 = 20_000;
 const WINDOWS_TASK_FOLDER: &str = r"Microsoft\";
 
 /// The programs started by files in startup folders.
-pub(super) fn folder_programs(entries: &[StartupEntry]) -> impl Iterator<Item = StartProgram> + '_ {
-    entries.iter().filter(|entry| !entry.name.eq_ignore_ascii_case("desktop.ini")).map(|entry| StartProgram {
+pub(super) fn folder_programs(entries: &[StartupEntry]) -> impl Iterator<Item = StartupProgram> + '_ {
+    entries.iter().filter(|entry| !entry.name.eq_ignore_ascii_case("desktop.ini")).map(|entry| StartupProgram {
         name: entry.name.clone(),
         command: String::new(),
         key: entry.folder.clone(),
         hive: String::new(),
-        origin: StartOrigin::StartupFolder,
+        origin: StartupOrigin::StartupFolder,
         delay: String::new(),
         last_written_unix_ns: entry.modified_unix_ns,
     })
@@ -48,7 +48,7 @@ pub(super) fn folder_programs(entries: &[StartupEntry]) -> impl Iterator<Item = 
 #[derive(Clone, Debug, Default)]
 pub(super) struct StartTasks {
     /// Tasks that are not part of Windows.
-    pub(super) programs: Vec<StartProgram>,
+    pub(super) programs: Vec<StartupProgram>,
     /// Number of Windows' own tasks.
     pub(super) of_windows: u64,
     /// Paths of unreadable tasks.
@@ -72,7 +72,7 @@ pub(super) fn task_programs(tasks: &[TaskFile]) -> StartTasks {
             found.of_windows += 1;
             continue;
         }
-        found.programs.push(StartProgram {
+        found.programs.push(StartupProgram {
             name: task.path.rsplit('\\').next().unwrap_or(&task.path).to_owned(),
             command: command(document.root_element()),
             key: format!(r"\Windows\System32\Tasks\{}", task.path),
@@ -112,14 +112,14 @@ fn is_enabled(node: Node<'_, '_>) -> bool {
 }
 
 /// The first boot or logon trigger of an enabled task, with its delay.
-fn start(task: Node<'_, '_>) -> Option<(StartOrigin, String)> {
+fn start(task: Node<'_, '_>) -> Option<(StartupOrigin, String)> {
     if child(task, "Settings").is_some_and(|settings| !is_enabled(settings)) {
         return None;
     }
     child(task, "Triggers")?.children().find_map(|trigger| {
         let origin = match trigger.tag_name().name() {
-            "BootTrigger" => StartOrigin::TaskAtBoot,
-            "LogonTrigger" => StartOrigin::TaskAtLogon,
+            "BootTrigger" => StartupOrigin::TaskAtBoot,
+            "LogonTrigger" => StartupOrigin::TaskAtLogon,
             _ => return None,
         };
         is_enabled(trigger).then(|| (origin, text_of(trigger, "Delay").unwrap_or_default().to_owned()))
@@ -178,7 +178,10 @@ mod tests {
         let command = "\"C:\\a b\\u.exe\" /s";
         assert_eq!(
             programs,
-            [("Updater", StartOrigin::TaskAtLogon, "PT30S", command), ("Agent", StartOrigin::TaskAtBoot, "", command)]
+            [
+                ("Updater", StartupOrigin::TaskAtLogon, "PT30S", command),
+                ("Agent", StartupOrigin::TaskAtBoot, "", command)
+            ]
         );
         assert_eq!((found.of_windows, found.unreadable.len()), (1, 0));
     }

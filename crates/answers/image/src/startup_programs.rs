@@ -8,7 +8,7 @@ use super::{HiveKind, Image, format_utc};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum StartOrigin {
+pub enum StartupOrigin {
     /// A registry value.
     #[default]
     Registry,
@@ -20,9 +20,9 @@ pub enum StartOrigin {
     TaskAtLogon,
 }
 
-impl StartOrigin {
+impl StartupOrigin {
     #[must_use]
-    pub const fn in_words(self) -> &'static str {
+    pub const fn phrase(self) -> &'static str {
         match self {
             Self::Registry => "registry",
             Self::StartupFolder => "startup folder",
@@ -35,7 +35,7 @@ impl StartOrigin {
 /// A program that starts at boot or logon.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StartProgram {
+pub struct StartupProgram {
     /// Name of the entry.
     pub name: String,
     /// Command line; empty for a file in a startup folder.
@@ -45,25 +45,25 @@ pub struct StartProgram {
     /// File of the hive; empty for folders and tasks.
     pub hive: String,
     /// Origin.
-    pub origin: StartOrigin,
+    pub origin: StartupOrigin,
     /// Delay of a task after its trigger, in ISO 8601 (`PT30S`); empty if none.
     pub delay: String,
     /// Time of the last write to the key, file or task, ns since 1970-01-01 UTC.
     pub last_written_unix_ns: Option<i64>,
 }
 
-impl StartProgram {
+impl StartupProgram {
     /// Evidence for a finding: the entry, its location, and the time of the last write.
     #[must_use]
     pub fn evidence(&self) -> String {
         let written = format_utc(self.last_written_unix_ns);
         match self.origin {
-            StartOrigin::Registry => {
+            StartupOrigin::Registry => {
                 format!("{}\\{} = '{}'; key last written {written} UTC", self.key, self.name, self.command)
             }
-            StartOrigin::StartupFolder => format!("{}\\{}; last written {written} UTC", self.key, self.name),
-            StartOrigin::TaskAtBoot | StartOrigin::TaskAtLogon => {
-                let when = if self.origin == StartOrigin::TaskAtBoot { "at boot" } else { "at logon" };
+            StartupOrigin::StartupFolder => format!("{}\\{}; last written {written} UTC", self.key, self.name),
+            StartupOrigin::TaskAtBoot | StartupOrigin::TaskAtLogon => {
+                let when = if self.origin == StartupOrigin::TaskAtBoot { "at boot" } else { "at logon" };
                 let delay = if self.delay.is_empty() { String::new() } else { format!(" after {}", self.delay) };
                 format!("{} starts '{}' {when}{delay}; last written {written} UTC", self.key, self.command)
             }
@@ -88,10 +88,10 @@ const APPROVAL_KEYS: [&str; 2] = [
     r"Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run32",
 ];
 
-pub(super) fn read(image: &Image) -> Vec<StartProgram> {
+pub(super) fn read(image: &Image) -> Vec<StartupProgram> {
     let mut programs = Vec::new();
     for (kind, path) in RUN_KEYS {
-        for hive in image.of_kind(kind) {
+        for hive in image.hives_of_kind(kind) {
             let Some(key) = hive.hive.key(path) else { continue };
             let root = if kind == HiveKind::User { r"Software\" } else { "" };
             let is_disabled = |name: &str| {
@@ -102,14 +102,14 @@ pub(super) fn read(image: &Image) -> Vec<StartProgram> {
                 })
             };
             for value in key.values() {
-                let Some(command) = value.text().filter(|command| !command.is_empty()) else { continue };
+                let Some(command) = value.string().filter(|command| !command.is_empty()) else { continue };
                 if !is_disabled(&value.name) {
-                    programs.push(StartProgram {
+                    programs.push(StartupProgram {
                         name: value.name.clone(),
                         command,
                         key: format!("{}\\{path}", kind.as_str()),
                         hive: hive.name.clone(),
-                        origin: StartOrigin::Registry,
+                        origin: StartupOrigin::Registry,
                         delay: String::new(),
                         last_written_unix_ns: key.last_written_unix_ns(),
                     });

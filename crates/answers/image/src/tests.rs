@@ -1,39 +1,41 @@
 //! Tests with synthetic images.
 
-use onoff_testkit::hive::KeyFile;
+use onoff_testkit::hive::HiveKey;
 use onoff_trace::{DiskIo, DiskOperation, IoPriority, Trace};
 
 use super::*;
 use onoff_testkit::synthetic::MS;
 
-fn image(hives: &[(&str, &KeyFile)]) -> Image {
+fn image(hives: &[(&str, &HiveKey)]) -> Image {
     let hives = hives.iter().map(|(name, root)| {
-        let hive = Hive::read(root.hive(), &[]).unwrap();
-        ImageHive { name: (*name).to_owned(), kind: HiveKind::of(&hive).unwrap(), hive }
+        let hive = Hive::read(root.to_hive(), &[]).unwrap();
+        ImageHive { name: (*name).to_owned(), kind: HiveKind::from_hive(&hive).unwrap(), hive }
     });
     Image { hives: hives.collect(), ..Image::default() }
 }
 
-fn system() -> KeyFile {
-    let mut root = KeyFile::root();
-    root.key("Select").set("Current", 2_u32);
-    root.key(r"ControlSet002\Control\ServiceGroupOrder").set("List", ["Early", "Late"].as_slice());
+fn system() -> HiveKey {
+    let mut root = HiveKey::root();
+    root.subkey("Select").set_value("Current", 2_u32);
+    root.subkey(r"ControlSet002\Control\ServiceGroupOrder").set_value("List", ["Early", "Late"].as_slice());
     let mut service = |name: &str, kind: u32, start: u32, path: &str| {
-        root.key(&format!(r"ControlSet002\Services\{name}"))
-            .set("Type", kind)
-            .set("Start", start)
-            .set("ImagePath", path);
+        root.subkey(&format!(r"ControlSet002\Services\{name}"))
+            .set_value("Type", kind)
+            .set_value("Start", start)
+            .set_value("ImagePath", path);
     };
     service("Zeta", 16, 2, r#""C:\Program Files\Zeta\zeta.exe" -run"#);
     service("Alpha", 32, 2, r"%SystemRoot%\system32\svchost.exe -k netsvcs");
     service("Disk", 1, 0, r"\SystemRoot\System32\drivers\disk.sys");
     service("Off", 16, 4, r"C:\old.exe");
-    root.key(r"ControlSet002\Services\Zeta").set("Group", "early").set("DependOnService", ["alpha"].as_slice());
-    root.key(r"ControlSet002\Services\Alpha").set("DelayedAutoStart", 1_u32);
-    root.key(r"ControlSet002\Services\Alpha\Parameters").set("ServiceDll", r"%SystemRoot%\system32\alpha.dll");
-    root.key(r"ControlSet002\Services\Alpha\TriggerInfo\0").set("Type", 1_u32);
-    root.key(r"ControlSet002\Services\Disk").set("ErrorControl", 3_u32);
-    root.key(r"ControlSet002\Services\Settings\Only").set("A", 1_u32);
+    root.subkey(r"ControlSet002\Services\Zeta")
+        .set_value("Group", "early")
+        .set_value("DependOnService", ["alpha"].as_slice());
+    root.subkey(r"ControlSet002\Services\Alpha").set_value("DelayedAutoStart", 1_u32);
+    root.subkey(r"ControlSet002\Services\Alpha\Parameters").set_value("ServiceDll", r"%SystemRoot%\system32\alpha.dll");
+    root.subkey(r"ControlSet002\Services\Alpha\TriggerInfo\0").set_value("Type", 1_u32);
+    root.subkey(r"ControlSet002\Services\Disk").set_value("ErrorControl", 3_u32);
+    root.subkey(r"ControlSet002\Services\Settings\Only").set_value("A", 1_u32);
     root
 }
 
@@ -76,17 +78,24 @@ fn extracts_files_from_command_lines() {
 #[test]
 fn reads_write_filter_settings() {
     let mut root = system();
-    let fixed = root.key(r"ControlSet002\Services\uwfvol\Parameters\Static");
-    fixed.set("CurrentSettings", 1_u32).set("UpdatedSettings", 0_u32);
-    fixed.key("Copy0").set("UwfEnabled", 0_u32);
-    fixed.key("Copy1").set("UwfEnabled", 1_u32).set("OverlayType", 1_u32).set("OverlayMaximumSize", 2048_u32);
-    fixed.key(r"Copy1\0").set("VolumeName", r"\\?\Volume{a}").set("VolumeEnabled", 1_u32);
-    fixed.key(r"Copy1\0").set("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
-    fixed.key(r"Copy1\1").set("VolumeEnabled", 0_u32);
+    let fixed = root.subkey(r"ControlSet002\Services\uwfvol\Parameters\Static");
+    fixed.set_value("CurrentSettings", 1_u32).set_value("UpdatedSettings", 0_u32);
+    fixed.subkey("Copy0").set_value("UwfEnabled", 0_u32);
+    fixed
+        .subkey("Copy1")
+        .set_value("UwfEnabled", 1_u32)
+        .set_value("OverlayType", 1_u32)
+        .set_value("OverlayMaximumSize", 2048_u32);
+    fixed.subkey(r"Copy1\0").set_value("VolumeName", r"\\?\Volume{a}").set_value("VolumeEnabled", 1_u32);
+    fixed.subkey(r"Copy1\0").set_value("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
+    fixed.subkey(r"Copy1\1").set_value("VolumeEnabled", 0_u32);
     let report = analyze(&image(&[("SYSTEM", &root)]));
     let filter = &report.write_filters[0];
-    assert_eq!((filter.is_on, filter.is_on_next, filter.overlay), (Some(true), Some(false), OverlayKind::Disk));
-    assert_eq!(filter.most_bytes, Some(2 << 30));
+    assert_eq!(
+        (filter.is_enabled, filter.is_enabled_after_restart, filter.overlay),
+        (Some(true), Some(false), OverlayKind::Disk)
+    );
+    assert_eq!(filter.max_bytes, Some(2 << 30));
     assert_eq!(filter.excludes(r"\windows\prefetch\a.pf"), Some(true));
     assert_eq!((filter.excludes(r"\windows\prefetched"), filter.excludes(r"\windows")), (Some(false), Some(false)));
     let blockers = [HormBlocker::UnprotectedVolume, HormBlocker::FileExclusion, HormBlocker::DiskOverlay];
@@ -98,8 +107,8 @@ fn reads_write_filter_settings() {
 fn comparison_sorts_by_potential_cost() {
     let was = analyze(&image(&[("SYSTEM", &system())]));
     let mut root = system();
-    root.key(r"ControlSet002\Services\Off").set("Start", 2_u32);
-    root.key(r"ControlSet002\Services\Disk").set("ImagePath", r"\SystemRoot\disk2.sys");
+    root.subkey(r"ControlSet002\Services\Off").set_value("Start", 2_u32);
+    root.subkey(r"ControlSet002\Services\Disk").set_value("ImagePath", r"\SystemRoot\disk2.sys");
     let is = analyze(&image(&[("SYSTEM", &root)]));
     assert_eq!(compare(&was, &was).changes, []);
     let changes = compare(&was, &is).changes;
@@ -137,7 +146,7 @@ fn overlay_grows_by_first_writes() {
     // The same cluster again, plus a new one.
     write(&mut trace, 200, r"C:\log.txt", 50, 4096);
     write(&mut trace, 2_500, r"C:\Windows\Prefetch\A.pf", 1 << 20, 8192);
-    let limits = OverlayLimits { most_bytes: Some(16_384 + 8192), ..OverlayLimits::default() };
+    let limits = OverlayLimits { max_bytes: Some(16_384 + 8192), ..OverlayLimits::default() };
     let growth = overlay_growth(&trace, &limits).unwrap();
     assert_eq!((growth.bytes, growth.written_bytes), (16_384, 100 + 4096 + 8192));
     assert_eq!((growth.prefetch_percent, growth.files[0].new_bytes), (50.0, 8192));

@@ -79,13 +79,13 @@ pub struct WriteFilter {
     /// Kind.
     pub kind: WriteFilterKind,
     /// True if enabled; `None` if not in the registry.
-    pub is_on: Option<bool>,
+    pub is_enabled: Option<bool>,
     /// True if enabled after the next restart, if that differs from the current state and is known.
-    pub is_on_next: Option<bool>,
+    pub is_enabled_after_restart: Option<bool>,
     /// Location of the overlay.
     pub overlay: OverlayKind,
     /// Maximum overlay size, bytes.
-    pub most_bytes: Option<u64>,
+    pub max_bytes: Option<u64>,
     /// Warning threshold, bytes.
     pub warning_bytes: Option<u64>,
     /// Critical threshold, bytes.
@@ -95,7 +95,7 @@ pub struct WriteFilter {
     /// Excluded registry keys, whose changes persist; `None` if not in the registry.
     pub registry_exclusions: Option<Vec<String>>,
     /// True if HORM (hibernate once, resume many) is enabled; `None` if not supported or unknown.
-    pub is_horm_on: Option<bool>,
+    pub is_horm_enabled: Option<bool>,
     /// Reasons why HORM cannot be enabled; empty for filters without HORM.
     pub horm_blockers: Vec<HormBlocker>,
     /// Registry values used.
@@ -106,15 +106,15 @@ impl WriteFilter {
     fn of(kind: WriteFilterKind) -> Self {
         Self {
             kind,
-            is_on: None,
-            is_on_next: None,
+            is_enabled: None,
+            is_enabled_after_restart: None,
             overlay: OverlayKind::Unknown,
-            most_bytes: None,
+            max_bytes: None,
             warning_bytes: None,
             critical_bytes: None,
             volumes: Vec::new(),
             registry_exclusions: None,
-            is_horm_on: None,
+            is_horm_enabled: None,
             horm_blockers: Vec::new(),
             settings: Vec::new(),
         }
@@ -176,25 +176,25 @@ fn uwf(image: &Image) -> Option<WriteFilter> {
     let warning = take(&dynamic, "OverlayWarningThreshold");
     let critical = take(&dynamic, "OverlayCriticalThreshold");
     // Without settings the filter is installed but disabled.
-    filter.is_on = Some(enabled.is_some_and(|enabled| enabled != 0));
+    filter.is_enabled = Some(enabled.is_some_and(|enabled| enabled != 0));
     let then = next.filter(|next| Some(*next) != current).and_then(|next| setting(&copy(next), "UwfEnabled")?.number());
-    filter.is_on_next = then.map(|enabled| enabled != 0).filter(|next| Some(*next) != filter.is_on);
+    filter.is_enabled_after_restart = then.map(|enabled| enabled != 0).filter(|next| Some(*next) != filter.is_enabled);
     filter.overlay = match overlay {
         Some(0) => OverlayKind::Ram,
         Some(1) => OverlayKind::Disk,
         _ => OverlayKind::Unknown,
     };
     let bytes = |mebibytes: Option<u64>| mebibytes.and_then(|number| number.checked_mul(MIB));
-    (filter.most_bytes, filter.warning_bytes, filter.critical_bytes) = (bytes(most), bytes(warning), bytes(critical));
-    filter.is_horm_on = horm.map(|horm| horm != 0);
+    (filter.max_bytes, filter.warning_bytes, filter.critical_bytes) = (bytes(most), bytes(warning), bytes(critical));
+    filter.is_horm_enabled = horm.map(|horm| horm != 0);
     if let Some((key, _)) = image.key(HiveKind::System, &at) {
         filter.registry_exclusions =
-            Some(key.value("RegistryExceptionsUserDefined").and_then(|value| value.texts()).unwrap_or_default());
+            Some(key.value("RegistryExceptionsUserDefined").and_then(|value| value.strings()).unwrap_or_default());
         for volume in key.subkeys() {
             if volume.name().parse::<u32>().is_err() {
                 continue;
             }
-            let name = volume.value("VolumeName").and_then(|value| value.text()).unwrap_or_else(|| volume.name());
+            let name = volume.value("VolumeName").and_then(|value| value.string()).unwrap_or_else(|| volume.name());
             filter.volumes.push(FilteredVolume {
                 name,
                 is_protected: volume
@@ -203,7 +203,7 @@ fn uwf(image: &Image) -> Option<WriteFilter> {
                     .map(|enabled| enabled != 0),
                 exclusions: volume
                     .value("FileExceptionsUserDefined")
-                    .and_then(|value| value.texts())
+                    .and_then(|value| value.strings())
                     .unwrap_or_default(),
             });
         }
@@ -214,7 +214,7 @@ fn uwf(image: &Image) -> Option<WriteFilter> {
 
 fn horm_blockers(filter: &WriteFilter) -> Vec<HormBlocker> {
     let checks = [
-        (HormBlocker::FilterOff, filter.is_on == Some(false)),
+        (HormBlocker::FilterOff, filter.is_enabled == Some(false)),
         (HormBlocker::UnprotectedVolume, filter.volumes.iter().any(|volume| volume.is_protected == Some(false))),
         (HormBlocker::FileExclusion, filter.volumes.iter().any(|volume| !volume.exclusions.is_empty())),
         (HormBlocker::RegistryExclusion, filter.registry_exclusions.as_ref().is_some_and(|all| !all.is_empty())),
@@ -229,7 +229,7 @@ fn ewf(image: &Image) -> Option<WriteFilter> {
     for volume in protected.subkeys() {
         let path = format!("{path}\\{}", volume.name());
         let enabled = Setting::of(&volume, &path, "Enabled");
-        let name = ["VolumeID", "ArcName"].iter().find_map(|name| volume.value(name)?.text());
+        let name = ["VolumeID", "ArcName"].iter().find_map(|name| volume.value(name)?.string());
         filter.volumes.push(FilteredVolume {
             name: name.unwrap_or_else(|| volume.name()),
             is_protected: enabled.as_ref().and_then(Setting::number).map(|enabled| enabled != 0),
@@ -239,7 +239,7 @@ fn ewf(image: &Image) -> Option<WriteFilter> {
     }
     // Without volumes nothing is protected.
     let known = filter.volumes.iter().all(|volume| volume.is_protected.is_some());
-    filter.is_on = known.then(|| filter.volumes.iter().any(|volume| volume.is_protected == Some(true)));
+    filter.is_enabled = known.then(|| filter.volumes.iter().any(|volume| volume.is_protected == Some(true)));
     Some(filter)
 }
 
@@ -247,7 +247,7 @@ fn fbwf(image: &Image) -> Option<WriteFilter> {
     let start = image.setting(HiveKind::System, r"CS\Services\FBWF", "Start")?;
     let mut filter = WriteFilter::of(WriteFilterKind::Fbwf);
     // FBWF stores its protected volumes and exclusions in its own file, not in the registry.
-    filter.is_on = if start.number() == Some(4) { Some(false) } else { None };
+    filter.is_enabled = if start.number() == Some(4) { Some(false) } else { None };
     filter.overlay = OverlayKind::Ram;
     filter.settings.push(start);
     Some(filter)

@@ -6,14 +6,14 @@
 
 pub mod path_tracks;
 pub mod request_tracks;
-pub mod shares;
 pub mod slices;
 pub mod tracks;
+pub mod utilization;
 
 use serde::Serialize;
 
-use shares::{DrawnShares, ShareLane};
-use slices::{Drawn, SliceLane};
+use slices::{DrawnSlices, SliceLane};
+use utilization::{DrawnUtilization, UtilizationLane};
 
 /// Group of a track. Groups are shown in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -54,7 +54,7 @@ pub enum Lane {
     /// Intervals.
     Slices(SliceLane),
     /// A utilization over time.
-    Shares(ShareLane),
+    Utilization(UtilizationLane),
 }
 
 /// A track.
@@ -102,7 +102,7 @@ pub enum LaneKind {
     /// Intervals.
     Slices,
     /// Utilization of a resource.
-    Shares,
+    Utilization,
 }
 
 /// The drawing of a track.
@@ -111,9 +111,9 @@ pub enum LaneKind {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DrawnLane {
     /// Intervals.
-    Slices(Drawn),
+    Slices(DrawnSlices),
     /// A utilization over time.
-    Shares(DrawnShares),
+    Utilization(DrawnUtilization),
 }
 
 impl Track {
@@ -122,7 +122,7 @@ impl Track {
     pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> DrawnLane {
         match &self.lane {
             Lane::Slices(lane) => DrawnLane::Slices(lane.draw(from_ns, to_ns, pixels)),
-            Lane::Shares(lane) => DrawnLane::Shares(lane.draw(from_ns, to_ns, pixels)),
+            Lane::Utilization(lane) => DrawnLane::Utilization(lane.draw(from_ns, to_ns, pixels)),
         }
     }
 
@@ -137,7 +137,7 @@ impl Track {
             note: self.note.clone(),
             kind: match self.lane {
                 Lane::Slices(_) => LaneKind::Slices,
-                Lane::Shares(_) => LaneKind::Shares,
+                Lane::Utilization(_) => LaneKind::Utilization,
             },
             rows: self.rows(),
             total_ns: self.total_ns(),
@@ -149,7 +149,7 @@ impl Track {
     pub fn rows(&self) -> usize {
         match &self.lane {
             Lane::Slices(lane) => lane.rows().max(1),
-            Lane::Shares(_) => 1,
+            Lane::Utilization(_) => 1,
         }
     }
 
@@ -158,7 +158,7 @@ impl Track {
     pub fn total_ns(&self) -> i64 {
         match &self.lane {
             Lane::Slices(lane) => lane.total_ns(),
-            Lane::Shares(lane) => lane.busy_ns(),
+            Lane::Utilization(lane) => lane.busy_ns(),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! a pause form one interval, labeled with their number and bytes.
 
 use hashbrown::HashMap;
-use onoff_trace::{FileIo, FileOperation, IoLevel, StringId, Trace};
+use onoff_trace::{FileIo, FileOperation, IoOrigin, StringId, Trace};
 
 use super::slices::{LaneSlice, SliceLane, Tone};
 use super::{Lane, Track, TrackGroup};
@@ -160,7 +160,7 @@ pub fn request_tracks(trace: &Trace) -> Vec<Track> {
     let (mut programs, mut files) = (Side::default(), Side::default());
     for row in trace.file_ios.iter() {
         // Requests of the memory manager and the disks repeat those of programs.
-        if row.level != IoLevel::Application {
+        if row.level != IoOrigin::Application {
             continue;
         }
         let (program, file) = (Party::Program(row.pid), Party::File(row.file));
@@ -213,7 +213,7 @@ mod tests {
             file: trace.strings.intern(file),
             offset: 0,
             size,
-            level: IoLevel::Application,
+            level: IoOrigin::Application,
             unbuffered: false,
             status: None,
             irp: 0,
@@ -265,7 +265,7 @@ mod tests {
         let mut trace = Trace::default();
         request(&mut trace, 0, 7, "a", FileOperation::Read, 4096);
         let read = row(&mut trace, 10, 7, "a", FileOperation::Read, 4096);
-        trace.file_ios.push(FileIo { level: IoLevel::Paging, ..read });
+        trace.file_ios.push(FileIo { level: IoOrigin::Paging, ..read });
         trace.file_ios.push(FileIo { start_ns: 20, status: Some(0xc000_0011), ..read });
         let tracks = request_tracks(&trace);
         assert_eq!(labels(&tracks[0]), ["1 read of a: 4096 bytes", "1 read of a: 4096 bytes"]);

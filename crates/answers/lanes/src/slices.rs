@@ -106,7 +106,7 @@ pub struct DrawnRow {
     pub start_ns: Vec<i64>,
     /// Ends, ns.
     pub end_ns: Vec<i64>,
-    /// Label of the longest interval, as an index into [`Drawn::labels`].
+    /// Label of the longest interval, as an index into [`DrawnSlices::labels`].
     pub label: Vec<u32>,
     /// Tone of the longest interval, by number.
     pub tone: Vec<u8>,
@@ -117,7 +117,7 @@ pub struct DrawnRow {
 /// The drawing of a lane of slices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Drawn {
+pub struct DrawnSlices {
     /// Labels referenced by the rows.
     pub labels: Vec<String>,
     /// Rows, top first.
@@ -270,7 +270,7 @@ impl SliceLane {
     }
 
     /// The intervals of each row in time order, without overlap: (start in ns, end in ns, label, tone).
-    pub fn rows_of_slices(&self) -> impl Iterator<Item = impl Iterator<Item = (i64, i64, &str, Tone)>> {
+    pub fn slice_rows(&self) -> impl Iterator<Item = impl Iterator<Item = (i64, i64, &str, Tone)>> {
         self.rows.iter().map(|row| {
             (0..row.starts.len()).map(|at| {
                 let label = self.labels.get(row.labels[at] as usize).map_or("", String::as_str);
@@ -304,8 +304,8 @@ impl SliceLane {
 
     /// Draws `from_ns..to_ns` in `pixels` pixels, with at most two entries per pixel in each row.
     #[must_use]
-    pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> Drawn {
-        let mut drawn = Drawn { hidden: self.hidden, ..Drawn::default() };
+    pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> DrawnSlices {
+        let mut drawn = DrawnSlices { hidden: self.hidden, ..DrawnSlices::default() };
         let mut used = hashbrown::HashMap::new();
         for row in &self.rows {
             let mut entries = DrawnRow::default();
@@ -440,7 +440,7 @@ mod tests {
             let lane = SliceLane::new(named.map(|(at, &(start, length))| slice(start, start + length, &at.to_string())).collect());
             let drawn = lane.draw(from_ns, from_ns + width_ns, pixels);
             let mut kept = 0;
-            for (row, shown) in lane.rows_of_slices().zip(&drawn.rows) {
+            for (row, shown) in lane.slice_rows().zip(&drawn.rows) {
                 let row: Vec<(i64, i64, &str)> = row.map(|(start, end, label, _)| (start, end, label)).collect();
                 kept += row.len();
                 let expected = draw_naively(&row, from_ns, from_ns + width_ns, pixels);

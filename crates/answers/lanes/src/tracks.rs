@@ -4,18 +4,18 @@ use hashbrown::HashMap;
 
 use onoff_blame::waits::CriticalPath;
 use onoff_evidence::Interval;
-use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, StringId, TableName, Tables, Trace};
+use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, StringId, TableName, TableSet, Trace};
 use onoff_usage::cpu::{self, CpuSource, grid};
 use onoff_usage::storage::utilization::utilization;
 use onoff_usage::units::Unit;
 
 use super::path_tracks::{path_label, path_tracks, tone_of};
-use super::shares::ShareLane;
 use super::slices::{LaneSlice, SliceLane, Tone};
+use super::utilization::UtilizationLane;
 use super::{Lane, Track, TrackGroup};
 
 /// The tables that tracks need.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -79,7 +79,7 @@ fn processors(trace: &Trace) -> Vec<Track> {
                 section: String::new(),
                 name: format!("Processor {processor}"),
                 note: note.to_owned(),
-                lane: Lane::Shares(ShareLane::new(0, bucket_ns, busy)),
+                lane: Lane::Utilization(UtilizationLane::new(0, bucket_ns, busy)),
             }
         })
         .collect()
@@ -90,7 +90,7 @@ fn disks(trace: &Trace) -> Vec<Track> {
         return Vec::new();
     }
     let used = utilization(trace, Interval::new(0, trace.duration_ns), bucket_ns(trace));
-    let bucket_ns = used.intervals.first().map_or(1, |interval| interval.range.length_ns());
+    let bucket_ns = used.intervals.first().map_or(1, |interval| interval.range.duration_ns());
     (0..used.disks.len())
         .map(|index| {
             let of = |sums: &[i64]| sums.get(index).copied().unwrap_or(0);
@@ -100,7 +100,7 @@ fn disks(trace: &Trace) -> Vec<Track> {
                 section: String::new(),
                 name: format!("Disk {}", used.disks[index]),
                 note: "share of time the disk was busy".to_owned(),
-                lane: Lane::Shares(ShareLane::new(0, bucket_ns, busy)),
+                lane: Lane::Utilization(UtilizationLane::new(0, bucket_ns, busy)),
             }
         })
         .collect()

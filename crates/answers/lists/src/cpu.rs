@@ -1,16 +1,16 @@
 //! CPU usage in an interval: by process, thread, priority, module or processor, or any combination of them.
 
 use hashbrown::HashMap;
-use onoff_trace::{Losses, StringId, TableName, Tables, Trace};
+use onoff_trace::{Losses, StringId, TableName, TableSet, Trace};
 use serde::Serialize;
 
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::missing_evidence::MissingRecords;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 use onoff_usage::asleep;
 use onoff_usage::cpu::{
-    Capacity, CpuSource, CpuTotals, ReadyWait, Stretch, charge, charge_samples_of, percent_of, ready_waits,
+    Capacity, CpuInterval, CpuSource, CpuTotals, ReadyWait, charge, charge_samples_of, percent_of, ready_waits,
 };
 use onoff_usage::interruptions::Interruptions;
 use onoff_usage::modules::Modules;
@@ -35,8 +35,8 @@ pub enum CpuGroup {
 
 /// The tables that the list needs.
 #[must_use]
-pub fn tables(by: &[CpuGroup]) -> Tables {
-    let tables = Tables::of(&[
+pub fn tables(by: &[CpuGroup]) -> TableSet {
+    let tables = TableSet::of(&[
         TableName::Processes,
         TableName::Threads,
         TableName::ContextSwitches,
@@ -87,7 +87,7 @@ pub struct CpuRow {
     /// Time ready but waiting for a processor, ns; `None` if not recorded.
     pub ready_ns: Option<i64>,
     /// Longest such wait, ns.
-    pub ready_longest_ns: Option<i64>,
+    pub max_ready_ns: Option<i64>,
     /// Number of such waits.
     pub ready_waits: Option<u64>,
 }
@@ -107,9 +107,9 @@ pub struct CpuList {
     /// Rows, most CPU time first.
     pub rows: Vec<CpuRow>,
     /// Records that were not recorded and would add detail.
-    pub missing: Vec<MissingRecords>,
+    pub missing_evidence: Vec<MissingRecords>,
     /// Names of the losses that affect this list.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     /// Events lost by the recorder.
     pub losses: Losses,
 }
@@ -129,9 +129,9 @@ struct Key {
 struct Sums {
     cpu_ns: i64,
     interrupted_ns: i64,
-    stretches: u64,
+    intervals: u64,
     ready_ns: i64,
-    ready_longest_ns: i64,
+    max_ready_ns: i64,
     ready_waits: u64,
 }
 
@@ -158,7 +158,7 @@ impl KeyParts {
     }
 
     #[inline]
-    fn key(self, ran: &Stretch, module: StringId) -> Key {
+    fn key(self, ran: &CpuInterval, module: StringId) -> Key {
         Key {
             owner: if self.process { ran.owner } else { 0 },
             tid: if self.thread { ran.tid } else { 0 },
@@ -206,19 +206,19 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
         .sums
         .iter()
         .map(|(key, sums)| {
-            let stretches = |of| (source == of).then_some(sums.stretches);
+            let intervals = |of| (source == of).then_some(sums.intervals);
             CpuRow {
                 cpu_ns: sums.cpu_ns,
                 percent: if parts.processor {
-                    percent_of(sums.cpu_ns, range.length_ns())
+                    percent_of(sums.cpu_ns, range.duration_ns())
                 } else {
                     cpu.percent(sums.cpu_ns)
                 },
                 interrupted_ns: knows_interrupted.then_some(sums.interrupted_ns),
-                switches: stretches(CpuSource::ContextSwitches),
-                samples: stretches(CpuSource::Samples),
+                switches: intervals(CpuSource::ContextSwitches),
+                samples: intervals(CpuSource::Samples),
                 ready_ns: knows_ready.then_some(sums.ready_ns),
-                ready_longest_ns: knows_ready.then_some(sums.ready_longest_ns),
+                max_ready_ns: knows_ready.then_some(sums.max_ready_ns),
                 ready_waits: knows_ready.then_some(sums.ready_waits),
                 ..names.row(key, parts)
             }
@@ -230,12 +230,12 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
     });
     CpuList {
         range,
-        missing: missing(trace, source, parts),
+        missing_evidence: missing(trace, source, parts),
         by,
         cpu,
         interrupts_ns,
         rows,
-        touched_by: touched_by(trace, source.tables()),
+        affecting_losses: affecting_losses(trace, source.tables()),
         losses: trace.losses.clone(),
     }
 }
@@ -273,7 +273,7 @@ impl Tally {
     }
 
     #[inline]
-    fn add_cpu(&mut self, ran: &Stretch) {
+    fn add_cpu(&mut self, ran: &CpuInterval) {
         if ran.owner == IDLE {
             self.idle_ns = self.idle_ns.saturating_add(ran.ns);
             return;
@@ -290,9 +290,9 @@ impl Tally {
             .unwrap_or(StringId::EMPTY);
         let sum = self.sums.entry(self.parts.key(ran, module)).or_default();
         sum.cpu_ns = sum.cpu_ns.saturating_add(ran.ns);
-        sum.stretches += u64::from(!ran.continues);
+        sum.intervals += u64::from(!ran.continues);
         let end_ns = ran.start_ns.saturating_add(ran.ns);
-        let taken_ns = self.interruptions.taken_ns(ran.processor, ran.start_ns, end_ns);
+        let taken_ns = self.interruptions.total_ns(ran.processor, ran.start_ns, end_ns);
         sum.interrupted_ns = sum.interrupted_ns.saturating_add(taken_ns);
     }
 
@@ -300,10 +300,10 @@ impl Tally {
         if !matches!(self.owners.get(wait.owner as usize), Some((true, _))) {
             return;
         }
-        let key = self.parts.key(&wait.stretch(), StringId::EMPTY);
+        let key = self.parts.key(&wait.interval(), StringId::EMPTY);
         let sum = self.sums.entry(key).or_default();
         sum.ready_ns = sum.ready_ns.saturating_add(wait.ns);
-        sum.ready_longest_ns = sum.ready_longest_ns.max(wait.ns);
+        sum.max_ready_ns = sum.max_ready_ns.max(wait.ns);
         sum.ready_waits += 1;
     }
 }
@@ -315,7 +315,7 @@ fn interrupts_ns(trace: &Trace, range: Interval, processors: u32) -> Option<i64>
     }
     let mut taken = Interruptions::of(trace);
     let last = u16::try_from(processors).unwrap_or(u16::MAX);
-    let each = (0..last).map(|at| taken.taken_ns(at, range.start_ns, range.end_ns));
+    let each = (0..last).map(|at| taken.total_ns(at, range.start_ns, range.end_ns));
     Some(each.fold(0, i64::saturating_add))
 }
 
@@ -404,7 +404,7 @@ impl<'a> NameResolver<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_testkit::synthetic::{MS, image, interrupts, process, readies, switches, thread};
+    use onoff_testkit::synthetic::{MS, image, interrupts, process, ready_threads, switches, thread};
     use onoff_trace::{InterruptKind, Pattern, Sample, Samples};
 
     /// Two processors, 100 ms: thread 8 of busy.exe and thread 12 of lazy.exe.
@@ -426,7 +426,7 @@ mod tests {
             &mut trace,
             &[(10 * MS, 0, 0, 8, 9), (40 * MS, 0, 8, 12, 4), (50 * MS, 0, 12, 0, 0), (90 * MS, 1, 0, 0, 0)],
         );
-        readies(&mut trace, &[(25 * MS, 12, 8)]);
+        ready_threads(&mut trace, &[(25 * MS, 12, 8)]);
         let (isr, dpc) = (InterruptKind::Interrupt, InterruptKind::Dpc);
         interrupts(
             &mut trace,
@@ -445,7 +445,7 @@ mod tests {
         assert_eq!(rows, [(8, (30, 3, 0)), (12, (10, 2, 15))]);
         assert_eq!(list.interrupts_ns, Some(10 * MS));
         assert_eq!((list.cpu.busy_ns, list.cpu.idle_ns, list.cpu.unknown_ns), (40 * MS, 160 * MS, 0));
-        assert!(list.missing.is_empty());
+        assert!(list.missing_evidence.is_empty());
     }
 
     #[test]

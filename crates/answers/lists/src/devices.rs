@@ -1,15 +1,15 @@
 //! Operations on devices and drivers in an interval.
 
-use onoff_trace::{Losses, TableName, Tables, Trace};
+use onoff_trace::{Losses, TableName, TableSet, Trace};
 use serde::Serialize;
 
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 use onoff_usage::devices::{self, Device};
 
 /// The tables that the list needs.
-pub const TABLES: Tables = Tables::of(&[TableName::DeviceOperations]);
+pub const TABLES: TableSet = TableSet::of(&[TableName::DeviceOperations]);
 
 /// The result of `onoff devices`.
 #[derive(Clone, Debug, Serialize)]
@@ -22,7 +22,7 @@ pub struct DeviceList {
     /// Operations in progress in the interval: unfinished ones first, then longest first.
     pub devices: Vec<Device>,
     /// Names of the losses that affect this list.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     /// Events lost by the recorder.
     pub losses: Losses,
 }
@@ -32,12 +32,12 @@ pub struct DeviceList {
 pub fn list(trace: &Trace, scope: &Scope) -> DeviceList {
     let mut devices = devices::operations(trace);
     let recorded = devices.len() as u64;
-    devices.retain(|device| scope.range.meets(Some(device.start_ns), device.end_ns));
+    devices.retain(|device| scope.range.overlaps(Some(device.start_ns), device.end_ns));
     DeviceList {
         range: scope.range,
         recorded,
         devices,
-        touched_by: touched_by(trace, &[TableName::DeviceOperations]),
+        affecting_losses: affecting_losses(trace, &[TableName::DeviceOperations]),
         losses: trace.losses.clone(),
     }
 }

@@ -82,7 +82,7 @@ impl Flame {
     /// The nodes by depth and start, with their start in ns. Siblings are sorted widest first. Nodes below `min_ns` are
     /// omitted with their descendants.
     #[must_use]
-    pub fn arranged(&self, min_ns: i64) -> Vec<(i64, &FlameNode)> {
+    pub fn layout(&self, min_ns: i64) -> Vec<(i64, &FlameNode)> {
         let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
         for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.total_ns >= min_ns.max(1)) {
             children.entry(node.parent).or_default().push(at);
@@ -109,7 +109,7 @@ impl Flame {
 
 /// A CPU sample of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sampled {
+pub struct CpuSample {
     /// Time, ns.
     pub time_ns: i64,
     /// Time represented by the sample, ns.
@@ -132,7 +132,7 @@ pub fn sampling_period_ns(trace: &Trace) -> i64 {
 }
 
 /// Visits the samples of threads in `range`, in recording order.
-pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut visit: impl FnMut(&Sampled)) {
+pub fn for_each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut visit: impl FnMut(&CpuSample)) {
     let stacks =
         StackFinder::of(trace).between((range.start_ns, range.end_ns), |(time_ns, _)| range.contains(*time_ns));
     let code = Code::of(trace);
@@ -150,7 +150,7 @@ pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut vi
             (process, owner.pid)
         })
         .collect();
-    let mut sampled = Sampled::default();
+    let mut sampled = CpuSample::default();
     charge_samples_of(trace, &mut owners, &[range.start_ns, range.end_ns], |sample| {
         let Some((process, pid)) = list.get(sample.owner as usize) else { return };
         if sample.owner == IDLE || sample.tid == 0 {
@@ -176,9 +176,9 @@ pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut vi
 /// A flame graph of the samples in `range`, by process and the functions of their call stacks (or modules for those
 /// without a name).
 #[must_use]
-pub fn of_samples(trace: &Trace, range: Interval, names: &FunctionNames) -> Flame {
+pub fn sample_flame(trace: &Trace, range: Interval, names: &FunctionNames) -> Flame {
     let mut flame = Flame::default();
-    each_sample(trace, range, names, |sample| {
+    for_each_sample(trace, range, names, |sample| {
         let frames = sample.frames.iter().map(String::as_str);
         flame.add(std::iter::once(sample.process.as_str()).chain(frames), sample.ns);
     });
@@ -187,7 +187,7 @@ pub fn of_samples(trace: &Trace, range: Interval, names: &FunctionNames) -> Flam
 
 /// A flame graph of the wait chains in `range`: from the outermost waiter to what the time was spent on.
 #[must_use]
-pub fn of_paths(paths: &[CriticalPath], range: Interval) -> Flame {
+pub fn path_flame(paths: &[CriticalPath], range: Interval) -> Flame {
     let mut flame = Flame::default();
     for path in paths {
         let mut names: HashMap<u32, String> = HashMap::new();
@@ -245,12 +245,12 @@ mod tests {
         flame.add(["a.exe", "ntdll"], 10);
         flame.add(["b.exe"], 60);
         let arranged: Vec<(i64, &str, i64, i64)> = flame
-            .arranged(1)
+            .layout(1)
             .into_iter()
             .map(|(at, node)| (at, node.name.as_str(), node.total_ns, node.own_ns))
             .collect();
         assert_eq!(arranged, [(0, "b.exe", 60, 60), (60, "a.exe", 40, 0), (60, "ntdll", 40, 10), (60, "disk", 30, 30)]);
-        assert_eq!(flame.arranged(35).len(), 3, "omits narrow nodes");
+        assert_eq!(flame.layout(35).len(), 3, "omits narrow nodes");
         assert_eq!(flame.nodes.iter().map(|node| node.own_ns).sum::<i64>(), flame.total_ns);
     }
 
@@ -274,12 +274,12 @@ mod tests {
         trace.stacks.push(Stacks::from_iter([Stack { time_ns: 5_000_000, pid: 7, tid: 70, stack }]));
         let sample = |time_ns, address| Sample { time_ns, cpu: 0, tid: 70, address, count: 1, source: 0 };
         trace.samples.push(Samples::from_iter([sample(5_000_000, 0x9010), sample(6_000_000, 0x1020)]));
-        let flame = of_samples(&trace, Interval::new(0, 100_000_000), &FunctionNames::default());
+        let flame = sample_flame(&trace, Interval::new(0, 100_000_000), &FunctionNames::default());
         let names: Vec<(&str, i64)> =
-            flame.arranged(1).into_iter().map(|(_, node)| (node.name.as_str(), node.total_ns)).collect();
+            flame.layout(1).into_iter().map(|(_, node)| (node.name.as_str(), node.total_ns)).collect();
         assert_eq!(names, [("work.exe (7)", 2_000_000), ("outer.dll", 2_000_000), ("inner.dll", 1_000_000)]);
         assert!(
-            of_samples(&trace, Interval::new(50_000_000, 60_000_000), &FunctionNames::default()).nodes.is_empty(),
+            sample_flame(&trace, Interval::new(50_000_000, 60_000_000), &FunctionNames::default()).nodes.is_empty(),
             "outside the range"
         );
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
+use onoff_trace::{Losses, SystemKind, TableName, TableSet, Trace};
 use serde::Serialize;
 
 use crate::flame::{Flame, MAX_FRAMES};
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::missing_evidence::MissingRecords;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 use onoff_usage::cpu::charge_samples_of;
 use onoff_usage::functions::{Code, CodeFrame, CodePlace, FunctionNames, JoinedStack, StackFinder};
 use onoff_usage::owners::{IDLE, Owners, file_name};
@@ -19,7 +19,7 @@ use onoff_usage::owners::{IDLE, Owners, file_name};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum TimeOf {
+pub enum TimeKind {
     /// CPU samples, each representing the time to the next: an estimate.
     Samples,
     /// Waits, from switch-out to switch-in, clipped to the interval, with the stack on resuming.
@@ -47,14 +47,14 @@ pub enum CodeGroup {
 
 /// The tables that the list needs.
 #[must_use]
-pub fn tables(of: TimeOf) -> Tables {
+pub fn tables(of: TimeKind) -> TableSet {
     let events = match of {
-        TimeOf::Samples => TableName::Samples,
-        TimeOf::Waits => TableName::ContextSwitches,
-        TimeOf::DiskRequests => TableName::DiskIos,
-        TimeOf::HardFaults => TableName::HardFaults,
+        TimeKind::Samples => TableName::Samples,
+        TimeKind::Waits => TableName::ContextSwitches,
+        TimeKind::DiskRequests => TableName::DiskIos,
+        TimeKind::HardFaults => TableName::HardFaults,
     };
-    Tables::of(&[
+    TableSet::of(&[
         events,
         TableName::Stacks,
         TableName::Images,
@@ -95,7 +95,7 @@ pub struct FunctionList {
     /// The listed interval.
     pub range: Interval,
     /// Kind of the time.
-    pub of: TimeOf,
+    pub kind: TimeKind,
     /// Grouping keys.
     pub by: Vec<CodeGroup>,
     /// Total time of the selected processes, ns.
@@ -107,11 +107,11 @@ pub struct FunctionList {
     /// Rows, most own time first.
     pub rows: Vec<FunctionRow>,
     /// Missing symbols, each with the reason.
-    pub symbols_missing: Vec<String>,
+    pub missing_symbols: Vec<String>,
     /// Records that were not recorded and would add detail.
-    pub missing: Vec<MissingRecords>,
+    pub missing_evidence: Vec<MissingRecords>,
     /// Names of the losses that affect this list.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     /// Events lost by the recorder.
     pub losses: Losses,
 }
@@ -187,7 +187,7 @@ struct Amount {
 pub struct CodeTimes<'a> {
     trace: &'a Trace,
     scope: Scope,
-    of: TimeOf,
+    of: TimeKind,
     code: Code<'a>,
     /// Image and process id by owner.
     owners: Vec<Owner<'a>>,
@@ -208,7 +208,7 @@ impl std::fmt::Debug for CodeTimes<'_> {
 impl<'a> CodeTimes<'a> {
     /// Collects the time of the selected processes in `scope`.
     #[must_use]
-    pub fn of(trace: &'a Trace, scope: &Scope, of: TimeOf) -> Self {
+    pub fn new(trace: &'a Trace, scope: &Scope, of: TimeKind) -> Self {
         let mut owners = Owners::of(trace);
         let listed: Vec<Owner<'_>> =
             owners.list().iter().map(|owner| (file_name(trace.text(owner.image)), owner.pid)).collect();
@@ -251,7 +251,7 @@ impl<'a> CodeTimes<'a> {
 
     /// The code locations to resolve to names.
     #[must_use]
-    pub fn places(&self) -> Vec<CodePlace> {
+    pub fn locations(&self) -> Vec<CodePlace> {
         let (mut places, mut seen) = (HashSet::new(), HashSet::new());
         for (place, amount) in &self.times {
             let pid = self.pid(place.owner);
@@ -351,7 +351,7 @@ impl<'a> CodeTimes<'a> {
             shown.extend(frames.list.iter().skip(shown.len()).cloned());
         });
         // Without any stack only samples have a location.
-        if self.with_stack == 0 && self.of != TimeOf::Samples {
+        if self.with_stack == 0 && self.of != TimeKind::Samples {
             sums.clear();
         }
         let frames_of = |numbers: Vec<u32>| -> Vec<CodeFrame> {
@@ -384,15 +384,15 @@ impl<'a> CodeTimes<'a> {
         });
         FunctionList {
             range: self.scope.range,
-            of: self.of,
+            kind: self.of,
             by,
             total_ns,
             count,
             with_stack: self.with_stack,
             rows,
-            symbols_missing: names.missing.clone(),
-            missing: self.missing(),
-            touched_by: touched_by(self.trace, &[event_table(self.of), TableName::Stacks]),
+            missing_symbols: names.missing.clone(),
+            missing_evidence: self.missing(),
+            affecting_losses: affecting_losses(self.trace, &[event_table(self.of), TableName::Stacks]),
             losses: self.trace.losses.clone(),
         }
     }
@@ -402,10 +402,10 @@ impl<'a> CodeTimes<'a> {
         let lacks = self.trace.table(event_table(self.of)).is_empty();
         if lacks {
             missing.push(match self.of {
-                TimeOf::Samples => MissingRecords::ProfileSamples,
-                TimeOf::Waits => MissingRecords::ContextSwitches,
-                TimeOf::DiskRequests => MissingRecords::DiskRequests,
-                TimeOf::HardFaults => MissingRecords::HardFaults,
+                TimeKind::Samples => MissingRecords::ProfileSamples,
+                TimeKind::Waits => MissingRecords::ContextSwitches,
+                TimeKind::DiskRequests => MissingRecords::DiskRequests,
+                TimeKind::HardFaults => MissingRecords::HardFaults,
             });
         } else if self.with_stack == 0 {
             missing.push(MissingRecords::CallStacks);
@@ -446,12 +446,12 @@ fn add_times(
     with_stack
 }
 
-const fn event_table(of: TimeOf) -> TableName {
+const fn event_table(of: TimeKind) -> TableName {
     match of {
-        TimeOf::Samples => TableName::Samples,
-        TimeOf::Waits => TableName::ContextSwitches,
-        TimeOf::DiskRequests => TableName::DiskIos,
-        TimeOf::HardFaults => TableName::HardFaults,
+        TimeKind::Samples => TableName::Samples,
+        TimeKind::Waits => TableName::ContextSwitches,
+        TimeKind::DiskRequests => TableName::DiskIos,
+        TimeKind::HardFaults => TableName::HardFaults,
     }
 }
 
@@ -460,9 +460,9 @@ fn share_of(ns: i64, total_ns: i64) -> f64 {
     if total_ns > 0 { ns as f64 / total_ns as f64 * 100.0 } else { 0.0 }
 }
 
-fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, mut visit: impl FnMut(Event)) {
+fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeKind, mut visit: impl FnMut(Event)) {
     match of {
-        TimeOf::Samples => {
+        TimeKind::Samples => {
             charge_samples_of(trace, owners, &[range.start_ns, range.end_ns], |ran| {
                 visit(Event {
                     time_ns: ran.start_ns,
@@ -473,23 +473,23 @@ fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, m
                 });
             });
         }
-        TimeOf::Waits => {
+        TimeKind::Waits => {
             let mut left: HashMap<u32, i64> = HashMap::new();
-            for chunk in trace.context_switches.pieces() {
+            for chunk in trace.context_switches.chunks() {
                 let rows = chunk.time_ns.iter().zip(&chunk.new_tid).zip(&chunk.old_tid);
                 for ((&time_ns, &new_tid), &old_tid) in rows {
                     // A wait that ends after the interval counts partially: its stack is only known once it ends.
                     if let Some(left_ns) = left.remove(&new_tid)
                         && let ns @ 1.. = range.overlap_ns(left_ns, time_ns)
                     {
-                        let (owner, _) = owners.whose(new_tid, time_ns);
+                        let (owner, _) = owners.owner_at(new_tid, time_ns);
                         visit(Event { time_ns, tid: new_tid, owner, ns, address: None });
                     }
                     left.insert(old_tid, time_ns);
                 }
             }
         }
-        TimeOf::DiskRequests => {
+        TimeKind::DiskRequests => {
             let requests = trace.disk_ios.iter().filter(|request| range.contains(request.complete_ns));
             let issued = requests.filter_map(|request| {
                 let (issue_ns, tid) = (request.issue_ns?, request.tid?);
@@ -497,7 +497,7 @@ fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, m
             });
             visit_in_time_order(issued.collect(), owners, visit);
         }
-        TimeOf::HardFaults => {
+        TimeKind::HardFaults => {
             let faults = trace.hard_faults.iter().filter(|fault| range.contains(fault.end_ns));
             let ended =
                 faults.map(|fault| (fault.end_ns, fault.tid, fault.end_ns.saturating_sub(fault.start_ns).max(0)));
@@ -510,7 +510,7 @@ fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, m
 fn visit_in_time_order(mut events: Vec<(i64, u32, i64)>, owners: &mut Owners, mut visit: impl FnMut(Event)) {
     events.sort();
     for (time_ns, tid, ns) in events {
-        let (owner, _) = owners.whose(tid, time_ns);
+        let (owner, _) = owners.owner_at(tid, time_ns);
         visit(Event { time_ns, tid, owner, ns, address: None });
     }
 }
@@ -562,8 +562,8 @@ mod tests {
         })));
     }
 
-    fn listed(trace: &Trace, of: TimeOf, by: &[CodeGroup], names: &FunctionNames) -> FunctionList {
-        let list = CodeTimes::of(trace, &Scope::whole(trace), of).list(by, names);
+    fn listed(trace: &Trace, of: TimeKind, by: &[CodeGroup], names: &FunctionNames) -> FunctionList {
+        let list = CodeTimes::new(trace, &Scope::whole(trace), of).list(by, names);
         let own_ns: i64 = list.rows.iter().map(|row| row.own_ns).sum();
         assert!(list.rows.is_empty() || own_ns == list.total_ns, "{list:?}");
         list
@@ -595,20 +595,20 @@ mod tests {
     #[test]
     fn computes_own_and_inclusive_time() {
         let trace = sampled();
-        let list = listed(&trace, TimeOf::Samples, &[], &FunctionNames::default());
+        let list = listed(&trace, TimeKind::Samples, &[], &FunctionNames::default());
         assert_eq!(
             rows(&list),
             expected_rows(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]),
             "modules without names"
         );
-        assert_eq!((list.count, list.with_stack, list.missing.len()), (4, 3, 0));
+        assert_eq!((list.count, list.with_stack, list.missing_evidence.len()), (4, 3, 0));
 
         // Image rows: outer.dll of each process, inner.dll, the kernel.
         let mut names = FunctionNames::default();
         for (image, offset, function) in [(0, 0x20, "walk"), (0, 0x30, "step"), (2, 0x10, "copy"), (1, 0x20, "wrong")] {
             names.insert(CodePlace { image, offset }, function.to_owned());
         }
-        let list = listed(&trace, TimeOf::Samples, &[CodeGroup::Function], &names);
+        let list = listed(&trace, TimeKind::Samples, &[CodeGroup::Function], &names);
         let expected = [
             ("inner.dll!copy", 2, Some(2)),
             ("outer.dll!walk", 1, Some(3)),
@@ -616,10 +616,10 @@ mod tests {
             ("outer.dll!step", 0, Some(2)),
         ];
         assert_eq!(rows(&list), expected_rows(&expected));
-        let list = listed(&trace, TimeOf::Samples, &[CodeGroup::Stack], &names);
+        let list = listed(&trace, TimeKind::Samples, &[CodeGroup::Stack], &names);
         let deep = "outer.dll!walk > outer.dll!step > outer.dll!walk > inner.dll!copy";
         assert_eq!(rows(&list), expected_rows(&[(deep, 2, None), ("inner.dll", 1, None), ("outer.dll!walk", 1, None)]));
-        let list = listed(&trace, TimeOf::Samples, &[CodeGroup::Module], &names);
+        let list = listed(&trace, TimeKind::Samples, &[CodeGroup::Module], &names);
         assert_eq!(rows(&list), expected_rows(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]));
     }
 
@@ -632,7 +632,7 @@ mod tests {
         let rows_of_stacks: [(i64, u32, &[u64]); 4] =
             [(5, 70, user), (6, 70, &[KERNEL + 0x10]), (6, 70, user), (7, 80, &[0x1020])];
         stacks(&mut trace, &rows_of_stacks);
-        let list = listed(&trace, TimeOf::Samples, &[], &FunctionNames::default());
+        let list = listed(&trace, TimeKind::Samples, &[], &FunctionNames::default());
         let expected = [("kernel.exe", 3, Some(3)), ("inner.dll", 0, Some(2)), ("outer.dll", 0, Some(2))];
         assert_eq!(rows(&list), expected_rows(&expected));
         assert_eq!(list.with_stack, 2);
@@ -667,26 +667,26 @@ mod tests {
         let nameless = FunctionNames::default();
         let of = |of, by: &[CodeGroup]| rows(&listed(&trace, of, by, &nameless));
         assert_eq!(
-            of(TimeOf::Waits, &[CodeGroup::Stack]),
+            of(TimeKind::Waits, &[CodeGroup::Stack]),
             expected_rows(&[("outer.dll > inner.dll", 30, None), ("outer.dll", 10, None)])
         );
         // No stack was recorded for the request of 80.
         assert_eq!(
-            of(TimeOf::DiskRequests, &[CodeGroup::Stack]),
+            of(TimeKind::DiskRequests, &[CodeGroup::Stack]),
             expected_rows(&[("outer.dll", 5, None), ("unknown module", 2, None)])
         );
-        assert_eq!(of(TimeOf::HardFaults, &[]), expected_rows(&[("inner.dll", 4, Some(4))]));
+        assert_eq!(of(TimeKind::HardFaults, &[]), expected_rows(&[("inner.dll", 4, Some(4))]));
 
         // The part of a wait in an interval, whenever it ends.
         let range = Interval::new(12 * MS, 25 * MS);
-        let part = CodeTimes::of(&trace, &Scope { range, ..Scope::default() }, TimeOf::Waits);
+        let part = CodeTimes::new(&trace, &Scope { range, ..Scope::default() }, TimeKind::Waits);
         let part = part.list(&[CodeGroup::Stack], &nameless);
         assert_eq!(rows(&part), expected_rows(&[("outer.dll > inner.dll", 13, None), ("outer.dll", 5, None)]));
 
         let whole = Scope::whole(&trace);
         let of_other = whole.of_processes(vec![onoff_trace::Pattern::new("other.exe")]);
-        let list =
-            CodeTimes::of(&trace, &of_other, TimeOf::Waits).list(&[CodeGroup::Process, CodeGroup::Function], &nameless);
+        let list = CodeTimes::new(&trace, &of_other, TimeKind::Waits)
+            .list(&[CodeGroup::Process, CodeGroup::Function], &nameless);
         assert_eq!(rows(&list), expected_rows(&[("outer.dll", 10, Some(10))]));
         assert_eq!((list.rows[0].image.as_str(), list.rows[0].pid), ("other.exe", Some(8)));
     }
@@ -721,13 +721,13 @@ mod tests {
             ("mine.dll!A.Old", 1, None),
             ("unknown module", 1, None),
         ];
-        let mut found = rows(&listed(&trace, TimeOf::Samples, &[], &nameless));
+        let mut found = rows(&listed(&trace, TimeKind::Samples, &[], &nameless));
         found.sort();
         assert_eq!(found, expected_rows(&expected));
         // Names from a PDB take precedence over the runtime's.
         let mut names = FunctionNames::default();
         names.insert(CodePlace { image: 2, offset: 0x10 }, "helper".to_owned());
-        let found = rows(&listed(&trace, TimeOf::Samples, &[], &names));
+        let found = rows(&listed(&trace, TimeKind::Samples, &[], &names));
         assert!(found.contains(&("inner.dll!helper".to_owned(), 1, None)), "{found:?}");
     }
 
@@ -737,12 +737,15 @@ mod tests {
         synthetic::switches_in_ms(&mut trace, &[(10, 0, 70, (5, 0), 80), (40, 0, 80, (5, 0), 70)]);
         samples(&mut trace, &[(5, 70, 0x9010)]);
         let nameless = FunctionNames::default();
-        let waits = listed(&trace, TimeOf::Waits, &[], &nameless);
-        assert_eq!((waits.rows.len(), waits.count, &waits.missing[..]), (0, 1, &[MissingRecords::CallStacks][..]));
-        let found = listed(&trace, TimeOf::Samples, &[], &nameless);
+        let waits = listed(&trace, TimeKind::Waits, &[], &nameless);
+        assert_eq!(
+            (waits.rows.len(), waits.count, &waits.missing_evidence[..]),
+            (0, 1, &[MissingRecords::CallStacks][..])
+        );
+        let found = listed(&trace, TimeKind::Samples, &[], &nameless);
         assert_eq!(rows(&found), expected_rows(&[("inner.dll", 1, None)]));
-        assert_eq!(found.missing, [MissingRecords::CallStacks]);
-        assert_eq!(listed(&trace, TimeOf::HardFaults, &[], &nameless).missing, [MissingRecords::HardFaults]);
+        assert_eq!(found.missing_evidence, [MissingRecords::CallStacks]);
+        assert_eq!(listed(&trace, TimeKind::HardFaults, &[], &nameless).missing_evidence, [MissingRecords::HardFaults]);
     }
 
     #[test]
@@ -752,7 +755,7 @@ mod tests {
         let deep: Vec<u64> = std::iter::once(0x9010).chain(std::iter::repeat_n(0x1020, 10_000)).collect();
         stacks(&mut trace, &[(5, 70, &deep)]);
         let names = FunctionNames::default();
-        CodeTimes::of(&trace, &Scope::whole(&trace), TimeOf::Samples).each(&names, false, |_, stack, frames, _| {
+        CodeTimes::new(&trace, &Scope::whole(&trace), TimeKind::Samples).each(&names, false, |_, stack, frames, _| {
             assert_eq!(stack.len(), MAX_FRAMES);
             let innermost = stack.last().and_then(|&number| frames.list.get(number as usize));
             assert_eq!(innermost.map(CodeFrame::label), Some("inner.dll".to_owned()));

@@ -4,19 +4,19 @@
 //! recorded; the totals by processor count it once.
 
 use hashbrown::HashMap;
-use onoff_trace::{InterruptKind, Losses, StringId, TableName, Tables, Trace};
+use onoff_trace::{InterruptKind, Losses, StringId, TableName, TableSet, Trace};
 use serde::Serialize;
 
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 use onoff_usage::cpu::{percent_of, processors};
 use onoff_usage::interruptions::Interruptions;
 use onoff_usage::modules::Modules;
 use onoff_usage::owners::file_name;
 
 /// The tables that the list needs.
-pub const TABLES: Tables = Tables::of(&[TableName::Interrupts, TableName::Images]);
+pub const TABLES: TableSet = TableSet::of(&[TableName::Interrupts, TableName::Images]);
 
 /// Grouping keys of interrupts, in addition to their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -32,7 +32,7 @@ pub enum InterruptGroup {
 }
 
 /// Upper bounds of the histogram bins, ns: 1 µs to 2048 µs in powers of two. The last bin is unbounded.
-pub const STEPS_NS: [i64; 12] = {
+pub const BIN_BOUNDS_NS: [i64; 12] = {
     let mut steps = [1_000; 12];
     let mut at = 1;
     while at < steps.len() {
@@ -45,7 +45,7 @@ pub const STEPS_NS: [i64; 12] = {
 /// A histogram bin of durations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HistogramStep {
+pub struct DurationBin {
     /// Lower bound (exclusive), ns.
     pub over_ns: i64,
     /// Upper bound (inclusive), ns; `None` for the last bin.
@@ -79,7 +79,7 @@ pub struct InterruptRow {
     /// Start of the longest one, ns.
     pub longest_start_ns: i64,
     /// Histogram of durations, without empty bins above the longest.
-    pub histogram: Vec<HistogramStep>,
+    pub histogram: Vec<DurationBin>,
 }
 
 /// Interrupt time of one processor.
@@ -97,9 +97,9 @@ pub struct ProcessorInterrupts {
     /// Total duration, ns.
     pub dpc_ns: i64,
     /// Time in interrupts and DPCs in the interval, nested ones counted once, ns.
-    pub taken_ns: i64,
+    pub total_ns: i64,
     /// That time as a percentage of the interval.
-    pub taken_percent: f64,
+    pub total_percent: f64,
 }
 
 /// The result of `onoff interrupts`.
@@ -117,7 +117,7 @@ pub struct InterruptList {
     /// Interrupt time of each processor.
     pub processors: Vec<ProcessorInterrupts>,
     /// Names of the losses that affect this list.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     /// Events lost by the recorder.
     pub losses: Losses,
 }
@@ -136,7 +136,7 @@ struct Sums {
     total_ns: i64,
     longest_ns: i64,
     longest_start_ns: i64,
-    steps: [u64; STEPS_NS.len() + 1],
+    steps: [u64; BIN_BOUNDS_NS.len() + 1],
 }
 
 impl Sums {
@@ -147,15 +147,15 @@ impl Sums {
         if ns > self.longest_ns || self.count == 1 {
             (self.longest_ns, self.longest_start_ns) = (ns, start_ns);
         }
-        self.steps[STEPS_NS.partition_point(|&step| step < ns)] += 1;
+        self.steps[BIN_BOUNDS_NS.partition_point(|&step| step < ns)] += 1;
     }
 
-    fn histogram(&self) -> Vec<HistogramStep> {
+    fn histogram(&self) -> Vec<DurationBin> {
         let used = self.steps.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
         (0..used)
-            .map(|at| HistogramStep {
-                over_ns: at.checked_sub(1).map_or(0, |below| STEPS_NS[below]),
-                up_to_ns: STEPS_NS.get(at).copied(),
+            .map(|at| DurationBin {
+                over_ns: at.checked_sub(1).map_or(0, |below| BIN_BOUNDS_NS[below]),
+                up_to_ns: BIN_BOUNDS_NS.get(at).copied(),
                 count: self.steps[at],
             })
             .collect()
@@ -176,7 +176,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
     let mut sums: HashMap<Key, Sums> = HashMap::new();
     let mut processors_seen: Vec<ProcessorInterrupts> = Vec::new();
     let mut recorded = 0_u64;
-    for chunk in trace.interrupts.pieces() {
+    for chunk in trace.interrupts.chunks() {
         recorded += chunk.len() as u64;
         for row in chunk.iter().filter(|row| range.contains(row.end_ns)) {
             let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
@@ -204,11 +204,11 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
             }
         }
     }
-    let length_ns = range.length_ns();
+    let length_ns = range.duration_ns();
     let mut taken = Interruptions::of(trace);
     for processor in &mut processors_seen {
-        processor.taken_ns = taken.taken_ns(processor.processor, range.start_ns, range.end_ns);
-        processor.taken_percent = percent_of(processor.taken_ns, length_ns);
+        processor.total_ns = taken.total_ns(processor.processor, range.start_ns, range.end_ns);
+        processor.total_percent = percent_of(processor.total_ns, length_ns);
     }
     let seen = u32::try_from(processors_seen.len()).unwrap_or(u32::MAX);
     let capacity_ns =
@@ -240,7 +240,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
         recorded,
         rows,
         processors: processors_seen,
-        touched_by: touched_by(trace, &[TableName::Interrupts]),
+        affecting_losses: affecting_losses(trace, &[TableName::Interrupts]),
         losses: trace.losses.clone(),
     }
 }
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(steps, [(0, Some(1), 1), (1, Some(2), 0), (2, Some(4), 0), (4, Some(8), 0), (8, Some(16), 1)]);
         // 40 µs of 500 µs on two processors.
         assert!((list.rows[0].percent - 4.0).abs() < 1e-9);
-        let taken: Vec<_> = list.processors.iter().map(|row| row.taken_ns / US).collect();
+        let taken: Vec<_> = list.processors.iter().map(|row| row.total_ns / US).collect();
         assert_eq!(taken, [11, 500]);
     }
 

@@ -1,16 +1,16 @@
 //! Group Policy work in an interval: policy applications, extensions, scripts, and waits for the network.
 
-use onoff_trace::{ActivityKind, Losses, TableName, Tables, Trace};
+use onoff_trace::{ActivityKind, Losses, TableName, TableSet, Trace};
 use serde::Serialize;
 
-use onoff_evidence::activity::{Work, of_kind};
+use onoff_evidence::activity::{NamedActivity, of_kind};
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 use onoff_usage::processes::Images;
 
 /// The tables that the list needs.
-pub const TABLES: Tables = Tables::of(&[TableName::Activities, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::of(&[TableName::Activities, TableName::Processes]);
 
 const KINDS: [ActivityKind; 4] = [
     ActivityKind::GroupPolicy,
@@ -28,9 +28,9 @@ pub struct PolicyList {
     /// Number of policy work items in the whole recording.
     pub recorded: u64,
     /// Work in progress in the interval, by start: each policy application, followed by its parts.
-    pub works: Vec<Work>,
+    pub work: Vec<NamedActivity>,
     /// Names of the losses that affect this list.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     /// Events lost by the recorder.
     pub losses: Losses,
 }
@@ -39,19 +39,19 @@ pub struct PolicyList {
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> PolicyList {
     let images = Images::of(trace);
-    let mut works: Vec<Work> = KINDS.into_iter().flat_map(|kind| of_kind(trace, kind)).collect();
+    let mut works: Vec<NamedActivity> = KINDS.into_iter().flat_map(|kind| of_kind(trace, kind)).collect();
     let recorded = works.len() as u64;
     works.retain(|work| {
         let image = work.pid.and_then(|pid| images.at(pid, work.start_ns));
-        scope.range.meets(Some(work.start_ns), work.end_ns) && scope.has_process(work.pid, image.unwrap_or_default())
+        scope.range.overlaps(Some(work.start_ns), work.end_ns) && scope.has_process(work.pid, image.unwrap_or_default())
     });
     // Enclosing work comes before its parts.
     works.sort_by_key(|work| (work.start_ns, std::cmp::Reverse(work.end_ns.unwrap_or(i64::MAX))));
     PolicyList {
         range: scope.range,
         recorded,
-        works,
-        touched_by: touched_by(trace, &[TableName::Activities]),
+        work: works,
+        affecting_losses: affecting_losses(trace, &[TableName::Activities]),
         losses: trace.losses.clone(),
     }
 }

@@ -1,18 +1,18 @@
 //! Processes in an interval: their lifetimes, and their CPU and disk usage.
 
-use onoff_trace::{DiskIo, Losses, Process, TableName, Tables, Trace};
+use onoff_trace::{DiskIo, Losses, Process, TableName, TableSet, Trace};
 use serde::Serialize;
 
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 use onoff_usage::asleep;
 use onoff_usage::cpu::{Capacity, CpuSource, CpuTotals, charge};
 use onoff_usage::owners::{IDLE, Owners, UNKNOWN, file_name};
-use onoff_usage::processes::{Images, ProcessLife, life};
+use onoff_usage::processes::{Images, ProcessLifetime, life};
 
 /// The tables that the list needs.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -27,7 +27,7 @@ pub const TABLES: Tables = Tables::of(&[
 pub struct ProcessRow {
     /// The process and its lifetime.
     #[serde(flatten)]
-    pub life: ProcessLife,
+    pub life: ProcessLifetime,
     /// Image file name of the parent process; empty if unknown.
     pub parent_image: String,
     /// User: SID on Windows, otherwise name or id; empty if not recorded.
@@ -61,7 +61,7 @@ pub struct ProcessList {
     /// Processes, most CPU time first, then by start.
     pub processes: Vec<ProcessRow>,
     /// Names of the losses that affect this list.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     /// Events lost by the recorder.
     pub losses: Losses,
 }
@@ -105,7 +105,7 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
 
     let recorded = rows.len() as u64;
     rows.retain(|row| {
-        range.meets(row.life.start_ns, row.life.end_ns) && scope.has_process(Some(row.life.pid), &row.life.image)
+        range.overlaps(row.life.start_ns, row.life.end_ns) && scope.has_process(Some(row.life.pid), &row.life.image)
     });
     for row in &mut rows {
         row.cpu_percent = row.cpu_ns.map(|ns| cpu.percent(ns));
@@ -119,7 +119,7 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
         disk_service_ns,
         recorded,
         processes: rows,
-        touched_by: touched_by(trace, &tables),
+        affecting_losses: affecting_losses(trace, &tables),
         losses: trace.losses.clone(),
     }
 }
@@ -165,7 +165,7 @@ fn add_disk_requests(trace: &Trace, range: Interval, images: &Images<'_>, rows: 
 
 fn add_threads(trace: &Trace, range: Interval, images: &Images<'_>, rows: &mut [ProcessRow]) {
     for thread in trace.threads.iter() {
-        if range.meets(thread.start_ns, thread.end_ns)
+        if range.overlaps(thread.start_ns, thread.end_ns)
             && let Some(at) = images.row_at(thread.pid, thread.start_ns.unwrap_or(0))
             && let Some(row) = rows.get_mut(at)
         {

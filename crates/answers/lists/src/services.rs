@@ -1,15 +1,15 @@
 //! Service starts and stops in an interval.
 
-use onoff_trace::{Losses, TableName, Tables, Trace};
+use onoff_trace::{Losses, TableName, TableSet, Trace};
 use serde::Serialize;
 
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 use onoff_usage::units::{Unit, units};
 
 /// The tables that the list needs.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::ServiceTransitions,
     TableName::ServiceDependencies,
     TableName::Processes,
@@ -28,7 +28,7 @@ pub struct ServiceList {
     /// Starts and stops in progress in the interval, by start. Their waits are computed over the whole recording.
     pub services: Vec<Unit>,
     /// Names of the losses that affect this list.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     /// Events lost by the recorder.
     pub losses: Losses,
 }
@@ -39,13 +39,13 @@ pub fn list(trace: &Trace, scope: &Scope) -> ServiceList {
     let mut services = units(trace);
     let recorded = services.len() as u64;
     services.retain(|service| {
-        scope.range.meets(Some(service.start_ns), service.end_ns) && scope.has_process(service.pid, &service.image)
+        scope.range.overlaps(Some(service.start_ns), service.end_ns) && scope.has_process(service.pid, &service.image)
     });
     ServiceList {
         range: scope.range,
         recorded,
         services,
-        touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        affecting_losses: affecting_losses(trace, &[TableName::ServiceTransitions]),
         losses: trace.losses.clone(),
     }
 }

@@ -34,7 +34,7 @@ impl Traffic<'_> {
     pub(super) fn is_network_boot(&self) -> bool {
         self.transfers.iter().any(|transfer| !transfer.write)
             || self.connections.iter().any(|connection| super::http::is_boot(connection))
-            || self.dhcp.iter().any(|message| message.asks_for_a_boot())
+            || self.dhcp.iter().any(|message| message.is_network_boot())
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
     for message in &capture.dhcp {
         let given = matches!(
             message.kind,
-            DhcpKind::Ack | DhcpKind::Reply | DhcpKind::Offer | DhcpKind::SomeAnswer | DhcpKind::BootReply
+            DhcpKind::Ack | DhcpKind::Reply | DhcpKind::Offer | DhcpKind::UnknownResponse | DhcpKind::BootReply
         );
         if let (true, Some(address), Some(mac)) = (given, message.address, message.client_mac) {
             stations.insert(address, mac);

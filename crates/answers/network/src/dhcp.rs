@@ -210,13 +210,13 @@ fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
         let boot_server = to_boot_server(message);
         let kind = match message.kind {
             // A REQUEST also contains server and address, so only a repeated DISCOVER is as long as the first.
-            DhcpKind::SomeRequest if !boot_server && (last.is_none() || message.bytes == first_bytes) => {
+            DhcpKind::UnknownRequest if !boot_server && (last.is_none() || message.bytes == first_bytes) => {
                 DhcpKind::Discover
             }
-            DhcpKind::SomeRequest => DhcpKind::Request,
-            DhcpKind::SomeAnswer if last == Some(DhcpKind::Request) => DhcpKind::Ack,
-            DhcpKind::SomeAnswer if last == Some(DhcpKind::Ack) => DhcpKind::Ack,
-            DhcpKind::SomeAnswer => DhcpKind::Offer,
+            DhcpKind::UnknownRequest => DhcpKind::Request,
+            DhcpKind::UnknownResponse if last == Some(DhcpKind::Request) => DhcpKind::Ack,
+            DhcpKind::UnknownResponse if last == Some(DhcpKind::Ack) => DhcpKind::Ack,
+            DhcpKind::UnknownResponse => DhcpKind::Offer,
             kind => kind,
         };
         kinds.push((kind, kind != message.kind));
@@ -360,7 +360,7 @@ impl History {
             return Stack::Firmware;
         }
         // Truncated messages have no vendor class.
-        let is_other = !class.is_empty() || requests().any(|message| !message.cut);
+        let is_other = !class.is_empty() || requests().any(|message| !message.truncated);
         if class.starts_with("MSFT") || (is_other && group.first().is_some_and(|first| self.is_later_system(first))) {
             Stack::OperatingSystem
         } else {

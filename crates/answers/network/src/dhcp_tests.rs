@@ -32,7 +32,7 @@ fn message(time_ns: i64, kind: DhcpKind) -> DhcpMessage {
         machine_id: None,
         relay: None,
         pxe: PxeOptions::default(),
-        cut: false,
+        truncated: false,
         malformed: false,
     }
 }
@@ -55,7 +55,7 @@ fn repeated_discover(probes: &[AddressProbe]) -> (Option<i64>, u64) {
 
 #[test]
 fn offer_delay_starts_at_last_request_before_address_check() {
-    let probe = |time_ns| AddressProbe { time_ns, target: ADDRESS, by: None };
+    let probe = |time_ns| AddressProbe { time_ns, target: ADDRESS, prober: None };
     let probes = [probe(150 * MS), probe(1_150 * MS), probe(2_150 * MS)];
     assert_eq!(repeated_discover(&probes), (Some(3_010 * MS), 3));
     // Without a check, the offer answers the latest request: the first may have been lost.

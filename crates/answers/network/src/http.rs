@@ -52,7 +52,7 @@ fn download(connection: &Connection, number: usize, request: &HttpRequest, link:
         duration_ns: end_ns.saturating_sub(start_ns),
         lookup_ns: first.then(|| lookup(connection, request, link)).flatten(),
         connect_ns: first.then(|| span(connection.opened_ns, connection.accepted_ns)).flatten(),
-        tls_ns: span(connection.tls_ns, connection.tls_ready_ns).filter(|_| encrypted),
+        tls_ns: span(connection.tls_start_ns, connection.tls_ready_ns).filter(|_| encrypted),
         first_byte_ns: span(Some(request.sent_ns), request.first_byte_ns),
         body_ns,
         status: request.status,
@@ -62,7 +62,7 @@ fn download(connection: &Connection, number: usize, request: &HttpRequest, link:
         complete: request.complete,
         zero_windows: connection.zero_windows,
         zero_window_ns: connection.zero_window_ns,
-        repeated_segments: connection.repeated_segments,
+        repeated_segments: connection.retransmitted_segments,
         data_segments: connection.data_segments,
     }
 }
@@ -84,5 +84,5 @@ fn lookup(connection: &Connection, request: &HttpRequest, link: &LinkIndex<'_>) 
     let found = link
         .lookups(connection.client.ip(), first_ns.saturating_sub(MAX_LOOKUP_LEAD_NS), first_ns)
         .find(|lookup| lookup.name.eq_ignore_ascii_case(host))?;
-    Some(found.answered_ns?.saturating_sub(found.asked_ns).max(0))
+    Some(found.response_ns?.saturating_sub(found.query_ns).max(0))
 }

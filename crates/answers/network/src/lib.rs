@@ -195,7 +195,7 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
 /// Time of the client's first file request. Every download after a boot request counts as part of the boot, because TLS
 /// hides the user agent and not every boot program is known by name.
 fn loading(traffic: &Traffic<'_>) -> Option<i64> {
-    let boot_requests = traffic.dhcp.iter().filter(|message| message.asks_for_a_boot());
+    let boot_requests = traffic.dhcp.iter().filter(|message| message.is_network_boot());
     let boot_request_ns = boot_requests.map(|message| message.time_ns).min();
     let requests = traffic.transfers.iter().map(|transfer| transfer.request_ns);
     let booting = traffic.connections.iter().filter(|connection| {
@@ -279,7 +279,7 @@ fn network_boot(
         end_rule,
         outcome,
         capture_side: shortest.side(),
-        round_trip_at_most_ns,
+        max_round_trip_ns: round_trip_at_most_ns,
         total: transfers::total(&files),
         predictions: model::predict(&fitted),
         what_if: what_if(&fitted, &options.what_if),

@@ -24,13 +24,13 @@ impl<'a> LinkIndex<'a> {
     pub(super) fn of(capture: &'a Capture) -> Self {
         let mut index = Self { probes: by_address(&capture.address_probes), ..Self::default() };
         for answer in &capture.address_answers {
-            if let (Some(after_ns), Some(asked_by)) = (answer.after_ns, answer.asked_by) {
+            if let (Some(after_ns), Some(asked_by)) = (answer.response_time_ns, answer.prober) {
                 let shortest = index.answers.entry((answer.address, asked_by)).or_insert(after_ns);
                 *shortest = after_ns.min(*shortest);
             }
         }
         for probe in &capture.address_probes {
-            if let Some(by) = probe.by {
+            if let Some(by) = probe.prober {
                 index.asked.entry(by).or_default().push((probe.time_ns, probe.target));
             }
         }
@@ -38,7 +38,7 @@ impl<'a> LinkIndex<'a> {
             index.lookups.entry(lookup.client).or_default().push(lookup);
         }
         for lookups in index.lookups.values_mut() {
-            lookups.sort_by_key(|lookup| lookup.asked_ns);
+            lookups.sort_by_key(|lookup| lookup.query_ns);
         }
         index
     }
@@ -84,16 +84,16 @@ impl<'a> LinkIndex<'a> {
     /// DNS lookups of `client` from `from_ns` to `to_ns`, ordered by time.
     pub(super) fn lookups(&self, client: IpAddr, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &'a Lookup> + '_ {
         let all = self.lookups.get(&client).map_or(&[][..], Vec::as_slice);
-        let start = all.partition_point(|lookup| lookup.asked_ns < from_ns);
+        let start = all.partition_point(|lookup| lookup.query_ns < from_ns);
         let later = all.get(start..).unwrap_or_default().iter().copied();
-        later.take_while(move |lookup| lookup.asked_ns <= to_ns)
+        later.take_while(move |lookup| lookup.query_ns <= to_ns)
     }
 }
 
 fn by_address(probes: &[AddressProbe]) -> HashMap<IpAddr, Vec<(i64, Option<MacAddress>)>> {
     let mut by_address: HashMap<IpAddr, Vec<(i64, Option<MacAddress>)>> = HashMap::new();
     for probe in probes {
-        by_address.entry(probe.target).or_default().push((probe.time_ns, probe.by));
+        by_address.entry(probe.target).or_default().push((probe.time_ns, probe.prober));
     }
     // The clock may have been set during the capture.
     for times in by_address.values_mut() {
@@ -115,10 +115,10 @@ mod tests {
         let one = IpAddr::from(Ipv4Addr::new(10, 0, 0, 1));
         let other = IpAddr::from(Ipv4Addr::new(10, 0, 0, 2));
         let station = MacAddress([2, 0, 0, 0, 0, 9]);
-        let probe = |time_ns, target, by| AddressProbe { time_ns, target, by };
+        let probe = |time_ns, target, by| AddressProbe { time_ns, target, prober: by };
         let answer = |address, after_ns: Option<i64>| {
             let asked_by = after_ns.map(|_| station);
-            AddressAnswer { time_ns: 0, address, after_ns, asked_by }
+            AddressAnswer { time_ns: 0, address, response_time_ns: after_ns, prober: asked_by }
         };
         let capture = Capture {
             // The clock was set back after the second probe.

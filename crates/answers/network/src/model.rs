@@ -207,7 +207,7 @@ fn steady(blocks: u64, turns: u64, gap_ns: f64, server_ns: f64, client: ClientTu
 
 /// Fits the model to a transfer; `None` if it is incomplete or too short.
 pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Option<FittedTransfer> {
-    let whole = !transfer.write && !transfer.under_way && transfer.counts.missing_blocks == 0;
+    let whole = !transfer.write && !transfer.started_before_capture && transfer.counts.missing_blocks == 0;
     if !whole || transfer.outcome != Outcome::Complete || transfer.counts.blocks < MIN_BLOCKS {
         return None;
     }
@@ -215,16 +215,16 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
     let measured_ns = end_ns.saturating_sub(transfer.request_ns);
     let ipv6 = transfer.client.is_ipv6();
     let counts = &transfer.counts;
-    let (server_ns, client_ns) = (transfer.server_turn.usual_ns?, transfer.client_turn.usual_ns?);
+    let (server_ns, client_ns) = (transfer.server_turnaround.usual_ns?, transfer.client_turnaround.usual_ns?);
     let measured_gap = transfer.gap.median_ns.filter(|_| transfer.gap.count >= 16);
     let gap_ns = measured_gap.unwrap_or(0);
-    let turns = transfer.server_turn.count.max(transfer.client_turn.count).max(1);
+    let turns = transfer.server_turnaround.count.max(transfer.client_turnaround.count).max(1);
     let mean = counts.blocks as f64 / turns as f64;
     let setup_ns = setup(transfer);
     let per_acknowledgment = ClientTurn { fixed_ns: client_ns as f64, ..ClientTurn::default() };
     let per_block = ClientTurn { per_block_ns: client_ns as f64 / mean.max(1.0), ..ClientTurn::default() };
     let steady_ns = steady(counts.blocks, turns, gap_ns as f64, server_ns as f64, per_acknowledgment) as i64;
-    let pauses_ns = [&transfer.server_turn, &transfer.client_turn, &transfer.gap]
+    let pauses_ns = [&transfer.server_turnaround, &transfer.client_turnaround, &transfer.gap]
         .iter()
         .fold(0_i64, |sum, turns| sum.saturating_add(turns.pause_ns));
     let model_ns = [setup_ns, steady_ns, transfer.timeout_ns].into_iter().fold(0_i64, i64::saturating_add);
@@ -270,7 +270,7 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
         bits_per_s,
         round_trip_at_most_ns: 0.0,
         turns: transfer
-            .turns_by_window
+            .turnarounds_by_window
             .iter()
             .filter(|turns| turns.turn.count >= MIN_TURNS)
             .filter_map(|turns| {

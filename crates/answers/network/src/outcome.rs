@@ -42,7 +42,7 @@ struct Conclusion {
     verdict: Verdict,
     reason: Reason,
     stage: Option<StageKind>,
-    what: String,
+    description: String,
     certain: bool,
     advice: String,
     http_status: Option<u16>,
@@ -53,12 +53,12 @@ struct Conclusion {
 }
 
 impl Conclusion {
-    fn new(verdict: Verdict, reason: Reason, time_ns: i64, what: String) -> Self {
+    fn new(verdict: Verdict, reason: Reason, time_ns: i64, description: String) -> Self {
         Self {
             verdict,
             reason,
             stage: None,
-            what,
+            description,
             certain: true,
             advice: String::new(),
             http_status: None,
@@ -68,12 +68,16 @@ impl Conclusion {
         }
     }
 
-    fn failed(reason: Reason, stage: StageKind, time_ns: i64, what: String, advice: &str) -> Self {
-        Self { stage: Some(stage), advice: advice.to_owned(), ..Self::new(Verdict::Failed, reason, time_ns, what) }
+    fn failed(reason: Reason, stage: StageKind, time_ns: i64, description: String, advice: &str) -> Self {
+        Self {
+            stage: Some(stage),
+            advice: advice.to_owned(),
+            ..Self::new(Verdict::Failed, reason, time_ns, description)
+        }
     }
 
-    fn unknown(reason: Reason, stage: Option<StageKind>, time_ns: i64, what: String, advice: &str) -> Self {
-        Self { stage, advice: advice.to_owned(), ..Self::new(Verdict::Unknown, reason, time_ns, what) }
+    fn unknown(reason: Reason, stage: Option<StageKind>, time_ns: i64, description: String, advice: &str) -> Self {
+        Self { stage, advice: advice.to_owned(), ..Self::new(Verdict::Unknown, reason, time_ns, description) }
     }
 
     fn likely(self) -> Self {
@@ -137,9 +141,9 @@ pub(super) fn outcome(evidence: &Evidence<'_>) -> BootOutcome {
         reason: found.reason,
         stage: found.stage,
         codes: codes::codes(found.reason, evidence.is_bios(), found.ip_version),
-        what: found.what,
+        description: found.description,
         certain: found.certain,
-        cure: found.advice,
+        advice: found.advice,
         http_status: found.http_status,
         tftp_code: found.tftp_code,
         time_ns: found.time_ns,
@@ -152,8 +156,8 @@ fn judge(evidence: &Evidence<'_>) -> Conclusion {
     if let (Some(system_ns), Some(loaded)) = (evidence.system_ns, &loaded)
         && system_ns >= loaded.end_ns
     {
-        let what = format!("{} was loaded, and the operating system's own network started", loaded.name);
-        return Conclusion::new(Verdict::Loaded, Reason::SystemStarted, system_ns, what);
+        let description = format!("{} was loaded, and the operating system's own network started", loaded.name);
+        return Conclusion::new(Verdict::Loaded, Reason::SystemStarted, system_ns, description);
     }
     if let Some(found) = files::wrong_architecture(evidence, loaded.as_ref()) {
         return found;

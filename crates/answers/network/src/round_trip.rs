@@ -35,8 +35,8 @@ impl ShortestResponses {
         let Some(server) = main_server(transfers, connections) else { return Self::default() };
         let mut shortest = Self::default();
         for transfer in transfers.iter().filter(|transfer| transfer.server.ip() == server) {
-            if transfer.server_turn.count.min(transfer.client_turn.count) >= MIN_TURNS {
-                shortest.add(turn(transfer, &transfer.client_turn), turn(transfer, &transfer.server_turn));
+            if transfer.server_turnaround.count.min(transfer.client_turnaround.count) >= MIN_TURNS {
+                shortest.add(turn(transfer, &transfer.client_turnaround), turn(transfer, &transfer.server_turnaround));
             }
         }
         for connection in connections.iter().filter(|connection| connection.server.ip() == server) {

@@ -55,7 +55,7 @@ pub(super) fn stages(
                 detail: String::new(),
                 start_ns: at_ns,
                 end_ns: interval.start_ns,
-                rule: Rule::FromStageBeforeToRequest,
+                rule: Rule::FromPreviousStageToRequest,
             };
             stages.push(wait);
             at_ns = interval.start_ns;
@@ -76,7 +76,7 @@ pub(super) fn stages(
             detail: String::new(),
             start_ns: at_ns,
             end_ns,
-            rule: Rule::FromStageBeforeToEnd,
+            rule: Rule::FromPreviousStageToEnd,
         });
     }
     let total_ns = end_ns.saturating_sub(start_ns);
@@ -167,7 +167,7 @@ fn dialogue(exchange: &DhcpExchange) -> StageInterval {
     let rule = match (exchange.complete, exchange.ip_version) {
         (true, 4) => Rule::FromDiscoverToAck,
         (true, _) => Rule::FromSolicitToReply,
-        (false, _) => Rule::FromQuestionToLastMessage,
+        (false, _) => Rule::FromRequestToLastMessage,
     };
     StageInterval {
         kind,

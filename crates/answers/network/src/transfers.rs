@@ -56,7 +56,7 @@ pub(super) fn join(
 
 fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>) -> FileTransfer {
     let end_ns = transfer.complete_ns.unwrap_or(transfer.last_ns);
-    let whole = !transfer.under_way;
+    let whole = !transfer.started_before_capture;
     let duration_ns = transfer.complete_ns.filter(|_| whole).map(|end| end.saturating_sub(transfer.request_ns));
     let ipv6 = transfer.client.is_ipv6();
     let counts = transfer.counts;
@@ -64,7 +64,7 @@ fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>) -> FileTra
         file: transfer.file.clone(),
         role,
         write: transfer.write,
-        under_way: transfer.under_way,
+        started_before_capture: transfer.started_before_capture,
         program: transfer.program,
         client: transfer.client.to_string(),
         server: transfer.server.to_string(),
@@ -79,7 +79,7 @@ fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>) -> FileTra
         answer_to_end_ns: transfer.complete_ns.zip(transfer.answer_ns).map(|(end, answer)| end.saturating_sub(answer)),
         idle_before_ns: before.map(|before| transfer.request_ns.saturating_sub(before).max(0)),
         bytes_per_s: duration_ns.filter(|&ns| ns > 0).map(|ns| counts.bytes as f64 * 1e9 / ns as f64),
-        asked: transfer.asked.clone(),
+        requested: transfer.requested.clone(),
         granted: transfer.granted.clone(),
         block_size: model::block_size(transfer),
         window: window(transfer),
@@ -87,20 +87,20 @@ fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>) -> FileTra
         downgraded: downgraded(transfer),
         counts,
         repeated_percent: counts.repeated_data as f64 * 100.0 / counts.data_packets.max(1) as f64,
-        window_mean: transfer.window_mean,
-        window_largest: transfer.window_largest,
+        window_mean: transfer.mean_window,
+        max_window: transfer.max_window,
         windows: transfer.windows.clone(),
-        windows_left_out: transfer.windows_left_out,
-        server_turn: transfer.server_turn,
-        client_turn: transfer.client_turn,
-        turns_by_window: transfer.turns_by_window.clone(),
+        omitted_window_changes: transfer.windows_skipped,
+        server_turn: transfer.server_turnaround,
+        client_turn: transfer.client_turnaround,
+        turns_by_window: transfer.turnarounds_by_window.clone(),
         gap: transfer.gap,
         timeouts: transfer.timeouts.clone(),
         timeout_count: transfer.timeout_count,
         timeout_ns: transfer.timeout_ns,
-        doubled: transfer.doubled,
+        duplicate_blocks: transfer.duplicated_run,
         wraps: transfer.wraps,
-        after_last_number: transfer.after_last_number,
+        first_wrapped_number: transfer.number_after_wrap,
         unfragmented_limit: if ipv6 { IPV6_LIMIT } else { IPV4_LIMIT },
         costs: duration_ns.map(|duration_ns| costs(transfer, duration_ns)),
         model: None,
@@ -122,13 +122,13 @@ fn downgraded(transfer: &Transfer) -> Vec<&'static str> {
     };
     let granted = transfer.granted.clone().unwrap_or_default();
     let mut options = Vec::new();
-    if less(transfer.asked.block_size, granted.block_size, 512) {
+    if less(transfer.requested.block_size, granted.block_size, 512) {
         options.push("blksize");
     }
-    if less(transfer.asked.window, granted.window, 1) {
+    if less(transfer.requested.window, granted.window, 1) {
         options.push("windowsize");
     }
-    if transfer.asked.variable_window.is_some() && granted.variable_window.is_none() {
+    if transfer.requested.variable_window.is_some() && granted.variable_window.is_none() {
         options.push("msftwindow");
     }
     options
@@ -137,7 +137,8 @@ fn downgraded(transfer: &Transfer) -> Vec<&'static str> {
 fn costs(transfer: &Transfer, duration_ns: i64) -> Costs {
     let usual = |turns: &onoff_netboot::turnaround::Turnaround| turns.total_ns.saturating_sub(turns.pause_ns);
     // Pauses between blocks of a window belong to the sender.
-    let (mut server_pauses_ns, mut client_pauses_ns) = (transfer.server_turn.pause_ns, transfer.client_turn.pause_ns);
+    let (mut server_pauses_ns, mut client_pauses_ns) =
+        (transfer.server_turnaround.pause_ns, transfer.client_turnaround.pause_ns);
     if transfer.write {
         client_pauses_ns = client_pauses_ns.saturating_add(transfer.gap.pause_ns);
     } else {
@@ -146,8 +147,8 @@ fn costs(transfer: &Transfer, duration_ns: i64) -> Costs {
     let mut costs = Costs {
         setup_ns: model::setup(transfer),
         blocks_ns: usual(&transfer.gap).saturating_add(transfer.fragments_ns),
-        server_ns: usual(&transfer.server_turn),
-        client_ns: usual(&transfer.client_turn),
+        server_ns: usual(&transfer.server_turnaround),
+        client_ns: usual(&transfer.client_turnaround),
         server_pauses_ns,
         client_pauses_ns,
         timeouts_ns: transfer.timeout_ns,

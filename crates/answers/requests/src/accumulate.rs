@@ -1,7 +1,7 @@
 //! Accumulates all views in one pass over the requests.
 
 use hashbrown::HashMap;
-use onoff_trace::{DiskOperation, FileOperation, IoLevel, StringId, Trace};
+use onoff_trace::{DiskOperation, FileOperation, IoOrigin, StringId, Trace};
 
 use super::cache::CacheModel;
 use super::filter::{self, DeviceFit, StorageDevice};
@@ -126,7 +126,7 @@ impl Iterator for Requests<'_> {
                 handle: u64::from(io.disk) + 1,
                 offset: io.offset,
                 length: io.size,
-                level: IoLevel::Device,
+                level: IoOrigin::Device,
                 is_write: io.operation == DiskOperation::Write,
                 unbuffered: true,
             }));
@@ -167,7 +167,7 @@ const MAX_KEPT_ACCESSES: u64 = 1 << 24;
 const VIEWS: usize = 6;
 
 /// Index of the view of a request.
-const fn view_index(level: IoLevel, is_write: bool) -> usize {
+const fn view_index(level: IoOrigin, is_write: bool) -> usize {
     level as usize * 2 + is_write as usize
 }
 
@@ -209,8 +209,8 @@ struct CacheModels {
 }
 
 impl CacheModels {
-    fn new(level: IoLevel, is_write: bool, has_subjects: bool, options: &IoOptions, accesses: u64) -> Self {
-        let application = level == IoLevel::Application;
+    fn new(level: IoOrigin, is_write: bool, has_subjects: bool, options: &IoOptions, accesses: u64) -> Self {
+        let application = level == IoOrigin::Application;
         let is_kept = application && accesses <= MAX_KEPT_ACCESSES;
         let model = || CacheModel::new(accesses, options.exact_accesses);
         Self {
@@ -265,7 +265,7 @@ impl CacheModels {
 /// Requests of one level and direction.
 #[derive(Debug)]
 pub(super) struct View {
-    pub(super) level: IoLevel,
+    pub(super) level: IoOrigin,
     pub(super) is_write: bool,
     pub(super) table: RequestTable,
     histogram: HistogramBuilder,
@@ -295,8 +295,8 @@ const FINDING_KEYS: [GroupKey; 2] = [GroupKey::Process, GroupKey::File];
 const MAX_ACCESSES: u64 = u32::MAX as u64 - 1;
 
 impl View {
-    fn new(level: IoLevel, is_write: bool, options: &IoOptions) -> Self {
-        let application = level == IoLevel::Application;
+    fn new(level: IoOrigin, is_write: bool, options: &IoOptions) -> Self {
+        let application = level == IoOrigin::Application;
         let subjects = application && options.by != FINDING_KEYS;
         Self {
             level,
@@ -416,7 +416,7 @@ pub(super) struct Accumulation {
 
 impl Accumulation {
     pub(super) fn new(trace: &Trace, scope: &Scope, options: &IoOptions) -> Self {
-        let kinds = [IoLevel::Application, IoLevel::Paging, IoLevel::Device]
+        let kinds = [IoOrigin::Application, IoOrigin::Paging, IoOrigin::Device]
             .into_iter()
             .flat_map(|level| [(level, false), (level, true)]);
         let views: Vec<View> = kinds.map(|(level, is_write)| View::new(level, is_write, options)).collect();
@@ -497,7 +497,7 @@ impl Accumulation {
     fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) {
         let Some(view) = self.views.get_mut(view_index(request.level, request.is_write)) else { return };
         self.pages_not_followed += view.add(trace, request, options, sizes);
-        if request.level == IoLevel::Device
+        if request.level == IoOrigin::Device
             && !request.is_write
             && let Some(duration_ns) = request.duration_ns
         {
@@ -514,7 +514,8 @@ impl Accumulation {
     /// groups.
     pub(super) fn subjects(&mut self, trace: &Trace, options: &IoOptions, is_write: bool) -> Vec<IoGroup> {
         let views = self.views.iter_mut().zip(&self.caches);
-        let found = views.into_iter().find(|(view, _)| (view.level, view.is_write) == (IoLevel::Application, is_write));
+        let found =
+            views.into_iter().find(|(view, _)| (view.level, view.is_write) == (IoOrigin::Application, is_write));
         let Some((view, caches)) = found else { return Vec::new() };
         let groups = match &mut view.subjects {
             Some(subjects) => {
@@ -537,7 +538,7 @@ impl Accumulation {
                 let mut table = view.table;
                 table.finish(page_bytes, options.key_blocks);
                 let (cache, with_keys) = caches.pages.finish();
-                let application = view.level == IoLevel::Application;
+                let application = view.level == IoOrigin::Application;
                 if application {
                     view.groups.curves(trace, caches.kept.as_deref(), None);
                 }

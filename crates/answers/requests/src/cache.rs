@@ -47,7 +47,7 @@ pub struct SampledCurve {
     /// Number of accesses for which the exact curve was also computed.
     pub compared_accesses: u64,
     /// Largest difference in miss ratio between the sampled and the exact curve of these accesses.
-    pub largest_error: f64,
+    pub max_error: f64,
 }
 
 /// Number of occurrences by distance minus one. There is one counter per touched page, and most counts are small.
@@ -330,7 +330,7 @@ impl CacheModel {
             let how = SampledCurve {
                 share: 1.0 / f64::from(SAMPLING_INTERVAL),
                 compared_accesses: exact.accesses,
-                largest_error: largest_error(exact, compared),
+                max_error: largest_error(exact, compared),
             };
             CacheCurve { sampled: Some(how), ..curve }
         };
@@ -384,13 +384,13 @@ impl CacheCurve {
     /// Lower bound of the hits of a cache of `pages` pages, which may be the size for 99 %.
     pub(super) fn hits_within(&self, pages: u64) -> u64 {
         let share = if self.pages_for_99_percent == Some(pages) { 99 } else { 0 };
-        let at_least = (u128::from(self.most_hits()) * share).div_ceil(100) as u64;
+        let at_least = (u128::from(self.max_hits()) * share).div_ceil(100) as u64;
         self.hits(pages).max(at_least)
     }
 
     /// Hits of a cache that holds everything.
     #[must_use]
-    pub fn most_hits(&self) -> u64 {
+    pub fn max_hits(&self) -> u64 {
         self.points.last().map_or(0, |point| point.hits)
     }
 }
@@ -409,7 +409,7 @@ mod tests {
     fn computes_curve_of_loop() {
         // A loop over 10 pages always misses with fewer than 10 pages, and always hits from there on.
         let curve = page_curve((0..100).map(|access| access % 10), 100, 100);
-        assert_eq!((curve.accesses, curve.first_touches, curve.most_hits()), (100, 10, 90));
+        assert_eq!((curve.accesses, curve.first_touches, curve.max_hits()), (100, 10, 90));
         assert_eq!((curve.pages_for_50_percent, curve.pages_for_99_percent), (Some(10), Some(10)));
         assert_eq!((curve.hits(8), curve.hits(10), curve.hits(100)), (0, 90, 90));
         assert_eq!(page_curve([], 0, 5), CacheCurve::default());
@@ -449,7 +449,7 @@ mod tests {
         let how = sampled.sampled.unwrap();
         assert_eq!((exact.sampled, how.compared_accesses), (None, ACCESSES / COMPARED_DIVISOR));
         assert_eq!((sampled.accesses, how.share), (exact.accesses, 0.0625));
-        assert!(how.largest_error < 0.05, "{how:?}");
+        assert!(how.max_error < 0.05, "{how:?}");
         let found = largest_error(&exact, &sampled);
         assert!(found < 0.05, "{found}");
         // Every size in the sample except the largest is also in the exact curve.
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!((exact.accesses, sampled.accesses), (500_000, 500_000));
         assert_eq!((exact.sampled, sampled.sampled.map(|how| how.compared_accesses)), (None, Some(62_500)));
         // A cache of 16 pages is one sampled page: the error is largest there, and reported.
-        let (found, reported) = (largest_error(&exact, &sampled), sampled.sampled.unwrap().largest_error);
+        let (found, reported) = (largest_error(&exact, &sampled), sampled.sampled.unwrap().max_error);
         assert!(found < 0.1 && (found - reported).abs() < 0.02, "{found} {reported}");
         // Larger caches are accurate.
         let at = |curve: &CacheCurve, pages: u64| curve.hits(pages) as f64 / curve.accesses as f64;
@@ -497,6 +497,6 @@ mod tests {
         let curve = page_curve((0..200_000).map(|access| access / 2), 200_000, 100_000);
         assert_eq!(curve.points.first().map(|point| point.pages), Some(u64::from(SAMPLING_INTERVAL)));
         assert_eq!((curve.hits(1), curve.hits(16)), (0, 100_000));
-        assert!(curve.sampled.unwrap().largest_error < 1e-9, "{curve:?}");
+        assert!(curve.sampled.unwrap().max_error < 1e-9, "{curve:?}");
     }
 }

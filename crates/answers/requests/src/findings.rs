@@ -15,9 +15,9 @@ codes! {
         /// An uncached filter would transfer more than eight times the bytes.
         Amplification = "amplification",
         /// Most page accesses are to pages accessed before.
-        ReadAgain = "read_again",
+        RepeatedReads = "repeated_reads",
         /// Requests smaller than a page bypass the cache.
-        Unbuffered = "unbuffered",
+        SmallUnbuffered = "small_unbuffered",
         /// More than 1,000 requests, over a tenth of all, are misaligned although they are large enough to be aligned.
         Misaligned = "misaligned",
         /// More than 1,000 writes, over a fifth of all, are in random order.
@@ -44,7 +44,7 @@ pub struct IoFinding {
     /// Number of affected requests.
     pub requests: u64,
     /// Number of all requests of the process to the file in that direction.
-    pub of_requests: u64,
+    pub total_requests: u64,
     /// Total duration of all those requests, ns, if all were recorded; not the time that a fix would save.
     pub time_ns: Option<i64>,
     /// Part of that time on the critical path of a recorded phase, ns; `None` if no path is known.
@@ -118,7 +118,7 @@ fn check_group(
         file: group.file.clone(),
         recorded_file: group.recorded_file,
         requests: 0,
-        of_requests: all,
+        total_requests: all,
         time_ns: (table.timed_requests == all && all > 0).then_some(table.time_ns),
         on_path_ns: None,
         amplification: None,
@@ -157,11 +157,11 @@ fn check_group(
     // Sequential small reads also touch pages repeatedly, but are reported as small requests.
     let steps_back = patterns.backward + patterns.overlapping + patterns.strided;
     if !is_write && all > MIN_REQUESTS && again && exceeds(steps_back, UNORDERED_PERCENT, all) {
-        findings.push(IoFinding { code: FindingCode::ReadAgain, requests: steps_back, ..cached.clone() });
+        findings.push(IoFinding { code: FindingCode::RepeatedReads, requests: steps_back, ..cached.clone() });
     }
     if all > MIN_REQUESTS && table.unbuffered_small_requests > MIN_REQUESTS {
         findings.push(IoFinding {
-            code: FindingCode::Unbuffered,
+            code: FindingCode::SmallUnbuffered,
             requests: table.unbuffered_small_requests,
             buffered_requests: Some(patterns.buffered_requests),
             ..base.clone()

@@ -8,7 +8,7 @@ const EXACT_SIZES: [u64; 6] = [1, 2, 4, 8, 512, 4096];
 /// Requests of one exact size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ExactCount {
+pub struct SizeCount {
     /// Request size, bytes.
     pub size_bytes: u64,
     /// Number of requests.
@@ -36,7 +36,7 @@ pub struct SizeBin {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Histogram {
     /// Requests of 1, 2, 4, 8, 512 and 4,096 bytes.
-    pub exact: Vec<ExactCount>,
+    pub exact: Vec<SizeCount>,
     /// All requests in bins between powers of two, without empty bins at the ends.
     pub bins: Vec<SizeBin>,
 }
@@ -68,7 +68,7 @@ impl HistogramBuilder {
     }
 
     pub(super) fn finish(&self) -> Histogram {
-        let exact = EXACT_SIZES.iter().zip(self.exact).map(|(&size_bytes, requests)| ExactCount {
+        let exact = EXACT_SIZES.iter().zip(self.exact).map(|(&size_bytes, requests)| SizeCount {
             size_bytes,
             requests,
             bytes: size_bytes.saturating_mul(requests),

@@ -6,7 +6,7 @@
 //!
 //! A cached read that misses appears twice in a recording: as the program's request, and as the memory manager's
 //! request for the missing pages. These levels, and the requests that reached the disk, are kept separate
-//! ([`Level`](onoff_trace::IoLevel)).
+//! ([`Level`](onoff_trace::IoOrigin)).
 
 #![forbid(unsafe_code)]
 
@@ -26,26 +26,26 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use onoff_trace::{Losses, TableName, Tables, Trace};
+use onoff_trace::{Losses, TableName, TableSet, Trace};
 use serde::Serialize;
 
 use onoff_blame::waits::TransitionPhase;
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 
 pub use cache::{CacheCurve, CachePoint, SampledCurve};
 pub use compare::{IoChange, IoComparison, compare};
 pub use filter::{DeviceOrigin, FilterCost, FilterCosts, StorageDevice};
 pub use findings::{FindingCode, IoFinding};
 pub use groups::{GroupKey, IoGroup};
-pub use histogram::{ExactCount, Histogram, SizeBin};
+pub use histogram::{Histogram, SizeBin, SizeCount};
 pub use on_path::add_path_time;
 pub use patterns::Patterns;
 pub use table::RequestTable;
 
 /// The tables that [`analyze`] reads.
-pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
 
 /// Options of [`analyze`].
 #[derive(Clone, Debug)]
@@ -109,9 +109,9 @@ pub struct IoReport {
     /// Number of failed reads and writes. They are in no table.
     pub failed: u64,
     /// Number of pages not counted individually, because of implausibly large requests.
-    pub pages_not_followed: u64,
+    pub uncounted_pages: u64,
     /// Names of the losses that affect this report.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     /// Events lost by the recorder.
     pub losses: Losses,
 }
@@ -160,8 +160,8 @@ pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
         findings,
         reads_at_end,
         failed,
-        pages_not_followed,
-        touched_by: touched_by(trace, &[TableName::FileIos, TableName::DiskIos, TableName::Processes]),
+        uncounted_pages: pages_not_followed,
+        affecting_losses: affecting_losses(trace, &[TableName::FileIos, TableName::DiskIos, TableName::Processes]),
         losses: trace.losses.clone(),
     }
 }

@@ -1,7 +1,7 @@
 //! Computes how much of a finding's request time is on the critical path of a phase.
 
 use hashbrown::HashMap;
-use onoff_trace::{FileOperation, IoLevel, StringId, Trace};
+use onoff_trace::{FileOperation, IoOrigin, StringId, Trace};
 
 use super::findings::{FindingCode, IoFinding};
 use onoff_blame::account::has_no_path;
@@ -96,7 +96,7 @@ pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], f
     if findings.is_empty() || phases.is_empty() {
         return;
     }
-    let waits = Waits::of(trace);
+    let waits = Waits::new(trace);
     let Some(on_path) = PathIntervals::new(&waits, phases) else { return };
     let key =
         |finding: &IoFinding| -> RequestKey { (finding.pid, finding.recorded_file, finding.direction == "write") };
@@ -108,7 +108,7 @@ pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], f
             FileOperation::Write | FileOperation::Flush => true,
             _ => continue,
         };
-        if io.level != IoLevel::Application || !scope.range.contains(io.start_ns) {
+        if io.level != IoOrigin::Application || !scope.range.contains(io.start_ns) {
             continue;
         }
         let Some(found) = requests.get_mut(&(io.pid, io.file, is_write)) else { continue };
@@ -141,12 +141,12 @@ struct Requests {
 
 #[cfg(test)]
 mod tests {
-    use onoff_trace::{FileIo, FileOperation, IoLevel};
+    use onoff_trace::{FileIo, FileOperation, IoOrigin};
 
     use super::*;
     use crate::{IoOptions, analyze};
     use onoff_evidence::interval::Interval;
-    use onoff_testkit::synthetic::{MS, process, readies, switches_in_ms, thread};
+    use onoff_testkit::synthetic::{MS, process, ready_threads, switches_in_ms, thread};
     use onoff_transitions::TransitionKind;
 
     /// A boot phase of 2 s on two processors. Thread 204 of b.exe wakes 104 of a.exe after 999 ms, and the phase ends
@@ -168,7 +168,7 @@ mod tests {
             (2_010, 0, 104, (5, 7), 0),
         ];
         switches_in_ms(&mut trace, &rows);
-        readies(&mut trace, &[(999 * MS, 104, 204)]);
+        ready_threads(&mut trace, &[(999 * MS, 104, 204)]);
         let file = trace.strings.intern("settings.dat");
         for at in 0..4000_i64 {
             for (pid, from) in [(100_u32, 2000), (200, 0), (300, 0)] {
@@ -185,7 +185,7 @@ mod tests {
                     file,
                     offset: at.unsigned_abs() * 4,
                     size: 4,
-                    level: IoLevel::Application,
+                    level: IoOrigin::Application,
                     unbuffered: false,
                     status: Some(0),
                     irp: 0,

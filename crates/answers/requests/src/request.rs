@@ -1,6 +1,6 @@
 //! A request of a program for data.
 
-use onoff_trace::{IoLevel, StringId};
+use onoff_trace::{IoOrigin, StringId};
 
 /// A read or write that transferred data.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Request {
     pub(super) handle: u64,
     pub(super) offset: u64,
     pub(super) length: u64,
-    pub(super) level: IoLevel,
+    pub(super) level: IoOrigin,
     pub(super) is_write: bool,
     /// True if it bypassed the cache.
     pub(super) unbuffered: bool,

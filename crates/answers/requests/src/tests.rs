@@ -1,6 +1,6 @@
 //! The paper's numbers, and positive and negative cases of each finding.
 
-use onoff_trace::{FileIo, FileOperation, IoLevel, Trace};
+use onoff_trace::{FileIo, FileOperation, IoOrigin, Trace};
 use proptest::prelude::*;
 
 use super::*;
@@ -28,7 +28,7 @@ fn recording(requests: impl IntoIterator<Item = TestRequest>) -> Trace {
             file,
             offset: requests.offset,
             size: requests.size,
-            level: IoLevel::Application,
+            level: IoOrigin::Application,
             unbuffered: false,
             status: Some(0),
             irp: 0,
@@ -82,9 +82,9 @@ fn reproduces_table_of_paper() {
     assert_eq!(view.histogram.exact[2].requests, 25_000);
     // A cache of one page suffices for sequential reads.
     assert_eq!(view.cache.pages_for_99_percent, Some(1));
-    assert_eq!(view.cache.accesses - view.cache.most_hits(), 101);
+    assert_eq!(view.cache.accesses - view.cache.max_hits(), 101);
     let finding = &report.findings[0];
-    assert_eq!((finding.code, finding.of_requests), (FindingCode::Amplification, 49_395));
+    assert_eq!((finding.code, finding.total_requests), (FindingCode::Amplification, 49_395));
     let small = report.findings.iter().find(|finding| finding.code == FindingCode::SmallRequests).unwrap();
     // 409,600 bytes are seven blocks of 64 KiB.
     assert_eq!(small.buffered_requests, Some(7));
@@ -199,7 +199,7 @@ proptest! {
                 prop_assert_eq!(point.hits, naive_lru_hits(accesses, (point.pages / group) as usize));
             }
             let most = naive_lru_hits(accesses, usize::MAX);
-            prop_assert_eq!(curve.most_hits(), most);
+            prop_assert_eq!(curve.max_hits(), most);
             let smallest = [curve.pages_for_50_percent, curve.pages_for_90_percent, curve.pages_for_99_percent];
             for (percent, smallest) in [50, 90, 99].into_iter().zip(smallest) {
                 let Some(pages) = smallest else {
@@ -219,7 +219,7 @@ fn separates_levels() {
     requests.push(TestRequest { file: "a.dat", operation: FileOperation::Read, offset: 0, size: 4096 });
     requests.push(TestRequest { file: "a.dat", operation: FileOperation::Write, offset: 0, size: 100 });
     let mut trace = recording(requests);
-    trace.file_ios.level[2] = IoLevel::Paging;
+    trace.file_ios.level[2] = IoOrigin::Paging;
     trace.file_ios.status.set(1, Some(0xC000_0011));
     let report = report(&trace, &IoOptions::default());
     let kinds: Vec<_> = report.views.iter().map(|view| (view.level, view.direction, view.table.requests)).collect();
@@ -326,12 +326,12 @@ fn reports_amplification_by_bytes() {
 #[test]
 fn reports_repeated_but_not_sequential_reads() {
     let again = requests(FileOperation::Read, (0..5000).map(|at| ((at * 7 % 10) * 4096, 4096)));
-    assert_eq!(codes(again), [FindingCode::ReadAgain]);
+    assert_eq!(codes(again), [FindingCode::RepeatedReads]);
     let once = requests(FileOperation::Read, (0..5000).map(|at| (at * 4096, 4096)));
     assert_eq!(codes(once), []);
     // Small sequential reads access each page often, but never go back.
     let on = requests(FileOperation::Read, (0..5000).map(|at| (at * 600, 600)));
-    assert!(!codes(on).contains(&FindingCode::ReadAgain));
+    assert!(!codes(on).contains(&FindingCode::RepeatedReads));
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn reports_misaligned_and_unbuffered_requests() {
     trace.file_ios.unbuffered.fill(true);
     let found = |trace: &Trace| {
         let report = report(trace, &IoOptions::default());
-        report.findings.iter().any(|finding| finding.code == FindingCode::Unbuffered)
+        report.findings.iter().any(|finding| finding.code == FindingCode::SmallUnbuffered)
     };
     assert!(found(&trace));
     trace.file_ios.unbuffered.fill(false);
@@ -402,6 +402,6 @@ fn compares_measures_of_one_side() {
 fn handles_implausibly_large_requests() {
     let trace = recording(requests(FileOperation::Read, [(0, u64::MAX), (u64::MAX, u64::MAX), (5, 0)]));
     let report = report(&trace, &IoOptions::default());
-    assert!(report.pages_not_followed > 0);
+    assert!(report.uncounted_pages > 0);
     assert_eq!(report.views[0].table.requests, 3);
 }

@@ -21,5 +21,5 @@ pub mod suspend;
 mod usage;
 
 pub use model::*;
-pub use named_phase::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
+pub use named_phase::{NamedPhase, PHASE_TABLES, PhaseNotFound, named_phase};
 pub use registry::{RULES, TransitionOptions, TransitionRules, all, rules_of, tables};

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use onoff_trace::{Pattern, Tables, Trace};
+use onoff_trace::{Pattern, TableSet, Trace};
 
 use super::registry::{rules_of, tables};
 use super::{PhaseName, TransitionKind};
 
 /// The tables needed to find phases.
-pub const PHASE_TABLES: Tables = tables(None);
+pub const PHASE_TABLES: TableSet = tables(None);
 
 /// A phase with known start and end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +35,12 @@ impl fmt::Display for NamedPhase {
 
 /// No phase has this name, or its ends are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", message(asked, known))]
-pub struct NoSuchPhase {
+#[error("{}", message(requested, available))]
+pub struct PhaseNotFound {
     /// The requested name.
-    pub asked: String,
+    pub requested: String,
     /// The phases with known start and end.
-    pub known: Vec<&'static str>,
+    pub available: Vec<&'static str>,
 }
 
 fn message(asked: &str, known: &[&str]) -> String {
@@ -54,10 +54,10 @@ fn message(asked: &str, known: &[&str]) -> String {
 ///
 /// # Errors
 /// No phase matches; the error lists the available phases.
-pub fn named_phase(trace: &Trace, asked: &str) -> Result<NamedPhase, NoSuchPhase> {
+pub fn named_phase(trace: &Trace, asked: &str) -> Result<NamedPhase, PhaseNotFound> {
     let pattern = Pattern::new(asked);
     let known: Vec<(TransitionKind, PhaseName, i64, i64)> = rules_of(trace.system.kind)
-        .flat_map(|rules| (rules.spans)(trace).into_iter().map(|span| (rules.kind, span)))
+        .flat_map(|rules| (rules.phase_intervals)(trace).into_iter().map(|span| (rules.kind, span)))
         .filter_map(|(kind, (name, start_ns, end_ns))| Some((kind, name, start_ns?, end_ns?)))
         .filter(|&(_, _, start_ns, end_ns)| start_ns < end_ns)
         .collect();
@@ -73,7 +73,7 @@ pub fn named_phase(trace: &Trace, asked: &str) -> Result<NamedPhase, NoSuchPhase
                     names.push(name.as_str());
                 }
             }
-            Err(NoSuchPhase { asked: asked.to_owned(), known: names })
+            Err(PhaseNotFound { requested: asked.to_owned(), available: names })
         }
     }
 }

@@ -3,7 +3,7 @@
 use onoff_trace::Trace;
 
 use super::linux::suspend::SleepOutcome;
-use super::{Details, Half, Phase, PhaseName, Transition, TransitionKind, TransitionOptions, Variant};
+use super::{Details, Phase, PhaseName, SuspendStage, Transition, TransitionKind, TransitionOptions, Variant};
 use onoff_usage::idle::Settling;
 
 /// A transition in a recording.
@@ -37,7 +37,7 @@ impl TransitionOverview {
     /// The phase with the longest duration, and that duration, ns. Time asleep and `TraceTail` do not count.
     #[must_use]
     pub fn longest(&self) -> Option<(&Phase, i64)> {
-        let at_work = |phase: &&Phase| phase.half != Some(Half::Asleep) && phase.name != PhaseName::TraceTail;
+        let at_work = |phase: &&Phase| phase.half != Some(SuspendStage::Asleep) && phase.name != PhaseName::TraceTail;
         let known = self.phases.iter().filter(at_work).filter_map(|phase| Some((phase, self.took_ns(phase)?)));
         known.max_by_key(|&(_, took_ns)| took_ns)
     }
@@ -53,14 +53,16 @@ pub fn overview(trace: &Trace) -> Vec<TransitionOverview> {
 fn of(transition: Transition) -> TransitionOverview {
     let variant = match (&transition.details, transition.variant) {
         // An aborted suspend did not sleep, whatever was requested.
-        (Details::LinuxSuspend(sleep), _) if sleep.outcome == SleepOutcome::GivenUp => "given_up",
+        (Details::LinuxSuspend(sleep), _) if sleep.outcome == SleepOutcome::Aborted => "aborted",
         (Details::LinuxBoot(_), _) | (_, Variant::Unknown) => "",
         (_, variant) => variant.as_str(),
     };
     let duration_ns = transition.duration_ns();
     let mut phases = transition.phases;
     if let Details::WindowsSuspend(suspend) = &transition.details {
-        let stays = |phase: &Phase| !matches!(phase.half, Some(Half::Suspend | Half::Resume)) || suspend.counts(phase);
+        let stays = |phase: &Phase| {
+            !matches!(phase.half, Some(SuspendStage::Suspend | SuspendStage::Resume)) || suspend.counts(phase)
+        };
         phases.retain(stays);
     }
     TransitionOverview {

@@ -2,13 +2,13 @@
 
 use std::fmt::Display;
 
-use onoff_trace::{SystemKind, Tables, Trace};
+use onoff_trace::{SystemKind, TableSet, Trace};
 
 use super::boot::{self, BootOptions};
 use super::linux;
 use super::shutdown::{self, ShutdownOptions};
 use super::suspend::{self, SuspendOptions};
-use super::{Details, Phase, PhaseSpan, Transition, TransitionKind};
+use super::{Details, Phase, PhaseInterval, Transition, TransitionKind};
 
 /// Options for each kind of transition.
 #[derive(Clone, Debug, Default)]
@@ -24,11 +24,11 @@ pub struct TransitionRules {
     pub system: SystemKind,
     pub kind: TransitionKind,
     /// The tables that the rules read; if a trace was opened with fewer, results are less complete.
-    pub tables: Tables,
+    pub tables: TableSet,
     /// Returns the transitions in a trace, ordered by start, or a message about what the recording contains instead.
     pub find: fn(&Trace, &TransitionOptions) -> Result<Vec<Transition>, String>,
     /// Returns their phases without CPU and disk usage, with default options.
-    pub spans: fn(&Trace) -> Vec<PhaseSpan>,
+    pub phase_intervals: fn(&Trace) -> Vec<PhaseInterval>,
 }
 
 pub const RULES: [TransitionRules; 6] = [
@@ -37,14 +37,14 @@ pub const RULES: [TransitionRules; 6] = [
         kind: TransitionKind::Boot,
         tables: boot::TABLES,
         find: |trace, options| one(boot::analyze(trace, &options.boot)),
-        spans: |trace| boot::phase_intervals(trace, &BootOptions::default()),
+        phase_intervals: |trace| boot::phase_intervals(trace, &BootOptions::default()),
     },
     TransitionRules {
         system: SystemKind::Windows,
         kind: TransitionKind::Suspend,
         tables: suspend::TABLES,
         find: |trace, options| several(suspend::analyze(trace, &options.suspend).map(|report| report.transitions)),
-        spans: |trace| {
+        phase_intervals: |trace| {
             let found = suspend::analyze(trace, &SuspendOptions::default());
             found.map(|report| report.transitions.iter().flat_map(phase_intervals).collect()).unwrap_or_default()
         },
@@ -54,7 +54,7 @@ pub const RULES: [TransitionRules; 6] = [
         kind: TransitionKind::Shutdown,
         tables: shutdown::TABLES,
         find: |trace, options| one(shutdown::analyze(trace, &options.shutdown)),
-        spans: |trace| {
+        phase_intervals: |trace| {
             shutdown::analyze(trace, &ShutdownOptions::default())
                 .map(|report| phase_intervals(&report))
                 .unwrap_or_default()
@@ -65,7 +65,7 @@ pub const RULES: [TransitionRules; 6] = [
         kind: TransitionKind::Boot,
         tables: linux::boot::TABLES,
         find: |trace, options| one(linux::boot::analyze(trace, &options.boot)),
-        spans: linux::boot::phase_intervals,
+        phase_intervals: linux::boot::phase_intervals,
     },
     TransitionRules {
         system: SystemKind::Linux,
@@ -74,14 +74,16 @@ pub const RULES: [TransitionRules; 6] = [
         find: |trace, options| {
             several(linux::suspend::analyze(trace, &options.suspend).map(|report| report.transitions))
         },
-        spans: linux::suspend::phase_intervals,
+        phase_intervals: linux::suspend::phase_intervals,
     },
     TransitionRules {
         system: SystemKind::Linux,
         kind: TransitionKind::Shutdown,
         tables: linux::shutdown::TABLES,
         find: |trace, _| one(linux::shutdown::analyze(trace)),
-        spans: |trace| linux::shutdown::analyze(trace).map(|report| phase_intervals(&report)).unwrap_or_default(),
+        phase_intervals: |trace| {
+            linux::shutdown::analyze(trace).map(|report| phase_intervals(&report)).unwrap_or_default()
+        },
     },
 ];
 
@@ -96,8 +98,8 @@ pub fn rules_of(system: SystemKind) -> impl Iterator<Item = &'static TransitionR
 
 /// The tables that the rules for `kind` read on any system; without `kind`, those of all rules.
 #[must_use]
-pub const fn tables(kind: Option<TransitionKind>) -> Tables {
-    let mut tables = Tables::NONE;
+pub const fn tables(kind: Option<TransitionKind>) -> TableSet {
+    let mut tables = TableSet::NONE;
     let mut at = 0;
     while at < RULES.len() {
         let wanted = match kind {
@@ -129,6 +131,6 @@ fn several<D: Into<Details>, N: Display>(found: Result<Vec<Transition<D>>, N>) -
     }
 }
 
-fn phase_intervals<D>(transition: &Transition<D>) -> Vec<PhaseSpan> {
-    transition.phases.iter().map(Phase::span).collect()
+fn phase_intervals<D>(transition: &Transition<D>) -> Vec<PhaseInterval> {
+    transition.phases.iter().map(Phase::interval).collect()
 }

@@ -37,12 +37,18 @@ pub(crate) fn first_of(rules: &[Search<'_>], not_before: i64) -> Boundary {
                 rule: rule.rule.clone(),
                 event,
                 certainty: rule.certainty,
-                missing,
+                unmatched_rules: missing,
             };
         }
         missing.push(rule.rule.clone());
     }
-    Boundary { time_ns: None, rule: Rule::NotFound, event: String::new(), certainty: Certainty::Missing, missing }
+    Boundary {
+        time_ns: None,
+        rule: Rule::NotFound,
+        event: String::new(),
+        certainty: Certainty::Missing,
+        unmatched_rules: missing,
+    }
 }
 
 /// The milestones with this name, in table order.

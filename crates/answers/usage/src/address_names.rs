@@ -1,13 +1,13 @@
 //! Function names by address, resolved in advance for callers that process a recording event by event.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{TableName, Tables, Trace};
+use onoff_trace::{TableName, TableSet, Trace};
 
 use crate::functions::{Code, CodeFrame, CodePlace, FunctionNames, NameFunctions};
 use crate::owners::Owners;
 
 /// The tables that addresses come from, and those needed to resolve them.
-pub const ADDRESS_TABLES: Tables = Tables::of(&[
+pub const ADDRESS_TABLES: TableSet = TableSet::of(&[
     TableName::Images,
     TableName::Methods,
     TableName::Processes,
@@ -67,7 +67,7 @@ impl AddressNames {
         }
         let mut owners = Owners::of(trace);
         for sample in trace.samples.iter() {
-            let (owner, _) = owners.whose(sample.tid, sample.time_ns);
+            let (owner, _) = owners.owner_at(sample.tid, sample.time_ns);
             let pid = owners.list().get(owner as usize).and_then(|owner| owner.pid);
             add(pid.unwrap_or(0), sample.address, sample.time_ns);
         }

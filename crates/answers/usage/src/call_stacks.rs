@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{StackId, StringId, TableName, Tables, Trace};
+use onoff_trace::{StackId, StringId, TableName, TableSet, Trace};
 use serde::Serialize;
 
 use crate::functions::{Code, CodePlace, FunctionNames, NameFunctions};
@@ -15,10 +15,10 @@ use onoff_evidence::interval::Interval;
 
 /// The tables needed; with `events`, also those needed to find the events of stacks.
 #[must_use]
-pub fn tables(events: bool) -> Tables {
-    let tables = Tables::of(&[TableName::Stacks, TableName::Images, TableName::Methods, TableName::Processes]);
+pub fn tables(events: bool) -> TableSet {
+    let tables = TableSet::of(&[TableName::Stacks, TableName::Images, TableName::Methods, TableName::Processes]);
     if events {
-        tables.union(Tables::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Samples]))
+        tables.union(TableSet::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Samples]))
     } else {
         tables
     }
@@ -143,7 +143,7 @@ pub fn count(
     let images = Images::of(trace);
     // Most stacks occur many times. A module's address can change, but the first occurrence decides the name.
     let mut distinct: HashMap<(u32, StackId), (i64, u64)> = HashMap::new();
-    for chunk in trace.stacks.pieces() {
+    for chunk in trace.stacks.chunks() {
         for row in chunk.iter().filter(|row| range.contains(row.time_ns)) {
             let is_listed = |list: &[u32], id| list.is_empty() || list.contains(&id);
             if !is_listed(&filter.pids, row.pid) || !is_listed(&filter.tids, row.tid) {
@@ -216,7 +216,7 @@ pub fn count(
 #[must_use]
 pub fn stacks_by_event(trace: &Trace) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
-    for row in trace.stacks.pieces().iter().flat_map(|chunk| chunk.iter()) {
+    for row in trace.stacks.chunks().iter().flat_map(|chunk| chunk.iter()) {
         let event = event_at(trace, row.time_ns, row.tid);
         if !event.is_empty() {
             *counts.entry(event).or_default() += 1;
@@ -279,16 +279,16 @@ fn name(trace: &Trace, functions: &[String], place: Place) -> String {
 
 /// The event of `tid` at `time_ns`, if it is in one of the tables; otherwise empty.
 fn event_at(trace: &Trace, time_ns: i64, tid: u32) -> &'static str {
-    let samples = trace.samples.pieces();
+    let samples = trace.samples.chunks();
     if is_at(samples, |row| (&row.time_ns[..], Some(&row.tid[..])), time_ns, tid) {
         return "SampledProfile";
     }
-    let switches = trace.context_switches.pieces();
+    let switches = trace.context_switches.chunks();
     if is_at(switches, |row| (&row.time_ns[..], Some(&row.new_tid[..])), time_ns, tid) {
         return "CSwitch";
     }
     // The stack belongs to the readying thread.
-    if is_at(trace.ready_threads.pieces(), |row| (&row.time_ns[..], None), time_ns, tid) {
+    if is_at(trace.ready_threads.chunks(), |row| (&row.time_ns[..], None), time_ns, tid) {
         return "ReadyThread";
     }
     ""

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::device_work::DeviceWork;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Boundary, Certainty, Span};
+use onoff_evidence::{Boundary, Certainty, DerivedInterval};
 
 /// One operation on a device or driver.
 pub type Device = DeviceWork<Initialization>;
@@ -33,11 +33,11 @@ pub struct Initialization {
 /// A phase of device initialization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DevicePhaseSpan {
+pub struct DevicePhaseInterval {
     pub name: DevicePhase,
     /// The interval, and the rule that set it.
     #[serde(flatten)]
-    pub span: Span,
+    pub interval: DerivedInterval,
     /// Number of operations that started in it.
     pub operations: u64,
 }
@@ -125,7 +125,7 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
 /// The three phases of device initialization: as reported by the system, otherwise the interval that their operations
 /// cover.
 #[must_use]
-pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
+pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseInterval> {
     [
         (DevicePhase::BootStart, Some((milestone::BOOT_START_BEGIN, milestone::BOOT_START_END))),
         (DevicePhase::SystemStart, Some((milestone::SYSTEM_START_BEGIN, milestone::SYSTEM_START_END))),
@@ -137,9 +137,9 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
         let first = of_phase().map(|device| device.start_ns).min();
         let last = of_phase().filter_map(|device| device.end_ns).max();
         let (start_name, end_name) = milestones.unzip();
-        DevicePhaseSpan {
+        DevicePhaseInterval {
             name,
-            span: Span::between(
+            interval: DerivedInterval::between(
                 &boundary(trace, start_name, Rule::DevicePhaseStarts, first, Rule::FirstOperationStarts),
                 &boundary(trace, end_name, Rule::DevicePhaseEnds, last, Rule::LastOperationEnds),
             ),
@@ -160,7 +160,7 @@ fn boundary(trace: &Trace, name: Option<&str>, rule: Rule, fallback: Option<i64>
             rule,
             event: trace.text(row.event).to_owned(),
             certainty: Certainty::Measured,
-            missing: Vec::new(),
+            unmatched_rules: Vec::new(),
         };
     }
     let missing = name.map(|_| rule.to_owned()).into_iter().collect();
@@ -170,9 +170,9 @@ fn boundary(trace: &Trace, name: Option<&str>, rule: Rule, fallback: Option<i64>
             rule: fallback_rule.to_owned(),
             event: String::new(),
             certainty: Certainty::Inferred,
-            missing,
+            unmatched_rules: missing,
         },
-        None => Boundary { rule: Rule::NotFound, missing, ..Boundary::default() },
+        None => Boundary { rule: Rule::NotFound, unmatched_rules: missing, ..Boundary::default() },
     }
 }
 
@@ -303,11 +303,11 @@ mod tests {
         milestone(&mut trace, 32 * MS, milestone::BOOT_START_BEGIN, "");
         milestone(&mut trace, 850 * MS, milestone::BOOT_START_END, "");
         let phases = phases(&trace, &operations(&trace));
-        assert_eq!(phases[0].span.duration_ns, Some(818 * MS));
-        assert_eq!((phases[0].span.certainty, phases[0].operations), (Certainty::Measured, 0));
-        assert_eq!(phases[1].span.duration_ns, Some(6010 * MS));
-        assert_eq!((phases[1].span.certainty, phases[1].operations), (Certainty::Inferred, 3));
-        assert_eq!(phases[1].span.missing.len(), 2);
-        assert_eq!(phases[2].span.certainty, Certainty::Missing);
+        assert_eq!(phases[0].interval.duration_ns, Some(818 * MS));
+        assert_eq!((phases[0].interval.certainty, phases[0].operations), (Certainty::Measured, 0));
+        assert_eq!(phases[1].interval.duration_ns, Some(6010 * MS));
+        assert_eq!((phases[1].interval.certainty, phases[1].operations), (Certainty::Inferred, 3));
+        assert_eq!(phases[1].interval.unmatched_rules.len(), 2);
+        assert_eq!(phases[2].interval.certainty, Certainty::Missing);
     }
 }

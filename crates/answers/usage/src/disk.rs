@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::drive_paths::DrivePaths;
 use crate::owners::extension;
 use crate::processes::Images;
-use onoff_evidence::touched_by;
+use onoff_evidence::affecting_losses;
 
 /// Totals of one kind of request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -79,13 +79,13 @@ pub struct DiskUsage {
     /// By process, most disk time first, without ReadyBoot.
     pub by_process: Vec<ProcessDiskUsage>,
     /// Names of the losses that can affect these values.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
 }
 
 /// Disk usage in the intervals between consecutive `cuts`, which must be in ascending order.
 #[must_use]
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
-    let touched_by = touched_by(trace, &[TableName::DiskIos, TableName::FileIos, TableName::Processes]);
+    let affecting_losses = affecting_losses(trace, &[TableName::DiskIos, TableName::FileIos, TableName::Processes]);
     let mut intervals: Vec<DiskTally> = cuts.windows(2).map(|_| DiskTally::default()).collect();
     let (images, paths) = (Images::of(trace), DrivePaths::of(trace));
     let (begin, end) = (cuts.first().copied().unwrap_or(0), cuts.last().copied().unwrap_or(0));
@@ -96,7 +96,7 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
             interval.add(trace.system.kind, &io, process);
         }
     }
-    intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &paths, &touched_by)).collect()
+    intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &paths, &affecting_losses)).collect()
 }
 
 /// Whether a request is read-ahead. On Windows, ReadyBoot reads below the file system, so its requests have no file. On
@@ -187,7 +187,13 @@ impl DiskTally {
         entry.or_insert_with(|| (io.complete_ns, DiskOperations::default())).1.add(io);
     }
 
-    fn into_usage(self, trace: &Trace, images: &Images<'_>, paths: &DrivePaths, touched_by: &[String]) -> DiskUsage {
+    fn into_usage(
+        self,
+        trace: &Trace,
+        images: &Images<'_>,
+        paths: &DrivePaths,
+        affecting_losses: &[String],
+    ) -> DiskUsage {
         let mut extensions: BTreeMap<String, DiskOperations> = BTreeMap::new();
         for (&file, operations) in &self.by_file {
             extensions.entry(extension(trace.text(file))).or_default().merge(operations);
@@ -218,7 +224,7 @@ impl DiskTally {
             ),
             by_extension: named(extensions),
             by_process,
-            touched_by: touched_by.to_vec(),
+            affecting_losses: affecting_losses.to_vec(),
         }
     }
 }

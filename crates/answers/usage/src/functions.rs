@@ -219,7 +219,7 @@ pub struct StackFinder<'a> {
 impl<'a> StackFinder<'a> {
     pub fn of(trace: &'a Trace) -> Self {
         let extend = |(first, last): (i64, i64), &time_ns: &i64| (first.min(time_ns), last.max(time_ns));
-        let ranges = trace.stacks.pieces().iter().map(|chunk| chunk.time_ns.iter().fold((i64::MAX, i64::MIN), extend));
+        let ranges = trace.stacks.chunks().iter().map(|chunk| chunk.time_ns.iter().fold((i64::MAX, i64::MIN), extend));
         Self { trace, chunk_ranges: ranges.collect() }
     }
 
@@ -231,7 +231,7 @@ impl<'a> StackFinder<'a> {
         is_wanted: impl Fn(&(i64, u32)) -> bool,
     ) -> HashMap<(i64, u32), JoinedStack> {
         let mut stacks: HashMap<(i64, u32), JoinedStack> = HashMap::new();
-        for (chunk, &(first, last)) in self.trace.stacks.pieces().iter().zip(&self.chunk_ranges) {
+        for (chunk, &(first, last)) in self.trace.stacks.chunks().iter().zip(&self.chunk_ranges) {
             if last < first_ns || first > last_ns {
                 continue;
             }

@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::cpu::{self, CpuSource};
 use crate::owners::{NORMAL_PRIORITY, Owners};
 use onoff_evidence::rule::{IdleCutOff, IdleTime, Rule};
-use onoff_evidence::{Certainty, touched_by};
+use onoff_evidence::{Certainty, affecting_losses};
 
 /// How an idle slice adds to the accumulated idle time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -117,11 +117,11 @@ pub struct Settling {
     /// Certainty of the end.
     pub certainty: Certainty,
     /// Better rules that did not match.
-    pub missing: Vec<Rule>,
+    pub unmatched_rules: Vec<Rule>,
     /// The slices, in order.
     pub slices: Vec<Slice>,
     /// Names of the losses that can affect the result.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
 }
 
 impl Default for Settling {
@@ -136,9 +136,9 @@ impl Default for Settling {
             disk_recorded: false,
             rule: Rule::None,
             certainty: Certainty::Missing,
-            missing: Vec::new(),
+            unmatched_rules: Vec::new(),
             slices: Vec::new(),
-            touched_by: Vec::new(),
+            affecting_losses: Vec::new(),
         }
     }
 }
@@ -157,17 +157,17 @@ const MAX_DISKS: usize = 64;
 /// Only slices that are entirely covered by CPU usage data count. Without context switches, samples are used and the
 /// result is inferred; without either it is unknown.
 #[must_use]
-pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
+pub fn find_settling(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
     let mut owners = Owners::of(trace);
     // Time asleep is not idle time, so the search ends at the next sleep.
     let latest_ns = owners.asleep().next_after(start_ns).unwrap_or(i64::MAX);
-    settle_before(trace, &mut owners, start_ns, latest_ns, metric)
+    find_settling_before(trace, &mut owners, start_ns, latest_ns, metric)
 }
 
-/// Like [`settle`], with known thread owners, and up to `latest_ns`, when the computer may go to sleep again. Data
+/// Like [`find_settling`], with known thread owners, and up to `latest_ns`, when the computer may go to sleep again. Data
 /// after the end is not read.
 #[must_use]
-pub fn settle_before(
+pub fn find_settling_before(
     trace: &Trace,
     owners: &mut Owners,
     start_ns: i64,
@@ -188,17 +188,17 @@ pub fn settle_before(
         start_ns: Some(start_ns),
         cpu_source,
         disk_recorded,
-        touched_by: touched_by(trace, &tables),
+        affecting_losses: affecting_losses(trace, &tables),
         ..Settling::default()
     };
     if cpu_source != CpuSource::ContextSwitches {
-        settling.missing.push(Rule::ContextSwitches);
+        settling.unmatched_rules.push(Rule::ContextSwitches);
     }
     if !disk_recorded {
-        settling.missing.push(Rule::DiskRequests);
+        settling.unmatched_rules.push(Rule::DiskRequests);
     }
     if cpu_source == CpuSource::None {
-        settling.missing.push(Rule::ProfileSamples);
+        settling.unmatched_rules.push(Rule::ProfileSamples);
         settling.rule = Rule::IdleTimeNotRecorded(metric.idle_time());
         return settling;
     }
@@ -221,14 +221,14 @@ pub fn settle_before(
         }
         None => {
             let ended = if until_ns == latest_ns {
-                IdleCutOff::LookedAt
+                IdleCutOff::AnalyzedInterval
             } else if until_ns < trace.duration_ns {
                 IdleCutOff::ProcessorTimes
             } else {
                 IdleCutOff::Recording
             };
             settling.rule = Rule::IdleTimeCutOff { wanted: metric.idle_time(), ended, found_ns: settling.idle_ns };
-            settling.missing.push(Rule::MoreIdleTime { idle_ns: metric.required_idle_ns - settling.idle_ns });
+            settling.unmatched_rules.push(Rule::MoreIdleTime { idle_ns: metric.required_idle_ns - settling.idle_ns });
         }
     }
     settling
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn an_idle_machine_is_idle_after_the_required_time() {
         let trace = working(20 * SECOND, &[]);
-        let settling = settle(&trace, 2 * SECOND, IdleMetric::XPERF);
+        let settling = find_settling(&trace, 2 * SECOND, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, Some(12 * SECOND));
         assert_eq!((settling.idle_ns, settling.busy_ns), (10 * SECOND, 0));
         assert_eq!(settling.certainty, Certainty::Measured);
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_slice_that_is_exactly_eighty_percent_idle_counts() {
         let trace = working(20 * SECOND, &[(0, 20, 8), (150, 21, 8)]);
-        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        let settling = find_settling(&trace, 0, IdleMetric::XPERF);
         let idle: Vec<bool> = settling.slices.iter().take(3).map(|slice| slice.idle).collect();
         assert_eq!(idle, [true, false, true]);
         assert_eq!(settling.busy_ns, 100 * MS);
@@ -378,7 +378,7 @@ mod tests {
     fn idle_gaps_between_busy_intervals_add_up() {
         // 3 s idle, 4 s busy, then idle again: 10 s of idle time end at 14 s.
         let trace = working(30 * SECOND, &[(3000, 4000, 8)]);
-        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        let settling = find_settling(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, Some(14 * SECOND));
         assert_eq!(settling.busy_ns, 4 * SECOND);
     }
@@ -388,10 +388,10 @@ mod tests {
         let mut trace = working(20 * SECOND, &[(0, 15_000, 7)]);
         disk(&mut trace, 5 * SECOND, 5 * SECOND, IoPriority::VeryLow, "low.dat");
         disk(&mut trace, 9 * SECOND, 4 * SECOND, IoPriority::Low, "low.dat");
-        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        let settling = find_settling(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, Some(10 * SECOND));
         let trace = working(20 * SECOND, &[(0, 5_000, 8)]);
-        assert_eq!(settle(&trace, 0, IdleMetric::XPERF).end_ns, Some(15 * SECOND));
+        assert_eq!(find_settling(&trace, 0, IdleMetric::XPERF).end_ns, Some(15 * SECOND));
     }
 
     #[test]
@@ -401,7 +401,7 @@ mod tests {
         disk(&mut trace, 40 * MS, 30 * MS, IoPriority::Normal, "a.dll");
         disk(&mut trace, 220 * MS, 20 * MS, IoPriority::Normal, "a.dll");
         disk(&mut trace, 218 * MS, 15 * MS, IoPriority::Critical, "a.dll");
-        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        let settling = find_settling(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.busy_ns, 100 * MS);
         assert_eq!(settling.slices[0].disk_busy_percent, Some(30.0));
         assert_eq!(settling.slices[2].disk_busy_percent, Some(20.0));
@@ -412,7 +412,7 @@ mod tests {
     fn cpu_utilization_is_averaged_over_all_cpus() {
         let mut trace = working(20 * SECOND, &[(0, 10_000, 8)]);
         trace.system.processors = 8;
-        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        let settling = find_settling(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.slices[0].cpu_busy_percent, Some(12.5));
         assert_eq!(settling.busy_ns, 0);
     }
@@ -421,7 +421,7 @@ mod tests {
     fn the_adk_metric_adds_the_idle_part_of_a_window() {
         // Windows of 500 ms: one that is 10 % busy adds 450 ms, one that is exactly 20 % busy adds nothing.
         let trace = working(20 * SECOND, &[(0, 50, 8), (500, 100, 8)]);
-        let settling = settle(&trace, 0, IdleMetric::ADK);
+        let settling = find_settling(&trace, 0, IdleMetric::ADK);
         let accumulated: Vec<i64> = settling.slices.iter().take(3).map(|slice| slice.accumulated_ns / MS).collect();
         assert_eq!(accumulated, [450, 450, 950]);
         // 450 ms + 10 windows of 500 ms: the eleventh full window overshoots and ends it.
@@ -433,12 +433,12 @@ mod tests {
     #[test]
     fn a_recording_that_ends_too_soon_reports_the_idle_time_so_far() {
         let trace = working(4 * SECOND + 50 * MS, &[(0, 1_000, 8)]);
-        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        let settling = find_settling(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, None);
         assert_eq!((settling.idle_ns, settling.busy_ns), (3 * SECOND, SECOND));
         assert_eq!(settling.certainty, Certainty::Missing);
         assert!(settling.rule.to_string().contains("after 3.00 s of idle time"));
-        assert_eq!(settling.missing, [Rule::MoreIdleTime { idle_ns: 7_000_000_000 }]);
+        assert_eq!(settling.unmatched_rules, [Rule::MoreIdleTime { idle_ns: 7_000_000_000 }]);
     }
 
     #[test]
@@ -446,7 +446,7 @@ mod tests {
         // The recorder of context switches stopped after 6 s; another one continued.
         let mut trace = working(6 * SECOND, &[]);
         trace.duration_ns = 60 * SECOND;
-        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        let settling = find_settling(&trace, 0, IdleMetric::XPERF);
         assert_eq!((settling.end_ns, settling.idle_ns), (None, 6 * SECOND));
         assert!(settling.rule.to_string().contains("CPU usage data ended after 6.00 s"));
     }
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn without_cpu_usage_the_result_is_unknown() {
         let trace = Trace { duration_ns: 30 * SECOND, ..Trace::default() };
-        let settling = settle(&trace, 0, IdleMetric::XPERF);
+        let settling = find_settling(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, None);
         assert_eq!(settling.certainty, Certainty::Missing);
         assert!(settling.slices.is_empty());

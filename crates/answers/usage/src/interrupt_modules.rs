@@ -18,7 +18,7 @@ pub struct ModuleInterrupts {
     pub count: u64,
     /// Interrupt time, ns, by interval and CPU, if not zero. A map, because most modules run on few CPUs and the number
     /// of CPUs comes from the recording.
-    pub taken_ns: BTreeMap<(usize, u16), i64>,
+    pub total_ns: BTreeMap<(usize, u16), i64>,
     /// Number of interrupts up to each of the given bounds and above the previous one; the last entry counts those
     /// above all bounds.
     pub histogram: Vec<u64>,
@@ -30,7 +30,7 @@ impl ModuleInterrupts {
     pub fn in_interval(&self, interval: usize, processors: u32) -> Option<Vec<i64>> {
         let mut cells: Option<Vec<i64>> = None;
         for (&(_, processor), &ns) in
-            self.taken_ns.range((interval, 0)..=(interval, u16::MAX)).filter(|(_, ns)| **ns != 0)
+            self.total_ns.range((interval, 0)..=(interval, u16::MAX)).filter(|(_, ns)| **ns != 0)
         {
             let cells = cells.get_or_insert_with(|| vec![0; processors as usize]);
             if let Some(cell) = cells.get_mut(usize::from(processor)) {
@@ -62,7 +62,7 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
     let mut module_of: HashMap<u64, StringId> = HashMap::new();
     let mut modules: HashMap<StringId, ModuleInterrupts> = HashMap::new();
     let mut recorded = false;
-    for chunk in trace.interrupts.pieces() {
+    for chunk in trace.interrupts.chunks() {
         for row in chunk.iter() {
             if dpcs == (row.kind == InterruptKind::Interrupt) {
                 continue;
@@ -82,13 +82,13 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
             let module = modules.entry(path).or_insert_with(|| ModuleInterrupts {
                 module: file_name(trace.text(path)).to_owned(),
                 count: 0,
-                taken_ns: BTreeMap::new(),
+                total_ns: BTreeMap::new(),
                 histogram: vec![0; bounds_ns.len() + 1],
             });
             let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
             module.count += 1;
             if u32::from(row.cpu) < processors {
-                let sum = module.taken_ns.entry((interval, row.cpu)).or_default();
+                let sum = module.total_ns.entry((interval, row.cpu)).or_default();
                 *sum = sum.saturating_add(ns);
             }
             let step = bounds_ns.partition_point(|&bound| bound < ns);

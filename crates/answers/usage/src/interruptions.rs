@@ -20,7 +20,7 @@ impl Interruptions {
     /// Reads the interrupts in `trace`. Nested interrupts count once.
     pub fn of(trace: &Trace) -> Self {
         let mut this = Self::default();
-        for chunk in trace.interrupts.pieces() {
+        for chunk in trace.interrupts.chunks() {
             let rows = chunk.start_ns.iter().zip(&chunk.end_ns).zip(&chunk.cpu);
             for ((&start_ns, &end_ns), &cpu) in rows {
                 let cpu = usize::from(cpu);
@@ -38,7 +38,7 @@ impl Interruptions {
 
     /// Interrupt time on `processor` between `start_ns` and `end_ns`, ns.
     #[inline]
-    pub fn taken_ns(&mut self, processor: u16, start_ns: i64, end_ns: i64) -> i64 {
+    pub fn total_ns(&mut self, processor: u16, start_ns: i64, end_ns: i64) -> i64 {
         self.processors.get_mut(usize::from(processor)).map_or(0, |time| time.within(start_ns, end_ns))
     }
 }
@@ -99,11 +99,11 @@ mod tests {
         let dpc = InterruptKind::Dpc;
         interrupts(&mut trace, &[(20, 30, 0, isr, 1), (10, 50, 0, dpc, 2), (60, 70, 1, dpc, 2), (80, 90, 0, isr, 1)]);
         let mut taken = Interruptions::of(&trace);
-        assert_eq!(taken.taken_ns(0, 0, 15), 5);
-        assert_eq!(taken.taken_ns(0, 15, 40), 25);
-        assert_eq!(taken.taken_ns(0, 40, 100), 20);
-        assert_eq!(taken.taken_ns(1, 0, 100), 10);
-        assert_eq!(taken.taken_ns(7, 0, 100), 0);
+        assert_eq!(taken.total_ns(0, 0, 15), 5);
+        assert_eq!(taken.total_ns(0, 15, 40), 25);
+        assert_eq!(taken.total_ns(0, 40, 100), 20);
+        assert_eq!(taken.total_ns(1, 0, 100), 10);
+        assert_eq!(taken.total_ns(7, 0, 100), 0);
     }
 
     #[test]
@@ -112,6 +112,6 @@ mod tests {
         let dpc = InterruptKind::Dpc;
         interrupts(&mut trace, &[(80, 90, 0, dpc, 1), (10, 20, 0, dpc, 1), (15, 30, 0, dpc, 1)]);
         let mut taken = Interruptions::of(&trace);
-        assert_eq!(taken.taken_ns(0, 0, 100), 30);
+        assert_eq!(taken.total_ns(0, 0, 100), 30);
     }
 }

@@ -16,7 +16,7 @@ pub mod interrupt_modules;
 pub mod interruptions;
 pub mod modules;
 pub mod owners;
-pub mod person;
 pub mod processes;
 pub mod storage;
 pub mod units;
+pub mod user_input;

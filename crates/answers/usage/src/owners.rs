@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use onoff_trace::{StringId, Trace};
 
-use crate::asleep::Asleep;
+use crate::asleep::SleepIntervals;
 
 /// Thread ids below this are stored in an array; higher ones, in a few systems and damaged recordings, in a map.
 const DENSE_THREADS: usize = 1 << 20;
@@ -71,12 +71,12 @@ pub struct Owners {
     sparse: HashMap<u32, CurrentLife>,
     /// Latest queried time, ns: no current lifetime starts after it.
     latest_ns: i64,
-    asleep: Arc<Asleep>,
+    asleep: Arc<SleepIntervals>,
 }
 
 impl Owners {
     /// The times in which the machine was asleep and no thread ran.
-    pub(crate) fn asleep(&self) -> Arc<Asleep> {
+    pub(crate) fn asleep(&self) -> Arc<SleepIntervals> {
         Arc::clone(&self.asleep)
     }
 
@@ -136,7 +136,7 @@ impl Owners {
             dense: vec![UNLISTED; dense_length],
             sparse: HashMap::new(),
             latest_ns: i64::MIN,
-            asleep: Arc::new(Asleep::of(trace)),
+            asleep: Arc::new(SleepIntervals::of(trace)),
         };
         owners.dense[0].owner = IDLE;
         for (tid, mut lives) in by_tid {
@@ -169,7 +169,7 @@ impl Owners {
     /// The owner of thread `tid` at `time_ns`, and the lifetime of the thread id; [`u32::MAX`] for a thread that is not
     /// in the recording's list.
     #[inline]
-    pub fn whose(&mut self, tid: u32, time_ns: i64) -> (OwnerIndex, u32) {
+    pub fn owner_at(&mut self, tid: u32, time_ns: i64) -> (OwnerIndex, u32) {
         let current = self.current(tid, time_ns);
         (current.owner, current.life)
     }
@@ -299,7 +299,7 @@ mod tests {
         let mut trace = Trace::default();
         thread(&mut trace, 8, 44, None, None);
         let mut owners = Owners::of(&trace);
-        let (owner, life) = owners.whose(8, 0);
+        let (owner, life) = owners.owner_at(8, 0);
         assert_eq!(owners.list()[owner as usize].pid, Some(44));
         assert_eq!(owners.base_priority(life), NORMAL_PRIORITY);
     }

@@ -5,7 +5,7 @@
 //! the recording ends are *long-lived*, those that exit within [`VERY_SHORT_LIVED_NS`] of their start are *very
 //! short-lived*, and the rest are *short-lived*.
 
-use onoff_trace::{Lives, Process, Trace, Upid};
+use onoff_trace::{Lifetimes, Process, Trace, Upid};
 use serde::Serialize;
 
 use crate::owners::file_name;
@@ -31,7 +31,7 @@ pub enum Lifetime {
 /// One lifetime of a process id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ProcessLife {
+pub struct ProcessLifetime {
     pub pid: u32,
     /// Process id of the parent.
     pub parent_pid: Option<u32>,
@@ -68,9 +68,9 @@ pub struct ProcessSummary {
 
 /// The processes in a recording, ordered by start, and the number in each class.
 #[must_use]
-pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSummary) {
+pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLifetime>, ProcessSummary) {
     let mut summary = ProcessSummary { very_short_lived_below_ns: VERY_SHORT_LIVED_NS, ..ProcessSummary::default() };
-    let mut lives: Vec<ProcessLife> = trace.processes.iter().map(|row| life(trace, &row, expected)).collect();
+    let mut lives: Vec<ProcessLifetime> = trace.processes.iter().map(|row| life(trace, &row, expected)).collect();
     lives.sort_by_key(|life| (life.start_ns, life.pid));
     for life in &lives {
         summary.total += 1;
@@ -85,7 +85,7 @@ pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSu
 }
 
 /// The lifetime in one row of the table of processes.
-pub fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
+pub fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLifetime {
     let image = file_name(trace.text(row.image)).to_owned();
     let lifetime_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns.unwrap_or(0)).max(0));
     // The idle process has pid 0 and any name; the System process of Windows has pid 4.
@@ -98,7 +98,7 @@ pub fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
         Some(ns) if ns < VERY_SHORT_LIVED_NS && row.start_ns.is_some() => Lifetime::VeryShortLived,
         Some(_) => Lifetime::ShortLived,
     };
-    ProcessLife {
+    ProcessLifetime {
         pid: row.pid,
         parent_pid: row.parent_pid,
         image,
@@ -116,14 +116,14 @@ pub fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
 #[derive(Clone, Debug)]
 pub struct Images<'a> {
     trace: &'a Trace,
-    lives: Lives,
+    lives: Lifetimes,
 }
 
 impl<'a> Images<'a> {
     /// Reads the processes in `trace`.
     #[must_use]
     pub fn of(trace: &'a Trace) -> Self {
-        Self { trace, lives: trace.lives() }
+        Self { trace, lives: trace.lifetimes() }
     }
 
     /// Image file name of the process that had id `pid` at `time_ns`: the latest lifetime that started by then,
@@ -141,7 +141,7 @@ impl<'a> Images<'a> {
     }
 
     #[must_use]
-    pub const fn lives(&self) -> &Lives {
+    pub const fn lives(&self) -> &Lifetimes {
         &self.lives
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Display, Formatter};
 use std::io::{self, Write};
 use std::path::Path;
 
-use onoff::Refusal;
+use onoff::QueryError;
 
 #[derive(Debug)]
 pub enum Failure {
@@ -75,14 +75,14 @@ impl Failure {
     }
 
     /// Converts a library error; `describe` writes the message for missing data.
-    pub fn from_refusal_with<N: Debug + Display>(refusal: Refusal<N>, describe: impl FnOnce(N) -> String) -> Self {
+    pub fn from_refusal_with<N: Debug + Display>(refusal: QueryError<N>, describe: impl FnOnce(N) -> String) -> Self {
         match refusal {
-            Refusal::Unreadable(error) => error.into(),
-            Refusal::Nothing(reason) => Self::NoData(describe(reason)),
+            QueryError::Unreadable(error) => error.into(),
+            QueryError::Unanswerable(reason) => Self::NoData(describe(reason)),
         }
     }
 
-    pub fn from_refusal<N: Debug + Display>(refusal: Refusal<N>) -> Self {
+    pub fn from_refusal<N: Debug + Display>(refusal: QueryError<N>) -> Self {
         Self::from_refusal_with(refusal, |reason| reason.to_string())
     }
 }
@@ -113,11 +113,11 @@ impl From<onoff_xperf::Failure> for Failure {
     fn from(failure: onoff_xperf::Failure) -> Self {
         match failure {
             onoff_xperf::Failure::Unreadable(message) => Self::Unreadable(message),
-            onoff_xperf::Failure::NothingToAnswer(message) | onoff_xperf::Failure::NoData(message) => {
+            onoff_xperf::Failure::Unanswerable(message) | onoff_xperf::Failure::NoData(message) => {
                 Self::NoData(message)
             }
             onoff_xperf::Failure::Reported(code) => Self::Reported(code),
-            onoff_xperf::Failure::ReaderGone => Self::BrokenPipe,
+            onoff_xperf::Failure::BrokenPipe => Self::BrokenPipe,
         }
     }
 }

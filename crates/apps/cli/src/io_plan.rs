@@ -9,9 +9,9 @@ pub fn reject_overwriting(invocation: &Invocation) -> Result<(), Failure> {
     let Invocation { recording, destination, reads, writes, .. } = invocation;
     let groups = [&recording.files, &recording.options.manifests, &recording.options.drivers, reads];
     let inputs = Inputs::new(groups.into_iter().flatten().cloned().collect::<Vec<_>>());
-    let refused = |refusal: onoff_sink::Refusal| Failure::Usage(refusal.to_string());
+    let error = |refusal: onoff_sink::OutputError| Failure::Usage(refusal.to_string());
     for output in destination.path.iter().chain(writes) {
-        inputs.refuse(output).map_err(refused)?;
+        inputs.check(output).map_err(error)?;
     }
-    inputs.refuse_stdout().map_err(refused)
+    inputs.check_stdout().map_err(error)
 }

@@ -49,7 +49,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// A failed run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoAnswer {
+pub struct RunError {
     /// The program's exit code.
     pub code: u8,
     /// One line; empty if the error was already reported.
@@ -60,12 +60,12 @@ pub struct NoAnswer {
 ///
 /// # Errors
 /// Invalid arguments, an unreadable recording, or a recording without data for the verb.
-pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<u8>, NoAnswer> {
+pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<u8>, RunError> {
     let parsed = parse(arguments).map_err(|error| {
         let text = error.to_string();
         // Drop the usage text, which only applies to the command line.
         let message = text.split("\n\n").next().unwrap_or_default().trim();
-        NoAnswer { code: USAGE_ERROR, message: message.strip_prefix("error: ").unwrap_or(message).to_owned() }
+        RunError { code: USAGE_ERROR, message: message.strip_prefix("error: ").unwrap_or(message).to_owned() }
     })?;
     let buffer = Arc::new(Mutex::new(Vec::new()));
     let result = resolve(parsed).and_then(|mut invocation| {
@@ -79,7 +79,7 @@ pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<u8>, 
         Err(Failure::Reported(_)) if !answer.is_empty() => Ok(answer),
         Err(failure) => {
             let (message, code) = failure.message_and_code();
-            Err(NoAnswer { code, message })
+            Err(RunError { code, message })
         }
     }
 }

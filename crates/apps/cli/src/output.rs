@@ -142,10 +142,10 @@ impl Destination {
             return write(out);
         }
         if !self.display.is_brief {
-            return layout::fitted(width, out, write);
+            return layout::with_width(width, out, write);
         }
         let mut brief = BriefWriter { out, lines: 0, line_is_empty: true, is_over: false };
-        layout::fitted(width, &mut brief, write)
+        layout::with_width(width, &mut brief, write)
     }
 }
 

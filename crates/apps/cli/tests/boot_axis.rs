@@ -1,7 +1,7 @@
 //! The boot axis from reset through firmware, network boot, loader and kernel to the desktop. Known values are
 //! injected: the offset of the capture's clock, and the time from the last byte to the start of the loader.
 
-use onoff_testkit::capture::{DhcpFields, PacketLog, Scene, event_trace, frames_of};
+use onoff_testkit::capture::{CaptureBuilder, DhcpFields, PacketLog, event_trace, read_frames};
 use onoff_trace::CivilTime;
 use serde_json::Value;
 
@@ -28,17 +28,17 @@ fn packets(reset_unix_ms: i64) -> Vec<u8> {
     let at = |ms: i64| ((reset_unix_ms + ms) * MS) as u64;
     // A request and 800 blocks, each with an acknowledgment, 50 µs per packet.
     let program_ms = 80;
-    Scene::default()
-        .at(at(PAPER_MS[1] + 200))
+    CaptureBuilder::default()
+        .at_unix_ns(at(PAPER_MS[1] + 200))
         .lease(&DhcpFields::default())
-        .at(at(PAPER_MS[2] - VERIFIED_MS - program_ms))
-        .file("boot.efi", 800, &Scene::program(0x8664))
-        .at(at(PAPER_MS[2] + 400))
+        .at_unix_ns(at(PAPER_MS[2] - VERIFIED_MS - program_ms))
+        .file("boot.efi", 800, &CaptureBuilder::uefi_program(0x8664))
+        .at_unix_ns(at(PAPER_MS[2] + 400))
         .file("Boot/BCD", 30, b"")
         .wait_ms(9_000)
         .file("boot.wim", 20_000, b"")
-        .at(at(PAPER_MS[4] + 5_000))
-        .system()
+        .at_unix_ns(at(PAPER_MS[4] + 5_000))
+        .os_lease()
         .bytes()
 }
 
@@ -87,7 +87,7 @@ fn axis_spans_reset_to_desktop() {
     folder.file("FBPT.bin", &paper()).file("boot.pcapng", &packets(reset_ms + CLOCK_MS));
     let report = boot(&folder, "boot.etl --firmware FBPT.bin --capture boot.pcapng");
     let axis = &report["axis"];
-    assert_eq!(axis["zero"], "recording");
+    assert_eq!(axis["origin"], "recording");
     assert_eq!(axis["start_ns"].as_i64().unwrap(), kernel_ns - PAPER_MS[4] * MS);
     assert_eq!(axis["total_ns"], report["total_from_reset_ns"], "one number for one thing");
     // The stages are contiguous.
@@ -106,13 +106,13 @@ fn axis_spans_reset_to_desktop() {
     let drawn_ms = (capture["shift_ns"].as_i64().unwrap() - kernel_ns) / MS + PAPER_MS[4];
     let late_ms = drawn_ms - first_frame;
     assert!((VERIFIED_MS - 2..VERIFIED_MS + 5).contains(&late_ms), "{late_ms}");
-    let at_most_ms = capture["earlier_by_at_most_ns"].as_i64().unwrap() / MS;
+    let at_most_ms = capture["max_earlier_ns"].as_i64().unwrap() / MS;
     assert!(late_ms <= at_most_ms && at_most_ms < 700, "{at_most_ms}");
 
     // Contents of "load" and "loader".
     let inside = |stage: &str| -> Vec<String> {
         let stage = stages.iter().find(|found| found["name"] == stage).unwrap();
-        stage["inside"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap().to_owned()).collect()
+        stage["parts"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(inside("loader_load"), ["DHCP", "boot program"]);
     assert_eq!(inside("loader"), ["configuration", "ramdisk"]);
@@ -133,7 +133,7 @@ fn packets_precede_kernel_without_firmware() {
     let capture = join(&axis, "capture");
     let drawn_ms = (kernel_ns - first["start_ns"].as_i64().unwrap()) / MS;
     let late_ms = PAPER_MS[4] - (PAPER_MS[1] + 200) - drawn_ms;
-    assert!(late_ms >= 0 && late_ms <= capture["earlier_by_at_most_ns"].as_i64().unwrap() / MS, "{late_ms}");
+    assert!(late_ms >= 0 && late_ms <= capture["max_earlier_ns"].as_i64().unwrap() / MS, "{late_ms}");
 }
 
 #[test]
@@ -152,23 +152,24 @@ fn ignores_capture_of_another_boot() {
         }
         let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
         assert!(text.contains("Capture: not on the axis."), "{text}");
-        kinds(&join["against"]).iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>()
+        kinds(&join["opposing"]).iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>()
     };
     // The same machine, one hour earlier.
     assert_eq!(against(&packets(reset_ms - 3_600_000)), ["clocks"]);
     // The time matches, but downloading the boot program took longer than the firmware took to load the loader.
     let at = |ms: i64| ((reset_ms + ms) * MS) as u64;
-    let slow = Scene::default()
-        .at(at(1_000))
+    let slow = CaptureBuilder::default()
+        .at_unix_ns(at(1_000))
         .lease(&DhcpFields::default())
         .file("boot.efi", 800, b"")
-        .at(at(30_000))
+        .at_unix_ns(at(30_000))
         .file("boot.wim", 90, b"")
-        .at(at(90_000))
+        .at_unix_ns(at(90_000))
         .file("other.wim", 90, b"");
     assert!(against(&slow.bytes()).contains(&"order".to_owned()));
     // This boot loaded nothing.
-    let refused = Scene::default().at(at(7_300)).lease(&DhcpFields::default()).request("boot.efi", &[]);
+    let refused =
+        CaptureBuilder::default().at_unix_ns(at(7_300)).lease(&DhcpFields::default()).request("boot.efi", &[]);
     assert_eq!(against(&refused.error(false, 1, "File not found").bytes()), ["no_loaded_boot"]);
 }
 
@@ -178,22 +179,22 @@ fn selects_network_boot_by_time() {
     let (kernel_unix_ms, _) = kernel(&folder);
     let reset_ms = kernel_unix_ms - PAPER_MS[4];
     let at = |ms: i64| ((reset_ms + ms) * MS) as u64;
-    let one = |scene: Scene, reset: i64| {
+    let one = |scene: CaptureBuilder, reset: i64| {
         scene
-            .at(at(reset + PAPER_MS[1] + 200))
+            .at_unix_ns(at(reset + PAPER_MS[1] + 200))
             .lease(&DhcpFields::default())
-            .at(at(reset + PAPER_MS[2] - VERIFIED_MS - 80))
+            .at_unix_ns(at(reset + PAPER_MS[2] - VERIFIED_MS - 80))
             .file("boot.efi", 800, b"")
-            .at(at(reset + PAPER_MS[4] + 5_000))
-            .system()
+            .at_unix_ns(at(reset + PAPER_MS[4] + 5_000))
+            .os_lease()
     };
-    let both = one(one(Scene::default(), -100_000), 0);
+    let both = one(one(CaptureBuilder::default(), -100_000), 0);
     folder.file("FBPT.bin", &paper()).file("boot.pcapng", &both.bytes());
     let axis = boot(&folder, "boot.etl --firmware FBPT.bin --capture boot.pcapng")["axis"].take();
     let capture = join(&axis, "capture");
     assert_eq!(capture["joined"], true, "{capture}");
     let clocks = capture["evidence"].as_array().unwrap().iter().find(|evidence| evidence["kind"] == "clocks").unwrap();
-    assert!(clocks["apart_ns"].as_i64().unwrap().abs() < 1_000 * MS, "{clocks}");
+    assert!(clocks["difference_ns"].as_i64().unwrap().abs() < 1_000 * MS, "{clocks}");
 }
 
 #[test]
@@ -201,20 +202,24 @@ fn joins_firmware_and_packets_without_recording() {
     let folder = Folder::new();
     folder.file("FBPT.bin", &paper()).file("boot.pcapng", &packets(1_700_000_000_000));
     let axis = boot(&folder, "--firmware FBPT.bin --capture boot.pcapng");
-    assert_eq!((&axis["zero"], axis["total_ns"].as_i64().unwrap()), (&"reset".into(), PAPER_MS[4] * MS));
+    assert_eq!((&axis["origin"], axis["total_ns"].as_i64().unwrap()), (&"reset".into(), PAPER_MS[4] * MS));
     let capture = join(&axis, "capture");
     assert_eq!(capture["joined"], true, "{capture}");
-    assert!(kinds(&capture["evidence"]).contains(&"fills"));
+    assert!(kinds(&capture["evidence"]).contains(&"fills_load_time"));
     let text = folder.answer("boot --firmware FBPT.bin --capture boot.pcapng");
     insta::assert_snapshot!("firmware_and_packets_on_one_axis", text);
 
     // Packets that cover only a quarter of the firmware's load time may belong to another computer.
     let at = |ms: i64| ((1_700_000_000_000 + ms) * MS) as u64;
-    let brief = Scene::default().at(at(0)).lease(&DhcpFields::default()).at(at(3_000)).file("boot.efi", 800, b"");
-    folder.file("boot.pcapng", &brief.at(at(9_000)).file("boot.wim", 90, b"").bytes());
+    let brief = CaptureBuilder::default()
+        .at_unix_ns(at(0))
+        .lease(&DhcpFields::default())
+        .at_unix_ns(at(3_000))
+        .file("boot.efi", 800, b"");
+    folder.file("boot.pcapng", &brief.at_unix_ns(at(9_000)).file("boot.wim", 90, b"").bytes());
     let axis = boot(&folder, "--firmware FBPT.bin --capture boot.pcapng");
     let capture = join(&axis, "capture");
-    assert_eq!((&capture["joined"], kinds(&capture["against"])), (&Value::Bool(false), vec!["nothing_joins"]));
+    assert_eq!((&capture["joined"], kinds(&capture["opposing"])), (&Value::Bool(false), vec!["no_evidence"]));
 }
 
 /// Tables without a join point stay off the axis, and the correct reason is reported.
@@ -223,13 +228,13 @@ fn tables_without_join_point() {
     let folder = Folder::boot(SCENARIO);
     let later_ms = 9_000_000;
     for (times, kind, reason) in [
-        ([21, 0, 20_246, 0, 0], "no_place", "It has no timestamp for the return from ExitBootServices"),
-        (PAPER_MS.map(|ms| ms + later_ms), "over_resets", "Its clock kept running across earlier boots"),
+        ([21, 0, 20_246, 0, 0], "no_exit_time", "It has no timestamp for the return from ExitBootServices"),
+        (PAPER_MS.map(|ms| ms + later_ms), "spans_resets", "Its clock kept running across earlier boots"),
     ] {
         folder.file("FBPT.bin", &fbpt(times.map(|ms| (ms * MS) as u64)));
         let axis = boot(&folder, "boot.etl --firmware FBPT.bin")["axis"].take();
         let firmware = join(&axis, "firmware");
-        assert_eq!((&firmware["joined"], kinds(&firmware["against"])), (&Value::Bool(false), vec![kind]));
+        assert_eq!((&firmware["joined"], kinds(&firmware["opposing"])), (&Value::Bool(false), vec![kind]));
         let text = folder.answer("boot boot.etl --firmware FBPT.bin");
         assert!(text.contains(&format!("Firmware table: not on the axis. {reason}")), "{text}");
     }
@@ -245,7 +250,7 @@ fn firmware_or_packets_alone() {
         axis["stages"].as_array().unwrap().iter().map(|stage| stage["name"].as_str().unwrap().to_owned()).collect()
     };
     let firmware = boot(&folder, "--firmware FBPT.bin");
-    assert_eq!((&firmware["zero"], firmware["total_ns"].as_i64().unwrap()), (&"reset".into(), PAPER_MS[4] * MS));
+    assert_eq!((&firmware["origin"], firmware["total_ns"].as_i64().unwrap()), (&"reset".into(), PAPER_MS[4] * MS));
     assert_eq!(names(&firmware), ["reset", "firmware", "loader_load", "loader", "exit_boot_services"]);
     let text = folder.answer("boot --firmware FBPT.bin");
     assert!(text.starts_with("From CPU reset to the operating system: 40.4 s.\n"), "{text}");
@@ -255,12 +260,12 @@ fn firmware_or_packets_alone() {
         (vec!["reset".into(), "firmware".into()], 20_246 * MS)
     );
     let capture = boot(&folder, "--capture boot.pcapng");
-    assert_eq!((&capture["zero"], names(&capture)), (&"capture".into(), vec!["network_boot".into()]));
+    assert_eq!((&capture["origin"], names(&capture)), (&"capture".into(), vec!["network_boot".into()]));
     // From the client's first frame to the first packets of the system.
     let total_ms = capture["total_ns"].as_i64().unwrap() / MS;
     assert!((38_000..39_100).contains(&total_ms), "{total_ms}");
     let inside: Vec<&str> =
-        capture["stages"][0]["inside"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap()).collect();
+        capture["stages"][0]["parts"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap()).collect();
     assert_eq!(inside, ["DHCP", "boot program", "configuration", "ramdisk", "OS network"]);
     let text = folder.answer("boot --capture boot.pcapng");
     assert!(text.starts_with("From the first frame of the client to the end of the network boot: "), "{text}");
@@ -273,13 +278,13 @@ fn packets_from_event_trace_are_on_axis() {
     let (kernel_unix_ms, _) = kernel(&folder);
     let capture = packets(kernel_unix_ms - PAPER_MS[4]);
     folder.file("FBPT.bin", &paper()).file("boot.pcapng", &capture);
-    folder.file("packets.etl", &event_trace(&frames_of(&capture), PacketLog::Whole));
+    folder.file("packets.etl", &event_trace(&read_frames(&capture), PacketLog::Whole));
     let of = |capture: &str| {
         let mut axis = boot(&folder, &format!("boot.etl --firmware FBPT.bin --capture {capture}"))["axis"].take();
         axis["stages"].take()
     };
     let stages = of("packets.etl");
-    assert!(stages[2]["inside"].as_array().unwrap().len() == 2, "{stages}");
+    assert!(stages[2]["parts"].as_array().unwrap().len() == 2, "{stages}");
     assert_eq!(stages, of("boot.pcapng"));
 }
 
@@ -293,13 +298,13 @@ fn linux_boot_from_reset() {
     folder.file("FBPT.bin", &fbpt(times));
     let at = |ms: i64| ((kernel_unix_ms - 5_448 + ms) * MS) as u64;
     let scene = |client_ms: i64| {
-        Scene::default()
-            .at(at(client_ms + 3_100))
+        CaptureBuilder::default()
+            .at_unix_ns(at(client_ms + 3_100))
             .lease(&DhcpFields::default())
-            .at(at(client_ms + 5_000))
+            .at_unix_ns(at(client_ms + 5_000))
             .file("boot.efi", 800, b"")
-            .at(at(client_ms + 14_000))
-            .system()
+            .at_unix_ns(at(client_ms + 14_000))
+            .os_lease()
             .bytes()
     };
     folder.file("boot.pcapng", &scene(400));
@@ -311,7 +316,7 @@ fn linux_boot_from_reset() {
     assert_eq!(axis["start_ns"].as_i64().unwrap(), -5_448 * MS);
     let firmware = join(axis, "firmware");
     assert_eq!(firmware["joined"], true);
-    assert_eq!(firmware["earlier_by_at_most_ns"], 538_000, "the two accounts differ by that");
+    assert_eq!(firmware["max_earlier_ns"], 538_000, "the two accounts differ by that");
     assert_eq!(join(axis, "capture")["joined"], true, "{axis}");
     let text = folder.answer("boot linux --firmware FBPT.bin --capture boot.pcapng");
     insta::assert_snapshot!(
@@ -323,7 +328,10 @@ fn linux_boot_from_reset() {
     folder.file("FBPT.bin", &paper());
     let axis = boot(&folder, "linux --firmware FBPT.bin")["axis"].take();
     let firmware = join(&axis, "firmware");
-    assert_eq!((&firmware["joined"], kinds(&firmware["against"])), (&Value::Bool(false), vec!["manager"]));
+    assert_eq!(
+        (&firmware["joined"], kinds(&firmware["opposing"])),
+        (&Value::Bool(false), vec!["service_manager_times"])
+    );
     assert_eq!(axis["stages"][0]["name"], "firmware", "the service manager's own phases remain");
 }
 
@@ -337,20 +345,21 @@ fn kernel_with_boot_source() {
         );
         folder.file("linux/dmesg.txt", line.as_bytes());
         let at = |ms: i64| ((1_700_000_100_000 - 34_680 + ms) * MS) as u64;
-        let scene = Scene::default().at(at(-9_000)).lease(&DhcpFields::default()).file("boot.efi", 800, b"");
-        folder.file("boot.pcapng", &scene.at(at(14_000)).system().bytes());
+        let scene =
+            CaptureBuilder::default().at_unix_ns(at(-9_000)).lease(&DhcpFields::default()).file("boot.efi", 800, b"");
+        folder.file("boot.pcapng", &scene.at_unix_ns(at(14_000)).os_lease().bytes());
         let axis = boot(&folder, "linux --capture boot.pcapng")["axis"].take();
         let capture = join(&axis, "capture");
         assert_eq!(capture["joined"], joined, "{capture}");
-        let list = if joined { &capture["evidence"] } else { &capture["against"] };
-        assert!(kinds(list).contains(&"station"), "{capture}");
+        let list = if joined { &capture["evidence"] } else { &capture["opposing"] };
+        assert!(kinds(list).contains(&"mac_address"), "{capture}");
     }
 }
 
 /// A real Linux boot recorded with its firmware table.
 #[test]
 fn real_boot_with_its_table() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
@@ -358,7 +367,7 @@ fn real_boot_with_its_table() {
     let report = boot(&folder, &path.display().to_string());
     let firmware = join(&report["axis"], "firmware");
     assert_eq!(firmware["joined"], true);
-    assert_eq!(kinds(&firmware["evidence"]), ["same_moment", "in_recording", "manager"]);
+    assert_eq!(kinds(&firmware["evidence"]), ["same_moment", "in_recording", "service_manager_times"]);
     // ExitBootServices returned 4.809919 s after the reset.
     assert_eq!(report["axis"]["start_ns"], -4_809_919_164_i64);
 }

@@ -74,7 +74,7 @@ fn service_without_group_starts_later() {
     record(&folder, "table-7-slow-service-in-group", "1.etl");
     record(&folder, "table-7-slow-service-in-no-group", "2.etl");
     let comparison = json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
-    let moved = comparison["moved"].as_array().unwrap();
+    let moved = comparison["order_changes"].as_array().unwrap();
     let slow = moved.iter().find(|row| row["key"] == "boot.service.Slowsvc").unwrap();
     assert_eq!(slow["was_phase"], "WinLogonInit");
     assert_eq!(slow["is_phase"], "ExplorerInit");
@@ -139,7 +139,7 @@ fn compares_sleeps_and_shutdowns() {
     let both = json(&folder.answer("compare --baseline 1.etl --candidate 5.etl --transition suspend --format json"));
     let runs = both["configurations"][1]["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2);
-    assert_eq!(runs[1]["set_apart"][0]["reason"], "other_kind");
+    assert_eq!(runs[1]["exclusions"][0]["reason"], "other_kind");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn reports_why_runs_cannot_be_compared() {
 
 #[test]
 fn compares_linux_boots_by_unit() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
@@ -232,14 +232,14 @@ fn tables_6_and_a_1_name_driver_and_pends() {
         assert_eq!((first["kind"].as_str(), first["name"].as_str()), (Some("driver"), Some("Ramdisk")));
         assert_eq!(first["change"], change);
         assert!(ms(&first["difference_ns"]).abs_diff(ramdisk_ms) <= 1, "{first}");
-        assert_eq!(ms(&first["detail"]["was_ns"]), 15_214);
-        assert_eq!(ms(&first["detail"]["is_ns"]), until_pended_ms);
+        assert_eq!(ms(&first["detail"]["before_ns"]), 15_214);
+        assert_eq!(ms(&first["detail"]["after_ns"]), until_pended_ms);
         // The parts add up exactly, to the nanosecond.
         let ns = |value: &Value| value.as_i64().unwrap();
         let parts: i64 = explained["parts"].as_array().unwrap().iter().map(|part| ns(&part["difference_ns"])).sum();
-        let rest = ns(&explained["against_ns"]) + ns(&explained["not_explained_ns"]);
+        let rest = ns(&explained["opposing_ns"]) + ns(&explained["unexplained_ns"]);
         assert_eq!(parts + rest, ns(&explained["difference_ns"]));
-        assert_eq!(ms(&explained["not_explained_ns"]), 0, "{explained}");
+        assert_eq!(ms(&explained["unexplained_ns"]), 0, "{explained}");
     }
     let text = folder.answer("compare --baseline no.etl --candidate both.etl");
     let second = text.lines().nth(1).unwrap();
@@ -261,7 +261,7 @@ fn tables_7_and_a_2_name_service() {
         // 6.0 s, of which 517 ms precede the logon's wait for the group.
         assert!(ms(&first["difference_ns"]).abs_diff(sign * 5_482) <= 2, "{first}");
         // Its initialization time is unchanged.
-        assert!(ms(&first["detail"]["was_ns"]).abs_diff(ms(&first["detail"]["is_ns"])) <= 4, "{first}");
+        assert!(ms(&first["detail"]["before_ns"]).abs_diff(ms(&first["detail"]["after_ns"])) <= 4, "{first}");
     }
     let text = folder.answer("compare --baseline in.etl --candidate out.etl");
     assert!(text.contains("s in WinLogonInit: no longer waits for Slowsvc, -5.48 s"), "{text}");
@@ -293,10 +293,10 @@ fn duplicate_recording_counts_once() {
         json(&folder.answer("compare --baseline a.etl again.etl later.etl --candidate later.etl --format json"));
     let baseline = &comparison["configurations"][0];
     assert_eq!(baseline["compared_runs"], 2);
-    assert_eq!(baseline["runs"][1]["set_apart"][0]["reason"], "same_recording");
-    assert_eq!(baseline["runs"][1]["set_apart"][0]["text"], "the same recording as a.etl");
+    assert_eq!(baseline["runs"][1]["exclusions"][0]["reason"], "same_recording");
+    assert_eq!(baseline["runs"][1]["exclusions"][0]["text"], "the same recording as a.etl");
     // The same recording on both sides is allowed, but mentioned.
-    assert_eq!(comparison["notes"][0]["kind"], "on_both_sides");
+    assert_eq!(comparison["notes"][0]["kind"], "recording_on_both_sides");
     let both = "compare --baseline a.etl again.etl --candidate later.etl --include same-recording --format json";
     assert_eq!(json(&folder.answer(both))["configurations"][0]["compared_runs"], 2);
 }
@@ -330,8 +330,8 @@ fn ignores_logon_time() {
         let change = &measure(&comparison, key)["changes"][0];
         assert!(ms(&change["difference"]).abs() <= 1, "{key}: {change}");
     }
-    assert_eq!(comparison["notes"][0]["kind"], "person_taken_off");
-    assert_eq!(ms(&comparison["notes"][0]["person_ns"]), 6_500);
+    assert_eq!(comparison["notes"][0]["kind"], "person_wait_excluded");
+    assert_eq!(ms(&comparison["notes"][0]["user_input_ns"]), 6_500);
     let text = folder.answer("compare --baseline alone.etl --candidate person.etl");
     assert!(text.contains("person.etl: 6.50 s of waiting for the user are excluded from all numbers."), "{text}");
 }
@@ -367,7 +367,7 @@ fn continues_after_unreadable_file() {
     let runs = comparison["configurations"][1]["runs"].as_array().unwrap();
     let bad: Vec<&Value> = runs.iter().filter(|run| run["compared"] == false).collect();
     assert_eq!(bad.len(), 2);
-    assert!(bad.iter().all(|run| run["set_apart"][0]["reason"] == "unreadable"), "{bad:?}");
+    assert!(bad.iter().all(|run| run["exclusions"][0]["reason"] == "unreadable"), "{bad:?}");
     let text = String::from_utf8(folder.run("compare a b").stdout).unwrap();
     assert!(text.contains("b/4.etl: byte offset 0: the file is empty"), "{text}");
     // If a side has no runs left, the error is the result.

@@ -1,6 +1,6 @@
 //! Compares network boots and firmware tables: finds injected differences and no others.
 
-use onoff_testkit::capture::{DhcpFields, Scene};
+use onoff_testkit::capture::{CaptureBuilder, DhcpFields};
 use serde_json::Value;
 
 use crate::firmware::{fbpt, raw_trace};
@@ -21,14 +21,14 @@ fn verdict<'a>(comparison: &'a Value, key: &str) -> &'a str {
 
 /// A network boot whose client waits `pause_ms` between two files; `jitter_ms` varies per run.
 fn capture(pause_ms: u64, jitter_ms: u64) -> Vec<u8> {
-    Scene::default()
+    CaptureBuilder::default()
         .lease(&DhcpFields::default())
         .wait_ms(20 + jitter_ms)
         .file("boot.efi", 200, b"")
         .wait_ms(pause_ms)
         .file("boot.wim", 900, b"")
         .wait_ms(900)
-        .system()
+        .os_lease()
         .bytes()
 }
 
@@ -58,7 +58,7 @@ fn network_boots() {
         folder.file(&format!("runs/{run}.pcapng"), &capture(100, run));
     }
     folder.file("runs/note.txt", b"nothing");
-    let failed = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]).error(false, 1, "no");
+    let failed = CaptureBuilder::default().lease(&DhcpFields::default()).request("boot.efi", &[]).error(false, 1, "no");
     folder.file("runs/failed.pcapng", &failed.bytes());
     for (candidate, code) in [("new", 1), ("same", 0)] {
         let arguments = format!("gate --baseline runs --candidate {} --limit", runs(candidate));
@@ -66,10 +66,10 @@ fn network_boots() {
         assert_eq!(gate.status.code(), Some(code), "{}", String::from_utf8_lossy(&gate.stderr));
     }
     let apart = comparison(&folder, &format!("--baseline runs --candidate {}", runs("same")));
-    let set_apart: Vec<&Value> =
+    let exclusions: Vec<&Value> =
         apart["configurations"][0]["runs"].as_array().unwrap().iter().filter(|run| run["compared"] == false).collect();
-    assert_eq!(set_apart.len(), 1);
-    assert_eq!(set_apart[0]["set_apart"][0]["reason"], "other_kind");
+    assert_eq!(exclusions.len(), 1);
+    assert_eq!(exclusions[0]["exclusions"][0]["reason"], "other_kind");
     // A recording of a system has no network boot.
     assert_eq!(folder.refusal("compare --baseline old0.pcapng --candidate new0.pcapng --transition boot").0, 2);
 }
@@ -111,7 +111,7 @@ fn headlines_name_changed_stage() {
 /// manually in the captures.
 #[test]
 fn compares_ip_versions_and_windows() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     let path = |name: &str| samples.join(format!("lab-{name}/{name}.pcap.xz")).display().to_string();
@@ -169,7 +169,7 @@ fn reports_only_slower_driver() {
 /// Real firmware compared with itself: no differences.
 #[test]
 fn real_firmware_does_not_differ_from_itself() {
-    let Some(samples) = onoff_testkit::real::samples("fpdt") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("fpdt") else {
         return;
     };
     let folder = Folder::new();

@@ -28,7 +28,7 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
     let verb = transition.split(' ').next().unwrap();
     let Some(answer) = json(folder, &format!("{verb} boot.etl --format json")) else { return false };
     let report = report(&answer, transition);
-    let Some(first) = report["culprits"].as_array().unwrap().iter().find(|one| one["of_system"] == false) else {
+    let Some(first) = report["culprits"].as_array().unwrap().iter().find(|one| one["is_system"] == false) else {
         return false;
     };
     let (name, phase) = (first["entry"]["name"].as_str().unwrap(), first["phase"].as_str().unwrap());
@@ -83,8 +83,8 @@ fn check(folder: &Folder, transition: &str, diagnosis: &Value, faults: &mut Vec<
     let waited = |reader: &str| -> i64 {
         let of_phase = |one: &&Value| one["category"] == "account" && one["phase"] == phase;
         let its = measures.iter().filter(of_phase).filter(|one| one["subject"]["name"] == reader);
-        let did = its.flat_map(|one| one["subject"]["did"].as_array().unwrap());
-        did.filter(|one| one["did"] == "waited_for_disk").map(|one| one["ns"].as_i64().unwrap()).sum()
+        let did = its.flat_map(|one| one["subject"]["actions"].as_array().unwrap());
+        did.filter(|one| one["action"] == "waited_for_disk").map(|one| one["ns"].as_i64().unwrap()).sum()
     };
     if kind == "disk" {
         let readers = first["entry"]["read_by"].as_array().unwrap();

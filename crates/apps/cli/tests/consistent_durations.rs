@@ -64,5 +64,5 @@ fn verbs_agree_on_boot_duration() {
         let answer = quick.answer(line);
         assert!(!answer.contains("waiting for a user") && !answer.contains("the user"), "{line}: {answer}");
     }
-    assert_eq!(json(&quick, "boot boot.etl --format json")["person_ns"], 0);
+    assert_eq!(json(&quick, "boot boot.etl --format json")["user_input_ns"], 0);
 }

@@ -98,7 +98,7 @@ fn chain_ends_with_injected_cause() {
         let (folder, truth) = Folder::boot_and_truth(&format!("{name}.toml"));
         let answer = folder.answer(&format!("why boot.etl {} --format json", chain.question));
         let answer: Value = serde_json::from_str(&answer).unwrap();
-        let path = &answer["stretches"][0]["path"];
+        let path = &answer["intervals"][0]["path"];
         let rows = |list: &str| path[list].as_array().unwrap().clone();
         let is_kind = |row: &Value| row["kind"] == chain.ends.as_str();
         let found: i64 = match &chain.device {
@@ -208,7 +208,7 @@ fn never_advises_disabling_required_services() {
 /// A recording of a lab computer on which one early unit sleeps for 6 s.
 #[test]
 fn finds_injected_delays_on_real_linux() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let path = samples.join("boot-2.tar.xz");
@@ -224,7 +224,7 @@ fn finds_injected_delays_on_real_linux() {
 /// hibernation takes 300 ms.
 #[test]
 fn real_linux_sleeps_have_correct_findings() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     for (name, kind, wanted) in

@@ -342,7 +342,7 @@ fn simulated_rows_sum_to_action_reports() {
 
 #[test]
 fn real_rows_sum_to_lists() {
-    let Some(samples) = onoff_testkit::real::samples("etl") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("etl") else {
         return;
     };
     let folder = Folder::new();

@@ -177,8 +177,8 @@ fn firefox_profile_is_valid() {
 #[test]
 fn binary_output_needs_file() {
     let folder = Folder::boot("healthy-boot.toml");
-    let refused = folder.run("export boot.etl --format perfetto");
-    assert_eq!(refused.status.code(), Some(64));
+    let error = folder.run("export boot.etl --format perfetto");
+    assert_eq!(error.status.code(), Some(64));
     let nothing = folder.file("no.etl", b"not a recording").run("export no.etl --format perfetto -o out");
     assert!(!nothing.status.success());
     assert!(!folder.path("out").exists());

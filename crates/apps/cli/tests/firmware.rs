@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::harness::Folder;
-use onoff_testkit::real::samples;
+use onoff_testkit::real_recordings::samples_folder;
 use serde_json::Value;
 
 fn report(folder: &Folder, arguments: &str) -> Value {
@@ -11,7 +11,7 @@ fn report(folder: &Folder, arguments: &str) -> Value {
 
 /// Copies a sample to a folder.
 fn sample(name: &str) -> Option<Folder> {
-    let path = samples(name.rsplit_once('/').unwrap().0)?;
+    let path = samples_folder(name.rsplit_once('/').unwrap().0)?;
     let file = name.rsplit_once('/').unwrap().1;
     let folder = Folder::new();
     folder.file(file, &std::fs::read(path.join(file)).unwrap());
@@ -61,8 +61,8 @@ fn measures_boot_by_module() {
         assert_eq!(named(&report["phases"], phase)["certainty"], "measured");
     }
     assert_eq!(named(&report["phases"], "SEC")["certainty"], "inferred");
-    assert_eq!(report["unended"].as_array().unwrap().len(), 4);
-    assert_eq!(report["ends_without_begin"], 0);
+    assert_eq!(report["unfinished"].as_array().unwrap().len(), 4);
+    assert_eq!(report["unmatched_ends"], 0);
     let work = report["work"].as_array().unwrap();
     let attempt = work.iter().find(|row| row["text"] == "BdsAttempt").unwrap();
     assert_eq!(ms(&attempt["duration_ns"]), 1_827.2);
@@ -77,7 +77,8 @@ fn measures_boot_by_module() {
     assert_eq!(longest, 1_181.3);
     assert_eq!(usb["drivers"].as_array().unwrap().len(), 2);
     // 837 measurements; every begin and end is used once.
-    let used = 2 * work.len() + report["unended"].as_array().unwrap().len() + report["marks"].as_array().unwrap().len();
+    let used =
+        2 * work.len() + report["unfinished"].as_array().unwrap().len() + report["marks"].as_array().unwrap().len();
     assert_eq!(used, 837);
     assert_eq!(report["measurements"], 837);
 }
@@ -114,11 +115,11 @@ fn xml_gives_same_report() {
     let Some(folder) = sample("fpdt/FBPT_reconstructed.bin") else {
         return;
     };
-    let xml = std::fs::read(samples("fpdt").unwrap().join("fpdt_complex_data.xml")).unwrap();
+    let xml = std::fs::read(samples_folder("fpdt").unwrap().join("fpdt_complex_data.xml")).unwrap();
     folder.file("boot.xml", &xml);
     let (of_bytes, of_xml) = (report(&folder, "FBPT_reconstructed.bin"), report(&folder, "boot.xml"));
     for name in
-        ["checkpoints", "intervals", "phases", "coverage", "gaps", "drivers", "devices", "work", "unended", "marks"]
+        ["checkpoints", "intervals", "phases", "coverage", "gaps", "drivers", "devices", "work", "unfinished", "marks"]
     {
         assert_eq!(of_bytes[name], of_xml[name], "{name}");
     }
@@ -126,7 +127,7 @@ fn xml_gives_same_report() {
 
 #[test]
 fn linux_folder_agrees_with_systemd() {
-    let Some(archives) = samples("linux") else {
+    let Some(archives) = samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
@@ -146,9 +147,9 @@ fn linux_folder_agrees_with_systemd() {
         report["drivers"].as_array().unwrap().iter().map(|row| row["support_calls"].as_u64().unwrap()).sum();
     assert_eq!(calls, 4_076);
     // The start of PEI is not recorded; the loader and the kernel never return.
-    assert_eq!(report["ends_without_begin"], 1);
+    assert_eq!(report["unmatched_ends"], 1);
     assert_eq!(named(&report["phases"], "PEI")["certainty"], "inferred");
-    assert_eq!(report["unended"].as_array().unwrap().len(), 2);
+    assert_eq!(report["unfinished"].as_array().unwrap().len(), 2);
     assert_eq!(report["resume"]["count"], 0);
 }
 
@@ -175,7 +176,7 @@ fn reads_damaged_tables_partially() {
 
 #[test]
 fn rejects_pointer_table_alone() {
-    let Some(machines) = samples("fpdt/linuxhw") else {
+    let Some(machines) = samples_folder("fpdt/linuxhw") else {
         return;
     };
     for entry in std::fs::read_dir(machines).unwrap() {
@@ -419,7 +420,7 @@ fn reads_slim_bootloader_table() {
 
 #[test]
 fn pointer_table_json_lists_missing_evidence() {
-    let Some(samples) = samples("fpdt/linuxhw") else {
+    let Some(samples) = samples_folder("fpdt/linuxhw") else {
         return;
     };
     let table = std::fs::read_dir(samples).unwrap().next().unwrap().unwrap().path();
@@ -427,13 +428,13 @@ fn pointer_table_json_lists_missing_evidence() {
     folder.file("fpdt.bin", &std::fs::read(table).unwrap());
     let report = report(&folder, "fpdt.bin");
     assert_eq!(report["checkpoints"], Value::Null);
-    let missing = report["missing"].as_array().unwrap();
+    let missing = report["missing_tables"].as_array().unwrap();
     let boot = missing.iter().find(|missing| missing["part"] == "FBPT").unwrap();
     assert!(boot["address"].as_str().unwrap().starts_with("0x"), "{boot}");
     // A complete table has no missing evidence.
     folder.file("FBPT.bin", &fbpt([21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * 1_000_000)));
     let whole = self::report(&folder, "FBPT.bin");
-    assert_eq!(whole["missing"].as_array().unwrap().len(), 0);
+    assert_eq!(whole["missing_tables"].as_array().unwrap().len(), 0);
 }
 
 /// A legacy boot as stored and logged by EDK II: only the loader start (INT 19h) has a time.
@@ -472,7 +473,7 @@ fn legacy_boot_needs_no_correction() {
 /// All drivers of stock OVMF have names.
 #[test]
 fn names_ovmf_drivers() {
-    let Some(archives) = samples("linux") else {
+    let Some(archives) = samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
@@ -494,7 +495,7 @@ fn flags_impossible_times() {
     for (name, times, kinds) in [
         ("ticks", [68_719_476_758, 9 * S, 10 * S, 11 * S, 12 * S], &["reset_end_in_ticks"][..]),
         ("backwards", [S, 9 * S, 8 * S, 11 * S, 12 * S], &["not_monotonic"]),
-        ("kept", [S, 9_000 * S, 9_001 * S, 9_002 * S, 9_003 * S], &["kept_over_resets"]),
+        ("kept", [S, 9_000 * S, 9_001 * S, 9_002 * S, 9_003 * S], &["clock_not_reset"]),
         ("unended", [S, 9 * S, 10 * S, 0, 0], &["not_uefi"]),
         ("legacy", [S, 0, 10 * S, 0, 0], &[]),
         ("nothing", [S, 0, 0, 0, 0], &["not_uefi"]),
@@ -545,7 +546,7 @@ fn as_text_and_csv() {
     assert_eq!(columns, 13);
     // The header, 5 stages, 6 phases, and every pair, point and unpaired begin.
     let report = report(&folder, "FBPT_reconstructed.bin");
-    let rows: usize = ["stages", "phases", "work", "marks", "unended"]
+    let rows: usize = ["stages", "phases", "work", "marks", "unfinished"]
         .iter()
         .map(|name| report[name].as_array().unwrap().len())
         .sum();
@@ -639,8 +640,8 @@ fn reads_dp_raw_trace() {
     assert_eq!(ms(&named(&report["drivers"], "PcdPeim")["entry_point_ns"]), 200.0);
     let xhci = named(&report["drivers"], "XhciDxe");
     assert_eq!((ms(&xhci["load_ns"]), ms(&xhci["entry_point_ns"])), (5.0, 15.0));
-    assert_eq!(report["unended"][0]["module"], "Shell");
-    assert_eq!(report["lengths"].as_array().unwrap().len(), 0);
+    assert_eq!(report["unfinished"][0]["module"], "Shell");
+    assert_eq!(report["durations"].as_array().unwrap().len(), 0);
     // Slower drivers are listed, although only names are available.
     let slower = text.replace(
         &format!("{:16X}  {:>31}  {:>31}", 700 * MS, "DB:Start:", "Usb Xhci Driver"),
@@ -706,7 +707,7 @@ fn dp_lists_have_durations_only() {
     let starts: Vec<i64> =
         report["phases"].as_array().unwrap().iter().map(|phase| phase["start_ns"].as_i64().unwrap() / 1_000).collect();
     assert_eq!(starts, [0, 1_127, 99_748_127, 100_447_127]);
-    let lengths = report["lengths"].as_array().unwrap();
+    let lengths = report["durations"].as_array().unwrap();
     assert_eq!(lengths.len(), 2);
     assert_eq!((lengths[0]["module"].as_str(), ms(&lengths[0]["duration_ns"])), (Some("PcdPeim"), 412.0));
     assert_eq!(

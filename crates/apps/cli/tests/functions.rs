@@ -1,7 +1,7 @@
 //! Time by function: `onoff cpu`, `disk` and `hardfaults` with `--by module`, `function` and `stack`, and flame graphs.
 #![allow(clippy::unwrap_used)]
 
-use onoff_testkit::linux::{At, TraceData};
+use onoff_testkit::linux::{EventOrigin, TraceDatBuilder};
 use serde_json::Value;
 
 use crate::harness::Folder;
@@ -35,7 +35,7 @@ fn waits_count_for_function_and_callers() {
         assert_eq!(row(caller)["own_ns"], 0);
         assert!(near(&row(caller)["inclusive_ns"]));
     }
-    assert_eq!(list["symbols_missing"], Value::Array(Vec::new()));
+    assert_eq!(list["missing_symbols"], Value::Array(Vec::new()));
     let text = folder.answer(question);
     assert!(text.contains("driver.exe  t::wait_for_hardware  3.0"), "{text}");
 
@@ -103,7 +103,7 @@ fn reports_missing_symbols() {
     let missing = format!("driver.pdb {PDB_IDENTITY}: not in the symbol path's folders");
     assert!(folder.answer(&format!("{question} --symbols .")).contains(&format!("No symbols: {missing}")));
     let list = json(&folder, &format!("{question} --symbols . --format json"));
-    assert!(list["symbols_missing"][0].as_str().unwrap().starts_with(&missing));
+    assert!(list["missing_symbols"][0].as_str().unwrap().starts_with(&missing));
     assert_eq!(list["rows"][0]["module"], "driver.exe");
     // Modules need no symbols.
     assert!(!folder.answer(&question.replace("function", "module")).contains("--symbols"));
@@ -125,21 +125,21 @@ fn reports_missing_stacks() {
 #[test]
 fn rejects_incompatible_options() {
     let folder = with_symbols();
-    let refused = |question: &str, with: &str| {
+    let error = |question: &str, with: &str| {
         let output = folder.run(question);
         let printed = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(64), "{question}: {printed}");
         assert!(printed.contains(with), "{question}: {printed}");
     };
-    refused("cpu boot.etl --of waits", "--of ");
-    refused("disk boot.etl --symbols .", "--symbols ");
-    refused("cpu boot.etl --by function,thread", "--by: ");
-    refused("cpu boot.etl --by function,stack", "--by: ");
-    refused("disk boot.etl --by path --format svg", "--by: ");
-    refused("files boot.etl --format folded", "--format: ");
-    refused("export boot.etl --format perfetto --symbols . -o boot.trace", "--symbols ");
-    refused("summary boot.etl --format speedscope", "--format: ");
-    refused("cpu boot.etl --format svg -o boot.etl", "boot.etl");
+    error("cpu boot.etl --of waits", "--of ");
+    error("disk boot.etl --symbols .", "--symbols ");
+    error("cpu boot.etl --by function,thread", "--by: ");
+    error("cpu boot.etl --by function,stack", "--by: ");
+    error("disk boot.etl --by path --format svg", "--by: ");
+    error("files boot.etl --format folded", "--format: ");
+    error("export boot.etl --format perfetto --symbols . -o boot.trace", "--symbols ");
+    error("summary boot.etl --format speedscope", "--format: ");
+    error("cpu boot.etl --format svg -o boot.etl", "boot.etl");
 }
 
 /// The stdout and stderr of `onoff xperf`.
@@ -220,9 +220,9 @@ fn xperf_names_functions_if_symbols_are_available() {
 const LINUX_STACK: [u64; 3] = [0xffff_ffff_8100_0388, 0xffff_ffff_8100_0525, 0xffff_ffff_c000_0042];
 
 /// A file of trace-cmd: thread 70 sleeps for 2 ms, called from the module ext4, and reads a disk for 1 ms.
-fn linux() -> TraceData {
-    let at = |time_ns, tid| At::new(time_ns, 0, tid);
-    TraceData::new()
+fn linux() -> TraceDatBuilder {
+    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    TraceDatBuilder::new()
         .kallsyms(
             "ffffffff81000000 T _stext\nffffffff81000300 t __schedule\nffffffff81000500 T do_nanosleep\n\
              ffffffff81000600 T _etext\nffffffffc0000000 t ext4_read\t[ext4]\n",
@@ -299,8 +299,8 @@ fn linux_functions_come_from_elf_files() {
         (BASE + 0x1000, BASE + 0x2000, "/usr/bin/sleeper"),
         (BASE + 0x2000, BASE + 0x5000, "/usr/bin/sleeper"),
     ];
-    let at = |time_ns, tid| At::new(time_ns, 0, tid);
-    let trace = TraceData::new()
+    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    let trace = TraceDatBuilder::new()
         .process_map(70, "/usr/bin/sleeper", &pieces)
         .switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0"))
         .user_stack(at(1_000_500, 70), 70, &stack)
@@ -317,7 +317,7 @@ fn linux_functions_come_from_elf_files() {
     std::fs::create_dir(folder.path("decoy")).unwrap();
     folder.file("decoy/sleeper", b"#!/bin/sh\n");
     let decoy = json(&folder, &format!("{question} --symbols decoy --format json"));
-    let missing = decoy["symbols_missing"][0].as_str().unwrap();
+    let missing = decoy["missing_symbols"][0].as_str().unwrap();
     assert!(missing.starts_with("/usr/bin/sleeper: ") && missing.contains("decoy"), "{missing}");
     assert!(decoy["rows"].as_array().unwrap().iter().all(|row| row["function"] == ""), "{decoy}");
     let nowhere = folder.answer(&format!("{question} --symbols nowhere"));
@@ -331,8 +331,8 @@ fn linux_functions_come_from_elf_files() {
 #[test]
 fn jit_functions_come_from_perf_map() {
     let folder = Folder::new();
-    let at = |time_ns, tid| At::new(time_ns, 0, tid);
-    let trace = TraceData::new()
+    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    let trace = TraceDatBuilder::new()
         .process_map(70, "/usr/bin/node", &[(0x1000, 0x2000, "/usr/bin/node")])
         .switch(at(1_000_000, 70), ("node", 1), (0, "swapper/0"))
         .user_stack(at(1_000_500, 70), 70, &[0x7f00_0000_0010, 0x7f00_0000_0100])
@@ -352,21 +352,21 @@ fn jit_functions_come_from_perf_map() {
 fn reports_missing_evidence_in_linux_terms() {
     let folder = Folder::new();
     folder.file("trace.dat", &linux().bytes());
-    let refused = |question: &str, why: &str| {
+    let error = |question: &str, why: &str| {
         let (_, answer) = folder.refusal(question);
         assert!(answer.contains(why), "{question}: {answer}");
     };
-    refused("cpu trace.dat --by function", "the Linux tracer takes no samples; '--of waits'");
-    refused("hardfaults trace.dat --by function", "do not show which page faults");
-    let at = |time_ns, tid| At::new(time_ns, 0, tid);
-    let bare = TraceData::new().switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0")).switch(
+    error("cpu trace.dat --by function", "the Linux tracer takes no samples; '--of waits'");
+    error("hardfaults trace.dat --by function", "do not show which page faults");
+    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    let bare = TraceDatBuilder::new().switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0")).switch(
         at(3_000_000, 0),
         ("swapper/0", 0),
         (70, "sleeper"),
     );
     folder.file("trace.dat", &bare.bytes());
-    refused("cpu trace.dat --of waits --by function", "the tracer options 'stacktrace' and 'userstacktrace'");
-    refused("disk trace.dat --by function", "block:block_rq_issue");
+    error("cpu trace.dat --of waits --by function", "the tracer options 'stacktrace' and 'userstacktrace'");
+    error("disk trace.dat --by function", "block:block_rq_issue");
     // A symbol list copied by an unprivileged user: stacks without names, and the reason.
     let hidden = linux().kallsyms("0000000000000000 T _stext\n0000000000000000 T do_nanosleep\n");
     folder.file("trace.dat", &hidden.bytes());

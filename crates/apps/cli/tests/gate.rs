@@ -146,7 +146,7 @@ fn validates_foreign_baselines() {
     let good: Value = serde_json::from_slice(&std::fs::read(folder.path("base.json")).unwrap()).unwrap();
     type Spoil = fn(&mut Value);
     let cases: [(Spoil, &str); 8] = [
-        (|it| it["version"] = json!(2), "unsupported baseline version 2"),
+        (|it| it["version"] = json!(1), "unsupported baseline version 1"),
         (|it| it["format"] = json!("other"), "format 'other'"),
         (|it| it["runs"] = json!([]), "no run"),
         (|it| it["runs"][0]["measures"][0]["value"] = json!(-1), "out of range"),

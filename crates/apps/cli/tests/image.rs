@@ -2,28 +2,28 @@
 
 use std::io::Read;
 
-use onoff_testkit::hive::KeyFile;
+use onoff_testkit::hive::HiveKey;
 use onoff_testkit::program;
-use onoff_testkit::real::samples;
+use onoff_testkit::real_recordings::samples_folder;
 use serde_json::Value;
 
 use crate::harness::Folder;
 
-fn system(start_of_maker: u32) -> KeyFile {
-    let mut root = KeyFile::root();
-    root.key("Select").set("Current", 1_u32);
+fn system(start_of_maker: u32) -> HiveKey {
+    let mut root = HiveKey::root();
+    root.subkey("Select").set_value("Current", 1_u32);
     let mut service = |name: &str, kind: u32, start: u32, path: &str| {
-        root.key(&format!(r"ControlSet001\Services\{name}"))
-            .set("Type", kind)
-            .set("Start", start)
-            .set("ImagePath", path);
+        root.subkey(&format!(r"ControlSet001\Services\{name}"))
+            .set_value("Type", kind)
+            .set_value("Start", start)
+            .set_value("ImagePath", path);
     };
     service("disk", 1, 0, r"System32\drivers\disk.sys");
     service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe -k rpcss");
     service("Maker", 16, start_of_maker, r"C:\Maker\maker.exe");
-    let power = root.key(r"ControlSet001\Control\Session Manager\Power");
-    power.set("HiberbootEnabled", 1_u32);
-    root.key(r"ControlSet001\Control\Power").set("HibernateEnabled", 0_u32);
+    let power = root.subkey(r"ControlSet001\Control\Session Manager\Power");
+    power.set_value("HiberbootEnabled", 1_u32);
+    root.subkey(r"ControlSet001\Control\Power").set_value("HibernateEnabled", 0_u32);
     root
 }
 
@@ -32,14 +32,14 @@ fn volume() -> Folder {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
     std::fs::create_dir_all(folder.path("c/Windows/System32/drivers")).unwrap();
-    folder.file("c/Windows/System32/config/SYSTEM", &system(2).hive());
+    folder.file("c/Windows/System32/config/SYSTEM", &system(2).to_hive());
     folder.file("c/Windows/System32/drivers/disk.sys", &program(None));
-    let mut software = KeyFile::root();
+    let mut software = HiveKey::root();
     software
-        .key(r"Microsoft\Windows NT\CurrentVersion")
-        .set("ProductName", "Windows 10 Pro")
-        .set("CurrentBuild", "22631");
-    folder.file("c/Windows/System32/config/SOFTWARE", &software.hive());
+        .subkey(r"Microsoft\Windows NT\CurrentVersion")
+        .set_value("ProductName", "Windows 10 Pro")
+        .set_value("CurrentBuild", "22631");
+    folder.file("c/Windows/System32/config/SOFTWARE", &software.to_hive());
     folder
 }
 
@@ -62,7 +62,7 @@ fn audits_volume() {
 #[test]
 fn reads_compressed_hives() {
     let folder = Folder::new();
-    let hive = system(2).hive();
+    let hive = system(2).to_hive();
     folder.file("SYSTEM", &hive);
     let mut packed = Vec::new();
     std::io::copy(&mut flate2::read::GzEncoder::new(&hive[..], flate2::Compression::fast()), &mut packed).unwrap();
@@ -97,7 +97,7 @@ fn formats_agree() {
 #[test]
 fn compares_two_images() {
     let folder = Folder::new();
-    folder.file("old", &system(3).hive()).file("new", &system(2).hive());
+    folder.file("old", &system(3).to_hive()).file("new", &system(2).to_hive());
     let text = folder.answer("image new --compare old");
     assert!(text.starts_with("1 change.\n"), "{text}");
     let line = text.lines().find(|line| line.contains("Maker")).unwrap();
@@ -108,7 +108,7 @@ fn compares_two_images() {
 #[test]
 fn plans_overlay_from_recording() {
     let folder = Folder::boot("healthy-boot.toml");
-    folder.file("SYSTEM", &system(2).hive());
+    folder.file("SYSTEM", &system(2).to_hive());
     let text = folder.answer("image SYSTEM --trace boot.etl --overlay-size 1GiB");
     assert!(text.contains("Overlay growth with the recorded writes"), "{text}");
     let (code, error) = folder.refusal("image SYSTEM --trace nowhere.etl");
@@ -122,10 +122,12 @@ fn diagnosis_uses_installation() {
     let alone = folder.answer("diagnose boot.etl");
     assert!(!alone.contains("ControlSet001"), "{alone}");
     let mut root = system(2);
-    let key = root.key(r"ControlSet001\Services\NfsClnt");
-    key.set("Type", 16_u32).set("Start", 2_u32).set("ImagePath", r"%SystemRoot%\system32\nfsclnt.exe");
-    key.set("DependOnService", ["RpcSs"].as_slice());
-    folder.file("SYSTEM", &root.hive());
+    let key = root.subkey(r"ControlSet001\Services\NfsClnt");
+    key.set_value("Type", 16_u32)
+        .set_value("Start", 2_u32)
+        .set_value("ImagePath", r"%SystemRoot%\system32\nfsclnt.exe");
+    key.set_value("DependOnService", ["RpcSs"].as_slice());
+    folder.file("SYSTEM", &root.to_hive());
     let together: Value =
         serde_json::from_str(&folder.answer("diagnose boot.etl --image SYSTEM --format json")).unwrap();
     let findings = together["findings"].as_array().unwrap();
@@ -159,12 +161,12 @@ fn lists_startup_folders_and_tasks() {
     folder.file(&format!("{tasks}/Broken"), b"<Task>");
     folder.file(&format!("{tasks}/Microsoft/Windows/Time/Sync"), task("BootTrigger").as_bytes());
     let answer: Value = serde_json::from_str(&folder.answer("image c --format json")).unwrap();
-    let programs = answer["image"]["start_programs"].as_array().unwrap();
+    let programs = answer["image"]["startup_programs"].as_array().unwrap();
     let mut found: Vec<_> =
         programs.iter().map(|one| (one["name"].as_str().unwrap(), one["origin"].as_str().unwrap())).collect();
     found.sort_unstable();
     assert_eq!(found, [("Updater", "task_at_logon"), ("chat.lnk", "startup_folder"), ("notes.lnk", "startup_folder")]);
-    assert_eq!(answer["image"]["start_tasks_of_windows"], 1);
+    assert_eq!(answer["image"]["windows_startup_tasks"], 1);
     assert_eq!(answer["image"]["unreadable_tasks"][0], "Broken");
     let text = folder.answer("image c");
     assert!(text.contains("Not read: Broken: not a scheduled task"), "{text}");
@@ -209,7 +211,7 @@ fn rejects_wim_with_advice() {
 /// hibernation off.
 #[test]
 fn real_hives_have_known_counts() {
-    let Some(samples) = samples("hives") else { return };
+    let Some(samples) = samples_folder("hives") else { return };
     for (name, known) in [
         ("regipy-SYSTEM.xz", [53, 6, 3, 26, 36, 21, 10]),
         ("regipy-SYSTEM_2.xz", [44, 4, 6, 26, 78, 28, 15]),
@@ -239,7 +241,7 @@ fn real_hives_have_known_counts() {
 #[test]
 fn rejects_non_installations() {
     let folder = Folder::new();
-    folder.file("notes.txt", b"nothing").file("other", &KeyFile::root().hive());
+    folder.file("notes.txt", b"nothing").file("other", &HiveKey::root().to_hive());
     let (code, error) = folder.refusal("image notes.txt");
     assert!(code == 2 && error.contains("not a registry hive"), "{error}");
     let (code, error) = folder.refusal("image other");

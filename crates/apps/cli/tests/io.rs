@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use onoff_simulator::file_operations::FileRun;
-use onoff_testkit::real::samples;
+use onoff_simulator::file_operations::FileOperationSequence;
+use onoff_testkit::real_recordings::samples_folder;
 use serde_json::Value;
 
 use crate::harness::Folder;
@@ -149,7 +149,7 @@ fn kernel_trace_covers_programs_and_disks() {
 
 #[test]
 fn recorders_agree_on_one_run() {
-    let run = FileRun::new(15, 20_000);
+    let run = FileOperationSequence::new(15, 20_000);
     let folder = Folder::new();
     folder.file("run.etl", &run.event_trace());
     folder.file("run.csv", run.process_monitor_csv().as_bytes());
@@ -229,7 +229,7 @@ fn real_recordings_match_plain_count() {
             keys: None,
         },
     ];
-    let Some(samples) = samples("fileio") else { return };
+    let Some(samples) = samples_folder("fileio") else { return };
     let folder = Folder::new();
     for (name, known) in [
         ("strace/fourbyte.strace-f-tt-T.txt", &strace[..]),

@@ -170,8 +170,8 @@ fn documented_names_match_output() {
         "DiskUsage",
         "Unit",
         "DeviceWorkOfInitialization",
-        "Work",
-        "ProcessLife",
+        "NamedActivity",
+        "ProcessLifetime",
         "KindCount",
         "Slice",
         "ProcessRow",
@@ -180,7 +180,7 @@ fn documented_names_match_output() {
         "ProcessorInterrupts",
         "PathStep",
         "PathShare",
-        "OnPath",
+        "SubjectOnPath",
         "RuleFinding",
         "FindingEvidence",
         "UncheckedRule",
@@ -221,7 +221,7 @@ fn documented_shutdown_names_match_output() {
         "ShutdownInterval",
         "SessionEnd",
         "NotifiedOfEndRequest",
-        "ThreadAsked",
+        "WindowThreadRequest",
         "TimeOut",
         "Unit",
         "LongestWork",
@@ -250,7 +250,7 @@ fn documented_comparison_names_match_output() {
     let output = gate.arg("boot.* 1000%").output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     documentation.check_object("onoff gate --format json", &answer, "gate", &mut met);
-    for name in ["ComparedMeasure", "MeasureSpread", "Change", "RunSummary", "SetApart", "LimitReport", "LimitCheck"] {
+    for name in ["ComparedMeasure", "MeasureSpread", "Change", "RunSummary", "Exclusion", "LimitReport", "LimitCheck"] {
         assert!(met.contains(name), "nothing holds a {name}");
     }
 }
@@ -315,7 +315,7 @@ fn stable_names_exist() {
 
 #[test]
 fn documented_linux_names_match_output() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let documentation = Documentation::read();

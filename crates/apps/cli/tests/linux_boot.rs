@@ -40,7 +40,7 @@ fn reads_each_part_alone() {
         let folder = Folder::new();
         folder.file(name, text.as_bytes());
         let answer = json(&folder, &format!("boot {name} --format json"));
-        assert!(!answer["lacking"]["items"].as_array().unwrap().is_empty(), "{name}");
+        assert!(!answer["missing_evidence"]["items"].as_array().unwrap().is_empty(), "{name}");
         folder.answer(&format!("boot {name}"));
     }
 }
@@ -109,7 +109,7 @@ const FIGURES: [(&str, [i64; 6]); 6] = [
 
 #[test]
 fn matches_systemd_analyze() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
@@ -146,7 +146,7 @@ fn way(report: &Value) -> Vec<(String, f64)> {
 
 #[test]
 fn names_sleeping_unit_first() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
@@ -182,7 +182,7 @@ fn names_sleeping_unit_first() {
 
 #[test]
 fn firmware_table_agrees_with_systemd() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
@@ -272,7 +272,7 @@ fn boot_list_shows_host_names() {
 #[cfg(target_os = "linux")]
 #[test]
 fn plot_svg_matches_systemd_blame() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();

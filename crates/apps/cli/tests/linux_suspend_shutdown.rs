@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::harness::Folder;
-use onoff_testkit::real::samples;
+use onoff_testkit::real_recordings::samples_folder;
 use serde_json::Value;
 
 /// A sample and one of its text files.
@@ -18,7 +18,7 @@ struct Sample {
 impl Sample {
     /// `None`, with a message, if the samples are missing.
     fn open(name: &str) -> Option<Self> {
-        let archive = samples("linux")?.join(format!("{name}.tar.xz"));
+        let archive = samples_folder("linux")?.join(format!("{name}.tar.xz"));
         let folder = tempfile::tempdir().unwrap();
         let mut bytes = Vec::new();
         let file = std::fs::File::open(&archive).unwrap();
@@ -153,9 +153,9 @@ fn suspend_to_ram_matches_trace_log_and_clocks() {
     assert_eq!(report["found"], 1);
     let sleep = &report["transitions"][0];
     assert_eq!(sleep["variant"], "sleep");
-    assert_eq!(sleep["way"], "deep");
+    assert_eq!(sleep["mode"], "deep");
     assert_eq!(sleep["outcome"], "slept");
-    assert_eq!(sleep["asked_by"], "labcap");
+    assert_eq!(sleep["requested_by"], "labcap");
     assert_phases_match_trace(&sample, sleep);
     // The kernel log reports the same devices slightly later.
     for (what, name) in [
@@ -229,7 +229,7 @@ fn hibernation_uses_log_and_bounds_image() {
     let create = image["create_ns"].as_i64().unwrap();
     assert!((create - 817_639_000).abs() < 2_000_000, "{create}");
     assert!(image["write_ns"].is_null() && image["read_ns"].is_null());
-    let bound = image["at_most_ns"].as_i64().unwrap();
+    let bound = image["max_ns"].as_i64().unwrap();
     assert!((bound - 73_212_000_000).abs() < 10_000_000, "{bound}");
     assert_eq!(phase(sleep, "freeze_processes")["starts"]["event"], "kernel log/PM");
 }
@@ -249,7 +249,7 @@ fn log_alone_gives_sleep_with_kernel_durations() {
         let actual = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
         assert!((actual - logged_ms(&sample, what)).abs() < 0.001, "{name}");
     }
-    let parts = sleep["lacking"].to_string();
+    let parts = sleep["missing_evidence"].to_string();
     assert!(parts.contains("linux_sleep_phases"), "{parts}");
 }
 
@@ -308,7 +308,7 @@ fn names_slow_stopping_unit_first() {
     assert!(report["total_ns"].is_null());
     // The trace shows signals and exits: SIGTERM to sshd at 78.162925.
     let sshd = report["processes"].as_array().unwrap().iter().find(|process| process["pid"] == 349).unwrap();
-    let signaled_ns = sshd["asked_ns"].as_i64().unwrap();
+    let signaled_ns = sshd["signaled_ns"].as_i64().unwrap();
     assert!((signaled_ns - 78_162_925_000).abs() < 1_000, "{signaled_ns}");
     assert_eq!(sshd["signal"], 15);
 }
@@ -324,7 +324,7 @@ fn journal_alone_gives_same_units() {
     let actual = unit(&report, "slowstop.service")["duration_ns"].as_i64().unwrap();
     let expected = message_time(&sample, "Stopped slowstop.service") - message_time(&sample, "Stopping slowstop");
     assert!((actual - expected).abs() < 1_000_000, "{actual}");
-    let parts = report["lacking"].to_string();
+    let parts = report["missing_evidence"].to_string();
     assert!(parts.contains("linux_processors_at_shutdown"), "{parts}");
 }
 
@@ -333,7 +333,7 @@ fn missing_transition_exits_with_2() {
     for (name, verb) in
         [("boot-2", "shutdown"), ("boot-2", "suspend"), ("suspend-s3", "shutdown"), ("shutdown-slowstop", "suspend")]
     {
-        let Some(folder) = samples("linux") else {
+        let Some(folder) = samples_folder("linux") else {
             return;
         };
         let output = run(verb, &folder.join(format!("{name}.tar.xz")));

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::harness::{Folder, LINUX_BOOT};
-use onoff_testkit::journal::{JournalEntry, JournalMaker, entries_of_export};
+use onoff_testkit::journal::{JournalEntry, JournalWriter, parse_export};
 use serde_json::Value;
 
 const MACHINE: &str = "4f0e9c1d2a3b4c5d8e6f708192a3b4c5";
@@ -18,7 +18,7 @@ pub fn computer(folder: &Folder, entries: &[JournalEntry]) {
         fs::create_dir_all(folder.path(&path)).unwrap();
     }
     folder.file("root/etc/machine-id", format!("{MACHINE}\n").as_bytes());
-    let journal = JournalMaker { state: 1, ..JournalMaker::default() }.file(entries);
+    let journal = JournalWriter { state: 1, ..JournalWriter::default() }.file(entries);
     folder.file(&format!("root/var/log/journal/{MACHINE}/system.journal"), &journal);
 }
 
@@ -53,7 +53,7 @@ fn matches_same_journal_as_file() {
     let folder = Folder::new();
     let (_, export) = LINUX_BOOT.iter().find(|(name, _)| *name == "journal.export").unwrap();
     folder.file("journal.export", export.as_bytes());
-    computer(&folder, &entries_of_export(export.as_bytes(), 1));
+    computer(&folder, &parse_export(export.as_bytes(), 1));
     let (text, printed) = answer(&folder, "boot --root root --format json");
     assert_same(&text, &folder.answer("boot journal.export --format json"));
     // The root folder has no systemd, which the output reports.
@@ -86,15 +86,15 @@ pub fn member(archive: &Path, member: &str) -> Vec<u8> {
 
 #[test]
 fn shutdown_reads_previous_boot() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
     let stopped = member(&samples.join("shutdown-slowstop.tar.xz"), "shutdown-slowstop/labsd/journal.export");
     let running = member(&samples.join("boot-1.tar.xz"), "boot-1/lab/journal.export");
-    let mut entries = entries_of_export(&stopped, 1);
+    let mut entries = parse_export(&stopped, 1);
     let first = entries.len() as u64 + 1;
-    entries.extend(entries_of_export(&running, first));
+    entries.extend(parse_export(&running, first));
     computer(&folder, &entries);
     folder.file("stopped.export", &stopped);
     folder.file("running.export", &running);
@@ -120,7 +120,7 @@ fn reports_unreadable_sources_with_advice() {
     assert!(printed.contains("not found in /var/log/journal or /run/log/journal"), "{printed}");
     assert!(printed.lines().last().unwrap().contains("pass a recording"), "{printed}");
     // Journals of other machines are ignored.
-    let entry = JournalEntry { boot: 1, sequence_number: 1, realtime_us: 1, ..JournalEntry::default() };
+    let entry = JournalEntry { boot_id: 1, sequence_number: 1, realtime_us: 1, ..JournalEntry::default() };
     computer(&folder, &[entry]);
     folder.file("root/etc/machine-id", b"00000000000000000000000000000001\n");
     let output = folder.run("boot --root root");
@@ -137,12 +137,12 @@ fn members(folder: &Folder, name: &str) -> String {
 
 #[test]
 fn collected_file_gives_same_results() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
     let journal = member(&samples.join("boot-2.tar.xz"), "boot-2/lab/journal.export");
-    computer(&folder, &entries_of_export(&journal, 1));
+    computer(&folder, &parse_export(&journal, 1));
     folder.file("root/etc/hostname", b"labguest\n");
     let (here, _) = answer(&folder, "boot --root root --format json");
     for (name, wish) in [("plain.tar.gz", ""), ("redacted.tar.gz", " --redact")] {

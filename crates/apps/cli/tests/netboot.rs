@@ -84,7 +84,7 @@ fn seconds(ns: &Value) -> f64 {
 
 #[test]
 fn transfers_match_ground_truth() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     for truth in TRUTH {
@@ -114,7 +114,7 @@ fn transfers_match_ground_truth() {
 
 #[test]
 fn round_trips_match_ground_truth() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     for (name, server_us, client_us) in
@@ -133,22 +133,22 @@ fn round_trips_match_ground_truth() {
 
 #[test]
 fn windows_grow_for_microsoft_client() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     let file = main_file(&boot(&samples.join("msft_w4to64_b1456_t1ms.pcap")));
     assert_eq!(file["variable_window"], true);
-    assert_eq!(file["asked"]["variable_window"], 31_416);
+    assert_eq!(file["requested"]["variable_window"], 31_416);
     assert_eq!(file["granted"]["variable_window"], 27_182);
     let blocks: Vec<u64> =
         file["windows"].as_array().unwrap().iter().map(|change| change["blocks"].as_u64().unwrap()).take(5).collect();
     assert_eq!(blocks, [4, 8, 16, 32, 64]);
-    assert_eq!(file["window_largest"], 64);
+    assert_eq!(file["max_window"], 64);
 }
 
 #[test]
 fn counts_fragments_and_advises() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     let boot = boot(&samples.join("w16_b8192_frag.pcap"));
@@ -166,7 +166,7 @@ fn rules(boot: &Value) -> Vec<String> {
 
 #[test]
 fn model_predicts_other_captures() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     // (Capture to fit, capture to predict).
@@ -201,7 +201,7 @@ fn model_predicts_other_captures() {
 
 #[test]
 fn predicts_firmware_client_from_other_windows() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     let boot = boot(&samples.join("lab-v4-shell-tftp-windows/v4-shell-tftp-windows.pcap.xz"));
@@ -237,7 +237,7 @@ fn predicts_firmware_client_from_other_windows() {
 
 #[test]
 fn predicts_firmware_client_for_other_files_servers_and_delays() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     let number = |value: &Value| value.as_f64().unwrap();
@@ -247,7 +247,7 @@ fn predicts_firmware_client_for_other_files_servers_and_delays() {
         let files = boot["transfers"].as_array().unwrap().clone();
         let mut whole = files.into_iter().filter(|file| file["outcome"] == "complete" && file["window"] == window);
         let largest = |file: &Value| file["counts"]["blocks"].as_u64();
-        whole.by_ref().max_by_key(largest).map(|file| (file, number(&boot["round_trip_at_most_ns"]))).unwrap()
+        whole.by_ref().max_by_key(largest).map(|file| (file, number(&boot["max_round_trip_ns"]))).unwrap()
     };
     // c0 + k W calculated manually, from two windows in one or two captures.
     let fit = |(small, large): (&str, &str), windows: (u64, u64)| {
@@ -314,7 +314,7 @@ fn what_if_with_own_settings_matches_measurement() {
 
 #[test]
 fn lists_dhcp_messages() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     let boot = boot(&samples.join("lab-v4-full-baseline/v4-full-baseline.pcap.xz"));
@@ -340,7 +340,7 @@ fn lists_dhcp_messages() {
 
 #[test]
 fn missing_server_and_missing_file() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     let boot = boot(&samples.join("lab-v4-dhcp-timeout/v4-dhcp-timeout.pcap.xz"));
@@ -376,7 +376,7 @@ fn missing_server_and_missing_file() {
 
 #[test]
 fn public_captures() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     let file = main_file(&boot(&samples.join("spicy-tftp_rrq.pcap")));
@@ -392,7 +392,7 @@ fn public_captures() {
 
 /// A capture of two clients: one loads a file over TFTP with a timeout, the other does so a minute later.
 fn simulated() -> Folder {
-    let mut wrote = Container::Pcapng.begin(1, 65_536);
+    let mut wrote = Container::Pcapng.writer(1, 65_536);
     let server = TftpServer { link: Link::Ethernet, mac: [2, 0, 0, 0, 0, 1] };
     for client in [1_u8, 2] {
         let transfer = TftpTransfer {
@@ -403,16 +403,16 @@ fn simulated() -> Folder {
             bytes: 1_000_000,
             block_size: 1468,
             window: 4,
-            server_turn_ns: 50_000,
-            client_turn_ns: 1_000_000,
+            server_response_ns: 50_000,
+            client_response_ns: 1_000_000,
             gap_ns: 12_000,
-            lost: if client == 1 { vec![400] } else { Vec::new() },
+            lost_blocks: if client == 1 { vec![400] } else { Vec::new() },
             timeout_ns: 1_000_000_000,
-            doubled_from: None,
-            after_last: 0,
+            duplicated_from: None,
+            number_after_rollover: 0,
         };
         let start = 1_700_000_000_000_000_000 + u64::from(client) * 60_000_000_000;
-        server.play(&transfer, start, &mut wrote);
+        server.write_transfer(&transfer, start, &mut wrote);
     }
     let folder = Folder::new();
     folder.file("boot.pcapng", &wrote.bytes);
@@ -462,7 +462,7 @@ fn writes_svg_and_csv() {
 #[test]
 fn identifies_other_recordings() {
     let folder = simulated();
-    folder.file("empty.pcap", &Container::Pcap.begin(1, 65_536).bytes);
+    folder.file("empty.pcap", &Container::Pcap.writer(1, 65_536).bytes);
     let (code, message) = folder.refusal("boot boot.pcapng");
     assert_eq!(code, 2);
     assert!(message.contains("is a network capture; read it with 'onoff netboot'"), "{message}");

@@ -1,7 +1,7 @@
 //! Each piece of `onoff netboot` advice on a capture that needs it, one that does not, and a near miss.
 #![allow(clippy::unwrap_used)]
 
-use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, TcpFlags, TftpTransfer};
+use onoff_testkit::capture::{CaptureBuilder, DhcpFields, DhcpMessageType, TcpFlags, TftpTransfer};
 use serde_json::Value;
 
 use crate::harness::Folder;
@@ -9,15 +9,15 @@ use crate::harness::Folder;
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 
-fn boot(scene: Scene) -> Value {
+fn boot(scene: CaptureBuilder) -> Value {
     let folder = Folder::new();
     folder.file("boot.pcapng", &scene.bytes());
     let report: Value = serde_json::from_str(&folder.answer("netboot boot.pcapng --format json")).unwrap();
     report["boots"][0].clone()
 }
 
-fn leased() -> Scene {
-    Scene::default().lease(&DhcpFields::default())
+fn leased() -> CaptureBuilder {
+    CaptureBuilder::default().lease(&DhcpFields::default())
 }
 
 fn found(boot: &Value, rule: &str) -> Option<Value> {
@@ -44,7 +44,8 @@ fn says(finding: &Value, words: &str) -> bool {
 
 #[test]
 fn healthy_boot_has_no_advice() {
-    let boot = boot(leased().transfer(&TftpTransfer { window: 16, ..TftpTransfer::default() }).wait_ms(3_000).system());
+    let boot =
+        boot(leased().transfer(&TftpTransfer { window: 16, ..TftpTransfer::default() }).wait_ms(3_000).os_lease());
     assert_eq!(boot["findings"].as_array().unwrap().len(), 0, "{}", boot["findings"]);
     assert_eq!(boot["outcome"]["reason"], "system_started");
 }
@@ -52,16 +53,24 @@ fn healthy_boot_has_no_advice() {
 #[test]
 fn offer_delay_counts_from_its_request() {
     let fields = DhcpFields::default();
-    let offered = |scene: Scene| {
-        let scene = scene.dhcp(Dhcp::Offer, &fields).wait_ms(2).dhcp(Dhcp::Request, &fields).dhcp(Dhcp::Ack, &fields);
+    let offered = |scene: CaptureBuilder| {
+        let scene = scene
+            .dhcp(DhcpMessageType::Offer, &fields)
+            .wait_ms(2)
+            .dhcp(DhcpMessageType::Request, &fields)
+            .dhcp(DhcpMessageType::Ack, &fields);
         boot(scene.file("boot.efi", 40, b""))
     };
-    let late = offered(Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(800));
+    let late = offered(CaptureBuilder::default().dhcp(DhcpMessageType::Discover, &fields).wait_ms(800));
     assert!(near(cost_ms(&found(&late, "offer_delay").unwrap()), 800.0));
-    let quick = offered(Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(400));
+    let quick = offered(CaptureBuilder::default().dhcp(DhcpMessageType::Discover, &fields).wait_ms(400));
     assert!(found(&quick, "offer_delay").is_none());
     // The first request was lost; the second was answered immediately.
-    let again = Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(4_000).dhcp(Dhcp::Discover, &fields).wait_ms(2);
+    let again = CaptureBuilder::default()
+        .dhcp(DhcpMessageType::Discover, &fields)
+        .wait_ms(4_000)
+        .dhcp(DhcpMessageType::Discover, &fields)
+        .wait_ms(2);
     let again = offered(again);
     assert!(found(&again, "offer_delay").is_none());
     assert!(near(cost_ms(&found(&again, "dhcp_retries").unwrap()), 4_000.0));
@@ -71,11 +80,19 @@ fn offer_delay_counts_from_its_request() {
 fn waiting_for_dhcp_is_not_client_delay() {
     let fields = DhcpFields::default();
     let chosen = |offer_ms: u64, choice_ms: u64| {
-        let proxy = DhcpFields { address: false, class: "PXEClient".into(), ..fields.clone() };
+        let proxy = DhcpFields { has_address: false, vendor_class: "PXEClient".into(), ..fields.clone() };
         let nameless = DhcpFields { boot_file: None, ..fields.clone() };
-        let scene = Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(1).dhcp(Dhcp::Offer, &proxy);
-        let scene = scene.wait_ms(offer_ms).dhcp(Dhcp::Offer, &nameless).wait_ms(choice_ms);
-        boot(scene.dhcp(Dhcp::Request, &fields).dhcp(Dhcp::Ack, &nameless).file("boot.efi", 40, b""))
+        let scene = CaptureBuilder::default()
+            .dhcp(DhcpMessageType::Discover, &fields)
+            .wait_ms(1)
+            .dhcp(DhcpMessageType::Offer, &proxy);
+        let scene = scene.wait_ms(offer_ms).dhcp(DhcpMessageType::Offer, &nameless).wait_ms(choice_ms);
+        boot(
+            scene
+                .dhcp(DhcpMessageType::Request, &fields)
+                .dhcp(DhcpMessageType::Ack, &nameless)
+                .file("boot.efi", 40, b""),
+        )
     };
     assert!(near(cost_ms(&found(&chosen(10, 2_500), "choice_delay").unwrap()), 2_500.0));
     assert!(found(&chosen(10, 900), "choice_delay").is_none());
@@ -85,16 +102,22 @@ fn waiting_for_dhcp_is_not_client_delay() {
 
 #[test]
 fn failed_ip_version_costs_its_attempts() {
-    let solicits = Scene::default().solicit(1).wait_ms(1_000).solicit(1).wait_ms(2_000).solicit(1).wait_ms(4_000);
-    let scene = solicits.lease(&DhcpFields::default()).file("boot.efi", 40, &Scene::program(0x8664));
+    let solicits = CaptureBuilder::default()
+        .dhcpv6_solicit(1)
+        .wait_ms(1_000)
+        .dhcpv6_solicit(1)
+        .wait_ms(2_000)
+        .dhcpv6_solicit(1)
+        .wait_ms(4_000);
+    let scene = solicits.lease(&DhcpFields::default()).file("boot.efi", 40, &CaptureBuilder::uefi_program(0x8664));
     let both = boot(scene);
     let order = found(&both, "ip_order").unwrap();
     assert!(near(cost_ms(&order), 7_000.0), "{order}");
     assert!(says(&order, "IPv4 before the one for IPv6"), "{order}");
     assert!(says(&found(&both, "dhcp_retries").unwrap(), "no DHCPv6 server responds here"));
     // Tried both at once; and tried IPv6 only after everything was loaded.
-    let at_once = Scene::default().solicit(1).lease(&DhcpFields::default()).file("boot.efi", 40, b"");
-    let afterwards = leased().file("boot.efi", 40, b"").wait_ms(3_000).system().wait_ms(500).solicit(7);
+    let at_once = CaptureBuilder::default().dhcpv6_solicit(1).lease(&DhcpFields::default()).file("boot.efi", 40, b"");
+    let afterwards = leased().file("boot.efi", 40, b"").wait_ms(3_000).os_lease().wait_ms(500).dhcpv6_solicit(7);
     for boot in [boot(at_once), boot(afterwards)] {
         assert!(found(&boot, "ip_order").is_none());
     }
@@ -105,7 +128,7 @@ fn distinguishes_fragments_from_jumbo_frames() {
     let cut = boot(leased().fragmented_file("boot.efi", 30, 4_096));
     let fragmented = found(&cut, "block_fragmented").unwrap();
     assert!(
-        fragmented["what"].as_str().unwrap().contains("29 blocks of boot.efi came in 87 fragments"),
+        fragmented["title"].as_str().unwrap().contains("29 blocks of boot.efi came in 87 fragments"),
         "{fragmented}"
     );
     assert!(says(&fragmented, "at most 1468"));
@@ -120,7 +143,7 @@ fn distinguishes_fragments_from_jumbo_frames() {
 
 #[test]
 fn attributes_small_blocks() {
-    let slow = TftpTransfer { block_size: 512, window: 1, server_turn_ns: 300 * US, ..TftpTransfer::default() };
+    let slow = TftpTransfer { block_size: 512, window: 1, server_response_ns: 300 * US, ..TftpTransfer::default() };
     let own = of_transfer("block_small", &slow).unwrap();
     assert!(says(&own, "have the client request blksize 1468"), "{own}");
     // 3,907 round trips of 0.4 ms become 1,363; the client's half may be per-block processing and grow with block size.
@@ -139,14 +162,18 @@ fn attributes_small_blocks() {
 
 #[test]
 fn advises_larger_window_only_if_both_estimates_gain() {
-    let slow_server =
-        TftpTransfer { window: 1, server_turn_ns: 500 * US, client_turn_ns: 50 * US, ..TftpTransfer::default() };
+    let slow_server = TftpTransfer {
+        window: 1,
+        server_response_ns: 500 * US,
+        client_response_ns: 50 * US,
+        ..TftpTransfer::default()
+    };
     let small = of_transfer("window_small", &slow_server).unwrap();
     // 1,363 round trips with 0.5 ms at the server become 86; then the wire limits the blocks.
     let least = 1_277.0 * (0.5 - 0.0123);
     assert!(cost_ms(&small) > least * 0.95 && cost_ms(&small) < least * 1.05, "{small}");
     // The same round trips with the time at the client: it may be per-block processing, which a window does not reduce.
-    let slow_client = TftpTransfer { server_turn_ns: 50 * US, client_turn_ns: 500 * US, ..slow_server.clone() };
+    let slow_client = TftpTransfer { server_response_ns: 50 * US, client_response_ns: 500 * US, ..slow_server.clone() };
     assert!(of_transfer("window_small", &slow_client).is_none());
     // The window is already 16.
     assert!(of_transfer("window_small", &TftpTransfer { window: 16, ..slow_server }).is_none());
@@ -158,24 +185,24 @@ fn window_refusal_needs_server_reply() {
     let refused = boot(
         leased()
             .request("boot.efi", &requested)
-            .grant(&[("blksize", "1468")])
+            .oack(&[("blksize", "1468")])
             .acknowledge(0)
             .data(1, b"all of it")
             .acknowledge(1),
     );
     let finding = found(&refused, "window_refused").unwrap();
     assert!(
-        finding["what"].as_str().unwrap().contains("requested windows of 16 blocks and 10.0.0.1 granted none"),
+        finding["title"].as_str().unwrap().contains("requested windows of 16 blocks and 10.0.0.1 granted none"),
         "{finding}"
     );
     let granted =
-        leased().request("boot.efi", &requested).grant(&requested).acknowledge(0).data(1, b"all of it").acknowledge(1);
+        leased().request("boot.efi", &requested).oack(&requested).acknowledge(0).data(1, b"all of it").acknowledge(1);
     assert!(found(&boot(granted), "window_refused").is_none());
     // No server answered; and the server refused the file itself.
     let silent = leased().request("boot.efi", &requested).wait_ms(4_000).request_again("boot.efi", &requested);
-    let silent = silent.wait_ms(4_000).request_again("boot.efi", &requested).wait_ms(9_000).someone_else();
+    let silent = silent.wait_ms(4_000).request_again("boot.efi", &requested).wait_ms(9_000).unrelated_frame();
     let missing =
-        leased().request("boot.efi", &requested).error(false, 1, "File not found").wait_ms(9_000).someone_else();
+        leased().request("boot.efi", &requested).error(false, 1, "File not found").wait_ms(9_000).unrelated_frame();
     for scene in [silent, missing] {
         assert!(found(&boot(scene), "window_refused").is_none());
     }
@@ -183,8 +210,8 @@ fn window_refusal_needs_server_reply() {
 
 #[test]
 fn cable_advice_needs_retransmissions() {
-    let lost =
-        of_transfer("retransmissions", &TftpTransfer { lost: vec![80, 800], ..TftpTransfer::default() }).unwrap();
+    let lost = of_transfer("retransmissions", &TftpTransfer { lost_blocks: vec![80, 800], ..TftpTransfer::default() })
+        .unwrap();
     assert!(says(&lost, "cable"), "{lost}");
     assert!(near(cost_ms(&lost), 2_000.0), "{lost}");
     assert!(of_transfer("retransmissions", &TftpTransfer::default()).is_none());
@@ -193,25 +220,25 @@ fn cable_advice_needs_retransmissions() {
     let silent = found(&boot(scene.blocks(30..60, b"").data(60, b"end").acknowledge(60)), "retransmissions").unwrap();
     assert!(!says(&silent, "cable") && says(&silent, "the server did not respond"), "{silent}");
     // A capture with every packet duplicated shows no loss.
-    let twice = Scene::default().captured(2).lease(&DhcpFields::default()).file("boot.efi", 400, b"");
+    let twice = CaptureBuilder::default().duplicate_frames(2).lease(&DhcpFields::default()).file("boot.efi", 400, b"");
     assert!(found(&boot(twice), "retransmissions").is_none());
 }
 
 #[test]
 fn distinguishes_sorcerers_apprentice_from_double_capture() {
-    let doubled = TftpTransfer { window: 1, doubled_from: Some(30), bytes: 200_000, ..TftpTransfer::default() };
+    let doubled = TftpTransfer { window: 1, duplicated_from: Some(30), bytes: 200_000, ..TftpTransfer::default() };
     let finding = of_transfer("sorcerers_apprentice", &doubled).unwrap();
-    assert!(finding["what"].as_str().unwrap().contains("from block 30, 108 consecutive blocks"), "{finding}");
-    assert!(of_transfer("sorcerers_apprentice", &TftpTransfer { doubled_from: None, ..doubled }).is_none());
-    let twice = Scene::default().captured(2).lease(&DhcpFields::default()).file("boot.efi", 400, b"");
+    assert!(finding["title"].as_str().unwrap().contains("from block 30, 108 consecutive blocks"), "{finding}");
+    assert!(of_transfer("sorcerers_apprentice", &TftpTransfer { duplicated_from: None, ..doubled }).is_none());
+    let twice = CaptureBuilder::default().duplicate_frames(2).lease(&DhcpFields::default()).file("boot.efi", 400, b"");
     assert!(found(&boot(twice), "sorcerers_apprentice").is_none());
 }
 
 #[test]
 fn client_delay_excludes_round_trip() {
-    let slow = TftpTransfer { window: 1, client_turn_ns: 5 * MS, ..TftpTransfer::default() };
+    let slow = TftpTransfer { window: 1, client_response_ns: 5 * MS, ..TftpTransfer::default() };
     let with = |answer_ns: u64, transfer: &TftpTransfer| {
-        found(&boot(leased().client_found_after(answer_ns).transfer(transfer)), "slow_client")
+        found(&boot(leased().arp_for_client(answer_ns).transfer(transfer)), "slow_client")
     };
     // The client answers ARP in 0.2 ms, so at most that much of its 5 ms is the network.
     let finding = with(200 * US, &slow).unwrap();
@@ -222,15 +249,15 @@ fn client_delay_excludes_round_trip() {
     // 5 ms for a window of 16 is 0.3 ms per block.
     assert!(with(200 * US, &TftpTransfer { window: 16, ..slow.clone() }).is_none());
     // A server that takes as long does not make the client slow.
-    assert!(with(200 * US, &TftpTransfer { server_turn_ns: 5 * MS, ..slow }).is_none());
+    assert!(with(200 * US, &TftpTransfer { server_response_ns: 5 * MS, ..slow }).is_none());
 }
 
 #[test]
 fn far_end_bounds_round_trip() {
-    let of = |scene: Scene, transfer: &TftpTransfer| {
+    let of = |scene: CaptureBuilder, transfer: &TftpTransfer| {
         let boot = boot(scene.transfer(transfer));
         let side = boot["capture_side"].as_str().unwrap().to_owned();
-        (side, boot["round_trip_at_most_ns"].as_u64().map(|ns| ns as f64 / MS as f64))
+        (side, boot["max_round_trip_ns"].as_u64().map(|ns| ns as f64 / MS as f64))
     };
     let between = |found: Option<f64>, least: f64, most: f64| {
         assert!(found.is_some_and(|ms| (least..=most).contains(&ms)), "{found:?} is not within {least} and {most} ms");
@@ -238,25 +265,25 @@ fn far_end_bounds_round_trip() {
     let turns = |server_turn_ns: u64, client_turn_ns: u64| TftpTransfer {
         window: 1,
         bytes: 100_000,
-        server_turn_ns,
-        client_turn_ns,
+        server_response_ns: server_turn_ns,
+        client_response_ns: client_turn_ns,
         ..TftpTransfer::default()
     };
     // 10 ms apart, captured at the client: the client's own reply in 0.367 ms says nothing about the path.
-    let (side, found) = of(leased().client_found_after(367 * US), &turns(10_200 * US, 400 * US));
+    let (side, found) = of(leased().arp_for_client(367 * US), &turns(10_200 * US, 400 * US));
     assert_eq!(side, "client");
     between(found, 10.0, 10.7);
     // The same path captured at the server, where the client's reply shows it.
-    let (side, found) = of(leased().client_found_after(10_100 * US), &turns(60 * US, 30 * MS));
+    let (side, found) = of(leased().arp_for_client(10_100 * US), &turns(60 * US, 30 * MS));
     assert_eq!(side, "server");
     between(found, 10.0, 10.3);
     // At the client, with a slow server: the server's ARP and ICMP replies show the path.
     let slow = turns(60 * MS, 400 * US);
-    between(of(leased().server_found_after(10_100 * US), &slow).1, 10.0, 10.7);
+    between(of(leased().arp_for_server(10_100 * US), &slow).1, 10.0, 10.7);
     between(of(leased().ping(true, 10_100 * US), &slow).1, 10.0, 10.7);
     between(of(leased(), &slow).1, 60.0, 61.0);
     // At a slow client: its round trips are longer than the server's, which include the path.
-    let (side, found) = of(leased().client_found_after(367 * US), &turns(10_200 * US, 20 * MS));
+    let (side, found) = of(leased().arp_for_client(367 * US), &turns(10_200 * US, 20 * MS));
     assert_eq!(side, "client");
     between(found, 10.0, 10.7);
     // In the middle, 5 ms from either end: neither end alone shows the path.
@@ -264,11 +291,11 @@ fn far_end_bounds_round_trip() {
     assert_eq!(side, "unknown");
     between(found, 10.0, 10.4);
     // A third host near the client says nothing about the path to the server.
-    let (_, found) = of(leased().client_found_by_another_after(300 * US), &turns(60 * US, 30 * MS));
+    let (_, found) = of(leased().arp_for_client_from_third_station(300 * US), &turns(60 * US, 30 * MS));
     between(found, 30.0, 30.2);
     // A repeated request: the reply comes 10.1 ms after the first request and 0.1 ms after the second.
-    let scene = leased().looks_for([10, 0, 0, 1].into()).wait_ms(10);
-    between(of(scene.server_found_after(50 * US), &slow).1, 10.0, 10.7);
+    let scene = leased().arp_request([10, 0, 0, 1].into()).wait_ms(10);
+    between(of(scene.arp_for_server(50 * US), &slow).1, 10.0, 10.7);
 }
 
 #[test]
@@ -278,10 +305,12 @@ fn tcp_handshakes_bound_round_trip() {
     let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nboot";
     let far = |to_server_ms: u64, to_client_ms: u64| {
-        let scene = over_http().segment(true, (0, 0), syn, b"").wait_ms(to_server_ms).segment(false, (0, 1), both, b"");
-        let scene = scene.wait_ms(to_client_ms).segment(true, (1, 1), ack, b"").segment(true, (1, 1), ack, request);
-        let boot = boot(scene.wait_ms(80).segment(false, (1, 1 + request.len() as u32), ack, answer));
-        (boot["capture_side"].clone(), boot["round_trip_at_most_ns"].as_f64().unwrap() / MS as f64)
+        let scene =
+            over_http().tcp_segment(true, (0, 0), syn, b"").wait_ms(to_server_ms).tcp_segment(false, (0, 1), both, b"");
+        let scene =
+            scene.wait_ms(to_client_ms).tcp_segment(true, (1, 1), ack, b"").tcp_segment(true, (1, 1), ack, request);
+        let boot = boot(scene.wait_ms(80).tcp_segment(false, (1, 1 + request.len() as u32), ack, answer));
+        (boot["capture_side"].clone(), boot["max_round_trip_ns"].as_f64().unwrap() / MS as f64)
     };
     for (at, side) in [((10, 0), "client"), ((0, 10), "server"), ((5, 5), "unknown")] {
         let (found, ms) = far(at.0, at.1);
@@ -293,50 +322,50 @@ fn tcp_handshakes_bound_round_trip() {
 #[test]
 fn missing_files_matter_if_server_is_slow() {
     let refusals = |wait_ms: u64| {
-        let mut scene = leased().file("boot.efi", 40, &Scene::program(0x8664));
+        let mut scene = leased().file("boot.efi", 40, &CaptureBuilder::uefi_program(0x8664));
         for name in ["grub/a.lst", "grub/b.lst", "grub/c.lst"] {
             scene = scene.request(name, &[]).wait_ms(wait_ms).error(false, 1, "File not found");
         }
-        boot(scene.file("vmlinuz", 60, b"").wait_ms(1_000).system())
+        boot(scene.file("vmlinuz", 60, b"").wait_ms(1_000).os_lease())
     };
     let slow = found(&refusals(60), "wrong_file").unwrap();
     assert!(near(cost_ms(&slow), 180.0), "{slow}");
     assert!(found(&refusals(1), "wrong_file").is_none());
     // If it caused the boot to fail, it is reported once.
     let failed = leased().request("boot.efi", &[]).wait_ms(500).error(false, 1, "File not found");
-    let failed = boot(failed.wait_ms(9_000).someone_else());
+    let failed = boot(failed.wait_ms(9_000).unrelated_frame());
     assert!(found(&failed, "wrong_file").is_none() && found(&failed, "file_refused").is_some());
 }
 
-fn over_http() -> Scene {
-    Scene::default().lease(&DhcpFields {
+fn over_http() -> CaptureBuilder {
+    CaptureBuilder::default().lease(&DhcpFields {
         architecture: 16,
-        class: "HTTPClient:Arch:00016:UNDI:003001".into(),
+        vendor_class: "HTTPClient:Arch:00016:UNDI:003001".into(),
         boot_file: Some("http://10.0.0.1/boot.efi".into()),
         ..DhcpFields::default()
     })
 }
 
 /// A download of ten segments of 1,000 bytes; `between` is inserted after the third.
-fn download(between: impl Fn(Scene, u32) -> Scene) -> Value {
+fn download(between: impl Fn(CaptureBuilder, u32) -> CaptureBuilder) -> Value {
     let ack = TcpFlags { ack: true, ..TcpFlags::default() };
     let (syn, both) = (TcpFlags { syn: true, ..TcpFlags::default() }, TcpFlags { syn: true, ..ack });
     let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n";
     let (sent, mut at) = (1 + request.len() as u32, 1 + head.len() as u32);
     let mut scene = over_http()
-        .segment(true, (0, 0), syn, b"")
-        .segment(false, (0, 1), both, b"")
-        .segment(true, (1, 1), ack, request)
-        .segment(false, (1, sent), ack, head);
+        .tcp_segment(true, (0, 0), syn, b"")
+        .tcp_segment(false, (0, 1), both, b"")
+        .tcp_segment(true, (1, 1), ack, request)
+        .tcp_segment(false, (1, sent), ack, head);
     for number in 0..10 {
-        scene = scene.segment(false, (at, sent), ack, &[7; 1_000]);
+        scene = scene.tcp_segment(false, (at, sent), ack, &[7; 1_000]);
         at += 1_000;
         if number == 2 {
             scene = between(scene, at);
         }
     }
-    boot(scene.segment(true, (sent, at), ack, b"").wait_ms(1_000).system())
+    boot(scene.tcp_segment(true, (sent, at), ack, b"").wait_ms(1_000).os_lease())
 }
 
 #[test]
@@ -347,21 +376,21 @@ fn http_downloads_with_and_without_problems() {
     // The client closes its window for 300 ms, and for 30 ms.
     let closed = |ms: u64| {
         download(move |scene, at| {
-            scene.receives(false).segment(true, (200, at), ack, b"").wait_ms(ms).receives(true).segment(
-                true,
-                (200, at),
-                ack,
-                b"",
-            )
+            scene
+                .receive_window_open(false)
+                .tcp_segment(true, (200, at), ack, b"")
+                .wait_ms(ms)
+                .receive_window_open(true)
+                .tcp_segment(true, (200, at), ack, b"")
         })
     };
     assert!(near(cost_ms(&found(&closed(300), "http_zero_window").unwrap()), 300.0));
     assert!(found(&closed(30), "http_zero_window").is_none());
     // A retransmitted segment; or a frame captured twice, which is not a loss.
-    let again = download(|scene, at| scene.segment(false, (at - 1_000, 100), ack, &[7; 1_000]));
+    let again = download(|scene, at| scene.tcp_segment(false, (at - 1_000, 100), ack, &[7; 1_000]));
     let repeated = found(&again, "http_retransmissions").unwrap();
     assert!(says(&repeated, "cable"), "{repeated}");
-    let twice = over_http().captured(2).http("/boot.efi", "200 OK", &[7; 900]);
+    let twice = over_http().duplicate_frames(2).http("/boot.efi", "200 OK", &[7; 900]);
     assert!(found(&boot(twice), "http_retransmissions").is_none());
 }
 
@@ -369,14 +398,14 @@ fn http_downloads_with_and_without_problems() {
 fn harmless_http_error() {
     let loads = |status: &str| {
         let scene = over_http().http("/boot.cfg", status, b"text").http("/boot.efi", "200 OK", &[7; 900]);
-        boot(scene.wait_ms(1_000).system())
+        boot(scene.wait_ms(1_000).os_lease())
     };
     let missing = found(&loads("404 Not Found"), "http_error").unwrap();
     assert_eq!(missing["stops_boot"], false);
-    assert!(missing["what"].as_str().unwrap().contains("404"), "{missing}");
+    assert!(missing["title"].as_str().unwrap().contains("404"), "{missing}");
     assert!(found(&loads("200 OK"), "http_error").is_none());
     // If it caused the boot to fail, it is the outcome, reported once.
-    let failed = boot(over_http().http("/boot.efi", "404 Not Found", b"no").wait_ms(9_000).someone_else());
+    let failed = boot(over_http().http("/boot.efi", "404 Not Found", b"no").wait_ms(9_000).unrelated_frame());
     let errors = failed["findings"].as_array().unwrap().iter().filter(|finding| finding["rule"] == "http_error");
     let stops: Vec<bool> = errors.map(|finding| finding["stops_boot"].as_bool().unwrap()).collect();
     assert_eq!(stops, [true]);

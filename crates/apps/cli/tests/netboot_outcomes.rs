@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::harness::Folder;
-use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, TcpFlags, outcomes};
+use onoff_testkit::capture::{CaptureBuilder, DhcpFields, DhcpMessageType, TcpFlags, outcomes};
 use serde_json::Value;
 
 fn report(bytes: &[u8]) -> (Value, String) {
@@ -12,7 +12,7 @@ fn report(bytes: &[u8]) -> (Value, String) {
     (serde_json::from_str(&json).unwrap(), folder.answer("netboot boot.pcapng"))
 }
 
-fn boot(scene: Scene) -> Value {
+fn boot(scene: CaptureBuilder) -> Value {
     report(&scene.bytes()).0["boots"][0].clone()
 }
 
@@ -27,7 +27,7 @@ fn headline_has_outcome_reason_and_fix() {
         let boot = &report["boots"][0];
         let outcome = &boot["outcome"];
         let actual = (outcome["verdict"].as_str().unwrap(), outcome["reason"].as_str().unwrap());
-        assert_eq!(actual, (made.verdict, made.reason), "{}: {}", made.name, outcome["what"]);
+        assert_eq!(actual, (made.verdict, made.reason), "{}: {}", made.name, outcome["description"]);
         let first = text.lines().next().unwrap();
         let word = match made.verdict {
             "loaded" => "loaded in",
@@ -39,7 +39,7 @@ fn headline_has_outcome_reason_and_fix() {
         assert_eq!(stops, usize::from(made.verdict == "failed"), "{}", made.name);
         if made.verdict == "failed" {
             assert_eq!(boot["findings"][0]["rule"], made.reason, "{}", made.name);
-            assert!(!outcome["cure"].as_str().unwrap().is_empty(), "{}", made.name);
+            assert!(!outcome["advice"].as_str().unwrap().is_empty(), "{}", made.name);
             assert!(outcome["stage"].is_string(), "{}", made.name);
         }
         // Cable advice needs retransmitted blocks.
@@ -76,22 +76,31 @@ fn codes_match_screen_messages() {
         assert_eq!(shown.join(" "), uefi, "{reason}");
     }
     // The same request from a BIOS.
-    let bios =
-        DhcpFields { architecture: 0, class: "PXEClient:Arch:00000:UNDI:002001".into(), ..DhcpFields::default() };
-    let again = |scene: Scene| scene.wait_ms(4_000).request_again("boot.0", &[]).wait_ms(30_000).someone_else();
+    let bios = DhcpFields {
+        architecture: 0,
+        vendor_class: "PXEClient:Arch:00000:UNDI:002001".into(),
+        ..DhcpFields::default()
+    };
+    let again =
+        |scene: CaptureBuilder| scene.wait_ms(4_000).request_again("boot.0", &[]).wait_ms(30_000).unrelated_frame();
     for (scene, reason) in [
-        (again(again(Scene::default().lease(&bios).request("boot.0", &[]))), "request_unanswered"),
+        (again(again(CaptureBuilder::default().lease(&bios).request("boot.0", &[]))), "request_unanswered"),
         (
-            Scene::default()
+            CaptureBuilder::default()
                 .lease(&bios)
                 .request("boot.0", &[])
                 .error(false, 1, "not found")
                 .wait_ms(9_000)
-                .someone_else(),
+                .unrelated_frame(),
             "file_refused",
         ),
         (
-            Scene::default().lease(&bios).request("boot.0", &[]).unreachable(3).wait_ms(9_000).someone_else(),
+            CaptureBuilder::default()
+                .lease(&bios)
+                .request("boot.0", &[])
+                .icmp_unreachable(3)
+                .wait_ms(9_000)
+                .unrelated_frame(),
             "server_unreachable",
         ),
     ] {
@@ -136,7 +145,7 @@ fn counts_capture_defects() {
     assert!(text.contains("4 blocks not in the capture") && !text.contains("Nothing was lost"), "{text}");
     assert_eq!(file(&missed)["model"], Value::Null);
     let (in_progress, text) = of("a transfer in flight at the start of the capture");
-    assert_eq!(file(&in_progress)["under_way"], true);
+    assert_eq!(file(&in_progress)["started_before_capture"], true);
     assert_eq!(file(&in_progress)["duration_ns"], Value::Null);
     assert!(text.contains("A transfer had started before the capture"), "{text}");
 }
@@ -144,7 +153,7 @@ fn counts_capture_defects() {
 #[test]
 fn uploads_are_not_boots() {
     let folder = Folder::new();
-    let scene = Scene::default().upload("switch.cfg").wait_ms(5_000).someone_else();
+    let scene = CaptureBuilder::default().upload("switch.cfg").wait_ms(5_000).unrelated_frame();
     folder.file("upload.pcapng", &scene.bytes());
     let (code, message) = folder.refusal("netboot upload.pcapng");
     assert_eq!(code, 2);
@@ -155,11 +164,11 @@ fn uploads_are_not_boots() {
 fn answered_requests_are_not_unanswered() {
     let fields = DhcpFields::default();
     let retried = |answered: bool| {
-        let mut scene = Scene::default().dhcp(Dhcp::Discover, &fields);
+        let mut scene = CaptureBuilder::default().dhcp(DhcpMessageType::Discover, &fields);
         if answered {
-            scene = scene.dhcp(Dhcp::Offer, &fields);
+            scene = scene.dhcp(DhcpMessageType::Offer, &fields);
         }
-        boot(scene.wait_ms(4_000).lease(&fields).file("boot.efi", 40, &Scene::program(0x8664)))
+        boot(scene.wait_ms(4_000).lease(&fields).file("boot.efi", 40, &CaptureBuilder::uefi_program(0x8664)))
     };
     assert!(finding(&retried(true), "dhcp_retries").is_none());
     let found = finding(&retried(false), "dhcp_retries").unwrap();
@@ -169,17 +178,29 @@ fn answered_requests_are_not_unanswered() {
 #[test]
 fn finds_slow_dhcp_behind_fast_proxy() {
     let fields = DhcpFields::default();
-    let proxy = DhcpFields { address: false, class: "PXEClient".into(), ..fields.clone() };
+    let proxy = DhcpFields { has_address: false, vendor_class: "PXEClient".into(), ..fields.clone() };
     let nameless = DhcpFields { boot_file: None, ..fields.clone() };
-    let scene = Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(1).dhcp(Dhcp::Offer, &proxy);
-    let scene = scene.wait_ms(3_000).dhcp(Dhcp::Offer, &nameless).wait_ms(2_500).dhcp(Dhcp::Request, &fields);
-    let with = boot(scene.dhcp(Dhcp::Ack, &nameless).file("boot.efi", 40, b""));
+    let scene = CaptureBuilder::default()
+        .dhcp(DhcpMessageType::Discover, &fields)
+        .wait_ms(1)
+        .dhcp(DhcpMessageType::Offer, &proxy);
+    let scene = scene
+        .wait_ms(3_000)
+        .dhcp(DhcpMessageType::Offer, &nameless)
+        .wait_ms(2_500)
+        .dhcp(DhcpMessageType::Request, &fields);
+    let with = boot(scene.dhcp(DhcpMessageType::Ack, &nameless).file("boot.efi", 40, b""));
     let found = finding(&with, "offer_delay").unwrap();
     assert!((found["cost_ns"].as_i64().unwrap() - 3_000_000_000).abs() < 10_000_000, "{found}");
     // The client waits with and without a proxy; advice to remove the proxy needs one.
     assert!(finding(&with, "choice_delay").unwrap()["advice"].as_str().unwrap().contains("ProxyDHCP"));
-    let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields).wait_ms(3_000);
-    let without = boot(scene.dhcp(Dhcp::Request, &fields).dhcp(Dhcp::Ack, &fields).file("boot.efi", 40, b""));
+    let scene = CaptureBuilder::default()
+        .dhcp(DhcpMessageType::Discover, &fields)
+        .dhcp(DhcpMessageType::Offer, &fields)
+        .wait_ms(3_000);
+    let without = boot(
+        scene.dhcp(DhcpMessageType::Request, &fields).dhcp(DhcpMessageType::Ack, &fields).file("boot.efi", 40, b""),
+    );
     assert!(finding(&without, "offer_delay").is_none());
     assert!(!finding(&without, "choice_delay").unwrap()["advice"].as_str().unwrap().contains("ProxyDHCP"));
 }
@@ -188,8 +209,8 @@ fn finds_slow_dhcp_behind_fast_proxy() {
 fn menu_with_zero_timeout_is_ignored() {
     let menu = |seconds: u8| {
         let pxe = [&[9, 8, 0, 0, 5][..], b"Local", &[10, 5, seconds], b"Pick", &[255]].concat();
-        let fields = DhcpFields { pxe, ..DhcpFields::default() };
-        boot(Scene::default().lease(&fields).wait_ms(5_000).file("boot.efi", 40, b""))
+        let fields = DhcpFields { pxe_options: pxe, ..DhcpFields::default() };
+        boot(CaptureBuilder::default().lease(&fields).wait_ms(5_000).file("boot.efi", 40, b""))
     };
     let stages = |boot: &Value| boot["stages"].as_array().unwrap().iter().any(|stage| stage["kind"] == "menu");
     assert!(stages(&menu(5)));
@@ -198,8 +219,9 @@ fn menu_with_zero_timeout_is_ignored() {
 
 #[test]
 fn plain_bootp_is_complete() {
-    let plain = DhcpFields { plain: true, ..DhcpFields::default() };
-    let scene = Scene::default().dhcp(Dhcp::Discover, &plain).wait_ms(3).dhcp(Dhcp::Ack, &plain);
+    let plain = DhcpFields { is_bootp: true, ..DhcpFields::default() };
+    let scene =
+        CaptureBuilder::default().dhcp(DhcpMessageType::Discover, &plain).wait_ms(3).dhcp(DhcpMessageType::Ack, &plain);
     let (report, text) = report(&scene.file("boot.0", 40, b"").bytes());
     let kinds: Vec<&str> = report["boots"][0]["dhcp"][0]["messages"]
         .as_array()
@@ -217,14 +239,14 @@ fn outcome(boot: &Value) -> (&str, &str) {
 }
 
 /// A lease for HTTP boot.
-fn http_lease() -> Scene {
-    Scene::default().lease(&http_fields(0x1234_5678))
+fn http_lease() -> CaptureBuilder {
+    CaptureBuilder::default().lease(&http_fields(0x1234_5678))
 }
 
 fn http_fields(transaction: u32) -> DhcpFields {
     DhcpFields {
         architecture: 16,
-        class: "HTTPClient:Arch:00016:UNDI:003001".into(),
+        vendor_class: "HTTPClient:Arch:00016:UNDI:003001".into(),
         boot_file: Some("https://10.0.0.1/boot.efi".into()),
         transaction,
         ..DhcpFields::default()
@@ -240,130 +262,137 @@ fn record(kind: u8, bytes: usize) -> Vec<u8> {
 }
 
 /// A TLS handshake that ends with `last` from the client, at byte 70; the server's next byte is 70, too.
-fn handshake(scene: Scene, last: &[u8]) -> Scene {
+fn handshake(scene: CaptureBuilder, last: &[u8]) -> CaptureBuilder {
     let hello = |kind: u8| [&[22, 3, 3, 0, 64, kind, 0, 0, 60][..], &[7; 60]].concat();
     scene
-        .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
-        .segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
-        .segment(true, (1, 1), ACK, &hello(1))
-        .segment(false, (1, 70), ACK, &hello(2))
-        .segment(true, (70, 70), ACK, last)
+        .tcp_segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
+        .tcp_segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
+        .tcp_segment(true, (1, 1), ACK, &hello(1))
+        .tcp_segment(false, (1, 70), ACK, &hello(2))
+        .tcp_segment(true, (70, 70), ACK, last)
 }
 
 /// A request over TLS and its response, 3 records of 1,000 bytes.
-fn over_tls(scene: Scene) -> Scene {
+fn over_tls(scene: CaptureBuilder) -> CaptureBuilder {
     let mut scene = handshake(scene, &record(23, 195));
     for number in 0..3 {
-        scene = scene.wait_ms(5).segment(false, (70 + number * 1_005, 270), ACK, &record(23, 1_000));
+        scene = scene.wait_ms(5).tcp_segment(false, (70 + number * 1_005, 270), ACK, &record(23, 1_000));
     }
     scene
 }
 
-fn closed(scene: Scene) -> Scene {
-    scene.segment(true, (270, 3_085), FIN, b"").segment(false, (3_085, 271), FIN, b"")
+fn closed(scene: CaptureBuilder) -> CaptureBuilder {
+    scene.tcp_segment(true, (270, 3_085), FIN, b"").tcp_segment(false, (3_085, 271), FIN, b"")
 }
 
 #[test]
 fn https_download_counts_as_loaded() {
     let loaded = ("loaded", "system_started");
-    let https = boot(closed(over_tls(http_lease())).wait_ms(4_000).nameless_system());
-    assert_eq!(outcome(&https), loaded, "{}", https["outcome"]["what"]);
+    let https = boot(closed(over_tls(http_lease())).wait_ms(4_000).anonymous_os_lease());
+    assert_eq!(outcome(&https), loaded, "{}", https["outcome"]["description"]);
     let stacks: Vec<&str> =
         https["dhcp"].as_array().unwrap().iter().map(|dhcp| dhcp["stack"].as_str().unwrap()).collect();
     assert_eq!(stacks, ["firmware", "operating_system"]);
     assert_eq!(https["stages"].as_array().unwrap().last().unwrap()["kind"], "operating_system");
     // The server closes a minute later, when the client is gone: in TLS 1.3 and TLS 1.2.
     for alert in [record(23, 19), record(21, 26)] {
-        let scene = over_tls(http_lease()).wait_ms(4_000).nameless_system().wait_ms(60_000);
-        let late = boot(scene.segment(false, (3_085, 270), ACK, &alert).segment(false, (3_109, 270), FIN, b""));
-        assert_eq!(outcome(&late), loaded, "{}", late["outcome"]["what"]);
+        let scene = over_tls(http_lease()).wait_ms(4_000).anonymous_os_lease().wait_ms(60_000);
+        let late = boot(scene.tcp_segment(false, (3_085, 270), ACK, &alert).tcp_segment(false, (3_109, 270), FIN, b""));
+        assert_eq!(outcome(&late), loaded, "{}", late["outcome"]["description"]);
     }
     // A file with an unknown name.
     let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: AcmeFirmware/7\r\n\r\n";
     let sent = 1 + request.len() as u32;
     let scene = http_lease()
-        .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
-        .segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
-        .segment(true, (1, 1), ACK, request)
-        .segment(false, (1, sent), ACK, &[&b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"[..], &[7; 900]].concat());
-    assert_eq!(outcome(&boot(scene.wait_ms(4_000).nameless_system())), loaded);
+        .tcp_segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
+        .tcp_segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
+        .tcp_segment(true, (1, 1), ACK, request)
+        .tcp_segment(
+            false,
+            (1, sent),
+            ACK,
+            &[&b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"[..], &[7; 900]].concat(),
+        );
+    assert_eq!(outcome(&boot(scene.wait_ms(4_000).anonymous_os_lease())), loaded);
 }
 
 #[test]
 fn failed_tls_handshake_loads_nothing() {
-    let nothing = |scene: Scene| boot(scene.wait_ms(9_000).nameless_system());
+    let nothing = |scene: CaptureBuilder| boot(scene.wait_ms(9_000).anonymous_os_lease());
     // TLS 1.3 encrypts the alert that rejects a certificate, and the server's reply.
-    let refused = handshake(http_lease(), &record(23, 19)).segment(false, (70, 94), ACK, &record(23, 19));
-    let refused = nothing(refused.segment(true, (94, 94), FIN, b""));
-    assert_eq!(outcome(&refused), ("failed", "tls_failed"), "{}", refused["outcome"]["what"]);
-    let silent = nothing(handshake(http_lease(), &[]).segment(true, (70, 70), FIN, b""));
+    let refused = handshake(http_lease(), &record(23, 19)).tcp_segment(false, (70, 94), ACK, &record(23, 19));
+    let refused = nothing(refused.tcp_segment(true, (94, 94), FIN, b""));
+    assert_eq!(outcome(&refused), ("failed", "tls_failed"), "{}", refused["outcome"]["description"]);
+    let silent = nothing(handshake(http_lease(), &[]).tcp_segment(true, (70, 70), FIN, b""));
     assert_eq!(outcome(&silent), ("failed", "tls_failed"));
 }
 
 #[test]
 fn repeated_firmware_request_is_not_a_system() {
-    let again = closed(over_tls(http_lease())).wait_ms(4_000).lease(&http_fields(9)).wait_ms(9_000).someone_else();
+    let again = closed(over_tls(http_lease())).wait_ms(4_000).lease(&http_fields(9)).wait_ms(9_000).unrelated_frame();
     assert_eq!(outcome(&boot(again)), ("failed", "back_to_firmware"));
     // PXE gives up; the system on the disk sends requests without a vendor class, and downloads something itself.
     let fields = DhcpFields::default();
-    let mut unanswered = Scene::default().dhcp(Dhcp::Discover, &fields);
+    let mut unanswered = CaptureBuilder::default().dhcp(DhcpMessageType::Discover, &fields);
     for wait_ms in [4_000, 8_000, 16_000] {
-        unanswered = unanswered.wait_ms(wait_ms).dhcp(Dhcp::Discover, &fields);
+        unanswered = unanswered.wait_ms(wait_ms).dhcp(DhcpMessageType::Discover, &fields);
     }
-    let disk = boot(closed(over_tls(unanswered.wait_ms(40_000).nameless_system())).wait_ms(9_000).someone_else());
-    assert_eq!(outcome(&disk), ("failed", "no_dhcp_answer"), "{}", disk["outcome"]["what"]);
+    let disk = boot(closed(over_tls(unanswered.wait_ms(40_000).anonymous_os_lease())).wait_ms(9_000).unrelated_frame());
+    assert_eq!(outcome(&disk), ("failed", "no_dhcp_answer"), "{}", disk["outcome"]["description"]);
     assert_eq!(disk["downloads"].as_array().unwrap().len(), 0);
 }
 
 #[test]
 fn ipv6_request_of_system_is_not_firmware() {
-    let loaded = |scene: Scene| boot(scene.solicit(1).lease(&DhcpFields::default()).file("boot.efi", 40, b""));
-    let system = loaded(Scene::default()).clone();
+    let loaded =
+        |scene: CaptureBuilder| boot(scene.dhcpv6_solicit(1).lease(&DhcpFields::default()).file("boot.efi", 40, b""));
+    let system = loaded(CaptureBuilder::default()).clone();
     assert_eq!(system["outcome"]["verdict"], "loaded");
-    let leased = || Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, b"").wait_ms(8_000);
-    let system = boot(leased().solicit_nameless(1).wait_ms(9_000).someone_else());
-    assert_eq!(outcome(&system), ("loaded", "system_started"), "{}", system["outcome"]["what"]);
+    let leased = || CaptureBuilder::default().lease(&DhcpFields::default()).file("boot.efi", 40, b"").wait_ms(8_000);
+    let system = boot(leased().dhcpv6_solicit_anonymous(1).wait_ms(9_000).unrelated_frame());
+    assert_eq!(outcome(&system), ("loaded", "system_started"), "{}", system["outcome"]["description"]);
     // The stack below PXE sends a request without a vendor class, a second before PXE.
-    let firmware = boot(leased().solicit_nameless(1).wait_ms(1_000).solicit(2).wait_ms(9_000).someone_else());
-    assert_eq!(outcome(&firmware), ("failed", "back_to_firmware"), "{}", firmware["outcome"]["what"]);
+    let firmware =
+        boot(leased().dhcpv6_solicit_anonymous(1).wait_ms(1_000).dhcpv6_solicit(2).wait_ms(9_000).unrelated_frame());
+    assert_eq!(outcome(&firmware), ("failed", "back_to_firmware"), "{}", firmware["outcome"]["description"]);
 }
 
 #[test]
 fn retransmission_from_other_port_is_one_transfer() {
     let options = [("blksize", "512"), ("tsize", "0")];
     let granted = [("blksize", "512"), ("tsize", "14851")];
-    let leased = || Scene::default().lease(&DhcpFields::default());
-    let loaded = |what: &str, scene: Scene| {
-        let boot = boot(scene.blocks(1..30, b"").data(30, b"end").acknowledge(30).wait_ms(9_000).someone_else());
-        assert_eq!(outcome(&boot), ("loaded", "files_loaded"), "{what}: {}", boot["outcome"]["what"]);
+    let leased = || CaptureBuilder::default().lease(&DhcpFields::default());
+    let loaded = |what: &str, scene: CaptureBuilder| {
+        let boot = boot(scene.blocks(1..30, b"").data(30, b"end").acknowledge(30).wait_ms(9_000).unrelated_frame());
+        assert_eq!(outcome(&boot), ("loaded", "files_loaded"), "{what}: {}", boot["outcome"]["description"]);
         let files = boot["transfers"].as_array().unwrap();
         assert_eq!(files.len(), 1, "{what}");
         assert_eq!((&files[0]["outcome"], &files[0]["counts"]["blocks"]), (&"complete".into(), &30.into()), "{what}");
         files[0].clone()
     };
     let asked_twice = || {
-        let scene = leased().request("boot.efi", &options).answers_from(40_000).grant(&granted).wait_ms(4_000);
-        scene.request_again("boot.efi", &options).answers_from(40_001).grant(&granted)
+        let scene = leased().request("boot.efi", &options).server_port(40_000).oack(&granted).wait_ms(4_000);
+        scene.request_again("boot.efi", &options).server_port(40_001).oack(&granted)
     };
     let file = loaded("the first answer was lost", asked_twice().acknowledge(0));
     assert_eq!((&file["server"], &file["requests"]), (&"10.0.0.1:40001".into(), &2.into()));
     assert_eq!(file["timeout_count"], 1);
     // The port of the first reply continues, and is rejected.
-    let stray = asked_twice().acknowledge(0).answers_from(40_000).grant(&granted).error(true, 5, "Unknown transfer ID");
-    let file = loaded("the first answer comes again", stray.answers_from(40_001));
+    let stray = asked_twice().acknowledge(0).server_port(40_000).oack(&granted).error(true, 5, "Unknown transfer ID");
+    let file = loaded("the first answer comes again", stray.server_port(40_001));
     assert_eq!((&file["server"], &file["error"]), (&"10.0.0.1:40001".into(), &Value::Null));
     // The first reply was late, not lost: the client accepts it and rejects the second.
     let late =
-        asked_twice().answers_from(40_000).acknowledge(0).answers_from(40_001).error(true, 5, "Unknown transfer ID");
-    let file = loaded("the first answer was late", late.answers_from(40_000));
+        asked_twice().server_port(40_000).acknowledge(0).server_port(40_001).error(true, 5, "Unknown transfer ID");
+    let file = loaded("the first answer was late", late.server_port(40_000));
     assert_eq!((&file["server"], &file["error"]), (&"10.0.0.1:40000".into(), &Value::Null));
     // A server without options: its first block was lost.
-    let block = leased().request("boot.efi", &[]).answers_from(40_000).data(1, &[0xA5; 512]).wait_ms(4_000);
-    let file = loaded("the first block was lost", block.request_again("boot.efi", &[]).answers_from(40_001));
+    let block = leased().request("boot.efi", &[]).server_port(40_000).data(1, &[0xA5; 512]).wait_ms(4_000);
+    let file = loaded("the first block was lost", block.request_again("boot.efi", &[]).server_port(40_001));
     assert_eq!((&file["requests"], &file["counts"]["repeated_data"]), (&2.into(), &1.into()));
     // The client accepts none of the replies.
-    let untaken = asked_twice().wait_ms(4_000).request_again("boot.efi", &options).answers_from(40_002).grant(&granted);
-    let untaken = boot(untaken.wait_ms(9_000).someone_else());
+    let untaken = asked_twice().wait_ms(4_000).request_again("boot.efi", &options).server_port(40_002).oack(&granted);
+    let untaken = boot(untaken.wait_ms(9_000).unrelated_frame());
     assert_eq!(outcome(&untaken), ("failed", "options_unanswered"));
     assert_eq!(untaken["transfers"].as_array().unwrap().len(), 1);
 }
@@ -372,18 +401,19 @@ fn retransmission_from_other_port_is_one_transfer() {
 fn outcome_comes_from_last_completed_attempt() {
     let (fields, http) = (DhcpFields::default(), http_fields(0x99));
     let refused = || {
-        let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields);
-        scene.dhcp(Dhcp::Request, &fields).dhcp(Dhcp::Nak, &fields).wait_ms(20)
+        let scene =
+            CaptureBuilder::default().dhcp(DhcpMessageType::Discover, &fields).dhcp(DhcpMessageType::Offer, &fields);
+        scene.dhcp(DhcpMessageType::Request, &fields).dhcp(DhcpMessageType::Nak, &fields).wait_ms(20)
     };
     let unanswered = |fields: &DhcpFields| {
-        let mut scene = Scene::default().dhcp(Dhcp::Discover, fields);
+        let mut scene = CaptureBuilder::default().dhcp(DhcpMessageType::Discover, fields);
         for wait_ms in [4_000, 8_000, 16_000] {
-            scene = scene.wait_ms(wait_ms).dhcp(Dhcp::Discover, fields);
+            scene = scene.wait_ms(wait_ms).dhcp(DhcpMessageType::Discover, fields);
         }
         scene.wait_ms(32_000)
     };
     let no_file = || {
-        let scene = Scene::default().lease(&fields).request("boot.efi", &[]);
+        let scene = CaptureBuilder::default().lease(&fields).request("boot.efi", &[]);
         scene.error(false, 1, "File not found").wait_ms(20)
     };
     for (what, ended, reason) in [
@@ -392,82 +422,84 @@ fn outcome_comes_from_last_completed_attempt() {
         ("a file that is not there", no_file(), "file_refused"),
     ] {
         // HTTP boot starts immediately; the capture ends a second later.
-        let asks = |scene: Scene| scene.dhcp(Dhcp::Discover, &http).wait_ms(1_000).someone_else();
+        let asks =
+            |scene: CaptureBuilder| scene.dhcp(DhcpMessageType::Discover, &http).wait_ms(1_000).unrelated_frame();
         let found = boot(asks(ended.clone()));
-        assert_eq!(outcome(&found), ("failed", reason), "{what}: {}", found["outcome"]["what"]);
+        assert_eq!(outcome(&found), ("failed", reason), "{what}: {}", found["outcome"]["description"]);
         // It may still succeed, and does.
-        let scene = ended.lease(&http).http("/boot.efi", "200 OK", &[7; 900]).wait_ms(9_000).someone_else();
+        let scene = ended.lease(&http).http("/boot.efi", "200 OK", &[7; 900]).wait_ms(9_000).unrelated_frame();
         assert_eq!(boot(scene)["outcome"]["verdict"], "loaded", "{what}");
     }
     // An offer to the next attempt, not accepted yet, does not undo the NAK.
-    let offered = refused().dhcp(Dhcp::Discover, &http).wait_ms(3).dhcp(Dhcp::Offer, &http).wait_ms(500);
-    assert_eq!(outcome(&boot(offered.someone_else())), ("failed", "dhcp_refused"));
+    let offered =
+        refused().dhcp(DhcpMessageType::Discover, &http).wait_ms(3).dhcp(DhcpMessageType::Offer, &http).wait_ms(500);
+    assert_eq!(outcome(&boot(offered.unrelated_frame())), ("failed", "dhcp_refused"));
     // Nor does an unanswered request, a name lookup or an opened connection.
     let syn = TcpFlags { syn: true, ..TcpFlags::default() };
     for scene in [
         no_file().lease(&http).request("boot.efi", &[]),
-        no_file().lease(&http).looks_up("10.0.0.1", 1, None),
-        no_file().lease(&http).segment(true, (0, 0), syn, b""),
+        no_file().lease(&http).dns_query("10.0.0.1", 1, None),
+        no_file().lease(&http).tcp_segment(true, (0, 0), syn, b""),
         handshake(no_file().lease(&http), &[]),
     ] {
-        assert_eq!(outcome(&boot(scene.wait_ms(1_000).someone_else())), ("failed", "file_refused"));
+        assert_eq!(outcome(&boot(scene.wait_ms(1_000).unrelated_frame())), ("failed", "file_refused"));
     }
     // A loader that tries one file after another makes one attempt.
-    let looks = Scene::default().lease(&fields).file("boot.efi", 40, b"").request("a.cfg", &[]);
+    let looks = CaptureBuilder::default().lease(&fields).file("boot.efi", 40, b"").request("a.cfg", &[]);
     let looks = looks.error(false, 1, "File not found").wait_ms(6_000).request("b.cfg", &[]).wait_ms(1_000);
-    assert_eq!(outcome(&boot(looks.someone_else())), ("unknown", "capture_ends"));
+    assert_eq!(outcome(&boot(looks.unrelated_frame())), ("unknown", "capture_ends"));
     // One pending request, or two parallel requests of one attempt, have not ended anything.
     for scene in [
-        Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(1_000),
-        Scene::default().solicit(1).wait_ms(5).dhcp(Dhcp::Discover, &fields).wait_ms(1_000),
+        CaptureBuilder::default().dhcp(DhcpMessageType::Discover, &fields).wait_ms(1_000),
+        CaptureBuilder::default().dhcpv6_solicit(1).wait_ms(5).dhcp(DhcpMessageType::Discover, &fields).wait_ms(1_000),
     ] {
-        assert_eq!(outcome(&boot(scene.someone_else())), ("unknown", "capture_ends"));
+        assert_eq!(outcome(&boot(scene.unrelated_frame())), ("unknown", "capture_ends"));
     }
     // If a later attempt got further and is in progress, the outcome is unknown.
-    let farther = boot(unanswered(&fields).lease(&http).wait_ms(1_000).someone_else());
+    let farther = boot(unanswered(&fields).lease(&http).wait_ms(1_000).unrelated_frame());
     assert_eq!(outcome(&farther), ("unknown", "capture_ends"));
 }
 
 #[test]
 fn repeated_requests_are_unanswered() {
-    let leased = || Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]).blocks(1..30, b"");
-    let repeated = |scene: Scene, waits_ms: &[u64], again: fn(Scene) -> Scene| {
+    let leased = || CaptureBuilder::default().lease(&DhcpFields::default()).request("boot.efi", &[]).blocks(1..30, b"");
+    let repeated = |scene: CaptureBuilder, waits_ms: &[u64], again: fn(CaptureBuilder) -> CaptureBuilder| {
         waits_ms.iter().fold(scene, |scene, &wait_ms| again(scene.wait_ms(wait_ms)))
     };
     const FIVE: [u64; 5] = [3_000, 5_000, 8_000, 12_000, 15_000];
     // The capture ends with the last retry, 43 s after the last block.
     let client = boot(repeated(leased(), &FIVE, |scene| scene.acknowledge(29)));
-    assert_eq!(outcome(&client), ("failed", "server_silent"), "{}", client["outcome"]["what"]);
+    assert_eq!(outcome(&client), ("failed", "server_silent"), "{}", client["outcome"]["description"]);
     let server = boot(repeated(leased().data(30, &[1; 512]), &FIVE, |scene| scene.data(30, &[1; 512])));
-    assert_eq!(outcome(&server), ("failed", "client_silent"), "{}", server["outcome"]["what"]);
+    assert_eq!(outcome(&server), ("failed", "client_silent"), "{}", server["outcome"]["description"]);
     // Both sides repeat: the block does not arrive.
     let both = boot(repeated(leased().data(30, &[1; 512]), &FIVE, |scene| scene.acknowledge(29).data(30, &[1; 512])));
     assert_eq!(outcome(&both), ("failed", "client_silent"));
-    assert!(both["outcome"]["cure"].as_str().unwrap().contains("drops the server's blocks"), "{}", both["outcome"]);
-    let repeated_request = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
+    assert!(both["outcome"]["advice"].as_str().unwrap().contains("drops the server's blocks"), "{}", both["outcome"]);
+    let repeated_request = CaptureBuilder::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
     let repeated_request = boot(repeated(repeated_request, &FIVE, |scene| scene.request_again("boot.efi", &[])));
     assert_eq!(outcome(&repeated_request), ("failed", "request_unanswered"));
     // Also over HTTP: TCP retransmits the request.
     let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
     let scene = http_lease()
-        .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
-        .segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
-        .segment(true, (1, 1), ACK, request);
+        .tcp_segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
+        .tcp_segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
+        .tcp_segment(true, (1, 1), ACK, request);
     let over_http = |waits_ms: &[u64]| {
         let scene = waits_ms
             .iter()
-            .fold(scene.clone(), |scene, &wait_ms| scene.wait_ms(wait_ms).segment(true, (1, 1), ACK, request));
-        boot(scene.someone_else())
+            .fold(scene.clone(), |scene, &wait_ms| scene.wait_ms(wait_ms).tcp_segment(true, (1, 1), ACK, request));
+        boot(scene.unrelated_frame())
     };
     assert_eq!(outcome(&over_http(&FIVE)), ("failed", "http_unanswered"));
     assert_eq!(outcome(&over_http(&[1_000, 2_000])), ("unknown", "capture_ends"));
     // It succeeded in the end; it has asked only once; the file arrived after three requests and is in transfer.
     let heard = repeated(leased(), &FIVE, |scene| scene.acknowledge(29)).blocks(30..35, b"").wait_ms(1_000);
     let once = repeated(leased(), &[4_000], |scene| scene.acknowledge(29)).wait_ms(1_500);
-    let slow = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
+    let slow = CaptureBuilder::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
     let slow = repeated(slow, &[4_000, 4_000], |scene| scene.request_again("boot.efi", &[])).blocks(1..30, b"");
     for scene in [heard, once, slow.wait_ms(1_000)] {
-        let boot = boot(scene.someone_else());
-        assert_eq!(outcome(&boot), ("unknown", "capture_ends"), "{}", boot["outcome"]["what"]);
+        let boot = boot(scene.unrelated_frame());
+        assert_eq!(outcome(&boot), ("unknown", "capture_ends"), "{}", boot["outcome"]["description"]);
     }
 }

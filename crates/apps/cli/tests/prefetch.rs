@@ -1,14 +1,14 @@
 //! `onoff prefetch` from the command line.
 
-use onoff_testkit::hive::KeyFile;
-use onoff_testkit::prefetch::{PlanFile, ready_boot_trace};
-use onoff_testkit::real::samples;
+use onoff_testkit::hive::HiveKey;
+use onoff_testkit::prefetch::{PrefetchPlan, ready_boot_trace};
+use onoff_testkit::real_recordings::samples_folder;
 use serde_json::Value;
 
 use crate::harness::Folder;
 
 fn plan(executable: &str, files: &[(&str, u32)]) -> Vec<u8> {
-    PlanFile {
+    PrefetchPlan {
         version: 26,
         executable: executable.to_owned(),
         is_boot: false,
@@ -123,11 +123,11 @@ fn registry_shows_too_few_boots() {
     let folder = volume();
     std::fs::remove_dir_all(folder.path("c/Windows/Prefetch/ReadyBoot")).unwrap();
     std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
-    let mut root = KeyFile::root();
-    root.key("Select").set("Current", 1_u32);
-    let reading = root.key(r"ControlSet001\Control\Session Manager\Memory Management\PrefetchParameters");
-    reading.set("BootId", 2_u32).set("EnablePrefetcher", 3_u32);
-    folder.file("c/Windows/System32/config/SYSTEM", &root.hive());
+    let mut root = HiveKey::root();
+    root.subkey("Select").set_value("Current", 1_u32);
+    let reading = root.subkey(r"ControlSet001\Control\Session Manager\Memory Management\PrefetchParameters");
+    reading.set_value("BootId", 2_u32).set_value("EnablePrefetcher", 3_u32);
+    folder.file("c/Windows/System32/config/SYSTEM", &root.to_hive());
     let text = folder.answer("prefetch c");
     assert!(
         text.contains("not trained: the installation booted 2 times in total (BootId), 1 boot of 3 missing"),
@@ -151,7 +151,7 @@ fn rejects_files_without_plans() {
 
 #[test]
 fn reads_plans_of_seven_windows_versions() {
-    let Some(samples) = samples("prefetch") else {
+    let Some(samples) = samples_folder("prefetch") else {
         return;
     };
     let folder = Folder::new();

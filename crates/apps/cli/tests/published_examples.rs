@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use onoff_simulator::{ExpectService, Scenario};
+use onoff_simulator::{PublishedService, Scenario};
 
 fn scenario(name: &str) -> Scenario {
     let path =
@@ -35,7 +35,7 @@ fn matches_services_excerpt_of_embedded_paper() {
     let folder = tempfile::tempdir().unwrap();
     let xml = onoff(&["boot", "--format", "xml"], &recorded(folder.path(), "services-wes7"));
     let rows: Vec<&str> = xml.lines().filter(|line| line.trim_start().starts_with("<serviceTransition ")).collect();
-    let expected: Vec<ExpectService> = scenario("services-wes7").expect.service;
+    let expected: Vec<PublishedService> = scenario("services-wes7").expect.service;
     assert_eq!(rows.len(), expected.len());
     for (row, expected) in rows.iter().zip(&expected) {
         assert_eq!(attribute(row, "name"), expected.name);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::harness::Folder;
 use onoff_evidence::missing_evidence::{for_boot, for_shutdown, for_suspend};
 use onoff_record::windows::providers::{LIGHT, PROVIDERS};
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 
 /// A root folder that looks like a computer with systemd-boot.
 #[cfg(target_os = "linux")]
@@ -169,11 +169,11 @@ fn plan_trains_below_write_filter_in_paper_order() {
 /// The profile enables everything that reports would list as missing; an empty profile lacks it all.
 #[test]
 fn profile_enables_all_analyzed_events() {
-    let trace = Trace { wanted: Tables::all(), ..Trace::default() };
+    let trace = Trace { requested_tables: TableSet::all(), ..Trace::default() };
     let mut providers = BTreeSet::new();
     let mut flags = BTreeSet::new();
-    for lacking in [for_boot(&trace), for_shutdown(&trace), for_suspend(&trace)] {
-        for item in lacking.items {
+    for missing_evidence in [for_boot(&trace), for_shutdown(&trace), for_suspend(&trace)] {
+        for item in missing_evidence.items {
             flags.extend(item.kernel_flags);
             if !item.provider.is_empty() {
                 providers.insert((item.provider, item.guid, item.keyword, item.level));

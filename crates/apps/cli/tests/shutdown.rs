@@ -157,9 +157,9 @@ fn reports_longest_and_reason() {
             "has_windows": has_windows,
             "terminated": true,
             "limit_ns": 5_000_000_000_i64,
-            "ran_out": true,
+            "timed_out": true,
         });
-        assert_eq!(report["longest"]["because"], reason, "{scenario}");
+        assert_eq!(report["longest"]["reason"], reason, "{scenario}");
         let text = folder.answer("shutdown boot.etl").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(because), "{scenario}: {text}");
     }
@@ -196,7 +196,7 @@ fn xml_matches_paper_arithmetic() {
 /// The published document, line by line, except for times that the scenario cannot know.
 #[test]
 fn xml_matches_published_structure() {
-    let Some(folder) = onoff_testkit::real::samples("xperf-output") else {
+    let Some(folder) = onoff_testkit::real_recordings::samples_folder("xperf-output") else {
         return;
     };
     let shape = |line: &str| {
@@ -230,7 +230,7 @@ fn xml_matches_published_structure() {
 
 #[test]
 fn real_shutdown_without_shutdown_providers() {
-    let Some(folder) = onoff_testkit::real::samples("etl") else {
+    let Some(folder) = onoff_testkit::real_recordings::samples_folder("etl") else {
         return;
     };
     let recording = folder.join("ShutdownPerfDiagLogger.etl");
@@ -256,9 +256,9 @@ fn real_shutdown_without_shutdown_providers() {
         assert_eq!(ns(phase, "end_ns"), end, "{name}");
         assert_ne!(phase["certainty"], "measured");
     }
-    let lacking: Vec<&str> =
-        list(&report["lacking"], "items").iter().map(|item| item["provider"].as_str().unwrap()).collect();
-    assert!(lacking.contains(&"Microsoft-Windows-Subsys-Csr"), "{lacking:?}");
+    let missing: Vec<&str> =
+        list(&report["missing_evidence"], "items").iter().map(|item| item["provider"].as_str().unwrap()).collect();
+    assert!(missing.contains(&"Microsoft-Windows-Subsys-Csr"), "{missing:?}");
     let text = here.answer("shutdown boot.etl");
     assert!(text.contains("Inferred: notifications were not recorded"), "{text}");
     assert!(text.contains("{e8316a2d-0d94-4f52-85dd-1e15b66c5891}"), "{text}");

@@ -4,7 +4,7 @@
 use crate::harness::Folder;
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 use onoff_testkit::events::configuration;
-use onoff_testkit::events::kernel::{Moment, Process, Thread};
+use onoff_testkit::events::kernel::{LifetimeEvent, Process, Thread};
 use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation, file_name};
 use serde_json::Value;
 
@@ -37,9 +37,9 @@ impl Script {
     fn process(&mut self, id: u32, image: &str) {
         let ticks = self.at(0);
         let process = Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
-        self.push(&process.record(Moment::RundownStart, ticks, 4, 4));
+        self.push(&process.record(LifetimeEvent::RundownStart, ticks, 4, 4));
         let thread = Thread { id: id + 1, process: id, base_priority: 8, io_priority: 2, service_tag: 0 };
-        self.push(&thread.record(Moment::RundownStart, ticks, 4, 4));
+        self.push(&thread.record(LifetimeEvent::RundownStart, ticks, 4, 4));
     }
 
     fn name(&mut self, ns: u64, key: u64, path: &str) {
@@ -231,7 +231,7 @@ fn lists_simulated_boot() {
 
 #[test]
 fn real_recordings_list_all_requests_and_faults() {
-    let Some(samples) = onoff_testkit::real::samples("etl") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("etl") else {
         return;
     };
     let folder = Folder::new();
@@ -347,7 +347,7 @@ fn counts_file_operations_and_flushes() {
 
 /// A published excerpt; `None`, with a message, if the samples are missing.
 fn excerpt(name: &str) -> Option<String> {
-    let path = onoff_testkit::real::samples("xperf-output")?.join(name);
+    let path = onoff_testkit::real_recordings::samples_folder("xperf-output")?.join(name);
     let text = std::fs::read(&path).ok();
     if text.is_none() {
         println!("skipped: no {}", path.display());

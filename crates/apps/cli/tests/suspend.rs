@@ -132,8 +132,8 @@ fn device_requests_and_resume_match_truth() {
             let (Some(start_ns), Some(end_ns)) = (after["start_ns"].as_i64(), after["end_ns"].as_i64()) else {
                 continue;
             };
-            let expected = truth.timeline.settle(start_ns, end_ns);
-            assert!(expected.satisfied, "{scenario}");
+            let expected = truth.timeline.idle_metric(start_ns, end_ns);
+            assert!(expected.is_satisfied, "{scenario}");
             assert_eq!(after["idle_ns"].as_i64(), Some(expected.idle_ns), "{scenario}");
             assert_eq!(after["busy_ns"].as_i64(), Some(expected.busy_ns), "{scenario}");
             settled += 1;
@@ -197,7 +197,7 @@ fn sleep_has_no_cpu_usage() {
         assert_eq!(phase["cpu"]["busy_ns"], 0, "{scenario}");
         near(&phase["cpu"]["asleep_ns"], asleep_ns * processors, "processors asleep");
         let why = json("why boot.etl --phase Asleep");
-        near(&why["stretches"][0]["duration_ns"], asleep_ns, "why");
+        near(&why["intervals"][0]["duration_ns"], asleep_ns, "why");
 
         let cpu = json("cpu boot.etl");
         near(&cpu["cpu"]["asleep_ns"], asleep_ns * processors, "cpu");

@@ -21,13 +21,13 @@ fn number(value: &Value) -> i64 {
 
 /// Returns the first interval, after checking the invariants of all.
 fn first(report: &Value) -> &Value {
-    for stretch in report["stretches"].as_array().unwrap() {
-        let path = &stretch["path"];
+    for interval in report["intervals"].as_array().unwrap() {
+        let path = &interval["path"];
         let length = number(&path["duration_ns"]);
         for list in ["shares", "kinds"] {
             let rows = path[list].as_array().unwrap();
             let sum: i64 = rows.iter().map(|row| number(&row["ns"])).sum();
-            assert_eq!(sum, length, "{list} of {}", stretch["name"]);
+            assert_eq!(sum, length, "{list} of {}", interval["name"]);
         }
         let certain = ["measured_ns", "inferred_ns", "missing_ns"].map(|name| number(&path[name]));
         assert_eq!(certain.iter().sum::<i64>(), length);
@@ -37,16 +37,16 @@ fn first(report: &Value) -> &Value {
             at = number(&step["end_ns"]);
         }
     }
-    &report["stretches"][0]
+    &report["intervals"][0]
 }
 
-fn longest(stretch: &Value) -> &Value {
-    let steps = stretch["path"]["steps"].as_array().unwrap();
+fn longest(interval: &Value) -> &Value {
+    let steps = interval["path"]["steps"].as_array().unwrap();
     steps.iter().max_by_key(|step| number(&step["duration_ns"])).unwrap()
 }
 
-fn share<'a>(stretch: &'a Value, kind: &str, name: &str) -> &'a Value {
-    let shares = stretch["path"]["shares"].as_array().unwrap();
+fn share<'a>(interval: &'a Value, kind: &str, name: &str) -> &'a Value {
+    let shares = interval["path"]["shares"].as_array().unwrap();
     let found = shares.iter().find(|share| share["kind"] == kind && share["name"].as_str().unwrap().ends_with(name));
     found.unwrap_or_else(|| panic!("no {kind} of {name}"))
 }
@@ -111,23 +111,23 @@ fn service_manager_waits_for_starting_service() {
     let (service, second) = (of("First"), of("Second"));
 
     let report = answer(&folder, "--process services.exe --min 1000");
-    let stretch = first(&report);
-    let step = longest(stretch);
+    let interval = first(&report);
+    let step = longest(interval);
     assert_eq!(step["kind"], "service_dependency");
     assert_eq!(step["certainty"], "inferred");
     assert_eq!(number(&step["duration_ns"]) / MS, 3_000);
     assert_eq!(step["thread"]["pid"], service.container_pid);
-    assert_eq!(step["waiters"], serde_json::json!([stretch["thread"]["tid"]]));
+    assert_eq!(step["waiters"], serde_json::json!([interval["thread"]["tid"]]));
     let named = serde_json::json!({
         "name": "First", "change": "start", "start_ns": service.start_ns, "ready_ns": service.end_ns,
     });
     assert_eq!(step["service"], named);
-    let dependency = share(stretch, "service_dependency", "First");
+    let dependency = share(interval, "service_dependency", "First");
     // For 20 ms, until the host process exists, the activity is unknown, except just after creation, when its thread
     // was ready but had no processor.
     assert_eq!(number(&dependency["ns"]) / MS, 3_019);
     // Known activity of the service's thread keeps its kind.
-    let slept = stretch["path"]["steps"].as_array().unwrap().iter();
+    let slept = interval["path"]["steps"].as_array().unwrap().iter();
     let slept = slept.filter(|step| step["kind"] == "timer" && step["service"] == named);
     assert_eq!(slept.map(|step| number(&step["duration_ns"]) / MS).max(), Some(2_000));
 
@@ -138,15 +138,15 @@ fn service_manager_waits_for_starting_service() {
 
     // Before its start, Second waited for First, whose group comes first.
     let report = answer(&folder, "--service Second");
-    let stretch = first(&report);
-    assert_eq!(stretch["action"], "wait");
-    assert_eq!(number(&stretch["start_ns"]), service.start_ns);
-    assert_eq!(number(&stretch["end_ns"]), second.start_ns);
-    let services = stretch["path"]["services"].as_array().unwrap();
+    let interval = first(&report);
+    assert_eq!(interval["action"], "wait");
+    assert_eq!(number(&interval["start_ns"]), service.start_ns);
+    assert_eq!(number(&interval["end_ns"]), second.start_ns);
+    let services = interval["path"]["services"].as_array().unwrap();
     assert_eq!(services.len(), 1);
     assert_eq!(services[0]["service"], named);
     assert_eq!(number(&services[0]["ns"]), service.end_ns - service.start_ns);
-    assert_eq!(report["stretches"][1]["action"], "start");
+    assert_eq!(report["intervals"][1]["action"], "start");
 }
 
 /// Serves the PDB, and "not found" for all other requests.
@@ -233,16 +233,16 @@ fn reports_missing_symbols_reason() {
 fn paper_driver_blocks_through_three_threads() {
     let (folder, truth) = Folder::boot_and_truth("sleep-slow-driver.toml");
     let report = answer(&folder, r"--device ROOT\MSPIWDDEV\0000 --min 1000");
-    let stretch = first(&report);
+    let interval = first(&report);
     let request = truth
         .transitions
         .power_requests
         .iter()
         .find(|row| row.scope == "device" && row.driver == "piwddev" && row.kind == "set")
         .unwrap();
-    assert_eq!(number(&stretch["start_ns"]), request.start_ns);
-    assert_eq!(Some(number(&stretch["end_ns"])), request.end_ns);
-    let step = longest(stretch);
+    assert_eq!(number(&interval["start_ns"]), request.start_ns);
+    assert_eq!(Some(number(&interval["end_ns"])), request.end_ns);
+    let step = longest(interval);
     assert_eq!(step["thread"]["tid"], 20);
     assert_eq!(step["waiters"], serde_json::json!([16, 64, 44]));
     assert_eq!((&step["kind"], &step["certainty"]), (&"timer".into(), &"measured".into()));
@@ -261,18 +261,18 @@ fn paper_driver_blocks_through_three_threads() {
 fn service_waits_for_sleeping_process() {
     let (folder, truth) = Folder::boot_and_truth("why-chains.toml");
     let report = answer(&folder, "--service Waiter");
-    let stretch = first(&report);
+    let interval = first(&report);
     let service = truth.services.iter().find(|row| row.name == "Waiter").unwrap();
-    assert_eq!(number(&stretch["start_ns"]), service.start_ns);
-    assert_eq!(number(&stretch["end_ns"]), service.end_ns);
-    let sleeper = share(stretch, "timer", "helper.exe");
+    assert_eq!(number(&interval["start_ns"]), service.start_ns);
+    assert_eq!(number(&interval["end_ns"]), service.end_ns);
+    let sleeper = share(interval, "timer", "helper.exe");
     assert_eq!(number(&sleeper["ns"]) / MS, 20_000);
-    let step = longest(stretch);
+    let step = longest(interval);
     assert_eq!(step["thread"]["tid"], only_thread(&truth, "helper.exe"));
     let waiters = step["waiters"].as_array().unwrap();
     let waiter = waiters.last().unwrap().as_u64().unwrap();
     assert_eq!(truth.threads[&u32::try_from(waiter).unwrap()], service.container_pid);
-    assert_eq!(number(&stretch["path"]["missing_ns"]) / MS, 0);
+    assert_eq!(number(&interval["path"]["missing_ns"]) / MS, 0);
 
     // The logon waits for the service's group, so the same sleep and the service are on the phase's path.
     let report = answer(&folder, "--phase WinLogonInit");
@@ -302,10 +302,10 @@ fn waits_for_files_and_processors() {
     assert_eq!((number(&file["ns"]) / MS, number(&file["count"])), (200 * 8, 200));
 
     let report = answer(&folder, "--process victim.exe");
-    let stretch = first(&report);
-    assert_eq!(stretch["thread"]["pid"], pid(&truth, "victim.exe"));
-    assert_eq!(longest(stretch)["kind"], "ready");
-    assert_eq!(number(&stretch["duration_ns"]) / MS, 5_000);
+    let interval = first(&report);
+    assert_eq!(interval["thread"]["pid"], pid(&truth, "victim.exe"));
+    assert_eq!(longest(interval)["kind"], "ready");
+    assert_eq!(number(&interval["duration_ns"]) / MS, 5_000);
     let text = folder.answer("why boot.etl --process victim.exe");
     assert!(text.contains("no CPU was free"), "{text}");
 }
@@ -338,7 +338,7 @@ fn shares_sum_to_phase() {
     for scenario in ["slow-boot", "shutdown-slow-console", "sleep-slow-service"] {
         let (folder, _) = Folder::boot_and_truth(&format!("{scenario}.toml"));
         let report = answer(&folder, "--min 0");
-        assert!(!report["stretches"].as_array().unwrap().is_empty(), "{scenario}");
+        assert!(!report["intervals"].as_array().unwrap().is_empty(), "{scenario}");
         first(&report);
     }
 }
@@ -371,10 +371,10 @@ fn merges_similar_steps_and_names_hosted_services() {
     assert!(reads.contains("×12 thread"), "{reads}");
     // The times match the requests; each step takes more than a hundredth of the total.
     let report = answer(&folder, "--phase WinLogonInit");
-    let groups = report["stretches"][0]["path"]["groups"].as_array().unwrap();
+    let groups = report["intervals"][0]["path"]["groups"].as_array().unwrap();
     let group = groups.iter().find(|group| group["detail"].as_str().unwrap().ends_with("profiles.db")).unwrap();
     assert_eq!(group["count"], 12);
-    let steps = report["stretches"][0]["path"]["steps"].as_array().unwrap().iter();
+    let steps = report["intervals"][0]["path"]["steps"].as_array().unwrap().iter();
     let its = steps.filter(|step| step["kind"] == "disk" && step["detail"] == group["detail"]);
     let (count, ns) = its.fold((0, 0), |sum, step| (sum.0 + 1, sum.1 + number(&step["duration_ns"])));
     assert_eq!((count, ns), (12, number(&group["ns"])));
@@ -390,7 +390,7 @@ fn merges_similar_steps_and_names_hosted_services() {
 #[test]
 fn disk_waits_name_process_first() {
     let report = answer(&Folder::boot("slow-boot.toml"), "");
-    let shares = report["stretches"].as_array().unwrap().iter().flat_map(|it| it["path"]["shares"].as_array().unwrap());
+    let shares = report["intervals"].as_array().unwrap().iter().flat_map(|it| it["path"]["shares"].as_array().unwrap());
     let disk: Vec<&Value> = shares.filter(|share| share["kind"] == "disk").collect();
     assert!(disk.len() >= 4, "{}", disk.len());
     for share in disk {
@@ -404,7 +404,7 @@ fn phase_without_name_is_longest() {
         let folder = Folder::boot(scenario);
         let longest = answer(&folder, "--phase");
         let names: Vec<&str> =
-            longest["stretches"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+            longest["intervals"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
         assert_eq!(names, [phase], "{scenario}");
     }
     let folder = Folder::boot("slow-sleep.toml");

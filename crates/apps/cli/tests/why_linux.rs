@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::harness::Folder;
-use onoff_testkit::real::samples;
+use onoff_testkit::real_recordings::samples_folder;
 use serde_json::{Value, json};
 
 const MS: i64 = 1_000_000;
@@ -113,7 +113,7 @@ fn made_answer(folder: &Folder, question: &str) -> Value {
 
 /// The report for a sample; `None`, with a message, if it is missing.
 fn sample_answer(name: &str, question: &str) -> Option<Value> {
-    let archive = samples("linux")?.join(format!("{name}.tar.xz"));
+    let archive = samples_folder("linux")?.join(format!("{name}.tar.xz"));
     Some(checked(serde_json::from_str(&run(&archive, &format!("{question} --format json"))).unwrap()))
 }
 
@@ -128,13 +128,13 @@ fn run(recording: &Path, question: &str) -> String {
 
 /// Checks the invariants: shares, kinds and certainties each sum exactly to the interval.
 fn checked(report: Value) -> Value {
-    for stretch in report["stretches"].as_array().unwrap() {
-        let path = &stretch["path"];
+    for interval in report["intervals"].as_array().unwrap() {
+        let path = &interval["path"];
         let length = number(&path["duration_ns"]);
         for list in ["shares", "kinds"] {
             let rows = path[list].as_array().unwrap().iter();
             let sum: i64 = rows.map(|row| number(&row["ns"])).sum();
-            assert_eq!(sum, length, "{list} of {}", stretch["name"]);
+            assert_eq!(sum, length, "{list} of {}", interval["name"]);
         }
         let certain = ["measured_ns", "inferred_ns", "missing_ns"].map(|name| number(&path[name]));
         assert_eq!(certain.iter().sum::<i64>(), length);
@@ -147,21 +147,21 @@ fn number(value: &Value) -> i64 {
 }
 
 /// The interval with this name and action.
-fn stretch<'a>(report: &'a Value, name: &str, action: &str) -> &'a Value {
-    let mut stretches = report["stretches"].as_array().unwrap().iter();
-    let found = stretches.find(|row| row["name"] == name && row["action"] == action);
+fn interval<'a>(report: &'a Value, name: &str, action: &str) -> &'a Value {
+    let mut intervals = report["intervals"].as_array().unwrap().iter();
+    let found = intervals.find(|row| row["name"] == name && row["action"] == action);
     found.unwrap_or_else(|| panic!("no {action} of {name}"))
 }
 
 /// The time of a share in ms.
-fn share_ms(stretch: &Value, kind: &str, name: &str) -> i64 {
-    let mut shares = stretch["path"]["shares"].as_array().unwrap().iter();
+fn share_ms(interval: &Value, kind: &str, name: &str) -> i64 {
+    let mut shares = interval["path"]["shares"].as_array().unwrap().iter();
     let found = shares.find(|row| row["kind"] == kind && row["name"] == name);
     found.map_or(0, |row| number(&row["ns"]) / MS)
 }
 
-fn longest(stretch: &Value) -> &Value {
-    let steps = stretch["path"]["steps"].as_array().unwrap().iter();
+fn longest(interval: &Value) -> &Value {
+    let steps = interval["path"]["steps"].as_array().unwrap().iter();
     steps.max_by_key(|step| number(&step["duration_ns"])).unwrap()
 }
 
@@ -170,7 +170,7 @@ fn process_and_thread_wait_for_timer() {
     let folder = made();
     for question in ["--process sleep", "--thread 217", "--thread 217 --at 20s"] {
         let report = made_answer(&folder, question);
-        let wait = &report["stretches"][0];
+        let wait = &report["intervals"][0];
         assert_eq!(number(&wait["start_ns"]), 17_200 * MS);
         assert_eq!(number(&wait["duration_ns"]) / 1000, 6_000_100);
         assert_eq!(wait["action"], "interruptible");
@@ -186,7 +186,7 @@ fn process_and_thread_wait_for_timer() {
 #[test]
 fn kernel_function_waits_for_timer() {
     let report = made_answer(&made(), "--device slow_init");
-    let request = stretch(&report, "slow_init", "Initcall");
+    let request = interval(&report, "slow_init", "Initcall");
     assert_eq!(number(&request["duration_ns"]), 2_000 * MS);
     // Not running from 2.1 s until woken at 3.9 s in the timer softirq.
     let step = longest(request);
@@ -197,7 +197,7 @@ fn kernel_function_waits_for_timer() {
 #[test]
 fn kernel_runs_before_first_switch() {
     let report = made_answer(&made(), "--phase kernel");
-    let phase = stretch(&report, "kernel", "boot");
+    let phase = interval(&report, "kernel", "boot");
     assert_eq!(number(&phase["start_ns"]), 0);
     // Thread 1 was woken at 0.9 s and ran at 1.0 s; before that, only the kernel ran.
     let kernel = share_ms(phase, "cpu", "kernel (before the first recorded context switch)");
@@ -209,13 +209,13 @@ fn kernel_runs_before_first_switch() {
 fn reports_service_start_and_wait_before_it() {
     let folder = made();
     let report = made_answer(&folder, "--service slow.service");
-    let start = stretch(&report, "slow.service", "start");
+    let start = interval(&report, "slow.service", "start");
     assert_eq!(number(&start["duration_ns"]), 6_075 * MS);
     assert_eq!(longest(start)["thread"]["tid"], 217);
 
     // The target itself does nothing: it waited for late.service, which waited for slow.service.
     let report = made_answer(&folder, "--service multi-user.target");
-    let wait = stretch(&report, "multi-user.target", "wait");
+    let wait = interval(&report, "multi-user.target", "wait");
     assert_eq!(number(&wait["start_ns"]), 17_175 * MS);
     assert_eq!(number(&wait["end_ns"]), 23_361 * MS);
     let services = wait["path"]["services"].as_array().unwrap();
@@ -235,7 +235,7 @@ fn reports_service_start_and_wait_before_it() {
 #[test]
 fn systemd_timer_does_not_hide_unit() {
     let report = made_answer(&made(), "--phase user_space");
-    let phase = stretch(&report, "user_space", "boot");
+    let phase = interval(&report, "user_space", "boot");
     let services = phase["path"]["services"].as_array().unwrap();
     assert_eq!(services[0]["service"]["name"], "slow.service");
     // All of it, regardless of what process 1 did in the meantime.
@@ -248,24 +248,24 @@ fn names_slow_unit_of_real_boot() {
         return;
     };
     // systemd-analyze blame says 6.107 s; it runs /bin/sleep 6.
-    let start = stretch(&report, "slowearly.service", "start");
+    let start = interval(&report, "slowearly.service", "start");
     assert_eq!(number(&start["duration_ns"]) / MS, 6_107);
     let step = longest(start);
     assert_eq!(step["thread"]["process"], "sleep");
     assert!((5_990..6_010).contains(&(number(&step["duration_ns"]) / MS)));
 
     let report = sample_answer("boot-2", "--service multi-user.target").unwrap();
-    let wait = stretch(&report, "multi-user.target", "wait");
+    let wait = interval(&report, "multi-user.target", "wait");
     let services = wait["path"]["services"].as_array().unwrap();
     let slow = services.iter().find(|row| row["service"]["name"] == "slowearly.service");
     assert_eq!(number(&slow.unwrap()["ns"]) / MS, 6_107);
     assert!(share_ms(wait, "service_dependency", "slowearly.service") > 5_990);
 
     let report = sample_answer("boot-2", "").unwrap();
-    let kernel = stretch(&report, "kernel", "boot");
+    let kernel = interval(&report, "kernel", "boot");
     let before = share_ms(kernel, "cpu", "kernel (before the first recorded context switch)");
     assert_eq!(before, 420);
-    let user_space = stretch(&report, "user_space", "boot");
+    let user_space = interval(&report, "user_space", "boot");
     assert!(share_ms(user_space, "service_dependency", "slowearly.service") > 5_990);
 }
 
@@ -275,18 +275,18 @@ fn explains_slow_unit_stop() {
         return;
     };
     let names: Vec<&str> =
-        report["stretches"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+        report["intervals"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
     // The trace covers the shutdown; for the boot, only units and logs, there is nothing to report.
     assert_eq!(names[0], "stop_units");
     assert!(!names.contains(&"user_space"));
     let without: Vec<&str> =
-        report["without_switches"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+        report["unexplained"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
     assert_eq!(without, ["kernel", "user_space"]);
-    let services = report["stretches"][0]["path"]["services"].to_string();
+    let services = report["intervals"][0]["path"]["services"].to_string();
     assert!(services.contains("slowstop.service"), "{services}");
 
     let report = sample_answer("shutdown-slowstop", "--service slowstop.service").unwrap();
-    let stop = stretch(&report, "slowstop.service", "stop");
+    let stop = interval(&report, "slowstop.service", "stop");
     assert_eq!(number(&stop["duration_ns"]) / MS, 5_166);
     let step = longest(stop);
     assert_eq!(step["thread"]["process"], "sleep");
@@ -298,14 +298,14 @@ fn real_sleep_phases_have_paths() {
     let Some(report) = sample_answer("suspend-s3", "") else {
         return;
     };
-    let stretches = report["stretches"].as_array().unwrap();
-    assert!(stretches.iter().all(|row| row["action"] == "suspend"));
-    let resume = stretch(&report, "devices_resume_noirq", "suspend");
+    let intervals = report["intervals"].as_array().unwrap();
+    assert!(intervals.iter().all(|row| row["action"] == "suspend"));
+    let resume = interval(&report, "devices_resume_noirq", "suspend");
     let thread = &resume["path"]["end_thread"];
     assert_eq!(resume["path"]["end_certainty"], "measured");
     assert!(thread["tid"].as_u64().is_some_and(|tid| tid > 0));
     let report = sample_answer("suspend-s3", "--device 0000:00:10.0").unwrap();
-    let request = stretch(&report, "0000:00:10.0", "resume_noirq");
+    let request = interval(&report, "0000:00:10.0", "resume_noirq");
     assert_eq!(number(&request["duration_ns"]) / MS, 448);
 }
 
@@ -318,7 +318,7 @@ fn phases_of(report: &Value) -> Vec<(String, i64)> {
 
 #[test]
 fn phases_match_transition_and_shares_sum() {
-    let Some(samples) = samples("linux") else {
+    let Some(samples) = samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
@@ -329,17 +329,17 @@ fn phases_match_transition_and_shares_sum() {
         let transition = folder.answer(&format!("{verb} {} --format json", path.display()));
         let expected = phases_of(&serde_json::from_str(&transition).unwrap());
         let report = sample_answer(name, &format!("--transition {verb} --min 0")).unwrap();
-        let stretches = report["stretches"].as_array().unwrap();
-        let found: Vec<(String, i64)> = stretches
+        let intervals = report["intervals"].as_array().unwrap();
+        let found: Vec<(String, i64)> = intervals
             .iter()
             .map(|row| (row["name"].as_str().unwrap().to_owned(), number(&row["duration_ns"])))
             .collect();
         assert_eq!(found, expected, "{name}");
-        for stretch in stretches {
-            let account = &stretch["account"];
+        for interval in intervals {
+            let account = &interval["account"];
             let sum: i64 = account["entries"].as_array().unwrap().iter().map(|entry| number(&entry["ns"])).sum();
             assert_eq!(sum, number(&account["duration_ns"]), "{name}");
-            assert_eq!(sum, number(&stretch["duration_ns"]), "{name}");
+            assert_eq!(sum, number(&interval["duration_ns"]), "{name}");
         }
     }
     let text = folder.answer(&format!("why {}", samples.join("boot-2.tar.xz").display()));
@@ -383,7 +383,7 @@ fn is_one(folder: &Folder, path: &Path, (verb, phase, name): (&str, &str, &str),
 
 #[test]
 fn verbs_agree_on_injected_unit() {
-    let Some(samples) = samples("linux") else {
+    let Some(samples) = samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();
@@ -400,7 +400,7 @@ fn verbs_agree_on_injected_unit() {
 
 #[test]
 fn reports_cpu_bound_boot() {
-    let Some(samples) = samples("linux") else {
+    let Some(samples) = samples_folder("linux") else {
         return;
     };
     let folder = Folder::new();

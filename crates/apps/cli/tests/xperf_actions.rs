@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::harness::Folder;
-use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
-use onoff_testkit::events::kernel::{Image, Moment, Process, Thread, mark};
+use onoff_testkit::assemble::{EtlBuilder, EventHeader, Payload, Record, Session};
+use onoff_testkit::events::kernel::{Image, LifetimeEvent, Process, Thread, mark};
 
 /// Converts µs from the session start to ticks of 100 ns.
 fn at(us: u64) -> u64 {
@@ -23,7 +23,7 @@ fn manifest(
     us: u64,
     payload: Payload,
 ) -> Record<'static> {
-    let event = ManifestEvent {
+    let event = EventHeader {
         provider: provider.parse().unwrap(),
         id,
         version,
@@ -31,7 +31,7 @@ fn manifest(
         opcode,
         thread: 101,
         process: 100,
-        ..ManifestEvent::default()
+        ..EventHeader::default()
     };
     Record::manifest(event, at(us), payload)
 }
@@ -63,9 +63,9 @@ fn folder() -> Folder {
         path: r"\SystemRoot\System32\drivers\slow.sys",
         time_stamp: 0x5a00_0040,
     };
-    push(process.record(Moment::RundownStart, at(0), 101, 100));
-    push(thread.record(Moment::RundownStart, at(0), 101, 100));
-    push(driver.record(Moment::RundownStart, at(0), 101, 100));
+    push(process.record(LifetimeEvent::RundownStart, at(0), 101, 100));
+    push(thread.record(LifetimeEvent::RundownStart, at(0), 101, 100));
+    push(driver.record(LifetimeEvent::RundownStart, at(0), 101, 100));
     push(registry(0x0918, 1, 0, 0, 0x10, r"\REGISTRY\MACHINE\SYSTEM"));
     push(registry(0x090b, 20, 5, 0, 0x10, "Setup"));
     push(registry(0x090b, 30, 7, 0xc000_0034, 0x10, "Setup"));

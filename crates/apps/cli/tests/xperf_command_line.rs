@@ -46,9 +46,9 @@ fn range_accepts_phase_name() {
     assert!(by_name.stdout.len() > 1_000);
     assert_eq!(by_name.stdout, run(&by_times).stdout);
 
-    let refused = folder.run("xperf -i boot.etl -a dumper -range Logon");
-    assert_eq!(refused.status.code(), Some(2));
-    let printed = String::from_utf8(refused.stderr).unwrap();
+    let error = folder.run("xperf -i boot.etl -a dumper -range Logon");
+    assert_eq!(error.status.code(), Some(2));
+    let printed = String::from_utf8(error.stderr).unwrap();
     assert!(
         printed.starts_with("onoff: -range Logon: no such phase; this recording has PreSMSS, SMSSInit"),
         "{printed}"
@@ -134,7 +134,7 @@ fn missing_data_exits_with_2() {
 
 #[test]
 fn rejects_lost_events_without_tle() {
-    let Some(samples) = onoff_testkit::real::samples("etl") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("etl") else {
         return;
     };
     let folder = Folder::new();

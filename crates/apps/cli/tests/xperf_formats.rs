@@ -8,7 +8,7 @@ const PAPER: &str = "services-wes7.toml";
 
 /// An excerpt; `None`, with a message, if the samples are missing.
 fn excerpt(name: &str) -> Option<String> {
-    let path = onoff_testkit::real::samples("xperf-output")?.join(name);
+    let path = onoff_testkit::real_recordings::samples_folder("xperf-output")?.join(name);
     let text = std::fs::read(&path).ok();
     if text.is_none() {
         println!("skipped: no {}", path.display());

@@ -6,7 +6,7 @@ use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 
 /// The published lines of an action; `None` if the samples are missing.
 fn posted(action: &str) -> Option<Vec<String>> {
-    let path = onoff_testkit::real::samples("xperf-output")?.join("text-actions.txt");
+    let path = onoff_testkit::real_recordings::samples_folder("xperf-output")?.join("text-actions.txt");
     let text = std::fs::read(&path).ok()?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let begin = format!("### -a {action}");

@@ -11,7 +11,7 @@ const SCENARIO: &str = "table-7-slow-service-in-group.toml";
 
 /// The published excerpts; `None`, with a message, if the samples are missing.
 fn excerpts() -> Option<String> {
-    let path = onoff_testkit::real::samples("xperf-output")?.join("text-actions.txt");
+    let path = onoff_testkit::real_recordings::samples_folder("xperf-output")?.join("text-actions.txt");
     Some(std::fs::read_to_string(path).unwrap())
 }
 

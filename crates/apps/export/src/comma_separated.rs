@@ -14,7 +14,7 @@ use crate::time_order::TimeOrder;
 pub(crate) fn write(trace: &Trace, view: &TableView<'_>, order: &TimeOrder, out: &mut dyn Write) -> io::Result<()> {
     let columns = view.declaration().map_or(&[][..], |table| table.columns);
     let mut rows = Rows::begin(columns.iter().map(|column| column.name), out)?;
-    let chunks: Vec<Vec<Column<'_>>> = view.pieces().iter().map(|chunk| chunk.columns()).collect();
+    let chunks: Vec<Vec<Column<'_>>> = view.chunks().iter().map(|chunk| chunk.columns()).collect();
     let mut write_row = |chunk: usize, row: usize| {
         rows.write(chunks.get(chunk).into_iter().flatten().map(|column| cell(trace, column.value(row))))
     };
@@ -25,7 +25,7 @@ pub(crate) fn write(trace: &Trace, view: &TableView<'_>, order: &TimeOrder, out:
             }
         }
         None => {
-            for (number, chunk) in view.pieces().iter().enumerate() {
+            for (number, chunk) in view.chunks().iter().enumerate() {
                 for row in 0..chunk.rows() {
                     write_row(number, row)?;
                 }
@@ -38,7 +38,7 @@ pub(crate) fn write(trace: &Trace, view: &TableView<'_>, order: &TimeOrder, out:
 /// A value as text; empty if unknown.
 fn cell(trace: &Trace, value: Value) -> Cow<'_, str> {
     match value {
-        Value::Absent => Cow::Borrowed(""),
+        Value::Null => Cow::Borrowed(""),
         Value::Boolean(value) => Cow::Borrowed(if value { "true" } else { "false" }),
         Value::Signed(value) => value.to_string().into(),
         Value::Unsigned(value) => value.to_string().into(),

@@ -41,7 +41,7 @@ use onoff::Session;
 use onoff::answers::evidence::recording::summarize;
 use onoff::sections::json;
 use onoff::sources::read_tables;
-use onoff::trace::{DECLARATIONS, TableName, TableView, Tables, Trace};
+use onoff::trace::{DECLARATIONS, TableName, TableSet, TableView, Trace};
 use onoff_sink::OutputFolder;
 
 use time_order::TimeOrder;
@@ -156,7 +156,7 @@ pub fn export(
     if all.is_empty() {
         return Err(ExportError::NoRows);
     }
-    let counted = read_tables(session.files(), Tables::of(&[TableName::Inventory]), session.options())?;
+    let counted = read_tables(session.files(), TableSet::of(&[TableName::Inventory]), session.options())?;
     let path = output.path().join("recording.json");
     let mut out = BufWriter::new(File::create(&path).map_err(failed)?);
     json::document::write(&[session.provenance()?], &summarize(&counted), &mut out).map_err(failed)?;
@@ -178,10 +178,10 @@ fn groups(wanted: &[TableName], size: u64) -> Vec<Vec<TableName>> {
 }
 
 /// The tables to read in order to write `tables`: event fields need events.
-fn read_for(tables: &[TableName]) -> Tables {
+fn read_for(tables: &[TableName]) -> TableSet {
     match tables.contains(&TableName::EventFields) {
-        true => Tables::of(tables).with(TableName::Events),
-        false => Tables::of(tables),
+        true => TableSet::of(tables).with(TableName::Events),
+        false => TableSet::of(tables),
     }
 }
 
@@ -250,7 +250,7 @@ mod tests {
         for sample in ["slow-boot.etl", "slow-sleep.etl", "linux-boot.tar.xz", "netboot-slow-link.pcap.xz"] {
             let bytes = std::fs::read(samples.join(sample)).unwrap();
             let session = Session::from_bytes([(sample.to_owned(), bytes)]).unwrap();
-            let all = read_tables(session.files(), Tables::all(), session.options()).unwrap();
+            let all = read_tables(session.files(), TableSet::all(), session.options()).unwrap();
             for name in DECLARATIONS.iter().map(|table| table.name).filter(|&name| !all.table(name).is_empty()) {
                 let alone = read_tables(session.files(), read_for(&[name]), session.options()).unwrap();
                 if text(&alone, name) != text(&all, name) {

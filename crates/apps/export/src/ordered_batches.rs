@@ -29,7 +29,7 @@ pub(crate) fn ordered_batches(
     };
     let batches = batches.collect::<io::Result<Vec<RecordBatch>>>()?;
     // Maps chunk numbers to batch numbers: an empty chunk has no batch, and no row refers to it.
-    let chunks = trace.table(name).into_pieces();
+    let chunks = trace.table(name).into_chunks();
     let mut number = 0;
     let numbers: Vec<usize> = chunks
         .iter()

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use onoff::trace::arrow::schema;
-use onoff::trace::column::{ColumnType, Meaning};
+use onoff::trace::column::{ColumnMeaning, ColumnType};
 use onoff::trace::{DECLARATIONS, TableDeclaration, TableName, Trace};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, encode_arrow_schema};
@@ -128,7 +128,7 @@ fn properties(table: &TableDeclaration, schema: &SchemaRef, order: &TimeOrder) -
         .set_created_by(concat!("onoff ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(metadata));
     for column in table.columns {
-        let growing = column.meaning.is_moment() || column.meaning == Meaning::Place;
+        let growing = column.meaning.is_time() || column.meaning == ColumnMeaning::RowOffset;
         match column.column_type {
             ColumnType::Int64 | ColumnType::UInt64 | ColumnType::UInt32 if growing => {
                 let path = ColumnPath::from(column.name);

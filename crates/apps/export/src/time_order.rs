@@ -1,7 +1,7 @@
 //! The time order of the rows of a table.
 
 use onoff::trace::TableView;
-use onoff::trace::column::{Column, Meaning};
+use onoff::trace::column::{Column, ColumnMeaning};
 
 /// The position of a row: the number of the chunk, and of the row in the chunk.
 pub(crate) type RowPosition = (usize, usize);
@@ -20,12 +20,13 @@ impl TimeOrder {
     pub(crate) fn of(view: &TableView<'_>) -> Self {
         let Some(declaration) = view.declaration() else { return Self::default() };
         let of_meaning = |meaning| declaration.columns.iter().position(move |column| column.meaning == meaning);
-        let candidates: Vec<usize> =
-            [Meaning::Time, Meaning::Start, Meaning::End].into_iter().filter_map(of_meaning).collect();
-        let chunks: Vec<Vec<Column<'_>>> = view.pieces().iter().map(|chunk| chunk.columns()).collect();
+        let candidates: Vec<usize> = [ColumnMeaning::Time, ColumnMeaning::Start, ColumnMeaning::End]
+            .into_iter()
+            .filter_map(of_meaning)
+            .collect();
+        let chunks: Vec<Vec<Column<'_>>> = view.chunks().iter().map(|chunk| chunk.columns()).collect();
         let times = |column: usize| chunks.iter().filter_map(move |chunk| chunk.get(column));
-        let cells =
-            |column: usize| times(column).flat_map(|cells| (0..cells.rows()).map(move |row| cells.nanoseconds(row)));
+        let cells = |column: usize| times(column).flat_map(|cells| (0..cells.rows()).map(move |row| cells.as_ns(row)));
         // `None` sorts before every time.
         if let Some(&column) =
             candidates.iter().find(|&&column| cells(column).any(|time| time.is_some()) && cells(column).is_sorted())
@@ -37,7 +38,7 @@ impl TimeOrder {
         };
         let mut rows: Vec<(Option<i64>, RowPosition)> = times(column)
             .enumerate()
-            .flat_map(|(chunk, cells)| (0..cells.rows()).map(move |row| (cells.nanoseconds(row), (chunk, row))))
+            .flat_map(|(chunk, cells)| (0..cells.rows()).map(move |row| (cells.as_ns(row), (chunk, row))))
             .collect();
         // Rows with equal times keep their order, because positions are compared next.
         rows.sort();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_compare::baseline::{Baseline, BaselineHead, MAX_BASELINE_BYTES};
+use onoff_compare::baseline::{Baseline, BaselineHeader, MAX_BASELINE_BYTES};
 use onoff_compare::{Run, RunSubject};
 use onoff_sections::json::escape::write_compact;
 
@@ -14,7 +14,7 @@ use crate::error::Error;
 /// Write errors of `out`.
 pub fn write_baseline(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let transition = runs.first().map_or(RunSubject::Boot, |run| run.transition);
-    write_compact(&Baseline::of(transition, runs.to_vec()), out)?;
+    write_compact(&Baseline::new(transition, runs.to_vec()), out)?;
     writeln!(out)
 }
 
@@ -28,7 +28,7 @@ pub fn read_baseline(name: &str, bytes: &[u8]) -> Result<(RunSubject, Vec<Run>),
         return Err(failed(format!("larger than the limit for a baseline, {} MiB", MAX_BASELINE_BYTES >> 20)));
     }
     let invalid = |error: serde_json::Error| failed(format!("not an onoff baseline: {error}"));
-    let head: BaselineHead = serde_json::from_slice(bytes).map_err(invalid)?;
+    let head: BaselineHeader = serde_json::from_slice(bytes).map_err(invalid)?;
     head.check().map_err(|error| failed(error.to_string()))?;
     let baseline: Baseline = serde_json::from_slice(bytes).map_err(invalid)?;
     let transition = baseline.transition;

@@ -16,7 +16,7 @@ impl Session {
         let mut samples = Vec::new();
         let chosen = |boots: &[RecordedBoot]| boots_of_newest_machine(boots, last).1;
         let boots = onoff_sources::each_boot(self.files(), TABLES, &chosen, &mut |boot, trace| {
-            samples.push(BootSample::of(boot, trace));
+            samples.push(BootSample::from_trace(boot, trace));
         })?;
         let (same_machine, _) = boots_of_newest_machine(&boots, last);
         let host = boots.last().map_or_else(String::new, |boot| boot.host.clone());

@@ -14,7 +14,7 @@ use onoff_report::text::causes::with_causes;
 use onoff_sources::{Limits, Progress, RecordingKind};
 
 use crate::baseline::read_baseline;
-use crate::error::{Error, Refusal};
+use crate::error::{Error, QueryError};
 use crate::firmware::{firmware, firmware_provenance};
 use crate::runs::{TransitionRuns, firmware_run};
 use crate::session::Session;
@@ -45,7 +45,7 @@ pub struct RunsQuery {
     pub configurations: Vec<ConfigurationSource>,
     pub transition: TransitionChoice,
     /// How to read recordings.
-    pub reading: Options,
+    pub options: Options,
 }
 
 /// What to do with a recording that is unreadable, or without the transition.
@@ -87,7 +87,7 @@ pub fn read_runs(
     with_provenance: bool,
     bad: BadRecording,
     progress: &mut dyn FnMut(usize, usize) -> Option<Listener>,
-) -> Result<ReadRuns, Refusal<String>> {
+) -> Result<ReadRuns, QueryError<String>> {
     let mut provenances = with_provenance.then(Vec::new);
     let mut sources: Vec<(usize, Source)> = Vec::new();
     for (at, configuration) in question.configurations.iter().enumerate() {
@@ -103,12 +103,12 @@ pub fn read_runs(
     let mut files_of_runs: Vec<Vec<Vec<PathBuf>>> = configurations.iter().map(|_| Vec::new()).collect();
     let mut choice = question.transition;
     let total = sources.len();
-    let mut unread: Vec<(usize, String, Refusal<String>)> = Vec::new();
+    let mut unread: Vec<(usize, String, QueryError<String>)> = Vec::new();
     for (done, (at, source)) in sources.into_iter().enumerate() {
         let (runs, files) = match source {
             Source::Baseline(path) => (saved_runs(&path, &mut choice)?, Vec::new()),
             Source::Recording(files) => {
-                let mut options = question.reading.clone();
+                let mut options = question.options.clone();
                 options.progress = progress(done + 1, total);
                 match recording(&files, &options, &mut choice, provenances.as_mut()) {
                     Ok(runs) => (runs, files),
@@ -135,8 +135,8 @@ pub fn read_runs(
         }
         let transition = choice.name.unwrap_or(RunSubject::Boot);
         let reason = match refusal {
-            Refusal::Unreadable(error) => with_causes(&error),
-            Refusal::Nothing(reason) => reason,
+            QueryError::Unreadable(error) => with_causes(&error),
+            QueryError::Unanswerable(reason) => reason,
         };
         configuration.runs.push(Run::unreadable(name, transition, reason));
     }
@@ -187,11 +187,11 @@ fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
 }
 
 /// Reads a saved baseline, which must match the chosen transition.
-fn saved_runs(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Refusal<String>> {
+fn saved_runs(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, QueryError<String>> {
     let bytes = read_at_most(path, MAX_BASELINE_BYTES)?;
     let (transition, runs) = read_baseline(&path.display().to_string(), &bytes)?;
     match choice.name {
-        Some(name) if name != transition => Err(Refusal::Nothing(format!(
+        Some(name) if name != transition => Err(QueryError::Unanswerable(format!(
             "{}: this is a {} baseline, but the transition is {}",
             path.display(),
             transition.as_str(),
@@ -206,7 +206,7 @@ fn saved_runs(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Re
 
 /// Expands the paths of a configuration, in order. Each file is a run, except that Windows logs recorded together form
 /// one run.
-fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Result<Vec<Source>, Refusal<String>> {
+fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Result<Vec<Source>, QueryError<String>> {
     let mut sources: Vec<(usize, Source)> = Vec::new();
     let mut files: Vec<PathBuf> = Vec::new();
     let place = |path: &PathBuf| configuration.paths.iter().position(|each| each == path).unwrap_or(usize::MAX);
@@ -215,7 +215,7 @@ fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Re
             let found = folder(path, chosen)?;
             if found.is_empty() {
                 let wanted = if chosen == Some(RunSubject::Netboot) { "network capture" } else { "recording" };
-                return Err(Refusal::Nothing(format!("{}: no {wanted}s in this folder", path.display())));
+                return Err(QueryError::Unanswerable(format!("{}: no {wanted}s in this folder", path.display())));
             }
             sources.extend(found.into_iter().map(|files| (at, Source::Recording(files))));
         } else if is_baseline(path) {
@@ -294,7 +294,7 @@ fn recording(
     options: &Options,
     choice: &mut TransitionChoice,
     provenances: Option<&mut Vec<Provenance>>,
-) -> Result<Vec<Run>, Refusal<String>> {
+) -> Result<Vec<Run>, QueryError<String>> {
     let name = name_of(files);
     let wanted = provenances.is_some();
     let (of, provenance) = match choice.name {
@@ -322,8 +322,8 @@ fn firmware_tables(
     files: &[PathBuf],
     options: &Options,
     name: String,
-) -> Result<(TransitionRuns, Provenance), Refusal<String>> {
-    let report = firmware(files, options, &[], 0).map_err(Refusal::into_text)?;
+) -> Result<(TransitionRuns, Provenance), QueryError<String>> {
+    let report = firmware(files, options, &[], 0).map_err(QueryError::into_message)?;
     Ok((firmware_run(name, &report), firmware_provenance(&report.inputs)))
 }
 
@@ -332,7 +332,7 @@ fn system_or_capture(
     options: &Options,
     (name, choice): (String, TransitionChoice),
     with_provenance: bool,
-) -> Result<(TransitionRuns, Provenance), Refusal<String>> {
+) -> Result<(TransitionRuns, Provenance), QueryError<String>> {
     let session = Session::open(files, options)?;
     let runs = session.runs(name, choice.name, choice.number)?;
     let provenance = if with_provenance { session.provenance()? } else { Provenance::default() };

@@ -5,27 +5,27 @@ pub type Error = onoff_sources::Error;
 
 /// A query without a result. `N` describes why the recording has no data for it.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal<N: std::fmt::Debug + std::fmt::Display> {
+pub enum QueryError<N: std::fmt::Debug + std::fmt::Display> {
     /// The recording is unreadable.
     #[error(transparent)]
     Unreadable(#[from] onoff_sources::Error),
     /// The recording has no data for the query.
     #[error("{0}")]
-    Nothing(N),
+    Unanswerable(N),
 }
 
-impl<N: std::fmt::Debug + std::fmt::Display> Refusal<N> {
+impl<N: std::fmt::Debug + std::fmt::Display> QueryError<N> {
     /// Converts the reason for missing data.
-    pub fn map<M: std::fmt::Debug + std::fmt::Display>(self, convert: impl FnOnce(N) -> M) -> Refusal<M> {
+    pub fn map<M: std::fmt::Debug + std::fmt::Display>(self, convert: impl FnOnce(N) -> M) -> QueryError<M> {
         match self {
-            Self::Unreadable(error) => Refusal::Unreadable(error),
-            Self::Nothing(reason) => Refusal::Nothing(convert(reason)),
+            Self::Unreadable(error) => QueryError::Unreadable(error),
+            Self::Unanswerable(reason) => QueryError::Unanswerable(convert(reason)),
         }
     }
 
     /// Converts the reason for missing data to text.
     #[must_use]
-    pub fn into_text(self) -> Refusal<String> {
+    pub fn into_message(self) -> QueryError<String> {
         self.map(|reason| reason.to_string())
     }
 
@@ -36,7 +36,7 @@ impl<N: std::fmt::Debug + std::fmt::Display> Refusal<N> {
     pub fn optional<T>(answer: Result<T, Self>) -> Result<Option<T>, Error> {
         match answer {
             Ok(answer) => Ok(Some(answer)),
-            Err(Self::Nothing(_)) => Ok(None),
+            Err(Self::Unanswerable(_)) => Ok(None),
             Err(Self::Unreadable(error)) => Err(error),
         }
     }

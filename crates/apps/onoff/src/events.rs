@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{
-    EventFilter, EventStream, EventWriter, LinuxEventStream, RecordingKind, STRETCH_EVENTS, StreamEnd, writers_at_once,
+    BATCH_EVENTS, EventFilter, EventStream, EventWriter, LinuxEventStream, RecordingKind, StreamResult,
+    parallel_writers,
 };
 use onoff_trace::{DescribedEvent, StreamHeader, SystemKind};
-use onoff_transitions::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
+use onoff_transitions::{NamedPhase, PHASE_TABLES, PhaseNotFound, named_phase};
 
-use crate::error::{Error, Refusal};
+use crate::error::{Error, QueryError};
 use crate::range::{RangeError, check_order};
 use crate::session::Session;
 
@@ -29,7 +30,7 @@ pub enum EventsError {
     #[error(transparent)]
     Range(RangeError),
     #[error(transparent)]
-    Phase(NoSuchPhase),
+    Phase(PhaseNotFound),
 }
 
 /// The events of a query, not yet read.
@@ -50,7 +51,7 @@ impl Session {
     ///
     /// # Errors
     /// The recording is unreadable or has no single events, or the range or phase does not exist.
-    pub fn events(&self, question: &EventQuery) -> Result<Events<'_>, Refusal<EventsError>> {
+    pub fn events(&self, question: &EventQuery) -> Result<Events<'_>, QueryError<EventsError>> {
         let stream = match self.kind() {
             RecordingKind::Linux => Stream::Linux(Box::new(LinuxEventStream::open(self.files(), self.options())?)),
             _ => Stream::Windows(Box::new(EventStream::open(self.files(), self.options())?)),
@@ -59,7 +60,7 @@ impl Session {
         let phase = match &question.phase {
             Some(name) => {
                 let named = named_phase(&*self.tables(PHASE_TABLES)?, name);
-                let phase = named.map_err(|error| Refusal::Nothing(EventsError::Phase(error)))?;
+                let phase = named.map_err(|error| QueryError::Unanswerable(EventsError::Phase(error)))?;
                 (filter.from_ns, filter.until_ns) = (Some(phase.start_ns), Some(phase.end_ns));
                 Some(phase)
             }
@@ -67,7 +68,7 @@ impl Session {
         };
         let events = Events { session: self, stream, filter, phase };
         match question.range {
-            Some(range) => events.between(range).map_err(|error| Refusal::Nothing(EventsError::Range(error))),
+            Some(range) => events.between(range).map_err(|error| QueryError::Unanswerable(EventsError::Range(error))),
             None => Ok(events),
         }
     }
@@ -109,7 +110,10 @@ impl Events<'_> {
     ///
     /// # Errors
     /// A file was truncated during the read, so the events are not reliable.
-    pub fn for_each<B>(self, visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>) -> Result<StreamEnd<B>, Error> {
+    pub fn for_each<B>(
+        self,
+        visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
+    ) -> Result<StreamResult<B>, Error> {
         let options = self.session.options();
         let end = match self.stream {
             Stream::Windows(stream) => stream.for_each(&self.filter, options, visit),
@@ -128,13 +132,13 @@ impl Events<'_> {
         self,
         new_writer: impl Fn() -> Box<dyn EventWriter>,
         mut take: impl FnMut(&[u8]) -> ControlFlow<B>,
-    ) -> Result<StreamEnd<B>, Error> {
-        let count = writers_at_once();
+    ) -> Result<StreamResult<B>, Error> {
+        let count = parallel_writers();
         match self.stream {
             Stream::Windows(stream) if count > 1 => {
                 let writers = (0..count).map(|_| new_writer()).collect();
                 let options = self.session.options();
-                let end = stream.for_each_side_by_side(&self.filter, options, writers, STRETCH_EVENTS, take);
+                let end = stream.for_each_parallel(&self.filter, options, writers, BATCH_EVENTS, take);
                 self.session.files().check_complete()?;
                 Ok(end)
             }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use onoff_evidence::recording::{Provenance, ProvenanceFile};
 use onoff_files::{Options, open_firmware, open_firmware_boot, read_guid_names};
-use onoff_firmware_times::{FirmwareOptions, FirmwareReport, NoTimes, analyze};
+use onoff_firmware_times::{FirmwareOptions, FirmwareReport, NoFirmwareTimes, analyze};
 use onoff_network::NetbootOptions;
 use onoff_report::text;
 use onoff_trace::firmware::FirmwareInput;
 use onoff_transitions::boot::{BootOptions, GivenFirmware};
 use onoff_transitions::boot_axis::{self, AxisFirmware, BootAxis};
 
-use crate::error::Refusal;
+use crate::error::QueryError;
 use crate::session::Session;
 
 /// Firmware tables without boot times.
@@ -23,7 +23,7 @@ pub struct FirmwareTimesError {
     /// The files that were read.
     pub inputs: Vec<FirmwareInput>,
     /// What the tables contain.
-    pub found: NoTimes,
+    pub found: NoFirmwareTimes,
 }
 
 impl std::fmt::Display for FirmwareTimesError {
@@ -42,11 +42,11 @@ pub fn firmware(
     options: &Options,
     guids: &[PathBuf],
     boot: i64,
-) -> Result<FirmwareReport, Refusal<Box<FirmwareTimesError>>> {
+) -> Result<FirmwareReport, QueryError<Box<FirmwareTimesError>>> {
     let names = FirmwareOptions { names: read_guid_names(guids)? };
     let recording = open_firmware_boot(paths, &options.limits, boot)?;
     analyze(&recording, &names).map_err(|found| {
-        Refusal::Nothing(Box::new(FirmwareTimesError { paths: joined(paths), inputs: recording.inputs, found }))
+        QueryError::Unanswerable(Box::new(FirmwareTimesError { paths: joined(paths), inputs: recording.inputs, found }))
     })
 }
 
@@ -65,12 +65,12 @@ pub fn add_firmware(
     boot: &mut BootOptions,
     paths: &[PathBuf],
     options: &Options,
-) -> Result<Provenance, Refusal<Box<FirmwareTimesError>>> {
+) -> Result<Provenance, QueryError<Box<FirmwareTimesError>>> {
     let recording = open_firmware(paths, &options.limits)?;
     let Some(checkpoints) = recording.checkpoints else {
         let inputs = recording.inputs.clone();
         let found = recording.into();
-        return Err(Refusal::Nothing(Box::new(FirmwareTimesError { paths: joined(paths), inputs, found })));
+        return Err(QueryError::Unanswerable(Box::new(FirmwareTimesError { paths: joined(paths), inputs, found })));
     };
     let report = analyze(&recording, &FirmwareOptions::default());
     let phases = report.map(|report| report.phases).unwrap_or_default();
@@ -86,9 +86,9 @@ pub fn add_capture(
     boot: &mut BootOptions,
     paths: &[PathBuf],
     options: &Options,
-) -> Result<Provenance, Refusal<String>> {
+) -> Result<Provenance, QueryError<String>> {
     let session = Session::open(paths, options)?;
-    let report = session.netboot(&NetbootOptions::default()).map_err(Refusal::into_text)?;
+    let report = session.netboot(&NetbootOptions::default()).map_err(QueryError::into_message)?;
     boot.capture = Some(Arc::new(report));
     Ok(session.provenance()?)
 }

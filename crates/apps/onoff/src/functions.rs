@@ -16,7 +16,7 @@ use crate::session::Session;
 /// Resolves code addresses with the PDB and ELF files that `finder` provides, reading each file once. The result lists
 /// missing files. `servers_skipped` means that the symbol path has servers that `finder` does not contact.
 #[must_use]
-pub fn function_names(
+pub fn resolve_functions(
     trace: &Trace,
     places: &[CodePlace],
     finder: &mut SymbolFinder,
@@ -45,7 +45,7 @@ pub fn function_names(
             CodeFile::Executable(path) => finder
                 .find_executable(path)
                 .map(|executable| {
-                    let gap = executable.lacks().map(|gap| format!("{path}: {gap}"));
+                    let gap = executable.missing_names().map(|gap| format!("{path}: {gap}"));
                     (executable.functions(offsets.map(u64::from)), gap)
                 })
                 .map_err(|refusal| format!("{path}: {refusal}")),
@@ -98,7 +98,7 @@ fn file_of<'t>(trace: &'t Trace, image: &Image) -> Option<CodeFile<'t>> {
 
 impl Session {
     /// Resolves the functions of all call stacks in `report`, which must come from this session; see
-    /// [`function_names`].
+    /// [`resolve_functions`].
     ///
     /// # Errors
     /// The recording is unreadable.
@@ -115,19 +115,19 @@ impl Session {
             let offset = u32::try_from(frame.relative_address).unwrap_or(u32::MAX);
             Some(CodePlace { image: u32::try_from(frame.image?).ok()?, offset })
         };
-        let trace = self.system_tables(Self::TABLES_OF_WAITS)?;
-        let steps = report.stretches.iter_mut().flat_map(|stretch| &mut stretch.path.steps);
+        let trace = self.system_tables(Self::WAIT_TABLES)?;
+        let steps = report.intervals.iter_mut().flat_map(|interval| &mut interval.path.steps);
         let mut frames: Vec<&mut StackFrame> = steps.flat_map(|step| &mut step.stack).collect();
         let mut places: Vec<CodePlace> = frames.iter().filter_map(|frame| place(frame)).collect();
         places.sort_unstable();
         places.dedup();
-        let names = function_names(&trace, &places, &mut finder, servers_skipped);
+        let names = resolve_functions(&trace, &places, &mut finder, servers_skipped);
         for frame in &mut frames {
             if let Some(function) = place(frame).and_then(|place| names.at(place)) {
                 function.clone_into(&mut frame.function);
             }
         }
-        report.symbols_missing = names.missing;
+        report.missing_symbols = names.missing;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use onoff_image::{
     HiveKind, Image, ImageHive, ImageReport, OVERLAY_TABLES, OverlayGrowth, OverlayLimits, StartupEntry, TaskFile,
     analyze, overlay_growth,
 };
-use onoff_trace::Tables;
+use onoff_trace::TableSet;
 
 use crate::error::Error;
 use crate::session::Session;
@@ -33,7 +33,7 @@ pub struct ImageContext {
 
 impl OpenedImage {
     /// The tables that [`OpenedImage::overlay`] needs.
-    pub const OVERLAY_TABLES: Tables = OVERLAY_TABLES;
+    pub const OVERLAY_TABLES: TableSet = OVERLAY_TABLES;
 
     /// Opens an installation: the root of a volume, folders with hives, or hives.
     ///
@@ -62,7 +62,7 @@ impl OpenedImage {
         for bytes in found.hives {
             let logs: Vec<&[u8]> = bytes.logs.iter().map(Vec::as_slice).collect();
             let read = onoff_hive::Hive::read(bytes.bytes, &logs).map_err(|error| error.to_string());
-            let kind = read.and_then(|hive| match HiveKind::of(&hive) {
+            let kind = read.and_then(|hive| match HiveKind::from_hive(&hive) {
                 Some(kind) => Ok((kind, hive)),
                 None => Err("a registry hive, but not SYSTEM, SOFTWARE, NTUSER.DAT or BCD".to_owned()),
             });
@@ -103,7 +103,7 @@ impl OpenedImage {
     /// The recording is unreadable.
     pub fn overlay(&self, session: &Session, mut limits: OverlayLimits) -> Result<Option<OverlayGrowth>, Error> {
         if let Some(filter) = self.report.write_filters.first() {
-            limits.most_bytes = limits.most_bytes.or(filter.most_bytes);
+            limits.max_bytes = limits.max_bytes.or(filter.max_bytes);
             limits.warning_bytes = limits.warning_bytes.or(filter.warning_bytes);
             limits.exclusions.extend(filter.volumes.iter().flat_map(|volume| volume.exclusions.clone()));
         }

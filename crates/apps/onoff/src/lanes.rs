@@ -26,7 +26,7 @@ impl Session {
         let trace = self.system_tables(TABLES)?;
         // A phase that ends when the computer is idle has no critical path.
         let with_path = phases(&trace, None).into_iter().filter(|phase| !has_no_path(&phase.name));
-        let waits = Waits::of(&trace);
+        let waits = Waits::new(&trace);
         let paths: Vec<_> = match trace.context_switches.is_empty() {
             true => Vec::new(),
             false => with_path.map(|phase| waits.phase(phase.range, PathOptions::default())).collect(),

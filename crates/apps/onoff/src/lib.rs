@@ -64,22 +64,22 @@ pub use configurations::{
     BadRecording, ConfigurationSource, Listener, ReadRuns, RunsQuery, TransitionChoice, read_runs, read_study,
     split_recording_path,
 };
-pub use error::{Error, Refusal};
+pub use error::{Error, QueryError};
 pub use events::{EventQuery, Events, EventsError};
 #[cfg(feature = "files")]
 pub use firmware::{
     FirmwareTimesError, add_capture, add_firmware, boot_axis_without_recording, firmware, firmware_provenance,
 };
 #[cfg(feature = "symbols")]
-pub use functions::function_names;
+pub use functions::resolve_functions;
 #[cfg(feature = "files")]
 pub use image::{ImageContext, OpenedImage};
 pub use lanes::Lanes;
 pub use lists::{List, ListAnswer, ListError, ListQuery};
 #[cfg(feature = "files")]
-pub use other_kinds::other_kind;
+pub use other_kinds::identify_other_kind;
 #[cfg(feature = "files")]
-pub use overview::overview_of_files;
+pub use overview::file_overview;
 #[cfg(feature = "files")]
 pub use prefetch::prefetch;
 pub use range::{RangeError, check_order, resolve_scope};
@@ -88,7 +88,7 @@ pub use runs::{TransitionRuns, firmware_run};
 pub use session::{Session, Transitions};
 #[cfg(feature = "files")]
 pub use summary::summarize_all;
-pub use tables::tables_of_runs;
+pub use tables::run_tables;
 pub use transition_answers::{
     AnySystemReport, Boot, BootAnswer, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer,
 };

@@ -8,7 +8,7 @@ use onoff_evidence::Scope;
 use onoff_evidence::recording::Provenance;
 use onoff_lists::cpu::CpuGroup;
 use onoff_lists::flame::Flame;
-use onoff_lists::functions::{CodeGroup, CodeTimes, TimeOf};
+use onoff_lists::functions::{CodeGroup, CodeTimes, TimeKind};
 use onoff_lists::interrupts::InterruptGroup;
 use onoff_lists::{cpu, devices, functions, interrupts, policy, processes, services};
 use onoff_report::text::quantity::duration;
@@ -16,15 +16,15 @@ use onoff_report::text::style::QUIET;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sections::json::{self, document::Document};
 use onoff_sections::lists::write_on;
-use onoff_sections::paper::{HtmlPaper, Paper, TextPaper};
-use onoff_sections::table::{Order, TableReport, UnknownColumn, arrange, write_csv};
+use onoff_sections::report_writer::{HtmlWriter, ReportWriter, TextWriter};
+use onoff_sections::table::{RowSelection, TableReport, UnknownColumn, sort_and_truncate, write_csv};
 use onoff_sources::Pattern;
-use onoff_trace::{SystemKind, Tables, Trace};
-use onoff_transitions::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
+use onoff_trace::{SystemKind, TableSet, Trace};
+use onoff_transitions::{NamedPhase, PHASE_TABLES, PhaseNotFound, named_phase};
 use onoff_usage::functions::NameFunctions;
 use onoff_usage::storage::{Key, disk, files, hard_faults};
 
-use crate::error::Refusal;
+use crate::error::QueryError;
 use crate::range::{RangeError, resolve_scope};
 use crate::session::Session;
 
@@ -59,7 +59,7 @@ pub struct ListQuery {
     pub phase: Option<String>,
     /// Empty means all.
     pub processes: Vec<Pattern>,
-    pub order: Order,
+    pub selection: RowSelection,
 }
 
 /// A list query that cannot be answered.
@@ -71,33 +71,33 @@ pub enum ListError {
     #[error(transparent)]
     Range(RangeError),
     #[error(transparent)]
-    Phase(NoSuchPhase),
+    Phase(PhaseNotFound),
     /// Processes were selected, but the rows are not attributed to processes.
     #[error("cannot select processes: {0} are not attributed to processes")]
     NotPerProcess(&'static str),
     /// No row matches.
     #[error("{0}")]
-    Nothing(String),
+    NoRows(String),
 }
 
 /// A list, sorted and limited to the requested rows.
 #[derive(Debug)]
 pub struct ListAnswer {
     table: Box<dyn AnyTable>,
-    left_out: usize,
+    omitted: usize,
     phase: Option<NamedPhase>,
 }
 
 /// A table with any type of row.
 trait AnyTable: Debug {
-    fn write_on(&self, left_out: usize, paper: &mut dyn Paper) -> io::Result<()>;
+    fn write_on(&self, omitted: usize, writer: &mut dyn ReportWriter) -> io::Result<()>;
     fn json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()>;
     fn csv(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
 impl<T: TableReport + Document + Debug> AnyTable for T {
-    fn write_on(&self, left_out: usize, paper: &mut dyn Paper) -> io::Result<()> {
-        write_on(self, left_out, paper)
+    fn write_on(&self, omitted: usize, writer: &mut dyn ReportWriter) -> io::Result<()> {
+        write_on(self, omitted, writer)
     }
 
     fn json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
@@ -115,7 +115,7 @@ impl ListAnswer {
     /// # Errors
     /// Write errors of `out`.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.write_on(&mut TextPaper(out))
+        self.write_on(&mut TextWriter(out))
     }
 
     /// Writes the list as an HTML page without scripts.
@@ -123,14 +123,14 @@ impl ListAnswer {
     /// # Errors
     /// Write errors of `out`.
     pub fn write_html(&self, out: &mut dyn Write) -> io::Result<()> {
-        HtmlPaper::write("List", out, |paper| self.write_on(paper))
+        HtmlWriter::write("List", out, |writer| self.write_on(writer))
     }
 
-    fn write_on(&self, paper: &mut dyn Paper) -> io::Result<()> {
+    fn write_on(&self, writer: &mut dyn ReportWriter) -> io::Result<()> {
         if let Some(phase) = &self.phase {
-            paper.lines(&mut |out| writeln!(out, "{QUIET}{phase}{QUIET:#}"))?;
+            writer.lines(&mut |out| writeln!(out, "{QUIET}{phase}{QUIET:#}"))?;
         }
-        self.table.write_on(self.left_out, paper)
+        self.table.write_on(self.omitted, writer)
     }
 
     /// Writes the list as JSON; `recordings` is its provenance ([`Session::provenance`]).
@@ -155,14 +155,14 @@ impl Session {
     ///
     /// # Errors
     /// The recording is unreadable, or no row matches.
-    pub fn list(&self, list: &List, question: &ListQuery) -> Result<ListAnswer, Refusal<ListError>> {
+    pub fn list(&self, list: &List, question: &ListQuery) -> Result<ListAnswer, QueryError<ListError>> {
         let not_per_process = match list {
             List::Devices => Some("device operations"),
             List::Interrupts(_) => Some("interrupts"),
             _ => None,
         };
         if let Some(what) = not_per_process.filter(|_| !question.processes.is_empty()) {
-            return Err(Refusal::Nothing(ListError::NotPerProcess(what)));
+            return Err(QueryError::Unanswerable(ListError::NotPerProcess(what)));
         }
         match list {
             List::Cpu(by) => self.rows(cpu::tables(by), question, |trace, scope| cpu::list(trace, scope, by)),
@@ -182,20 +182,20 @@ impl Session {
     }
 
     /// Lists the time by function or call stack for a part of the recording. `name` resolves code addresses (see
-    /// `function_names` with the feature `symbols`); unresolved addresses show their module.
+    /// `resolve_functions` with the feature `symbols`); unresolved addresses show their module.
     ///
     /// # Errors
     /// The recording is unreadable, or has no such events in that part.
     pub fn functions(
         &self,
-        of: TimeOf,
+        of: TimeKind,
         by: &[CodeGroup],
         question: &ListQuery,
         name: NameFunctions<'_>,
-    ) -> Result<ListAnswer, Refusal<ListError>> {
+    ) -> Result<ListAnswer, QueryError<ListError>> {
         self.rows(functions::tables(of), question, |trace, scope| {
-            let times = CodeTimes::of(trace, scope, of);
-            times.list(by, &name(trace, &times.places()))
+            let times = CodeTimes::new(trace, scope, of);
+            times.list(by, &name(trace, &times.locations()))
         })
     }
 
@@ -205,14 +205,14 @@ impl Session {
     /// The recording is unreadable, or has no such events in that part.
     pub fn flame(
         &self,
-        of: TimeOf,
+        of: TimeKind,
         question: &ListQuery,
         name: NameFunctions<'_>,
-    ) -> Result<(Flame, Scope), Refusal<ListError>> {
+    ) -> Result<(Flame, Scope), QueryError<ListError>> {
         let (trace, scope, _) = self.part(functions::tables(of), question)?;
         let scope = scope.of_processes(question.processes.clone());
-        let times = CodeTimes::of(&trace, &scope, of);
-        let names = name(&trace, &times.places());
+        let times = CodeTimes::new(&trace, &scope, of);
+        let names = name(&trace, &times.locations());
         // Without rows, return the same error as the list.
         let list = times.list(&[CodeGroup::Module], &names);
         if list.rows.is_empty() {
@@ -224,42 +224,42 @@ impl Session {
     /// Returns the tables, the selected part, and its phase if one was named.
     fn part(
         &self,
-        tables: Tables,
+        tables: TableSet,
         question: &ListQuery,
-    ) -> Result<(Arc<Trace>, Scope, Option<NamedPhase>), Refusal<ListError>> {
+    ) -> Result<(Arc<Trace>, Scope, Option<NamedPhase>), QueryError<ListError>> {
         let tables = if question.phase.is_some() { tables.union(PHASE_TABLES) } else { tables };
         let trace = self.tables(tables)?;
         let phase = question.phase.as_deref().map(|name| named_phase(&trace, name)).transpose();
-        let phase = phase.map_err(|error| Refusal::Nothing(ListError::Phase(error)))?;
+        let phase = phase.map_err(|error| QueryError::Unanswerable(ListError::Phase(error)))?;
         let of_phase =
             |phase: &NamedPhase| (TimePoint::SinceStart(phase.start_ns), TimePoint::SinceStart(phase.end_ns));
         let range = phase.as_ref().map(of_phase).or(question.range);
-        let scope = resolve_scope(&trace, range).map_err(|error| Refusal::Nothing(ListError::Range(error)))?;
+        let scope = resolve_scope(&trace, range).map_err(|error| QueryError::Unanswerable(ListError::Range(error)))?;
         Ok((trace, scope, phase))
     }
 
     /// Reads the tables, runs `list` on the selected part, and sorts its rows.
     fn rows<T: TableReport + Document + Debug + 'static>(
         &self,
-        tables: Tables,
+        tables: TableSet,
         question: &ListQuery,
         list: impl FnOnce(&Trace, &Scope) -> T,
-    ) -> Result<ListAnswer, Refusal<ListError>> {
+    ) -> Result<ListAnswer, QueryError<ListError>> {
         let (trace, scope, phase) = self.part(tables, question)?;
         let mut report = list(&trace, &scope.of_processes(question.processes.clone()));
-        let left_out =
-            arrange(&mut report, &question.order).map_err(|error| Refusal::Nothing(ListError::Column(error)))?;
+        let omitted = sort_and_truncate(&mut report, &question.selection)
+            .map_err(|error| QueryError::Unanswerable(ListError::Column(error)))?;
         if report.rows().is_empty() {
             return Err(no_rows(&trace, &report));
         }
-        Ok(ListAnswer { table: Box::new(report), left_out, phase })
+        Ok(ListAnswer { table: Box::new(report), omitted, phase })
     }
 }
 
-fn no_rows(trace: &Trace, list: &impl TableReport) -> Refusal<ListError> {
-    let on_linux = list.nothing_on_linux().filter(|_| trace.system.kind == SystemKind::Linux);
-    let reason = on_linux.map_or_else(|| list.nothing(), str::to_owned);
-    Refusal::Nothing(ListError::Nothing(format!("{reason}; {}", description(trace))))
+fn no_rows(trace: &Trace, list: &impl TableReport) -> QueryError<ListError> {
+    let on_linux = list.empty_message_on_linux().filter(|_| trace.system.kind == SystemKind::Linux);
+    let reason = on_linux.map_or_else(|| list.empty_message(), str::to_owned);
+    QueryError::Unanswerable(ListError::NoRows(format!("{reason}; {}", description(trace))))
 }
 
 /// Describes the recording in an error message.

@@ -5,12 +5,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use onoff_files::{is_standard_input, open_all};
-use onoff_sources::{KnownKind, LOOKED_AT, Limits, RecordingKind, known_kind};
+use onoff_sources::{KnownKind, Limits, RecordingKind, SNIFF_LEN, known_kind};
 
 /// Identifies the first of `paths`, or the contents of compressed files, if it is a kind that is easily mistaken for a
 /// recording of a system.
 #[must_use]
-pub fn other_kind(paths: &[PathBuf]) -> Option<KnownKind> {
+pub fn identify_other_kind(paths: &[PathBuf]) -> Option<KnownKind> {
     of_file(paths.first()?).or_else(|| inside(paths))
 }
 
@@ -20,7 +20,11 @@ fn inside(paths: &[PathBuf]) -> Option<KnownKind> {
     }
     let files = open_all(paths, &Limits::default()).ok()?;
     let is_of_a_system = matches!(files.kind(), RecordingKind::EventTraceLog | RecordingKind::Linux);
-    (!is_of_a_system).then(|| KnownKind { is: files.kind().as_str(), read_by: files.kind().read_by(), instead: "" })
+    (!is_of_a_system).then(|| KnownKind {
+        description: files.kind().as_str(),
+        read_by: files.kind().read_by(),
+        advice: "",
+    })
 }
 
 fn of_file(path: &Path) -> Option<KnownKind> {
@@ -28,7 +32,7 @@ fn of_file(path: &Path) -> Option<KnownKind> {
         return None;
     }
     let mut head = Vec::new();
-    File::open(path).ok()?.take(LOOKED_AT as u64).read_to_end(&mut head).ok()?;
+    File::open(path).ok()?.take(SNIFF_LEN as u64).read_to_end(&mut head).ok()?;
     let kind = known_kind(&path.display().to_string(), &head)?;
     let is_of_a_system = kind.read_by.contains("'onoff boot',");
     (!is_of_a_system && !kind.read_by.is_empty()).then_some(kind)

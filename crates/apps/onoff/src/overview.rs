@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_blame::waits::PathOptions;
-use onoff_blame::why::{About, WhyQuestion};
+use onoff_blame::why::{WhyQuestion, WhyTarget};
 use onoff_evidence::Scope;
 use onoff_evidence::recording::RecordingSummary;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
@@ -18,18 +18,18 @@ use onoff_report::text::quantity::{counted, duration, size};
 use onoff_requests::{self as requests, IoOptions};
 use onoff_sections::table::TableReport;
 use onoff_sources::RecordingKind;
-use onoff_trace::{TableName, Tables, Trace};
+use onoff_trace::{TableName, TableSet, Trace};
 use onoff_transitions::boot::BootOptions;
 use onoff_transitions::shutdown::ShutdownOptions;
 use onoff_transitions::suspend::SuspendOptions;
 use onoff_usage::storage::{Key, disk, files, hard_faults};
 
-use crate::error::{Error, Refusal};
+use crate::error::{Error, QueryError};
 use crate::session::Session;
-use crate::tables::tables_of_runs;
+use crate::tables::run_tables;
 
 /// The tables of the list verbs.
-const LIST_TABLES: Tables = Tables::of(&[
+const LIST_TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::Images,
@@ -62,7 +62,7 @@ impl Session {
 
     fn overview_of_capture(&self) -> Result<Overview, Error> {
         let mut lines = Lines::default();
-        if let Some(report) = Refusal::optional(self.netboot(&NetbootOptions::default()))? {
+        if let Some(report) = QueryError::optional(self.netboot(&NetbootOptions::default()))? {
             let what_if = NetbootOptions::default().what_if;
             let options = text::netboot::NetbootTextOptions { top: 1, what_if };
             lines.add("netboot", |out| text::netboot::write(&report, &options, out));
@@ -72,7 +72,7 @@ impl Session {
 
     fn overview_of_system(&self) -> Result<Overview, Error> {
         // Read all tables needed below in one pass.
-        let tables = tables_of_runs(None).union(Self::TABLES_OF_WAITS).union(onoff_findings::TABLES);
+        let tables = run_tables(None).union(Self::WAIT_TABLES).union(onoff_findings::TABLES);
         let trace = self.tables(tables.union(LIST_TABLES))?;
         let summary = self.summary()?;
         let mut lines = Lines::default();
@@ -97,15 +97,15 @@ impl Session {
 
     fn add_transitions(&self, lines: &mut Lines) -> Result<(), Error> {
         let mut found = false;
-        if let Some(answer) = Refusal::optional(self.boot(&BootOptions::default()))? {
+        if let Some(answer) = QueryError::optional(self.boot(&BootOptions::default()))? {
             found = true;
             lines.add("boot", |out| answer.write_text(out));
         }
-        if let Some(answer) = Refusal::optional(self.shutdown(&ShutdownOptions::default()))? {
+        if let Some(answer) = QueryError::optional(self.shutdown(&ShutdownOptions::default()))? {
             found = true;
             lines.add("shutdown", |out| answer.write_text(out));
         }
-        if let Some(answer) = Refusal::optional(self.sleeps(&SuspendOptions::default()))? {
+        if let Some(answer) = QueryError::optional(self.sleeps(&SuspendOptions::default()))? {
             found = true;
             lines.add("suspend", |out| answer.write_text(out));
         }
@@ -114,15 +114,15 @@ impl Session {
             lines.push("diagnose", first_finding(&diagnosis));
         }
         let question = WhyQuestion {
-            about: About::Phase(None, None),
+            target: WhyTarget::Phase(None, None),
             at_ns: None,
             within: None,
-            min_ns: MIN_WAIT_NS,
-            top: None,
-            waits_for_work: false,
+            min_duration_ns: MIN_WAIT_NS,
+            max_intervals: None,
+            include_work_waits: false,
             path: PathOptions::default(),
         };
-        if let Some(report) = Refusal::optional(self.why(&question))? {
+        if let Some(report) = QueryError::optional(self.why(&question))? {
             lines.add("why", |out| text::why::write(&report, &Default::default(), out));
         }
         if found {
@@ -133,14 +133,14 @@ impl Session {
 
     fn overview_with(&self, is: String, machine: String, lines: Lines, verbs: &[&'static str]) -> Overview {
         let names: Vec<&str> = self.files().iter().map(onoff_sources::SourceFile::name).collect();
-        let silent = verbs.iter().filter(|verb| !lines.0.iter().any(|line| line.verb == **verb)).copied().collect();
+        let silent = verbs.iter().filter(|verb| !lines.0.iter().any(|line| line.command == **verb)).copied().collect();
         let bytes = self.files().iter().map(onoff_sources::SourceFile::stored_bytes).sum();
         let name = match names.as_slice() {
             [] => String::new(),
             [name] => (*name).to_owned(),
             [first, others @ ..] => format!("{first} and {} more", counted(others.len() as u64, "file")),
         };
-        Overview { name, is: format!("{is}, {}", size(bytes)), machine, lines: lines.0, silent }
+        Overview { name, kind: format!("{is}, {}", size(bytes)), machine, lines: lines.0, without_data: silent }
     }
 }
 
@@ -178,7 +178,7 @@ fn losses(summary: &RecordingSummary) -> String {
 /// installation, prefetch files. Returns `None` for other files.
 #[cfg(feature = "files")]
 #[must_use]
-pub fn overview_of_files(paths: &[std::path::PathBuf]) -> Option<Overview> {
+pub fn file_overview(paths: &[std::path::PathBuf]) -> Option<Overview> {
     of_firmware(paths).or_else(|| of_image(paths)).or_else(|| of_prefetch(paths))
 }
 
@@ -190,8 +190,8 @@ fn of_firmware(paths: &[std::path::PathBuf]) -> Option<Overview> {
             lines.add("firmware", |out| text::firmware::write(&report, 1, out));
         }
         // Firmware tables, but without boot times.
-        Err(Refusal::Nothing(reason)) => lines.push("firmware", reason.to_string()),
-        Err(Refusal::Unreadable(_)) => {}
+        Err(QueryError::Unanswerable(reason)) => lines.push("firmware", reason.to_string()),
+        Err(QueryError::Unreadable(_)) => {}
     }
     of_files(paths, "firmware tables", lines)
 }
@@ -200,8 +200,12 @@ fn of_firmware(paths: &[std::path::PathBuf]) -> Option<Overview> {
 fn of_image(paths: &[std::path::PathBuf]) -> Option<Overview> {
     let image = crate::OpenedImage::open(paths).ok().filter(|image| !image.report.hives.is_empty())?;
     let audit = image.audit(&crate::ImageContext::default(), None);
-    let answer =
-        onoff_findings::image::ImageAnswer { image: image.report, audit, overlay: None, unreadable: image.unreadable };
+    let answer = onoff_findings::image::ImageDiagnosis {
+        image: image.report,
+        audit,
+        overlay: None,
+        unreadable: image.unreadable,
+    };
     let mut lines = Lines::default();
     lines.add("image", |out| text::image::write(&answer, 1, out));
     of_files(paths, "an offline Windows installation", lines)
@@ -218,7 +222,7 @@ fn of_prefetch(paths: &[std::path::PathBuf]) -> Option<Overview> {
 #[cfg(feature = "files")]
 fn of_files(paths: &[std::path::PathBuf], is: &str, lines: Lines) -> Option<Overview> {
     let name = crate::firmware::joined(paths);
-    (!lines.0.is_empty()).then(|| Overview { name, is: is.to_owned(), lines: lines.0, ..Overview::default() })
+    (!lines.0.is_empty()).then(|| Overview { name, kind: is.to_owned(), lines: lines.0, ..Overview::default() })
 }
 
 /// The first line of each verb's output, in display order.
@@ -227,7 +231,7 @@ struct Lines(Vec<OverviewLine>);
 
 impl Lines {
     fn push(&mut self, verb: &'static str, line: String) {
-        self.0.push(OverviewLine { verb, line });
+        self.0.push(OverviewLine { command: verb, line });
     }
 
     /// Adds the first line that `write` writes, if any.
@@ -243,7 +247,7 @@ impl Lines {
 
     fn list<T: TableReport>(&mut self, verb: &'static str, list: &T) {
         if !list.rows().is_empty() {
-            self.add(verb, |out| list.write_before(list.rows().len(), out));
+            self.add(verb, |out| list.write_headline(list.rows().len(), out));
         }
     }
 }

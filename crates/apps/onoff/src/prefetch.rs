@@ -50,7 +50,7 @@ fn add_registry(system: &Path, report: &mut PrefetchReport) {
         Ok(hive) => {
             let hives = vec![ImageHive { name, kind: HiveKind::System, hive }];
             let image = Image { hives, ..Image::default() };
-            report.with_registry(image.number(PREFETCH, "BootId"), image.number(PREFETCH, "EnablePrefetcher"));
+            report.add_registry(image.number(PREFETCH, "BootId"), image.number(PREFETCH, "EnablePrefetcher"));
         }
         Err(reason) => report.unreadable.push(UnreadablePrefetchFile { name, reason }),
     }

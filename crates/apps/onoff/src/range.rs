@@ -19,7 +19,7 @@ pub enum RangeError {
         "{} to {} is outside the recording, which runs from {} to {}",
         duration(*from_ns), duration(*until_ns), duration(*start_ns), duration(*end_ns)
     )]
-    Range {
+    Outside {
         from_ns: i64,
         until_ns: i64,
         /// Start of the recording.
@@ -39,7 +39,7 @@ pub fn resolve_scope(trace: &Trace, range: Option<(TimePoint, TimePoint)>) -> Re
     let (from_ns, until_ns) = (resolve(from)?, resolve(until)?);
     check_order(from_ns, until_ns)?;
     let (start_ns, end_ns) = (trace.start_ns, trace.duration_ns);
-    let outside = RangeError::Range { from_ns, until_ns, start_ns, end_ns };
+    let outside = RangeError::Outside { from_ns, until_ns, start_ns, end_ns };
     Scope::between(trace, from_ns, until_ns).ok_or(outside)
 }
 

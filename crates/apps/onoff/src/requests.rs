@@ -8,7 +8,7 @@ use onoff_sources::Pattern;
 use onoff_trace::TableName;
 use onoff_transitions::PHASE_TABLES;
 
-use crate::error::Refusal;
+use crate::error::QueryError;
 use crate::range::{RangeError, resolve_scope};
 use crate::session::Session;
 
@@ -22,7 +22,7 @@ pub enum RequestsError {
     NoPhase,
     /// No request matches.
     #[error("{0}")]
-    Nothing(String),
+    NoRequests(String),
 }
 
 impl Session {
@@ -36,21 +36,25 @@ impl Session {
         range: Option<(TimePoint, TimePoint)>,
         processes: &[Pattern],
         options: &IoOptions,
-    ) -> Result<IoReport, Refusal<RequestsError>> {
+    ) -> Result<IoReport, QueryError<RequestsError>> {
         let by_phase = options.by.contains(&GroupKey::Phase);
         let trace = self.tables(if by_phase { TABLES.union(PHASE_TABLES) } else { TABLES })?;
-        let scope = resolve_scope(&trace, range).map_err(|error| Refusal::Nothing(RequestsError::Range(error)))?;
+        let scope =
+            resolve_scope(&trace, range).map_err(|error| QueryError::Unanswerable(RequestsError::Range(error)))?;
         let mut options = options.clone();
         if by_phase {
             options.phases = phases(&trace, None);
             if options.phases.is_empty() {
-                return Err(Refusal::Nothing(RequestsError::NoPhase));
+                return Err(QueryError::Unanswerable(RequestsError::NoPhase));
             }
         }
         let scope = scope.of_processes(processes.to_vec());
         let mut report = onoff_requests::analyze(&trace, &scope, &options);
         if report.views.is_empty() {
-            return Err(Refusal::Nothing(RequestsError::Nothing(text::io::nothing(&report, &trace.recorder))));
+            return Err(QueryError::Unanswerable(RequestsError::NoRequests(text::io::no_requests(
+                &report,
+                &trace.recorder,
+            ))));
         }
         // Only recordings with context switches show whether the critical path waited for a finding's requests.
         if !report.findings.is_empty() && onoff_sources::tables_of(self.kind()).contains(TableName::ContextSwitches) {

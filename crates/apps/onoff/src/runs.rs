@@ -8,13 +8,13 @@ use onoff_compare::measures::{self, Origin};
 use onoff_firmware_times::FirmwareReport;
 use onoff_network::NetbootOptions;
 use onoff_sources::RecordingKind;
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 use onoff_transitions::suspend::{self, SuspendOptions};
-use onoff_transitions::{Half, Phase, Transition, TransitionKind, TransitionOptions, Variant};
+use onoff_transitions::{Phase, SuspendStage, Transition, TransitionKind, TransitionOptions, Variant};
 
 use crate::Session;
-use crate::error::Refusal;
-use crate::tables::tables_of_runs;
+use crate::error::QueryError;
+use crate::tables::run_tables;
 
 /// The runs of one transition in a recording; several sleeps are several runs.
 #[derive(Clone, Debug)]
@@ -25,8 +25,8 @@ pub struct TransitionRuns {
 
 /// The tables for runs and for attributing the time of each phase. They do not depend on the transition, so that the
 /// attribution is the same in every verb.
-fn tables_with_accounts() -> Tables {
-    tables_of_runs(None).union(waits::TABLES)
+fn tables_with_accounts() -> TableSet {
+    run_tables(None).union(waits::TABLES)
 }
 
 impl Session {
@@ -40,13 +40,13 @@ impl Session {
         name: String,
         transition: Option<RunSubject>,
         number: Option<u32>,
-    ) -> Result<TransitionRuns, Refusal<String>> {
+    ) -> Result<TransitionRuns, QueryError<String>> {
         let chosen = transition == Some(RunSubject::Netboot);
         if chosen || (self.kind() == RecordingKind::NetworkCapture && transition.is_none()) {
             return self.network_boots(&name, number);
         }
         let trace = self.system_tables(tables_with_accounts())?;
-        let origin = Origin::of(name, &trace);
+        let origin = Origin::from_trace(name, &trace);
         let candidates = match transition {
             Some(transition) => vec![transition],
             None => vec![RunSubject::Boot, RunSubject::Suspend, RunSubject::Shutdown],
@@ -58,11 +58,11 @@ impl Session {
                 Err(refusal) => refusals.push(refusal),
             }
         }
-        Err(Refusal::Nothing(format!("{}: {}", origin.name, refusals.join("; "))))
+        Err(QueryError::Unanswerable(format!("{}: {}", origin.name, refusals.join("; "))))
     }
 
     /// Measures the network boots of a capture; `number` selects one of several.
-    fn network_boots(&self, name: &str, number: Option<u32>) -> Result<TransitionRuns, Refusal<String>> {
+    fn network_boots(&self, name: &str, number: Option<u32>) -> Result<TransitionRuns, QueryError<String>> {
         let report = self
             .netboot(&NetbootOptions::default())
             .map_err(|refusal| refusal.map(|reason| format!("{name}: {reason}")))?;
@@ -72,12 +72,14 @@ impl Session {
         let runs: Vec<Run> = wanted
             .map(|(boot, at)| {
                 let name = if several { format!("{name}, network boot {at}") } else { name.to_owned() };
-                measures::of_network_boot(&Origin::without_stacks(name), boot)
+                measures::network_boot_run(&Origin::without_stacks(name), boot)
             })
             .collect();
         if runs.is_empty() {
             let count = report.boots.len();
-            return Err(Refusal::Nothing(format!("{name}: no network boot with that number; the capture has {count}")));
+            return Err(QueryError::Unanswerable(format!(
+                "{name}: no network boot with that number; the capture has {count}"
+            )));
         }
         Ok(TransitionRuns { transition: RunSubject::Netboot, runs })
     }
@@ -86,7 +88,7 @@ impl Session {
 /// Converts firmware times to a run; `name` is its name in the comparison.
 #[must_use]
 pub fn firmware_run(name: String, report: &FirmwareReport) -> TransitionRuns {
-    let run = measures::of_firmware(&Origin::without_stacks(name), report);
+    let run = measures::firmware_run(&Origin::without_stacks(name), report);
     TransitionRuns { transition: RunSubject::Firmware, runs: vec![run] }
 }
 
@@ -108,9 +110,12 @@ fn runs(trace: &Trace, origin: &Origin, subject: RunSubject, number: Option<u32>
         && let Some(resumed) = suspend::fast_startup(trace, &SuspendOptions::default())
         && let Some(transition) = resumed.transitions.first()
     {
-        let mut run = measures::of_fast_startup(origin, transition);
+        let mut run = measures::fast_startup_run(origin, transition);
         let accounts = accounts(trace, Some(TransitionKind::Suspend));
-        let resume = transition.phases.iter().filter(|phase| matches!(phase.half, Some(Half::Resume | Half::After)));
+        let resume = transition
+            .phases
+            .iter()
+            .filter(|phase| matches!(phase.half, Some(SuspendStage::Resume | SuspendStage::After)));
         measures::add_accounts(&mut run, of_phases(&accounts, resume));
         return Ok(vec![run]);
     }
@@ -128,7 +133,7 @@ fn runs(trace: &Trace, origin: &Origin, subject: RunSubject, number: Option<u32>
                 TransitionKind::Suspend => of_phases(&accounts, &transition.phases).cloned().collect(),
                 _ => accounts.clone(),
             };
-            let mut run = measures::of(&origin, transition);
+            let mut run = measures::transition_run(&origin, transition);
             measures::add_accounts(&mut run, &own);
             run
         })

@@ -3,7 +3,7 @@
 use onoff_transitions::{Transition, Variant};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onoff_blame::why::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
+use onoff_blame::why::{WHY_TABLES, WhyError, WhyQuestion, WhyReport, why};
 use onoff_evidence::recording::{Provenance, ProvenanceFile, RecordingSummary, summarize};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
@@ -11,16 +11,16 @@ use onoff_network::report::NetbootReport;
 use onoff_network::{NetbootOptions, NoNetboot};
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{Files, Limits, Options, RecordingKind, files_from_bytes};
-use onoff_trace::{RecordedBoot, SystemKind, TableName, Tables, Trace};
-use onoff_transitions::boot::{self, BootOptions, BootReport, NotABoot};
+use onoff_trace::{RecordedBoot, SystemKind, TableName, TableSet, Trace};
+use onoff_transitions::boot::{self, BootOptions, BootReport, NoBoot};
 use onoff_transitions::linux;
-use onoff_transitions::shutdown::{self, NotAShutdown, ShutdownOptions};
+use onoff_transitions::shutdown::{self, NoShutdown, ShutdownOptions};
 use onoff_transitions::suspend::{self, NoSuspend, SuspendOptions};
-use onoff_transitions::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
+use onoff_transitions::{NamedPhase, PHASE_TABLES, PhaseNotFound, named_phase};
 
-use crate::error::{Error, Refusal};
+use crate::error::{Error, QueryError};
 use crate::range::RangeError;
-use crate::tables::tables_of_runs;
+use crate::tables::run_tables;
 use crate::transition_answers::{Boot, BootAnswer, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer};
 
 /// An opened recording. All queries start here.
@@ -46,7 +46,7 @@ pub struct Transitions {
 impl Session {
     /// Creates a session on opened files.
     #[must_use]
-    pub fn of(files: Files, options: Options) -> Self {
+    pub fn new(files: Files, options: Options) -> Self {
         Self { files, options, cached: Mutex::new(None) }
     }
 
@@ -55,7 +55,7 @@ impl Session {
     /// # Errors
     /// The bytes are damaged, exceed the size limit when decompressed, or are not a recording.
     pub fn from_bytes(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Error> {
-        Ok(Self::of(files_from_bytes(files, &Limits::default())?, Options::default()))
+        Ok(Self::new(files_from_bytes(files, &Limits::default())?, Options::default()))
     }
 
     /// Opens a recording: files (compressed or not), archives, folders, or standard input.
@@ -65,7 +65,7 @@ impl Session {
     #[cfg(feature = "files")]
     pub fn open(paths: &[std::path::PathBuf], options: &onoff_files::Options) -> Result<Self, Error> {
         let files = onoff_files::open_all(paths, &options.limits)?;
-        Ok(Self::of(files, options.read()?))
+        Ok(Self::new(files, options.read()?))
     }
 
     #[must_use]
@@ -88,10 +88,10 @@ impl Session {
     ///
     /// # Errors
     /// The recording is damaged beyond repair.
-    pub fn tables(&self, wanted: Tables) -> Result<Arc<Trace>, Error> {
+    pub fn tables(&self, wanted: TableSet) -> Result<Arc<Trace>, Error> {
         // A panic in another thread leaves the slot intact or empty.
         let mut slot = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = slot.as_ref().map_or(Tables::NONE, |trace| trace.wanted);
+        let before = slot.as_ref().map_or(TableSet::NONE, |trace| trace.requested_tables);
         if let Some(trace) = slot.as_ref().filter(|_| before.union(wanted) == before) {
             return Ok(Arc::clone(trace));
         }
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// Like [`Self::tables`], but rejects network captures.
-    pub(crate) fn system_tables(&self, wanted: Tables) -> Result<Arc<Trace>, Error> {
+    pub(crate) fn system_tables(&self, wanted: TableSet) -> Result<Arc<Trace>, Error> {
         if self.kind() == RecordingKind::NetworkCapture {
             // This error names the verb that reads captures.
             return onoff_sources::open_files(&self.files, wanted, &self.options).map(Arc::new);
@@ -125,7 +125,7 @@ impl Session {
         if self.kind() == RecordingKind::NetworkCapture {
             return Ok(Provenance { files, ..Provenance::default() });
         }
-        Ok(Provenance::of(files, &*self.tables(Tables::NONE)?))
+        Ok(Provenance::of(files, &*self.tables(TableSet::NONE)?))
     }
 
     /// The contents of the recording and its losses.
@@ -133,7 +133,7 @@ impl Session {
     /// # Errors
     /// The recording is unreadable, or a network capture.
     pub fn summary(&self) -> Result<RecordingSummary, Error> {
-        Ok(summarize(&*self.system_tables(Tables::of(&[TableName::Inventory]))?))
+        Ok(summarize(&*self.system_tables(TableSet::of(&[TableName::Inventory]))?))
     }
 
     /// Finds the transitions in the recording.
@@ -145,11 +145,11 @@ impl Session {
             return Ok(Transitions::default());
         }
         // Read all tables needed below in one pass.
-        self.tables(tables_of_runs(None).union(onoff_findings::TABLES))?;
+        self.tables(run_tables(None).union(onoff_findings::TABLES))?;
         Ok(Transitions {
-            boot: Refusal::optional(self.boot(&BootOptions::default()))?.is_some(),
-            shutdown: Refusal::optional(self.shutdown(&ShutdownOptions::default()))?.is_some(),
-            sleep: Refusal::optional(self.sleeps(&SuspendOptions::default()))?.is_some(),
+            boot: QueryError::optional(self.boot(&BootOptions::default()))?.is_some(),
+            shutdown: QueryError::optional(self.shutdown(&ShutdownOptions::default()))?.is_some(),
+            sleep: QueryError::optional(self.sleeps(&SuspendOptions::default()))?.is_some(),
         })
     }
 
@@ -157,11 +157,11 @@ impl Session {
     ///
     /// # Errors
     /// The recording is unreadable, or has no boot.
-    pub fn boot(&self, options: &BootOptions) -> Result<BootAnswer, Refusal<Box<NotABoot>>> {
+    pub fn boot(&self, options: &BootOptions) -> Result<BootAnswer, QueryError<Box<NoBoot>>> {
         let trace = self.system_tables(onoff_findings::TABLES)?;
         let diagnosis = DiagnosisOptions { boot: options.clone(), ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
-            let report = linux::boot::analyze(&trace, options).map_err(Refusal::Nothing)?;
+            let report = linux::boot::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
             Boot::Linux(Box::new(diagnosed(report, &diagnose(&trace, &diagnosis))))
         } else {
             windows_boot(&trace, options, &diagnosis)?
@@ -173,9 +173,9 @@ impl Session {
     ///
     /// # Errors
     /// The recording is unreadable, from Linux, or has no boot.
-    pub fn boot_from_off(&self, options: &BootOptions) -> Result<BootReport, Refusal<Box<NotABoot>>> {
+    pub fn full_boot(&self, options: &BootOptions) -> Result<BootReport, QueryError<Box<NoBoot>>> {
         let trace = self.system_tables(boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES))?;
-        boot::analyze(&trace, options).map_err(Refusal::Nothing)
+        boot::analyze(&trace, options).map_err(QueryError::Unanswerable)
     }
 
     /// The boots in the recording's journals, in order of start; empty without a journal.
@@ -183,21 +183,21 @@ impl Session {
     /// # Errors
     /// The recording is unreadable.
     pub fn boots(&self) -> Result<Vec<RecordedBoot>, Error> {
-        Ok(self.system_tables(Tables::NONE)?.boots.clone())
+        Ok(self.system_tables(TableSet::NONE)?.boots.clone())
     }
 
     /// Analyzes the shutdown.
     ///
     /// # Errors
     /// The recording is unreadable, or has no shutdown.
-    pub fn shutdown(&self, options: &ShutdownOptions) -> Result<ShutdownAnswer, Refusal<Box<NotAShutdown>>> {
+    pub fn shutdown(&self, options: &ShutdownOptions) -> Result<ShutdownAnswer, QueryError<Box<NoShutdown>>> {
         let trace = self.system_tables(onoff_findings::TABLES)?;
         let diagnosis = DiagnosisOptions { shutdown: *options, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
-            let report = linux::shutdown::analyze(&trace).map_err(Refusal::Nothing)?;
+            let report = linux::shutdown::analyze(&trace).map_err(QueryError::Unanswerable)?;
             Shutdown::Linux(Box::new(diagnosed(report, &diagnose(&trace, &diagnosis))))
         } else {
-            let report = shutdown::analyze(&trace, options).map_err(Refusal::Nothing)?;
+            let report = shutdown::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
             Shutdown::Windows(Box::new(diagnosed(report, &diagnose(&trace, &diagnosis))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
@@ -207,15 +207,15 @@ impl Session {
     ///
     /// # Errors
     /// The recording is unreadable, or has no sleep.
-    pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, Refusal<NoSuspend>> {
+    pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, QueryError<NoSuspend>> {
         let trace = self.system_tables(onoff_findings::TABLES)?;
         let boot = BootOptions { idle: options.idle, shell: options.shell.clone(), ..BootOptions::default() };
         let diagnosis = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
-            let report = linux::suspend::analyze(&trace, options).map_err(Refusal::Nothing)?;
+            let report = linux::suspend::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
             Sleeps::Linux(Box::new(all_diagnosed(report, &diagnose(&trace, &diagnosis))))
         } else {
-            let report = suspend::analyze(&trace, options).map_err(Refusal::Nothing)?;
+            let report = suspend::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
             Sleeps::Windows(Box::new(all_diagnosed(report, &diagnose(&trace, &diagnosis))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
@@ -233,37 +233,37 @@ impl Session {
     ///
     /// # Errors
     /// The recording is unreadable, or no wait matches.
-    pub fn why(&self, question: &WhyQuestion) -> Result<WhyReport, Refusal<NoWhy>> {
-        why(&*self.system_tables(Self::TABLES_OF_WAITS)?, question).map_err(Refusal::Nothing)
+    pub fn why(&self, question: &WhyQuestion) -> Result<WhyReport, QueryError<WhyError>> {
+        why(&*self.system_tables(Self::WAIT_TABLES)?, question).map_err(QueryError::Unanswerable)
     }
 
     /// Finds a phase by name.
     ///
     /// # Errors
     /// The recording is unreadable, or does not have the phase.
-    pub fn phase(&self, name: &str) -> Result<NamedPhase, Refusal<NoSuchPhase>> {
-        named_phase(&*self.system_tables(PHASE_TABLES)?, name).map_err(Refusal::Nothing)
+    pub fn phase(&self, name: &str) -> Result<NamedPhase, QueryError<PhaseNotFound>> {
+        named_phase(&*self.system_tables(PHASE_TABLES)?, name).map_err(QueryError::Unanswerable)
     }
 
     /// Converts `point` to ns from the start of the recording.
     ///
     /// # Errors
     /// The recording is unreadable, or its clock cannot represent the time.
-    pub fn time(&self, point: TimePoint) -> Result<i64, Refusal<RangeError>> {
-        let trace = self.system_tables(Tables::NONE)?;
-        point.resolve_on(&trace.clock).ok_or(Refusal::Nothing(RangeError::Time))
+    pub fn resolve_time(&self, point: TimePoint) -> Result<i64, QueryError<RangeError>> {
+        let trace = self.system_tables(TableSet::NONE)?;
+        point.resolve_on(&trace.clock).ok_or(QueryError::Unanswerable(RangeError::Time))
     }
 
     /// The tables that [`Session::why`] reads.
-    pub const TABLES_OF_WAITS: Tables = WHY_TABLES.union(boot::TABLES).union(shutdown::TABLES).union(suspend::TABLES);
+    pub const WAIT_TABLES: TableSet = WHY_TABLES.union(boot::TABLES).union(shutdown::TABLES).union(suspend::TABLES);
 
     /// Analyzes the network boots in a capture.
     ///
     /// # Errors
     /// The recording is not a capture, or has no network boot.
-    pub fn netboot(&self, options: &NetbootOptions) -> Result<NetbootReport, Refusal<NoNetboot>> {
+    pub fn netboot(&self, options: &NetbootOptions) -> Result<NetbootReport, QueryError<NoNetboot>> {
         let capture = onoff_sources::read_capture(&self.files, &self.options)?;
-        onoff_network::analyze(&capture, options).map_err(Refusal::Nothing)
+        onoff_network::analyze(&capture, options).map_err(QueryError::Unanswerable)
     }
 }
 
@@ -272,7 +272,7 @@ fn windows_boot(
     trace: &Trace,
     options: &BootOptions,
     diagnosis: &DiagnosisOptions,
-) -> Result<Boot, Refusal<Box<NotABoot>>> {
+) -> Result<Boot, QueryError<Box<NoBoot>>> {
     let report = boot::analyze(trace, options);
     let is_full_boot = |report: &BootReport| report.variant != Variant::FastStartup;
     if !report.as_ref().is_ok_and(is_full_boot) {
@@ -281,7 +281,7 @@ fn windows_boot(
             return Ok(Boot::FastStartup(Box::new(all_diagnosed(report, &diagnose(trace, diagnosis)))));
         }
     }
-    let report = report.map_err(Refusal::Nothing)?;
+    let report = report.map_err(QueryError::Unanswerable)?;
     Ok(Boot::Windows(Box::new(diagnosed(report, &diagnose(trace, diagnosis)))))
 }
 

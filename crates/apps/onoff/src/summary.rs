@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use onoff_compare::sleep_statistics::{OneSleep, sleeps, statistics};
+use onoff_compare::sleep_statistics::{SleepSample, sleeps, statistics};
 use onoff_compare::summary::{self, Summary, SummaryRow};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
@@ -11,11 +11,11 @@ use onoff_network::NetbootOptions;
 use onoff_sources::RecordingKind;
 use rayon::prelude::*;
 
-use crate::tables::tables_of_runs;
-use crate::{Error, Refusal, Session};
+use crate::tables::run_tables;
+use crate::{Error, QueryError, Session};
 
 /// The rows of one recording, and the measures of its sleeps.
-type Answer = (Vec<SummaryRow>, Vec<OneSleep>);
+type Answer = (Vec<SummaryRow>, Vec<SleepSample>);
 
 /// Summarizes `recordings`, each given by the paths of its files ([`onoff_files::FoundRecordings::all`]), in parallel.
 /// An unreadable recording becomes a row with the error. Calls `done` after each recording, from any thread.
@@ -71,19 +71,19 @@ impl Session {
     /// The recording is unreadable.
     pub fn summary_rows(&self, name: &str) -> Result<Vec<SummaryRow>, Error> {
         if self.kind() == RecordingKind::NetworkCapture {
-            let report = Refusal::optional(self.netboot(&NetbootOptions::default()))?;
-            return Ok(report.map_or_else(Vec::new, |report| summary::rows_of_capture(name, &report)));
+            let report = QueryError::optional(self.netboot(&NetbootOptions::default()))?;
+            return Ok(report.map_or_else(Vec::new, |report| summary::capture_rows(name, &report)));
         }
-        let trace = self.system_tables(tables_of_runs(None).union(onoff_findings::TABLES))?;
+        let trace = self.system_tables(run_tables(None).union(onoff_findings::TABLES))?;
         let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
         Ok(summary::rows(name, &trace, |kind, number| diagnosis.transition(kind, number)?.fix_first.clone()))
     }
 
     /// Measures the sleeps for statistics over many recordings. Uses the tables already read for the rows.
-    fn sleeps_of_many(&self, name: &str) -> Result<Vec<OneSleep>, Error> {
+    fn sleeps_of_many(&self, name: &str) -> Result<Vec<SleepSample>, Error> {
         match self.kind() {
             RecordingKind::Linux => {
-                Ok(sleeps(name, &*self.system_tables(tables_of_runs(None).union(onoff_findings::TABLES))?))
+                Ok(sleeps(name, &*self.system_tables(run_tables(None).union(onoff_findings::TABLES))?))
             }
             _ => Ok(Vec::new()),
         }

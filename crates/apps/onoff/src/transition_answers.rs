@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use onoff_evidence::recording::{Provenance, RecordingSummary};
-use onoff_report::text::transition::{LISTED, TransitionReport};
+use onoff_report::text::transition::{DEFAULT_LIST_ROWS, TransitionReport};
 use onoff_sections::csv::timed;
-use onoff_sections::paper::{HtmlPaper, TextPaper};
+use onoff_sections::report_writer::{HtmlWriter, TextWriter};
 use onoff_sections::section::{self, Section};
 use onoff_transitions::boot::BootReport;
 use onoff_transitions::linux::boot::LinuxBootReport;
@@ -95,7 +95,7 @@ impl<R: AnySystemReport> TransitionAnswer<R> {
     /// # Errors
     /// Write errors of `out`.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.write_text_with(LISTED, out)
+        self.write_text_with(DEFAULT_LIST_ROWS, out)
     }
 
     /// Writes text for people, with `top` rows per list.
@@ -103,7 +103,7 @@ impl<R: AnySystemReport> TransitionAnswer<R> {
     /// # Errors
     /// Write errors of `out`.
     pub fn write_text_with(&self, top: usize, out: &mut dyn Write) -> io::Result<()> {
-        self.report.as_report().write(&self.recording, top, &mut TextPaper(out))
+        self.report.as_report().write(&self.recording, top, &mut TextWriter(out))
     }
 
     /// Writes an HTML page without scripts. Rows after the first `top` of each list are collapsed.
@@ -111,7 +111,7 @@ impl<R: AnySystemReport> TransitionAnswer<R> {
     /// # Errors
     /// Write errors of `out`.
     pub fn write_html(&self, top: usize, out: &mut dyn Write) -> io::Result<()> {
-        HtmlPaper::write(R::TITLE, out, |paper| self.report.as_report().write(&self.recording, top, paper))
+        HtmlWriter::write(R::TITLE, out, |writer| self.report.as_report().write(&self.recording, top, writer))
     }
 
     /// Writes JSON; `recordings` is the provenance ([`crate::Session::provenance`]).

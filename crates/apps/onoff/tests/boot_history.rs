@@ -4,19 +4,19 @@
 use onoff::Session;
 use onoff::answers::compare::boot_history::{BootChange, BootHistory, UpdateKind};
 use onoff::report::text::linux::boot::history;
-use onoff_testkit::linux::{JournalledBoot, LinuxMachine, LinuxUnit, Played, journal_of_boots};
+use onoff_testkit::linux::{JournaledBoot, LinuxMachine, LinuxUnit, SimulationResult, journal_of_boots};
 
 const MS: i64 = 1_000_000;
 const WAIT: &str = "NetworkManager-wait-online.service";
 
 /// A boot that waits `wait_ms` for the network; boots vary slightly.
-fn boot(at: usize, wait_ms: i64) -> Played {
+fn boot(at: usize, wait_ms: i64) -> SimulationResult {
     let at = at as i64;
     LinuxMachine::healthy()
-        .wanted(LinuxUnit::new(WAIT).after("basic.target").sleeps(wait_ms + at * 37 % 90))
-        .wanted(LinuxUnit::new("noisy.service").after("basic.target").sleeps(300 + at * 53 % 200))
-        .unit(LinuxUnit::new("other.service").sleeps(5_000 + at * 71 % 400).started_with("dbus.service", 10))
-        .boots()
+        .wanted_unit(LinuxUnit::new(WAIT).after("basic.target").sleep_ms(wait_ms + at * 37 % 90))
+        .wanted_unit(LinuxUnit::new("noisy.service").after("basic.target").sleep_ms(300 + at * 53 % 200))
+        .unit(LinuxUnit::new("other.service").sleep_ms(5_000 + at * 71 % 400).trigger("dbus.service", 10))
+        .simulate_boot()
 }
 
 /// The text without color sequences.
@@ -29,14 +29,14 @@ fn plain(text: &str) -> String {
 /// The history of boots with these waits, one per day; the log has the `said` messages from boot `changed` on, which
 /// also runs another kernel.
 fn history_of(waits_ms: &[i64], (changed, said): (usize, &[(&str, &str)])) -> (BootHistory, String) {
-    let simulated: Vec<Played> = waits_ms.iter().enumerate().map(|(at, &ms)| boot(at, ms)).collect();
-    let boots: Vec<JournalledBoot<'_>> = simulated
+    let simulated: Vec<SimulationResult> = waits_ms.iter().enumerate().map(|(at, &ms)| boot(at, ms)).collect();
+    let boots: Vec<JournaledBoot<'_>> = simulated
         .iter()
         .enumerate()
-        .map(|(at, simulated)| JournalledBoot {
+        .map(|(at, simulated)| JournaledBoot {
             files: &simulated.files,
             day: at as i64,
-            said: if at == changed { said } else { &[] },
+            messages: if at == changed { said } else { &[] },
             kernel: if at > changed { "6.1.0-51-amd64" } else { "6.1.0-50-amd64" },
         })
         .collect();
@@ -58,7 +58,11 @@ fn finds_injected_change_with_unit_and_update() {
     let waits: Vec<i64> = (0..30).map(|at| if at < 12 { 1_000 } else { 4_100 }).collect();
     let (history, text) = history_of(&waits, (11, &UPGRADED));
     let [change] = &history.changes[..] else { panic!("{:#?}", history.changes) };
-    assert_eq!((change.phase.as_str(), change.last_before, change.first_after), ("user_space", -18, -17), "{text}");
+    assert_eq!(
+        (change.phase.as_str(), change.last_boot_before, change.first_boot_after),
+        ("user_space", -18, -17),
+        "{text}"
+    );
     assert_eq!((change.boots_before, change.boots_after), (12, 18));
     // The injected change is 3.1 s.
     assert!((change.difference_ns - 3_100 * MS).abs() < 150 * MS, "{change:#?}");
@@ -66,7 +70,7 @@ fn finds_injected_change_with_unit_and_update() {
     assert!(change.p_value <= 0.001);
     let unit = &change.units[0];
     assert_eq!(unit.name, WAIT);
-    assert!(unit.explains && unit.left_ns.abs() < 200 * MS, "{unit:?}");
+    assert!(unit.explains && unit.remaining_ns.abs() < 200 * MS, "{unit:?}");
     assert_eq!(change.units.iter().filter(|unit| unit.explains).count(), 1, "{:?}", change.units);
     let kinds: Vec<(UpdateKind, &str)> = change.updates.iter().map(|one| (one.kind, one.is.as_str())).collect();
     assert_eq!(
@@ -84,7 +88,7 @@ fn reverted_change_is_two_changes() {
     let waits: Vec<i64> = (0..30).map(|at| if (10..20).contains(&at) { 4_100 } else { 1_000 }).collect();
     let (history, text) = history_of(&waits, (usize::MAX, &[]));
     let places: Vec<(i64, i64)> =
-        history.changes.iter().map(|change| (change.first_after, change.difference_ns.signum())).collect();
+        history.changes.iter().map(|change| (change.first_boot_after, change.difference_ns.signum())).collect();
     assert_eq!(places, [(-19, 1), (-9, -1)], "{text}");
     assert!(
         history.changes.iter().all(|change: &BootChange| change.updates.is_empty() && change.units[0].name == WAIT)
@@ -121,19 +125,21 @@ fn reports_too_few_boots() {
 
 #[test]
 fn lists_incomplete_boots_without_comparing() {
-    let mut simulated: Vec<Played> = (0..20).map(|at| boot(at, if at < 10 { 1_000 } else { 4_100 })).collect();
-    let hangs = LinuxUnit::new("stuck.service").after("basic.target").ends(onoff_testkit::linux::Ending::Hangs);
-    simulated.insert(10, LinuxMachine::healthy().wanted(hangs).boots());
-    let boots: Vec<JournalledBoot<'_>> = (0..)
+    let mut simulated: Vec<SimulationResult> =
+        (0..20).map(|at| boot(at, if at < 10 { 1_000 } else { 4_100 })).collect();
+    let hangs =
+        LinuxUnit::new("stuck.service").after("basic.target").start_outcome(onoff_testkit::linux::StartOutcome::Hangs);
+    simulated.insert(10, LinuxMachine::healthy().wanted_unit(hangs).simulate_boot());
+    let boots: Vec<JournaledBoot<'_>> = (0..)
         .zip(&simulated)
-        .map(|(day, simulated)| JournalledBoot { files: &simulated.files, day, said: &[], kernel: "6.1.0-50-amd64" })
+        .map(|(day, simulated)| JournaledBoot { files: &simulated.files, day, messages: &[], kernel: "6.1.0-50-amd64" })
         .collect();
     let session = Session::from_bytes([("journal.export".to_owned(), journal_of_boots(&boots))]).unwrap();
     let history = session.boot_history(30).unwrap();
     assert_eq!(history.boots.len(), 21);
     assert_eq!(history.boots.iter().filter(|boot| boot.startup_ns.is_none()).count(), 1);
     let places: Vec<(i64, i64)> =
-        history.changes.iter().map(|change| (change.last_before, change.first_after)).collect();
+        history.changes.iter().map(|change| (change.last_boot_before, change.first_boot_after)).collect();
     assert_eq!(places, [(-11, -9)]);
     // A smaller number selects the last boots.
     assert_eq!(

@@ -89,9 +89,9 @@ fn calls(moment: &Moment, task: &str) -> Vec<(i64, String)> {
 }
 
 fn sleeping() -> Vec<(String, Vec<u8>)> {
-    let devices = vec![LinuxDevice::new("sda", "sd").takes(40, 70)];
+    let devices = vec![LinuxDevice::new("sda", "sd").callbacks_ms(40, 70)];
     let plan = LinuxSleepPlan { devices, asleep_ms: 20_000, ..LinuxSleepPlan::default() };
-    LinuxMachine::healthy().sleeps(&plan).files.all()
+    LinuxMachine::healthy().simulate_sleep(&plan).files.all_files()
 }
 
 const RESUME: &str = "device_pm_callback_start: sd sda, parent: none, bus [resume]";
@@ -142,7 +142,8 @@ fn slow_initcall_has_call_graph() {
         let Boot::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
         (report.details.call_graphs.clone(), String::from_utf8(text).unwrap())
     };
-    let plain = LinuxMachine::healthy().initcall(Initcall::new("slow_init").sleeps(90)).boots().files.all();
+    let plain =
+        LinuxMachine::healthy().initcall(Initcall::new("slow_init").sleep_ms(90)).simulate_boot().files.all_files();
     let what = "initcall_start: func=slow_init";
     let (graphs, text) = boot(with_lines(plain.clone(), what, |at| calls(at, &at.task)));
     let [graph] = &graphs[..] else { panic!("{graphs:?}") };
@@ -267,7 +268,7 @@ fn trace_formats_give_same_call_graph() {
     let expected = [(0, 37, 5), (1, 32, 2), (2, 30, 30)];
     for (form, text) in [("report", report), ("kernel", kernels), ("raw", raw)] {
         let session = Session::from_bytes([("trace.txt".to_owned(), text.into_bytes())]).unwrap();
-        let trace = session.tables(onoff::trace::Tables::all()).unwrap();
+        let trace = session.tables(onoff::trace::TableSet::all()).unwrap();
         let rows: Vec<_> =
             trace.call_graph_functions.iter().map(|row| (row.depth, row.duration_ns / MS, row.own_ns / MS)).collect();
         assert_eq!(rows, expected, "{form}");

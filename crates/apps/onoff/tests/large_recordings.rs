@@ -5,9 +5,9 @@ use std::path::Path;
 
 use onoff::Session;
 use onoff::answers::blame::waits::PathOptions;
-use onoff::answers::blame::why::{About, WhyQuestion};
+use onoff::answers::blame::why::{WhyQuestion, WhyTarget};
 use onoff::answers::transitions::boot::BootOptions;
-use onoff::trace::{Batches, Table, TableName, Tables};
+use onoff::trace::{Batches, Table, TableName, TableSet};
 use onoff_simulator::Scenario;
 
 /// The reports to compare, as JSON and text.
@@ -29,15 +29,15 @@ fn answers(session: &Session) -> Vec<String> {
 /// The critical path of every phase, step by step.
 fn paths(session: &Session) -> Vec<String> {
     let question = WhyQuestion {
-        about: About::Phase(None, None),
+        target: WhyTarget::Phase(None, None),
         at_ns: None,
         within: None,
-        min_ns: 0,
-        top: None,
-        waits_for_work: false,
-        path: PathOptions { shortest_ns: 0, most_steps: usize::MAX },
+        min_duration_ns: 0,
+        max_intervals: None,
+        include_work_waits: false,
+        path: PathOptions { min_step_ns: 0, max_steps: usize::MAX },
     };
-    session.why(&question).unwrap().stretches.iter().map(|stretch| format!("{stretch:?}")).collect()
+    session.why(&question).unwrap().intervals.iter().map(|interval| format!("{interval:?}")).collect()
 }
 
 fn open(path: &Path, tables_in_memory_bytes: Option<usize>) -> Session {
@@ -65,7 +65,7 @@ fn spilled_tables_give_same_results() {
     simulate(&path, 0);
 
     let (resident, spilled) = (open(&path, None), open(&path, Some(0)));
-    let wanted = Tables::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Stacks]);
+    let wanted = TableSet::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Stacks]);
     let (in_memory, in_file) = (resident.tables(wanted).unwrap(), spilled.tables(wanted).unwrap());
     for (resident, spilled) in [
         (size(&in_memory.context_switches), size(&in_file.context_switches)),
@@ -89,7 +89,7 @@ fn extra_events_do_not_change_results() {
     simulate(&short, 0);
     simulate(&long, 1_000_000);
     let (short, long) = (open(&short, None), open(&long, Some(1 << 20)));
-    let recorded = |session: &Session| session.tables(Tables::default()).unwrap().duration_ns;
+    let recorded = |session: &Session| session.tables(TableSet::default()).unwrap().duration_ns;
     assert!(recorded(&long) > recorded(&short) * 2, "{} ns, {} ns", recorded(&long), recorded(&short));
     let (expected, found) = (paths(&short), paths(&long));
     assert!(expected.len() > 4, "{} phases", expected.len());

@@ -8,7 +8,7 @@ use onoff::answers::lists::cpu::CpuGroup;
 use onoff::answers::lists::{cpu, devices, processes};
 use onoff::answers::requests::{self, IoOptions};
 use onoff::answers::usage::storage::{Key, disk};
-use onoff::trace::Tables;
+use onoff::trace::TableSet;
 use onoff::{EventQuery, Session};
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit};
 
@@ -25,7 +25,7 @@ fn shown(name: &str, session: &Session) -> BTreeMap<(String, String), u64> {
         *kinds.entry((event.provider.to_owned(), event.name.to_owned())).or_default() += 1;
         ControlFlow::<()>::Continue(())
     });
-    assert_eq!(end.unwrap().shown, kinds.values().sum::<u64>(), "{name}");
+    assert_eq!(end.unwrap().visited, kinds.values().sum::<u64>(), "{name}");
     kinds
 }
 
@@ -38,7 +38,7 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
     assert_eq!(summary.events, counted.values().sum::<u64>(), "{name}");
     assert_eq!(summary.events, summary.providers.iter().map(|provider| provider.events).sum::<u64>(), "{name}");
 
-    let trace = session.tables(Tables::all()).unwrap();
+    let trace = session.tables(TableSet::all()).unwrap();
     let whole = Scope::whole(&trace);
     assert_eq!((summary.start_ns, summary.duration_ns), (whole.range.start_ns, whole.range.end_ns), "{name}");
 
@@ -89,7 +89,7 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
 
 #[test]
 fn verbs_agree_on_counts_in_real_recordings() {
-    let Some(folder) = onoff_testkit::real::samples("linux") else { return };
+    let Some(folder) = onoff_testkit::real_recordings::samples_folder("linux") else { return };
     let mut read = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -104,20 +104,21 @@ fn verbs_agree_on_counts_in_real_recordings() {
 
 #[test]
 fn verbs_agree_on_counts_in_synthetic_recordings() {
-    let boot =
-        LinuxMachine::healthy().wanted(LinuxUnit::new("slow.service").after("basic.target").sleeps(3_000)).boots();
+    let boot = LinuxMachine::healthy()
+        .wanted_unit(LinuxUnit::new("slow.service").after("basic.target").sleep_ms(3_000))
+        .simulate_boot();
     let plan = LinuxSleepPlan {
-        devices: vec![LinuxDevice::new("sda", "sd").takes(40, 70)],
+        devices: vec![LinuxDevice::new("sda", "sd").callbacks_ms(40, 70)],
         asleep_ms: 5_000,
         ..LinuxSleepPlan::default()
     };
-    let sleep = LinuxMachine::healthy().sleeps(&plan);
+    let sleep = LinuxMachine::healthy().simulate_sleep(&plan);
     for simulated in [boot, sleep] {
         for (form, files) in [
-            ("all", simulated.files.all()),
-            ("without a trace", simulated.files.without_trace()),
-            ("journal", simulated.files.journal_alone()),
-            ("kernel log", simulated.files.kernel_log_alone()),
+            ("all", simulated.files.all_files()),
+            ("without a trace", simulated.files.files_without_trace()),
+            ("journal", simulated.files.journal_file()),
+            ("kernel log", simulated.files.kernel_log_file()),
         ] {
             let session = Session::from_bytes(files).unwrap();
             assert!(counts_are_one(form, &session) > 5, "{form}");

@@ -4,15 +4,15 @@ use onoff::answers::transitions::boot::BootOptions;
 use onoff::answers::transitions::linux::suspend::LinuxSleep;
 use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::{Boot, Session, Sleeps};
-use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, Played};
+use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, SimulationResult};
 
 const MS: i64 = 1_000_000;
 
-fn simulated(change: fn(&mut LinuxSleepPlan)) -> Played {
-    let devices = vec![LinuxDevice::new("sda", "sd").takes(40, 70)];
+fn simulated(change: fn(&mut LinuxSleepPlan)) -> SimulationResult {
+    let devices = vec![LinuxDevice::new("sda", "sd").callbacks_ms(40, 70)];
     let mut plan = LinuxSleepPlan { devices, asleep_ms: 20_000, ..LinuxSleepPlan::default() };
     change(&mut plan);
-    LinuxMachine::healthy().sleeps(&plan)
+    LinuxMachine::healthy().simulate_sleep(&plan)
 }
 
 /// The single sleep of a recording, and its report.
@@ -28,8 +28,8 @@ fn sleep(files: Vec<(String, Vec<u8>)>) -> (LinuxSleep, String) {
 #[test]
 fn suspend_to_idle_has_low_power_share() {
     for (form, files) in [
-        ("all", simulated(|plan| plan.to_idle = Some(Some(15_000))).files.all()),
-        ("without a trace", simulated(|plan| plan.to_idle = Some(Some(15_000))).files.without_trace()),
+        ("all", simulated(|plan| plan.suspend_to_idle = Some(Some(15_000))).files.all_files()),
+        ("without a trace", simulated(|plan| plan.suspend_to_idle = Some(Some(15_000))).files.files_without_trace()),
     ] {
         let (sleep, text) = sleep(files);
         let power = sleep.details.low_power.as_ref().unwrap();
@@ -44,10 +44,10 @@ fn suspend_to_idle_has_low_power_share() {
         assert!(text.contains("Woken by IRQ 9"), "{form}: {text}");
     }
     // Without counters the share is unknown, and suspend to RAM has no such state.
-    let (sleep, text) = sleep(simulated(|plan| plan.to_idle = Some(None)).files.all());
+    let (sleep, text) = sleep(simulated(|plan| plan.suspend_to_idle = Some(None)).files.all_files());
     assert_eq!(sleep.details.low_power.unwrap().hardware_ns, None);
     assert!(text.contains("low-power state was not recorded"), "{text}");
-    let (sleep, text) = self::sleep(simulated(|_| {}).files.all());
+    let (sleep, text) = self::sleep(simulated(|_| {}).files.all_files());
     assert_eq!(sleep.details.low_power, None);
     assert!(!text.contains("low-power"), "{text}");
 }
@@ -79,35 +79,35 @@ fn wall_clock_log_gives_sleep_without_phases() {
 
 #[test]
 fn reports_battery_drain() {
-    let (sleep, text) = sleep(simulated(|plan| plan.battery_uwh = Some(50_000)).files.all());
+    let (sleep, text) = sleep(simulated(|plan| plan.battery_uwh = Some(50_000)).files.all_files());
     let [battery] = &sleep.details.batteries[..] else { panic!("{:?}", sleep.details.batteries) };
     assert_eq!((battery.name.as_str(), battery.used_uwh), ("BAT0", 50_000));
     // 50 mWh in 20 s is 9 W.
     assert!((battery.mean_mw.unwrap() - 9_000.0).abs() < 10.0, "{battery:?}");
     assert!(text.contains("BAT0 used 0.05 Wh, 9000 mW on average"), "{text}");
-    let (sleep, text) = self::sleep(simulated(|_| {}).files.all());
+    let (sleep, text) = self::sleep(simulated(|_| {}).files.all_files());
     assert!(sleep.details.batteries.is_empty() && !text.contains("Battery"), "{text}");
     // The battery was charged in between.
-    let (_, text) = self::sleep(simulated(|plan| plan.battery_uwh = Some(-1_000_000)).files.all());
+    let (_, text) = self::sleep(simulated(|plan| plan.battery_uwh = Some(-1_000_000)).files.all_files());
     assert!(text.contains("BAT0 charged by 1.00 Wh"), "{text}");
 }
 
 #[test]
 fn resume_includes_network() {
     let simulated = simulated(|plan| plan.wireless_ms = Some((1_800, 700)));
-    for files in [simulated.files.all(), simulated.files.without_trace()] {
+    for files in [simulated.files.all_files(), simulated.files.files_without_trace()] {
         let (sleep, text) = sleep(files);
         let [wireless] = &sleep.details.reconnections[..] else { panic!("{:?}", sleep.details.reconnections) };
         assert_eq!(wireless.interface, "wlan0");
         // Compared with the machine's time, within the duration of its first resume steps.
-        let since = |at: Option<i64>| at.unwrap() / MS - simulated.truth.machine_back_us / 1_000;
+        let since = |at: Option<i64>| at.unwrap() / MS - simulated.truth.resumed_us / 1_000;
         assert!((since(wireless.associated_ns) - 1_800).abs() <= 1, "{wireless:?}");
         assert!((since(wireless.address_ns) - 2_500).abs() <= 1, "{wireless:?}");
         assert!((wireless.took_ns.unwrap() - 2_500 * MS).abs() < 30 * MS, "{wireless:?}");
         assert!(text.contains("Network, after the start of the resume: wlan0 associated 1.8"), "{text}");
     }
     // Interface changes long before or after do not belong to the resume.
-    let (sleep, text) = sleep(self::simulated(|_| {}).files.all());
+    let (sleep, text) = sleep(self::simulated(|_| {}).files.all_files());
     assert!(sleep.details.reconnections.is_empty() && !text.contains("Network after"), "{text}");
 }
 
@@ -135,7 +135,7 @@ fn distinguishes_user_units() {
         let Boot::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
         (*report, String::from_utf8(text).unwrap())
     };
-    let plain = LinuxMachine::healthy().boots().files.journal;
+    let plain = LinuxMachine::healthy().simulate_boot().files.journal;
     let (without, text) = boot(plain.clone());
     assert!(without.details.other_units.is_empty() && !text.contains("Units of users"), "{text}");
     let mut journal = plain;
@@ -155,7 +155,7 @@ fn distinguishes_user_units() {
         .details
         .other_units
         .iter()
-        .map(|unit| (unit.of.as_str(), unit.name.as_str(), unit.duration_ns.map(|ns| ns / MS), unit.failed))
+        .map(|unit| (unit.owner.as_str(), unit.name.as_str(), unit.duration_ns.map(|ns| ns / MS), unit.failed))
         .collect();
     assert_eq!(
         units,
@@ -175,7 +175,7 @@ fn distinguishes_user_units() {
 }
 
 /// A log entry of the system's systemd instance.
-fn of_system(ms: i64, unit: &str, id: &str, message: &str) -> String {
+fn is_system(ms: i64, unit: &str, id: &str, message: &str) -> String {
     let (real_us, monotonic_us) = (1_795_338_000_000_000 + ms * 1_000, ms * 1_000);
     format!(
         "__REALTIME_TIMESTAMP={real_us}\n__MONOTONIC_TIMESTAMP={monotonic_us}\n_BOOT_ID=5a1e0b6c7d8f4e219a3b4c5d6e7f8091\n\
@@ -191,9 +191,11 @@ fn distinguishes_container_units() {
         let answer = session.boot(&BootOptions::default()).unwrap();
         let Boot::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
         let units = report.details.other_units.iter();
-        units.map(|unit| (unit.of.clone(), unit.name.clone(), unit.duration_ns.map(|ns| ns / MS))).collect::<Vec<_>>()
+        units
+            .map(|unit| (unit.owner.clone(), unit.name.clone(), unit.duration_ns.map(|ns| ns / MS)))
+            .collect::<Vec<_>>()
     };
-    let mut journal = LinuxMachine::healthy().boots().files.journal;
+    let mut journal = LinuxMachine::healthy().simulate_boot().files.journal;
     let container = "docker-4f0a1c.scope";
     for (ms, unit, id, message) in [
         (5_000, "docker.service", STARTING, "Starting docker.service - Docker Application Container Engine..."),
@@ -206,10 +208,10 @@ fn distinguishes_container_units() {
         (8_200, "podman-api.socket", STARTED, "Listening on podman-api.socket - Podman API Socket."),
         (8_300, "machine-web.slice", STARTED, "Created slice machine-web.slice - Slice."),
     ] {
-        journal.extend(of_system(ms, unit, id, message).into_bytes());
+        journal.extend(is_system(ms, unit, id, message).into_bytes());
     }
     let expected = [("docker-4f0a1c.scope", 300), ("systemd-nspawn@web.service", 2_000)];
     let expected = expected.map(|(name, ms)| ("container".to_owned(), name.to_owned(), Some(ms)));
     assert_eq!(boot(journal), expected);
-    assert!(boot(LinuxMachine::healthy().boots().files.journal).is_empty());
+    assert!(boot(LinuxMachine::healthy().simulate_boot().files.journal).is_empty());
 }

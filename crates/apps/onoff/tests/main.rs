@@ -21,10 +21,10 @@ use onoff::answers::transitions::boot::BootOptions;
 use onoff::answers::transitions::shutdown::ShutdownOptions;
 use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::report::text::time_point::TimePoint;
-use onoff::sections::table::Order;
+use onoff::sections::table::RowSelection;
 use onoff::sources::Pattern;
-use onoff::trace::{TableName, Tables};
-use onoff::{Boot, Error, List, ListError, ListQuery, RangeError, Refusal, Session, TransitionAnswer, Transitions};
+use onoff::trace::{TableName, TableSet};
+use onoff::{Boot, Error, List, ListError, ListQuery, QueryError, RangeError, Session, TransitionAnswer, Transitions};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples").join(name)
@@ -82,11 +82,11 @@ fn provenance_ignores_compression() {
 #[test]
 fn reuses_cached_tables() {
     let session = session("slow-boot.etl");
-    let wanted = Tables::of(&[TableName::Processes, TableName::Milestones]);
+    let wanted = TableSet::of(&[TableName::Processes, TableName::Milestones]);
     let first = session.tables(wanted).unwrap();
-    let fewer = session.tables(Tables::of(&[TableName::Processes])).unwrap();
+    let fewer = session.tables(TableSet::of(&[TableName::Processes])).unwrap();
     assert!(Arc::ptr_eq(&first, &fewer));
-    let more = session.tables(Tables::of(&[TableName::DiskIos])).unwrap();
+    let more = session.tables(TableSet::of(&[TableName::DiskIos])).unwrap();
     assert!(!Arc::ptr_eq(&first, &more));
     assert_eq!(more.table(TableName::Processes).len(), first.table(TableName::Processes).len());
     assert!(!more.disk_ios.is_empty());
@@ -95,8 +95,8 @@ fn reuses_cached_tables() {
 #[test]
 fn errors_describe_recording() {
     let boot = session("slow-boot.etl");
-    assert!(matches!(boot.shutdown(&ShutdownOptions::default()), Err(Refusal::Nothing(_))));
-    assert!(matches!(boot.sleeps(&SuspendOptions::default()), Err(Refusal::Nothing(_))));
+    assert!(matches!(boot.shutdown(&ShutdownOptions::default()), Err(QueryError::Unanswerable(_))));
+    assert!(matches!(boot.sleeps(&SuspendOptions::default()), Err(QueryError::Unanswerable(_))));
     let noise = Session::from_bytes([("noise.bin".to_owned(), vec![7; 4096])]);
     assert!(matches!(noise, Err(Error::NotARecording { .. })));
     let none = Session::from_bytes(Vec::new());
@@ -111,7 +111,7 @@ fn runs_use_first_transition() {
     let sleep = runs("slow-sleep.etl");
     assert_eq!((sleep.transition, sleep.runs.len()), (RunSubject::Suspend, 1));
     let refused = session("slow-boot.etl").runs("boot".to_owned(), Some(RunSubject::Shutdown), None);
-    assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.starts_with("boot: ")));
+    assert!(matches!(refused, Err(QueryError::Unanswerable(why)) if why.starts_with("boot: ")));
 }
 
 fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
@@ -128,8 +128,8 @@ fn library_lists_rows() {
     assert!(rows.starts_with("image,"), "{rows}");
     assert!(rows.contains("\nwinlogon.exe,"), "{rows}");
     // A removed row is reported as not shown.
-    let order = Order { top: Some(rows.lines().count() - 2), ..Order::default() };
-    let cut = session.list(&List::Processes, &ListQuery { order, ..ListQuery::default() }).unwrap();
+    let order = RowSelection { top: Some(rows.lines().count() - 2), ..RowSelection::default() };
+    let cut = session.list(&List::Processes, &ListQuery { selection: order, ..ListQuery::default() }).unwrap();
     assert!(written(|out| cut.write_text(out)).contains("and 1 more row;"));
 }
 
@@ -137,20 +137,22 @@ fn library_lists_rows() {
 fn list_errors_have_reasons() {
     let session = session("slow-boot.etl");
     let refused = |list: &List, question: &ListQuery| match session.list(list, question) {
-        Err(Refusal::Nothing(why)) => why,
+        Err(QueryError::Unanswerable(why)) => why,
         answer => panic!("{answer:?}"),
     };
-    let sorted =
-        ListQuery { order: Order { sort: Some("speed".to_owned()), ..Order::default() }, ..ListQuery::default() };
+    let sorted = ListQuery {
+        selection: RowSelection { sort: Some("speed".to_owned()), ..RowSelection::default() },
+        ..ListQuery::default()
+    };
     assert!(matches!(refused(&List::Processes, &sorted), ListError::Column(_)));
     let far = TimePoint::SinceStart(i64::MAX - 1);
     let later = ListQuery { range: Some((far, TimePoint::SinceStart(i64::MAX))), ..ListQuery::default() };
     assert!(matches!(
         refused(&List::Processes, &later),
-        ListError::Range(RangeError::Range { start_ns: 0, end_ns: 1.., .. })
+        ListError::Range(RangeError::Outside { start_ns: 0, end_ns: 1.., .. })
     ));
     let chosen = ListQuery { processes: vec![Pattern::new("nobody.exe")], ..ListQuery::default() };
-    assert!(matches!(refused(&List::Processes, &chosen), ListError::Nothing(_)));
+    assert!(matches!(refused(&List::Processes, &chosen), ListError::NoRows(_)));
     assert!(matches!(refused(&List::Devices, &chosen), ListError::NotPerProcess(_)));
 }
 
@@ -176,7 +178,7 @@ fn lane_fits_pixels_and_counts_rest() {
 
     let session = session("slow-boot.etl");
     let lanes = session.lanes().unwrap();
-    let trace = session.tables(Tables::of(&[TableName::Processes])).unwrap();
+    let trace = session.tables(TableSet::of(&[TableName::Processes])).unwrap();
     let processes: Vec<_> =
         lanes.tracks().into_iter().filter(|track| track.name.starts_with("svchost.exe (")).collect();
     assert!(!processes.is_empty(), "hosts of services");
@@ -186,7 +188,7 @@ fn lane_fits_pixels_and_counts_rest() {
                 assert!(slices.rows.iter().all(|row| row.count.len() <= 2 * PIXELS as usize + 1), "{}", track.name);
                 slices.rows.iter().flat_map(|row| &row.count).map(|&count| u64::from(count)).sum::<u64>()
             }
-            DrawnLane::Shares(shares) => shares.busy.len() as u64,
+            DrawnLane::Utilization(shares) => shares.busy.len() as u64,
         };
         let whole = count(&lanes.draw(track.id, 0, trace.duration_ns, PIXELS).unwrap());
         // Each half has at most the whole, and the two halves together have everything.

@@ -4,15 +4,15 @@
 use onoff::answers::network::outcome::Verdict;
 use onoff::answers::network::report::{FileTransfer, NetworkBoot};
 use onoff::answers::network::{NetbootOptions, NoNetboot};
-use onoff::{Refusal, Session};
-use onoff_testkit::capture::{Dhcp, DhcpFields, Flood, Scene, TftpTransfer};
+use onoff::{QueryError, Session};
+use onoff_testkit::capture::{CaptureBuilder, DhcpFields, DhcpMessageType, Flood, TftpTransfer};
 use proptest::prelude::*;
 
 /// An action of a client, its servers or the recorder.
 #[derive(Clone, Debug)]
 enum Step {
     Lease(u32),
-    Ask(Dhcp, u32),
+    Ask(DhcpMessageType, u32),
     Solicit(u8),
     File(u64, u16),
     Transfer(Box<TftpTransfer>),
@@ -35,17 +35,23 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let kind =
-        prop::sample::select(vec![Dhcp::Discover, Dhcp::Offer, Dhcp::Request, Dhcp::Decline, Dhcp::Ack, Dhcp::Nak]);
+    let kind = prop::sample::select(vec![
+        DhcpMessageType::Discover,
+        DhcpMessageType::Offer,
+        DhcpMessageType::Request,
+        DhcpMessageType::Decline,
+        DhcpMessageType::Ack,
+        DhcpMessageType::Nak,
+    ]);
     let transfer = (1_u64..300_000, 8_u32..1_500, 1_u32..70, 0_u64..3_000_000, 0_u64..3_000_000, 0_u64..40).prop_map(
         |(bytes, block_size, window, server_turn_ns, client_turn_ns, lost)| {
             let last = bytes / u64::from(block_size) + 1;
             // Only the last block of a window can be lost.
             let lost = if lost > 0 && window == 1 { vec![lost.min(last)] } else { Vec::new() };
             let turns = TftpTransfer {
-                server_turn_ns,
-                client_turn_ns,
-                lost,
+                server_response_ns: server_turn_ns,
+                client_response_ns: client_turn_ns,
+                lost_blocks: lost,
                 timeout_ns: 3_000_000_000,
                 ..TftpTransfer::default()
             };
@@ -76,29 +82,29 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn play(scene: Scene, step: &Step) -> Scene {
+fn play(scene: CaptureBuilder, step: &Step) -> CaptureBuilder {
     let fields = |transaction: u32| DhcpFields { transaction, ..DhcpFields::default() };
     match step {
         Step::Lease(number) => scene.lease(&fields(*number)),
         Step::Ask(kind, number) => scene.dhcp(*kind, &fields(*number)),
-        Step::Solicit(number) => scene.solicit(*number),
-        Step::File(blocks, machine) => scene.file("boot.efi", *blocks, &Scene::program(*machine)),
+        Step::Solicit(number) => scene.dhcpv6_solicit(*number),
+        Step::File(blocks, machine) => scene.file("boot.efi", *blocks, &CaptureBuilder::uefi_program(*machine)),
         Step::Transfer(transfer) => scene.transfer(transfer),
         Step::Request(file) => scene.request(file, &[("tsize", "0"), ("blksize", "1468"), ("windowsize", "4")]),
-        Step::Grant(value) => scene.grant(&[("tsize", value), ("blksize", value)]),
+        Step::Grant(value) => scene.oack(&[("tsize", value), ("blksize", value)]),
         Step::Blocks(from, count) => scene.blocks(*from..from + count, b""),
         Step::Acknowledge(block) => scene.acknowledge(*block),
         Step::Error(client, code) => scene.error(*client, *code, "no"),
         Step::Upload => scene.upload("switch.cfg"),
         Step::Fragmented(blocks) => scene.fragmented_file("boot.wim", *blocks, 4_000),
         Step::Http(status) => scene.http("/boot.efi", status, &[7; 400]),
-        Step::Unreachable(code) => scene.unreachable(*code),
-        Step::System => scene.system(),
+        Step::Unreachable(code) => scene.icmp_unreachable(*code),
+        Step::System => scene.os_lease(),
         Step::Wait(ms) => scene.wait_ms(*ms),
-        Step::Back(ms) => scene.back_ms(*ms),
-        Step::Copies(copies) => scene.captured(*copies),
-        Step::Misses(nth) => scene.misses(*nth),
-        Step::Other => scene.someone_else(),
+        Step::Back(ms) => scene.set_clock_back_ms(*ms),
+        Step::Copies(copies) => scene.duplicate_frames(*copies),
+        Step::Misses(nth) => scene.miss_every(*nth),
+        Step::Other => scene.unrelated_frame(),
     }
 }
 
@@ -106,8 +112,8 @@ fn boots(bytes: Vec<u8>) -> Vec<NetworkBoot> {
     let session = Session::from_bytes([("boot.pcapng".to_owned(), bytes)]).unwrap();
     match session.netboot(&NetbootOptions::default()) {
         Ok(report) => report.boots,
-        Err(Refusal::Nothing(NoNetboot { .. })) => Vec::new(),
-        Err(Refusal::Unreadable(error)) => panic!("{error}"),
+        Err(QueryError::Unanswerable(NoNetboot { .. })) => Vec::new(),
+        Err(QueryError::Unreadable(error)) => panic!("{error}"),
     }
 }
 
@@ -126,8 +132,8 @@ fn holds(boot: &NetworkBoot, backwards: bool) {
     boot.transfers.iter().for_each(|file| parts_sum(file, backwards));
     let stops = boot.findings.iter().filter(|finding| finding.stops_boot).count();
     assert_eq!(stops, usize::from(boot.outcome.verdict == Verdict::Failed), "{:?}", boot.outcome);
-    assert!(!boot.outcome.what.is_empty());
-    assert_eq!(boot.outcome.cure.is_empty(), boot.outcome.verdict == Verdict::Loaded);
+    assert!(!boot.outcome.description.is_empty());
+    assert_eq!(boot.outcome.advice.is_empty(), boot.outcome.verdict == Verdict::Loaded);
     let repeated = boot.transfers.iter().any(|file| file.counts.repeated_data > 0)
         || boot.downloads.iter().any(|download| download.repeated_segments > 0);
     for finding in &boot.findings {
@@ -170,7 +176,7 @@ proptest! {
     #[test]
     fn invariants_hold_for_any_capture(steps in prop::collection::vec(step(), 0..14)) {
         let backwards = steps.iter().any(|step| matches!(step, Step::Back(_)));
-        let scene = steps.iter().fold(Scene::default(), play);
+        let scene = steps.iter().fold(CaptureBuilder::default(), play);
         for boot in boots(scene.bytes()) {
             holds(&boot, backwards);
         }
@@ -180,13 +186,17 @@ proptest! {
 /// The report of a boot without its position in the capture.
 fn summary_of(boot: &NetworkBoot) -> (String, usize, u64, Vec<&'static str>) {
     let rules = boot.findings.iter().map(|finding| finding.rule).collect();
-    (boot.outcome.what.clone(), boot.stages.len(), boot.total.bytes, rules)
+    (boot.outcome.description.clone(), boot.stages.len(), boot.total.bytes, rules)
 }
 
 #[test]
 fn other_traffic_does_not_change_boot() {
-    let alone = Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, &Scene::program(0x8664));
-    let alone = boots(alone.wait_ms(200).someone_else().bytes());
+    let alone = CaptureBuilder::default().lease(&DhcpFields::default()).file(
+        "boot.efi",
+        40,
+        &CaptureBuilder::uefi_program(0x8664),
+    );
+    let alone = boots(alone.wait_ms(200).unrelated_frame().bytes());
     for flood in [Flood::Syns, Flood::Connections(443), Flood::Connections(22)] {
         // More addresses and connections than the limits.
         let boots = boots(flood.capture(100_000));
@@ -209,5 +219,5 @@ fn counts_boots_beyond_limit() {
     // The last boot can be one without kept messages.
     assert!(loaded + 1 >= report.boots.len(), "{loaded} of {}", report.boots.len());
     let lost: Vec<&str> = report.losses.iter().map(|loss| loss.counter).collect();
-    assert_eq!(lost, ["left_out"]);
+    assert_eq!(lost, ["limit_reached"]);
 }

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
 
-use onoff::answers::compare::{Run, RunSubject, SetApartReason};
+use onoff::answers::compare::{ExclusionReason, Run, RunSubject};
 use onoff::report::text::time_point::TimePoint;
 use onoff::sources::{EventFilter, Pattern};
 use onoff::trace::SystemKind;
 use onoff::{
-    BadRecording, ConfigurationSource, Error, EventQuery, EventsError, RangeError, Refusal, RunsQuery,
-    TransitionChoice, other_kind, overview_of_files, read_baseline, read_runs, write_baseline,
+    BadRecording, ConfigurationSource, Error, EventQuery, EventsError, QueryError, RangeError, RunsQuery,
+    TransitionChoice, file_overview, identify_other_kind, read_baseline, read_runs, write_baseline,
 };
 
 use super::{sample, session};
@@ -24,7 +24,7 @@ fn times(question: &EventQuery) -> Vec<i64> {
         times.push(event.time_ns);
         ControlFlow::<()>::Continue(())
     });
-    assert_eq!(end.unwrap().shown, times.len() as u64);
+    assert_eq!(end.unwrap().visited, times.len() as u64);
     times
 }
 
@@ -42,9 +42,12 @@ fn selects_events_by_phase() {
 
     let backwards = EventQuery { range: Some((range.1, range.0)), ..EventQuery::default() };
     let refused = session.events(&backwards).err();
-    assert!(matches!(refused, Some(Refusal::Nothing(EventsError::Range(RangeError::Order { .. })))), "{refused:?}");
+    assert!(
+        matches!(refused, Some(QueryError::Unanswerable(EventsError::Range(RangeError::Order { .. })))),
+        "{refused:?}"
+    );
     let unknown = EventQuery { phase: Some("lunch".to_owned()), ..EventQuery::default() };
-    assert!(matches!(session.events(&unknown).err(), Some(Refusal::Nothing(EventsError::Phase(_)))));
+    assert!(matches!(session.events(&unknown).err(), Some(QueryError::Unanswerable(EventsError::Phase(_)))));
 }
 
 #[test]
@@ -69,7 +72,7 @@ fn boots_in(paths: Vec<PathBuf>) -> RunsQuery {
     RunsQuery {
         configurations: vec![source],
         transition: TransitionChoice { name: Some(RunSubject::Boot), number: None },
-        reading: onoff_files::Options::default(),
+        options: onoff_files::Options::default(),
     }
 }
 
@@ -98,7 +101,7 @@ fn finds_recordings_in_folder_by_content() {
     })
     .unwrap();
     let found = &read.configurations[0].runs;
-    let is_unreadable = |run: &&Run| run.set_apart.iter().any(|apart| apart.reason == SetApartReason::Unreadable);
+    let is_unreadable = |run: &&Run| run.exclusions.iter().any(|apart| apart.reason == ExclusionReason::Unreadable);
     let unreadable: Vec<&str> = found.iter().filter(is_unreadable).map(|run| &*run.name).collect();
     assert!(matches!(&unreadable[..], [name] if name.ends_with("notes.etl")), "{unreadable:?}");
     assert_eq!(found.len(), copies + 2);
@@ -108,7 +111,7 @@ fn finds_recordings_in_folder_by_content() {
 
     let empty = tempfile::tempdir().unwrap();
     let refused = read_runs(&boots_in(vec![empty.path().to_owned()]), false, BadRecording::Fail, &mut |_, _| None);
-    assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.ends_with("no recordings in this folder")));
+    assert!(matches!(refused, Err(QueryError::Unanswerable(why)) if why.ends_with("no recordings in this folder")));
 }
 
 #[test]
@@ -129,11 +132,11 @@ fn reads_saved_baseline_only() {
 #[test]
 fn identifies_non_system_files() {
     let capture = [sample("netboot-slow-link.pcap.xz")];
-    assert!(other_kind(&capture).is_some_and(|kind| kind.read_by.contains("netboot")));
-    assert!(other_kind(&[sample("slow-boot.etl")]).is_none());
-    let firmware = overview_of_files(&[sample("firmware-FBPT.bin.xz")]).unwrap();
-    assert_eq!(firmware.lines[0].verb, "firmware");
-    assert!(overview_of_files(&[sample("README.md")]).is_none());
+    assert!(identify_other_kind(&capture).is_some_and(|kind| kind.read_by.contains("netboot")));
+    assert!(identify_other_kind(&[sample("slow-boot.etl")]).is_none());
+    let firmware = file_overview(&[sample("firmware-FBPT.bin.xz")]).unwrap();
+    assert_eq!(firmware.lines[0].command, "firmware");
+    assert!(file_overview(&[sample("README.md")]).is_none());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use onoff::answers::compare::summary::Summary;
 use onoff::sections::lists::write_on;
-use onoff::sections::paper::TextPaper;
+use onoff::sections::report_writer::TextWriter;
 use onoff::summarize_all;
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan};
 
@@ -12,11 +12,11 @@ const MS: i64 = 1_000_000;
 
 /// A sleep whose disk takes `disk_ms` to suspend, or refuses to.
 fn sleep(disk_ms: i64, refuses: bool) -> LinuxSleepPlan {
-    let network = LinuxDevice::new("eth0", "e1000e").takes(40, 50);
+    let network = LinuxDevice::new("eth0", "e1000e").callbacks_ms(40, 50);
     LinuxSleepPlan {
         devices: vec![
-            LinuxDevice::new("sda", "sd").takes(disk_ms, 70),
-            if refuses { network.refuses(-16) } else { network },
+            LinuxDevice::new("sda", "sd").callbacks_ms(disk_ms, 70),
+            if refuses { network.fails_suspend(-16) } else { network },
         ],
         asleep_ms: 5_000,
         ..LinuxSleepPlan::default()
@@ -30,7 +30,7 @@ fn summary(plans: &[LinuxSleepPlan]) -> (Summary, String) {
         .enumerate()
         .map(|(at, plan)| {
             let run = folder.path().join(format!("suspend-{}", at + 1));
-            for (name, bytes) in LinuxMachine::healthy().sleeps(plan).files.all() {
+            for (name, bytes) in LinuxMachine::healthy().simulate_sleep(plan).files.all_files() {
                 let place = run.join(name);
                 std::fs::create_dir_all(place.parent().unwrap()).unwrap();
                 std::fs::write(place, bytes).unwrap();
@@ -40,7 +40,7 @@ fn summary(plans: &[LinuxSleepPlan]) -> (Summary, String) {
         .collect();
     let summary = summarize_all(&recordings, &onoff_files::Options::default(), &|| {});
     let mut text = Vec::new();
-    write_on(&summary, 0, &mut TextPaper(&mut text)).unwrap();
+    write_on(&summary, 0, &mut TextWriter(&mut text)).unwrap();
     (summary, String::from_utf8(text).unwrap())
 }
 
@@ -50,7 +50,7 @@ fn sleep_statistics_have_median_extremes_and_failures() {
     let plans = [sleep(60, false), sleep(80, false), sleep(900, false), sleep(70, false), sleep(75, true)];
     let (summary, text) = summary(&plans);
     let [sleeps] = &summary.sleeps[..] else { panic!("{:?}", summary.sleeps) };
-    assert_eq!((sleeps.sleeps, sleeps.given_up, sleeps.unfinished), (5, 1, 0), "{sleeps:#?}");
+    assert_eq!((sleeps.sleeps, sleeps.aborted, sleeps.unfinished), (5, 1, 0), "{sleeps:#?}");
     let down = sleeps.suspend.as_ref().unwrap();
     assert_eq!(down.sleeps, 4, "what was given up is no whole way down");
     assert!(down.max_recording.ends_with("suspend-3"), "{down:?}");
@@ -63,8 +63,8 @@ fn sleep_statistics_have_median_extremes_and_failures() {
     let worst = &sleeps.devices[0];
     assert_eq!((worst.device.as_str(), worst.driver.as_str(), worst.sleeps, worst.failed), ("sda", "sd", 5, 0));
     assert!((worst.worst_ns - 970 * MS).abs() <= 2 * MS && worst.worst_recording.ends_with("suspend-3"), "{worst:?}");
-    let refused = sleeps.devices.iter().find(|device| device.device == "eth0").unwrap();
-    assert_eq!(refused.failed, 1);
+    let error = sleeps.devices.iter().find(|device| device.device == "eth0").unwrap();
+    assert_eq!(error.failed, 1);
     assert!(text.contains("5 × ") && text.contains("1 aborted"), "{text}");
     assert!(text.contains("sda (sd)  median"), "{text}");
 }

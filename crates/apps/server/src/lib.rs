@@ -16,7 +16,7 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use onoff_page::build::Shown;
+use onoff_page::build::LoadedRecording;
 use onoff_page::queries::{self, QueryError};
 
 /// A server bound to a port.
@@ -32,7 +32,7 @@ struct Site {
     address: SocketAddr,
     token: String,
     html: String,
-    recordings: Vec<Shown>,
+    recordings: Vec<LoadedRecording>,
 }
 
 impl Server {
@@ -40,7 +40,7 @@ impl Server {
     ///
     /// # Errors
     /// The port is in use.
-    pub fn bind(port: u16, token: String, html: String, recordings: Vec<Shown>) -> io::Result<Self> {
+    pub fn bind(port: u16, token: String, html: String, recordings: Vec<LoadedRecording>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
         Ok(Self { listener, site: Arc::new(Site { address, token, html, recordings }) })
@@ -150,7 +150,7 @@ mod tests {
     const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
     fn site() -> Site {
-        let shown = Shown::of("empty.etl".to_owned(), Arc::default());
+        let shown = LoadedRecording::new("empty.etl".to_owned(), Arc::default());
         let address = SocketAddr::from(([127, 0, 0, 1], 4711));
         Site { address, token: TOKEN.to_owned(), html: "<p>page".to_owned(), recordings: vec![shown] }
     }

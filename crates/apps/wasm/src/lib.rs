@@ -22,8 +22,8 @@ use onoff::answers::transitions::shutdown::ShutdownOptions;
 use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::report::text::boot::no_boot;
 use onoff::report::text::shutdown::no_shutdown;
-use onoff::sections::table::{Order, TEXT_ROWS};
-use onoff::{Error, Lanes, List, ListQuery, Refusal, Session};
+use onoff::sections::table::{RowSelection, TEXT_ROWS};
+use onoff::{Error, Lanes, List, ListQuery, QueryError, Session};
 
 /// The state shared with the page.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ pub extern "C" fn onoff_shutdown(json: u32) -> u32 {
 pub extern "C" fn onoff_suspend(json: u32) -> u32 {
     answer(json, |session, json, out| {
         let sleeps = session.sleeps(&SuspendOptions::default());
-        let sleeps = sleeps.map_err(Refusal::into_text)?;
+        let sleeps = sleeps.map_err(QueryError::into_message)?;
         Ok(if json { sleeps.write_json(&[session.provenance()?], out) } else { sleeps.write_text(out) })
     })
 }
@@ -129,9 +129,9 @@ pub extern "C" fn onoff_services(json: u32) -> u32 {
 
 fn list(json: u32, list: &List) -> u32 {
     answer(json, |session, json, out| {
-        let order = Order { top: (!json).then_some(TEXT_ROWS), ..Order::default() };
-        let list = session.list(list, &ListQuery { order, ..ListQuery::default() });
-        let list = list.map_err(Refusal::into_text)?;
+        let order = RowSelection { top: (!json).then_some(TEXT_ROWS), ..RowSelection::default() };
+        let list = session.list(list, &ListQuery { selection: order, ..ListQuery::default() });
+        let list = list.map_err(QueryError::into_message)?;
         Ok(if json { list.write_json(&[session.provenance()?], out) } else { list.write_text(out) })
     })
 }
@@ -157,11 +157,11 @@ fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) 
         Some(lanes) => Ok(lanes),
         None => Session::from_bytes(exchange.files.iter().cloned()).and_then(|session| session.lanes()),
     };
-    let drawn = lanes.map_err(Refusal::from).and_then(|lanes| {
+    let drawn = lanes.map_err(QueryError::from).and_then(|lanes| {
         let drawn = draw(&lanes);
         exchange.lanes = Some(lanes);
-        let drawn = drawn.ok_or_else(|| Refusal::Nothing("no track with that number".to_owned()))?;
-        drawn.map_err(|error| Refusal::Nothing(error.to_string()))
+        let drawn = drawn.ok_or_else(|| QueryError::Unanswerable("no track with that number".to_owned()))?;
+        drawn.map_err(|error| QueryError::Unanswerable(error.to_string()))
     });
     let (code, answer) = code_and_answer(drawn);
     exchange.answer = answer;
@@ -171,28 +171,28 @@ fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) 
 /// Runs a query on the files and stores the answer.
 fn answer(
     json: u32,
-    ask: impl FnOnce(&Session, bool, &mut Vec<u8>) -> Result<std::io::Result<()>, Refusal<String>>,
+    ask: impl FnOnce(&Session, bool, &mut Vec<u8>) -> Result<std::io::Result<()>, QueryError<String>>,
 ) -> u32 {
     let mut exchange = exchange();
     let mut written = Vec::new();
     let result = Session::from_bytes(exchange.files.iter().cloned())
-        .map_err(Refusal::Unreadable)
+        .map_err(QueryError::Unreadable)
         .and_then(|session| ask(&session, json != 0, &mut written));
     let (code, answer) = code_and_answer(match result {
         Ok(Ok(())) => Ok(written),
-        Ok(Err(error)) => Err(Refusal::Nothing(error.to_string())),
+        Ok(Err(error)) => Err(QueryError::Unanswerable(error.to_string())),
         Err(refusal) => Err(refusal),
     });
     exchange.answer = answer;
     code
 }
 
-fn code_and_answer<N: Debug + Display>(answer: Result<Vec<u8>, Refusal<N>>) -> (u32, Vec<u8>) {
+fn code_and_answer<N: Debug + Display>(answer: Result<Vec<u8>, QueryError<N>>) -> (u32, Vec<u8>) {
     match answer {
         Ok(answer) => (0, answer),
         // A recording of another kind is readable, but has no data for the query.
-        Err(Refusal::Unreadable(error @ Error::OtherKind { .. })) => (2, error.to_string().into_bytes()),
-        Err(Refusal::Unreadable(error)) => (1, error.to_string().into_bytes()),
-        Err(Refusal::Nothing(reason)) => (2, reason.to_string().into_bytes()),
+        Err(QueryError::Unreadable(error @ Error::OtherKind { .. })) => (2, error.to_string().into_bytes()),
+        Err(QueryError::Unreadable(error)) => (1, error.to_string().into_bytes()),
+        Err(QueryError::Unanswerable(reason)) => (2, reason.to_string().into_bytes()),
     }
 }

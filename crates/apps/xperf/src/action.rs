@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use onoff_sources::{EventFilter, EventWriter, Pattern};
-use onoff_trace::{DescribedEvent, EventColumns, StreamHeader, Tables, Trace};
+use onoff_trace::{DescribedEvent, EventSchema, StreamHeader, TableSet, Trace};
 use onoff_usage::address_names::AddressNames;
 use onoff_usage::functions::NameFunctions;
 
@@ -47,7 +47,7 @@ pub type TableWriter = Box<dyn FnOnce(&Trace, Option<NameFunctions<'_>>, &mut dy
 /// An action with its parsed options.
 pub enum Query {
     /// Needs tables.
-    Tables { wanted: Tables, answer: TableWriter },
+    Tables { wanted: TableSet, answer: TableWriter },
     /// Needs the events, one by one.
     Events {
         /// The events the listener needs. It may receive others too when several actions share a pass.
@@ -59,7 +59,7 @@ pub enum Query {
 
 impl Query {
     pub fn tables(
-        wanted: Tables,
+        wanted: TableSet,
         answer: impl FnOnce(&Trace, &mut dyn Write) -> Result<(), Failure> + 'static,
     ) -> Self {
         Self::with_functions(wanted, |trace, _, out| answer(trace, out))
@@ -67,7 +67,7 @@ impl Query {
 
     /// A query over tables that also takes function names.
     pub fn with_functions(
-        wanted: Tables,
+        wanted: TableSet,
         answer: impl FnOnce(&Trace, Option<NameFunctions<'_>>, &mut dyn Write) -> Result<(), Failure> + 'static,
     ) -> Self {
         Self::Tables { wanted, answer: Box::new(answer) }
@@ -81,7 +81,7 @@ impl Query {
 impl Query {
     /// A query over the events that match one of `names` (in the syntax of [`Pattern`]): `take` adds each event to
     /// `state`, and `answer` writes the output after the last one.
-    pub fn collected<T: 'static>(
+    pub fn collect_events<T: 'static>(
         names: &[&str],
         range: Option<Range>,
         state: T,
@@ -141,12 +141,12 @@ pub trait Listener {
     }
 
     /// True if it needs to know the kinds of events and their columns before the first event.
-    fn wants_columns(&self) -> bool {
+    fn wants_schemas(&self) -> bool {
         false
     }
 
-    /// The kinds of events in the recording. Called first, and only if [`Self::wants_columns`].
-    fn columns(&mut self, _columns: &[EventColumns]) {}
+    /// The event schemas of the recording. Called first, and only if [`Self::wants_schemas`].
+    fn schemas(&mut self, _columns: &[EventSchema]) {}
 
     /// Called before the first event.
     fn begin(&mut self, _header: &StreamHeader, _out: &mut dyn Write) -> io::Result<()> {
@@ -154,7 +154,7 @@ pub trait Listener {
     }
 
     /// True if it reads call stacks from an event's fields as well as from
-    /// [`Derived::frames`](onoff_trace::Derived::frames).
+    /// [`DerivedValues::frames`](onoff_trace::DerivedValues::frames).
     fn wants_stack_fields(&self) -> bool {
         true
     }

@@ -16,14 +16,14 @@ pub enum CommandLine {
     /// Lists the providers whose events are known without a recording.
     Providers,
     /// Runs actions on a recording.
-    Process(Processing),
+    Process(ActionRun),
     /// Merges the files of one boot into one.
     Merge(MergeRequest),
 }
 
 /// A line that runs actions on a recording.
 #[derive(Debug)]
-pub struct Processing {
+pub struct ActionRun {
     pub inputs: Vec<PathBuf>,
     /// `None` for stdout.
     pub output: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub struct Processing {
     words: Vec<OsString>,
 }
 
-impl Processing {
+impl ActionRun {
     /// Parses the line again with the times of its phases.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
     let mut inputs = Vec::new();
     let mut output = None;
     let mut calls: Vec<Call> = Vec::new();
-    let mut line = Processing {
+    let mut line = ActionRun {
         inputs: Vec::new(),
         output: None,
         calls: Vec::new(),
@@ -185,7 +185,7 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
     if calls.is_empty() {
         calls.push(Call::new(&actions::dumper::ACTION, &mut words)?);
     }
-    Ok(CommandLine::Process(Processing { inputs, output, calls, phases: words.into_unresolved_phases(), ..line }))
+    Ok(CommandLine::Process(ActionRun { inputs, output, calls, phases: words.into_unresolved_phases(), ..line }))
 }
 
 /// Session options of a line. onoff has no sessions: for `-stop … -d OUT` it merges their files.
@@ -251,7 +251,7 @@ mod tests {
         parse(text.split_whitespace().map(OsString::from).collect())
     }
 
-    fn processing(text: &str) -> Processing {
+    fn processing(text: &str) -> ActionRun {
         match line(text) {
             Ok(CommandLine::Process(processing)) => processing,
             other => panic!("{text}: {other:?}"),
@@ -260,12 +260,12 @@ mod tests {
 
     fn refusal(text: &str) -> String {
         match line(text) {
-            Err(Failure::NothingToAnswer(message)) => message,
+            Err(Failure::Unanswerable(message)) => message,
             other => panic!("{text}: {other:?}"),
         }
     }
 
-    fn names(processing: &Processing) -> Vec<&str> {
+    fn names(processing: &ActionRun) -> Vec<&str> {
         processing.calls.iter().map(|call| call.action.name).collect()
     }
 

@@ -61,7 +61,7 @@ impl Range {
 
 /// A usage error.
 pub fn usage(message: impl Into<String>) -> Failure {
-    Failure::NothingToAnswer(message.into())
+    Failure::Unanswerable(message.into())
 }
 
 impl Words {
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn rejects_typographic_dash() {
-        let Err(Failure::NothingToAnswer(message)) = words("\u{2013}a dumper").global_option() else {
+        let Err(Failure::Unanswerable(message)) = words("\u{2013}a dumper").global_option() else {
             panic!("accepted");
         };
         assert_eq!(message, "'\u{2013}a' begins with a typographic dash; type '-a' with a hyphen");
@@ -359,7 +359,7 @@ mod tests {
             ("1s 2h", "-range: invalid time '2h'; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"),
             ("1h 2h", "-range: invalid time '1h'; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"),
         ] {
-            let Err(Failure::NothingToAnswer(message)) = words(text).range("range") else {
+            let Err(Failure::Unanswerable(message)) = words(text).range("range") else {
                 panic!("{text}");
             };
             assert_eq!(message, expected);

@@ -1,7 +1,7 @@
 //! CPU and disk time of each process or thread in a range.
 
 use hashbrown::HashMap;
-use onoff_trace::{TableName, Tables, Trace};
+use onoff_trace::{TableName, TableSet, Trace};
 
 use onoff_evidence::scope::Scope;
 use onoff_lists::cpu::{CpuGroup, list, tables};
@@ -10,7 +10,7 @@ use onoff_usage::processes::Images;
 
 /// The tables that [`rows`] needs.
 #[must_use]
-pub fn wanted(threads: bool) -> Tables {
+pub fn wanted(threads: bool) -> TableSet {
     tables(&[group(threads)]).with(TableName::DiskIos)
 }
 

@@ -9,20 +9,20 @@ pub enum Failure {
     /// The recording cannot be read, or the output cannot be written: exit code 1.
     Unreadable(String),
     /// The recording has no matching data, or the usage is wrong: exit code 2.
-    NothingToAnswer(String),
+    Unanswerable(String),
     /// The recording has no data for the action. The headings are written without rows; exit code 0, as scripts for
     /// xperf expect.
     NoData(String),
     /// The failure has already been reported; holds the exit code.
     Reported(u8),
     /// The reader closed the pipe: exit code 0 and no message.
-    ReaderGone,
+    BrokenPipe,
 }
 
 impl From<onoff_sources::Error> for Failure {
     fn from(error: onoff_sources::Error) -> Self {
         match error {
-            onoff_sources::Error::OtherKind { .. } => Self::NothingToAnswer(error.to_string()),
+            onoff_sources::Error::OtherKind { .. } => Self::Unanswerable(error.to_string()),
             error => Self::Unreadable(with_causes(&error)),
         }
     }
@@ -39,7 +39,7 @@ pub fn no_data_if(is_empty: bool, message: &str) -> Result<(), Failure> {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
             _ => Self::Unreadable(format!("cannot write the output: {error}")),
         }
     }

@@ -15,7 +15,7 @@
 //! | `quality` | rejects recordings with lost events or time inversions |
 //! | [`output`] | the files that actions write to |
 //! | `merge` | merges several recordings into one file |
-//! | [`collected`], [`boot_prefetch`], [`cpu_disk`] | analyses that only xperf's actions use, one file each |
+//! | `event_analyses`, [`boot_prefetch`], [`cpu_disk`] | analyses that only xperf's actions use, one file each |
 //! | [`layouts`] | writes xperf's formats, one file each |
 //!
 //! # How to add an action
@@ -35,10 +35,10 @@
 pub mod action;
 mod actions;
 pub mod boot_prefetch;
-pub mod collected;
 pub mod command_line;
 pub mod command_words;
 pub mod cpu_disk;
+pub mod event_analyses;
 mod failure;
 pub mod help;
 pub mod layouts;

@@ -3,8 +3,8 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use onoff_sources::{EventFilter, EventWriter, STRETCH_EVENTS, writers_at_once};
-use onoff_trace::{DescribedEvent, Losses, StreamHeader, Tables, Trace};
+use onoff_sources::{BATCH_EVENTS, EventFilter, EventWriter, parallel_writers};
+use onoff_trace::{DescribedEvent, Losses, StreamHeader, TableSet, Trace};
 
 use super::action::Listener;
 use super::output::Outputs;
@@ -36,7 +36,7 @@ pub(super) fn listen(
     reader: &mut Reader<'_>,
     calls: &mut [PendingCall],
     outputs: &mut Outputs,
-    wanted: Option<Tables>,
+    wanted: Option<TableSet>,
 ) -> Result<(Losses, Option<Trace>), Failure> {
     let mut stream = reader.stream()?;
     let header = stream.header().clone();
@@ -59,10 +59,10 @@ pub(super) fn listen(
         .collect();
     let filter = union(listening.iter().map(|listening| listening.filter));
     let alone = listening.len() == 1;
-    if listening.iter().any(|one| one.listener.wants_columns()) {
+    if listening.iter().any(|one| one.listener.wants_schemas()) {
         let columns = stream.survey(&filter);
         for one in &mut listening {
-            one.listener.columns(&columns);
+            one.listener.schemas(&columns);
         }
     }
     if !listening.iter().any(|one| one.listener.wants_stack_fields()) {
@@ -83,8 +83,8 @@ pub(super) fn listen(
                 ControlFlow::Break(())
             }
         };
-        let end = reader
-            .with_progress(|options| stream.for_each_side_by_side(&filter, options, writers, STRETCH_EVENTS, take));
+        let end =
+            reader.with_progress(|options| stream.for_each_parallel(&filter, options, writers, BATCH_EVENTS, take));
         (end, None)
     } else {
         let visit = |event: &DescribedEvent<'_>| {
@@ -120,7 +120,7 @@ pub(super) fn listen(
 
 /// Writers for parallel formatting; empty if the listener has none or there is one processor.
 fn writers(listener: &dyn Listener) -> Vec<Box<dyn EventWriter>> {
-    match writers_at_once() {
+    match parallel_writers() {
         1 => Vec::new(),
         count => std::iter::repeat_with(|| listener.writer()).map_while(|writer| writer).take(count).collect(),
     }

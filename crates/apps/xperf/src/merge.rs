@@ -51,7 +51,7 @@ pub(crate) fn parse(words: &mut Words, quiet: bool) -> Result<MergeRequest, Fail
 /// A file cannot be read or written, or the files are not from one boot.
 pub fn run(merging: &MergeRequest) -> Result<(), Failure> {
     let options = onoff_files::Options::default().read()?;
-    let files = onoff_files::open_as_one(&merging.inputs, &options.limits)?;
+    let files = onoff_files::open_unchecked(&merging.inputs, &options.limits)?;
     let output = OutputFile::create(&merging.output).map_err(|error| with_path(merging, &error))?;
     let file = output.writer().map_err(|error| with_path(merging, &error))?;
     let merged = write_merged(&files.inputs(), BufWriter::with_capacity(BUFFER_BYTES, file)).map_err(merge_failure)?;
@@ -74,7 +74,7 @@ fn with_path(merging: &MergeRequest, error: &io::Error) -> Failure {
 
 fn merge_failure(error: MergeError) -> Failure {
     match error {
-        MergeError::Apart { .. } | MergeError::ClockRestarted => Failure::NothingToAnswer(error.to_string()),
+        MergeError::Incompatible { .. } | MergeError::ClockRestarted => Failure::Unanswerable(error.to_string()),
         error => Failure::Unreadable(error.to_string()),
     }
 }

@@ -4,7 +4,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use onoff_sink::{OutputFile, resolved};
+use onoff_sink::{OutputFile, resolve};
 
 use crate::failure::Failure;
 
@@ -35,7 +35,7 @@ impl Outputs {
     /// The index of the output `path`.
     pub fn index(&mut self, path: Option<&PathBuf>) -> usize {
         // Two paths to one file are one output.
-        let place = |path: &Path| resolved(path).unwrap_or_else(|_| path.to_owned());
+        let place = |path: &Path| resolve(path).unwrap_or_else(|_| path.to_owned());
         let wanted = path.map(|path| place(path));
         let known = self.outputs.iter().position(|output| output.path.as_deref().map(place) == wanted);
         known.unwrap_or_else(|| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onoff_sources::{EventFilter, EventStream, Files, Options, Progress};
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 
 use crate::action::{Listener, Query, TableWriter};
 use crate::command_line::Call;
@@ -39,7 +39,7 @@ impl<'f> Reader<'f> {
         read(&self.options)
     }
 
-    pub(super) fn tables(&mut self, wanted: Tables) -> Result<Trace, Failure> {
+    pub(super) fn tables(&mut self, wanted: TableSet) -> Result<Trace, Failure> {
         let files = self.files;
         self.with_progress(|options| Ok(onoff_sources::open_files(files, wanted, options)?))
     }
@@ -61,7 +61,7 @@ pub(super) struct PendingCall {
 
 pub(super) enum State {
     Tables {
-        wanted: Tables,
+        wanted: TableSet,
         answer: TableWriter,
     },
     Events {

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use onoff_report::text::{losses, printable::printable, quantity::duration};
 use onoff_sink::OutputFile;
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 use onoff_transitions::{PHASE_TABLES, named_phase};
 use onoff_usage::address_names::{ADDRESS_TABLES, AddressNames, MAX_ADDRESSES};
 use onoff_usage::functions::{CodePlace, FunctionNames, NameFunctions};
 
-use super::command_line::Processing;
+use super::command_line::ActionRun;
 use super::command_words::{PhaseTimes, usage};
 use super::listen::listen;
 use super::output::Outputs;
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 const MAX_MISSING_LISTED: usize = 5;
 
 /// Runs all actions of the line. `functions` resolves function names for `-symbols`; `None` if there are no symbols.
-pub fn run(line: Processing, progress: NewProgress<'_>, functions: Option<NameFunctions<'_>>) -> Result<(), Failure> {
+pub fn run(line: ActionRun, progress: NewProgress<'_>, functions: Option<NameFunctions<'_>>) -> Result<(), Failure> {
     let options = onoff_files::Options { manifests: line.manifests.clone(), ..onoff_files::Options::default() };
     let options = options.read()?;
     let files = onoff_files::open_all(&line.inputs, &options.limits)?;
@@ -36,7 +36,7 @@ pub fn run(line: Processing, progress: NewProgress<'_>, functions: Option<NameFu
 }
 
 /// Resolves the phases that `-range` names, and prints their times.
-fn with_phases(reader: &mut Reader<'_>, line: Processing) -> Result<Processing, Failure> {
+fn with_phases(reader: &mut Reader<'_>, line: ActionRun) -> Result<ActionRun, Failure> {
     if line.phases.is_empty() {
         return Ok(line);
     }
@@ -54,7 +54,7 @@ fn with_phases(reader: &mut Reader<'_>, line: Processing) -> Result<Processing, 
     line.with_phases(times)
 }
 
-fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunctions<'_>>) -> Result<(), Failure> {
+fn answer(reader: &mut Reader<'_>, line: ActionRun, functions: Option<NameFunctions<'_>>) -> Result<(), Failure> {
     let show_notes = !line.quiet;
     let functions = functions.filter(|_| line.symbols);
     if line.symbols && functions.is_none() && show_notes {
@@ -83,7 +83,7 @@ fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunct
         let Some(refusal) = quality.refusal(line.tolerates_losses, line.tolerates_inversions) else { return };
         // Listeners that stream have already written their output.
         for call in calls.iter_mut().filter(|call| !call.accepts_losses && !call.is_done()) {
-            call.state = State::Done(Err(Failure::NothingToAnswer(refusal.clone())));
+            call.state = State::Done(Err(Failure::Unanswerable(refusal.clone())));
         }
     };
     let mut trace = None;
@@ -154,12 +154,12 @@ fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunct
 }
 
 /// The tables that pending calls need; `None` if no call needs tables.
-fn wanted(calls: &[PendingCall]) -> Option<Tables> {
+fn wanted(calls: &[PendingCall]) -> Option<TableSet> {
     let tables = calls.iter().filter_map(|call| match call.state {
         State::Tables { wanted, .. } => Some(wanted),
         _ => None,
     });
-    tables.reduce(Tables::union)
+    tables.reduce(TableSet::union)
 }
 
 /// Splits the calls into stages of one pass each. A call that writes while it listens must be the first of its stage to
@@ -199,7 +199,7 @@ fn report(calls: Vec<PendingCall>, show_notes: bool) -> Result<(), Failure> {
         let State::Done(Err(failure)) = call.state else { continue };
         let (message, code) = match failure {
             Failure::Unreadable(message) => (message, 1),
-            Failure::NothingToAnswer(message) => (message, 2),
+            Failure::Unanswerable(message) => (message, 2),
             Failure::NoData(message) => {
                 if show_notes {
                     note(&format!("-a {}: {message}", call.name));
@@ -207,7 +207,7 @@ fn report(calls: Vec<PendingCall>, show_notes: bool) -> Result<(), Failure> {
                 continue;
             }
             Failure::Reported(code) => (String::new(), code),
-            Failure::ReaderGone => continue,
+            Failure::BrokenPipe => continue,
         };
         let message = format!("-a {}: {}", call.name, printable(&message));
         match call.errors {

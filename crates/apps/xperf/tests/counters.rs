@@ -1,8 +1,8 @@
 //! Hardware counters that are recorded with events, and rows of the events that recorders add at the end.
 
-use onoff_testkit::assemble::{ClassEvent, EtlBuilder, Header, Payload, Record, Session};
+use onoff_testkit::assemble::{ClassHeader, EtlBuilder, Header, Payload, Record, Session};
 use onoff_testkit::compress::Compression;
-use onoff_testkit::events::kernel::{Moment, Process, Thread};
+use onoff_testkit::events::kernel::{LifetimeEvent, Process, Thread};
 
 use crate::dumper::{collapse_blanks, run_actions};
 
@@ -77,9 +77,9 @@ const SWITCHES: [(u64, Switch, [u64; 2]); 4] = [
 fn add_processes(builder: &mut EtlBuilder) {
     for (id, image, thread) in [(4, "System", 560), (888, "csrss.exe", 14460), (14224, "ConditionalCount.exe", 5956)] {
         let process = Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
-        builder.push(0, &process.record(Moment::RundownStart, at(0), thread, id));
+        builder.push(0, &process.record(LifetimeEvent::RundownStart, at(0), thread, id));
         let thread = Thread { id: thread, process: id, base_priority: 8, io_priority: 2, service_tag: 0 };
-        builder.push(0, &thread.record(Moment::RundownStart, at(0), thread.id, id));
+        builder.push(0, &thread.record(LifetimeEvent::RundownStart, at(0), thread.id, id));
     }
 }
 
@@ -202,7 +202,7 @@ fn recorder_events_at_the_end_have_columns() {
     add_processes(&mut builder);
     let mut push = |class: &str, opcode: u8, version: u16, payload: Payload| {
         let class = class.parse().unwrap();
-        let event = ClassEvent { class, opcode, level: 0, version, thread: u32::MAX, process: 4 };
+        let event = ClassHeader { class, opcode, level: 0, version, thread: u32::MAX, process: 4 };
         builder.push(0, &Record::full(event, at(50), payload));
     };
     let image = "b3e675d7-2554-4f18-830b-2762732560de";

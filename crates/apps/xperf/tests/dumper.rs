@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use onoff_testkit::assemble::{ClassEvent, EtlBuilder, ExtendedItem, ManifestEvent, Payload, Record, Session};
-use onoff_testkit::events::kernel::{Image, Moment, Process, Thread, mark, sampled_profile};
+use onoff_testkit::assemble::{ClassHeader, EtlBuilder, EventHeader, ExtendedItem, Payload, Record, Session};
+use onoff_testkit::events::kernel::{Image, LifetimeEvent, Process, Thread, mark, sampled_profile};
 use onoff_xperf::{CommandLine, parse, run};
 
 /// Clock ticks of a time in µs since the session start; ten ticks per µs.
@@ -30,9 +30,9 @@ fn recording() -> Vec<u8> {
     };
     for (id, image, thread) in [(100, "spin.exe", 101), (200, "helper.exe", 201)] {
         let process = Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
-        push(process.record(Moment::RundownStart, at(0), thread, id));
+        push(process.record(LifetimeEvent::RundownStart, at(0), thread, id));
         let thread = Thread { id: thread, process: id, base_priority: 8, io_priority: 2, service_tag: 0 };
-        push(thread.record(Moment::RundownStart, at(0), thread.id, id));
+        push(thread.record(LifetimeEvent::RundownStart, at(0), thread.id, id));
     }
     // Contains the start addresses of the simulated threads.
     let image = Image {
@@ -42,7 +42,7 @@ fn recording() -> Vec<u8> {
         path: r"\Device\HarddiskVolume3\Windows\ntdll.dll",
         time_stamp: 7,
     };
-    push(image.record(Moment::RundownStart, at(0), 101, 100));
+    push(image.record(LifetimeEvent::RundownStart, at(0), 101, 100));
     let create = Payload::wide().pointer(IRP).pointer(FILE).u32(101).u32(0x0300_0060).u32(0x80).u32(5);
     push(kernel(0x0440, 3, 10, create.text(r"\Device\HarddiskVolume3\data\phase.tsv")));
     push(kernel(0x044c, 3, 12, Payload::wide().pointer(IRP).pointer(3).u32(0)));
@@ -79,7 +79,7 @@ fn recording() -> Vec<u8> {
     push(Record::perfinfo(0x0f2e, 2, at(70), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101))));
     push(Record::perfinfo(0x1826, 2, at(71), Payload::wide().u64(at(70)).u32(100).u32(101).pointer(STACK)));
     push(mark(at(72), "ready"));
-    let event = ManifestEvent {
+    let event = EventHeader {
         provider: "331c3b3a-2005-44c2-ac5e-77220c37d6b4".parse().unwrap(),
         id: 121,
         version: 1,
@@ -91,10 +91,10 @@ fn recording() -> Vec<u8> {
             ExtendedItem { kind: 2, data: vec![1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0] },
             ExtendedItem { kind: 3, data: vec![1, 0, 0, 0] },
         ],
-        ..ManifestEvent::default()
+        ..EventHeader::default()
     };
     push(Record::manifest(event, at(80), Payload::wide().u32(1).u32(2).u32(3).u32(4).u32(5)));
-    let class = ClassEvent {
+    let class = ClassHeader {
         class: "12345678-1234-1234-1234-123456789abc".parse().unwrap(),
         opcode: 0x50,
         level: 0,
@@ -105,7 +105,7 @@ fn recording() -> Vec<u8> {
     push(Record::full(class, at(81), Payload::wide().u32(1)));
     // Recorders write these events when they stop.
     push(Record::perfinfo(0x1824, 2, at(90), Payload::wide().pointer(STACK).pointer(0x7ff8_1234_0020).pointer(0x10)));
-    let mapping = ClassEvent {
+    let mapping = ClassHeader {
         class: "9b79ee91-b5fd-41c0-a243-4248e266e9d0".parse().unwrap(),
         opcode: 35,
         level: 0,
@@ -291,12 +291,12 @@ fn uses_late_rundown_for_earlier_rows() {
     }
     let image = "late.exe";
     let process = Process { id: 300, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
-    push(&process.record(Moment::RundownStart, at(20), 301, 300));
-    push(&thread(301, 300).record(Moment::RundownStart, at(21), 301, 300));
-    push(&thread(302, 300).record(Moment::End, at(22), 302, 300));
-    push(&thread(303, 300).record(Moment::Start, at(23), 303, 300));
+    push(&process.record(LifetimeEvent::RundownStart, at(20), 301, 300));
+    push(&thread(301, 300).record(LifetimeEvent::RundownStart, at(21), 301, 300));
+    push(&thread(302, 300).record(LifetimeEvent::End, at(22), 302, 300));
+    push(&thread(303, 300).record(LifetimeEvent::Start, at(23), 303, 300));
     // Another process reuses the id, which does not affect earlier rows.
-    push(&thread(302, 4).record(Moment::Start, at(24), 302, 4));
+    push(&thread(302, 4).record(LifetimeEvent::Start, at(24), 302, 4));
     push(&sample(30, 303));
     let dump = run_actions(&builder.finish(), "-a dumper");
     let who: Vec<String> = dump
@@ -315,15 +315,15 @@ fn action_without_data_writes_column_titles() {
 }
 
 /// An event of a provider with a manifest.
-fn manifest(provider: &str, id: u16, opcode: u8, extended: Vec<ExtendedItem>) -> ManifestEvent {
+fn manifest(provider: &str, id: u16, opcode: u8, extended: Vec<ExtendedItem>) -> EventHeader {
     let provider = provider.parse().unwrap();
-    ManifestEvent { provider, id, opcode, extended, ..ManifestEvent::default() }
+    EventHeader { provider, id, opcode, extended, ..EventHeader::default() }
 }
 
 #[test]
 fn event_names_are_provider_task_and_opcode() {
     let mut builder = EtlBuilder::new(Session::windows_10(1));
-    let mut push = |us: u64, event: ManifestEvent, payload: Payload| {
+    let mut push = |us: u64, event: EventHeader, payload: Payload| {
         builder.push(0, &Record::manifest(event, at(us), payload));
     };
     const GROUP_POLICY: &str = "aea1b4fa-97d1-45f2-a64c-4d69fffd92c9";
@@ -340,10 +340,10 @@ fn event_names_are_provider_task_and_opcode() {
         let size = u16::try_from(name.len() + 4).unwrap().to_le_bytes();
         vec![ExtendedItem { kind: 11, data: [&size[..], &[0], name.as_bytes(), &[0]].concat() }]
     };
-    push(20, ManifestEvent { channel: 11, ..manifest(SELF_DESCRIBING, 0, 0, described("Render")) }, Payload::wide());
-    push(21, ManifestEvent { channel: 11, ..manifest(SELF_DESCRIBING, 0, 1, described("Work")) }, Payload::wide());
+    push(20, EventHeader { channel: 11, ..manifest(SELF_DESCRIBING, 0, 0, described("Render")) }, Payload::wide());
+    push(21, EventHeader { channel: 11, ..manifest(SELF_DESCRIBING, 0, 1, described("Work")) }, Payload::wide());
     // A provider with an unknown manifest.
-    let unknown = ManifestEvent {
+    let unknown = EventHeader {
         version: 3,
         channel: 16,
         level: 4,

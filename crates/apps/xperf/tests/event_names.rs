@@ -114,7 +114,7 @@ fn coverage(path: &Path) -> Option<Coverage> {
 
 /// The part of the page about public recordings; `None` if they are not available.
 fn samples_part() -> Option<String> {
-    let folder = onoff_testkit::real::samples("etl")?;
+    let folder = onoff_testkit::real_recordings::samples_folder("etl")?;
     let in_folder = |folder: &Path| -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         found.retain(|path| [".etl", ".etl.xz"].iter().any(|end| path.to_string_lossy().ends_with(end)));

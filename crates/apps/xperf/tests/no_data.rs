@@ -2,7 +2,7 @@
 
 use onoff_testkit::assemble::{EtlBuilder, Session};
 use onoff_testkit::assemble::{Payload, Record};
-use onoff_testkit::events::kernel::{Moment, Process, mark, sampled_profile};
+use onoff_testkit::events::kernel::{LifetimeEvent, Process, mark, sampled_profile};
 
 use crate::dumper::run_actions;
 
@@ -67,11 +67,11 @@ fn recording(records: &[Record<'_>]) -> Vec<u8> {
         command_line: "spin.exe",
         user: &[18],
     };
-    builder.push(0, &process.record(Moment::RundownStart, at(0), 101, 100));
+    builder.push(0, &process.record(LifetimeEvent::RundownStart, at(0), 101, 100));
     for record in records {
         builder.push(0, record);
     }
-    builder.push(0, &process.record(Moment::RundownEnd, at(3_000), 101, 100));
+    builder.push(0, &process.record(LifetimeEvent::RundownEnd, at(3_000), 101, 100));
     builder.finish()
 }
 

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_evidence::recording::summarize;
-use onoff_report::text::transition::{LISTED, TransitionReport};
+use onoff_report::text::transition::{DEFAULT_LIST_ROWS, TransitionReport};
 use onoff_sections::csv::timed;
-use onoff_sections::paper::TextPaper;
+use onoff_sections::report_writer::TextWriter;
 use onoff_sections::section;
 use onoff_trace::{
     Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone, power_phase,
@@ -61,14 +61,14 @@ fn add_notification(trace: &mut Trace, kind: NotificationKind, name: &str, start
         level: None,
         flags: None,
         status: None,
-        teller_pid: None,
-        teller_tid: None,
+        sender_pid: None,
+        sender_tid: None,
         event: StringId::EMPTY,
     });
 }
 
 fn slow_service() -> Trace {
-    let mut trace = Trace { duration_ns: 100 * SECOND, wanted: TABLES, ..Trace::default() };
+    let mut trace = Trace { duration_ns: 100 * SECOND, requested_tables: TABLES, ..Trace::default() };
     let power = ActivityKind::PowerPhase;
     add_activity(&mut trace, ActivityKind::PowerTransition, "7", 2 * SECOND, 39 * SECOND);
     let apps_end = 2 * SECOND + 1_320_415 * US;
@@ -112,7 +112,7 @@ fn text_begins_with_the_summary() {
     let trace = slow_service();
     let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     let text = written(|out| {
-        report.write(&summarize(&trace), LISTED, &mut TextPaper(out)).unwrap();
+        report.write(&summarize(&trace), DEFAULT_LIST_ROWS, &mut TextWriter(out)).unwrap();
     });
     let text = strip_colors(&text);
     let lines: Vec<&str> = text.lines().collect();

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use onoff_testkit::assemble::{
-    ClassEvent, ClockKind, EtlBuilder, ExtendedItem, ManifestEvent, Message, Payload, PointerSize, Record, Session,
+    ClassHeader, ClockKind, EtlBuilder, EventHeader, ExtendedItem, MessageHeader, Payload, PointerSize, Record, Session,
 };
 use onoff_testkit::compress::Compression;
 
@@ -48,7 +48,7 @@ fn session(compression: Option<Compression>, clock: ClockKind) -> Session {
         session.start_ticks = session.start_time;
     }
     match compression {
-        Some(compression) => session.compressed(compression),
+        Some(compression) => session.with_compression(compression),
         None => session,
     }
 }
@@ -66,7 +66,7 @@ fn filled(session: &Session, numbers: std::ops::Range<u64>) -> EtlBuilder {
         let record = match number % 6 {
             0 => Record::system(0x0301, 4, ticks, 1, 2, payload),
             1 => Record::compact(0x0302, 4, ticks, 1, 2, payload),
-            2 => Record::full(ClassEvent::default(), ticks, payload),
+            2 => Record::full(ClassHeader::default(), ticks, payload),
             3 => Record::manifest(manifest_event(), ticks, payload),
             4 => Record::message(message(number % 4 == 0), ticks, payload),
             _ => Record::perfinfo(0x0524, 4, ticks, payload),
@@ -76,11 +76,11 @@ fn filled(session: &Session, numbers: std::ops::Range<u64>) -> EtlBuilder {
     etl
 }
 
-fn manifest_event() -> ManifestEvent {
+fn manifest_event() -> EventHeader {
     let item = |kind, length| ExtendedItem { kind, data: vec![1; length] };
-    ManifestEvent { extended: vec![item(1, 16), item(6, 40)], ..ManifestEvent::default() }
+    EventHeader { extended: vec![item(1, 16), item(6, 40)], ..EventHeader::default() }
 }
 
-fn message(timestamp: bool) -> Message {
-    Message { timestamp, thread_and_process: Some((1, 2)), ..Message::default() }
+fn message(timestamp: bool) -> MessageHeader {
+    MessageHeader { timestamp, thread_and_process: Some((1, 2)), ..MessageHeader::default() }
 }

@@ -2,7 +2,7 @@
 
 use crate::clock::ClockKind;
 use crate::logfile_header::BUFFER_HEADER_SIZE;
-use crate::losses::Place;
+use crate::losses::Location;
 use crate::{BufferInfo, Clock, FileSummary, Loss, Losses};
 
 /// Headers of one boot agree on the zero of the counter to within adjustments of the system time between their starts.
@@ -59,7 +59,7 @@ impl Axes {
                 Unit::Shared
             } else {
                 let offset = BUFFER_HEADER_SIZE as u64;
-                losses.add_at(Loss::UnrelatedFile, 1, Place { file: number, offset });
+                losses.add_at(Loss::UnrelatedFile, 1, Location { file: number, offset });
                 let start = file.clock.start_filetime().saturating_sub(clock.start_filetime());
                 Unit::ByUtc { clock: file.clock.clone(), offset_ns: start.saturating_mul(100) }
             },

@@ -213,7 +213,7 @@ impl BufferInfo {
 
     /// True if the file ends inside the buffer.
     #[must_use]
-    pub fn is_cut(&self) -> bool {
+    pub fn is_truncated(&self) -> bool {
         self.available < self.size
     }
 

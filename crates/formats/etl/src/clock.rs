@@ -117,16 +117,16 @@ impl Clock {
     #[must_use]
     pub fn ns(&self, ticks: u64) -> i64 {
         if ticks >= self.start_ticks {
-            self.span_ns(ticks - self.start_ticks)
+            self.duration_ns(ticks - self.start_ticks)
         } else {
-            -self.span_ns(self.start_ticks - ticks)
+            -self.duration_ns(self.start_ticks - ticks)
         }
     }
 
     /// Duration of `ticks` ticks in nanoseconds, rounded down. Saturates at `i64::MAX`.
     #[inline]
     #[must_use]
-    pub fn span_ns(&self, ticks: u64) -> i64 {
+    pub fn duration_ns(&self, ticks: u64) -> i64 {
         let ns = match self.scale {
             Scale::Multiply(factor) => ticks.checked_mul(factor),
             Scale::Divide => {

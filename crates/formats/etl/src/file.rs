@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::buffer::{MAX_BUFFER_SIZE, RawBufferHeader};
 use crate::logfile_header::{BUFFER_HEADER_SIZE, log_file_mode};
-use crate::losses::Place;
+use crate::losses::Location;
 use crate::{BufferInfo, BufferKind, Clock, CompressionFormat, Error, LogfileHeader, Loss, Losses};
 
 /// The decompressed contents of an `.etl` file.
@@ -28,7 +28,7 @@ pub struct FileSummary {
     /// Compression of the buffers; `None` if no buffer is compressed or the format is unknown.
     pub compression: Option<CompressionFormat>,
     /// True if the recorder closed the file.
-    pub finished: bool,
+    pub is_finished: bool,
     /// Number of buffers, including the header buffer.
     pub buffers: usize,
     /// Number of recording sessions: more than 1 if sessions were appended.
@@ -52,7 +52,7 @@ pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Ve
     let format = CompressionFormat::from_number(first.state.get() as u16);
     let (clock, is_usable) = Clock::from_header(&header);
     if !is_usable {
-        losses.add_at(Loss::ClockUnknown, 1, Place { file: number, offset: BUFFER_HEADER_SIZE as u64 });
+        losses.add_at(Loss::ClockUnknown, 1, Location { file: number, offset: BUFFER_HEADER_SIZE as u64 });
     }
 
     let mut finder = BufferFinder { input, number, header: &header, format, losses: &mut losses, buffers: Vec::new() };
@@ -67,7 +67,7 @@ pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Ve
         name: input.name.to_owned(),
         length: input.bytes.len(),
         compression: buffers.iter().find_map(|buffer| buffer.compression),
-        finished: header.finished(),
+        is_finished: header.is_finished(),
         buffers: buffers.len(),
         sessions,
         shares_clock: true,
@@ -135,11 +135,11 @@ impl BufferFinder<'_, '_> {
         let length = self.input.bytes.len();
         let mut buffer = BufferInfo::from_header(raw, self.number, offset, self.header, self.format);
         buffer.resize(size, length);
-        let location = Place { file: self.number, offset: offset as u64 };
+        let location = Location { file: self.number, offset: offset as u64 };
         if size != raw.buffer_size.get() as usize {
             self.losses.add_at(Loss::BufferSizeDamaged, 1, location);
         }
-        if buffer.is_cut() {
+        if buffer.is_truncated() {
             self.losses.add_at(Loss::BufferTruncated, 1, location);
         }
         if buffer.flags.is_lossy() {
@@ -197,7 +197,7 @@ impl BufferFinder<'_, '_> {
     fn skip_to_next_buffer(&mut self, offset: usize) -> usize {
         let bytes = self.input.bytes;
         let rest = bytes.get(offset..).unwrap_or_default();
-        let location = Place { file: self.number, offset: offset as u64 };
+        let location = Location { file: self.number, offset: offset as u64 };
         let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
         if zeros == rest.len() {
             self.losses.add_at(Loss::UnusedSpace, 1, location);
@@ -238,7 +238,7 @@ fn remove_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, l
             Some(&earlier)
                 if bytes.get(earlier..earlier.saturating_add(buffer.available)) == Some(buffer.stored(bytes)) =>
             {
-                losses.add_at(Loss::DuplicateBuffer, 1, Place { file, offset: buffer.offset as u64 });
+                losses.add_at(Loss::DuplicateBuffer, 1, Location { file, offset: buffer.offset as u64 });
                 false
             }
             _ => {
@@ -259,7 +259,7 @@ fn limit_expansion(header: &LogfileHeader, length: usize, buffers: &mut [BufferI
             Some(rest) if buffer.fill <= max_size => left = rest,
             _ => {
                 buffer.compression = None;
-                let location = Place { file: buffer.file, offset: buffer.offset as u64 };
+                let location = Location { file: buffer.file, offset: buffer.offset as u64 };
                 losses.add_at(Loss::DecompressionRefused, 1, location);
             }
         }
@@ -284,8 +284,8 @@ fn split_sessions(buffers: &mut [BufferInfo]) -> u32 {
 fn count_losses(header: &LogfileHeader, file: usize, buffers: &[BufferInfo], losses: &mut Losses) {
     losses.add(Loss::EventsLost, u64::from(header.events_lost));
     losses.add(Loss::BuffersLost, u64::from(header.buffers_lost));
-    if !header.finished() {
-        losses.add_at(Loss::UnfinishedFile, 1, Place { file, offset: 0 });
+    if !header.is_finished() {
+        losses.add_at(Loss::UnfinishedFile, 1, Location { file, offset: 0 });
     } else if !header.has_mode(log_file_mode::CIRCULAR | log_file_mode::APPEND | log_file_mode::BUFFERING) {
         let found = buffers.len() as u64;
         losses.add(Loss::BuffersAbsent, u64::from(header.buffers_written).saturating_sub(found));

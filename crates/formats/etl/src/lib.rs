@@ -72,11 +72,11 @@ pub use extended_item::{ExtendedItem, ExtendedItems};
 pub use file::{FileSummary, Input};
 pub use header::{Defect, HeaderKind};
 pub use logfile_header::{LogfileHeader, TimeZone, log_file_mode};
-pub use losses::{Loss, Losses, Place, Severity};
+pub use losses::{Location, Loss, Losses, Severity};
 pub use merged_file::{MergeError, MergedFile, write_merged};
 pub use onoff_compression::CompressionFormat;
-pub use record::{EventDescriptor, InstanceIds, ProcessorTimes, Record};
-pub use recording::{BufferSpace, Recording, Walk};
+pub use record::{CpuTimes, EventDescriptor, InstanceIds, Record};
+pub use recording::{BufferScratch, Recording, Walk};
 /// A GUID as Windows stores it. Its text form is lower case and hyphenated.
 pub use uuid::Uuid as Guid;
 pub use window::{FileRange, Window};

@@ -206,7 +206,7 @@ impl LogfileHeader {
 
     /// True if the recorder closed the file.
     #[must_use]
-    pub fn finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         self.end_time != 0
     }
 

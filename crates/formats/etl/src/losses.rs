@@ -108,7 +108,7 @@ losses! {
 
 /// A position in an input file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct Location {
     /// Index of the input.
     pub file: usize,
     /// Offset from the start of the input, in bytes.
@@ -118,7 +118,7 @@ pub struct Place {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counter {
     count: u64,
-    first: Option<Place>,
+    first: Option<Location>,
 }
 
 /// Counts of losses by kind, with the location of the first.
@@ -136,12 +136,12 @@ impl Losses {
 
     /// Location of the first occurrence of `loss`: the smallest file and offset. `None` if the loss has no location.
     #[must_use]
-    pub fn first(&self, loss: Loss) -> Option<Place> {
+    pub fn first(&self, loss: Loss) -> Option<Location> {
         self.counter(loss).first
     }
 
     /// Iterates over the kinds with a count above zero: kind, count, first location.
-    pub fn iter(&self) -> impl Iterator<Item = (Loss, u64, Option<Place>)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (Loss, u64, Option<Location>)> + '_ {
         let counted = Loss::ALL.iter().map(|&loss| (loss, self.counter(loss)));
         counted.filter(|(_, counter)| counter.count != 0).map(|(loss, counter)| (loss, counter.count, counter.first))
     }
@@ -163,7 +163,7 @@ impl Losses {
         self.record(loss, count, None);
     }
 
-    pub(crate) fn add_at(&mut self, loss: Loss, count: u64, location: Place) {
+    pub(crate) fn add_at(&mut self, loss: Loss, count: u64, location: Location) {
         self.record(loss, count, Some(location));
     }
 
@@ -171,7 +171,7 @@ impl Losses {
         self.counters.get(loss as usize).copied().unwrap_or_default()
     }
 
-    fn record(&mut self, loss: Loss, count: u64, location: Option<Place>) {
+    fn record(&mut self, loss: Loss, count: u64, location: Option<Location>) {
         let Some(counter) = self.counters.get_mut(loss as usize) else { return };
         if count == 0 {
             return;
@@ -202,13 +202,13 @@ mod tests {
         let mut losses = Losses::default();
         losses.add(Loss::BadRecord, 0);
         assert!(losses.is_empty());
-        losses.add_at(Loss::BadRecord, 1, Place { file: 1, offset: 5 });
+        losses.add_at(Loss::BadRecord, 1, Location { file: 1, offset: 5 });
         let mut other = Losses::default();
-        other.add_at(Loss::BadRecord, 2, Place { file: 0, offset: 9 });
+        other.add_at(Loss::BadRecord, 2, Location { file: 0, offset: 9 });
         other.add(Loss::EventsLost, 7);
         losses.merge(&other);
         assert_eq!(losses.count(Loss::BadRecord), 3);
-        assert_eq!(losses.first(Loss::BadRecord), Some(Place { file: 0, offset: 9 }));
+        assert_eq!(losses.first(Loss::BadRecord), Some(Location { file: 0, offset: 9 }));
         assert_eq!(losses.iter().count(), 2);
         assert_eq!(losses.first(Loss::EventsLost), None);
     }

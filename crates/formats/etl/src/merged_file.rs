@@ -35,7 +35,7 @@ pub enum MergeError {
     Write(#[from] io::Error),
     /// Two files are not parts of one recording.
     #[error("{first} and {second} are not parts of one recording: {reason}")]
-    Apart {
+    Incompatible {
         /// Name of the reference input.
         first: String,
         /// Name of the input that does not match it.
@@ -84,7 +84,7 @@ fn check_compatible(recording: &Recording<'_>) -> Result<(), MergeError> {
         let earlier = recording.files().iter().take(number);
         let by_session = || earlier.filter_map(|first| Some((first, session_conflict(first, second)?))).next();
         if let Some((first, reason)) = by_clock.or_else(by_session) {
-            return Err(MergeError::Apart { first: first.name.clone(), second: second.name.clone(), reason });
+            return Err(MergeError::Incompatible { first: first.name.clone(), second: second.name.clone(), reason });
         }
     }
     Ok(())
@@ -109,7 +109,7 @@ fn session_conflict(first: &FileSummary, second: &FileSummary) -> Option<String>
     let merged = one.has_mode(log_file_mode::RELOG) || other.has_mode(log_file_mode::RELOG);
     let same_name = one.logger_name.eq_ignore_ascii_case(&other.logger_name) && !one.logger_name.is_empty();
     let (before, after) = if one.start_time <= other.start_time { (one, other) } else { (other, one) };
-    let overlap = !before.finished() || after.start_time < before.end_time;
+    let overlap = !before.is_finished() || after.start_time < before.end_time;
     (!merged && same_name && overlap).then(|| {
         format!("both recorded a session named '{}' at the same time, which one computer cannot do", one.logger_name)
     })
@@ -311,7 +311,7 @@ fn overrides<'h>(
         mode &= !log_file_mode::SEQUENTIAL;
     }
     let sum = |count: fn(&LogfileHeader) -> u32| headers.clone().map(count).fold(0, u32::saturating_add);
-    let finished = headers.clone().all(LogfileHeader::finished);
+    let finished = headers.clone().all(LogfileHeader::is_finished);
     HeaderOverrides {
         buffer_size: size as u32,
         layout_version: headers.clone().map(|header| header.layout_version).max().unwrap_or_default(),

@@ -26,7 +26,7 @@ pub struct EventDescriptor {
 
 /// CPU time used by the logging thread, in ticks of the system timer (`LogfileHeader::timer_resolution`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProcessorTimes {
+pub struct CpuTimes {
     /// In kernel mode.
     pub kernel: u32,
     /// In user mode.
@@ -68,7 +68,7 @@ impl<'b> Record<'b> {
     /// Reads the record at the start of `bytes` and ignores the bytes after it.
     ///
     /// The record is not part of a recording: it has its own timestamp, time 0 and processor 0 (set by
-    /// [`Record::placed`]).
+    /// [`Record::with_origin`]).
     ///
     /// # Errors
     /// [`Defect`] if the bytes are not a complete record.
@@ -80,7 +80,7 @@ impl<'b> Record<'b> {
 
     /// The same record with another file, processor and time. `time_ns` counts from the start of the recording.
     #[must_use]
-    pub fn placed(self, file: u16, cpu: u16, time_ns: i64) -> Record<'b> {
+    pub fn with_origin(self, file: u16, cpu: u16, time_ns: i64) -> Record<'b> {
         Record { file, cpu, time_ns, ..self }
     }
 
@@ -331,14 +331,14 @@ impl<'b> Record<'b> {
 
     /// CPU time of the logging thread. Current Windows does not record it reliably for manifest events.
     #[must_use]
-    pub fn processor_times(&self) -> Option<ProcessorTimes> {
+    pub fn cpu_times(&self) -> Option<CpuTimes> {
         let offset = match self.kind {
             HeaderKind::System => 0x18,
             HeaderKind::Full | HeaderKind::Instance => 0x28,
             HeaderKind::Event => 0x38,
             _ => return None,
         };
-        Some(ProcessorTimes { kernel: u32_at(self.bytes, offset)?, user: u32_at(self.bytes, offset + 4)? })
+        Some(CpuTimes { kernel: u32_at(self.bytes, offset)?, user: u32_at(self.bytes, offset + 4)? })
     }
 
     /// Instance fields of an [`HeaderKind::Instance`] record.

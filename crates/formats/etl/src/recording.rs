@@ -110,7 +110,7 @@ impl<'a> Recording<'a> {
     pub fn for_each_in_buffer<B>(
         &self,
         buffer: &BufferInfo,
-        space: &mut BufferSpace<'a>,
+        space: &mut BufferScratch<'a>,
         mut visit: impl FnMut(&Record<'_>) -> ControlFlow<B>,
     ) -> Walk<B> {
         let mut losses = Losses::default();
@@ -164,4 +164,4 @@ impl<'a> Recording<'a> {
 
 /// Scratch memory of [`Recording::for_each_in_buffer`].
 #[derive(Debug, Default)]
-pub struct BufferSpace<'a>(Payload<'a>);
+pub struct BufferScratch<'a>(Payload<'a>);

@@ -23,7 +23,7 @@ impl LogfileHeader {
     ///
     /// # Errors
     /// The bytes are not the start of an Event Trace Log.
-    pub fn of_beginning(input: &Input<'_>) -> Result<LogfileHeader, Error> {
+    pub fn from_prefix(input: &Input<'_>) -> Result<LogfileHeader, Error> {
         first_buffer(input)?;
         LogfileHeader::read(input.name, input.bytes)
     }
@@ -32,7 +32,7 @@ impl LogfileHeader {
     /// that overlap or by one session that continued in another file. Overlapping sessions of the same name must be
     /// from two computers, because Windows allows only one session of a name.
     #[must_use]
-    pub fn recorded_with(&self, other: &LogfileHeader) -> bool {
+    pub fn is_same_recording(&self, other: &LogfileHeader) -> bool {
         if !self.same_machine(other) || !self.same_boot(other) {
             return false;
         }
@@ -44,14 +44,14 @@ impl LogfileHeader {
         overlap
     }
 
-    /// Boot time, in units of 100 ns. Logs of one boot differ by at most [`LogfileHeader::BOOT_TIMES_APART`].
+    /// Boot time, in units of 100 ns. Logs of one boot differ by at most [`LogfileHeader::MAX_BOOT_TIME_DIFFERENCE`].
     #[must_use]
     pub fn boot_filetime(&self) -> u64 {
         self.boot_time
     }
 
     /// Maximum difference between the boot times of two logs of one boot, in units of 100 ns.
-    pub const BOOT_TIMES_APART: u64 = BOOT_TIME_ROUNDING;
+    pub const MAX_BOOT_TIME_DIFFERENCE: u64 = BOOT_TIME_ROUNDING;
 
     fn same_machine(&self, other: &LogfileHeader) -> bool {
         let machine = |header: &LogfileHeader| {
@@ -109,30 +109,30 @@ mod tests {
 
     #[test]
     fn overlapping_sessions_are_one_recording() {
-        assert!(log("NT Kernel Logger", 5, 60).recorded_with(&log("UserTrace", 6, 61)));
+        assert!(log("NT Kernel Logger", 5, 60).is_same_recording(&log("UserTrace", 6, 61)));
         // An unfinished log may have run as long as the other.
-        assert!(log("NT Kernel Logger", 5, 0).recorded_with(&log("UserTrace", 30, 61)));
+        assert!(log("NT Kernel Logger", 5, 0).is_same_recording(&log("UserTrace", 30, 61)));
         // No overlap.
-        assert!(!log("NT Kernel Logger", 5, 60).recorded_with(&log("UserTrace", 100, 120)));
+        assert!(!log("NT Kernel Logger", 5, 60).is_same_recording(&log("UserTrace", 100, 120)));
     }
 
     #[test]
     fn session_continues_in_next_file() {
-        assert!(log("Session", 5, 60).recorded_with(&log("Session", 60, 90)));
-        assert!(log("Session", 60, 90).recorded_with(&log("Session", 5, 60)));
-        assert!(!log("Session", 5, 60).recorded_with(&log("Session", 100, 120)));
+        assert!(log("Session", 5, 60).is_same_recording(&log("Session", 60, 90)));
+        assert!(log("Session", 60, 90).is_same_recording(&log("Session", 5, 60)));
+        assert!(!log("Session", 5, 60).is_same_recording(&log("Session", 100, 120)));
     }
 
     #[test]
     fn two_computers_are_two_recordings() {
         // Started from one image in the same second, and recorded at the same time by sessions of the same name.
-        assert!(!log("WPR", 5, 60).recorded_with(&log("WPR", 5, 60)));
+        assert!(!log("WPR", 5, 60).is_same_recording(&log("WPR", 5, 60)));
         let mut other = log("UserTrace", 6, 61);
         other.start_ticks += 30 * SECOND;
-        assert!(!log("NT Kernel Logger", 5, 60).recorded_with(&other), "booted at another time");
+        assert!(!log("NT Kernel Logger", 5, 60).is_same_recording(&other), "booted at another time");
         let mut other = log("UserTrace", 6, 61);
         other.os_build = 26100;
-        assert!(!log("NT Kernel Logger", 5, 60).recorded_with(&other), "another build");
+        assert!(!log("NT Kernel Logger", 5, 60).is_same_recording(&other), "another build");
     }
 
     #[test]
@@ -140,29 +140,33 @@ mod tests {
         let kernel = log("NT Kernel Logger", 5, 60);
         let shifted = |ticks: u64| LogfileHeader { start_ticks: 6 * SECOND + ticks, ..log("UserTrace", 6, 61) };
         // The zeros of the counter differ by 0.4 s: another boot of the same image.
-        assert!(!kernel.recorded_with(&shifted(4_000_000)));
+        assert!(!kernel.is_same_recording(&shifted(4_000_000)));
         // A difference of 4.8 µs, as between the two sessions of a real recording.
-        assert!(kernel.recorded_with(&shifted(48)));
+        assert!(kernel.is_same_recording(&shifted(48)));
         for other in [
             LogfileHeader { processors: 8, ..log("UserTrace", 6, 61) },
             LogfileHeader { cpu_speed_mhz: 3000, ..log("UserTrace", 6, 61) },
             LogfileHeader { boot_time: NOON + SECOND, ..log("UserTrace", 6, 61) },
         ] {
-            assert!(!kernel.recorded_with(&other), "{other:?}");
+            assert!(!kernel.is_same_recording(&other), "{other:?}");
         }
         // Shared buffers: the number of processors is unknown.
         let mode = log_file_mode::NO_PER_PROCESSOR_BUFFERING;
-        assert!(kernel.recorded_with(&LogfileHeader { processors: 1, log_file_mode: mode, ..log("UserTrace", 6, 61) }));
+        assert!(kernel.is_same_recording(&LogfileHeader {
+            processors: 1,
+            log_file_mode: mode,
+            ..log("UserTrace", 6, 61)
+        }));
     }
 
     #[test]
     fn tolerates_clock_drift_between_session_starts() {
         // Starts 100 s apart, drift of 400 ppm: 40 ms.
         let late = LogfileHeader { start_ticks: 105 * SECOND + 400_000, ..log("UserTrace", 105, 161) };
-        assert!(log("NT Kernel Logger", 5, 160).recorded_with(&late));
+        assert!(log("NT Kernel Logger", 5, 160).is_same_recording(&late));
         assert!(
             !log("NT Kernel Logger", 5, 160)
-                .recorded_with(&LogfileHeader { start_ticks: 105 * SECOND + 3_000_000, ..late })
+                .is_same_recording(&LogfileHeader { start_ticks: 105 * SECOND + 3_000_000, ..late })
         );
     }
 }

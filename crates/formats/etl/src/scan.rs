@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::header::{Defect, Shape};
 use crate::logfile_header::BUFFER_HEADER_SIZE;
-use crate::losses::Place;
+use crate::losses::Location;
 use crate::{BufferInfo, Loss, Losses};
 
 /// The range of times a buffer's records may have, in ticks of the recording's clock. Neighboring buffers set the
@@ -72,7 +72,7 @@ impl<'a> Payload<'a> {
                 self.valid = format.decompress(stored, output);
                 self.stored = None;
                 // Truncated buffers are already counted.
-                if self.valid < wanted && !buffer.is_cut() {
+                if self.valid < wanted && !buffer.is_truncated() {
                     losses.add_at(Loss::DecompressionShort, 1, location_of(buffer));
                 }
             }
@@ -95,8 +95,8 @@ impl<'a> Payload<'a> {
     }
 }
 
-fn location_of(buffer: &BufferInfo) -> Place {
-    Place { file: buffer.file, offset: buffer.offset as u64 }
+fn location_of(buffer: &BufferInfo) -> Location {
+    Location { file: buffer.file, offset: buffer.offset as u64 }
 }
 
 /// Counts a defect that ended the scan of a buffer early.
@@ -109,7 +109,7 @@ pub(crate) fn count_defect(
 ) {
     let location = match buffer.compression {
         Some(_) => location_of(buffer),
-        None => Place { file: buffer.file, offset: (buffer.offset + BUFFER_HEADER_SIZE + offset) as u64 },
+        None => Location { file: buffer.file, offset: (buffer.offset + BUFFER_HEADER_SIZE + offset) as u64 },
     };
     match defect {
         Defect::Fill => losses.add_at(Loss::UnwrittenSpace, 1, location),

@@ -3,7 +3,7 @@
 
 use crate::clock::ClockKind;
 use crate::contents::Contents;
-use crate::losses::Place;
+use crate::losses::Location;
 use crate::scan::{BufferRecords, BufferStart, Interval, Payload};
 use crate::{BufferInfo, Loss, Losses};
 
@@ -190,7 +190,7 @@ pub(crate) fn separate_sessions(contents: &mut Contents<'_>, sessions_of_files: 
                 extent.last = extent.last.saturating_add(shift);
                 extent.latest_buffer_start = extent.latest_buffer_start.saturating_add(shift);
                 let offset = extent.offset as u64;
-                losses.add_at(Loss::ClockRestarted, 1, Place { file, offset });
+                losses.add_at(Loss::ClockRestarted, 1, Location { file, offset });
             }
             before = Some(extent);
         }

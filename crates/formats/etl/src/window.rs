@@ -66,7 +66,7 @@ impl<'r> Window<'r> {
     /// Parts of the files that no later window reads. Once every window up to this one is done, their pages can be
     /// released.
     #[must_use]
-    pub fn finished_ranges(&self) -> Vec<FileRange> {
+    pub fn releasable_ranges(&self) -> Vec<FileRange> {
         let buffers = self.recording.buffers();
         let finished = self
             .carried

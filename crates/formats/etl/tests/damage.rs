@@ -4,9 +4,9 @@ use crate::samples_folder;
 
 use std::ops::ControlFlow;
 
-use onoff_etl::{BufferSpace, Input, Losses, Record, Recording};
+use onoff_etl::{BufferScratch, Input, Losses, Record, Recording};
 use onoff_testkit::assemble::{
-    ClassEvent, EtlBuilder, ExtendedItem, ManifestEvent, Message, Payload, Record as Assembled, Session,
+    ClassHeader, EtlBuilder, EventHeader, ExtendedItem, MessageHeader, Payload, Record as Assembled, Session,
 };
 use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 fn small_recording(compression: Option<Compression>) -> Vec<u8> {
     let session = Session { buffer_size: 0x400, header_buffer_size: 0x400, ..Session::windows_10(2) };
     let session = match compression {
-        Some(compression) => session.compressed(compression),
+        Some(compression) => session.with_compression(compression),
         None => session,
     };
     let mut etl = EtlBuilder::new(session);
@@ -26,13 +26,13 @@ fn small_recording(compression: Option<Compression>) -> Vec<u8> {
         let record = match number % 6 {
             0 => Assembled::system(0x0301, 4, ticks, 1, 2, payload()),
             1 => Assembled::compact(0x0302, 4, ticks, 1, 2, payload()),
-            2 => Assembled::full(ClassEvent::default(), ticks, payload()),
-            3 => Assembled::manifest(
-                ManifestEvent { extended: extended.clone(), ..Default::default() },
-                ticks,
-                payload(),
-            ),
-            4 => Assembled::message(Message { timestamp: number % 4 == 0, ..Default::default() }, ticks, payload()),
+            2 => Assembled::full(ClassHeader::default(), ticks, payload()),
+            3 => {
+                Assembled::manifest(EventHeader { extended: extended.clone(), ..Default::default() }, ticks, payload())
+            }
+            4 => {
+                Assembled::message(MessageHeader { timestamp: number % 4 == 0, ..Default::default() }, ticks, payload())
+            }
             _ => Assembled::perfinfo(0x0524, 4, ticks, payload()),
         };
         etl.push((number % 2) as u16, &record);
@@ -71,14 +71,14 @@ fn check(bytes: &[u8]) -> Option<u64> {
             ControlFlow::<()>::Continue(())
         });
         losses.merge(&walk.losses);
-        for range in window.finished_ranges() {
+        for range in window.releasable_ranges() {
             assert!(range.bytes.end <= bytes.len());
         }
     }
     assert!(parts == whole);
     assert_eq!(losses, walk.losses);
 
-    let mut space = BufferSpace::default();
+    let mut space = BufferScratch::default();
     let mut count = 0;
     for buffer in recording.buffers() {
         count += recording.for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(())).records;

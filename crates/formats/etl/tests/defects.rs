@@ -117,7 +117,7 @@ fn wrong_size_of_uncompressed_buffer_costs_nothing() {
 
 #[test]
 fn damaged_buffer_header_costs_one_buffer() {
-    for session in [small_buffers(1), small_buffers(1).compressed(Compression::Xpress)] {
+    for session in [small_buffers(1), small_buffers(1).with_compression(Compression::Xpress)] {
         let clean = interleaved(session, 2000).finish();
         let target = open(&clean).buffers()[3].clone();
         let mut bytes = clean.clone();
@@ -151,7 +151,7 @@ fn bounds_fill_level_by_buffer() {
 #[test]
 fn wrong_compressed_size_keeps_valid_records() {
     for compression in [Compression::Lznt1, Compression::Xpress, Compression::XpressHuffman] {
-        let mut etl = interleaved(small_buffers(1).compressed(compression), 1000);
+        let mut etl = interleaved(small_buffers(1).with_compression(compression), 1000);
         etl.defect(Defect::FillLevel { buffer: 1, offset: 0x1000 + 0x200 });
         let bytes = etl.finish();
         let (found, losses) = read(&open(&bytes));
@@ -162,7 +162,7 @@ fn wrong_compressed_size_keeps_valid_records() {
 
 #[test]
 fn rejects_absurd_expansion() {
-    let mut etl = interleaved(small_buffers(1).compressed(Compression::Xpress), 5000);
+    let mut etl = interleaved(small_buffers(1).with_compression(Compression::Xpress), 5000);
     for buffer in 0..8 {
         etl.defect(Defect::FillLevel { buffer, offset: 60 << 20 });
     }
@@ -174,7 +174,7 @@ fn rejects_absurd_expansion() {
 
 #[test]
 fn reports_unknown_compression() {
-    let mut bytes = interleaved(small_buffers(1).compressed(Compression::Xpress), 100).finish();
+    let mut bytes = interleaved(small_buffers(1).with_compression(Compression::Xpress), 100).finish();
     bytes[0x2C] = 9;
     let recording = open(&bytes);
     let (found, losses) = read(&recording);

@@ -87,7 +87,7 @@ fn user_log(count: u32) -> EtlBuilder {
 
 #[test]
 fn merges_two_sessions_of_one_boot() {
-    let kernel = interleaved(small_buffers(3).compressed(Compression::Xpress), 5000).finish();
+    let kernel = interleaved(small_buffers(3).with_compression(Compression::Xpress), 5000).finish();
     let user = user_log(1500).finish();
     let bytes = merge_and_compare(&[&user, &kernel]);
     let recording = Recording::open(&[Input { name: "merged.etl", bytes: &bytes }]).unwrap();
@@ -107,7 +107,7 @@ fn merged_file_inherits_losses() {
     kernel.session_mut().events_lost = 7;
     for processor in [0, 1] {
         for _ in 0..2 {
-            kernel.flush(processor).flag_last_buffer(0x2).lose_buffer();
+            kernel.flush(processor).flag_last_buffer(0x2).skip_sequence_number();
             kernel.push(processor, &numbered(START + 40_000, 1)).flush(processor).flag_last_buffer(0x4);
         }
         kernel.push(processor, &numbered(START + 50_000, 1));
@@ -193,7 +193,7 @@ fn real_recordings_survive_merge() {
     if let (Some(kernel), Some(user)) = (kernel, named("diagsession-diaghub.user_paged.1.etl")) {
         merge_and_compare(&[kernel, user]);
         let other = named("powershell.etl").unwrap();
-        assert!(matches!(merge(&[kernel, other]), Err(MergeError::Apart { .. })));
+        assert!(matches!(merge(&[kernel, other]), Err(MergeError::Incompatible { .. })));
     }
 }
 
@@ -203,7 +203,7 @@ proptest! {
         changes in prop::collection::vec((0usize..40_000, any::<u8>()), 1..20),
         cut in 0usize..40_000,
     ) {
-        let mut kernel = interleaved(small_buffers(2).compressed(Compression::Xpress), 1200).finish();
+        let mut kernel = interleaved(small_buffers(2).with_compression(Compression::Xpress), 1200).finish();
         for (at, value) in changes {
             let length = kernel.len();
             kernel[at % length] = value;

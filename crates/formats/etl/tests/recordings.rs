@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::assembled::{START, interleaved, numbered, numbers, open, read, small_buffers};
 use onoff_etl::{BufferKind, ClockKind as Clock, CompressionFormat, HeaderKind, Input, Loss, Recording};
 use onoff_testkit::assemble::{
-    ClockKind, EtlBuilder, Message, Payload, PointerSize, ProcessorField, Record as Assembled, Session, mode,
+    ClockKind, EtlBuilder, MessageHeader, Payload, PointerSize, ProcessorField, Record as Assembled, Session, mode,
 };
 use onoff_testkit::compress::Compression;
 
@@ -78,7 +78,7 @@ fn reads_every_compression() {
         (Compression::Xpress, CompressionFormat::Xpress),
         (Compression::XpressHuffman, CompressionFormat::XpressHuffman),
     ] {
-        let session = Session { buffer_size: 0x4_0000, ..Session::windows_10(2) }.compressed(compression);
+        let session = Session { buffer_size: 0x4_0000, ..Session::windows_10(2) }.with_compression(compression);
         let bytes = interleaved(session, 60_000).finish();
         let recording = open(&bytes);
         assert_eq!(recording.files()[0].compression, Some(format));
@@ -98,7 +98,10 @@ fn reads_every_record_kind_and_width_in_one_file() {
     etl.push(0, &numbered(START + 3, 0));
     etl.push(0, &Assembled::full(Default::default(), START + 4, Payload::wide()));
     etl.push(0, &Assembled::manifest(Default::default(), START + 5, Payload::wide()));
-    etl.push(0, &Assembled::message(Message { timestamp: true, ..Message::default() }, START + 6, Payload::wide()));
+    etl.push(
+        0,
+        &Assembled::message(MessageHeader { timestamp: true, ..MessageHeader::default() }, START + 6, Payload::wide()),
+    );
     let bytes = etl.finish();
     let recording = open(&bytes);
     let mut kinds = Vec::new();
@@ -139,7 +142,7 @@ fn reads_header_fields_of_both_widths() {
         assert_eq!(header.time_zone.daylight_name, "@tzres.dll,-321");
         assert_eq!(header.time_zone.daylight_bias_minutes, -60);
         assert_eq!(header.start_ticks, session.start_ticks);
-        assert!(header.finished());
+        assert!(header.is_finished());
         assert_eq!(recording.losses().count(Loss::EventsLost), 12);
         assert_eq!(recording.losses().count(Loss::BuffersLost), 3);
     }
@@ -233,7 +236,7 @@ fn appended_session_of_later_boot_follows_previous_session() {
 fn unfinished_files_are_read_to_their_end() {
     let bytes = interleaved(small_buffers(2), 3000).finish_interrupted();
     let recording = open(&bytes);
-    assert!(!recording.files()[0].finished);
+    assert!(!recording.files()[0].is_finished);
     assert_eq!(recording.header().buffers_written, 1);
     assert_eq!(numbers(&recording), (0..3000).collect::<Vec<_>>());
     assert_eq!(recording.losses().count(Loss::UnfinishedFile), 1);
@@ -241,7 +244,7 @@ fn unfinished_files_are_read_to_their_end() {
 
 #[test]
 fn unused_space_loses_no_records() {
-    for session in [small_buffers(2), small_buffers(2).compressed(Compression::Xpress)] {
+    for session in [small_buffers(2), small_buffers(2).with_compression(Compression::Xpress)] {
         for spare in [1, 71, 72, 4096, 100_000] {
             let bytes = interleaved(session.clone(), 3000).finish_preallocated(spare);
             let recording = open(&bytes);
@@ -312,7 +315,7 @@ fn log_of_another_boot_is_placed_by_utc() {
 #[test]
 fn untimed_messages_get_previous_time() {
     let mut etl = EtlBuilder::new(small_buffers(1));
-    let message = || Assembled::message(Message::default(), 0, Payload::wide());
+    let message = || Assembled::message(MessageHeader::default(), 0, Payload::wide());
     etl.push(0, &message()).push(0, &numbered(START + 10, 1)).push(0, &message()).push(0, &numbered(START + 20, 2));
     let bytes = etl.finish();
     let recording = open(&bytes);
@@ -336,7 +339,7 @@ fn untimed_messages_get_previous_time() {
 fn buffers_of_untimed_messages_keep_their_position() {
     let mut etl = EtlBuilder::new(small_buffers(1));
     etl.push(0, &numbered(START + 10, 1)).flush(0);
-    etl.push(0, &Assembled::message(Message::default(), 0, Payload::wide())).flush(0);
+    etl.push(0, &Assembled::message(MessageHeader::default(), 0, Payload::wide())).flush(0);
     etl.push(0, &numbered(START + 20, 2)).flush(0);
     let bytes = etl.finish();
     let recording = open(&bytes);

@@ -1,9 +1,9 @@
 //! Every header kind, 32- and 64-bit: reading returns what was assembled.
 
-use onoff_etl::{Defect, EventDescriptor, ExtendedItem, Guid, HeaderKind, InstanceIds, ProcessorTimes, Record};
+use onoff_etl::{CpuTimes, Defect, EventDescriptor, ExtendedItem, Guid, HeaderKind, InstanceIds, Record};
 use onoff_testkit::assemble::{
-    ClassEvent, Classic, ExtendedItem as Item, Header, ManifestEvent, Message, Payload, PointerSize,
-    Record as Assembled,
+    ClassHeader, EventHeader, ExtendedItem as Item, Header, MessageHeader, Payload, PointerSize, Record as Assembled,
+    SystemHeader,
 };
 
 const GUID: Guid = Guid::from_u128(0x9e814aad_3204_11d2_9a82_006008a86939);
@@ -24,9 +24,10 @@ const SIZES: [(PointerSize, usize); 2] = [(PointerSize::Four, 4), (PointerSize::
 #[test]
 fn reads_kernel_headers() {
     for (pointer_size, size) in SIZES {
-        let classic = Classic { hook: 0x0301, version: 4, thread: 11, process: u32::MAX, kernel_time: 5, user_time: 6 };
+        let classic =
+            SystemHeader { hook: 0x0301, version: 4, thread: 11, process: u32::MAX, kernel_time: 5, user_time: 6 };
         for (header, kind, times) in [
-            (Header::System(classic), HeaderKind::System, Some(ProcessorTimes { kernel: 5, user: 6 })),
+            (Header::System(classic), HeaderKind::System, Some(CpuTimes { kernel: 5, user: 6 })),
             (Header::Compact(classic), HeaderKind::Compact, None),
         ] {
             let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u32(0xABCD).u8(1)));
@@ -37,7 +38,7 @@ fn reads_kernel_headers() {
             assert_eq!((record.opcode(), record.version(), record.level()), (1, 4, 0));
             assert_eq!((record.thread_id(), record.process_id()), (Some(11), None));
             assert_eq!((record.ticks(), record.raw_ticks()), (TICKS, Some(TICKS)));
-            assert_eq!(record.processor_times(), times);
+            assert_eq!(record.cpu_times(), times);
             assert_eq!(record.payload(), [0xCD, 0xAB, 0, 0, 1]);
             assert_eq!(record.bytes(), bytes);
             assert_eq!((record.class_guid(), record.descriptor(), record.activity_id()), (None, None, None));
@@ -51,11 +52,11 @@ fn reads_counters_from_extended_item() {
     let data: Vec<u8> = [5u64, u64::MAX].iter().flat_map(|value| value.to_le_bytes()).collect();
     for (data, expected) in [(&data[..], &[5, u64::MAX][..]), (&data[..15], &[5]), (&[], &[])] {
         let item = Item { kind: ExtendedItem::PMC_COUNTERS, data: data.to_vec() };
-        let event = ManifestEvent { extended: vec![item], ..ManifestEvent::default() };
+        let event = EventHeader { extended: vec![item], ..EventHeader::default() };
         let bytes = encoded(&Assembled::manifest(event, TICKS, Payload::wide().u32(1)));
         assert_eq!(read(&bytes).hardware_counters().collect::<Vec<_>>(), expected);
     }
-    let bytes = encoded(&Assembled::manifest(ManifestEvent::default(), TICKS, Payload::wide().u32(1)));
+    let bytes = encoded(&Assembled::manifest(EventHeader::default(), TICKS, Payload::wide().u32(1)));
     assert_eq!(read(&bytes).hardware_counters().len(), 0);
 }
 
@@ -82,7 +83,7 @@ fn reads_perfinfo_headers_with_and_without_counters() {
 #[test]
 fn reads_class_headers() {
     for (pointer_size, size) in SIZES {
-        let event = ClassEvent { class: GUID, opcode: 9, level: 3, version: 0x102, thread: 1, process: 2 };
+        let event = ClassHeader { class: GUID, opcode: 9, level: 3, version: 0x102, thread: 1, process: 2 };
         let bytes = encoded(&Assembled::new(TICKS, Header::Full(event), Payload::new(pointer_size).u8(5)));
         let full = read(&bytes);
         assert_eq!((full.kind(), full.pointer_size()), (HeaderKind::Full, size));
@@ -106,8 +107,8 @@ fn reads_class_headers() {
     }
 }
 
-fn manifest_event(extended: Vec<Item>) -> ManifestEvent {
-    ManifestEvent {
+fn manifest_event(extended: Vec<Item>) -> EventHeader {
+    EventHeader {
         provider: GUID,
         id: 0x1234,
         version: 2,
@@ -187,7 +188,7 @@ fn reads_message_headers_with_every_combination_of_fields() {
     for (pointer_size, size) in SIZES {
         for choice in 0..32u32 {
             let has = |bit: u32| choice >> bit & 1 != 0;
-            let message = Message {
+            let message = MessageHeader {
                 number: 21,
                 sequence: has(0).then_some(1000),
                 guid: has(1).then_some(GUID),
@@ -212,7 +213,7 @@ fn reads_message_headers_with_every_combination_of_fields() {
 
 #[test]
 fn obsolete_message_time_stamp_only_reserves_space() {
-    let message = Message { number: 1, timestamp: true, ..Message::default() };
+    let message = MessageHeader { number: 1, timestamp: true, ..MessageHeader::default() };
     let mut bytes = encoded(&Assembled::message(message, TICKS, Payload::wide().u32(9)));
     bytes[6] = 0x90;
     let record = read(&bytes);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use crate::samples_folder::{Sample, samples, sources_table};
-use onoff_etl::{BufferSpace, CompressionFormat, HeaderKind, Input, Loss, Recording, Severity};
+use onoff_etl::{BufferScratch, CompressionFormat, HeaderKind, Input, Loss, Recording, Severity};
 
 fn open(sample: &Sample) -> Recording<'_> {
     Recording::open(&[Input { name: &sample.name, bytes: &sample.bytes }]).unwrap_or_else(|error| panic!("{error}"))
@@ -93,13 +93,13 @@ fn ranges_of_finished_windows_cover_each_file_once() {
     for sample in samples() {
         let recording = open(sample);
         let with_records: usize = {
-            let mut space = BufferSpace::default();
+            let mut space = BufferScratch::default();
             let buffers = recording.buffers().iter().filter(|buffer| {
                 recording.for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(())).records > 0
             });
             buffers.map(|buffer| buffer.available).sum()
         };
-        let ranges = recording.windows(9).iter().flat_map(|window| window.finished_ranges()).collect::<Vec<_>>();
+        let ranges = recording.windows(9).iter().flat_map(|window| window.releasable_ranges()).collect::<Vec<_>>();
         assert_eq!(ranges.iter().map(|range| range.bytes.len()).sum::<usize>(), with_records, "{}", sample.name);
     }
 }
@@ -114,7 +114,7 @@ fn reading_by_buffer_gives_same_records() {
             *merged.entry((record.kind(), record.time_ns(), record.size())).or_insert(0) += 1;
             ControlFlow::<()>::Continue(())
         });
-        let mut space = BufferSpace::default();
+        let mut space = BufferScratch::default();
         for buffer in recording.buffers() {
             let walk = recording.for_each_in_buffer(buffer, &mut space, |record| {
                 *single.entry((record.kind(), record.time_ns(), record.size())).or_insert(0) += 1;

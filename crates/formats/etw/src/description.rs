@@ -78,9 +78,9 @@ pub struct SchemaLosses {
     /// Malformed schema records in a recording.
     pub malformed_records: u64,
     /// Chunks of in-band manifests that are malformed or exceed the limit.
-    pub refused_chunks: u64,
+    pub rejected_chunks: u64,
     /// In-band manifests that could not be parsed.
-    pub refused_manifests: u64,
+    pub rejected_manifests: u64,
     /// Schemas above the limit of learned schemas.
     pub too_many: u64,
 }

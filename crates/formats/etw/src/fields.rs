@@ -80,8 +80,8 @@ impl<'r> Fields<'r> {
     }
 
     /// The top-level fields, in payload order.
-    pub fn iter(&self) -> Siblings<'_, 'r> {
-        Siblings { entries: &self.entries }
+    pub fn iter(&self) -> FieldIter<'_, 'r> {
+        FieldIter { entries: &self.entries }
     }
 
     /// Value of the first top-level field named `name`.
@@ -135,9 +135,9 @@ impl<'r> Fields<'r> {
 
 impl<'f, 'r> IntoIterator for &'f Fields<'r> {
     type Item = Field<'f, 'r>;
-    type IntoIter = Siblings<'f, 'r>;
+    type IntoIter = FieldIter<'f, 'r>;
 
-    fn into_iter(self) -> Siblings<'f, 'r> {
+    fn into_iter(self) -> FieldIter<'f, 'r> {
         self.iter()
     }
 }
@@ -163,8 +163,8 @@ impl<'f, 'r> Field<'f, 'r> {
 
     /// Array elements or struct members; empty for other values.
     #[must_use]
-    pub fn children(&self) -> Siblings<'f, 'r> {
-        Siblings { entries: self.descendants }
+    pub fn children(&self) -> FieldIter<'f, 'r> {
+        FieldIter { entries: self.descendants }
     }
 
     /// Writes the value as JSON, including elements and members.
@@ -218,11 +218,11 @@ impl fmt::Debug for Field<'_, '_> {
 
 /// Iterates over the fields of one level, in payload order.
 #[derive(Clone)]
-pub struct Siblings<'f, 'r> {
+pub struct FieldIter<'f, 'r> {
     entries: &'f [Entry<'r>],
 }
 
-impl<'f, 'r> Iterator for Siblings<'f, 'r> {
+impl<'f, 'r> Iterator for FieldIter<'f, 'r> {
     type Item = Field<'f, 'r>;
 
     fn next(&mut self) -> Option<Field<'f, 'r>> {
@@ -234,7 +234,7 @@ impl<'f, 'r> Iterator for Siblings<'f, 'r> {
     }
 }
 
-fn write_object(fields: Siblings<'_, '_>, out: &mut impl fmt::Write) -> fmt::Result {
+fn write_object(fields: FieldIter<'_, '_>, out: &mut impl fmt::Write) -> fmt::Result {
     out.write_char('{')?;
     for (index, field) in fields.enumerate() {
         if index > 0 {

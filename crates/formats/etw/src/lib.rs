@@ -38,7 +38,7 @@ mod value;
 
 pub use catalog::{KnownKernelEvent, KnownProvider, known_kernel_events, known_provider_events, known_providers};
 pub use description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource};
-pub use fields::{Field, Fields, Siblings};
+pub use fields::{Field, FieldIter, Fields};
 pub use fixed::FixedLayout;
 pub use manifest::ManifestError;
 pub use payload::Status;

@@ -73,7 +73,7 @@ struct Decoder<'r, 'f> {
 impl<'r> Decoder<'r, '_> {
     fn properties(&mut self, properties: &'r [Property], first_index: usize, depth: usize) -> Result<(), DecodeStop> {
         for (position, property) in properties.iter().enumerate() {
-            if self.reader.remaining() == 0 && property.optional {
+            if self.reader.remaining() == 0 && property.is_optional {
                 continue;
             }
             let wide = usize::from(self.reader.pointer_size() == 8);
@@ -93,7 +93,7 @@ impl<'r> Decoder<'r, '_> {
         let count = match property.count {
             Count::One => return self.element(property, &property.name, index, depth),
             Count::Fixed(count) => u64::from(count),
-            Count::Of(index) => self.number(index),
+            Count::FromProperty(index) => self.number(index),
             Count::Rest => u64::MAX,
         };
         let array = self.push(&property.name, Value::Array)?;
@@ -118,8 +118,8 @@ impl<'r> Decoder<'r, '_> {
         let length = match property.length {
             Length::Natural => None,
             Length::Fixed(length) => Some(u64::from(length)),
-            Length::Of(index) => Some(self.number(index)),
-            Length::OfAndTerminator(index) => Some(self.number(index).saturating_add(1)),
+            Length::FromProperty(index) => Some(self.number(index)),
+            Length::FromPropertyPlusOne(index) => Some(self.number(index).saturating_add(1)),
         };
         self.opaque |= property.in_type == InType::Opaque;
         let fixed = matches!(property.length, Length::Fixed(_));
@@ -366,7 +366,7 @@ mod tests {
     fn reads_texts_by_length_terminator_and_to_the_end() {
         let layout = Layout::flat(vec![
             Property::new("n", InType::UInt8),
-            with("counted", InType::UnicodeString, |p| p.length = Length::Of(0)),
+            with("counted", InType::UnicodeString, |p| p.length = Length::FromProperty(0)),
             with("padded", InType::AnsiString, |p| p.length = Length::Fixed(4)),
             Property::new("ended", InType::AnsiString),
             Property::new("last", InType::UnicodeString),
@@ -384,13 +384,13 @@ mod tests {
         let mut layout = Layout::flat(vec![
             Property::new("n", InType::UInt16),
             with("rows", InType::Struct, |p| {
-                p.count = Count::Of(0);
+                p.count = Count::FromProperty(0);
                 p.members = (3, 2);
             }),
             Property::new("after", InType::Pointer),
         ]);
         layout.properties.push(Property::new("size", InType::UInt8));
-        layout.properties.push(with("bytes", InType::Binary, |p| p.length = Length::Of(3)));
+        layout.properties.push(with("bytes", InType::Binary, |p| p.length = Length::FromProperty(3)));
         let mut payload = b"\x02\0\x01\xaa\x02\xbb\xcc".to_vec();
         payload.extend(7u32.to_le_bytes());
         payload.push(0xff);
@@ -407,7 +407,7 @@ mod tests {
         let layout = Layout::flat(vec![
             Property::new("a", InType::UInt8),
             with("b", InType::UInt32, |p| p.padding = [0, 3]),
-            with("c", InType::UnicodeString, |p| p.optional = true),
+            with("c", InType::UnicodeString, |p| p.is_optional = true),
         ]);
         let narrow = [1, 2, 0, 0, 0];
         let wide = [1, 9, 9, 9, 2, 0, 0, 0];
@@ -420,7 +420,7 @@ mod tests {
     fn limits_fields_without_size() {
         let endless = Layout::flat(vec![
             Property::new("n", InType::UInt32),
-            with("nothing", InType::Null, |p| p.count = Count::Of(0)),
+            with("nothing", InType::Null, |p| p.count = Count::FromProperty(0)),
         ]);
         assert_eq!(json(&endless, &[0xff; 4], 8).0, Status::Excessive);
         let mut nested = Layout::flat(vec![with("s", InType::Struct, |p| p.members = (0, 1))]);

@@ -301,9 +301,9 @@ pub enum Length {
     /// This many bytes or UTF-16 units.
     Fixed(u16),
     /// Given by the property with this index.
-    Of(u16),
+    FromProperty(u16),
     /// Given by the property with this index, which does not count the terminator.
-    OfAndTerminator(u16),
+    FromPropertyPlusOne(u16),
 }
 
 /// Number of elements of a property.
@@ -315,7 +315,7 @@ pub enum Count {
     /// An array of this many elements.
     Fixed(u16),
     /// An array whose count is the property with this index.
-    Of(u16),
+    FromProperty(u16),
     /// An array up to the end of the payload.
     Rest,
 }
@@ -332,7 +332,7 @@ pub struct Property {
     /// Padding before the property in bytes, for 4- and 8-byte pointers.
     pub padding: [u8; 2],
     /// True if older records end before this property.
-    pub optional: bool,
+    pub is_optional: bool,
     /// Name of the map with the names of its values.
     pub map_name: Option<Arc<str>>,
     /// The map, once known.
@@ -352,7 +352,7 @@ impl Property {
             length: Length::Natural,
             count: Count::One,
             padding: [0; 2],
-            optional: false,
+            is_optional: false,
             map_name: None,
             map: None,
             members: (0, 0),
@@ -387,7 +387,7 @@ impl Layout {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueMap {
     /// True if each bit has a name, false if each value has one.
-    pub bits: bool,
+    pub is_bit_map: bool,
     /// Values or masks and their names, in schema order.
     pub entries: Vec<(u64, Arc<str>)>,
 }
@@ -395,7 +395,7 @@ pub struct ValueMap {
 impl ValueMap {
     /// Names of `value`: at most one for a value map, those of all set bits for a bit map.
     pub fn names(&self, value: u64) -> impl Iterator<Item = &str> {
-        let bits = self.bits;
+        let bits = self.is_bit_map;
         self.entries
             .iter()
             .filter(move |(key, _)| if bits { *key != 0 && value & key == *key } else { value == *key })
@@ -450,7 +450,7 @@ impl ProviderSchema {
 
     /// The event with this id and version.
     #[must_use]
-    pub fn exact(&self, id: u16, version: u8) -> Option<&EventSchema> {
+    pub fn find_exact(&self, id: u16, version: u8) -> Option<&EventSchema> {
         let at = self.events.binary_search_by_key(&(id, version), |e| (e.id, e.version)).ok()?;
         self.events.get(at)
     }
@@ -458,7 +458,7 @@ impl ProviderSchema {
     /// The event with this id and the nearest version: the highest one up to `version`, because payloads mostly grow at
     /// their end, otherwise the lowest one above.
     #[must_use]
-    pub fn nearest(&self, id: u16, version: u8) -> Option<&EventSchema> {
+    pub fn find_nearest(&self, id: u16, version: u8) -> Option<&EventSchema> {
         let after = self.events.partition_point(|e| (e.id, e.version) <= (id, version));
         let below = after.checked_sub(1).and_then(|at| self.events.get(at));
         below.filter(|e| e.id == id).or_else(|| self.events.get(after).filter(|e| e.id == id))
@@ -493,21 +493,21 @@ mod tests {
         };
         provider.sort();
         assert_eq!(provider.events.len(), 4);
-        assert_eq!(provider.exact(1, 2).map(|e| e.version), Some(2));
-        assert_eq!(provider.exact(1, 3), None);
-        assert_eq!(provider.nearest(1, 4).map(|e| e.version), Some(2));
-        assert_eq!(provider.nearest(1, 9).map(|e| e.version), Some(5));
-        assert_eq!(provider.nearest(2, 0).map(|e| e.version), Some(3));
-        assert_eq!(provider.nearest(3, 0), None);
+        assert_eq!(provider.find_exact(1, 2).map(|e| e.version), Some(2));
+        assert_eq!(provider.find_exact(1, 3), None);
+        assert_eq!(provider.find_nearest(1, 4).map(|e| e.version), Some(2));
+        assert_eq!(provider.find_nearest(1, 9).map(|e| e.version), Some(5));
+        assert_eq!(provider.find_nearest(2, 0).map(|e| e.version), Some(3));
+        assert_eq!(provider.find_nearest(3, 0), None);
     }
 
     #[test]
     fn maps_name_values_and_bits() {
         let entries = vec![(0, "none".into()), (1, "read".into()), (2, "write".into())];
-        let values = ValueMap { bits: false, entries: entries.clone() };
+        let values = ValueMap { is_bit_map: false, entries: entries.clone() };
         assert_eq!(values.names(2).collect::<Vec<_>>(), ["write"]);
         assert_eq!(values.names(3).count(), 0);
-        let bits = ValueMap { bits: true, entries };
+        let bits = ValueMap { is_bit_map: true, entries };
         assert_eq!(bits.names(3).collect::<Vec<_>>(), ["read", "write"]);
     }
 }

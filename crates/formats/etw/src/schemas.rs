@@ -63,19 +63,19 @@ impl ProviderEntry {
         };
         let own_source = |exact: bool| {
             layers().find_map(|(schema, source)| {
-                let event = if exact { schema.exact(id, version) } else { schema.nearest(id, version) };
+                let event = if exact { schema.find_exact(id, version) } else { schema.find_nearest(id, version) };
                 Some((event?, source, exact))
             })
         };
         // The catalog is expanded only for events that the other sources do not have.
         own_source(true)
             .or_else(|| {
-                let event = self.catalog?.schema().exact(id, version)?;
+                let event = self.catalog?.schema().find_exact(id, version)?;
                 Some((event, SchemaSource::Catalog, true))
             })
             .or_else(|| own_source(false))
             .or_else(|| {
-                let event = self.catalog?.schema().nearest(id, version)?;
+                let event = self.catalog?.schema().find_nearest(id, version)?;
                 Some((event, SchemaSource::Catalog, false))
             })
     }
@@ -162,20 +162,20 @@ impl Schemas {
         let process = record.process_id().unwrap_or(u32::MAX);
         match self.chunks.add(guid, process, record.payload()) {
             ChunkResult::Pending => {}
-            ChunkResult::Rejected => self.losses.refused_chunks += 1,
+            ChunkResult::Rejected => self.losses.rejected_chunks += 1,
             ChunkResult::Manifest(xml) => self.add_in_band(guid, &xml),
         }
     }
 
     fn add_in_band(&mut self, guid: Guid, xml: &str) {
         let Ok(providers) = manifest::parse(xml) else {
-            self.losses.refused_manifests += 1;
+            self.losses.rejected_manifests += 1;
             return;
         };
         for mut schema in providers {
             // A manifest may only describe the provider that sent it.
             if schema.guid != guid {
-                self.losses.refused_manifests += 1;
+                self.losses.rejected_manifests += 1;
                 continue;
             }
             if !self.reserve(schema.events.len()) {
@@ -469,8 +469,8 @@ impl Schemas {
             return known.event(id, version);
         }
         let schema = catalog::providers().get(&guid)?.schema();
-        let exact = schema.exact(id, version);
-        let event = exact.or_else(|| schema.nearest(id, version))?;
+        let exact = schema.find_exact(id, version);
+        let event = exact.or_else(|| schema.find_nearest(id, version))?;
         Some((event, SchemaSource::Catalog, exact.is_some()))
     }
 }

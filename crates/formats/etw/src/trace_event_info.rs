@@ -135,7 +135,7 @@ fn property(fields: &mut Reader<'_>, texts: &mut Texts<'_>, count: usize) -> Opt
     fields.skip(4)?;
     let mut property = Property::new(name, InType::Struct);
     property.count = match element_count {
-        index if flags & flag::COUNT_OF != 0 => Count::Of(index),
+        index if flags & flag::COUNT_OF != 0 => Count::FromProperty(index),
         count if flags & flag::COUNT_FIXED != 0 || count > 1 => Count::Fixed(count),
         _ => Count::One,
     };
@@ -150,7 +150,7 @@ fn property(fields: &mut Reader<'_>, texts: &mut Texts<'_>, count: usize) -> Opt
     property.in_type = InType::from_number(in_type).unwrap_or(InType::Opaque);
     property.out_type = OutType::from_number(out_type);
     property.length = match length {
-        index if flags & flag::LENGTH_OF != 0 => Length::Of(index),
+        index if flags & flag::LENGTH_OF != 0 => Length::FromProperty(index),
         // Fixed-size types also declare a size (always 4 for pointers), which is ignored.
         length if takes_length(property.in_type) && length > 0 => Length::Fixed(length),
         _ if flags & flag::LENGTH_FIXED != 0 && takes_length(property.in_type) => Length::Fixed(0),
@@ -190,7 +190,7 @@ pub(crate) fn read_map(payload: &[u8]) -> Option<(Guid, Arc<str>, ValueMap)> {
         })
         .collect::<Option<Vec<_>>>()?;
     let bits = flags & (BITS | WBEM_BITS | WBEM_FLAG) != 0;
-    Some((Guid::from_bytes_le(*guid), name, ValueMap { bits, entries }))
+    Some((Guid::from_bytes_le(*guid), name, ValueMap { is_bit_map: bits, entries }))
 }
 
 #[cfg(test)]
@@ -212,7 +212,7 @@ mod tests {
         let (guid, name, map) = read_map(&bytes).unwrap();
         assert_eq!((guid, &*name), (Guid::from_bytes_le([9; 16]), "M"));
         assert_eq!(map.entries, [(7, "seven".into())]);
-        assert!(!map.bits);
+        assert!(!map.is_bit_map);
         bytes[16 + 8] = 200;
         assert!(read_map(&bytes).is_none(), "more entries than bytes");
     }
@@ -242,9 +242,9 @@ mod tests {
         let layout = &info.event.layout;
         assert_eq!((layout.properties.len(), layout.top_level), (4, 3));
         assert_eq!(layout.properties[0].length, Length::Natural);
-        assert_eq!(layout.properties[1].length, Length::Of(0));
+        assert_eq!(layout.properties[1].length, Length::FromProperty(0));
         assert_eq!(layout.properties[2].members, (3, 1));
-        assert_eq!(layout.properties[2].count, Count::Of(0));
+        assert_eq!(layout.properties[2].count, Count::FromProperty(0));
         assert_eq!(layout.properties[3].length, Length::Natural);
         for length in 0..bytes.len() {
             assert!(TraceEventInfo::read(&bytes[..length]).is_none(), "truncated at {length}");

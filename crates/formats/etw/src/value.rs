@@ -208,7 +208,7 @@ fn write_mapped(f: &mut fmt::Formatter<'_>, value: u64, map: &ValueMap) -> fmt::
     let mut named = 0;
     let mut first = true;
     for (key, name) in &map.entries {
-        let applies = if map.bits { *key != 0 && value & key == *key } else { value == *key };
+        let applies = if map.is_bit_map { *key != 0 && value & key == *key } else { value == *key };
         if !applies {
             continue;
         }
@@ -218,14 +218,14 @@ fn write_mapped(f: &mut fmt::Formatter<'_>, value: u64, map: &ValueMap) -> fmt::
         // Names in manifests often end in a space.
         f.write_str(name.trim_end())?;
         first = false;
-        if !map.bits {
+        if !map.is_bit_map {
             return Ok(());
         }
         named |= key;
     }
-    let unnamed = if map.bits { value & !named } else { value };
+    let unnamed = if map.is_bit_map { value & !named } else { value };
     match (first, unnamed) {
-        (true, _) if map.bits => write!(f, "{value:#x}"),
+        (true, _) if map.is_bit_map => write!(f, "{value:#x}"),
         (true, _) => write!(f, "{value}"),
         (false, 0) => Ok(()),
         (false, unnamed) => write!(f, "|{unnamed:#x}"),
@@ -282,11 +282,11 @@ mod tests {
     #[test]
     fn maps_keep_unnamed_values() {
         let entries = vec![(1, "Read ".into()), (2, "Write".into())];
-        let bits = ValueMap { bits: true, entries: entries.clone() };
+        let bits = ValueMap { is_bit_map: true, entries: entries.clone() };
         assert_eq!(Value::Mapped(3, &bits).to_string(), "Read|Write");
         assert_eq!(Value::Mapped(6, &bits).to_string(), "Write|0x4");
         assert_eq!(Value::Mapped(8, &bits).to_string(), "0x8");
-        let values = ValueMap { bits: false, entries };
+        let values = ValueMap { is_bit_map: false, entries };
         assert_eq!(Value::Mapped(1, &values).to_string(), "Read");
         assert_eq!(Value::Mapped(9, &values).to_string(), "9");
     }
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(json(Value::Double(f64::NAN)), "\"NaN\"");
         assert_eq!(json(Value::FileTime(FileTime(0))), "null");
         assert_eq!(json(Value::UInt(u64::MAX)), "18446744073709551615");
-        let map = ValueMap { bits: false, entries: vec![(0, "say \"no\"".into())] };
+        let map = ValueMap { is_bit_map: false, entries: vec![(0, "say \"no\"".into())] };
         assert_eq!(json(Value::Mapped(0, &map)), r#""say \"no\"""#);
     }
 

@@ -31,15 +31,15 @@ impl LossKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unreadable => "fileio_records_unreadable",
-            Self::OffsetUnknown => "fileio_offset_not_known",
-            Self::DescriptorUnknown => "fileio_descriptor_not_known",
+            Self::OffsetUnknown => "fileio_offset_unknown",
+            Self::DescriptorUnknown => "fileio_descriptor_unknown",
             Self::Unfinished => "fileio_unfinished",
-            Self::IoUring => "fileio_io_uring_not_seen",
-            Self::AsynchronousIo => "fileio_asynchronous_not_seen",
-            Self::Mapped => "fileio_mapped_not_seen",
-            Self::Spliced => "fileio_spliced_not_seen",
+            Self::IoUring => "fileio_io_uring_missing",
+            Self::AsynchronousIo => "fileio_asynchronous_missing",
+            Self::Mapped => "fileio_mapped_missing",
+            Self::Spliced => "fileio_spliced_missing",
             Self::Merged => "fileio_merged_requests",
-            Self::UpperLayer => "fileio_upper_layer_left_out",
+            Self::UpperLayer => "fileio_upper_layer_skipped",
         }
     }
 

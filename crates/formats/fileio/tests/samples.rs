@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use onoff_fileio::{Format, Level, OperationKind, Outcome, Summary, read};
-use onoff_testkit::real::samples;
+use onoff_testkit::real_recordings::samples_folder;
 
 /// The numbers in the paper's table, counted naively.
 #[derive(Debug, Default, PartialEq)]
@@ -51,7 +51,7 @@ fn decompress(path: std::path::PathBuf) -> Vec<u8> {
 
 #[test]
 fn process_monitor_csv_and_log_are_equivalent() {
-    let Some(folder) = samples("fileio/procmon") else {
+    let Some(folder) = samples_folder("fileio/procmon") else {
         return;
     };
     let csv = decompress(folder.join("CompressedLogfileTests64bitUTCCSV.zz"));
@@ -92,7 +92,7 @@ fn process_monitor_csv_and_log_are_equivalent() {
 
 #[test]
 fn strace_formats_are_equivalent() {
-    let Some(folder) = samples("fileio/strace") else {
+    let Some(folder) = samples_folder("fileio/strace") else {
         return;
     };
     let [plain, named] = ["fourbyte.strace-f-tt-T.txt", "fourbyte.strace-f-ttt-T-y.txt"]
@@ -113,7 +113,7 @@ fn strace_formats_are_equivalent() {
 
 #[test]
 fn fio_logs_are_equivalent() {
-    let Some(folder) = samples("fileio/fio") else {
+    let Some(folder) = samples_folder("fileio/fio") else {
         return;
     };
     let (iolog, summary) = reads(&std::fs::read(folder.join("rr.iolog")).unwrap(), None);

@@ -21,28 +21,28 @@ pub enum IssueKind {
         /// Stored checksum.
         stored: u8,
         /// Expected checksum.
-        right: u8,
+        expected: u8,
     },
     /// The declared length of a table is less than the size of its header.
-    ImpossibleTableLength {
+    InvalidTableLength {
         declared: u32,
     },
     /// The input ends inside a table.
-    TableCut {
+    TruncatedTable {
         declared: u32,
         /// Bytes present in the input.
         present: u64,
     },
     ZeroLengthRecord,
     /// The declared length of a record is less than the size of its header, 4 bytes.
-    ImpossibleRecordLength {
+    InvalidRecordLength {
         length: u8,
     },
     /// A record extends past the end of its table.
     RecordPastEnd {
         length: u8,
         /// Bytes left in the table.
-        left: u64,
+        remaining: u64,
     },
     /// The table's signature is repeated in place of a record.
     RepeatedSignature,
@@ -64,21 +64,21 @@ pub enum IssueKind {
 impl fmt::Display for IssueKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadChecksum { stored, right } => {
-                write!(out, "invalid checksum {stored:#04x}, expected {right:#04x}")
+            Self::BadChecksum { stored, expected } => {
+                write!(out, "invalid checksum {stored:#04x}, expected {expected:#04x}")
             }
-            Self::ImpossibleTableLength { declared } => {
+            Self::InvalidTableLength { declared } => {
                 write!(out, "declared table length of {declared} bytes is less than the header size")
             }
-            Self::TableCut { declared, present } => {
+            Self::TruncatedTable { declared, present } => {
                 write!(out, "truncated table: {present} of {declared} bytes")
             }
             Self::ZeroLengthRecord => out.write_str("record with length 0"),
-            Self::ImpossibleRecordLength { length } => {
+            Self::InvalidRecordLength { length } => {
                 write!(out, "record length of {length} bytes is less than the header size")
             }
-            Self::RecordPastEnd { length, left } => {
-                write!(out, "record length of {length} bytes exceeds the remaining {left} bytes of the table")
+            Self::RecordPastEnd { length, remaining } => {
+                write!(out, "record length of {length} bytes exceeds the remaining {remaining} bytes of the table")
             }
             Self::RepeatedSignature => out.write_str("repeated table signature in place of a record"),
             Self::WrongRecordLength { number, length } => {

@@ -7,14 +7,14 @@
 //! memory image. It does not pair starts with ends or interpret the times.
 //!
 //! ```
-//! use onoff_firmware::{Content, read};
+//! use onoff_firmware::{RecordContent, read};
 //!
 //! // An S3PT with one suspend record.
 //! let mut bytes = b"S3PT\x1c\0\0\0\x01\0\x14\x01".to_vec();
 //! bytes.extend_from_slice(&7_000_000_u64.to_le_bytes());
 //! bytes.extend_from_slice(&9_500_000_u64.to_le_bytes());
 //! let tables = read(&bytes).tables;
-//! let Content::S3Suspend(suspend) = &tables[0].records[0].content else { unreachable!() };
+//! let RecordContent::S3Suspend(suspend) = &tables[0].records[0].content else { unreachable!() };
 //! assert_eq!(suspend.end_ns - suspend.start_ns, 2_500_000);
 //! ```
 //!
@@ -37,8 +37,8 @@ mod signature;
 mod table;
 
 pub use issue::{Issue, IssueKind};
-pub use record::{BasicBoot, Content, Event, EventForm, Record, S3Resume, S3Suspend};
+pub use record::{BasicBoot, Event, EventFormat, Record, RecordContent, S3Resume, S3Suspend};
 pub use signature::Signature;
-pub use table::{AcpiHeader, Contents, MAX_RECORDS, Table, read};
+pub use table::{AcpiHeader, MAX_RECORDS, Table, TableSet, read};
 
 pub use uuid::Uuid;

@@ -12,16 +12,16 @@ pub struct Record {
     pub offset: u64,
     /// Record number, called type in the specification. 0x1000 to 0x1FFF are reserved for the platform vendor, 0x2000
     /// to 0x2FFF for the hardware vendor, 0x3000 to 0x3FFF for the firmware vendor.
-    pub number: u16,
+    pub record_type: u16,
     /// Length in bytes, including the header of 4 bytes.
     pub length: u8,
     pub revision: u8,
-    pub content: Content,
+    pub content: RecordContent,
 }
 
 /// Content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum RecordContent {
     /// Address of another table (FPDT, 16 bytes). Number 0 is the FBPT, 1 the S3PT; vendors use other numbers.
     Pointer {
         /// Physical address.
@@ -49,7 +49,7 @@ pub struct BasicBoot {
     /// The OS loader is about to be started.
     pub loader_start_ns: u64,
     /// The OS loader called `ExitBootServices`.
-    pub exit_begin_ns: u64,
+    pub exit_start_ns: u64,
     /// `ExitBootServices` is about to return.
     pub exit_end_ns: u64,
 }
@@ -59,7 +59,7 @@ pub struct S3Resume {
     /// Number of resumes since the last full boot.
     pub count: u32,
     /// Duration of the last resume in ns: from the reset to the waking vector of the operating system.
-    pub last_ns: u64,
+    pub full_resume_ns: u64,
     /// Mean duration of all resumes in ns.
     pub average_ns: u64,
 }
@@ -75,7 +75,7 @@ pub struct S3Suspend {
 
 /// Additional fields of an EDK II measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EventForm {
+pub enum EventFormat {
     /// No additional fields.
     Guid,
     /// Text.
@@ -88,7 +88,7 @@ pub enum EventForm {
     GuidQwordString,
 }
 
-impl EventForm {
+impl EventFormat {
     /// Name in the header of EDK II.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -103,7 +103,7 @@ impl EventForm {
 
     /// The format of a record number. 0x2001 to 0x2004 are numbers from before the standardization.
     #[must_use]
-    pub const fn of(number: u16) -> Option<Self> {
+    pub const fn from_record_type(number: u16) -> Option<Self> {
         match number {
             0x1010 => Some(Self::Guid),
             0x1011 | 0x2001 => Some(Self::DynamicString),
@@ -118,11 +118,11 @@ impl EventForm {
 /// A measurement by EDK II: the start or the end of an activity, or a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    pub form: EventForm,
+    pub format: EventFormat,
     /// Activity that starts or ends, as numbered in `PerformanceLib.h`.
-    pub progress: u16,
+    pub progress_id: u16,
     /// APIC id of the processor.
-    pub apic: u32,
+    pub apic_id: u32,
     /// Time in ns since the processor reset.
     pub time_ns: u64,
     /// The measuring module; for the load of an image, the image (in the end record).
@@ -135,7 +135,7 @@ pub struct Event {
     pub text: String,
 }
 
-impl Content {
+impl RecordContent {
     /// Content of a record of table `signature`. `bytes` is the whole record. `None` if its length is impossible for
     /// its number.
     pub(crate) fn parse(signature: Signature, number: u16, bytes: &[u8]) -> Option<Self> {
@@ -145,7 +145,7 @@ impl Content {
             (Signature::S3pt, 0) => exact(bytes, 24).and_then(|bytes| {
                 Some(Self::S3Resume(S3Resume {
                     count: u32_at(bytes, 4)?,
-                    last_ns: u64_at(bytes, 8)?,
+                    full_resume_ns: u64_at(bytes, 8)?,
                     average_ns: u64_at(bytes, 16)?,
                 }))
             }),
@@ -157,11 +157,11 @@ impl Content {
                     reset_end_ns: u64_at(bytes, 8)?,
                     loader_load_ns: u64_at(bytes, 16)?,
                     loader_start_ns: u64_at(bytes, 24)?,
-                    exit_begin_ns: u64_at(bytes, 32)?,
+                    exit_start_ns: u64_at(bytes, 32)?,
                     exit_end_ns: u64_at(bytes, 40)?,
                 }))
             }),
-            (Signature::Fbpt | Signature::S3pt, _) => match EventForm::of(number) {
+            (Signature::Fbpt | Signature::S3pt, _) => match EventFormat::from_record_type(number) {
                 Some(form) => event(form, bytes).map(Self::Event),
                 None => Some(Self::other(bytes)),
             },
@@ -182,11 +182,11 @@ fn exact(bytes: &[u8], length: usize) -> Option<&[u8]> {
     (bytes.len() == length).then_some(bytes)
 }
 
-fn event(form: EventForm, bytes: &[u8]) -> Option<Event> {
+fn event(form: EventFormat, bytes: &[u8]) -> Option<Event> {
     let mut event = Event {
-        form,
-        progress: u16_at(bytes, 4)?,
-        apic: u32_at(bytes, 6)?,
+        format: form,
+        progress_id: u16_at(bytes, 4)?,
+        apic_id: u32_at(bytes, 6)?,
         time_ns: u64_at(bytes, 10)?,
         guid: guid_at(bytes, 18)?,
         second_guid: None,
@@ -195,14 +195,14 @@ fn event(form: EventForm, bytes: &[u8]) -> Option<Event> {
     };
     const TAIL: usize = 34;
     match form {
-        EventForm::Guid => {}
-        EventForm::DynamicString => event.text = text_at(bytes, TAIL)?,
-        EventForm::DualGuidString => {
+        EventFormat::Guid => {}
+        EventFormat::DynamicString => event.text = text_at(bytes, TAIL)?,
+        EventFormat::DualGuidString => {
             event.second_guid = Some(guid_at(bytes, TAIL)?);
             event.text = text_at(bytes, TAIL + 16)?;
         }
-        EventForm::GuidQword => event.handle = Some(u64_at(bytes, TAIL)?),
-        EventForm::GuidQwordString => {
+        EventFormat::GuidQword => event.handle = Some(u64_at(bytes, TAIL)?),
+        EventFormat::GuidQwordString => {
             event.handle = Some(u64_at(bytes, TAIL)?);
             event.text = text_at(bytes, TAIL + 8)?;
         }

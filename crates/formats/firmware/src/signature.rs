@@ -27,7 +27,7 @@ impl Signature {
 
     /// The table whose signature is at the start of `bytes`.
     #[must_use]
-    pub fn at(bytes: &[u8]) -> Option<Self> {
+    pub fn from_prefix(bytes: &[u8]) -> Option<Self> {
         let letters = bytes.first_chunk::<4>()?;
         Self::ALL.into_iter().find(|signature| signature.as_str().as_bytes() == letters)
     }

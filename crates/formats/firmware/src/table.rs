@@ -2,7 +2,7 @@
 
 use crate::field::{array, u16_at, u32_at};
 use crate::issue::{Issue, IssueKind};
-use crate::record::{Content, Record};
+use crate::record::{Record, RecordContent};
 use crate::signature::Signature;
 
 /// Maximum number of records per input. Firmware that measures every module writes about 10,000.
@@ -38,7 +38,7 @@ pub struct Table {
 
 /// All tables of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
+pub struct TableSet {
     /// Tables in stored order.
     pub tables: Vec<Table>,
     /// Issues outside the tables.
@@ -47,8 +47,8 @@ pub struct Contents {
 
 /// Reads all tables in `bytes`, which may contain one table or several consecutive ones.
 #[must_use]
-pub fn read(bytes: &[u8]) -> Contents {
-    let mut contents = Contents::default();
+pub fn read(bytes: &[u8]) -> TableSet {
+    let mut contents = TableSet::default();
     let mut records_left = MAX_RECORDS;
     let mut at = 0;
     while let Some(rest) = bytes.get(at..)
@@ -68,7 +68,7 @@ pub fn read(bytes: &[u8]) -> Contents {
             at += skipped;
             continue;
         }
-        let Some(signature) = Signature::at(rest).filter(|_| records_left > 0) else {
+        let Some(signature) = Signature::from_prefix(rest).filter(|_| records_left > 0) else {
             contents.issues.push(Issue {
                 offset: at as u64,
                 kind: IssueKind::TooManyRecords { limit: MAX_RECORDS },
@@ -89,7 +89,7 @@ pub fn read(bytes: &[u8]) -> Contents {
 /// the input or if no complete one follows.
 fn next_table(bytes: &[u8], is_input_start: bool) -> usize {
     let complete = next_complete_table(bytes);
-    if Signature::at(bytes).is_some() && (is_input_start || complete == bytes.len()) {
+    if Signature::from_prefix(bytes).is_some() && (is_input_start || complete == bytes.len()) {
         return 0;
     }
     complete
@@ -101,7 +101,7 @@ fn next_complete_table(bytes: &[u8]) -> usize {
     bytes
         .windows(8)
         .position(|window| {
-            Signature::at(window).is_some_and(|signature| {
+            Signature::from_prefix(window).is_some_and(|signature| {
                 u32_at(window, 4)
                     .is_some_and(|length| length as usize >= signature.header_bytes() && length as usize <= bytes.len())
             })
@@ -119,7 +119,7 @@ fn read_table(signature: Signature, bytes: &[u8], offset: u64, records_left: &mu
         let left = 4 + next_complete_table(bytes.get(4..).unwrap_or_default());
         table.issues.push(Issue {
             offset,
-            kind: IssueKind::ImpossibleTableLength { declared: declared_bytes },
+            kind: IssueKind::InvalidTableLength { declared: declared_bytes },
             skipped_bytes: left as u64,
         });
         return (table, left);
@@ -128,7 +128,7 @@ fn read_table(signature: Signature, bytes: &[u8], offset: u64, records_left: &mu
     if body.len() < declared {
         table.issues.push(Issue {
             offset,
-            kind: IssueKind::TableCut { declared: declared_bytes, present: body.len() as u64 },
+            kind: IssueKind::TruncatedTable { declared: declared_bytes, present: body.len() as u64 },
             skipped_bytes: (declared - body.len()) as u64,
         });
     } else if signature == Signature::Fpdt {
@@ -137,7 +137,7 @@ fn read_table(signature: Signature, bytes: &[u8], offset: u64, records_left: &mu
         if sum != 0 {
             table.issues.push(Issue {
                 offset: offset + 9,
-                kind: IssueKind::BadChecksum { stored, right: stored.wrapping_sub(sum) },
+                kind: IssueKind::BadChecksum { stored, expected: stored.wrapping_sub(sum) },
                 skipped_bytes: 0,
             });
         }
@@ -178,14 +178,15 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
         }
         // Some firmware overwrites the first bytes of the records with the header, or stores the records 4 bytes too
         // late.
-        if Signature::at(rest) == Some(table.signature) {
+        if Signature::from_prefix(rest) == Some(table.signature) {
             issue(IssueKind::RepeatedSignature, 4);
             *records_left -= 1;
             at += 4;
             continue;
         }
         let Some([_, _, length, revision]) = array::<4>(rest, 0) else {
-            let kind = IssueKind::RecordPastEnd { length: rest.get(2).copied().unwrap_or(0), left: rest.len() as u64 };
+            let kind =
+                IssueKind::RecordPastEnd { length: rest.get(2).copied().unwrap_or(0), remaining: rest.len() as u64 };
             issue(kind, rest.len());
             return;
         };
@@ -193,8 +194,8 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
         let Some(bytes) = rest.get(..usize::from(length)).filter(|bytes| bytes.len() >= 4) else {
             let kind = match length {
                 0 => IssueKind::ZeroLengthRecord,
-                1..4 => IssueKind::ImpossibleRecordLength { length },
-                _ => IssueKind::RecordPastEnd { length, left: rest.len() as u64 },
+                1..4 => IssueKind::InvalidRecordLength { length },
+                _ => IssueKind::RecordPastEnd { length, remaining: rest.len() as u64 },
             };
             if starts_with_known_record(table.signature, rest.get(4..).unwrap_or_default()) {
                 issue(kind, 4);
@@ -205,11 +206,11 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
             issue(kind, rest.len());
             return;
         };
-        let content = Content::parse(table.signature, number, bytes).unwrap_or_else(|| {
+        let content = RecordContent::parse(table.signature, number, bytes).unwrap_or_else(|| {
             issue(IssueKind::WrongRecordLength { number, length }, 0);
-            Content::other(bytes)
+            RecordContent::other(bytes)
         });
-        table.records.push(Record { offset, number, length, revision, content });
+        table.records.push(Record { offset, record_type: number, length, revision, content });
         *records_left -= 1;
         at += bytes.len();
     }
@@ -219,10 +220,10 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
 /// resumes if this is certain. Needed for firmware that stores its records 4 bytes too late (Linux commit
 /// a83c68a3bf7c).
 fn starts_with_known_record(signature: Signature, bytes: &[u8]) -> bool {
-    if Signature::at(bytes) == Some(signature) {
+    if Signature::from_prefix(bytes) == Some(signature) {
         return true;
     }
     let (Some(number), Some(&length)) = (u16_at(bytes, 0), bytes.get(2)) else { return false };
     let Some(record) = bytes.get(..usize::from(length)) else { return false };
-    !matches!(Content::parse(signature, number, record), None | Some(Content::Other(_)))
+    !matches!(RecordContent::parse(signature, number, record), None | Some(RecordContent::Other(_)))
 }

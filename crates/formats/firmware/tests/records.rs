@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_firmware::{
-    BasicBoot, Content, Event, EventForm, IssueKind, MAX_RECORDS, S3Resume, S3Suspend, Signature, Uuid, read,
+    BasicBoot, Event, EventFormat, IssueKind, MAX_RECORDS, RecordContent, S3Resume, S3Suspend, Signature, Uuid, read,
 };
 
 /// A table with an 8-byte header and the given records.
@@ -71,15 +71,15 @@ fn reads_pointers_in_any_order() {
     assert_eq!((&contents.issues[..], &table.issues[..]), (&[][..], &[][..]));
     let header = table.header.as_ref().unwrap();
     assert_eq!((header.oem.as_str(), header.oem_table.as_str(), header.oem_revision), ("MAKER", "MACHINE", 7));
-    let found: Vec<(u64, u16, &Content)> =
-        table.records.iter().map(|record| (record.offset, record.number, &record.content)).collect();
+    let found: Vec<(u64, u16, &RecordContent)> =
+        table.records.iter().map(|record| (record.offset, record.record_type, &record.content)).collect();
     assert_eq!(
         found,
         [
-            (36, 0x3001, &Content::Pointer { address: 0xdead_0000 }),
-            (52, 1, &Content::Pointer { address: 0x1000 }),
-            (68, 0x42, &Content::Other(vec![1, 2, 3])),
-            (75, 0, &Content::Pointer { address: 0xffff_0000_1234 }),
+            (36, 0x3001, &RecordContent::Pointer { address: 0xdead_0000 }),
+            (52, 1, &RecordContent::Pointer { address: 0x1000 }),
+            (68, 0x42, &RecordContent::Other(vec![1, 2, 3])),
+            (75, 0, &RecordContent::Pointer { address: 0xffff_0000_1234 }),
         ]
     );
 }
@@ -91,7 +91,7 @@ fn reports_wrong_checksum_with_expected_one() {
     bytes[9] = right.wrapping_add(5);
     let table = &read(&bytes).tables[0];
     assert_eq!(table.issues[0].offset, 9);
-    assert_eq!(table.issues[0].kind, IssueKind::BadChecksum { stored: right.wrapping_add(5), right });
+    assert_eq!(table.issues[0].kind, IssueKind::BadChecksum { stored: right.wrapping_add(5), expected: right });
     assert_eq!(table.records.len(), 1, "the records are still read");
 }
 
@@ -101,9 +101,9 @@ fn reads_every_event_format_by_new_and_old_number() {
     let second = "FFFFFFFF-0000-0000-0000-000000000001";
     let second_bytes = b"\xff\xff\xff\xff\0\0\0\0\0\0\0\0\0\0\0\x01";
     let common = Event {
-        form: EventForm::Guid,
-        progress: 0x50,
-        apic: 3,
+        format: EventFormat::Guid,
+        progress_id: 0x50,
+        apic_id: 3,
         time_ns: 1_234_567_890,
         guid,
         second_guid: None,
@@ -115,23 +115,27 @@ fn reads_every_event_format_by_new_and_old_number() {
         (
             &[0x1011, 0x2001],
             b"PEI\0rubbish".to_vec(),
-            Event { form: EventForm::DynamicString, text: "PEI".into(), ..common.clone() },
+            Event { format: EventFormat::DynamicString, text: "PEI".into(), ..common.clone() },
         ),
         (
             &[0x1012, 0x2002],
             [&second_bytes[..], b"unterminated"].concat(),
             Event {
-                form: EventForm::DualGuidString,
+                format: EventFormat::DualGuidString,
                 second_guid: Some(second.parse().unwrap()),
                 text: "unterminated".into(),
                 ..common.clone()
             },
         ),
-        (&[0x1013, 0x2003], numbers(&[77]), Event { form: EventForm::GuidQword, handle: Some(77), ..common.clone() }),
+        (
+            &[0x1013, 0x2003],
+            numbers(&[77]),
+            Event { format: EventFormat::GuidQword, handle: Some(77), ..common.clone() },
+        ),
         (
             &[0x1014, 0x2004],
             [&numbers(&[u64::MAX])[..], b"\0"].concat(),
-            Event { form: EventForm::GuidQwordString, handle: Some(u64::MAX), ..common.clone() },
+            Event { format: EventFormat::GuidQwordString, handle: Some(u64::MAX), ..common.clone() },
         ),
     ];
     for (record_numbers, tail, expected) in cases {
@@ -139,8 +143,8 @@ fn reads_every_event_format_by_new_and_old_number() {
             let bytes = table("FBPT", &[&event(number, 0x50, &tail), &basic_boot()]);
             let read = &read(&bytes).tables[0];
             assert_eq!(read.issues, [], "{number:#x}");
-            assert_eq!(read.records[0].content, Content::Event(expected.clone()), "{number:#x}");
-            assert!(matches!(read.records[1].content, Content::BasicBoot(_)));
+            assert_eq!(read.records[0].content, RecordContent::Event(expected.clone()), "{number:#x}");
+            assert!(matches!(read.records[1].content, RecordContent::BasicBoot(_)));
         }
     }
 }
@@ -150,7 +154,7 @@ fn keeps_too_short_event_as_bytes() {
     let bytes = table("FBPT", &[&event(0x1013, 1, &[1, 2, 3]), &basic_boot()]);
     let table = &read(&bytes).tables[0];
     assert_eq!(table.issues[0].kind, IssueKind::WrongRecordLength { number: 0x1013, length: 37 });
-    assert!(matches!(&table.records[0].content, Content::Other(bytes) if bytes.len() == 33));
+    assert!(matches!(&table.records[0].content, RecordContent::Other(bytes) if bytes.len() == 33));
     assert_eq!(table.records.len(), 2);
 }
 
@@ -160,13 +164,14 @@ fn reads_suspend_and_resume_around_vendor_record() {
     let suspend = record(1, &numbers(&[5_000, 8_000]));
     // Readers that do not skip unknown records never reach the second one.
     let bytes = table("S3PT", &[&resume, &record(0x2abc, &[9; 7]), &suspend]);
-    let contents: Vec<Content> = read(&bytes).tables[0].records.iter().map(|record| record.content.clone()).collect();
+    let contents: Vec<RecordContent> =
+        read(&bytes).tables[0].records.iter().map(|record| record.content.clone()).collect();
     assert_eq!(
         contents,
         [
-            Content::S3Resume(S3Resume { count: 2, last_ns: 910, average_ns: 880 }),
-            Content::Other(vec![9; 7]),
-            Content::S3Suspend(S3Suspend { start_ns: 5_000, end_ns: 8_000 }),
+            RecordContent::S3Resume(S3Resume { count: 2, full_resume_ns: 910, average_ns: 880 }),
+            RecordContent::Other(vec![9; 7]),
+            RecordContent::S3Suspend(S3Suspend { start_ns: 5_000, end_ns: 8_000 }),
         ]
     );
 }
@@ -184,9 +189,10 @@ fn zero_length_record_ends_table() {
 
 #[test]
 fn invalid_record_lengths_end_table() {
-    for (length, kind) in
-        [(3, IssueKind::ImpossibleRecordLength { length: 3 }), (49, IssueKind::RecordPastEnd { length: 49, left: 48 })]
-    {
+    for (length, kind) in [
+        (3, IssueKind::InvalidRecordLength { length: 3 }),
+        (49, IssueKind::RecordPastEnd { length: 49, remaining: 48 }),
+    ] {
         let mut boot = basic_boot();
         boot[2] = length;
         let bytes = table("FBPT", &[&boot]);
@@ -197,7 +203,7 @@ fn invalid_record_lengths_end_table() {
     let bytes = table("FBPT", &[&basic_boot(), &[2, 0]]);
     let table = &read(&bytes).tables[0];
     assert_eq!(table.records.len(), 1);
-    assert_eq!(table.issues[0].kind, IssueKind::RecordPastEnd { length: 0, left: 2 });
+    assert_eq!(table.issues[0].kind, IssueKind::RecordPastEnd { length: 0, remaining: 2 });
 }
 
 #[test]
@@ -206,11 +212,11 @@ fn skips_repeated_signatures() {
     let table = &read(&bytes).tables[0];
     assert_eq!(
         table.records[0].content,
-        Content::BasicBoot(BasicBoot {
+        RecordContent::BasicBoot(BasicBoot {
             reset_end_ns: 1,
             loader_load_ns: 22,
             loader_start_ns: 333,
-            exit_begin_ns: 4444,
+            exit_start_ns: 4444,
             exit_end_ns: 55555,
         })
     );

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use onoff_firmware::{Content, EventForm, IssueKind, Signature, read};
-use onoff_testkit::real::samples;
+use onoff_firmware::{EventFormat, IssueKind, RecordContent, Signature, read};
+use onoff_testkit::real_recordings::samples_folder;
 
 #[test]
 fn reads_boot_measured_by_module() {
-    let Some(folder) = samples("fpdt") else {
+    let Some(folder) = samples_folder("fpdt") else {
         return;
     };
     let bytes = std::fs::read(folder.join("FBPT_reconstructed.bin")).unwrap();
@@ -20,45 +20,45 @@ fn reads_boot_measured_by_module() {
     let mut forms = BTreeMap::new();
     for record in &table.records {
         match &record.content {
-            Content::BasicBoot(boot) => {
+            RecordContent::BasicBoot(boot) => {
                 assert_eq!(
                     [
                         boot.reset_end_ns,
                         boot.loader_load_ns,
                         boot.loader_start_ns,
-                        boot.exit_begin_ns,
+                        boot.exit_start_ns,
                         boot.exit_end_ns,
                     ],
                     [1_127_243_597, 103_959_677_189, 103_965_800_517, 105_104_963_359, 105_130_639_733]
                 );
             }
-            Content::Event(event) => *forms.entry(event.form).or_insert(0) += 1,
+            RecordContent::Event(event) => *forms.entry(event.format).or_insert(0) += 1,
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(
         forms.into_iter().collect::<Vec<_>>(),
         [
-            (EventForm::Guid, 277),
-            (EventForm::DynamicString, 156),
-            (EventForm::DualGuidString, 22),
-            (EventForm::GuidQword, 330),
-            (EventForm::GuidQwordString, 52),
+            (EventFormat::Guid, 277),
+            (EventFormat::DynamicString, 156),
+            (EventFormat::DualGuidString, 22),
+            (EventFormat::GuidQword, 330),
+            (EventFormat::GuidQwordString, 52),
         ]
     );
 }
 
 #[test]
 fn reads_tables_rejected_by_linux() {
-    let Some(folder) = samples("fpdt/malformed") else {
+    let Some(folder) = samples_folder("fpdt/malformed") else {
         return;
     };
     let boot = read(&std::fs::read(folder.join("lkml-a83c68a3bf7c_FBPT.bin")).unwrap());
     let table = &boot.tables[0];
     assert_eq!((table.issues[0].offset, table.issues[0].kind), (8, IssueKind::RepeatedSignature));
-    let Content::BasicBoot(times) = &table.records[0].content else { panic!() };
+    let RecordContent::BasicBoot(times) = &table.records[0].content else { panic!() };
     assert_eq!(
-        (times.loader_load_ns, times.loader_start_ns, times.exit_begin_ns, times.exit_end_ns),
+        (times.loader_load_ns, times.loader_start_ns, times.exit_start_ns, times.exit_end_ns),
         (49_102_497_322, 49_127_965_722, 0, 0)
     );
 
@@ -66,13 +66,13 @@ fn reads_tables_rejected_by_linux() {
     let table = &sleep.tables[0];
     assert_eq!((table.issues[0].offset, table.issues[0].kind), (8, IssueKind::ZeroLengthRecord));
     // The resume record is 4 bytes too late, and its count is 0.
-    let Content::S3Resume(resume) = &table.records[0].content else { panic!() };
+    let RecordContent::S3Resume(resume) = &table.records[0].content else { panic!() };
     assert_eq!((table.records[0].offset, resume.count), (12, 0));
 }
 
 #[test]
 fn reads_pointers_of_38_machines() {
-    let Some(folder) = samples("fpdt/linuxhw") else {
+    let Some(folder) = samples_folder("fpdt/linuxhw") else {
         return;
     };
     let mut orders: BTreeMap<Vec<u16>, usize> = BTreeMap::new();
@@ -84,10 +84,10 @@ fn reads_pointers_of_38_machines() {
         assert_eq!((contents.issues.len(), table.issues.len()), (0, 0), "{}", path.display());
         assert_eq!(table.header.as_ref().unwrap().revision, 1);
         for record in &table.records {
-            let Content::Pointer { address } = record.content else { panic!() };
+            let RecordContent::Pointer { address } = record.content else { panic!() };
             assert!((1..1 << 32).contains(&address), "{}", path.display());
         }
-        let order = table.records.iter().map(|record| record.number).collect();
+        let order = table.records.iter().map(|record| record.record_type).collect();
         *orders.entry(order).or_default() += 1;
     }
     assert_eq!(orders.values().sum::<usize>(), 38);

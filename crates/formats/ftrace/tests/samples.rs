@@ -47,7 +47,7 @@ fn sequences(
 
 #[test]
 fn text_and_data_file_have_the_same_events() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let mut compared = 0;
@@ -100,7 +100,7 @@ fn stacks_of_text(text: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
 /// A boot with the options `stacktrace` and `userstacktrace`. The kernel resolves the function names in its own text.
 #[test]
 fn resolves_function_names_like_the_kernel() {
-    let Some(samples) = onoff_testkit::real::samples("linux") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
     let archive = samples.join("boot-stacks.tar.xz");

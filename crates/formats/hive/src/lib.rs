@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 pub use key::Key;
-pub use log::LogUse;
+pub use log::LogStats;
 pub use survey::Survey;
 pub use value::{Value, ValueKind};
 
@@ -45,7 +45,7 @@ pub enum Error {
     /// The bytes do not start with `regf`.
     NotAHive,
     /// The file ends inside the base block.
-    Cut {
+    Truncated {
         /// Length of the file in bytes.
         offset: u64,
     },
@@ -60,7 +60,9 @@ impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAHive => formatter.write_str("not a registry hive"),
-            Self::Cut { offset } => write!(formatter, "the hive is truncated at byte {offset}, inside its base block"),
+            Self::Truncated { offset } => {
+                write!(formatter, "the hive is truncated at byte {offset}, inside its base block")
+            }
             Self::NoRoot { offset } => write!(formatter, "the root key at byte {offset} is unreadable"),
         }
     }
@@ -73,7 +75,7 @@ impl std::error::Error for Error {}
 pub struct Hive {
     bytes: Vec<u8>,
     root: u32,
-    log_use: LogUse,
+    log_use: LogStats,
     is_dirty: bool,
     last_written_unix_ns: Option<i64>,
     /// Key offsets by parent, for damaged subkey lists.
@@ -97,7 +99,7 @@ impl Hive {
             return Err(Error::NotAHive);
         }
         if bytes.len() < BASE_SIZE {
-            return Err(Error::Cut { offset: bytes.len() as u64 });
+            return Err(Error::Truncated { offset: bytes.len() as u64 });
         }
         let (is_dirty, log_use) = log::apply(&mut bytes, logs);
         let last_written_unix_ns = unix_ns(&bytes, 12);
@@ -140,7 +142,7 @@ impl Hive {
 
     /// Statistics of the applied transaction logs.
     #[must_use]
-    pub fn log_use(&self) -> LogUse {
+    pub fn log_stats(&self) -> LogStats {
         self.log_use
     }
 

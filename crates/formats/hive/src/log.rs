@@ -15,18 +15,18 @@ const SECTOR_SIZE: usize = 512;
 
 /// Statistics of the applied transaction logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LogUse {
+pub struct LogStats {
     /// Number of logs passed by the caller.
     pub given: u64,
     /// Applied entries; an old log counts as one.
     pub applied: u64,
     /// Skipped entries: damaged, older than the hive, or after a gap.
-    pub passed_over: u64,
+    pub skipped: u64,
 }
 
 /// Applies the matching logs to a hive. Returns whether the hive file was incomplete, and the statistics.
-pub(crate) fn apply(hive: &mut Vec<u8>, logs: &[&[u8]]) -> (bool, LogUse) {
-    let mut log_use = LogUse { given: logs.len() as u64, ..LogUse::default() };
+pub(crate) fn apply(hive: &mut Vec<u8>, logs: &[&[u8]]) -> (bool, LogStats) {
+    let mut log_use = LogStats { given: logs.len() as u64, ..LogStats::default() };
     let number = |bytes: &[u8], at: usize| u32_at(bytes, at).unwrap_or(0);
     let (first, second) = (number(hive, 4), number(hive, 8));
     let is_base_damaged = checksum(hive) != number(hive, 508);
@@ -38,12 +38,12 @@ pub(crate) fn apply(hive: &mut Vec<u8>, logs: &[&[u8]]) -> (bool, LogUse) {
     let mut entries: Vec<(u32, &[u8])> = Vec::new();
     for log in logs {
         match log.get(LOG_BASE_SIZE..LOG_BASE_SIZE + 4) {
-            Some(b"HvLE") => log_use.passed_over += entries_of(log, &mut entries),
+            Some(b"HvLE") => log_use.skipped += entries_of(log, &mut entries),
             Some(b"DIRT") => match apply_map(hive, log) {
                 true => log_use.applied += 1,
-                false => log_use.passed_over += 1,
+                false => log_use.skipped += 1,
             },
-            _ => log_use.passed_over += u64::from(!log.is_empty()),
+            _ => log_use.skipped += u64::from(!log.is_empty()),
         }
     }
     entries.sort_by_key(|&(sequence, _)| sequence);
@@ -51,7 +51,7 @@ pub(crate) fn apply(hive: &mut Vec<u8>, logs: &[&[u8]]) -> (bool, LogUse) {
     for (sequence, entry) in entries {
         let fits = if is_base_damaged && expected.is_none() { true } else { sequence >= second };
         if !fits || expected.is_some_and(|expected| sequence != expected) || !apply_entry(hive, entry, max) {
-            log_use.passed_over += 1;
+            log_use.skipped += 1;
             continue;
         }
         log_use.applied += 1;

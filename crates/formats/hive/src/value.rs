@@ -13,9 +13,9 @@ pub enum ValueKind {
     /// `REG_NONE`
     None,
     /// `REG_SZ`
-    Text,
+    String,
     /// `REG_EXPAND_SZ`: text with environment variables
-    ExpandableText,
+    ExpandableString,
     /// `REG_BINARY`
     Binary,
     /// `REG_DWORD`
@@ -25,7 +25,7 @@ pub enum ValueKind {
     /// `REG_LINK`: path of another key
     Link,
     /// `REG_MULTI_SZ`
-    Texts,
+    MultiString,
     /// `REG_QWORD`
     U64,
     /// Another type, by number.
@@ -36,13 +36,13 @@ impl ValueKind {
     const fn from_number(number: u32) -> Self {
         match number {
             0 => Self::None,
-            1 => Self::Text,
-            2 => Self::ExpandableText,
+            1 => Self::String,
+            2 => Self::ExpandableString,
             3 => Self::Binary,
             4 => Self::U32,
             5 => Self::U32BigEndian,
             6 => Self::Link,
-            7 => Self::Texts,
+            7 => Self::MultiString,
             11 => Self::U64,
             other => Self::Other(other),
         }
@@ -90,8 +90,8 @@ impl<'h> Value<'h> {
 
     /// The text up to the first NUL; `None` for other types.
     #[must_use]
-    pub fn text(&self) -> Option<String> {
-        matches!(self.kind, ValueKind::Text | ValueKind::ExpandableText | ValueKind::Link).then(|| {
+    pub fn string(&self) -> Option<String> {
+        matches!(self.kind, ValueKind::String | ValueKind::ExpandableString | ValueKind::Link).then(|| {
             let text = utf16(&self.data);
             text.split('\0').next().unwrap_or_default().to_owned()
         })
@@ -99,13 +99,13 @@ impl<'h> Value<'h> {
 
     /// The nonempty texts; a single text is a list of one. `None` for other types.
     #[must_use]
-    pub fn texts(&self) -> Option<Vec<String>> {
+    pub fn strings(&self) -> Option<Vec<String>> {
         match self.kind {
-            ValueKind::Texts => {
+            ValueKind::MultiString => {
                 let text = utf16(&self.data);
                 Some(text.split('\0').filter(|text| !text.is_empty()).map(str::to_owned).collect())
             }
-            _ => self.text().map(|text| if text.is_empty() { Vec::new() } else { vec![text] }),
+            _ => self.string().map(|text| if text.is_empty() { Vec::new() } else { vec![text] }),
         }
     }
 }

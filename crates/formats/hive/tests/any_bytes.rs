@@ -1,14 +1,14 @@
 //! Reading terminates on any input.
 
 use onoff_hive::Hive;
-use onoff_testkit::hive::{KeyFile, interrupted};
+use onoff_testkit::hive::{HiveKey, interrupted_write};
 use proptest::prelude::*;
 
 fn is_complete(hive: &Hive) -> u64 {
     let survey = hive.survey();
     for key in hive.root().subkeys() {
         for value in key.values() {
-            let _ = (value.number(), value.text(), value.texts());
+            let _ = (value.number(), value.string(), value.strings());
         }
     }
     survey.keys
@@ -17,13 +17,13 @@ fn is_complete(hive: &Hive) -> u64 {
 proptest! {
     #[test]
     fn accepts_damaged_hives(changes in prop::collection::vec((0..20_000_usize, any::<u8>()), 0..60), log_changes in prop::collection::vec((0..9_000_usize, any::<u8>()), 0..20)) {
-        let mut root = KeyFile::root();
+        let mut root = HiveKey::root();
         for at in 0..40_u32 {
-            root.key(&format!(r"A\B{}\C{at}", at % 3)).set("Number", at).set("Text", "text of some length").set("Many", ["a", "b"].as_slice());
+            root.subkey(&format!(r"A\B{}\C{at}", at % 3)).set_value("Number", at).set_value("Text", "text of some length").set_value("Many", ["a", "b"].as_slice());
         }
-        let before = root.hive();
-        root.key("A").set("New", vec![1_u8; 5000]);
-        let (mut hive, mut log) = interrupted(&before, &root.hive());
+        let before = root.to_hive();
+        root.subkey("A").set_value("New", vec![1_u8; 5000]);
+        let (mut hive, mut log) = interrupted_write(&before, &root.to_hive());
         for (at, byte) in changes {
             let length = hive.len();
             // Keep the signature.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use onoff_hive::Hive;
-use onoff_testkit::real::samples;
+use onoff_testkit::real_recordings::samples_folder;
 
 fn hive(folder: &Path, name: &str) -> Option<Hive> {
     let packed = std::fs::read(folder.join(name)).ok()?;
@@ -25,7 +25,7 @@ fn number(key: &onoff_hive::Key<'_>, name: &str) -> Option<u64> {
 
 #[test]
 fn real_hives_have_known_services() {
-    let Some(folder) = samples("hives") else { return };
+    let Some(folder) = samples_folder("hives") else { return };
     // Expected counts: auto-start services, delayed ones, ones with a trigger; boot-start drivers, critical ones. Two
     // of the hives are optional and may be missing.
     for (name, known) in [
@@ -57,7 +57,7 @@ fn real_hives_have_known_services() {
 
 #[test]
 fn reads_intact_parts_of_damaged_hive() {
-    let Some(folder) = samples("hives") else { return };
+    let Some(folder) = samples_folder("hives") else { return };
     let hive = hive(&folder, "regipy-corrupted_system_hive.xz").unwrap();
     let survey = hive.survey();
     eprintln!("{survey:?}");

@@ -1,34 +1,34 @@
 //! Synthetic hives.
 
 use onoff_hive::{Error, Hive, ValueKind};
-use onoff_testkit::hive::{KeyFile, WRITTEN, interrupted};
+use onoff_testkit::hive::{DEFAULT_WRITE_TIME, HiveKey, interrupted_write};
 
-fn services(count: u32) -> KeyFile {
-    let mut root = KeyFile::root();
+fn services(count: u32) -> HiveKey {
+    let mut root = HiveKey::root();
     for at in 0..count {
-        let key = root.key(&format!(r"ControlSet001\Services\Service{at}"));
-        key.set("Start", 2_u32)
-            .set("DependOnService", ["RpcSs", "Tcpip"].as_slice())
-            .set("ImagePath", r"system32\a.exe");
+        let key = root.subkey(&format!(r"ControlSet001\Services\Service{at}"));
+        key.set_value("Start", 2_u32)
+            .set_value("DependOnService", ["RpcSs", "Tcpip"].as_slice())
+            .set_value("ImagePath", r"system32\a.exe");
     }
-    root.key("Long").set("Blob", vec![9_u8; 40_000]).set("", "default").set("Wide", 1_u64 << 40);
-    root.key("Übung").set("Kind", vec![1_u8, 2]);
+    root.subkey("Long").set_value("Blob", vec![9_u8; 40_000]).set_value("", "default").set_value("Wide", 1_u64 << 40);
+    root.subkey("Übung").set_value("Kind", vec![1_u8, 2]);
     root
 }
 
 #[test]
 fn reads_keys_and_values_of_every_type() {
-    let hive = Hive::read(services(3).hive(), &[]).unwrap();
+    let hive = Hive::read(services(3).to_hive(), &[]).unwrap();
     assert!(!hive.is_dirty());
     let key = hive.key(r"controlset001\SERVICES\service1").unwrap();
     assert_eq!((key.name().as_str(), key.value("start").unwrap().number()), ("Service1", Some(2)));
-    assert_eq!(key.value("DependOnService").unwrap().texts().unwrap(), ["RpcSs", "Tcpip"]);
-    assert_eq!(key.value("ImagePath").unwrap().text().unwrap(), r"system32\a.exe");
-    assert_eq!(key.last_written_unix_ns(), Some((WRITTEN as i64 - 116_444_736_000_000_000) * 100));
+    assert_eq!(key.value("DependOnService").unwrap().strings().unwrap(), ["RpcSs", "Tcpip"]);
+    assert_eq!(key.value("ImagePath").unwrap().string().unwrap(), r"system32\a.exe");
+    assert_eq!(key.last_written_unix_ns(), Some((DEFAULT_WRITE_TIME as i64 - 116_444_736_000_000_000) * 100));
     let long = hive.key("Long").unwrap();
     assert_eq!(long.value("Blob").unwrap().data.len(), 40_000);
     assert_eq!(
-        (long.value("").unwrap().text().unwrap().as_str(), long.value("Wide").unwrap().number()),
+        (long.value("").unwrap().string().unwrap().as_str(), long.value("Wide").unwrap().number()),
         ("default", Some(1 << 40))
     );
     assert_eq!(hive.key("übung").unwrap().value("Kind").unwrap().kind, ValueKind::Binary);
@@ -42,26 +42,26 @@ fn reads_keys_and_values_of_every_type() {
 fn applies_matching_log_only() {
     let before = services(2);
     let mut after = before.clone();
-    after.key(r"ControlSet001\Services\Service1").set("Start", 4_u32);
-    let (hive, log) = interrupted(&before.hive(), &after.hive());
+    after.subkey(r"ControlSet001\Services\Service1").set_value("Start", 4_u32);
+    let (hive, log) = interrupted_write(&before.to_hive(), &after.to_hive());
     let start = |hive: &Hive| hive.key(r"ControlSet001\Services\Service1").unwrap().value("Start").unwrap().number();
     let read = Hive::read(hive.clone(), &[&log]).unwrap();
-    assert_eq!((start(&read), read.log_use().applied, read.is_dirty()), (Some(4), 1, true));
+    assert_eq!((start(&read), read.log_stats().applied, read.is_dirty()), (Some(4), 1, true));
     // Without the log, the old value is read, and the hive is dirty.
     let read = Hive::read(hive.clone(), &[]).unwrap();
     assert_eq!((start(&read), read.is_dirty()), (Some(2), true));
     let mut broken = log.clone();
     *broken.last_mut().unwrap() ^= 1;
     let read = Hive::read(hive, &[&broken]).unwrap();
-    assert_eq!((start(&read), read.log_use().applied, read.log_use().passed_over), (Some(2), 0, 1));
+    assert_eq!((start(&read), read.log_stats().applied, read.log_stats().skipped), (Some(2), 0, 1));
     // A hive that was closed properly does not use logs.
-    let read = Hive::read(before.hive(), &[&log]).unwrap();
-    assert_eq!((start(&read), read.log_use().applied), (Some(2), 0));
+    let read = Hive::read(before.to_hive(), &[&log]).unwrap();
+    assert_eq!((start(&read), read.log_stats().applied), (Some(2), 0));
 }
 
 #[test]
 fn recovers_subkeys_of_damaged_list() {
-    let mut bytes = services(5).hive();
+    let mut bytes = services(5).to_hive();
     let at = bytes.windows(4).position(|four| four == b"lh\x05\0").unwrap();
     bytes[at..at + 2].copy_from_slice(b"??");
     let hive = Hive::read(bytes, &[]).unwrap();
@@ -72,7 +72,7 @@ fn recovers_subkeys_of_damaged_list() {
 
 #[test]
 fn counts_damaged_keys_and_values() {
-    let mut bytes = services(5).hive();
+    let mut bytes = services(5).to_hive();
     let name = bytes.windows(8).position(|eight| eight == b"Service3").unwrap();
     bytes[name - 76..name - 74].copy_from_slice(b"xx");
     let value = bytes.windows(4).position(|four| four == b"Blob").unwrap();
@@ -86,7 +86,7 @@ fn counts_damaged_keys_and_values() {
 #[test]
 fn rejects_other_files() {
     assert_eq!(Hive::read(b"MZ".to_vec(), &[]).unwrap_err(), Error::NotAHive);
-    assert_eq!(Hive::read(b"regf".to_vec(), &[]).unwrap_err(), Error::Cut { offset: 4 });
+    assert_eq!(Hive::read(b"regf".to_vec(), &[]).unwrap_err(), Error::Truncated { offset: 4 });
     let empty = Hive::read([b"regf".as_slice(), &[0; 5000]].concat(), &[]).unwrap_err();
     assert!(matches!(empty, Error::NoRoot { .. }), "{empty}");
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use crate::bytes::{id_at, u32_at, u64_at};
 use crate::file::{DATA, ENTRY, ENTRY_HEAD_SIZE, JournalFile};
-use crate::losses::Place;
+use crate::losses::Location;
 use crate::payload::{self, UnpackResult};
 
 /// A journal entry. Times are those of the daemon that wrote it.
@@ -35,7 +35,7 @@ pub struct Entry<'r, 'f> {
 pub(crate) struct FieldErrors {
     pub(crate) unreadable: Cell<u64>,
     pub(crate) beyond_budget: Cell<u64>,
-    pub(crate) first: Cell<Option<Place>>,
+    pub(crate) first: Cell<Option<Location>>,
     /// Bytes to which fields may still expand.
     pub(crate) budget: Cell<u64>,
 }
@@ -88,7 +88,7 @@ impl<'f> Iterator for Fields<'_, 'f> {
 
     fn next(&mut self) -> Option<Field<'f>> {
         loop {
-            let compact = self.file.header().compact;
+            let compact = self.file.header().is_compact;
             let (item, rest) = self.rest.split_at_checked(if compact { 4 } else { 16 })?;
             self.rest = rest;
             let offset = if compact { u32_at(item, 0).map(u64::from) } else { u64_at(item, 0) }?;
@@ -108,7 +108,7 @@ impl<'f> Fields<'_, 'f> {
         let budget = self.errors.map_or(u64::MAX, |errors| errors.budget.get());
         let object = self.file.object(DATA, offset);
         let unpack_result = match object {
-            Some(object) => payload::unpack(object, self.file.header().compact, budget),
+            Some(object) => payload::unpack(object, self.file.header().is_compact, budget),
             None => UnpackResult::Unreadable,
         };
         let field = match unpack_result {
@@ -129,7 +129,7 @@ impl<'f> Fields<'_, 'f> {
         if let (None, Some(errors)) = (&field, self.errors) {
             errors.unreadable.set(errors.unreadable.get() + 1);
             if errors.first.get().is_none() {
-                errors.first.set(Some(Place { file: self.file_index, offset }));
+                errors.first.set(Some(Location { file: self.file_index, offset }));
             }
         }
         field

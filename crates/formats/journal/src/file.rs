@@ -86,21 +86,21 @@ impl<'f> JournalFile<'f> {
             losses.truncated += 1;
             losses.at(file, self.length());
         }
-        losses.not_closed += u64::from(self.header.state == State::Online);
+        losses.unclosed += u64::from(self.header.state == State::Online);
         let mut offsets = Vec::new();
         let damaged = self.read_entry_arrays(&mut offsets);
         if let Some(at) = damaged {
-            losses.lists_damaged += 1;
+            losses.damaged_arrays += 1;
             losses.at(file, at);
             let listed = offsets.len();
             offsets.extend(self.search(&offsets));
             offsets.sort_unstable();
             let found = offsets.len() - listed;
-            losses.entries_recovered += found as u64;
+            losses.recovered_entries += found as u64;
             // Entries counted by the header but not found.
             let missing = self.header.entries.saturating_sub(offsets.len() as u64);
             // The header may have any count, but the file cannot contain more entries than fit.
-            losses.entries_unreadable += missing.min(self.length() / ENTRY_HEAD_SIZE as u64);
+            losses.unreadable_entries += missing.min(self.length() / ENTRY_HEAD_SIZE as u64);
         }
         offsets
     }
@@ -110,7 +110,7 @@ impl<'f> JournalFile<'f> {
     /// Entries and arrays are only appended to the file, so their offsets increase. Anything else is damage, which also
     /// guarantees that none is visited twice.
     fn read_entry_arrays(&self, offsets: &mut Vec<u64>) -> Option<u64> {
-        let item_bytes = if self.header.compact { 4 } else { 8 };
+        let item_bytes = if self.header.is_compact { 4 } else { 8 };
         let mut damaged = None;
         let mut array_offset = self.header.first_array;
         let mut remaining = self.header.entries;
@@ -183,7 +183,7 @@ impl<'f> JournalFile<'f> {
         if in_step && kind != ENTRY {
             return Some(size);
         }
-        let item_bytes = if self.header.compact { 4 } else { 16 };
+        let item_bytes = if self.header.is_compact { 4 } else { 16 };
         let items = size.checked_sub(ENTRY_HEAD_SIZE as u64)?;
         let realtime = u64_at(self.bytes, from + 24)?;
         // Wall-clock times from 1970 to 2500, in µs.

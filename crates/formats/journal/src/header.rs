@@ -42,7 +42,7 @@ pub struct Header {
     /// Declared number of entries.
     pub entries: u64,
     /// True if objects have the compact format (systemd 252 and later).
-    pub compact: bool,
+    pub is_compact: bool,
     /// Offset of the first entry array; 0 if there is none.
     pub(crate) first_array: u64,
 }
@@ -82,7 +82,7 @@ impl Header {
             header_bytes,
             arena_bytes: number(96)?,
             entries: number(152)?,
-            compact: flags & COMPACT != 0,
+            is_compact: flags & COMPACT != 0,
             first_array: number(176)?,
         })
     }

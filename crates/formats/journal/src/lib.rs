@@ -42,5 +42,5 @@ pub use entry::{Entry, Field, Fields};
 pub use error::Error;
 pub use file::JournalFile;
 pub use header::{Header, State};
-pub use losses::{Losses, Place};
+pub use losses::{Location, Losses};
 pub use merge::read;

@@ -2,7 +2,7 @@
 
 /// A position in one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Index of the file.
     pub file: usize,
     /// Offset in bytes.
@@ -13,26 +13,26 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Files that were not closed: the machine was still running, or lost power.
-    pub not_closed: u64,
+    pub unclosed: u64,
     /// Files that are shorter than their header declares.
     pub truncated: u64,
     /// Files with damaged entry arrays, which were searched object by object.
-    pub lists_damaged: u64,
+    pub damaged_arrays: u64,
     /// Entries found only by the search.
-    pub entries_recovered: u64,
+    pub recovered_entries: u64,
     /// Declared but unreadable entries.
-    pub entries_unreadable: u64,
+    pub unreadable_entries: u64,
     /// Unreadable fields.
-    pub fields_unreadable: u64,
+    pub unreadable_fields: u64,
     /// Fields skipped because their decompressed size exceeds the budget.
     pub fields_beyond_budget: u64,
     /// Position of the first damage.
-    pub first: Option<Place>,
+    pub first: Option<Location>,
 }
 
 impl Losses {
     /// Stores the position if it is the first one.
     pub(crate) fn at(&mut self, file: usize, offset: u64) {
-        self.first.get_or_insert(Place { file, offset });
+        self.first.get_or_insert(Location { file, offset });
     }
 }

@@ -41,7 +41,7 @@ pub fn read<'f>(files: &[JournalFile<'f>], mut visit: impl FnMut(&Entry<'_, 'f>)
         }
         queues.retain(|queue| queue.next.is_some());
     }
-    losses.fields_unreadable = errors.unreadable.get();
+    losses.unreadable_fields = errors.unreadable.get();
     losses.fields_beyond_budget = errors.beyond_budget.get();
     if let Some(first_error) = errors.first.get() {
         losses.at(first_error.file, first_error.offset);

@@ -1,7 +1,7 @@
 //! Any input is read or rejected without a panic.
 
 use onoff_journal::{JournalFile, read};
-use onoff_testkit::journal::JournalMaker;
+use onoff_testkit::journal::JournalWriter;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -31,14 +31,14 @@ proptest! {
 
     #[test]
     fn accepts_damaged_files(
-        compact: bool,
-        packing in 0_usize..4,
+        is_compact: bool,
+        compression in 0_usize..4,
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         truncated: prop::sample::Index,
         whole: bool,
     ) {
-        let packing = [None, Some(XZ), Some(LZ4), Some(ZSTANDARD)][packing];
-        let mut bytes = JournalMaker { compact, packing, ..JournalMaker::default() }.file(&entries(15));
+        let compression = [None, Some(XZ), Some(LZ4), Some(ZSTANDARD)][compression];
+        let mut bytes = JournalWriter { is_compact, compression, ..JournalWriter::default() }.file(&entries(15));
         for (at, value) in changes {
             let at = at.index(bytes.len());
             bytes[at] = value;

@@ -1,7 +1,7 @@
 //! Files damaged by a crash, a full disk or a bad disk.
 
-use onoff_journal::{Error, JournalFile, Place};
-use onoff_testkit::journal::JournalMaker;
+use onoff_journal::{Error, JournalFile, Location};
+use onoff_testkit::journal::JournalWriter;
 
 use crate::synthetic::{ZSTANDARD, entries, read_all, sorted};
 
@@ -15,17 +15,17 @@ fn number(bytes: &[u8], offset: usize) -> usize {
 
 #[test]
 fn reads_and_reports_unclosed_file() {
-    let maker = JournalMaker { state: 1, ..JournalMaker::default() };
+    let maker = JournalWriter { state: 1, ..JournalWriter::default() };
     let expected = entries(20);
     let (found, losses) = read_all(&[&maker.file(&expected)]);
     assert_eq!(found, sorted(expected));
-    assert_eq!((losses.not_closed, losses.entries_recovered, losses.entries_unreadable), (1, 0, 0));
+    assert_eq!((losses.unclosed, losses.recovered_entries, losses.unreadable_entries), (1, 0, 0));
 }
 
 #[test]
 fn searches_entries_after_damaged_array() {
     for compact in [false, true] {
-        let maker = JournalMaker { compact, ..JournalMaker::default() };
+        let maker = JournalWriter { is_compact: compact, ..JournalWriter::default() };
         let expected = entries(40);
         let mut bytes = maker.file(&expected);
         let first_array = number(&bytes, 176);
@@ -33,28 +33,28 @@ fn searches_entries_after_damaged_array() {
         put(&mut bytes, first_array + 16, 1 << 40);
         let (found, losses) = read_all(&[&bytes]);
         assert_eq!(found, sorted(expected), "compact {compact}");
-        assert_eq!((losses.lists_damaged, losses.entries_recovered, losses.entries_unreadable), (1, 36, 0));
-        assert_eq!(losses.first, Some(Place { file: 0, offset: 1 << 40 }));
+        assert_eq!((losses.damaged_arrays, losses.recovered_entries, losses.unreadable_entries), (1, 36, 0));
+        assert_eq!(losses.first, Some(Location { file: 0, offset: 1 << 40 }));
     }
 }
 
 #[test]
 fn reads_truncated_file_up_to_the_end() {
     let expected = entries(40);
-    let bytes = JournalMaker::default().file(&expected);
+    let bytes = JournalWriter::default().file(&expected);
     let truncated = bytes.len() * 2 / 3;
     let (found, losses) = read_all(&[&bytes[..truncated]]);
     // The arrays are at the end of a synthetic file, so all entries are found by the search.
     assert!(found.len() > 20 && found.len() < 40, "{}", found.len());
     assert_eq!(found, sorted(expected)[..found.len()]);
-    assert_eq!((losses.truncated, losses.lists_damaged), (1, 1));
-    assert_eq!(losses.entries_recovered + losses.entries_unreadable, 40);
+    assert_eq!((losses.truncated, losses.damaged_arrays), (1, 1));
+    assert_eq!(losses.recovered_entries + losses.unreadable_entries, 40);
 }
 
 #[test]
 fn overwritten_objects_cost_only_their_entries() {
     let expected = entries(40);
-    let mut bytes = JournalMaker::default().file(&expected);
+    let mut bytes = JournalWriter::default().file(&expected);
     let first_array = number(&bytes, 176);
     let second = number(&bytes, first_array + 16 + 8 + 8);
     // Overwrite the second entry and the following bytes with zeros, as after a lost write.
@@ -62,20 +62,20 @@ fn overwritten_objects_cost_only_their_entries() {
     let (found, losses) = read_all(&[&bytes]);
     let lost = 40 - found.len() as u64;
     assert!((1..=4).contains(&lost), "{lost}");
-    assert_eq!(losses.entries_unreadable, lost);
-    assert_eq!(losses.lists_damaged, 1);
+    assert_eq!(losses.unreadable_entries, lost);
+    assert_eq!(losses.damaged_arrays, 1);
 }
 
 #[test]
 fn counts_undecompressible_field_and_keeps_others() {
-    let maker = JournalMaker { packing: Some(ZSTANDARD), ..JournalMaker::default() };
+    let maker = JournalWriter { compression: Some(ZSTANDARD), ..JournalWriter::default() };
     let expected = entries(40);
     let mut bytes = maker.file(&expected);
     let magic = bytes.windows(4).position(|four| four == [0x28, 0xb5, 0x2f, 0xfd]).unwrap();
     bytes[magic] = 0;
     let (found, losses) = read_all(&[&bytes]);
     assert_eq!(found.len(), 40);
-    assert_eq!(losses.fields_unreadable, 1);
+    assert_eq!(losses.unreadable_fields, 1);
     let fields: usize = found.iter().map(|entry| entry.fields.len()).sum();
     assert_eq!(fields, 40 * 4 - 1);
 }
@@ -83,36 +83,36 @@ fn counts_undecompressible_field_and_keeps_others() {
 #[test]
 fn stops_at_cyclic_arrays() {
     let expected = entries(40);
-    let mut bytes = JournalMaker::default().file(&expected);
+    let mut bytes = JournalWriter::default().file(&expected);
     let first_array = number(&bytes, 176);
     put(&mut bytes, first_array + 16, first_array as u64);
     let (found, losses) = read_all(&[&bytes]);
     assert_eq!(found, sorted(expected));
-    assert_eq!(losses.lists_damaged, 1);
+    assert_eq!(losses.damaged_arrays, 1);
 }
 
 #[test]
 fn skips_field_beyond_budget() {
     fn bomb(_: &[u8]) -> Vec<u8> {
-        (crate::synthetic::XZ.pack)(&vec![b'a'; 65 << 20])
+        (crate::synthetic::XZ.compress)(&vec![b'a'; 65 << 20])
     }
-    let packing = onoff_testkit::journal::FieldPacking { flag: 1, pack: bomb, shortest: 420 };
-    let maker = JournalMaker { packing: Some(packing), ..JournalMaker::default() };
+    let packing = onoff_testkit::journal::FieldCompression { flag: 1, compress: bomb, min_len: 420 };
+    let maker = JournalWriter { compression: Some(packing), ..JournalWriter::default() };
     let bytes = maker.file(&entries(12));
     assert!(bytes.len() < 100_000);
     let (found, losses) = read_all(&[&bytes]);
     assert_eq!(found.len(), 12);
-    assert_eq!((losses.fields_beyond_budget, losses.fields_unreadable), (1, 0));
+    assert_eq!((losses.fields_beyond_budget, losses.unreadable_fields), (1, 0));
 }
 
 #[test]
 fn rejects_other_files_with_position() {
     assert!(matches!(JournalFile::open(b"LPKSHHRH"), Err(Error::Truncated { length: 8 })));
     assert!(matches!(JournalFile::open(&[0; 400]), Err(Error::NotAJournal { offset: 0, .. })));
-    let mut bytes = JournalMaker::default().file(&entries(1));
+    let mut bytes = JournalWriter::default().file(&entries(1));
     bytes[13] = 1;
     assert_eq!(JournalFile::open(&bytes).unwrap_err(), Error::Unsupported { flags: 0x100 });
-    let mut bytes = JournalMaker::default().file(&entries(1));
+    let mut bytes = JournalWriter::default().file(&entries(1));
     put(&mut bytes, 88, 7);
     assert!(matches!(JournalFile::open(&bytes), Err(Error::NotAJournal { offset: 88, .. })));
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use onoff_journal::{Losses, State};
-use onoff_testkit::journal::JournalMaker;
+use onoff_testkit::journal::JournalWriter;
 
 use crate::synthetic::{LZ4, XZ, ZSTANDARD, entries, read_all, sorted};
 
-fn makers() -> Vec<(String, JournalMaker)> {
+fn makers() -> Vec<(String, JournalWriter)> {
     let mut makers = Vec::new();
     for compact in [false, true] {
         for (name, packing) in [("plain", None), ("xz", Some(XZ)), ("lz4", Some(LZ4)), ("zstd", Some(ZSTANDARD))] {
-            let maker = JournalMaker { compact, packing, ..JournalMaker::default() };
+            let maker = JournalWriter { is_compact: compact, compression: packing, ..JournalWriter::default() };
             makers.push((format!("{name}, compact {compact}"), maker));
         }
     }
@@ -31,19 +31,19 @@ fn reads_every_format_and_compression() {
 
 #[test]
 fn empty_journal_has_no_entries() {
-    let (found, losses) = read_all(&[&JournalMaker::default().file(&[])]);
+    let (found, losses) = read_all(&[&JournalWriter::default().file(&[])]);
     assert!(found.is_empty());
     assert_eq!(losses, Losses::default());
 }
 
 #[test]
 fn reads_header() {
-    let maker = JournalMaker { state: 2, compact: true, ..JournalMaker::default() };
+    let maker = JournalWriter { state: 2, is_compact: true, ..JournalWriter::default() };
     let bytes = maker.file(&entries(3));
     let file = onoff_journal::JournalFile::open(&bytes).unwrap();
     let header = file.header();
-    assert_eq!((header.state, header.entries, header.compact), (State::Archived, 3, true));
-    assert_eq!((header.machine, header.sequence), (maker.machine, maker.sequence));
+    assert_eq!((header.state, header.entries, header.is_compact), (State::Archived, 3, true));
+    assert_eq!((header.machine, header.sequence), (maker.machine_id, maker.sequence_id));
 }
 
 /// `journalctl` reads the same entries from the synthetic files.

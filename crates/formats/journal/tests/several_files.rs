@@ -1,6 +1,6 @@
 //! Journals that consist of several files.
 
-use onoff_testkit::journal::{JournalEntry, JournalMaker};
+use onoff_testkit::journal::{JournalEntry, JournalWriter};
 
 use crate::synthetic::{entries, read_all};
 
@@ -14,10 +14,10 @@ fn files_of_one_sequence_are_merged_by_number() {
     // The wall clock was set back in the middle, as on a computer without a clock battery.
     for entry in &mut expected[5..] {
         entry.realtime_us -= 1_000_000_000_000;
-        entry.boot += 1;
+        entry.boot_id += 1;
     }
     let (even, odd): (Vec<_>, Vec<_>) = expected.into_iter().partition(|entry| entry.sequence_number % 2 == 0);
-    let maker = JournalMaker::default();
+    let maker = JournalWriter::default();
     let (system, user) = (maker.file(&even), maker.file(&odd));
     let (found, _) = read_all(&[&system, &user]);
     assert_eq!(numbers(&found), (1..=10).collect::<Vec<_>>());
@@ -26,7 +26,7 @@ fn files_of_one_sequence_are_merged_by_number() {
 #[test]
 fn duplicate_entries_are_visited_once() {
     let expected = entries(10);
-    let maker = JournalMaker::default();
+    let maker = JournalWriter::default();
     let (all, part) = (maker.file(&expected), maker.file(&expected[3..7]));
     let (found, _) = read_all(&[&part, &all]);
     assert_eq!(numbers(&found), (1..=10).collect::<Vec<_>>());
@@ -34,14 +34,14 @@ fn duplicate_entries_are_visited_once() {
 
 #[test]
 fn files_of_different_machines_are_merged_by_wall_clock() {
-    let maker = JournalMaker::default();
+    let maker = JournalWriter::default();
     let mut others = entries(3);
     for (at, entry) in others.iter_mut().enumerate() {
-        entry.boot = 7;
+        entry.boot_id = 7;
         entry.sequence_number = 100 + at as u64;
         entry.realtime_us += 1500;
     }
-    let other = JournalMaker { machine: 5, sequence: 6, ..maker.clone() };
+    let other = JournalWriter { machine_id: 5, sequence_id: 6, ..maker.clone() };
     let (found, _) = read_all(&[&other.file(&others), &maker.file(&entries(4))]);
     assert_eq!(numbers(&found), [1, 2, 100, 3, 101, 4, 102]);
 }

@@ -1,7 +1,7 @@
 //! Synthetic journals.
 
 use onoff_journal::{Entry, JournalFile, Losses, read};
-use onoff_testkit::journal::{FieldPacking, JournalEntry};
+use onoff_testkit::journal::{FieldCompression, JournalEntry};
 
 pub const BOOT: u128 = 0x00c0_ffee_0000_4000_8000_0000_0000_0001;
 
@@ -34,9 +34,9 @@ fn zstandard(bytes: &[u8]) -> Vec<u8> {
     [magic, &[SIZED | descriptor], &size, blocks].concat()
 }
 
-pub const XZ: FieldPacking = FieldPacking { flag: 1, pack: xz, shortest: 80 };
-pub const LZ4: FieldPacking = FieldPacking { flag: 2, pack: lz4, shortest: 80 };
-pub const ZSTANDARD: FieldPacking = FieldPacking { flag: 4, pack: zstandard, shortest: 80 };
+pub const XZ: FieldCompression = FieldCompression { flag: 1, compress: xz, min_len: 80 };
+pub const LZ4: FieldCompression = FieldCompression { flag: 2, compress: lz4, min_len: 80 };
+pub const ZSTANDARD: FieldCompression = FieldCompression { flag: 4, compress: zstandard, min_len: 80 };
 
 /// `count` entries of one boot, with short, long and binary fields.
 pub fn entries(count: u64) -> Vec<JournalEntry> {
@@ -45,7 +45,7 @@ pub fn entries(count: u64) -> Vec<JournalEntry> {
             sequence_number: at,
             realtime_us: 1_700_000_000_000_000 + at * 1000,
             monotonic_us: at * 1000,
-            boot: BOOT,
+            boot_id: BOOT,
             fields: vec![
                 ("_BOOT_ID".to_owned(), format!("{BOOT:032x}").into_bytes()),
                 ("MESSAGE".to_owned(), format!("message {at} {}", "long ".repeat(at as usize * 7 % 90)).into_bytes()),
@@ -62,7 +62,7 @@ pub fn to_journal_entry(entry: &Entry<'_, '_>) -> JournalEntry {
         sequence_number: entry.sequence_number,
         realtime_us: entry.realtime_us,
         monotonic_us: entry.monotonic_us,
-        boot: entry.boot,
+        boot_id: entry.boot,
         fields: entry
             .fields()
             .map(|field| (String::from_utf8_lossy(&field.name).into_owned(), field.value.into_owned()))

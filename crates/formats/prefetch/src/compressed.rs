@@ -15,14 +15,15 @@ pub(crate) fn unwrap(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, bool), Error> {
     if !bytes.starts_with(b"MAM") {
         return Ok((bytes.into(), false));
     }
-    let flags = *bytes.get(3).ok_or(Error::Cut { offset: 3 })?;
-    let size = size_at(bytes, 4).ok_or(Error::Cut { offset: 4 })?;
-    let format = CompressionFormat::from_number(u16::from(flags & 0xf)).ok_or(Error::Compression { number: flags })?;
+    let flags = *bytes.get(3).ok_or(Error::Truncated { offset: 3 })?;
+    let size = size_at(bytes, 4).ok_or(Error::Truncated { offset: 4 })?;
+    let format = CompressionFormat::from_number(u16::from(flags & 0xf))
+        .ok_or(Error::UnsupportedCompression { number: flags })?;
     // The size is followed by a checksum of four bytes if the flag is set.
     let start = if flags & 0x80 != 0 { 12 } else { 8 };
-    let payload = bytes.get(start..).ok_or(Error::Cut { offset: bytes.len() as u64 })?;
+    let payload = bytes.get(start..).ok_or(Error::Truncated { offset: bytes.len() as u64 })?;
     if size > payload.len().saturating_mul(MAX_EXPANSION) {
-        return Err(Error::Size { size: u64::from(u32_at(bytes, 4).unwrap_or(0)) });
+        return Err(Error::InvalidSize { size: u64::from(u32_at(bytes, 4).unwrap_or(0)) });
     }
     let mut plain = vec![0; size];
     let decompressed = format.decompress(payload, &mut plain);

@@ -1,4 +1,4 @@
-//! Errors of all readers in this crate.
+//! Returns errors from all readers in this crate.
 
 use std::fmt;
 
@@ -12,19 +12,19 @@ pub enum Error {
     /// The file is not a SuperFetch database.
     NotSuperfetch,
     /// Unsupported version.
-    Version { version: u32 },
+    UnsupportedVersion { version: u32 },
     /// The file ends inside a required part.
-    Cut {
+    Truncated {
         /// Length of the file in bytes.
         offset: u64,
     },
     /// Unsupported compression format.
-    Compression {
+    UnsupportedCompression {
         /// Flags byte of the file.
         number: u8,
     },
     /// The declared decompressed size is not possible for the size of the file.
-    Size {
+    InvalidSize {
         /// Declared size in bytes.
         size: u64,
     },
@@ -41,12 +41,12 @@ impl fmt::Display for Error {
             Self::NotAPlan => formatter.write_str("not a prefetch plan"),
             Self::NotReadyBoot => formatter.write_str("not a known ReadyBoot trace or layout"),
             Self::NotSuperfetch => formatter.write_str("not a SuperFetch database"),
-            Self::Version { version } => {
+            Self::UnsupportedVersion { version } => {
                 write!(formatter, "unsupported plan version {version} (supported: 17, 23, 26, 30 and 31)")
             }
-            Self::Cut { offset } => write!(formatter, "the file is truncated at byte {offset}"),
-            Self::Compression { number } => write!(formatter, "unsupported compression {number:#04x}"),
-            Self::Size { size } => {
+            Self::Truncated { offset } => write!(formatter, "the file is truncated at byte {offset}"),
+            Self::UnsupportedCompression { number } => write!(formatter, "unsupported compression {number:#04x}"),
+            Self::InvalidSize { size } => {
                 write!(formatter, "the declared size of {size} bytes is not possible for a file of this size")
             }
             Self::Damaged { offset } => {

@@ -31,6 +31,6 @@ mod superfetch;
 
 pub use error::Error;
 pub use layout::{Layout, read_layout};
-pub use plan::{PAGE_BYTES, Plan, PlannedFile, Volume, read_plan};
+pub use plan::{PAGE_SIZE, Plan, PlannedFile, Volume, read_plan};
 pub use ready_boot::{ReadyBoot, ReadyBootRead, is_ready_boot, read_ready_boot};
-pub use superfetch::{SuperfetchHeader, SuperfetchPacking, read_superfetch};
+pub use superfetch::{SuperfetchCompression, SuperfetchHeader, read_superfetch};

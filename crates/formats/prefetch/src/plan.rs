@@ -8,7 +8,7 @@ use crate::field::{size_at, text, text_at, u16_at, u32_at, u64_at, unix_ns_at};
 const HEADER: usize = 84;
 /// Size in bytes of a page, the unit of a plan's trace. Observed in plans of every version: the file offsets of entries
 /// are multiples of it, in bytes in version 17 and in sectors of 512 bytes later.
-pub const PAGE_BYTES: u64 = 4096;
+pub const PAGE_SIZE: u64 = 4096;
 /// Maximum number of files, and of volumes. Windows stops at 1,024 files.
 const MAX_ENTRIES: usize = 65_536;
 
@@ -95,11 +95,11 @@ pub fn read_plan(bytes: &[u8]) -> Result<Plan, Error> {
     if bytes.get(4..8) != Some(b"SCCA") {
         return Err(Error::NotAPlan);
     }
-    let truncated = Error::Cut { offset: bytes.len() as u64 };
+    let truncated = Error::Truncated { offset: bytes.len() as u64 };
     let version = u32_at(bytes, 0).ok_or(truncated.clone())?;
     let number = |at: usize| size_at(bytes, HEADER + at).ok_or(truncated.clone());
     let (metrics, metrics_count) = (number(0)?, number(4)?);
-    let layout = VersionLayout::new(version, metrics).ok_or(Error::Version { version })?;
+    let layout = VersionLayout::new(version, metrics).ok_or(Error::UnsupportedVersion { version })?;
     let (names, names_size) = (number(16)?, number(20)?);
     let (volumes, volumes_count, volumes_size) = (number(24)?, number(28)?, number(32)?);
     let last_runs = (0..layout.last_runs).map(|at| unix_ns_at(bytes, HEADER + layout.last_run + at * 8));

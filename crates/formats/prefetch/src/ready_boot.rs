@@ -70,7 +70,7 @@ pub fn read_ready_boot(bytes: &[u8]) -> Result<ReadyBoot, Error> {
         return Err(Error::NotReadyBoot);
     }
     let plain = decompress(bytes)?;
-    let truncated = Error::Cut { offset: plain.len() as u64 };
+    let truncated = Error::Truncated { offset: plain.len() as u64 };
     match plain.get(..4) {
         Some(b"xFcE") => trace(&plain).ok_or(truncated),
         Some(b"iLdR") => layout(&plain).ok_or(truncated),
@@ -80,10 +80,10 @@ pub fn read_ready_boot(bytes: &[u8]) -> Result<ReadyBoot, Error> {
 
 /// Decompresses the chunks, each of which is compressed separately.
 fn decompress(bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let truncated = Error::Cut { offset: bytes.len() as u64 };
+    let truncated = Error::Truncated { offset: bytes.len() as u64 };
     let size = size_at(bytes, 4).ok_or(truncated.clone())?;
     if size > MAX_BYTES || size > bytes.len().saturating_mul(MAX_EXPANSION) {
-        return Err(Error::Size { size: size as u64 });
+        return Err(Error::InvalidSize { size: size as u64 });
     }
     let mut plain = vec![0; size];
     let mut at = 8;

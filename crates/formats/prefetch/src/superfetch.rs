@@ -12,9 +12,9 @@ const HEADER: usize = 68;
 
 /// Compression of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SuperfetchPacking {
+pub enum SuperfetchCompression {
     /// Not compressed.
-    Plain,
+    None,
     /// `MEMO`: LZNT1, Windows Vista.
     Memo,
     /// `MEM0`: XPRESS Huffman in chunks, Windows 7.
@@ -26,7 +26,7 @@ pub enum SuperfetchPacking {
 /// Header of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuperfetchHeader {
-    pub packing: SuperfetchPacking,
+    pub compression: SuperfetchCompression,
     /// First number of the header, presumably a version.
     pub version: u32,
     /// Size of the database in bytes.
@@ -47,17 +47,17 @@ pub struct SuperfetchHeader {
 /// # Errors
 /// The bytes end inside the header, are damaged before its end, or have another size than the header declares.
 pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
-    let truncated = Error::Cut { offset: bytes.len() as u64 };
+    let truncated = Error::Truncated { offset: bytes.len() as u64 };
     let size = u32_at(bytes, 4).ok_or(truncated.clone())?;
     let (packing, format, start) = match bytes.get(..4).ok_or(truncated.clone())? {
-        b"MEMO" => (SuperfetchPacking::Memo, Some(CompressionFormat::Lznt1), 8),
-        b"MEM0" => (SuperfetchPacking::Mem0, Some(CompressionFormat::XpressHuffman), 12),
+        b"MEMO" => (SuperfetchCompression::Memo, Some(CompressionFormat::Lznt1), 8),
+        b"MEM0" => (SuperfetchCompression::Mem0, Some(CompressionFormat::XpressHuffman), 12),
         [b'M', b'A', b'M', flags] => {
             let format = CompressionFormat::from_number(u16::from(flags & 0xf));
-            let format = format.ok_or(Error::Compression { number: *flags })?;
-            (SuperfetchPacking::Mam, Some(format), if flags & 0x80 != 0 { 12 } else { 8 })
+            let format = format.ok_or(Error::UnsupportedCompression { number: *flags })?;
+            (SuperfetchCompression::Mam, Some(format), if flags & 0x80 != 0 { 12 } else { 8 })
         }
-        _ => (SuperfetchPacking::Plain, None, 0),
+        _ => (SuperfetchCompression::None, None, 0),
     };
     let payload = bytes.get(start..).ok_or(truncated.clone())?;
     let plain = match format {
@@ -71,7 +71,7 @@ pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
     };
     let number = |at: usize| u32_at(&plain, at).ok_or(Error::Damaged { offset: start as u64 });
     let header = SuperfetchHeader {
-        packing,
+        compression: packing,
         version: number(0)?,
         bytes: number(4)?,
         header_bytes: number(8)?,
@@ -80,7 +80,7 @@ pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
         files: number(56)?,
         sources: number(64)?,
     };
-    let expected_size = if packing == SuperfetchPacking::Plain { bytes.len() } else { size as usize };
+    let expected_size = if packing == SuperfetchCompression::None { bytes.len() } else { size as usize };
     if header.bytes as usize != expected_size || (header.header_bytes as usize) < HEADER.min(expected_size) {
         return Err(Error::NotSuperfetch);
     }

@@ -1,6 +1,6 @@
 //! Synthetic ReadyBoot and SuperFetch files.
 
-use onoff_prefetch::{Error, SuperfetchPacking, read_ready_boot, read_superfetch};
+use onoff_prefetch::{Error, SuperfetchCompression, read_ready_boot, read_superfetch};
 use onoff_testkit::prefetch::{ready_boot_layout, ready_boot_trace, superfetch};
 
 const NTOS: &str = r"\Device\HarddiskVolume3\Windows\System32\ntoskrnl.exe";
@@ -25,11 +25,14 @@ fn reads_layout_and_reports_damage() {
     let bytes = ready_boot_layout(&[NTOS, HIVE]);
     let read = read_ready_boot(&bytes).unwrap();
     assert!(!read.is_trace && read.files.iter().any(|path| path == HIVE));
-    assert!(matches!(read_ready_boot(&bytes[..bytes.len() - 30]), Err(Error::Cut { .. } | Error::Damaged { .. })));
+    assert!(matches!(
+        read_ready_boot(&bytes[..bytes.len() - 30]),
+        Err(Error::Truncated { .. } | Error::Damaged { .. })
+    ));
     assert_eq!(read_ready_boot(b"SCCA"), Err(Error::NotReadyBoot));
     let mut huge = bytes.clone();
     huge[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert!(matches!(read_ready_boot(&huge), Err(Error::Size { .. })));
+    assert!(matches!(read_ready_boot(&huge), Err(Error::InvalidSize { .. })));
 }
 
 #[test]
@@ -52,10 +55,10 @@ fn counts_names_that_are_their_own_parent() {
 fn reads_same_header_from_compressed_database() {
     let plain = read_superfetch(&superfetch(2, 300, 17, false)).unwrap();
     let packed = read_superfetch(&superfetch(2, 300, 17, true)).unwrap();
-    assert_eq!((plain.packing, packed.packing), (SuperfetchPacking::Plain, SuperfetchPacking::Mam));
+    assert_eq!((plain.compression, packed.compression), (SuperfetchCompression::None, SuperfetchCompression::Mam));
     for header in [plain, packed] {
         assert_eq!((header.volumes, header.files, header.sources, header.kind, header.bytes), (2, 300, 17, 11, 400));
     }
     assert_eq!(read_superfetch(&[1; 500]), Err(Error::NotSuperfetch));
-    assert!(matches!(read_superfetch(b"MEM0"), Err(Error::Cut { .. })));
+    assert!(matches!(read_superfetch(b"MEM0"), Err(Error::Truncated { .. })));
 }

@@ -1,7 +1,7 @@
 //! Real plans (not in the repository), compared with the results of libscca.
 
 use onoff_prefetch::read_plan;
-use onoff_testkit::real::samples;
+use onoff_testkit::real_recordings::samples_folder;
 use serde_json::Value;
 
 /// Microseconds since 1970 of `yyyy-mm-dd hh:mm:ss.ffffff`.
@@ -17,7 +17,7 @@ fn unix_us(text: &str) -> i64 {
 
 #[test]
 fn plans_match_libscca() {
-    let Some(folder) = samples("prefetch") else {
+    let Some(folder) = samples_folder("prefetch") else {
         return;
     };
     let manifest: Value = serde_json::from_slice(&std::fs::read(folder.join("MANIFEST.json")).unwrap()).unwrap();

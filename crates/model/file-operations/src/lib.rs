@@ -7,8 +7,8 @@ use hashbrown::{HashMap, HashSet};
 use onoff_fileio::operations_csv::{self, Chunk};
 use onoff_fileio::{Format, Level, LossKind, Operation, OperationKind, Outcome, Summary};
 use onoff_trace::{
-    Clock, Counter, FileIo, FileIos, FileOperation, IoLevel, Process, RecordingFile, Severity, StringId, StringPool,
-    SystemKind, TableName, Tables, Trace, counters,
+    Clock, Counter, FileIo, FileIos, FileOperation, IoOrigin, Process, RecordingFile, Severity, StringId, StringPool,
+    SystemKind, TableName, TableSet, Trace, counters,
 };
 use rayon::prelude::*;
 
@@ -24,9 +24,9 @@ counters! {
 }
 
 /// Reads recordings of file operations into the model's tables.
-pub fn open(files: &Files, wanted: Tables) -> Result<Trace, Error> {
+pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
     let mut builder = TraceBuilder::default();
-    builder.trace.wanted = wanted;
+    builder.trace.requested_tables = wanted;
     let mut summaries = Vec::new();
     for (at, file) in files.iter().enumerate() {
         let mut released = 0;
@@ -243,7 +243,7 @@ impl TraceBuilder {
         for loss in summary.losses.iter() {
             let counter = counter(loss.kind);
             self.trace.losses.add(&counter, loss.count);
-            self.trace.losses.place(&counter, || format!("{name}, byte {}", loss.first_offset));
+            self.trace.losses.set_first_place(&counter, || format!("{name}, byte {}", loss.first_offset));
         }
     }
 
@@ -299,9 +299,9 @@ pub fn row(operation: &Operation<'_>, pid: Option<u32>, file: StringId) -> FileI
         offset: operation.offset,
         size: operation.length,
         level: match operation.level {
-            Level::Application => IoLevel::Application,
-            Level::Paging => IoLevel::Paging,
-            Level::Device => IoLevel::Device,
+            Level::Application => IoOrigin::Application,
+            Level::Paging => IoOrigin::Paging,
+            Level::Device => IoOrigin::Device,
         },
         unbuffered: operation.unbuffered,
         status: Some(match operation.outcome {
@@ -320,7 +320,7 @@ pub fn counter(kind: LossKind) -> Counter {
         name: kind.as_str(),
         severity: if kind.hides_requests() { Severity::Warning } else { Severity::Notice },
         help: kind.help(),
-        touches: &[TableName::FileIos],
+        affects: &[TableName::FileIos],
     }
 }
 

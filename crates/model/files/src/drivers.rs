@@ -63,7 +63,7 @@ mod tests {
         let found: Vec<_> = read(&[folder.path().to_owned()])
             .unwrap()
             .into_iter()
-            .map(|file| (file.name, file.embedded_signature, file.signed_for_tests))
+            .map(|file| (file.name, file.has_embedded_signature, file.is_test_signed))
             .collect();
         assert_eq!(
             found,

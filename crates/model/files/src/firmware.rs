@@ -54,7 +54,7 @@ pub fn open_firmware_boot(paths: &[PathBuf], limits: &Limits, number: i64) -> Re
     }
     let recording = collector.finish();
     if number != 0 && !recording.boots.iter().any(|boot| boot.read) {
-        return Err(Error::NoLoggedBoot { asked: number, boots: recording.boots.len().max(1) });
+        return Err(Error::NoLoggedBoot { requested: number, boots: recording.boots.len().max(1) });
     }
     Ok(recording)
 }

@@ -3,9 +3,9 @@
 //!
 //! ```no_run
 //! use onoff_files::{Options, open};
-//! use onoff_trace::{TableName, Tables};
+//! use onoff_trace::{TableName, TableSet};
 //!
-//! let wanted = Tables::of(&[TableName::Processes, TableName::DiskIos]);
+//! let wanted = TableSet::of(&[TableName::Processes, TableName::DiskIos]);
 //! let trace = open(&["boot.etl".into()], wanted, &Options::default())?;
 //! println!("{} processes", trace.processes.len());
 //! # Ok::<(), onoff_files::Error>(())
@@ -44,8 +44,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use onoff_netboot::Capture;
-use onoff_sources::{FileCollector, Files, LOOKED_AT, Limits, SourceFile, reject_non_recording};
-use onoff_trace::{Tables, Trace};
+use onoff_sources::{FileCollector, Files, Limits, SNIFF_LEN, SourceFile, reject_non_recording};
+use onoff_trace::{TableSet, Trace};
 
 pub use firmware::{open_firmware, open_firmware_boot, read_guid_names};
 pub use image::{FoundImage, HiveBytes, open_image};
@@ -76,7 +76,7 @@ pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
 ///
 /// # Errors
 /// As [`open_all`].
-pub fn open_as_one(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
+pub fn open_unchecked(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
     open_each(paths, limits, &None)
 }
 
@@ -94,7 +94,11 @@ pub fn open_all_with_progress(paths: &[PathBuf], options: &Options) -> Result<Fi
 ///
 /// # Errors
 /// No file is a recording, or they are of several kinds.
-pub fn open_found(paths: &[PathBuf], in_memory: Vec<(String, Vec<u8>)>, options: &Options) -> Result<Files, Error> {
+pub fn open_files_and_bytes(
+    paths: &[PathBuf],
+    in_memory: Vec<(String, Vec<u8>)>,
+    options: &Options,
+) -> Result<Files, Error> {
     let mut collector = FileCollector::new(&options.limits);
     for path in paths {
         add_if_relevant(path, &options.progress, &mut collector);
@@ -131,7 +135,7 @@ fn open_each(paths: &[PathBuf], limits: &Limits, listener: &Listener) -> Result<
 ///
 /// # Errors
 /// A file that cannot be read, is too damaged, or is not a recording: see [`Error`].
-pub fn open(paths: &[PathBuf], wanted: Tables, options: &Options) -> Result<Trace, Error> {
+pub fn open(paths: &[PathBuf], wanted: TableSet, options: &Options) -> Result<Trace, Error> {
     let files = open_all_with_progress(paths, options)?;
     open_files(&files, wanted, options)
 }
@@ -140,7 +144,7 @@ pub fn open(paths: &[PathBuf], wanted: Tables, options: &Options) -> Result<Trac
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+pub fn open_files(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
     onoff_sources::open_files(files, wanted, &options.read()?)
 }
 
@@ -182,7 +186,7 @@ fn add(path: &Path, limits: &Limits, listener: &Listener, collector: &mut FileCo
     }
     // A pipe, or a system file without a length, which cannot be mapped.
     let mut bytes = Vec::new();
-    (&mut file).take(LOOKED_AT as u64).read_to_end(&mut bytes).map_err(&failed)?;
+    (&mut file).take(SNIFF_LEN as u64).read_to_end(&mut bytes).map_err(&failed)?;
     if !metadata.is_file() {
         reject_non_recording(&name, &bytes)?;
     }

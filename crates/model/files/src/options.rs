@@ -37,7 +37,7 @@ impl Options {
             driver_files: if self.drivers.is_empty() { None } else { Some(drivers::read(&self.drivers)?) },
             limits: self.limits,
             boot: self.boot.clone(),
-            shelf: Some(Arc::new(SpillFile::new(self.tables_in_memory_bytes.unwrap_or(IN_MEMORY_BYTES)))),
+            spill_store: Some(Arc::new(SpillFile::new(self.tables_in_memory_bytes.unwrap_or(IN_MEMORY_BYTES)))),
             progress: self.progress.clone(),
         })
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use onoff_sources::{Bytes, Error, FileRole, Groups, file_role, group};
+use onoff_sources::{Bytes, Error, FileRole, Groups, file_role, group_files};
 
 use crate::failed;
 use crate::mapped::Mapped;
@@ -60,7 +60,7 @@ pub(crate) fn require_single(paths: &[PathBuf]) -> Result<(), Error> {
 }
 
 fn are_series(files: &[PathBuf]) -> bool {
-    files.iter().all(|file| !file.is_dir() && matches!(role(file), FileRole::Series))
+    files.iter().all(|file| !file.is_dir() && matches!(role(file), FileRole::Sequence))
 }
 
 /// Groups `paths` into recordings. Logs recorded together form one recording, as do the parts of one Linux recording.
@@ -82,7 +82,7 @@ pub fn recordings(paths: &[PathBuf]) -> Result<FoundRecordings, Error> {
     }
     // A named file counts as a recording; its reader reports problems.
     let named = |path: &PathBuf| match role(path) {
-        FileRole::Other | FileRole::Empty => FileRole::Whole,
+        FileRole::Other | FileRole::Empty => FileRole::Standalone,
         role => role,
     };
     let roles: Vec<FileRole> = files.iter().map(named).collect();
@@ -156,7 +156,7 @@ impl Files {
                 role => {
                     self.paths.push(path);
                     // A recording that is damaged beyond recognition must still be reported.
-                    self.roles.push(if matches!(role, FileRole::Other) { FileRole::Whole } else { role });
+                    self.roles.push(if matches!(role, FileRole::Other) { FileRole::Standalone } else { role });
                 }
             }
         }
@@ -211,7 +211,7 @@ fn has_recording_extension(path: &Path) -> bool {
 
 fn groups(files: &[PathBuf], roles: &[FileRole]) -> Groups {
     let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
-    group(&names.iter().map(String::as_str).collect::<Vec<_>>(), roles)
+    group_files(&names.iter().map(String::as_str).collect::<Vec<_>>(), roles)
 }
 
 fn paths_of(groups: impl IntoIterator<Item = Vec<usize>>, files: &[PathBuf]) -> impl Iterator<Item = Vec<PathBuf>> {
@@ -223,11 +223,11 @@ fn role(path: &Path) -> FileRole {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() && metadata.len() == 0 => return FileRole::Empty,
         Ok(metadata) if metadata.is_file() => {}
-        _ => return FileRole::Whole,
+        _ => return FileRole::Standalone,
     }
     match Mapped::open(path) {
         Ok(mapped) => file_role(&path.display().to_string(), mapped.bytes()),
-        Err(_) => FileRole::Whole,
+        Err(_) => FileRole::Standalone,
     }
 }
 

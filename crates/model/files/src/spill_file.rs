@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use onoff_trace::{Shelf, Spilled};
+use onoff_trace::{SpillStore, Spilled};
 
 use crate::mapped::MappedPart;
 use crate::unpack_cache::anonymous_file;
@@ -14,9 +14,9 @@ use crate::unpack_cache::anonymous_file;
 /// Size of tables kept in memory before spilling, bytes. Recordings of up to about 2 GiB need less, so no file is
 /// created for them.
 pub(crate) const IN_MEMORY_BYTES: usize = 1 << 30;
-/// Minimum size of a piece, bytes: smaller ones are not worth a mapping, whose number is limited by the system.
+/// Minimum size of a chunk, bytes: smaller ones are not worth a mapping, whose number is limited by the system.
 const MIN_BYTES: usize = 64 << 10;
-/// Alignment of pieces in the file, at least the page size on most systems, so that no two pieces share a page.
+/// Alignment of chunks in the file, at least the page size on most systems, so that no two chunks share a page.
 const PIECE_ALIGNMENT: u64 = 16 << 10;
 /// Disk space to leave free, bytes.
 const RESERVED_BYTES: u64 = 1 << 30;
@@ -29,7 +29,7 @@ pub(crate) struct SpillFile {
     /// Total size of the data offered so far, bytes, including the part kept in memory.
     offered_bytes: AtomicUsize,
     file: Mutex<FileState>,
-    resident: Arc<ResidentPieces>,
+    resident: Arc<ResidentChunks>,
 }
 
 /// State of the file.
@@ -52,7 +52,7 @@ impl SpillFile {
             in_memory_bytes,
             offered_bytes: AtomicUsize::new(0),
             file: Mutex::new(FileState::NotCreated),
-            resident: Arc::new(ResidentPieces { max_bytes: in_memory_bytes / 2, pieces: Mutex::default() }),
+            resident: Arc::new(ResidentChunks { max_bytes: in_memory_bytes / 2, chunks: Mutex::default() }),
         }
     }
 
@@ -90,8 +90,8 @@ fn require_space(file: &File, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-impl Shelf for SpillFile {
-    fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
+impl SpillStore for SpillFile {
+    fn spill(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
         if bytes.len() < MIN_BYTES {
             return None;
         }
@@ -100,36 +100,36 @@ impl Shelf for SpillFile {
             return None;
         }
         let part = self.write(bytes).ok()?;
-        let piece = Arc::new_cyclic(|this| Piece {
+        let chunk = Arc::new_cyclic(|this| Chunk {
             part,
             touched: AtomicBool::new(false),
             resident: Arc::clone(&self.resident),
             this: Weak::clone(this),
         });
-        Some(piece)
+        Some(chunk)
     }
 }
 
-/// The pieces that may be in memory.
+/// The chunks that may be in memory.
 #[derive(Debug)]
-struct ResidentPieces {
+struct ResidentChunks {
     max_bytes: usize,
-    pieces: Mutex<PieceQueue>,
+    chunks: Mutex<ChunkQueue>,
 }
 
-/// The pieces read most recently, oldest first, and their total size.
+/// The chunks read most recently, oldest first, and their total size.
 #[derive(Debug, Default)]
-struct PieceQueue {
-    queue: VecDeque<(Weak<Piece>, usize)>,
+struct ChunkQueue {
+    queue: VecDeque<(Weak<Chunk>, usize)>,
     bytes: usize,
 }
 
-impl ResidentPieces {
-    /// Registers a piece that is about to be read, and releases the oldest pieces beyond the limit.
-    fn register(&self, piece: &Piece) {
-        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        let PieceQueue { queue, bytes } = &mut *pieces;
-        let length = piece.part.bytes().len();
+impl ResidentChunks {
+    /// Registers a chunk that is about to be read, and releases the oldest chunks beyond the limit.
+    fn register(&self, chunk: &Chunk) {
+        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let ChunkQueue { queue, bytes } = &mut *chunks;
+        let length = chunk.part.bytes().len();
         *bytes += length;
         while *bytes > self.max_bytes
             && let Some((oldest, length)) = queue.pop_front()
@@ -142,21 +142,21 @@ impl ResidentPieces {
                 oldest.part.release();
             }
         }
-        queue.push_back((Weak::clone(&piece.this), length));
+        queue.push_back((Weak::clone(&chunk.this), length));
     }
 }
 
-/// A spilled piece of the file.
+/// A spilled chunk of the file.
 #[derive(Debug)]
-struct Piece {
+struct Chunk {
     part: MappedPart,
-    /// True if the piece is counted as resident.
+    /// True if the chunk is counted as resident.
     touched: AtomicBool,
-    resident: Arc<ResidentPieces>,
-    this: Weak<Piece>,
+    resident: Arc<ResidentChunks>,
+    this: Weak<Chunk>,
 }
 
-impl Spilled for Piece {
+impl Spilled for Chunk {
     #[inline]
     fn bytes(&self) -> &[u8] {
         if !self.touched.load(Ordering::Relaxed) && !self.touched.swap(true, Ordering::Relaxed) {
@@ -172,14 +172,14 @@ mod tests {
 
     use super::*;
 
-    fn piece(number: u8) -> Vec<u8> {
+    fn chunk(number: u8) -> Vec<u8> {
         (0..300_000_u32).map(|at| (at % 251) as u8 ^ number).collect()
     }
 
     #[test]
     fn spilled_pieces_read_back_within_memory_limit() {
-        let shelf = SpillFile::new(1_400_000);
-        let spilled: Vec<Option<Arc<dyn Spilled>>> = (0..20).map(|number| shelf.keep(&piece(number))).collect();
+        let spill_store = SpillFile::new(1_400_000);
+        let spilled: Vec<Option<Arc<dyn Spilled>>> = (0..20).map(|number| spill_store.spill(&chunk(number))).collect();
         assert!(spilled[..4].iter().all(Option::is_none), "kept in memory");
         assert!(spilled[4..].iter().all(Option::is_some));
         for round in 0..3_usize {
@@ -187,43 +187,43 @@ mod tests {
                 let number = if round == 1 { 23 - number } else { number };
                 let bytes = spilled[number].as_ref().unwrap().bytes();
                 assert_eq!(bytes.as_ptr().addr() % onoff_trace::values::SPILL_ALIGNMENT, 0);
-                assert_eq!(bytes, piece(number as u8));
-                let PieceQueue { queue, bytes } = &*shelf.resident.pieces.lock().unwrap();
-                assert!(queue.len() <= 2 && *bytes <= 700_000, "{} pieces, {bytes} bytes", queue.len());
+                assert_eq!(bytes, chunk(number as u8));
+                let ChunkQueue { queue, bytes } = &*spill_store.resident.chunks.lock().unwrap();
+                assert!(queue.len() <= 2 && *bytes <= 700_000, "{} chunks, {bytes} bytes", queue.len());
             }
         }
-        // Borrowed bytes stay readable while other pieces are read.
+        // Borrowed bytes stay readable while other chunks are read.
         let first = spilled[4].as_ref().unwrap().bytes();
         for other in spilled[5..].iter().flatten() {
             assert_eq!(other.bytes().len(), 300_000);
         }
-        assert_eq!(first, piece(4));
+        assert_eq!(first, chunk(4));
     }
 
     #[test]
     fn dropped_pieces_free_their_budget() {
-        let shelf = SpillFile::new(0);
+        let spill_store = SpillFile::new(0);
         for number in 0..9 {
-            let spilled = shelf.keep(&piece(number)).unwrap();
-            assert_eq!(spilled.bytes(), piece(number));
+            let spilled = spill_store.spill(&chunk(number)).unwrap();
+            assert_eq!(spilled.bytes(), chunk(number));
         }
-        let spilled = shelf.keep(&piece(9)).unwrap();
-        assert_eq!(spilled.bytes(), piece(9));
-        assert_eq!(shelf.resident.pieces.lock().unwrap().bytes, 300_000, "the remaining piece");
-        assert!(shelf.keep(&[0; 100]).is_none(), "too small for a piece");
+        let spilled = spill_store.spill(&chunk(9)).unwrap();
+        assert_eq!(spilled.bytes(), chunk(9));
+        assert_eq!(spill_store.resident.chunks.lock().unwrap().bytes, 300_000, "the remaining chunk");
+        assert!(spill_store.spill(&[0; 100]).is_none(), "too small for a chunk");
     }
 
     #[test]
     fn several_threads_spill_and_read() {
-        let shelf = SpillFile::new(0);
+        let spill_store = SpillFile::new(0);
         std::thread::scope(|scope| {
             for thread in 0..4_u8 {
-                let shelf = &shelf;
+                let spill_store = &spill_store;
                 scope.spawn(move || {
                     let spilled: Vec<_> =
-                        (0..8).map(|number| shelf.keep(&piece(thread * 8 + number)).unwrap()).collect();
+                        (0..8).map(|number| spill_store.spill(&chunk(thread * 8 + number)).unwrap()).collect();
                     for (number, spilled) in (0..).zip(&spilled) {
-                        assert_eq!(spilled.bytes(), piece(thread * 8 + number));
+                        assert_eq!(spilled.bytes(), chunk(thread * 8 + number));
                     }
                 });
             }

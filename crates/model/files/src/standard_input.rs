@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onoff_sources::{Error, LOOKED_AT, Limits, reject_non_recording};
+use onoff_sources::{Error, Limits, SNIFF_LEN, reject_non_recording};
 
 /// Name used in messages.
 pub(crate) const NAME: &str = "standard input";
@@ -51,7 +51,7 @@ pub(crate) fn open(limits: &Limits, is_recording: bool) -> Result<StandardInput,
         return Ok(StandardInput::Bytes(Arc::clone(bytes)));
     }
     let mut bytes = Vec::new();
-    (&mut file).take(LOOKED_AT as u64).read_to_end(&mut bytes).map_err(failed)?;
+    (&mut file).take(SNIFF_LEN as u64).read_to_end(&mut bytes).map_err(failed)?;
     if is_recording {
         reject_non_recording(NAME, &bytes)?;
     }

@@ -17,7 +17,7 @@ type Entries = HashMap<String, OsString>;
 
 /// Size and modification time of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FileFacts {
+pub struct FileInfo {
     /// Size, bytes.
     pub bytes: u64,
     /// Last modification, ns since 1970-01-01 UTC.
@@ -90,9 +90,9 @@ impl Volume {
 
     /// Size and modification time of the file at `path` below the root; `None` if there is no such file.
     #[must_use]
-    pub fn file(&self, path: &str) -> Option<FileFacts> {
+    pub fn file(&self, path: &str) -> Option<FileInfo> {
         let metadata = fs::symlink_metadata(self.find(path)?).ok()?;
-        metadata.is_file().then(|| FileFacts { bytes: metadata.len(), modified_unix_ns: modified(&metadata) })
+        metadata.is_file().then(|| FileInfo { bytes: metadata.len(), modified_unix_ns: modified(&metadata) })
     }
 }
 

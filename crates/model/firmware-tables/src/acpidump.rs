@@ -1,9 +1,9 @@
 //! Reads the output of `acpidump`: a line with the table's name and address, then lines of up to 16 bytes.
 
 use onoff_trace::Severity;
-use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm};
+use onoff_trace::firmware::{FirmwareFormat, FirmwareProblemKind};
 
-use super::gathering::Gathering;
+use super::collector::FirmwareTableCollector;
 use super::tables;
 
 /// Signatures of the tables to read.
@@ -18,8 +18,8 @@ pub(super) fn recognizes(text: &str) -> bool {
 }
 
 /// Adds the tables in `text`.
-pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
-    gathering.add_input(name, FirmwareForm::Acpidump);
+pub(super) fn add(name: &str, text: &str, gathering: &mut FirmwareTableCollector) {
+    gathering.add_input(name, FirmwareFormat::Acpidump);
     let mut table: Option<(String, Vec<u8>)> = None;
     for (number, line) in text.lines().enumerate() {
         if let Some(signature) = signature(line) {
@@ -34,8 +34,8 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
             Some((offset, more)) if offset == bytes.len() && bytes.len() < MAX_TABLE_SIZE => bytes.extend(more),
             None if line.trim().is_empty() => finish(&mut table, gathering),
             _ => {
-                gathering.fault(
-                    FirmwareFaultKind::UnreadableText,
+                gathering.add_problem(
+                    FirmwareProblemKind::UnreadableText,
                     Severity::Error,
                     format!("{name}: line {}", number + 1),
                     format!("expected byte {:#x} of the table; the rest of the table was skipped", bytes.len()),
@@ -48,7 +48,7 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
     finish(&mut table, gathering);
 }
 
-fn finish(table: &mut Option<(String, Vec<u8>)>, gathering: &mut Gathering) {
+fn finish(table: &mut Option<(String, Vec<u8>)>, gathering: &mut FirmwareTableCollector) {
     if let Some((name, bytes)) = table.take() {
         tables::add(&name, &bytes, gathering);
     }

@@ -3,9 +3,9 @@
 //! A timestamp is a point in time with a number. Numbers that belong together, such as the start and end of romstage,
 //! form a measurement with a duration; the others are points.
 
-use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareForm, FirmwareGuid, FirmwareWork};
+use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareFormat, FirmwareGuid, FirmwareWork};
 
-use super::gathering::{Boot, Gathering};
+use super::collector::{Boot, FirmwareTableCollector};
 
 /// Classes for the begin and end of measurements, as in EDK II: cross-module and in-module work.
 const CROSS_MODULE_CLASS: u16 = 0x50;
@@ -91,8 +91,8 @@ pub(super) fn recognizes(text: &str) -> bool {
 }
 
 /// Adds the timestamps in the output of `cbmem`.
-pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
-    gathering.add_input(name, FirmwareForm::Cbmem);
+pub(super) fn add(name: &str, text: &str, gathering: &mut FirmwareTableCollector) {
+    gathering.add_input(name, FirmwareFormat::Cbmem);
     let found: Vec<Timestamp> = text.lines().filter_map(timestamp).take(MAX_TIMESTAMPS).collect();
     gathering.add_boot(boot(name, &found));
 }
@@ -154,9 +154,9 @@ fn table(bytes: &[u8]) -> Option<Vec<Timestamp>> {
 }
 
 /// Adds the timestamps of a table. Returns false if the bytes are not a table.
-pub(super) fn add_table(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
+pub(super) fn add_table(name: &str, bytes: &[u8], gathering: &mut FirmwareTableCollector) -> bool {
     let Some(found) = table(bytes) else { return false };
-    gathering.add_input(name, FirmwareForm::CbmemTable);
+    gathering.add_input(name, FirmwareFormat::CbmemTable);
     gathering.add_boot(boot(name, &found));
     true
 }

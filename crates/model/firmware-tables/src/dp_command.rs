@@ -15,10 +15,10 @@
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareEdge, FirmwareEvent, FirmwareFaultKind, FirmwareForm, FirmwareGuid, FirmwareLength, FirmwareWork,
+    FirmwareDuration, FirmwareEdge, FirmwareEvent, FirmwareFormat, FirmwareGuid, FirmwareProblemKind, FirmwareWork,
 };
 
-use super::gathering::{Boot, Gathering};
+use super::collector::{Boot, FirmwareTableCollector};
 
 /// Maximum number of rows; firmware has about ten thousand.
 const MAX_ROWS: usize = 1 << 18;
@@ -162,7 +162,7 @@ fn raw_row(line: &str) -> Option<RawRow<'_>> {
 }
 
 /// Parses a row of a list to module, name of the work, and duration in ns.
-fn duration(line: &str, section: Section) -> Option<FirmwareLength> {
+fn duration(line: &str, section: Section) -> Option<FirmwareDuration> {
     let (index, rest) = line.split_once(':')?;
     number(index.trim())?;
     let mut words: Vec<&str> = rest.split_whitespace().collect();
@@ -194,7 +194,7 @@ fn duration(line: &str, section: Section) -> Option<FirmwareLength> {
     }
     let (work, _, text) = work(token);
     let duration_ns = i64::try_from(micros).ok()?.checked_mul(1_000)?;
-    (work != FirmwareWork::CrossModule).then(|| FirmwareLength {
+    (work != FirmwareWork::CrossModule).then(|| FirmwareDuration {
         work,
         module: words.join(" "),
         text: text.to_owned(),
@@ -234,8 +234,8 @@ impl Heading {
 }
 
 /// Adds the data in `text`.
-pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
-    gathering.add_input(name, FirmwareForm::DpCommand);
+pub(super) fn add(name: &str, text: &str, gathering: &mut FirmwareTableCollector) {
+    gathering.add_input(name, FirmwareFormat::DpCommand);
     let mut reader =
         DpReader { name, gathering, boot: Boot { from: name.to_owned(), ..Boot::default() }, rows: 0, unknown_unit: 0 };
     let mut section = Section::None;
@@ -273,7 +273,7 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
 
 struct DpReader<'a> {
     name: &'a str,
-    gathering: &'a mut Gathering,
+    gathering: &'a mut FirmwareTableCollector,
     boot: Boot,
     rows: usize,
     /// Number of raw rows without a known unit.
@@ -323,14 +323,32 @@ impl DpReader<'_> {
                 "{} rows of the raw trace were skipped: the unit is unknown without dp's heading, which has its version and the timer frequency",
                 self.unknown_unit
             );
-            self.gathering.fault(FirmwareFaultKind::LengthsOnly, Severity::Warning, self.name.to_owned(), text, 0);
+            self.gathering.add_problem(
+                FirmwareProblemKind::DurationsOnly,
+                Severity::Warning,
+                self.name.to_owned(),
+                text,
+                0,
+            );
         } else if !measured {
             let text = "dp printed durations without start times, so phases are shown one after another from the reset; use 'dp -R' to print times".to_owned();
-            self.gathering.fault(FirmwareFaultKind::LengthsOnly, Severity::Notice, self.name.to_owned(), text, 0);
+            self.gathering.add_problem(
+                FirmwareProblemKind::DurationsOnly,
+                Severity::Notice,
+                self.name.to_owned(),
+                text,
+                0,
+            );
         }
         if self.rows > MAX_ROWS {
             let text = format!("more than {MAX_ROWS} rows; {} were skipped", self.rows - MAX_ROWS);
-            self.gathering.fault(FirmwareFaultKind::TooManyRecords, Severity::Error, self.name.to_owned(), text, 0);
+            self.gathering.add_problem(
+                FirmwareProblemKind::TooManyRecords,
+                Severity::Error,
+                self.name.to_owned(),
+                text,
+                0,
+            );
         }
         self.gathering.add_boot(self.boot);
     }

@@ -1,14 +1,14 @@
 //! Reads the XML document that EDK II's Python tools write of these tables (`FpdtParserData`).
 
-use onoff_firmware::{BasicBoot, Event, EventForm, MAX_RECORDS, S3Resume, S3Suspend, Uuid};
+use onoff_firmware::{BasicBoot, Event, EventFormat, MAX_RECORDS, S3Resume, S3Suspend, Uuid};
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareFaultKind, FirmwareForm, FirmwareRecordCount, FirmwareResume, FirmwareSuspend, FirmwareTable,
+    FirmwareFormat, FirmwareProblemKind, FirmwareRecordCount, FirmwareResume, FirmwareSuspend, FirmwareTable,
 };
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event as Node};
 
-use super::gathering::{Boot, Gathering};
+use super::collector::{Boot, FirmwareTableCollector};
 use super::{tables, text};
 
 /// True if the text is such a document.
@@ -31,8 +31,8 @@ struct OpenRecord {
 const MAX_FIELDS: usize = 16;
 
 /// Adds the data in `document`.
-pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
-    gathering.add_input(name, FirmwareForm::Edk2Xml);
+pub(super) fn add(name: &str, document: &str, gathering: &mut FirmwareTableCollector) {
+    gathering.add_input(name, FirmwareFormat::Edk2Xml);
     let mut collector = RecordCollector {
         name,
         boot: Boot { from: name.to_owned(), ..Boot::default() },
@@ -70,8 +70,8 @@ pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
             Ok(_) => {}
             Err(error) => {
                 let left = (document.len() as u64).saturating_sub(place);
-                collector.gathering.fault(
-                    FirmwareFaultKind::UnreadableText,
+                collector.gathering.add_problem(
+                    FirmwareProblemKind::UnreadableText,
                     Severity::Error,
                     tables::place(name, place),
                     format!("{error}; {left} bytes were skipped"),
@@ -82,8 +82,8 @@ pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
         }
         if collector.records >= MAX_RECORDS {
             let left = (document.len() as u64).saturating_sub(place);
-            collector.gathering.fault(
-                FirmwareFaultKind::TooManyRecords,
+            collector.gathering.add_problem(
+                FirmwareProblemKind::TooManyRecords,
                 Severity::Error,
                 tables::place(name, place),
                 format!("more than {MAX_RECORDS} records; {left} bytes were skipped"),
@@ -118,7 +118,7 @@ struct RecordCollector<'a> {
     boot: Boot,
     counts: Vec<(u16, FirmwareRecordCount)>,
     records: usize,
-    gathering: &'a mut Gathering,
+    gathering: &'a mut FirmwareTableCollector,
 }
 
 impl RecordCollector<'_> {
@@ -131,14 +131,14 @@ impl RecordCollector<'_> {
             "S3ResumeEvent" | "S3ResumePerformanceEvent" => self.resume(&record, &place),
             "S3SuspendEvent" | "S3SuspendPerformanceEvent" => self.suspend(&record, &place),
             // The document contains the tables that pointers refer to.
-            _ => match EventForm::of(record.number) {
+            _ => match EventFormat::from_record_type(record.number) {
                 Some(form) => self.event(form, &record, &place),
                 None => Some(()),
             },
         };
         if known.is_none() {
-            self.gathering.fault(
-                FirmwareFaultKind::UnreadableText,
+            self.gathering.add_problem(
+                FirmwareProblemKind::UnreadableText,
                 Severity::Error,
                 place,
                 format!("{element} was skipped: a field is missing or not a number"),
@@ -165,7 +165,7 @@ impl RecordCollector<'_> {
             reset_end_ns: record.number_of("ResetEnd")?,
             loader_load_ns: record.number_of("OSLoaderLoadImageStart")?,
             loader_start_ns: record.number_of("OSLoaderStartImageStart")?,
-            exit_begin_ns: record.number_of("ExitBootServicesEntry")?,
+            exit_start_ns: record.number_of("ExitBootServicesEntry")?,
             exit_end_ns: record.number_of("ExitBootServicesExit")?,
         };
         self.boot.checkpoints = Some(tables::checkpoints(times, place, self.gathering));
@@ -175,10 +175,10 @@ impl RecordCollector<'_> {
     fn resume(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
         let resume = S3Resume {
             count: u32::try_from(record.number_of("ResumeCount")?).ok()?,
-            last_ns: record.number_of("FullResume")?,
+            full_resume_ns: record.number_of("FullResume")?,
             average_ns: record.number_of("AverageResume")?,
         };
-        let last_ns = self.gathering.time_ns(resume.last_ns, "the last resume", place);
+        let last_ns = self.gathering.time_ns(resume.full_resume_ns, "the last resume", place);
         let average_ns = self.gathering.time_ns(resume.average_ns, "the mean resume", place);
         self.gathering.add_resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
         Some(())
@@ -193,13 +193,13 @@ impl RecordCollector<'_> {
         Some(())
     }
 
-    fn event(&mut self, form: EventForm, record: &OpenRecord, place: &str) -> Option<()> {
+    fn event(&mut self, form: EventFormat, record: &OpenRecord, place: &str) -> Option<()> {
         let guid = |name: &str| Uuid::parse_str(record.text_of(name)?).ok();
-        let has_handle = matches!(form, EventForm::GuidQword | EventForm::GuidQwordString);
+        let has_handle = matches!(form, EventFormat::GuidQword | EventFormat::GuidQwordString);
         let event = Event {
-            form,
-            progress: u16::try_from(record.number_of("ProgressID")?).ok()?,
-            apic: u32::try_from(record.number_of("ApicID")?).ok()?,
+            format: form,
+            progress_id: u16::try_from(record.number_of("ProgressID")?).ok()?,
+            apic_id: u32::try_from(record.number_of("ApicID")?).ok()?,
             time_ns: record.number_of("Timestamp")?,
             guid: guid("GUID").or_else(|| guid("GUID1"))?,
             second_guid: guid("GUID2"),

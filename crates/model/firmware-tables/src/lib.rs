@@ -3,10 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod acpidump;
+pub mod collector;
 mod coreboot;
 mod dp_command;
 mod edk2_xml;
-pub mod gathering;
 mod guid_names;
 mod measurements;
 mod progress;
@@ -17,24 +17,24 @@ pub mod sysfs;
 mod tables;
 mod text;
 
-use onoff_trace::firmware::{FirmwareForm, FirmwareRecording};
+use onoff_trace::firmware::{FirmwareFormat, FirmwareRecording};
 
-use gathering::Gathering;
+use collector::FirmwareTableCollector;
 
 pub use measurements::measurements;
-pub use recognition::{consider, is_known_form};
+pub use recognition::{add_file, is_supported_format};
 
 pub use guid_names::{GuidNames, parse_guid_names};
 
 /// Reads firmware measurements from files that are known to be tables or sysfs values, given as names and bytes.
 pub fn read_parts<'p>(parts: impl Iterator<Item = (&'p str, &'p [u8])>) -> FirmwareRecording {
-    let mut gathering = Gathering::default();
-    let mut sysfs_values = sysfs::Files::default();
+    let mut gathering = FirmwareTableCollector::default();
+    let mut sysfs_values = sysfs::SysfsValues::default();
     for (name, bytes) in parts {
-        match sysfs::Files::which(name) {
-            Some(which) => sysfs_values.take(which, name, bytes, &mut gathering),
+        match sysfs::SysfsValues::index_of(name) {
+            Some(which) => sysfs_values.add(which, name, bytes, &mut gathering),
             None => {
-                gathering.add_input(name, FirmwareForm::Table);
+                gathering.add_input(name, FirmwareFormat::Table);
                 gathering.set_content(bytes);
                 tables::add(name, bytes, &mut gathering);
             }
@@ -46,5 +46,5 @@ pub fn read_parts<'p>(parts: impl Iterator<Item = (&'p str, &'p [u8])>) -> Firmw
 
 /// True for the path of a file in which Linux exposes a value of the firmware's tables.
 pub fn is_sysfs_value(path: &str) -> bool {
-    sysfs::Files::which(path).is_some()
+    sysfs::SysfsValues::index_of(path).is_some()
 }

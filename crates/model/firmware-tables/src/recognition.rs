@@ -1,20 +1,20 @@
 //! Recognizes the formats of firmware times by content.
 
 use onoff_firmware::Signature;
-use onoff_trace::firmware::FirmwareForm;
+use onoff_trace::firmware::FirmwareFormat;
 
-use super::gathering::Gathering;
+use super::collector::FirmwareTableCollector;
 use super::{acpidump, coreboot, dp_command, edk2_xml, serial_log, slim_bootloader, tables, text};
 
 /// True if a file called `name` that starts with these bytes has a supported format.
-pub fn is_known_form(name: &str, bytes: &[u8]) -> bool {
-    consider(name, bytes, &mut Gathering::default())
+pub fn is_supported_format(name: &str, bytes: &[u8]) -> bool {
+    add_file(name, bytes, &mut FirmwareTableCollector::default())
 }
 
 /// Adds the file if its format is supported. Returns false otherwise.
-pub fn consider(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
-    if Signature::at(bytes).is_some() && !is_text_after_signature(bytes) {
-        gathering.add_input(name, FirmwareForm::Table);
+pub fn add_file(name: &str, bytes: &[u8], gathering: &mut FirmwareTableCollector) -> bool {
+    if Signature::from_prefix(bytes).is_some() && !is_text_after_signature(bytes) {
+        gathering.add_input(name, FirmwareFormat::Table);
         gathering.set_content(bytes);
         tables::add(name, bytes, gathering);
         return true;

@@ -10,9 +10,9 @@
 
 use onoff_firmware::BasicBoot;
 use onoff_trace::Severity;
-use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareLoggedBoot, FirmwareResume, FirmwareSuspend};
+use onoff_trace::firmware::{FirmwareFormat, FirmwareLoggedBoot, FirmwareProblemKind, FirmwareResume, FirmwareSuspend};
 
-use super::gathering::{Boot, Gathering};
+use super::collector::{Boot, FirmwareTableCollector};
 use super::{tables, text};
 
 /// The five times of a boot; compared case-insensitively.
@@ -52,8 +52,8 @@ struct LoggedTimes {
 }
 
 /// Adds the chosen boot, and the last suspend and resume.
-pub(super) fn add(name: &str, log: &str, gathering: &mut Gathering) {
-    gathering.add_input(name, FirmwareForm::SerialLog);
+pub(super) fn add(name: &str, log: &str, gathering: &mut FirmwareTableCollector) {
+    gathering.add_input(name, FirmwareFormat::SerialLog);
     // A log may cover several boots. A repeated name starts the next boot.
     let mut boots: Vec<LoggedTimes> = Vec::new();
     let mut dropped_boots = 0_u64;
@@ -66,7 +66,7 @@ pub(super) fn add(name: &str, log: &str, gathering: &mut Gathering) {
             if value.is_none() {
                 let place = format!("{name}: line {number}");
                 let text = format!("invalid number '{digits}'");
-                gathering.fault(FirmwareFaultKind::UnreadableText, Severity::Error, place, text, 0);
+                gathering.add_problem(FirmwareProblemKind::UnreadableText, Severity::Error, place, text, 0);
             }
             Some((at, value?))
         };
@@ -108,22 +108,23 @@ pub(super) fn add(name: &str, log: &str, gathering: &mut Gathering) {
     }
 }
 
-fn add_boots(name: &str, boots: &[LoggedTimes], dropped_boots: u64, gathering: &mut Gathering) {
-    if boots.len() > 1 && gathering.chosen_boot == 0 {
+fn add_boots(name: &str, boots: &[LoggedTimes], dropped_boots: u64, gathering: &mut FirmwareTableCollector) {
+    if boots.len() > 1 && gathering.selected_boot == 0 {
         let count = boots.len() as u64 + dropped_boots;
         let text = format!("the log has {count} boots; the last one is used. Use --boot -1 for the one before it");
-        gathering.fault(FirmwareFaultKind::SeveralBoots, Severity::Notice, name.to_owned(), text, 0);
+        gathering.add_problem(FirmwareProblemKind::SeveralBoots, Severity::Notice, name.to_owned(), text, 0);
     }
     for (boot, back) in boots.iter().zip((0..boots.len() as i64).rev()) {
         let [reset_end_ns, loader_load_ns, loader_start_ns, exit_begin_ns, exit_end_ns] =
             boot.times.map(|value| value.unwrap_or(0));
-        let times = BasicBoot { reset_end_ns, loader_load_ns, loader_start_ns, exit_begin_ns, exit_end_ns };
+        let times =
+            BasicBoot { reset_end_ns, loader_load_ns, loader_start_ns, exit_start_ns: exit_begin_ns, exit_end_ns };
         let place = if boots.len() > 1 { format!("{name}: line {}", boot.line) } else { name.to_owned() };
         let mut checkpoints = tables::checkpoints(times, &place, gathering);
         if boot.times[0].is_none() {
             checkpoints.reset_end_ns = None;
         }
-        let read = -back == gathering.chosen_boot;
+        let read = -back == gathering.selected_boot;
         if boots.len() > 1 {
             let input = name.to_owned();
             gathering.add_logged_boot(FirmwareLoggedBoot { number: -back, input, line: boot.line, read, checkpoints });

@@ -9,9 +9,9 @@
 //!
 //! A row is a point in time at which the described step was done. The first digit of its number is the stage.
 
-use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareForm, FirmwareGuid, FirmwareWork};
+use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareFormat, FirmwareGuid, FirmwareWork};
 
-use super::gathering::{Boot, Gathering};
+use super::collector::{Boot, FirmwareTableCollector};
 
 /// Part of the column header; older versions print no line above it.
 const COLUMN_HEADER: &str = "| Delta (ms) |";
@@ -55,8 +55,8 @@ fn stage(number: u16) -> &'static str {
 }
 
 /// Adds the last table in `text`; a log may cover several boots with one table each.
-pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
-    gathering.add_input(name, FirmwareForm::SlimBootloader);
+pub(super) fn add(name: &str, text: &str, gathering: &mut FirmwareTableCollector) {
+    gathering.add_input(name, FirmwareFormat::SlimBootloader);
     let last = text.rfind(COLUMN_HEADER).and_then(|at| text.get(at..)).unwrap_or_default();
     let rows: Vec<Row<'_>> = last.lines().filter_map(row).take(MAX_ROWS).collect();
     let mut events = Vec::new();

@@ -3,9 +3,9 @@
 
 use onoff_firmware::BasicBoot;
 use onoff_trace::Severity;
-use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareResume, FirmwareSuspend};
+use onoff_trace::firmware::{FirmwareFormat, FirmwareProblemKind, FirmwareResume, FirmwareSuspend};
 
-use super::gathering::{Boot, Gathering};
+use super::collector::{Boot, FirmwareTableCollector};
 use super::{tables, text};
 
 /// All files, with their directory.
@@ -24,25 +24,25 @@ const FILES: [(&str, &str); 10] = [
 
 /// The values of one machine read so far.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct SysfsValues {
     directory: String,
     values: [Option<u64>; 10],
 }
 
-impl Files {
+impl SysfsValues {
     /// The index of the file `path`, which is written with slashes.
-    pub fn which(path: &str) -> Option<usize> {
+    pub fn index_of(path: &str) -> Option<usize> {
         let (directory, file) = path.rsplit_once('/')?;
         let directory = directory.rsplit('/').next()?;
         FILES.iter().position(|&known| known == (directory, file))
     }
 
     /// Adds the value of file number `which`. A file in another directory starts another machine.
-    pub fn take(&mut self, which: usize, path: &str, bytes: &[u8], gathering: &mut Gathering) {
+    pub fn add(&mut self, which: usize, path: &str, bytes: &[u8], gathering: &mut FirmwareTableCollector) {
         let text = text::decode(bytes);
         let Some(value) = text::number(&text) else {
-            gathering.fault(
-                FirmwareFaultKind::UnreadableText,
+            gathering.add_problem(
+                FirmwareProblemKind::UnreadableText,
                 Severity::Error,
                 path.to_owned(),
                 "not a decimal number".to_owned(),
@@ -61,19 +61,19 @@ impl Files {
     }
 
     /// Adds the values.
-    pub fn finish(self, gathering: &mut Gathering) {
+    pub fn finish(self, gathering: &mut FirmwareTableCollector) {
         if self.values.iter().all(Option::is_none) {
             return;
         }
         let name = if self.directory.is_empty() { "." } else { &self.directory };
-        gathering.add_input(name, FirmwareForm::Sysfs);
+        gathering.add_input(name, FirmwareFormat::Sysfs);
         let [start, load, launch, begin, end, suspended, asleep, count, last, average] = self.values;
         if load.or(launch).or(begin).or(end).or(start).is_some() {
             let times = BasicBoot {
                 reset_end_ns: start.unwrap_or(0),
                 loader_load_ns: load.unwrap_or(0),
                 loader_start_ns: launch.unwrap_or(0),
-                exit_begin_ns: begin.unwrap_or(0),
+                exit_start_ns: begin.unwrap_or(0),
                 exit_end_ns: end.unwrap_or(0),
             };
             let mut checkpoints = tables::checkpoints(times, name, gathering);

@@ -88,28 +88,28 @@ pub enum Error {
         members: usize,
     },
     /// The recording's journals do not contain the requested boot.
-    #[error("--boot {asked}: no such boot; the recording has {boots} (see 'onoff boot --list-boots')")]
+    #[error("--boot {requested}: no such boot; the recording has {boots} (see 'onoff boot --list-boots')")]
     NoSuchBoot {
         /// The requested boot.
-        asked: String,
+        requested: String,
         /// Number of boots in the recording.
         boots: usize,
     },
     /// A serial log does not contain the requested boot.
-    #[error("--boot {asked}: no such boot; the log has {boots} (see 'onoff firmware')")]
+    #[error("--boot {requested}: no such boot; the log has {boots} (see 'onoff firmware')")]
     NoLoggedBoot {
         /// The requested boot.
-        asked: i64,
+        requested: i64,
         /// Number of boots in the log.
         boots: usize,
     },
     /// The file format is unknown.
-    #[error("{name}: unknown format (first bytes {beginning}){advice}")]
+    #[error("{name}: unknown format (first bytes {first_bytes}){advice}")]
     NotARecording {
         /// The file, and the member inside it.
         name: String,
         /// First bytes in hexadecimal.
-        beginning: String,
+        first_bytes: String,
         /// Likely format and the command that produces a readable file, after a full stop; empty if unknown.
         advice: &'static str,
     },
@@ -125,13 +125,13 @@ pub enum Error {
     },
     /// The file contains no firmware tables in any known format.
     #[error(
-        "{name}: no firmware tables in any known format (FPDT, FBPT, S3PT, acpidump text, EDK II XML, serial log); first bytes {beginning}"
+        "{name}: no firmware tables in any known format (FPDT, FBPT, S3PT, acpidump text, EDK II XML, serial log); first bytes {first_bytes}"
     )]
     NotFirmware {
         /// The file, and the member inside it.
         name: String,
         /// First bytes in hexadecimal.
-        beginning: String,
+        first_bytes: String,
     },
     /// The file is a recording, but of another kind than the command needs.
     #[error("{name}: this is {is}; read it with {read_by}")]
@@ -217,7 +217,7 @@ fn sentence(text: &str) -> String {
 impl Error {
     /// The error for a file of a known kind other than the required one.
     pub fn of_kind(name: &str, kind: KnownKind) -> Self {
-        let KnownKind { is, read_by, instead } = kind;
+        let KnownKind { description: is, read_by, advice: instead } = kind;
         let name = name.to_owned();
         if read_by.is_empty() {
             Self::UnsupportedKind { name, is, instead }

@@ -22,11 +22,11 @@ pub struct EventFilter {
 /// Result of a stream.
 #[derive(Debug)]
 #[must_use]
-pub struct StreamEnd<B> {
+pub struct StreamResult<B> {
     /// The visitor's break value, if it stopped the stream.
     pub outcome: ControlFlow<B>,
     /// Number of events visited.
-    pub shown: u64,
+    pub visited: u64,
     /// Losses up to the end of the stream.
     pub losses: Losses,
 }

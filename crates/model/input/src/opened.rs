@@ -24,11 +24,11 @@ pub struct SourceFile {
 impl SourceFile {
     /// A file with its name, its size on disk, and its content.
     pub fn new(name: String, stored_bytes: u64, bytes: impl Bytes + 'static) -> Self {
-        Self::of(name, stored_bytes, Arc::new(bytes))
+        Self::from_shared(name, stored_bytes, Arc::new(bytes))
     }
 
     /// As [`SourceFile::new`], with shared bytes.
-    pub fn of(name: String, stored_bytes: u64, bytes: Arc<dyn Bytes>) -> Self {
+    pub fn from_shared(name: String, stored_bytes: u64, bytes: Arc<dyn Bytes>) -> Self {
         let range = 0..bytes.bytes().len();
         Self { name, stored_bytes, bytes, range, store: Arc::new(Memory) }
     }
@@ -115,7 +115,7 @@ impl Files {
 
     /// Names of the skipped files in folders and archives.
     #[must_use]
-    pub fn passed_over(&self) -> &[String] {
+    pub fn skipped(&self) -> &[String] {
         &self.passed_over
     }
 
@@ -129,7 +129,7 @@ impl Files {
     }
 
     /// Fails if the files are of another kind.
-    pub fn must_be(&self, kind: RecordingKind) -> Result<(), Error> {
+    pub fn require_kind(&self, kind: RecordingKind) -> Result<(), Error> {
         match self.files.first() {
             Some(file) if self.kind != kind => Err(Error::of_kind(file.name(), self.first_is)),
             _ => Ok(()),

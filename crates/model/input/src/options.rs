@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onoff_trace::{DriverFile, Shelf};
+use onoff_trace::{DriverFile, SpillStore};
 
 use crate::unpack::Limits;
 
@@ -39,7 +39,7 @@ pub struct Options {
     /// one.
     pub boot: Option<String>,
     /// Destination for tables that exceed the memory budget; `None` to keep everything in memory.
-    pub shelf: Option<Arc<dyn Shelf>>,
+    pub spill_store: Option<Arc<dyn SpillStore>>,
     /// Called periodically while reading, from any thread.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Options {
             .field("driver_files", &self.driver_files)
             .field("limits", &self.limits)
             .field("boot", &self.boot)
-            .field("shelf", &self.shelf)
+            .field("spill_store", &self.spill_store)
             .field("progress", &self.progress.is_some())
             .finish()
     }

@@ -41,7 +41,7 @@ impl RecordingKind {
 
     /// As a [`KnownKind`].
     pub const fn known(self) -> KnownKind {
-        KnownKind { is: self.as_str(), read_by: self.read_by(), instead: "" }
+        KnownKind { description: self.as_str(), read_by: self.read_by(), advice: "" }
     }
 }
 
@@ -49,11 +49,11 @@ impl RecordingKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownKind {
     /// Description with its article: `a registry hive of Windows`.
-    pub is: &'static str,
+    pub description: &'static str,
     /// The commands that read it; empty if none does.
     pub read_by: &'static str,
     /// What to do if no command reads it, as a sentence; may be empty.
-    pub instead: &'static str,
+    pub advice: &'static str,
 }
 
 named! {
@@ -85,7 +85,7 @@ pub enum Content {
 }
 
 /// Number of bytes [`sniff`] uses.
-pub const SNIFFED: usize = 0x58;
+pub const MAGIC_LEN: usize = 0x58;
 
 /// Detects the format of a file from `bytes`, its beginning.
 ///
@@ -107,7 +107,7 @@ pub fn sniff(bytes: &[u8]) -> Content {
     if is_network_capture(bytes) {
         return Content::Recording(RecordingKind::NetworkCapture);
     }
-    if bytes.iter().take(SNIFFED).all(|&byte| byte == 0) {
+    if bytes.iter().take(MAGIC_LEN).all(|&byte| byte == 0) {
         return Content::Empty;
     }
     if is_event_trace_log(bytes) {
@@ -148,7 +148,7 @@ fn plausible_buffer_size(bytes: &[u8]) -> bool {
 }
 
 /// Number of bytes at the start of a file that are examined to detect its format.
-pub const LOOKED_AT: usize = 64 << 10;
+pub const SNIFF_LEN: usize = 64 << 10;
 
 /// True if `bytes` are a tar archive.
 pub fn is_tar(bytes: &[u8]) -> bool {
@@ -156,8 +156,8 @@ pub fn is_tar(bytes: &[u8]) -> bool {
 }
 
 /// The first bytes in hexadecimal, for messages.
-pub fn beginning(bytes: &[u8]) -> String {
-    bytes.iter().take(SNIFFED.min(8)).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+pub fn first_bytes(bytes: &[u8]) -> String {
+    bytes.iter().take(MAGIC_LEN.min(8)).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::bytes::Bytes;
 use crate::error::Error;
-use crate::sniff::{Content, LOOKED_AT, Packing, is_tar, sniff};
+use crate::sniff::{Content, Packing, SNIFF_LEN, is_tar, sniff};
 use crate::store::{Sink, Store};
 
 /// Limits for unpacking, against decompression bombs.
@@ -153,7 +153,7 @@ impl UnpackOptions<'_> {
                 offset,
                 source,
             };
-            (&mut member).take(LOOKED_AT as u64).read_to_end(&mut head).map_err(|source| place(0, source))?;
+            (&mut member).take(SNIFF_LEN as u64).read_to_end(&mut head).map_err(|source| place(0, source))?;
             let content = sniff(&head);
             match content {
                 Content::Empty => {

@@ -5,7 +5,7 @@ use onoff_trace::{
     Activity, Batches, CallGraphFunction, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo,
     FirmwareMeasurements, Image, Interrupts, Inventory, Losses, Method, Milestone, Notification, PowerRequest,
     ProviderCount, ReadyThreads, ServiceDependency, ServiceProcess, ServiceTransition, Stack, StackPool, StringId,
-    StringPool, SystemConfiguration, SystemKind, TableName, Tables, Trace, counters, milestone,
+    StringPool, SystemConfiguration, SystemKind, TableName, TableSet, Trace, counters, milestone,
 };
 
 use onoff_trace::system::Disk;
@@ -14,7 +14,7 @@ use super::network;
 use super::processes::ProcessTracker;
 
 counters! {
-    STACKS_DROPPED = "stacks_beyond_memory", Error, [Stacks],
+    STACKS_DROPPED = "stacks_dropped", Error, [Stacks],
         "call stacks that did not fit in memory were dropped";
 }
 
@@ -32,7 +32,7 @@ pub(super) struct ChainStart {
 #[derive(Debug)]
 pub(super) struct Assembly {
     /// Tables that the caller requested; readers skip the rest.
-    pub(super) wanted: Tables,
+    pub(super) wanted: TableSet,
     /// The unit that `default.target` is an alias of; empty if unknown.
     pub(super) default_target: String,
     pub(super) texts: StringPool,
@@ -79,7 +79,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    pub(super) fn new(wanted: Tables) -> Self {
+    pub(super) fn new(wanted: TableSet) -> Self {
         Self {
             wanted,
             default_target: String::new(),
@@ -118,7 +118,7 @@ impl Assembly {
         }
     }
 
-    pub(super) fn text(&mut self, text: &str) -> StringId {
+    pub(super) fn intern(&mut self, text: &str) -> StringId {
         self.texts.intern(text)
     }
 
@@ -142,7 +142,7 @@ impl Assembly {
     }
 
     /// Extends the recording to `time_ns`. Readers call this for every time they read, even if it gives no row.
-    pub(super) fn reaches(&mut self, time_ns: i64) {
+    pub(super) fn extend_to(&mut self, time_ns: i64) {
         self.last_ns = self.last_ns.max(time_ns);
     }
 
@@ -166,23 +166,23 @@ impl Assembly {
 
     /// Adds a milestone without a process. `event` names the source record, e.g. `systemd manager property
     /// FinishTimestampMonotonic`.
-    pub(super) fn milestone(&mut self, time_ns: i64, name: &str, detail: &str, value: Option<i64>, event: &str) {
+    pub(super) fn add_milestone(&mut self, time_ns: i64, name: &str, detail: &str, value: Option<i64>, event: &str) {
         let row = Milestone {
             time_ns,
-            name: self.text(name),
-            detail: self.text(detail),
+            name: self.intern(name),
+            detail: self.intern(detail),
             value,
             pid: None,
             tid: None,
-            event: self.text(event),
+            event: self.intern(event),
         };
         self.milestones.push(row);
     }
 
     /// Adds a milestone if a line of `sender` (empty for the kernel) reports a state change of a network interface.
-    pub(super) fn network_line(&mut self, time_ns: i64, sender: &str, text: &str, event: &str) {
+    pub(super) fn add_network_change(&mut self, time_ns: i64, sender: &str, text: &str, event: &str) {
         if let Some((interface, step)) = network::step(sender, text) {
-            self.milestone(time_ns, milestone::NETWORK_STEP, &format!("{interface} {step}"), None, event);
+            self.add_milestone(time_ns, milestone::NETWORK_STEP, &format!("{interface} {step}"), None, event);
         }
     }
 
@@ -252,7 +252,7 @@ impl Assembly {
         self.call_graph_functions.sort_by_key(|row| (row.start_ns, row.tid));
         trace.call_graph_functions = self.call_graph_functions.into_iter().collect();
         if wants(TableName::Stacks) {
-            trace.losses.add(&STACKS_DROPPED, self.stack_pool.refused());
+            trace.losses.add(&STACKS_DROPPED, self.stack_pool.dropped());
             self.stacks.sort_by_key(|row| row.time_ns);
             trace.stacks = std::iter::once(self.stacks.into_iter().collect()).collect();
             trace.stack_pool = self.stack_pool;

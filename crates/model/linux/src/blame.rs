@@ -51,7 +51,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
             continue;
         };
-        let unit = assembly.text(unit);
+        let unit = assembly.intern(unit);
         assembly.blamed.insert(unit, length_ns);
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn apply(assembly: &mut Assembly, properties: StringId) {
     assembly.losses.add(&UNPLACED, blamed.len() as u64);
     if let Some(unit) = blamed.keys().min() {
         let name = assembly.texts.get(*unit).to_owned();
-        assembly.losses.place(&UNPLACED, || name);
+        assembly.losses.set_first_place(&UNPLACED, || name);
     }
 }
 

@@ -22,7 +22,7 @@ const MAX_PROCESSES: usize = 1 << 20;
 counters! {
     UNREADABLE = "bootchart_lines_unreadable", Notice, [Processes],
         "lines of bootchart's proc_ps.log were skipped: not a process sample, or too many processes";
-    TOTALS_SKIPPED = "bootchart_use_left_out", Notice, [],
+    TOTALS_SKIPPED = "bootchart_totals_skipped", Notice, [],
         "bootchart's CPU and disk totals (proc_stat.log, proc_diskstats.log) were skipped: they are not broken down by process";
 }
 
@@ -34,7 +34,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         _ => {
             assembly.losses.add(&TOTALS_SKIPPED, 1);
             if let Some(last_ns) = text.lines().filter_map(hundredths).max() {
-                assembly.reaches(last_ns);
+                assembly.extend_to(last_ns);
             }
         }
     }
@@ -75,12 +75,12 @@ fn processes(file: &str, text: &str, assembly: &mut Assembly) {
         if let Some(time_ns) = hundredths(line) {
             match now_ns {
                 // bootchartd runs as the first program and then executes the real init.
-                None => assembly.milestone(time_ns, milestone::USER_SPACE_BEGIN, "", None, EVENT),
+                None => assembly.add_milestone(time_ns, milestone::USER_SPACE_BEGIN, "", None, EVENT),
                 Some(sampled_ns) => end_missing(&mut alive, &sampled, sampled_ns, assembly),
             }
             sampled.clear();
             now_ns = Some(time_ns);
-            assembly.reaches(time_ns);
+            assembly.extend_to(time_ns);
             continue;
         }
         let Some((sample, _)) = Sample::of(line).zip(now_ns).filter(|_| count < MAX_PROCESSES) else {
@@ -92,10 +92,10 @@ fn processes(file: &str, text: &str, assembly: &mut Assembly) {
         if known == Some((sample.start_ns, sample.name)) {
             continue;
         }
-        let name = assembly.text(sample.name);
+        let name = assembly.intern(sample.name);
         match known {
             Some((start_ns, _)) if start_ns == sample.start_ns => {
-                let path = assembly.text("");
+                let path = assembly.intern("");
                 assembly.processes.exec(sample.pid, name, path);
             }
             _ => {
@@ -124,14 +124,14 @@ fn end_missing(alive: &mut HashMap<u32, (i64, &str)>, sampled: &HashSet<u32>, ti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{Tables, Trace};
+    use onoff_trace::{TableSet, Trace};
 
     fn stat(pid: u32, name: &str, parent: u32, start: u32) -> String {
         format!("{pid} ({name}) S {parent} 1 1 0 -1 4194560 272 0 15 0 0 98 0 0 20 0 1 0 {start} 3227648 594\n")
     }
 
     fn read_as(kind: PartKind, text: &str) -> Trace {
-        let mut assembly = Assembly::new(Tables::all());
+        let mut assembly = Assembly::new(TableSet::all());
         super::read(&Part { kind, name: "proc_ps.log", bytes: text.as_bytes() }, &mut assembly);
         crate::unit_reconciliation::reconciled_trace(assembly)
     }

@@ -203,7 +203,7 @@ impl Clocks {
 
     /// Like [`Clocks::axis_ns`], but returns the time unchanged if the clock cannot be converted. For clocks that start
     /// together with the axis.
-    pub(super) fn axis_or_same_ns(&self, clock: SourceClock, from_ns: i64) -> i64 {
+    pub(super) fn axis_ns_or_unchanged(&self, clock: SourceClock, from_ns: i64) -> i64 {
         self.axis_ns(clock, from_ns).unwrap_or(from_ns)
     }
 

@@ -103,7 +103,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         }
         above.push(entry.unit);
         if let Some(begin_ns) = entry.at_ns {
-            let unit = assembly.text(entry.unit);
+            let unit = assembly.intern(entry.unit);
             let end_ns = begin_ns.saturating_add(entry.took_ns.unwrap_or(0));
             assembly.chain.push(ChainStart { unit, begin_ns, end_ns });
         }
@@ -120,7 +120,7 @@ pub(super) fn add_missing_starts(assembly: &mut Assembly) {
     let known: hashbrown::HashSet<StringId> = assembly.service_transitions.iter().map(|row| row.service).collect();
     let zero_ns = assembly.last_time_of(milestone::USER_SPACE_BEGIN).unwrap_or_else(|| {
         assembly.losses.add(&BEGIN_UNKNOWN, 1);
-        assembly.milestone(0, milestone::USER_SPACE_BEGIN, "", None, EVENT);
+        assembly.add_milestone(0, milestone::USER_SPACE_BEGIN, "", None, EVENT);
         0
     });
     for start in chain.into_iter().filter(|start| !known.contains(&start.unit)) {
@@ -134,7 +134,7 @@ pub(super) fn add_missing_starts(assembly: &mut Assembly) {
 mod tests {
     use super::*;
     use crate::parts::PartKind;
-    use onoff_trace::{Tables, Trace};
+    use onoff_trace::{TableSet, Trace};
 
     const TREE: &str = "The time when unit became active or started is printed after the \"@\" character.\n\
         The time the unit takes to start is printed after the \"+\" character.\n\n\
@@ -146,7 +146,7 @@ mod tests {
         \u{20}   └─late.service\n";
 
     fn trace(parts: &[(PartKind, &str)]) -> Trace {
-        let mut assembly = Assembly::new(Tables::all());
+        let mut assembly = Assembly::new(TableSet::all());
         for &(kind, text) in parts {
             let part = Part { kind, name: "chain.txt", bytes: text.as_bytes() };
             match kind {

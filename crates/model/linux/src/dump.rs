@@ -64,10 +64,10 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{Tables, Trace};
+    use onoff_trace::{TableSet, Trace};
 
     fn read_dump(text: &[u8]) -> Trace {
-        let mut assembly = Assembly::new(Tables::all());
+        let mut assembly = Assembly::new(TableSet::all());
         let part = Part { kind: super::super::parts::PartKind::Dump, name: "dump", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         crate::unit_reconciliation::reconciled_trace(assembly)

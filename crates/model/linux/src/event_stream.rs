@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use onoff_ftrace::{Body, Event, Kind, RecordValue};
-use onoff_trace::{DescribedEvent, Directory, EventOrigin, Field, FieldValue, Losses, StreamHeader, TableName, Tables};
+use onoff_trace::{
+    DescribedEvent, Directory, EventOrigin, Field, FieldValue, Losses, StreamHeader, TableName, TableSet,
+};
 
 use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
@@ -14,7 +16,7 @@ use super::ftrace::trace_file::TraceFile;
 use super::log_lines::{self, LogLine};
 use super::{BootInputs, ftrace, kernel_messages, pairs_of_rows};
 use onoff_input::error::Error;
-use onoff_input::event_filter::{EventFilter, StreamEnd};
+use onoff_input::event_filter::{EventFilter, StreamResult};
 use onoff_input::opened::Files;
 use onoff_input::options::Options;
 use onoff_input::sniff::RecordingKind;
@@ -40,7 +42,7 @@ impl<'f> LinuxEventStream<'f> {
     /// # Errors
     /// Files that are not a Linux recording or have neither a trace nor a log, or a trace that is damaged beyond use.
     pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
-        files.must_be(RecordingKind::Linux)?;
+        files.require_kind(RecordingKind::Linux)?;
         let BootInputs { parts, journals, boots, mut pairs, .. } = BootInputs::of(files, options)?;
         let traces = select_traces(&parts, &mut pairs)?;
         let messages = kernel_messages(&parts, &journals, boots.boot());
@@ -75,7 +77,7 @@ impl<'f> LinuxEventStream<'f> {
         filter: &EventFilter,
         _options: &Options,
         mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
-    ) -> StreamEnd<B> {
+    ) -> StreamResult<B> {
         let mut losses = self.losses.clone();
         self.traces.count_losses(&mut losses);
         let mut shown = 0;
@@ -88,7 +90,7 @@ impl<'f> LinuxEventStream<'f> {
                     return;
                 }
                 let recorded = i64::try_from(event.time_ns).unwrap_or(i64::MAX);
-                let time_ns = self.clocks.axis_or_same_ns(SourceClock::Trace, recorded);
+                let time_ns = self.clocks.axis_ns_or_unchanged(SourceClock::Trace, recorded);
                 if !event.task.is_empty() && event.pid != 0 {
                     directory.set_process(event.pid, event.task);
                 }
@@ -116,7 +118,7 @@ impl<'f> LinuxEventStream<'f> {
             shown += 1;
             outcome = visit(&self.describe_line(line, &directory, &fields_of_line(line)));
         }
-        StreamEnd { outcome, shown, losses }
+        StreamResult { outcome, visited: shown, losses }
     }
 
     fn describe_line<'e>(
@@ -165,7 +167,7 @@ impl<'f> LinuxEventStream<'f> {
 }
 
 /// Tables whose rows are used to compare the clocks of traces and logs.
-const CLOCK_TABLES: Tables = Tables::of(&[
+const CLOCK_TABLES: TableSet = TableSet::of(&[
     TableName::DeviceOperations,
     TableName::PowerRequests,
     TableName::Activities,

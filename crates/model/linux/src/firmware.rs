@@ -21,7 +21,7 @@ const NS_PER_US: i64 = 1000;
 pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
     let tables = parts.iter().filter(|part| part.kind == PartKind::FirmwareTable).map(|part| (part.name, part.bytes));
     let firmware = read_parts(tables);
-    assembly.losses.add(&FAULTS, firmware.faults.len() as u64);
+    assembly.losses.add(&FAULTS, firmware.problems.len() as u64);
     if assembly.wants(TableName::FirmwareMeasurements) {
         assembly.firmware_measurements = measurements(&firmware, &mut assembly.texts);
     }
@@ -43,7 +43,7 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
             if let Some(value) = value {
                 // The kernel's clock starts when the firmware hands over.
                 let time_ns = value.saturating_sub(end_ns).min(0);
-                assembly.milestone(time_ns, name, "", Some(value), event);
+                assembly.add_milestone(time_ns, name, "", Some(value), event);
             }
         }
     }
@@ -73,7 +73,7 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
     ] {
         // An unused table is all zeros.
         if let Some(value) = value.filter(|&value| value > 0) {
-            assembly.milestone(last_wake, name, "", Some(value), event);
+            assembly.add_milestone(last_wake, name, "", Some(value), event);
         }
     }
 }
@@ -84,8 +84,8 @@ fn add_phases(init_ns: i64, exec_ns: i64, event: &str, assembly: &mut Assembly) 
         return;
     }
     let loader_ns = exec_ns - init_ns;
-    assembly.milestone(-exec_ns, milestone::FIRMWARE, "", Some(init_ns), event);
-    assembly.milestone(-loader_ns, milestone::BOOT_MANAGER, "", Some(loader_ns), event);
+    assembly.add_milestone(-exec_ns, milestone::FIRMWARE, "", Some(init_ns), event);
+    assembly.add_milestone(-loader_ns, milestone::BOOT_MANAGER, "", Some(loader_ns), event);
 }
 
 /// Parses the variable: four bytes of attributes, then decimal digits in UTF-16 with a terminating zero (Boot Loader

@@ -17,7 +17,7 @@ use super::kernel_log_line::{self, Stamp};
 use super::parts::{Part, PartKind};
 
 /// Number of bytes inspected at the start of a part.
-pub const IDENTITY_BYTES: usize = 1 << 20;
+pub const MAX_IDENTITY_BYTES: usize = 1 << 20;
 
 /// Maximum number of names, ids and versions per part.
 const MAX_FACTS: usize = 64;
@@ -42,7 +42,7 @@ pub enum Relation {
 #[derive(Clone, Debug, Default)]
 pub struct PartIdentity {
     /// True if the part is a recording by itself.
-    pub stands_alone: bool,
+    pub is_standalone: bool,
     is_journal: bool,
     hosts: Vec<String>,
     machine: u128,
@@ -120,10 +120,10 @@ impl Marks {
 
 impl PartIdentity {
     /// Extracts the identity. `part.bytes` may be just the beginning of the file.
-    pub fn of(part: &Part<'_>) -> Self {
-        let stands_alone = part.kind.stands_alone();
-        let mut identity = Self { stands_alone, is_journal: part.kind.is_journal(), ..Self::default() };
-        let head = part.bytes.get(..IDENTITY_BYTES).unwrap_or(part.bytes);
+    pub fn from_part(part: &Part<'_>) -> Self {
+        let stands_alone = part.kind.is_standalone();
+        let mut identity = Self { is_standalone: stands_alone, is_journal: part.kind.is_journal(), ..Self::default() };
+        let head = part.bytes.get(..MAX_IDENTITY_BYTES).unwrap_or(part.bytes);
         let part = Part { bytes: head, ..*part };
         match part.kind {
             PartKind::KernelLog | PartKind::KernelLogJson => identity.kernel_log(&part),
@@ -165,8 +165,8 @@ impl PartIdentity {
     }
 
     /// Identity of a report that contains command outputs of one computer.
-    pub fn of_report() -> Self {
-        Self { stands_alone: true, ..Self::default() }
+    pub fn for_report() -> Self {
+        Self { is_standalone: true, ..Self::default() }
     }
 
     /// Kernel start, s since 1970, from its log or the service manager.
@@ -294,7 +294,7 @@ impl PartIdentity {
 
     /// True if the two are from different boots unless they share a [key](PartIdentity::keys): logs of the same time
     /// without a common line.
-    pub fn is_apart_unless_shared(&self, other: &Self) -> bool {
+    pub fn differs_unless_key_shared(&self, other: &Self) -> bool {
         match (&self.marks, &other.marks) {
             (Some(mine), Some(others)) => {
                 mine.of == MarkKind::Lines
@@ -324,7 +324,7 @@ impl PartIdentity {
             Self { marks: Some(_), .. } => 2,
             Self { is_journal: true, .. } => 3,
             Self { hosts, start, .. } if !hosts.is_empty() || start.is_some() => 4,
-            Self { stands_alone: true, .. } => 5,
+            Self { is_standalone: true, .. } => 5,
             _ => 6,
         }
     }
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     fn identity(kind: PartKind, text: &str) -> PartIdentity {
-        PartIdentity::of(&Part { kind, name: "part", bytes: text.as_bytes() })
+        PartIdentity::from_part(&Part { kind, name: "part", bytes: text.as_bytes() })
     }
 
     fn log(lines: std::ops::Range<u32>, boot: u32) -> PartIdentity {
@@ -458,7 +458,7 @@ mod tests {
         fn accepts_any_bytes(bytes: Vec<u8>, text in "[a-zA-Z0-9=()<>:. \\[\\]\n-]{0,200}") {
             for kind in [PartKind::KernelLog, PartKind::Units, PartKind::Manager, PartKind::Journal, PartKind::JournalText, PartKind::JournalExport, PartKind::Uname, PartKind::ClockReadings] {
                 for bytes in [&bytes[..], text.as_bytes()] {
-                    let identity = PartIdentity::of(&Part { kind, name: "x", bytes });
+                    let identity = PartIdentity::from_part(&Part { kind, name: "x", bytes });
                     proptest::prop_assert_ne!(identity.relation(&identity.clone()), Relation::Different);
                 }
             }

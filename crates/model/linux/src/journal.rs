@@ -15,7 +15,7 @@ counters! {
         "the log has whole seconds only, so durations are accurate to one second; use 'journalctl -o short-monotonic' or '-o export'";
     START_UNKNOWN = "journal_kernel_start_unknown", Warning, [ServiceTransitions, Milestones],
         "boots in a log without the kernel's start time: times count from the first line of the log; use 'journalctl -o short-monotonic' or '-o export'";
-    TRUNCATED = "journal_cut_off", Warning, [ServiceTransitions, Milestones],
+    TRUNCATED = "journal_truncated", Warning, [ServiceTransitions, Milestones],
         "the journal ends within an entry; export it again with 'journalctl -o export'";
     NOT_CLOSED = "journal_files_not_closed", Notice, [],
         "journal files were not closed: the machine was running or lost power";
@@ -71,7 +71,7 @@ impl BinaryFaults {
         losses.add(&FIELDS_MISSING, self.fields);
         if !self.first.is_empty() {
             for counter in [&DAMAGED, &ENTRIES_MISSING, &FIELDS_MISSING] {
-                losses.place(counter, || self.first.clone());
+                losses.set_first_place(counter, || self.first.clone());
             }
         }
     }

@@ -15,7 +15,7 @@ const TABLES: &[TableName] = &[TableName::ServiceTransitions, TableName::Milesto
 counters! {
     UNREADABLE_FILES = "journal_files_unreadable", Warning, TABLES,
         "unreadable journal files were skipped: damaged beyond use, or of a newer format";
-    TEXTS_SKIPPED = "journal_texts_left_out", Notice, [],
+    TEXTS_SKIPPED = "journal_texts_skipped", Notice, [],
         "text journals were skipped because the recording has a journal with more precise times";
 }
 
@@ -107,7 +107,7 @@ impl<'f> Journals<'f> {
         losses.add(&TEXTS_SKIPPED, self.texts_skipped);
         losses.add(&UNREADABLE_FILES, self.unreadable);
         if let Some(first) = &self.first_unreadable {
-            losses.place(&UNREADABLE_FILES, || first.clone());
+            losses.set_first_place(&UNREADABLE_FILES, || first.clone());
         }
     }
 }
@@ -135,10 +135,10 @@ impl<'f> Journal<'f> {
                     }
                     visit(&entry);
                 });
-                faults.binary.not_closed += losses.not_closed;
-                faults.binary.damaged += losses.lists_damaged.max(losses.truncated);
-                faults.binary.entries += losses.entries_unreadable;
-                faults.binary.fields += losses.fields_unreadable + losses.fields_beyond_budget;
+                faults.binary.not_closed += losses.unclosed;
+                faults.binary.damaged += losses.damaged_arrays.max(losses.truncated);
+                faults.binary.entries += losses.unreadable_entries;
+                faults.binary.fields += losses.unreadable_fields + losses.fields_beyond_budget;
                 if let Some(place) = losses.first
                     && faults.binary.first.is_empty()
                 {
@@ -171,7 +171,7 @@ fn text(value: Cow<'_, [u8]>) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use onoff_testkit::journal::{JournalEntry, JournalMaker};
+    use onoff_testkit::journal::{JournalEntry, JournalWriter};
 
     use super::*;
 
@@ -185,10 +185,10 @@ mod tests {
             sequence_number: 1,
             realtime_us: 1_700_000_000_000_000,
             monotonic_us: 30,
-            boot: 0xaa,
+            boot_id: 0xaa,
             fields: fields(&[("MESSAGE", "x"), ("UNIT", "a.service"), ("_PID", "1"), ("OTHER", "y")]),
         };
-        let bytes = JournalMaker::default().file(&[made]);
+        let bytes = JournalWriter::default().file(&[made]);
         let export = format!(
             "__REALTIME_TIMESTAMP=1700000000000000\n__MONOTONIC_TIMESTAMP=30\n_BOOT_ID={:032x}\nMESSAGE=x\nUNIT=a.service\n_PID=1\n\n",
             0xaa
@@ -213,8 +213,11 @@ mod tests {
 
     #[test]
     fn skips_and_names_damaged_file() {
-        let good =
-            JournalMaker::default().file(&[JournalEntry { boot: 1, sequence_number: 1, ..JournalEntry::default() }]);
+        let good = JournalWriter::default().file(&[JournalEntry {
+            boot_id: 1,
+            sequence_number: 1,
+            ..JournalEntry::default()
+        }]);
         let bad = Part { kind: PartKind::Journal, name: "bad.journal", bytes: b"LPKSHHRH" };
         assert!(matches!(Journals::of(&[bad]), Err(Error::Journal { .. })));
         let journals = Journals::of(&[bad, Part { kind: PartKind::Journal, name: "good", bytes: &good }]).unwrap();

@@ -74,7 +74,7 @@ const MAX_HANDOVER_NS: i64 = 1_000_000_000;
 counters! {
     ENDS_IN_JOURNAL = "units_end_in_the_journal", Notice, [ServiceTransitions],
         "units started in the kernel log but finished after journald took over; add the output of 'journalctl -b -o export'";
-    END_NOT_RECORDED = "unit_ends_not_said", Notice, [ServiceTransitions],
+    END_NOT_RECORDED = "unit_ends_not_recorded", Notice, [ServiceTransitions],
         "unit starts without a recorded end were skipped, although the service manager later reported that all startup jobs were done";
 }
 
@@ -121,15 +121,15 @@ impl<'a> Reader<'a> {
 
     fn entry(&mut self, entry: &Entry<'_>, clocks: &Clocks) {
         let Some(time_ns) = time_ns(entry, clocks) else { return };
-        self.assembly.reaches(time_ns);
+        self.assembly.extend_to(time_ns);
         self.add_process(entry);
         if !entry.is_kernel() {
-            self.assembly.network_line(time_ns, &entry.identifier, &entry.message, self.source);
+            self.assembly.add_network_change(time_ns, &entry.identifier, &entry.message, self.source);
         }
         if let Some(kind) = shutdown_request::requested_action(entry) {
             let event = self.event_name(entry);
             let name = milestone::SHUTDOWN_REQUEST;
-            self.assembly.milestone(time_ns, name, kind, None, &event);
+            self.assembly.add_milestone(time_ns, name, kind, None, &event);
         }
         if !entry.is_service_manager() {
             // A user's manager: its targets are not the system's.
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
         }
         self.on_manager_message(entry, time_ns);
         let Some((unit, step)) = step(entry) else { return };
-        let unit = self.assembly.text(&unit);
+        let unit = self.assembly.intern(&unit);
         match step {
             Step::Begin(change) => self.on_begin(unit, change, time_ns, entry),
             Step::End(change, outcome) => self.on_end(unit, change, outcome, time_ns, entry),
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
                     start_ns: time_ns,
                     name: unit,
                     pid: Some(pid),
-                    teller_pid: Some(1),
+                    sender_pid: Some(1),
                     event,
                     ..Notification::UNKNOWN
                 });
@@ -201,8 +201,8 @@ impl<'a> Reader<'a> {
     ) {
         let row = Activity {
             kind: ActivityKind::UserUnit,
-            name: self.assembly.text(&unit.name),
-            detail: self.assembly.text(&unit.manager),
+            name: self.assembly.intern(&unit.name),
+            detail: self.assembly.intern(&unit.manager),
             start_ns,
             end_ns,
             status: Some(failed.into()),
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
 
     /// Sets why the last change of a unit failed.
     fn result(&mut self, unit: StringId, result: &str) {
-        let result = self.assembly.text(result);
+        let result = self.assembly.intern(result);
         if let Some(row) = self.last.get(&unit).and_then(|&at| self.assembly.service_transitions.get_mut(at)) {
             row.result = result;
         }
@@ -225,11 +225,11 @@ impl<'a> Reader<'a> {
             && !entry.is_kernel()
             && self.processes.insert(pid)
         {
-            let name = self.assembly.text(&entry.comm);
+            let name = self.assembly.intern(&entry.comm);
             let command_line = if entry.command_line.is_empty() { &entry.executable } else { &entry.command_line };
-            let command_line = self.assembly.text(command_line);
+            let command_line = self.assembly.intern(command_line);
             let user = match entry.uid {
-                Some(uid) => self.assembly.text(&uid.to_string()),
+                Some(uid) => self.assembly.intern(&uid.to_string()),
                 None => StringId::EMPTY,
             };
             self.assembly.processes.identify(pid, name, command_line, user);
@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
             }
         };
         self.last.insert(unit, at);
-        let result = self.assembly.text(&entry.job_result);
+        let result = self.assembly.intern(&entry.job_result);
         if let Some(row) = self.assembly.service_transitions.get_mut(at) {
             row.end_ns = Some(time_ns.max(row.start_ns));
             row.outcome = outcome;
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
     fn add_target(&mut self, name: &str, unit: StringId, time_ns: i64, entry: &Entry<'_>) {
         let unit = self.assembly.texts.get(unit).to_owned();
         let event = self.event_name(entry);
-        self.assembly.milestone(time_ns, name, &unit, None, &event);
+        self.assembly.add_milestone(time_ns, name, &unit, None, &event);
     }
 
     /// Adds the durations that the manager reports once all startup jobs are done.
@@ -364,7 +364,7 @@ impl<'a> Reader<'a> {
         let mut open: Vec<(UserUnit, i64)> = self.user_starts.drain().collect();
         open.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
         for (unit, start_ns) in open {
-            let event = self.assembly.text(self.source);
+            let event = self.assembly.intern(self.source);
             self.add_user_start(&unit, (start_ns, None), false, event);
         }
         // The next service manager logs late; its own properties have the better, earlier time.
@@ -387,7 +387,7 @@ impl<'a> Reader<'a> {
 
     fn event(&mut self, entry: &Entry<'_>) -> StringId {
         let name = self.event_name(entry);
-        self.assembly.text(&name)
+        self.assembly.intern(&name)
     }
 
     /// Event name for a row of this message.
@@ -403,7 +403,9 @@ impl<'a> Reader<'a> {
 /// When the message was sent, on the axis.
 pub(super) fn time_ns(entry: &Entry<'_>, clocks: &Clocks) -> Option<i64> {
     match entry.source_monotonic_us {
-        Some(us) if entry.is_kernel() => Some(clocks.axis_or_same_ns(SourceClock::KernelLog, us.checked_mul(1_000)?)),
+        Some(us) if entry.is_kernel() => {
+            Some(clocks.axis_ns_or_unchanged(SourceClock::KernelLog, us.checked_mul(1_000)?))
+        }
         _ => entry.time_ns(),
     }
 }

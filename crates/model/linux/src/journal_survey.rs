@@ -166,7 +166,7 @@ impl JournalSurvey {
             Some(requested) => Some(
                 survey
                     .find_requested(requested)
-                    .ok_or_else(|| Error::NoSuchBoot { asked: requested.to_owned(), boots: survey.boots.len() })?,
+                    .ok_or_else(|| Error::NoSuchBoot { requested: requested.to_owned(), boots: survey.boots.len() })?,
             ),
             None => survey.default_boot(offset_ns),
         };

@@ -149,7 +149,7 @@ mod tests {
     /// Compares with journalctl itself, if it is installed.
     #[test]
     fn reads_journalctl_output() {
-        use onoff_testkit::journal::{JournalEntry, JournalMaker};
+        use onoff_testkit::journal::{JournalEntry, JournalWriter};
         let fields = |message: &str| {
             [
                 ("MESSAGE", message),
@@ -167,13 +167,13 @@ mod tests {
                 sequence_number: number,
                 realtime_us: 1_700_000_000_000_000 + number,
                 monotonic_us: 30 + number,
-                boot: 0xaa,
+                boot_id: 0xaa,
                 fields: fields(message),
             })
             .collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("system.journal");
-        std::fs::write(&path, JournalMaker::default().file(&made)).unwrap();
+        std::fs::write(&path, JournalWriter::default().file(&made)).unwrap();
         let written = std::process::Command::new("journalctl")
             .arg("--file")
             .arg(&path)
@@ -189,7 +189,7 @@ mod tests {
             .map(|entry| {
                 let message = String::from_utf8(entry.fields[0].1.clone()).unwrap();
                 let time = |us: u64| i64::try_from(us).ok();
-                (entry.boot, time(entry.realtime_us), time(entry.monotonic_us), message, "a.service".to_owned())
+                (entry.boot_id, time(entry.realtime_us), time(entry.monotonic_us), message, "a.service".to_owned())
             })
             .collect();
         assert_eq!(found, expected, "{}", String::from_utf8_lossy(&written.stdout));

@@ -20,8 +20,8 @@
 //!   called for every part before any is read.
 //! * `read(part, &Clocks, &mut Assembly)` adds rows. Times that are not on the axis are converted with
 //!   [`Clocks::axis_ns`](clocks::Clocks::axis_ns); strings are interned with
-//!   [`Assembly::text`](assembly::Assembly::text); unreadable data increments a [`Counter`](onoff_trace::Counter) of the
-//!   module in `assembly.losses`; the latest time read is passed to [`Assembly::reaches`](assembly::Assembly::reaches).
+//!   [`Assembly::intern`](assembly::Assembly::intern); unreadable data increments a [`Counter`](onoff_trace::Counter) of the
+//!   module in `assembly.losses`; the latest time read is passed to [`Assembly::extend_to`](assembly::Assembly::extend_to).
 //!
 //! Parts are read in the order of [`PartKind`], journals last, because the service manager's own properties come first.
 //! If several files of a kind differ (one collected while running, one by a hook at the end), each is read in the given
@@ -72,7 +72,7 @@ mod unit_rows;
 mod units;
 
 use hashbrown::HashSet;
-use onoff_trace::{Clock, Losses, RecordedBoot, RecordingFile, Tables, Trace, counters, milestone};
+use onoff_trace::{Clock, Losses, RecordedBoot, RecordingFile, TableSet, Trace, counters, milestone};
 
 use assembly::Assembly;
 use clocks::{ClockPairs, SourceClock};
@@ -86,29 +86,29 @@ use onoff_input::sniff::RecordingKind;
 use parts::PartKind;
 
 pub use identity::PartIdentity;
-pub use identity::{IDENTITY_BYTES, Relation};
+pub use identity::{MAX_IDENTITY_BYTES, Relation};
 pub use parts::Part;
-pub use recognition::{advice, is_firmware_table, is_for_people, is_part, kind_of};
+pub use recognition::{advice, is_firmware_table, is_informational, is_part, kind_of};
 
 counters! {
     OTHER_LOGS = "kernel_logs_of_other_boots", Notice, [],
         "kernel logs of other boots in the same folder or archive, such as /var/log/dmesg.0, were skipped; open them separately";
-    FILES_SKIPPED = "files_passed_over", Notice, [],
+    FILES_SKIPPED = "files_skipped", Notice, [],
         "files in the folder or archive were skipped because they are unreadable or not part of a recording";
 }
 
 /// Reads a recording into the requested tables.
-pub fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+pub fn open(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
     let BootInputs { parts, journals, boots, pairs, other_logs } = BootInputs::of(files, options)?;
     let mut trace = read_boot(&parts, &journals, &boots, pairs, wanted)?;
     trace.losses.add(&OTHER_LOGS, other_logs.len() as u64);
     if let Some(name) = other_logs.first() {
-        trace.losses.place(&OTHER_LOGS, || (*name).to_owned());
+        trace.losses.set_first_place(&OTHER_LOGS, || (*name).to_owned());
     }
-    let skipped = files.passed_over();
+    let skipped = files.skipped();
     trace.losses.add(&FILES_SKIPPED, skipped.len() as u64);
     if let Some(name) = skipped.first() {
-        trace.losses.place(&FILES_SKIPPED, || name.clone());
+        trace.losses.set_first_place(&FILES_SKIPPED, || name.clone());
     }
     Ok(trace)
 }
@@ -120,11 +120,11 @@ pub fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, E
 /// Files that are not a Linux recording, or a journal that is damaged beyond use.
 pub fn each_boot(
     files: &Files,
-    wanted: Tables,
+    wanted: TableSet,
     choose: &dyn Fn(&[RecordedBoot]) -> Vec<usize>,
     each: &mut dyn FnMut(&RecordedBoot, &Trace),
 ) -> Result<Vec<RecordedBoot>, Error> {
-    files.must_be(RecordingKind::Linux)?;
+    files.require_kind(RecordingKind::Linux)?;
     let mut parts = parts_of(files);
     let journals = Journals::of(&parts)?;
     let survey = JournalSurvey::of(&journals, None, None)?;
@@ -147,7 +147,7 @@ fn read_boot(
     journals: &Journals<'_>,
     boots: &JournalSurvey,
     mut pairs: ClockPairs,
-    wanted: Tables,
+    wanted: TableSet,
 ) -> Result<Trace, Error> {
     let mut assembly = Assembly::new(wanted);
     let traces = ftrace::selection::select_traces(parts, &mut pairs)?;
@@ -187,7 +187,7 @@ fn read_boot(
             ..Clock::default()
         },
         clock_conversions: clocks.summary(),
-        wanted,
+        requested_tables: wanted,
         ..Trace::default()
     };
     trace.boots = boots.clone().finish(&mut trace.losses);
@@ -249,12 +249,12 @@ fn keep_one_kernel_log<'f>(parts: &mut Vec<Part<'f>>) -> Vec<&'f str> {
         return Vec::new();
     }
     let mut logs: Vec<(&'f str, PartIdentity)> =
-        parts.iter().filter(|part| is_log(part)).map(|part| (part.name, PartIdentity::of(part))).collect();
+        parts.iter().filter(|part| is_log(part)).map(|part| (part.name, PartIdentity::from_part(part))).collect();
     logs.sort_by_key(|(name, _)| *name);
     let others: Vec<PartIdentity> = parts
         .iter()
         .filter(|part| matches!(part.kind, PartKind::Units | PartKind::Manager | PartKind::ClockReadings))
-        .map(PartIdentity::of)
+        .map(PartIdentity::from_part)
         .collect();
     let matches_units = |log: &PartIdentity| others.iter().any(|other| log.relation(other) == Relation::Same);
     let selected =
@@ -351,7 +351,7 @@ fn power_readings(part: &Part<'_>, assembly: &mut Assembly) {
             if let Some((which, value)) = word.split_once('=')
                 && let Ok(value) = value.parse()
             {
-                assembly.milestone(time_ns, milestone::POWER_READING, which, Some(value), "clock readings");
+                assembly.add_milestone(time_ns, milestone::POWER_READING, which, Some(value), "clock readings");
             }
         }
     }

@@ -16,7 +16,7 @@ pub(super) const LINE: &str = "message";
 pub(super) const TEXT: &str = "text";
 
 counters! {
-    TOO_MANY = "log_lines_left_out", Warning, [Events],
+    TOO_MANY = "log_lines_skipped", Warning, [Events],
         "the journal has too many lines of this boot to list them all; units and phases include all lines";
 }
 
@@ -69,14 +69,14 @@ pub(super) fn lines(
             text: message.text.clone(),
         })
         .collect();
-    let mut left_out = 0;
+    let mut omitted = 0;
     for part in journals.iter() {
         // The survey has already counted the faults.
         let mut faults = JournalFaults::default();
         part.entries(boot, &mut faults, |entry| {
             let Some(time_ns) = journal_rows::time_ns(entry, clocks).filter(|_| !entry.is_kernel()) else { return };
             if lines.len() >= MAX_LINES {
-                left_out += 1;
+                omitted += 1;
                 return;
             }
             let sender = [&entry.identifier, &entry.comm, &entry.sender_unit].into_iter().find(|name| !name.is_empty());
@@ -89,7 +89,7 @@ pub(super) fn lines(
             });
         });
     }
-    losses.add(&TOO_MANY, left_out);
+    losses.add(&TOO_MANY, omitted);
     // Stable sort: lines of the same time keep the order of their log.
     lines.sort_by_key(|line| line.time_ns);
     if journals.iter().count() > 1 {
@@ -134,17 +134,17 @@ pub(super) fn read(
     if !is_listed {
         return;
     }
-    let name = assembly.text(TEXT);
+    let name = assembly.intern(TEXT);
     for line in lines {
         let row = Event {
             time_ns: line.time_ns,
             pid: line.pid,
-            provider: assembly.text(line.log.provider()),
-            task: assembly.text(&line.task),
+            provider: assembly.intern(line.log.provider()),
+            task: assembly.intern(&line.task),
             fields: 1,
             ..Event::UNKNOWN
         };
-        let value = assembly.text(&line.text);
+        let value = assembly.intern(&line.text);
         assembly.log_lines.push((row, EventField { name, value }));
     }
 }

@@ -51,18 +51,18 @@ fn time_ns(text: &str, property: &str) -> Option<i64> {
 }
 
 fn add(assembly: &mut Assembly, time_ns: i64, name: &str, value: Option<i64>, property: &str) {
-    assembly.reaches(time_ns);
+    assembly.extend_to(time_ns);
     let event = format!("systemd manager property {property}");
-    assembly.milestone(time_ns, name, "", value, &event);
+    assembly.add_milestone(time_ns, name, "", value, &event);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{Tables, Trace};
+    use onoff_trace::{TableSet, Trace};
 
     fn read_manager(text: &[u8]) -> Trace {
-        let mut assembly = Assembly::new(Tables::all());
+        let mut assembly = Assembly::new(TableSet::all());
         let part = Part { kind: super::super::parts::PartKind::Manager, name: "manager", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         read(&part, &Clocks::default(), &mut assembly);

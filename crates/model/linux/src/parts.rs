@@ -91,7 +91,7 @@ impl PartKind {
     }
 
     /// True if a file of this kind is a recording by itself; other kinds only complement one.
-    pub const fn stands_alone(self) -> bool {
+    pub const fn is_standalone(self) -> bool {
         matches!(
             self,
             Self::TraceText

@@ -46,7 +46,7 @@ fn function(line: &str) -> Option<(u64, u64, &str)> {
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let Some(pid) = process(part.name) else { return };
     let text = String::from_utf8_lossy(part.bytes);
-    let module = assembly.text(MODULE);
+    let module = assembly.intern(MODULE);
     let mut kept = 0;
     for (number, line) in (1_u64..).zip(text.lines()).filter(|(_, line)| !line.is_empty()) {
         let Some((address, size, name)) = function(line).filter(|_| kept < MAX_FUNCTIONS) else {
@@ -58,14 +58,14 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
             Some((end, _)) => &name[..end],
             None => name,
         };
-        let name = assembly.text(name);
+        let name = assembly.intern(name);
         assembly.methods.push(Method { pid, address, size, name, module, ..Method::UNKNOWN });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use onoff_trace::Tables;
+    use onoff_trace::TableSet;
 
     use super::super::parts::PartKind;
     use super::*;
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn reads_functions_and_counts_unreadable_lines() {
-        let mut assembly = Assembly::new(Tables::all());
+        let mut assembly = Assembly::new(TableSet::all());
         let text = "7f00 20 start of app\n\n0x7f40 0x10 b\n7f60 0 nothing\nzz 1 c\nffffffffffffffff 2 beyond\n7f00\n";
         let part = Part { kind: PartKind::PerfMap, name: "perf-70.map", bytes: text.as_bytes() };
         read(&part, &mut assembly);

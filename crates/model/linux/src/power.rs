@@ -34,10 +34,10 @@ pub(super) fn request(
         (operations, event) => format!("{operations} [{event}]"),
     };
     PowerRequest {
-        driver: assembly.text(callback.driver),
-        parent: assembly.text(callback.parent),
-        message: assembly.text(&message),
-        event: assembly.text("ftrace/device_pm_callback_start"),
+        driver: assembly.intern(callback.driver),
+        parent: assembly.intern(callback.parent),
+        message: assembly.intern(&message),
+        event: assembly.intern("ftrace/device_pm_callback_start"),
         ..device_request(callback.kind, start_ns, tid, device)
     }
 }
@@ -177,7 +177,7 @@ impl StepTracker {
         if step.action == "machine_suspend" {
             let name = if step.begin { milestone::SLEEP } else { milestone::WAKE };
             cycle.wake_unexplained = !step.begin;
-            assembly.milestone(step.time_ns, name, detail, None, STEP);
+            assembly.add_milestone(step.time_ns, name, detail, None, STEP);
         }
         if is_cpu_step {
             let open = self.processors.get_or_insert(OpenPhase {
@@ -211,7 +211,7 @@ impl StepTracker {
         if let Some(cycle) = self.cycle.as_mut().filter(|cycle| cycle.wake_unexplained) {
             cycle.wake_unexplained = false;
             let event = "ftrace/wakeup_source_activate";
-            assembly.milestone(time_ns, milestone::WAKE_SOURCE, name, None, event);
+            assembly.add_milestone(time_ns, milestone::WAKE_SOURCE, name, None, event);
         }
     }
 
@@ -229,12 +229,12 @@ impl StepTracker {
         let Some(cycle) = self.cycle.take() else { return };
         let row = Activity {
             kind: ActivityKind::PowerTransition,
-            name: assembly.text(cycle.state.unwrap_or_default()),
+            name: assembly.intern(cycle.state.unwrap_or_default()),
             start_ns: cycle.start_ns,
             end_ns,
             pid: Some(cycle.tid),
             tid: Some(cycle.tid),
-            event: assembly.text(STEP),
+            event: assembly.intern(STEP),
             ..Activity::UNKNOWN
         };
         assembly.activities.push(row);
@@ -263,11 +263,11 @@ pub(super) fn phase_row(
 ) -> Activity {
     Activity {
         kind: ActivityKind::PowerPhase,
-        name: assembly.text(name),
-        detail: assembly.text(detail),
+        name: assembly.intern(name),
+        detail: assembly.intern(detail),
         start_ns,
         end_ns,
-        event: assembly.text(event),
+        event: assembly.intern(event),
         ..Activity::UNKNOWN
     }
 }

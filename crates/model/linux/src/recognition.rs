@@ -9,18 +9,18 @@ use super::kernel_log_line::{self, strip_colors};
 use super::parts::PartKind;
 use super::startup_times::StartupTimes;
 use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, startup_plot};
-use onoff_input::sniff::LOOKED_AT;
+use onoff_input::sniff::SNIFF_LEN;
 
 /// Recognizes `bytes`, a file called `name`. Returns `None` if it is not part of a recording.
 pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
-    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
     if DataFile::recognizes(head) {
         return Some(PartKind::TraceData);
     }
     if JournalFile::recognizes(head) {
         return Some(PartKind::Journal);
     }
-    if Signature::at(head).is_some() && head.iter().take(32).any(|&byte| byte < b'\t') {
+    if Signature::from_prefix(head).is_some() && head.iter().take(32).any(|&byte| byte < b'\t') {
         return Some(PartKind::FirmwareTable);
     }
     if onoff_firmware_tables::is_sysfs_value(name) {
@@ -55,7 +55,7 @@ pub fn is_firmware_table(name: &str, bytes: &[u8]) -> bool {
 }
 
 /// True for files that recorders save for human readers. They fill no table, so skipping them loses nothing.
-pub fn is_for_people(name: &str) -> bool {
+pub fn is_informational(name: &str) -> bool {
     /// Vendor GUIDs of firmware variables: the UEFI specification's and the boot loader interface's.
     const VENDOR_GUIDS: [&str; 2] = ["-8be4df61-93ca-11d2-aa0d-00e098032b8c", "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"];
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
@@ -182,7 +182,7 @@ fn is_kernel_log(text: &str) -> bool {
 /// Advice for Linux text files that are not supported: what they look like, and what to use instead. Empty for anything
 /// else.
 pub fn advice(bytes: &[u8]) -> &'static str {
-    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
     let text = String::from_utf8_lossy(head);
     let lines = || text.lines().take(LOG_LINES);
     let any = |matches: &dyn Fn(&str) -> bool| lines().any(matches);
@@ -217,10 +217,10 @@ mod tests {
             "boot.stats.txt",
             "efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
         ] {
-            assert!(is_for_people(name), "{name}");
+            assert!(is_informational(name), "{name}");
         }
         for name in ["", "notes.txt", "uptime/x", "cat.jpg"] {
-            assert!(!is_for_people(name), "{name}");
+            assert!(!is_informational(name), "{name}");
         }
     }
 

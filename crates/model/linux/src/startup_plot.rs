@@ -96,7 +96,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{ServiceTransition, Tables};
+    use onoff_trace::{ServiceTransition, TableSet};
 
     fn chart(kernel_width: &str, units: &str) -> String {
         format!(
@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn read(text: &str) -> (Vec<(String, i64, i64)>, u64) {
-        let mut assembly = Assembly::new(Tables::all());
+        let mut assembly = Assembly::new(TableSet::all());
         super::read(&Part { kind: PartKind::StartupPlot, name: "plot.svg", bytes: text.as_bytes() }, &mut assembly);
         let lost = assembly.losses.iter().map(|loss| loss.count).sum();
         let trace = crate::unit_reconciliation::reconciled_trace(assembly);
@@ -145,12 +145,12 @@ mod tests {
 
     #[test]
     fn merges_start_with_its_journal_message() {
-        let mut assembly = Assembly::new(Tables::all());
+        let mut assembly = Assembly::new(TableSet::all());
         let text =
             chart("200.000", &(unit("slow.service (3.290s)", "250.000", "329.048") + &unit("a.service", "300", "0")));
         super::read(&Part { kind: PartKind::StartupPlot, name: "plot.svg", bytes: text.as_bytes() }, &mut assembly);
         let chart = assembly.service_transitions[0];
-        let event = assembly.text("journal");
+        let event = assembly.intern("journal");
         // The first message is the same start, 20 ms late; the second is a restart 10 s later.
         for late_ns in [20_000_000, 10_000_000_000] {
             let late = |ns: i64| ns + late_ns;

@@ -60,7 +60,7 @@ impl StartupTimes {
             let begin_ns = self.loader_ns.unwrap_or(0).saturating_add(ns);
             add(-begin_ns, milestone::FIRMWARE, Some(ns));
         }
-        assembly.reaches(end_ns);
+        assembly.extend_to(end_ns);
     }
 
     /// Time from the kernel's start to the end of the startup, ns.
@@ -90,7 +90,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         let known =
             assembly.texts.find(unit).is_some_and(|unit| assembly.milestones.iter().any(|row| row.detail == unit));
         if !known {
-            assembly.milestone(time_ns, milestone::TARGET_REACHED, unit, None, "systemd-analyze time");
+            assembly.add_milestone(time_ns, milestone::TARGET_REACHED, unit, None, "systemd-analyze time");
         }
     }
 }
@@ -98,13 +98,13 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
 /// Adds a milestone unless a source other than the kernel log has it. The kernel logs the start of the first program,
 /// which is a different moment than the service manager's start.
 pub(super) fn add_unless_known(time_ns: i64, name: &str, value: Option<i64>, event: &str, assembly: &mut Assembly) {
-    let id = assembly.text(name);
+    let id = assembly.intern(name);
     let known = assembly
         .milestones
         .iter()
         .any(|row| row.name == id && !assembly.texts.get(row.event).starts_with("kernel log"));
     if !known {
-        assembly.milestone(time_ns, name, "", value, event);
+        assembly.add_milestone(time_ns, name, "", value, event);
     }
 }
 

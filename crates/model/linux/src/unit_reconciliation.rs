@@ -29,8 +29,8 @@ const AGREEMENT_TOLERANCE_NS: i64 = 1_500_000_000;
 /// Merges the rows of all parts; called after all parts are read.
 pub(super) fn reconcile(assembly: &mut Assembly) {
     critical_chain::add_missing_starts(assembly);
-    let properties = assembly.text(units::EVENT);
-    let chart = assembly.text(startup_plot::EVENT);
+    let properties = assembly.intern(units::EVENT);
+    let chart = assembly.intern(startup_plot::EVENT);
     resolve_descriptions(assembly);
     let bounds = merge_wall_clock_rows(assembly);
     merge_transitions(&mut assembly.service_transitions, properties, chart);
@@ -57,7 +57,7 @@ fn resolve_descriptions(assembly: &mut Assembly) {
         if !is_unit(name)
             && let Some(unit) = assembly.unit_with_description(name).map(str::to_owned)
         {
-            row.service = assembly.text(&unit);
+            row.service = assembly.intern(&unit);
         }
     }
     assembly.service_transitions = rows;
@@ -215,7 +215,7 @@ fn merge_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, ch
 
 /// Removes duplicate milestones of the service manager.
 fn merge_milestones(assembly: &mut Assembly, properties: StringId) {
-    let [reached, stopped] = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.text(name));
+    let [reached, stopped] = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.intern(name));
     let mut rows = std::mem::take(&mut assembly.milestones);
     rows.sort_by_key(|row| (row.name, row.detail, row.event != properties, row.time_ns));
     let mut kept: Vec<Milestone> = Vec::with_capacity(rows.len());
@@ -237,9 +237,9 @@ fn merge_milestones(assembly: &mut Assembly, properties: StringId) {
 
 /// Sets the default target on the end of the startup, and marks the units that were started before it.
 fn mark_startup(assembly: &mut Assembly) {
-    let finished = assembly.text(milestone::STARTUP_FINISHED);
+    let finished = assembly.intern(milestone::STARTUP_FINISHED);
     let target = assembly.default_target.clone();
-    let target = assembly.text(&target);
+    let target = assembly.intern(&target);
     let mut finished_ns = None;
     for row in &mut assembly.milestones {
         if row.name == finished {

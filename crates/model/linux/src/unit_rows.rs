@@ -8,18 +8,18 @@ use super::assembly::Assembly;
 /// the milestone that it was reached.
 pub(super) fn add_start(unit: &str, start_ns: i64, end_ns: i64, event: &str, assembly: &mut Assembly) {
     let row = ServiceTransition {
-        service: assembly.text(unit),
+        service: assembly.intern(unit),
         kind: ServiceChange::Start,
         start_ns,
         end_ns: Some(end_ns),
         outcome: ServiceOutcome::Completed,
-        event: assembly.text(event),
+        event: assembly.intern(event),
         ..ServiceTransition::UNKNOWN
     };
     let known = || assembly.milestones.iter().any(|milestone| milestone.detail == row.service);
     if unit.ends_with(".target") && !known() {
-        assembly.milestone(end_ns, milestone::TARGET_REACHED, unit, None, event);
+        assembly.add_milestone(end_ns, milestone::TARGET_REACHED, unit, None, event);
     }
-    assembly.reaches(end_ns);
+    assembly.extend_to(end_ns);
     assembly.service_transitions.push(row);
 }

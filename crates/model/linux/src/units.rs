@@ -150,12 +150,12 @@ fn add(unit: &Unit<'_>, dependencies: &mut UnitDependencies, assembly: &mut Asse
     assembly.add_description(&unit.id, &unit.description);
     let command = command(&unit.command);
     if !unit.pids.is_empty() {
-        let service = assembly.text(&unit.id);
+        let service = assembly.intern(&unit.id);
         assembly.service_processes.extend(unit.pids.iter().map(|&pid| ServiceProcess { service, pid }));
     }
     if let Some(pid) = unit.main_pid {
         let name = program(command);
-        let (name, command) = (assembly.text(name), assembly.text(command));
+        let (name, command) = (assembly.intern(name), assembly.intern(command));
         assembly.processes.identify(pid, name, command, StringId::EMPTY);
     }
     start(unit, command, assembly);
@@ -186,7 +186,7 @@ fn start(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
         && became_active
         && let Some(end_ns) = row.end_ns
     {
-        assembly.milestone(end_ns, milestone::TARGET_REACHED, &unit.id, None, EVENT);
+        assembly.add_milestone(end_ns, milestone::TARGET_REACHED, &unit.id, None, EVENT);
     }
     push(row, assembly);
 }
@@ -209,27 +209,27 @@ fn stop(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
         ..row(unit, command, assembly)
     };
     if unit.id.ends_with(".target") {
-        assembly.milestone(row.start_ns, milestone::TARGET_STOPPED, &unit.id, None, EVENT);
+        assembly.add_milestone(row.start_ns, milestone::TARGET_STOPPED, &unit.id, None, EVENT);
     }
     push(row, assembly);
 }
 
 fn push(row: ServiceTransition, assembly: &mut Assembly) {
-    assembly.reaches(row.end_ns.unwrap_or(row.start_ns));
+    assembly.extend_to(row.end_ns.unwrap_or(row.start_ns));
     assembly.service_transitions.push(row);
 }
 
 /// Fields common to starts and stops.
 fn row(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) -> ServiceTransition {
     ServiceTransition {
-        service: assembly.text(&unit.id),
-        group: assembly.text(&unit.slice),
+        service: assembly.intern(&unit.id),
+        group: assembly.intern(&unit.slice),
         kind: ServiceChange::Start,
-        container: assembly.text(command),
+        container: assembly.intern(command),
         container_pid: unit.main_pid,
         outcome: ServiceOutcome::Unfinished,
-        result: assembly.text(&unit.result),
-        event: assembly.text(EVENT),
+        result: assembly.intern(&unit.result),
+        event: assembly.intern(EVENT),
         ..ServiceTransition::UNKNOWN
     }
 }
@@ -253,10 +253,10 @@ pub(super) fn program(command_line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{Tables, Trace};
+    use onoff_trace::{TableSet, Trace};
 
     pub(crate) fn read_units(text: &[u8]) -> Trace {
-        let mut assembly = Assembly::new(Tables::all());
+        let mut assembly = Assembly::new(TableSet::all());
         let part = Part { kind: super::super::parts::PartKind::Units, name: "units", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         crate::unit_reconciliation::reconciled_trace(assembly)

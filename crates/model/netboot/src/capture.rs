@@ -8,7 +8,7 @@ use onoff_trace::Losses;
 use crate::address::MacAddress;
 use crate::connection::Connection;
 use crate::dhcp::DhcpMessage;
-use crate::frame::Undelivered;
+use crate::frame::UnreachableReport;
 use crate::lookup::Lookup;
 use crate::transfer::Transfer;
 
@@ -41,9 +41,9 @@ pub struct Capture {
     /// DNS lookups in time order.
     pub lookups: Vec<Lookup>,
     /// Stations that sent frames, by MAC address.
-    pub stations: HashMap<MacAddress, Seen>,
+    pub stations: HashMap<MacAddress, Presence>,
     /// IP addresses that sent packets.
-    pub addresses: HashMap<IpAddr, Seen>,
+    pub addresses: HashMap<IpAddr, Presence>,
     /// Snap length, bytes, if one was set.
     pub snap_length: Option<u32>,
     pub losses: Losses,
@@ -63,7 +63,7 @@ pub struct CaptureFile {
 
 /// First and last frame of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct Presence {
     /// Time of the first frame, ns.
     pub first_ns: i64,
     /// Time of the last frame, ns.
@@ -79,9 +79,9 @@ pub struct AddressAnswer {
     pub time_ns: i64,
     pub address: IpAddr,
     /// Time since the first unanswered probe by the receiving station, ns; `None` if no probe was captured.
-    pub after_ns: Option<i64>,
+    pub response_time_ns: Option<i64>,
     /// The station that sent the probe; `None` if no probe was captured.
-    pub asked_by: Option<MacAddress>,
+    pub prober: Option<MacAddress>,
 }
 
 /// A report about an undeliverable packet.
@@ -89,7 +89,7 @@ pub struct AddressAnswer {
 pub struct UndeliveredPacket {
     /// Time of the report, ns.
     pub time_ns: i64,
-    pub packet: Undelivered,
+    pub packet: UnreachableReport,
 }
 
 /// A probe whether an address is in use.
@@ -99,5 +99,5 @@ pub struct AddressProbe {
     pub time_ns: i64,
     pub target: IpAddr,
     /// The station that sent the probe.
-    pub by: Option<MacAddress>,
+    pub prober: Option<MacAddress>,
 }

@@ -47,7 +47,7 @@ pub struct DhcpMessage {
     /// PXE options of a server.
     pub pxe: PxeOptions,
     /// True if options may be beyond the captured part.
-    pub cut: bool,
+    pub truncated: bool,
     /// True if the options are malformed.
     pub malformed: bool,
 }
@@ -55,11 +55,11 @@ pub struct DhcpMessage {
 impl DhcpMessage {
     /// True for requests of a network boot and their responses. Ordinary clients request addresses, too.
     #[must_use]
-    pub fn asks_for_a_boot(&self) -> bool {
+    pub fn is_network_boot(&self) -> bool {
         self.architecture.is_some()
             || self.vendor_class.starts_with("PXEClient")
             || self.vendor_class.starts_with("HTTPClient")
-            || matches!(self.kind, DhcpKind::SomeRequest | DhcpKind::BootRequest)
+            || matches!(self.kind, DhcpKind::UnknownRequest | DhcpKind::BootRequest)
     }
 }
 
@@ -90,9 +90,9 @@ named! {
         /// BOOTREPLY of plain BOOTP.
         BootReply = "BOOTREPLY",
         /// A request whose type is beyond the captured part.
-        SomeRequest = "request (kind cut off)",
+        UnknownRequest = "request (kind cut off)",
         /// A response whose type is beyond the captured part.
-        SomeAnswer = "answer (kind cut off)",
+        UnknownResponse = "answer (kind cut off)",
         /// SOLICIT of DHCPv6.
         Solicit = "SOLICIT",
         /// ADVERTISE of DHCPv6.
@@ -122,7 +122,7 @@ impl DhcpKind {
                 | Self::Ack
                 | Self::Nak
                 | Self::BootReply
-                | Self::SomeAnswer
+                | Self::UnknownResponse
                 | Self::Advertise
                 | Self::Reply
                 | Self::Reconfigure

@@ -40,7 +40,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
     let mac = [head[28], head[29], head[30], head[31], head[32], head[33]];
     let mut message = DhcpMessage {
         time_ns,
-        kind: if request { DhcpKind::SomeRequest } else { DhcpKind::SomeAnswer },
+        kind: if request { DhcpKind::UnknownRequest } else { DhcpKind::UnknownResponse },
         source: datagram.source,
         destination: datagram.destination,
         bytes: datagram.payload_bytes,
@@ -58,7 +58,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
         machine_id: None,
         relay: address(24),
         pxe: PxeOptions::default(),
-        cut,
+        truncated: cut,
         malformed: false,
     };
     let mut parsed = ParsedOptions::default();
@@ -75,7 +75,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
     }
     message.malformed = !complete && !cut;
     // An end option before the truncation means that nothing is missing.
-    message.cut = cut && !complete;
+    message.truncated = cut && !complete;
     parsed.fill(&mut message);
     Some(message)
 }
@@ -163,8 +163,8 @@ impl ParsedOptions {
             Some(8) => DhcpKind::Inform,
             Some(_) => DhcpKind::Other,
             // The message is complete and has no type option: plain BOOTP.
-            None if !message.cut && !message.malformed => match message.kind {
-                DhcpKind::SomeRequest => DhcpKind::BootRequest,
+            None if !message.truncated && !message.malformed => match message.kind {
+                DhcpKind::UnknownRequest => DhcpKind::BootRequest,
                 _ => DhcpKind::BootReply,
             },
             None => message.kind,
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(message.vendor_class, "PXEClient:Arch:00007:UNDI:003016");
         assert_eq!((message.architecture, message.seconds), (Some(7), 4));
         assert_eq!(message.machine_id.as_deref(), Some("00112233-4455-6677-0809-0a0b0c0d0e0f"));
-        assert!(!message.cut && !message.malformed);
+        assert!(!message.truncated && !message.malformed);
     }
 
     #[test]
@@ -318,19 +318,19 @@ mod tests {
     fn reports_truncated_and_malformed_messages() {
         let bytes = encode(1, &[60, 3, b'a', b'b', b'c']);
         let message = parse_bytes(&bytes[..54], bytes.len()).unwrap();
-        assert_eq!((message.kind, message.cut, message.malformed), (DhcpKind::SomeRequest, true, false));
+        assert_eq!((message.kind, message.truncated, message.malformed), (DhcpKind::UnknownRequest, true, false));
         assert!(message.client_mac.is_some());
         // Truncated in the padding after the end option: nothing is missing.
-        assert!(!parse_bytes(&bytes, bytes.len() + 60).unwrap().cut);
+        assert!(!parse_bytes(&bytes, bytes.len() + 60).unwrap().truncated);
         let wrong = encode(1, &[60, 200, b'a']);
         let message = parse_bytes(&wrong, wrong.len()).unwrap();
-        assert_eq!((message.kind, message.cut, message.malformed), (DhcpKind::Discover, false, true));
+        assert_eq!((message.kind, message.truncated, message.malformed), (DhcpKind::Discover, false, true));
         assert_eq!(parse_bytes(&bytes[..20], bytes.len()), None);
         let mut other = bytes;
         other[OPTIONS_AT - 1] = 0;
         // Without the magic number it is plain BOOTP, or another protocol if the hardware type is not Ethernet.
         let plain = parse_bytes(&other, other.len()).unwrap();
-        assert_eq!((plain.kind, plain.cut, plain.malformed), (DhcpKind::BootRequest, false, false));
+        assert_eq!((plain.kind, plain.truncated, plain.malformed), (DhcpKind::BootRequest, false, false));
         other[1] = 7;
         assert_eq!(parse_bytes(&other, other.len()), None);
     }

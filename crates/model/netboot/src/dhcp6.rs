@@ -59,7 +59,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>, client_mac: Option<MacAddres
         machine_id: None,
         relay,
         pxe: PxeOptions::default(),
-        cut: false,
+        truncated: false,
         malformed: false,
     };
     if !kind.is_from_client() {
@@ -71,7 +71,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>, client_mac: Option<MacAddres
         fill(&mut message, code, data);
         rest = after;
     }
-    message.cut = cut;
+    message.truncated = cut;
     message.malformed = !rest.is_empty() && !cut;
     Some(message)
 }

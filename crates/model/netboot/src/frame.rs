@@ -47,17 +47,17 @@ pub enum Packet<'a> {
     /// A reply that an address is in use: ARP, ICMP echo reply, or neighbor advertisement.
     AddressAnswer { address: IpAddr },
     /// An ICMP report that a packet could not be delivered.
-    Unreachable(Undelivered),
+    Unreachable(UnreachableReport),
     /// Anything else.
     Other,
 }
 
 /// An ICMP report about a packet that could not be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Undelivered {
+pub struct UnreachableReport {
     /// Sender of the report.
-    pub by: IpAddr,
-    pub reason: UndeliveredReason,
+    pub reporter: IpAddr,
+    pub reason: UnreachableReason,
     /// Sender of the packet; the port is zero if it was not quoted.
     pub source: SocketAddr,
     /// Receiver of the packet.
@@ -69,7 +69,7 @@ named! {
     #[derive(Hash, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
-    pub enum UndeliveredReason {
+    pub enum UnreachableReason {
         /// No process listens on the port.
         Port = "port unreachable",
         /// The host is down or does not exist.

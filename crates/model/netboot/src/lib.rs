@@ -1,6 +1,6 @@
 //! Analyzes the network traffic of a network boot: decoded frames in, typed messages, transfers and connections out.
 //!
-//! A capture reader passes [`Frame`](frame::Frame)s one by one; [`Follower`] keeps only what an analysis needs.
+//! A capture reader passes [`Frame`](frame::Frame)s one by one; [`CaptureBuilder`] keeps only what an analysis needs.
 //!
 //! # Design constraints
 //!
@@ -34,4 +34,4 @@ pub mod window;
 
 pub use address::MacAddress;
 pub use capture::{Capture, CaptureFile};
-pub use tracker::Follower;
+pub use tracker::CaptureBuilder;

@@ -17,13 +17,13 @@ pub struct Lookup {
     /// Transaction id.
     id: u16,
     /// Time of the first query, ns.
-    pub asked_ns: i64,
+    pub query_ns: i64,
     /// Time of the response, ns.
-    pub answered_ns: Option<i64>,
+    pub response_ns: Option<i64>,
     /// Response code; 0 if the server knows the name (RFC 1035, section 4.1.1); `None` without a response.
     pub code: Option<u8>,
     /// True if a response had a record.
-    pub found: bool,
+    pub has_record: bool,
 }
 
 /// Records a query or a response. Returns false if there is no room.
@@ -39,17 +39,23 @@ pub(crate) fn record(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagra
         .find(|lookup| lookup.id == id && lookup.client == client && lookup.name == name);
     match known {
         Some(lookup) if is_response => {
-            lookup.answered_ns = lookup.answered_ns.or(Some(time_ns));
+            lookup.response_ns = lookup.response_ns.or(Some(time_ns));
             let (code, records) = head(datagram.payload);
             lookup.code = lookup.code.or(Some(code));
-            lookup.found |= code == 0 && records > 0;
+            lookup.has_record |= code == 0 && records > 0;
         }
         Some(_) => {}
         None if is_response => {}
         None if full => return false,
-        None => {
-            lookups.push(Lookup { client, name, id, asked_ns: time_ns, answered_ns: None, code: None, found: false })
-        }
+        None => lookups.push(Lookup {
+            client,
+            name,
+            id,
+            query_ns: time_ns,
+            response_ns: None,
+            code: None,
+            has_record: false,
+        }),
     }
     true
 }
@@ -114,8 +120,8 @@ mod tests {
         assert!(record(&mut lookups, 9, &datagram(&response, "10.0.0.1:53", "10.0.0.2:4000")));
         assert_eq!(lookups.len(), 1);
         assert_eq!(lookups[0].name, "boot.lan");
-        assert_eq!((lookups[0].asked_ns, lookups[0].answered_ns), (5, Some(9)));
-        assert_eq!((lookups[0].code, lookups[0].found), (Some(3), false));
+        assert_eq!((lookups[0].query_ns, lookups[0].response_ns), (5, Some(9)));
+        assert_eq!((lookups[0].code, lookups[0].has_record), (Some(3), false));
         for length in 0..message.len() - 4 {
             assert_eq!(parse(&message[..length]), None);
         }

@@ -4,7 +4,7 @@ use onoff_trace::counters;
 
 counters! {
     /// The capture ends within a frame.
-    pub CAPTURE_CUT = "capture_cut", Warning, [],
+    pub CAPTURE_TRUNCATED = "capture_truncated", Warning, [],
         "The file ends within a frame or block: the capture was killed or copied incompletely. Later frames are missing.";
     /// The container is damaged beyond this point.
     pub CAPTURE_DAMAGED = "capture_damaged", Error, [],
@@ -16,7 +16,7 @@ counters! {
     pub FRAMES_DROPPED = "frames_dropped_by_recorder", Warning, [],
         "The recorder dropped frames: counts are too low, and gaps may look like lost packets.";
     /// Frames were truncated by the snap length.
-    pub FRAMES_CUT = "frames_cut", Notice, [],
+    pub FRAMES_TRUNCATED = "frames_truncated", Notice, [],
         "Frames were truncated (snap length). Times and sizes are correct; options and names beyond the captured part are unknown.";
     /// Windows logged only part of a packet.
     pub FRAMES_INCOMPLETE = "frames_incomplete", Warning, [],
@@ -28,7 +28,7 @@ counters! {
     pub FRAMES_MALFORMED = "frames_malformed", Notice, [],
         "Frames with inconsistent headers were skipped.";
     /// A frame with an unsupported link type.
-    pub LINK_UNKNOWN = "link_type_unknown", Error, [],
+    pub LINK_TYPE_UNSUPPORTED = "link_type_unknown", Error, [],
         "Frames with an unsupported link type were skipped. Supported are Ethernet, Linux cooked, PPP, 802.11, loopback and raw IP.";
     /// Timestamps went backwards.
     pub TIME_BACKWARDS = "time_went_backwards", Warning, [],
@@ -40,7 +40,7 @@ counters! {
     pub MESSAGES_MALFORMED = "messages_malformed", Notice, [],
         "Malformed DHCP or TFTP messages were read as far as they are valid.";
     /// Options of a message were truncated by the snap length.
-    pub OPTIONS_CUT = "options_cut", Warning, [],
+    pub OPTIONS_TRUNCATED = "options_truncated", Warning, [],
         "DHCP or TFTP options are beyond the captured part: message types are inferred from their order; names and options are unknown. Capture whole frames (tcpdump -s 0).";
     /// Frames were captured more than once.
     pub DUPLICATE_FRAMES = "frames_captured_twice", Notice, [],
@@ -49,16 +49,16 @@ counters! {
     pub BLOCKS_NOT_CAPTURED = "blocks_not_captured", Warning, [],
         "The client acknowledged blocks that are not in the capture: the recorder missed them. Bytes, turnarounds and retransmissions of these transfers are too low.";
     /// Packets in an unsupported encapsulation.
-    pub ENCAPSULATION_UNREAD = "encapsulation_not_read", Warning, [],
+    pub ENCAPSULATION_UNSUPPORTED = "encapsulation_unsupported", Warning, [],
         "Packets in GRE, VXLAN, IP-in-IP or encrypted wireless frames were skipped. Supported are PPPoE, PPP, MPLS, LLC/SNAP, VLAN and unencrypted wireless frames.";
     /// Datagrams with missing fragments.
     pub FRAGMENTS_MISSING = "fragments_missing", Notice, [],
         "Fragmented datagrams are incomplete: not every fragment was captured.";
     /// A limit was reached.
-    pub LIMIT_REACHED = "left_out", Error, [],
+    pub LIMIT_REACHED = "limit_reached", Error, [],
         "The capture has too many transfers, messages or stations; later ones were skipped. Split it, or filter it to one client.";
     /// The limit for machines that do not boot was reached.
-    pub OTHER_MACHINES_SKIPPED = "others_left_out", Notice, [],
+    pub OTHER_MACHINES_SKIPPED = "other_machines_skipped", Notice, [],
         "Frames and connections of other machines were skipped: too many machines. Machines that started a network boot in this capture are not affected.";
     /// Transfers whose request was not captured.
     pub TRANSFERS_WITHOUT_BEGIN = "transfers_without_begin", Warning, [],

@@ -6,7 +6,7 @@ use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 
 use crate::address::MacAddress;
-use crate::capture::{AddressAnswer, AddressProbe, Capture, Seen, UndeliveredPacket};
+use crate::capture::{AddressAnswer, AddressProbe, Capture, Presence, UndeliveredPacket};
 use crate::connection::ConnectionTable;
 use crate::duplicates::DuplicateDetector;
 use crate::frame::{Datagram, FragmentKey, Frame, Packet};
@@ -18,7 +18,7 @@ const UDP_HEADER: u32 = 8;
 
 /// Builds a [`Capture`] from frames.
 #[derive(Debug, Default)]
-pub struct Follower {
+pub struct CaptureBuilder {
     capture: Capture,
     transfers: TransferTable,
     connections: ConnectionTable,
@@ -44,9 +44,9 @@ struct FragmentedDatagram {
     bytes: u64,
 }
 
-impl Follower {
+impl CaptureBuilder {
     /// Processes the next frame.
-    pub fn see(&mut self, frame: &Frame<'_>) {
+    pub fn on_frame(&mut self, frame: &Frame<'_>) {
         let capture = &mut self.capture;
         capture.frames += 1;
         if self.duplicates.is_copy(frame) {
@@ -74,7 +74,11 @@ impl Follower {
             Packet::LaterFragment { of, bytes, .. } => self.later_fragment(frame, of, bytes),
             Packet::AddressProbe { target } => {
                 if self.capture.address_probes.len() < limits::MAX_STATIONS {
-                    self.capture.address_probes.push(AddressProbe { time_ns: frame.time_ns, target, by: frame.source });
+                    self.capture.address_probes.push(AddressProbe {
+                        time_ns: frame.time_ns,
+                        target,
+                        prober: frame.source,
+                    });
                 } else {
                     self.skipped += 1;
                 }
@@ -106,16 +110,21 @@ impl Follower {
             .iter()
             .rev()
             .take(MAX_PENDING)
-            .find(|answer| answer.address == address && answer.asked_by.is_some_and(is_to))
+            .find(|answer| answer.address == address && answer.prober.is_some_and(is_to))
             .map_or(i64::MIN, |answer| answer.time_ns);
         let latest = capture.address_probes.len().saturating_sub(MAX_PENDING);
         let asked = capture.address_probes.iter().skip(latest).find(|probe| {
             let is_open = (answered_ns..=frame.time_ns).contains(&probe.time_ns);
-            is_open && probe.target == address && probe.by.is_some_and(is_to)
+            is_open && probe.target == address && probe.prober.is_some_and(is_to)
         });
         let after_ns = asked.map(|probe| frame.time_ns.saturating_sub(probe.time_ns));
-        let asked_by = asked.and_then(|probe| probe.by);
-        capture.address_answers.push(AddressAnswer { time_ns: frame.time_ns, address, after_ns, asked_by });
+        let asked_by = asked.and_then(|probe| probe.prober);
+        capture.address_answers.push(AddressAnswer {
+            time_ns: frame.time_ns,
+            address,
+            response_time_ns: after_ns,
+            prober: asked_by,
+        });
     }
 
     /// Losses of the capture; readers of the container add theirs.
@@ -170,9 +179,9 @@ impl Follower {
         };
         let Some(message) = message else { return };
         let losses = &mut self.capture.losses;
-        losses.add(&losses::OPTIONS_CUT, u64::from(message.cut));
+        losses.add(&losses::OPTIONS_TRUNCATED, u64::from(message.truncated));
         losses.add(&losses::MESSAGES_MALFORMED, u64::from(message.malformed));
-        if message.asks_for_a_boot() {
+        if message.is_network_boot() {
             self.add_booting(message.client_mac);
         }
         if full {
@@ -269,7 +278,7 @@ impl FragmentedDatagram {
 }
 
 fn record_presence<K: std::hash::Hash + Eq>(
-    seen: &mut HashMap<K, Seen>,
+    seen: &mut HashMap<K, Presence>,
     key: K,
     time_ns: i64,
     station: Option<MacAddress>,
@@ -283,7 +292,7 @@ fn record_presence<K: std::hash::Hash + Eq>(
         }
         Entry::Vacant(_) if full => return 1,
         Entry::Vacant(entry) => {
-            entry.insert(Seen { first_ns: time_ns, last_ns: time_ns, station });
+            entry.insert(Presence { first_ns: time_ns, last_ns: time_ns, station });
         }
     }
     0

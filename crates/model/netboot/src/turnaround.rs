@@ -38,7 +38,7 @@ pub struct Turnaround {
 
 impl Turnaround {
     #[must_use]
-    pub fn of(histogram: &DurationHistogram) -> Self {
+    pub fn from_histogram(histogram: &DurationHistogram) -> Self {
         let median_ns = histogram.median_ns();
         let limit = median_ns.unwrap_or(0).saturating_mul(PAUSE_MEDIANS).saturating_add(PAUSE_NS);
         let (pauses, above_ns) = histogram.above(limit);
@@ -70,10 +70,10 @@ mod tests {
             histogram.add(1_000_000);
         }
         histogram.add(90_000_000);
-        let turns = Turnaround::of(&histogram);
+        let turns = Turnaround::from_histogram(&histogram);
         assert_eq!(turns.usual_ns, Some(1_000_000));
         assert_eq!((turns.pauses, turns.pause_ns), (1, 89_000_000));
         assert_eq!(turns.total_ns, 189_000_000);
-        assert_eq!(Turnaround::of(&DurationHistogram::default()), Turnaround::default());
+        assert_eq!(Turnaround::from_histogram(&DurationHistogram::default()), Turnaround::default());
     }
 }

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use onoff_files::{Options, open};
-use onoff_trace::{TableName, Tables, Trace};
+use onoff_trace::{TableName, TableSet, Trace};
 
 /// Decodes the tables named in `ONOFF_TABLES` (comma-separated); by default all except generic events and the
 /// inventory.
@@ -21,8 +21,8 @@ fn main() -> ExitCode {
         Ok(names) => names
             .split(',')
             .filter_map(|name| TableName::ALL.iter().find(|table| table.as_str() == name))
-            .fold(Tables::NONE, |wanted, &table| wanted.with(table)),
-        Err(_) => Tables::all().without(TableName::Events).without(TableName::Inventory),
+            .fold(TableSet::NONE, |wanted, &table| wanted.with(table)),
+        Err(_) => TableSet::all().without(TableName::Events).without(TableName::Inventory),
     };
     let bytes: u64 = paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| file.len()).sum();
     let start = Instant::now();

@@ -20,7 +20,7 @@ pub fn driver_file(name: &str, bytes: &[u8]) -> Option<DriverFile> {
     let certificates = &program.certificates;
     Some(DriverFile {
         name: name.to_ascii_lowercase(),
-        embedded_signature: !certificates.is_empty(),
-        signed_for_tests: certificates.iter().any(|one| names_test(one.certificate)),
+        has_embedded_signature: !certificates.is_empty(),
+        is_test_signed: certificates.iter().any(|one| names_test(one.certificate)),
     })
 }

@@ -6,7 +6,7 @@ use crate::registry::{Recognized, SOURCES};
 use crate::sections::sections;
 use onoff_input::error::Error;
 use onoff_input::opened::{Files, SourceFile};
-use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, beginning, is_tar, sniff};
+use onoff_input::sniff::{Content, KnownKind, Packing, RecordingKind, SNIFF_LEN, first_bytes, is_tar, sniff};
 use onoff_input::store::Memory;
 use onoff_input::unpack::{Limits, TarMembers, UnpackOptions, tar_members, unpack};
 
@@ -71,7 +71,7 @@ impl FileCollector {
         self.skip_all(unpacked.skipped);
         let before = self.files.len();
         for (name, bytes) in unpacked.files {
-            let unpacked = SourceFile::of(name, stored_bytes, bytes.into());
+            let unpacked = SourceFile::from_shared(name, stored_bytes, bytes.into());
             if packing == Packing::Zip && !is_tar(unpacked.bytes()) {
                 self.take(unpacked);
             } else {
@@ -122,7 +122,7 @@ impl FileCollector {
             Ok(unpacked) => {
                 self.skip_all(unpacked.skipped);
                 for (name, bytes) in unpacked.files {
-                    self.take(SourceFile::of(name, file.stored_bytes(), bytes.into()));
+                    self.take(SourceFile::from_shared(name, file.stored_bytes(), bytes.into()));
                 }
             }
             Err(_) => self.passed_over.push(file.name().to_owned()),
@@ -177,7 +177,7 @@ impl FileCollector {
     }
 
     fn skip_all(&mut self, names: impl IntoIterator<Item = String>) {
-        let unknown = names.into_iter().filter(|name| !onoff_linux::is_for_people(name));
+        let unknown = names.into_iter().filter(|name| !onoff_linux::is_informational(name));
         self.passed_over.extend(unknown);
     }
 
@@ -234,7 +234,7 @@ fn unknown(file: &SourceFile) -> Error {
 
 fn no_recording(file: &SourceFile) -> Error {
     let (name, bytes) = (file.name().to_owned(), file.bytes());
-    Error::NotARecording { name, beginning: beginning(bytes), advice: onoff_linux::advice(bytes) }
+    Error::NotARecording { name, first_bytes: first_bytes(bytes), advice: onoff_linux::advice(bytes) }
 }
 
 /// Unpacks a file (xz, gzip, zstd) that is not a recording, such as a registry hive; returns other files unchanged.
@@ -252,13 +252,13 @@ pub fn unpacked_file(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Vec<
 }
 
 /// Rejects a stream or device whose first bytes cannot be a recording, because it may never end. `head` is its first
-/// [`LOOKED_AT`] bytes, or all of it if shorter.
+/// [`SNIFF_LEN`] bytes, or all of it if shorter.
 ///
 /// # Errors
 /// It is not a recording.
 pub fn reject_non_recording(name: &str, head: &[u8]) -> Result<(), Error> {
     // A shorter one has already ended; its reader reports problems.
-    if head.len() < LOOKED_AT {
+    if head.len() < SNIFF_LEN {
         return Ok(());
     }
     let what = match sniff(head) {
@@ -268,7 +268,7 @@ pub fn reject_non_recording(name: &str, head: &[u8]) -> Result<(), Error> {
         Content::Unknown if onoff_fileio::recognize(head).is_some() => return Ok(()),
         Content::Unknown => match known_kind(name, head) {
             Some(kind) => return Err(Error::of_kind(name, kind)),
-            None => format!("in an unknown format, starting with {}", beginning(head)),
+            None => format!("in an unknown format, starting with {}", first_bytes(head)),
         },
     };
     Err(Error::NotARecordingStream { name: name.to_owned(), examined: head.len(), what })

@@ -2,13 +2,13 @@
 
 use onoff_firmware::Signature;
 use onoff_trace::Severity;
-use onoff_trace::firmware::{FirmwareFaultKind, FirmwareRecording};
+use onoff_trace::firmware::{FirmwareProblemKind, FirmwareRecording};
 
 use crate::known_kinds::{FIRMWARE, known_kind};
-use onoff_firmware_tables::gathering::Gathering;
-use onoff_firmware_tables::{consider, sysfs};
+use onoff_firmware_tables::collector::FirmwareTableCollector;
+use onoff_firmware_tables::{add_file, sysfs};
 use onoff_input::error::Error;
-use onoff_input::sniff::{Content, beginning, is_tar, sniff};
+use onoff_input::sniff::{Content, first_bytes, is_tar, sniff};
 use onoff_input::store::Memory;
 use onoff_input::unpack::{Limits, TarMembers, UnpackOptions, tar_members, unpack};
 
@@ -19,9 +19,9 @@ const MAX_MEMBER_BYTES: usize = 32 << 20;
 #[derive(Debug)]
 pub struct FirmwareCollector {
     limits: Limits,
-    gathering: Gathering,
+    gathering: FirmwareTableCollector,
     /// sysfs files with one number each.
-    shown: sysfs::Files,
+    shown: sysfs::SysfsValues,
 }
 
 impl FirmwareCollector {
@@ -32,13 +32,13 @@ impl FirmwareCollector {
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         let limits = Limits { unpacked_bytes: limits.unpacked_bytes.min(Self::MAX_BYTES), ..*limits };
-        Self { limits, gathering: Gathering::default(), shown: sysfs::Files::default() }
+        Self { limits, gathering: FirmwareTableCollector::default(), shown: sysfs::SysfsValues::default() }
     }
 
     /// Selects the boot to read from a serial log with several: 0 is the last, -1 the one before.
     #[must_use]
     pub fn with_boot(mut self, boot: i64) -> Self {
-        self.gathering.chosen_boot = boot;
+        self.gathering.selected_boot = boot;
         self
     }
 
@@ -73,43 +73,43 @@ impl FirmwareCollector {
             self.end_of_folder();
             return Ok(());
         }
-        if consider(name, bytes, &mut self.gathering) {
+        if add_file(name, bytes, &mut self.gathering) {
             return Ok(());
         }
         if let Some(kind) = known_kind(name, bytes).filter(|kind| *kind != FIRMWARE) {
             return Err(Error::of_kind(name, kind));
         }
-        Err(Error::NotFirmware { name: name.to_owned(), beginning: beginning(bytes) })
+        Err(Error::NotFirmware { name: name.to_owned(), first_bytes: first_bytes(bytes) })
     }
 
     /// Adds a file found in a folder; ignored if its format is unknown.
     pub fn add_found(&mut self, name: &str, bytes: &[u8]) {
         let slashed = name.replace('\\', "/");
-        if let Some(which) = sysfs::Files::which(&slashed) {
-            self.shown.take(which, &slashed, bytes, &mut self.gathering);
+        if let Some(which) = sysfs::SysfsValues::index_of(&slashed) {
+            self.shown.add(which, &slashed, bytes, &mut self.gathering);
         } else {
-            consider(name, bytes, &mut self.gathering);
+            add_file(name, bytes, &mut self.gathering);
         }
     }
 
     /// Records that a file in a folder is larger than `limit` bytes, if `bytes`, its beginning, is a table.
     pub fn report_too_large(&mut self, name: &str, bytes: &[u8], limit: u64) {
-        if Signature::at(bytes).is_some() {
+        if Signature::from_prefix(bytes).is_some() {
             let text = format!("larger than {limit} bytes; pass the file itself to read it");
-            self.gathering.fault(FirmwareFaultKind::TableCut, Severity::Error, name.to_owned(), text, 0);
+            self.gathering.add_problem(FirmwareProblemKind::TruncatedTable, Severity::Error, name.to_owned(), text, 0);
         }
     }
 
     /// Records a file or folder that cannot be read.
     pub fn report_unreadable(&mut self, name: &str, why: &str) {
-        let kind = FirmwareFaultKind::UnreadableFile;
-        self.gathering.fault(kind, Severity::Warning, name.to_owned(), why.to_owned(), 0);
+        let kind = FirmwareProblemKind::UnreadableFile;
+        self.gathering.add_problem(kind, Severity::Warning, name.to_owned(), why.to_owned(), 0);
     }
 
     /// True if a file with this name is a table in Linux sysfs.
     #[must_use]
     pub fn is_table_name(file: &str) -> bool {
-        Signature::at(file.as_bytes()).is_some()
+        Signature::from_prefix(file.as_bytes()).is_some()
     }
 
     /// Marks the end of a folder.

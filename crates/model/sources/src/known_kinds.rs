@@ -4,14 +4,14 @@
 //!
 //! Magic numbers are from the format documentation, `file(1)` or the Library of Congress.
 
-use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, RecordingKind, is_tar, sniff};
+use onoff_input::sniff::{Content, KnownKind, RecordingKind, SNIFF_LEN, is_tar, sniff};
 
 const fn read(is: &'static str, read_by: &'static str) -> KnownKind {
-    KnownKind { is, read_by, instead: "" }
+    KnownKind { description: is, read_by, advice: "" }
 }
 
 const fn foreign(is: &'static str, instead: &'static str) -> KnownKind {
-    KnownKind { is, read_by: "", instead }
+    KnownKind { description: is, read_by: "", advice: instead }
 }
 
 /// Read by `onoff firmware`.
@@ -106,10 +106,10 @@ const TAR_BLOCK: usize = 512;
 /// Number of bytes of a text searched for [`WORDS`].
 const SEARCHED_TEXT_BYTES: usize = 2048;
 
-/// Describes the file `name` from its content, or from the first [`LOOKED_AT`] bytes; `None` if its format is unknown.
+/// Describes the file `name` from its content, or from the first [`SNIFF_LEN`] bytes; `None` if its format is unknown.
 #[must_use]
 pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
-    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
     match sniff(head) {
         Content::Recording(kind) => return Some(kind.known()),
         // The content would have to be examined.
@@ -143,7 +143,7 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     if onoff_linux::is_part(name, head) {
         return Some(RecordingKind::Linux.known());
     }
-    if onoff_firmware_tables::is_known_form(name, head) {
+    if onoff_firmware_tables::is_supported_format(name, head) {
         return Some(FIRMWARE);
     }
     let text = text_of(head);
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn is(bytes: &[u8]) -> &'static str {
-        known_kind("any name", bytes).map_or("", |kind| kind.is)
+        known_kind("any name", bytes).map_or("", |kind| kind.description)
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(is(b"ElfFile\0\0\0"), "a Windows event log (.evtx)");
         let picture = b"<?xml version=\"1.0\" standalone=\"no\"?>\n<svg width=\"900px\" height=\"800px\">\n<!-- This file is a systemd-bootchart SVG file. -->\n";
         assert_eq!(is(picture), "a systemd-bootchart picture (SVG)");
-        assert!(known_kind("bootchart.svg", picture).unwrap().instead.contains("'onoff boot'"));
+        assert!(known_kind("bootchart.svg", picture).unwrap().advice.contains("'onoff boot'"));
         assert_eq!(is(b""), "empty");
         assert_eq!(is(&[0; 100]), "empty (only zero bytes)");
         assert_eq!(
@@ -218,8 +218,8 @@ mod tests {
     fn descriptions_fit_into_a_sentence() {
         let all = MAGICS.iter().map(|(_, kind)| kind).chain(WORDS.iter().map(|(_, kind)| kind));
         for kind in all {
-            assert!(["a ", "an ", "the "].iter().any(|article| kind.is.starts_with(article)), "{kind:?}");
-            assert!(!kind.instead.ends_with('.'), "{kind:?}");
+            assert!(["a ", "an ", "the "].iter().any(|article| kind.description.starts_with(article)), "{kind:?}");
+            assert!(!kind.advice.ends_with('.'), "{kind:?}");
         }
     }
 }

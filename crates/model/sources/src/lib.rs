@@ -4,11 +4,11 @@
 //!
 //! ```
 //! use onoff_sources::{Files, files_from_bytes, Limits, Options, read_tables};
-//! use onoff_trace::{TableName, Tables};
+//! use onoff_trace::{TableName, TableSet};
 //!
 //! # let log = b"<6>[    0.000000] Linux version 6.1.0\n<6>[    1.500000] Run /sbin/init as init process\n".to_vec();
 //! let files = files_from_bytes([("dmesg.txt".to_owned(), log)], &Limits::default())?;
-//! let trace = read_tables(&files, Tables::of(&[TableName::Milestones]), &Options::default())?;
+//! let trace = read_tables(&files, TableSet::of(&[TableName::Milestones]), &Options::default())?;
 //! assert!(!trace.milestones.is_empty());
 //! # Ok::<(), onoff_sources::Error>(())
 //! ```
@@ -32,7 +32,7 @@ mod recordings;
 mod registry;
 mod sections;
 
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 
 pub use capture::read_capture;
 pub use driver_files::driver_file;
@@ -43,10 +43,10 @@ pub use onoff_etw::{KnownKernelEvent, KnownProvider, known_kernel_events, known_
 pub use onoff_firmware_tables::{GuidNames, parse_guid_names};
 pub use onoff_input::bytes::{Bytes, Truncation};
 pub use onoff_input::error::Error;
-pub use onoff_input::event_filter::{EventFilter, StreamEnd};
+pub use onoff_input::event_filter::{EventFilter, StreamResult};
 pub use onoff_input::opened::{Files, SourceFile};
 pub use onoff_input::options::{NamedBytes, Options, Progress};
-pub use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, sniff};
+pub use onoff_input::sniff::{Content, KnownKind, Packing, RecordingKind, SNIFF_LEN, sniff};
 pub use onoff_input::store::{Sink, Store};
 pub use onoff_input::unpack::Limits;
 pub use onoff_linux::PartIdentity;
@@ -54,19 +54,19 @@ pub use onoff_linux::each_boot;
 pub use onoff_linux::event_stream::LinuxEventStream;
 pub use onoff_trace::Pattern;
 pub use onoff_windows::describes_events;
-pub use onoff_windows::event_stream::{EventStream, EventWriter, STRETCH_EVENTS, writers_at_once};
+pub use onoff_windows::event_stream::{BATCH_EVENTS, EventStream, EventWriter, parallel_writers};
 pub use onoff_windows::kernel_events::xperf_event_names;
-pub use recordings::{FileRole, Groups, file_role, group};
+pub use recordings::{FileRole, Groups, file_role, group_files};
 pub use registry::tables_of;
 
 /// Reads files of any kind, including captures, into the `wanted` tables.
 ///
 /// # Errors
 /// Files that are too damaged: see [`Error`].
-pub fn read_tables(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+pub fn read_tables(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
     let Some(source) = registry::source(files.kind()) else { return Err(Error::NoFile) };
     if let Some(asked) = options.boot.as_ref().filter(|_| files.kind() != RecordingKind::Linux) {
-        return Err(Error::NoSuchBoot { asked: asked.clone(), boots: 0 });
+        return Err(Error::NoSuchBoot { requested: asked.clone(), boots: 0 });
     }
     let read = (source.read)(files, wanted, options);
     // Checked first, because any other error would be a consequence.
@@ -80,9 +80,9 @@ pub fn read_tables(files: &Files, wanted: Tables, options: &Options) -> Result<T
 ///
 /// # Errors
 /// As [`read_tables`]; also a capture, which is not an operating-system recording.
-pub fn open_files(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+pub fn open_files(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
     if files.kind() == RecordingKind::NetworkCapture {
-        files.must_be(RecordingKind::EventTraceLog)?;
+        files.require_kind(RecordingKind::EventTraceLog)?;
     }
     read_tables(files, wanted, options)
 }

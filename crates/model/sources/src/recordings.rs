@@ -6,9 +6,9 @@ use onoff_etl::{Input, LogfileHeader};
 use crate::sections::sections;
 use onoff_input::error::Error;
 use onoff_input::opened::SourceFile;
-use onoff_input::sniff::{Content, LOOKED_AT, Packing, RecordingKind, is_tar, sniff};
+use onoff_input::sniff::{Content, Packing, RecordingKind, SNIFF_LEN, is_tar, sniff};
 use onoff_input::unpack::unpack_beginning;
-use onoff_linux::{self, IDENTITY_BYTES, PartIdentity, Relation};
+use onoff_linux::{self, MAX_IDENTITY_BYTES, PartIdentity, Relation};
 
 /// Role of a file in recordings.
 #[derive(Clone, Debug)]
@@ -18,9 +18,9 @@ pub enum FileRole {
     /// A part of a Linux recording, such as a kernel log.
     LinuxPart(Box<PartIdentity>),
     /// A recording on its own; several given together are read in sequence: captures, file operations.
-    Series,
+    Sequence,
     /// A recording on its own: an archive.
-    Whole,
+    Standalone,
     /// Empty, or only zeros.
     Empty,
     /// Not a recording.
@@ -40,45 +40,45 @@ pub struct Groups {
 #[must_use]
 pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
     let packing = match sniff(bytes) {
-        Content::Packed(Packing::Zip) => return FileRole::Whole,
+        Content::Packed(Packing::Zip) => return FileRole::Standalone,
         Content::Packed(packing) => Some(packing),
         _ => None,
     };
     let unpacked;
     let beginning = match packing {
         Some(packing) => {
-            unpacked = unpack_beginning(packing, bytes, LOOKED_AT);
+            unpacked = unpack_beginning(packing, bytes, SNIFF_LEN);
             &unpacked
         }
-        None => bytes.get(..LOOKED_AT).unwrap_or(bytes),
+        None => bytes.get(..SNIFF_LEN).unwrap_or(bytes),
     };
     match sniff(beginning) {
         Content::Recording(RecordingKind::EventTraceLog) => {
-            match LogfileHeader::of_beginning(&Input { name, bytes: beginning }) {
+            match LogfileHeader::from_prefix(&Input { name, bytes: beginning }) {
                 Ok(header) => FileRole::Log(Box::new(header)),
                 // Its reader reports what is wrong with it.
-                Err(_) => FileRole::Whole,
+                Err(_) => FileRole::Standalone,
             }
         }
-        Content::Recording(RecordingKind::NetworkCapture) => FileRole::Series,
-        Content::Recording(_) | Content::Packed(_) => FileRole::Whole,
+        Content::Recording(RecordingKind::NetworkCapture) => FileRole::Sequence,
+        Content::Recording(_) | Content::Packed(_) => FileRole::Standalone,
         Content::Empty => FileRole::Empty,
-        Content::Unknown if is_tar(beginning) => FileRole::Whole,
-        Content::Unknown if onoff_fileio::recognize(beginning).is_some() => FileRole::Series,
+        Content::Unknown if is_tar(beginning) => FileRole::Standalone,
+        Content::Unknown if onoff_fileio::recognize(beginning).is_some() => FileRole::Sequence,
         Content::Unknown => match onoff_linux::kind_of(name, beginning) {
             // A report may contain outputs that are parts.
-            None if packing.is_none() && has_parts(bytes) => FileRole::LinuxPart(Box::new(PartIdentity::of_report())),
+            None if packing.is_none() && has_parts(bytes) => FileRole::LinuxPart(Box::new(PartIdentity::for_report())),
             None => FileRole::Other,
             Some(kind) => {
                 let more;
                 let bytes = match packing {
                     Some(packing) => {
-                        more = unpack_beginning(packing, bytes, IDENTITY_BYTES);
+                        more = unpack_beginning(packing, bytes, MAX_IDENTITY_BYTES);
                         &more
                     }
                     None => bytes,
                 };
-                FileRole::LinuxPart(Box::new(PartIdentity::of(&onoff_linux::Part { kind, name, bytes })))
+                FileRole::LinuxPart(Box::new(PartIdentity::from_part(&onoff_linux::Part { kind, name, bytes })))
             }
         },
     }
@@ -96,7 +96,7 @@ fn has_parts(bytes: &[u8]) -> bool {
 /// that is a recording on its own. A Linux part that fits several recordings belongs to the one nearest to it in the
 /// folder tree, by `names`.
 #[must_use]
-pub fn group(names: &[&str], roles: &[FileRole]) -> Groups {
+pub fn group_files(names: &[&str], roles: &[FileRole]) -> Groups {
     let mut recordings: Vec<Vec<usize>> = Vec::new();
     let mut logs: Vec<(usize, &LogfileHeader)> = Vec::new();
     let mut parts: Vec<LinuxFile<'_>> = Vec::new();
@@ -107,7 +107,7 @@ pub fn group(names: &[&str], roles: &[FileRole]) -> Groups {
                 let name = names.get(at).copied().unwrap_or_default();
                 parts.push(LinuxFile { at, folders: folders(name), identity });
             }
-            FileRole::Series | FileRole::Whole => recordings.push(vec![at]),
+            FileRole::Sequence | FileRole::Standalone => recordings.push(vec![at]),
             FileRole::Empty | FileRole::Other => {}
         }
     }
@@ -137,7 +137,7 @@ pub(crate) fn require_single_in_archive(members: &[SourceFile]) -> Result<(), Er
 
 /// Rejects files of several recordings.
 pub(crate) fn require_single(names: &[&str], roles: &[FileRole]) -> Result<(), Error> {
-    let groups = group(names, roles);
+    let groups = group_files(names, roles);
     // Captures may be split over several files, and an archive determines its own content.
     let is_identifiable = |at: &usize| matches!(roles.get(*at), Some(FileRole::Log(_) | FileRole::LinuxPart(_)));
     let mut identifiable = groups.recordings.iter().filter(|group| group.iter().any(is_identifiable));
@@ -158,10 +158,10 @@ fn groups_of_logs(mut logs: Vec<(usize, &LogfileHeader)>) -> Vec<Vec<usize>> {
     logs.sort_by_key(|(_, header)| header.boot_filetime());
     let mut joined: Vec<usize> = (0..logs.len()).collect();
     for (place, (_, header)) in logs.iter().enumerate() {
-        let until = header.boot_filetime().saturating_add(LogfileHeader::BOOT_TIMES_APART);
+        let until = header.boot_filetime().saturating_add(LogfileHeader::MAX_BOOT_TIME_DIFFERENCE);
         let near = logs.iter().enumerate().skip(place + 1);
         for (other, (_, others)) in near.take_while(|(_, (_, others))| others.boot_filetime() <= until) {
-            if header.recorded_with(others) {
+            if header.is_same_recording(others) {
                 let (first, second) = (root(&joined, place), root(&joined, other));
                 if let Some(slot) = joined.get_mut(first.max(second)) {
                     *slot = first.min(second);
@@ -230,7 +230,7 @@ fn groups_of_parts(mut parts: Vec<LinuxFile<'_>>) -> (Vec<Vec<usize>>, Vec<usize
             // With many recordings, those without a common line are not compared line by line.
             let is_apart = |(_, group): &(usize, &Vec<&LinuxFile<'_>>)| {
                 groups.len() > MAX_COMPARED
-                    && group.iter().any(|member| part.identity.is_apart_unless_shared(member.identity))
+                    && group.iter().any(|member| part.identity.differs_unless_key_shared(member.identity))
             };
             let others = groups.iter().enumerate().filter(|each| !is_apart(each));
             let relations = others.map(|(at, group)| (at, relation(group)));
@@ -244,7 +244,7 @@ fn groups_of_parts(mut parts: Vec<LinuxFile<'_>>) -> (Vec<Vec<usize>>, Vec<usize
         }
         let place = match nearest(part, &possible, &groups) {
             Some(at) => at,
-            None if possible.is_empty() || part.identity.stands_alone => {
+            None if possible.is_empty() || part.identity.is_standalone => {
                 groups.push(Vec::new());
                 groups.len() - 1
             }
@@ -294,7 +294,7 @@ mod tests {
     fn recordings(files: &[(&str, String)]) -> (Vec<Vec<&'static str>>, usize) {
         let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
         let roles: Vec<FileRole> = files.iter().map(|(name, text)| file_role(name, text.as_bytes())).collect();
-        let groups = group(&names, &roles);
+        let groups = group_files(&names, &roles);
         let leak = |at: usize| -> &'static str { Box::leak(names[at].to_owned().into_boxed_str()) };
         (
             groups.recordings.iter().map(|group| group.iter().map(|&at| leak(at)).collect()).collect(),
@@ -345,7 +345,7 @@ mod tests {
     fn roles_of_captures_and_empty_files() {
         const CAPTURE: &[u8] = b"\xD4\xC3\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0\x01\0\0\0";
         let roles = [file_role("a", CAPTURE), file_role("b", b""), file_role("c", &[0; 200]), file_role("d", b"text")];
-        assert!(matches!(roles, [FileRole::Series, FileRole::Empty, FileRole::Empty, FileRole::Other]), "{roles:?}");
+        assert!(matches!(roles, [FileRole::Sequence, FileRole::Empty, FileRole::Empty, FileRole::Other]), "{roles:?}");
     }
 
     #[test]
@@ -353,6 +353,6 @@ mod tests {
         let files: Vec<(String, String)> = (0..600).map(|at| (format!("fleet/{at}.txt"), log("", at))).collect();
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         let roles: Vec<FileRole> = files.iter().map(|(name, text)| file_role(name, text.as_bytes())).collect();
-        assert_eq!(group(&names, &roles).recordings.len(), 600);
+        assert_eq!(group_files(&names, &roles).recordings.len(), 600);
     }
 }

@@ -1,7 +1,7 @@
 //! The registry of recording kinds: how each is recognized from content, the tables it can fill, and its reader.
 
 use onoff_trace::TableName;
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 
 use crate::capture;
 use onoff_input::error::Error;
@@ -27,8 +27,8 @@ pub(crate) struct Source {
     /// file with a single number.
     pub(crate) recognize: fn(&str, &[u8]) -> Recognized,
     /// The tables it can fill.
-    pub(crate) tables: Tables,
-    pub(crate) read: fn(&Files, Tables, &Options) -> Result<Trace, Error>,
+    pub(crate) tables: TableSet,
+    pub(crate) read: fn(&Files, TableSet, &Options) -> Result<Trace, Error>,
 }
 
 /// All kinds, in recognition order.
@@ -42,7 +42,7 @@ pub(crate) const SOURCES: &[Source] = &[
             }
             _ => Recognized::No,
         },
-        tables: Tables::of(&[
+        tables: TableSet::of(&[
             TableName::Processes,
             TableName::Threads,
             TableName::Images,
@@ -73,17 +73,17 @@ pub(crate) const SOURCES: &[Source] = &[
             Content::Recording(RecordingKind::NetworkCapture) => Recognized::Recording,
             _ => Recognized::No,
         },
-        tables: Tables::of(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
+        tables: TableSet::of(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
         read: |files, wanted, options| Ok(capture::tables(capture::read_capture(files, options)?, wanted)),
     },
     Source {
         kind: RecordingKind::Linux,
         recognize: |name, bytes| match onoff_linux::kind_of(name, bytes) {
-            Some(part) if part.stands_alone() => Recognized::Recording,
+            Some(part) if part.is_standalone() => Recognized::Recording,
             Some(_) => Recognized::Part,
             None => Recognized::No,
         },
-        tables: Tables::of(&[
+        tables: TableSet::of(&[
             TableName::Processes,
             TableName::Threads,
             TableName::ContextSwitches,
@@ -116,7 +116,7 @@ pub(crate) const SOURCES: &[Source] = &[
             Some(_) => Recognized::Recording,
             None => Recognized::No,
         },
-        tables: Tables::of(&[TableName::FileIos, TableName::Processes]),
+        tables: TableSet::of(&[TableName::FileIos, TableName::Processes]),
         read: |files, wanted, _| onoff_file_operations::open(files, wanted),
     },
 ];
@@ -127,6 +127,6 @@ pub(crate) fn source(kind: RecordingKind) -> Option<&'static Source> {
 
 /// The tables that a kind of recording can fill.
 #[must_use]
-pub fn tables_of(kind: RecordingKind) -> Tables {
-    source(kind).map_or(Tables::NONE, |source| source.tables)
+pub fn tables_of(kind: RecordingKind) -> TableSet {
+    source(kind).map_or(TableSet::NONE, |source| source.tables)
 }

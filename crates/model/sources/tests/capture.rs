@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 
 use onoff_netboot::Capture;
 use onoff_netboot::connection::Protocol;
-use onoff_netboot::transfer::{DoubledRun, Outcome};
+use onoff_netboot::transfer::{DuplicatedRun, Outcome};
 use onoff_sources::{Error, Limits, Options, files_from_bytes, read_capture};
 use onoff_testkit::capture::{
-    Container, Link, TcpFlags, TftpServer, TftpTransfer, Wrote, arp_request, fragments, tcp, udp,
+    CaptureWriter, Container, Link, TcpFlags, TftpServer, TftpTransfer, arp_request, fragments, tcp, udp,
 };
 use proptest::prelude::*;
 
@@ -31,20 +31,20 @@ fn transfer() -> TftpTransfer {
         bytes: 100_000,
         block_size: 1000,
         window: 4,
-        server_turn_ns: 50_000,
-        client_turn_ns: 700_000,
+        server_response_ns: 50_000,
+        client_response_ns: 700_000,
         gap_ns: 20_000,
-        lost: Vec::new(),
+        lost_blocks: Vec::new(),
         timeout_ns: 1_000_000_000,
-        doubled_from: None,
-        after_last: 0,
+        duplicated_from: None,
+        number_after_rollover: 0,
     }
 }
 
-fn simulate(transfer: &TftpTransfer, container: Container, link: Link, snap_length: usize) -> (Wrote, u64) {
-    let mut wrote = container.begin(link.number(), snap_length);
+fn simulate(transfer: &TftpTransfer, container: Container, link: Link, snap_length: usize) -> (CaptureWriter, u64) {
+    let mut wrote = container.writer(link.number(), snap_length);
     let server = TftpServer { link, mac: SERVER };
-    let end = server.play(transfer, START_NS, &mut wrote);
+    let end = server.write_transfer(transfer, START_NS, &mut wrote);
     (wrote, end)
 }
 
@@ -77,11 +77,11 @@ fn reads_same_transfer_from_every_container_and_link() {
                     // A tick of 2^-20 s is not exactly a microsecond.
                     let took = found.complete_ns.unwrap() - found.request_ns;
                     assert!((took - (end - START_NS) as i64).abs() <= 2_000, "{what}: {took}");
-                    let turn = found.client_turn.median_ns.unwrap();
+                    let turn = found.client_turnaround.median_ns.unwrap();
                     assert!((turn - 700_000).abs() <= 3_000, "{what}: {turn}");
-                    let has_mac = matches!(link, Link::Ethernet | Link::Vlan | Link::Cooked | Link::Cooked2);
+                    let has_mac = matches!(link, Link::Ethernet | Link::Vlan | Link::LinuxCooked | Link::LinuxCookedV2);
                     assert_eq!(found.client_mac.is_some(), has_mac, "{what}");
-                    let expected: &[&str] = if snap_length == 120 { &["frames_cut"] } else { &[] };
+                    let expected: &[&str] = if snap_length == 120 { &["frames_truncated"] } else { &[] };
                     assert_eq!(losses(&capture), expected, "{what}");
                     assert_eq!(capture.snap_length, (snap_length == 120).then_some(120), "{what}");
                 }
@@ -93,21 +93,27 @@ fn reads_same_transfer_from_every_container_and_link() {
 #[test]
 fn block_numbers_wrap_to_zero_and_one() {
     for (after_last, wraps) in [(0, 2), (1, 2)] {
-        let transfer = TftpTransfer { bytes: 64 * 140_000 + 7, block_size: 64, window: 16, after_last, ..transfer() };
+        let transfer = TftpTransfer {
+            bytes: 64 * 140_000 + 7,
+            block_size: 64,
+            window: 16,
+            number_after_rollover: after_last,
+            ..transfer()
+        };
         let (wrote, _) = simulate(&transfer, Container::Pcap, Link::Ethernet, 96);
         let capture = read(&[&wrote.bytes]).unwrap();
         let found = &capture.transfers[0];
         assert_eq!(found.counts.blocks, 140_001);
         assert_eq!(found.counts.bytes, transfer.bytes);
         assert_eq!(found.wraps, wraps);
-        assert_eq!(found.after_last_number, Some(after_last));
+        assert_eq!(found.number_after_wrap, Some(after_last));
         assert_eq!(found.outcome, Outcome::Complete);
     }
 }
 
 #[test]
 fn measures_time_lost_to_timeouts() {
-    let transfer = TftpTransfer { lost: vec![8, 40, 96], ..transfer() };
+    let transfer = TftpTransfer { lost_blocks: vec![8, 40, 96], ..transfer() };
     let (wrote, _) = simulate(&transfer, Container::Pcapng, Link::Ethernet, 65_536);
     let found = read(&[&wrote.bytes]).unwrap().transfers.remove(0);
     assert_eq!(found.timeout_count, 3);
@@ -118,17 +124,17 @@ fn measures_time_lost_to_timeouts() {
     assert_eq!(blocks, [8, 40, 96]);
     assert!(found.timeouts.iter().all(|timeout| timeout.by_client));
     // Turnaround times are from the other windows.
-    assert_eq!(found.client_turn.median_ns, Some(700_000));
-    assert_eq!(found.client_turn.pauses, 0);
+    assert_eq!(found.client_turnaround.median_ns, Some(700_000));
+    assert_eq!(found.client_turnaround.pauses, 0);
 }
 
 #[test]
 fn detects_sorcerers_apprentice_bug() {
-    let transfer = TftpTransfer { window: 1, doubled_from: Some(30), ..transfer() };
+    let transfer = TftpTransfer { window: 1, duplicated_from: Some(30), ..transfer() };
     let (wrote, _) = simulate(&transfer, Container::Pcap, Link::Ethernet, 65_536);
     let found = read(&[&wrote.bytes]).unwrap().transfers.remove(0);
-    let run = DoubledRun { first_block: 30, blocks: 72 };
-    assert_eq!(found.doubled, Some(run));
+    let run = DuplicatedRun { first_block: 30, blocks: 72 };
+    assert_eq!(found.duplicated_run, Some(run));
     assert_eq!(found.counts.repeated_data, 72);
     assert_eq!(found.counts.repeated_acknowledgments, 72);
 }
@@ -156,9 +162,9 @@ fn separates_concurrent_clients() {
         }
     }
     frames.sort();
-    let mut wrote = Container::Pcapng.begin(1, 65_536);
+    let mut wrote = Container::Pcapng.writer(1, 65_536);
     for (time, frame) in &frames {
-        wrote.frame(*time, frame);
+        wrote.write_frame(*time, frame);
     }
     let capture = read(&[&wrote.bytes]).unwrap();
     assert_eq!(capture.transfers.len(), 40);
@@ -176,11 +182,11 @@ fn assigns_fragments_to_their_block() {
     for (client, server) in [("10.0.0.2:1789", "10.0.0.1:40000"), ("[fd00::2]:1789", "[fd00::1]:40000")] {
         let client: SocketAddr = client.parse().unwrap();
         let server: SocketAddr = server.parse().unwrap();
-        let mut wrote = Container::Pcap.begin(1, 65_536);
+        let mut wrote = Container::Pcap.writer(1, 65_536);
         let mut now = START_NS;
         let mut put = |frame: Vec<u8>| {
             now += 10_000;
-            wrote.frame(now, &Link::Ethernet.wrap(SERVER, CLIENT, &frame));
+            wrote.write_frame(now, &Link::Ethernet.wrap(SERVER, CLIENT, &frame));
         };
         let request = b"\0\x01boot.wim\0octet\0blksize\x004096\0";
         put(udp(client, SocketAddr::new(server.ip(), 69), request));
@@ -205,7 +211,7 @@ fn assigns_fragments_to_their_block() {
         assert_eq!(found.counts.later_fragments, 2 + 2 + 1);
         assert!(capture.losses.is_empty(), "{:?}", capture.losses);
         // The client responds to the last fragment, not the first.
-        assert_eq!(found.client_turn.longest_ns, Some(10_000));
+        assert_eq!(found.client_turnaround.longest_ns, Some(10_000));
     }
 }
 
@@ -213,9 +219,9 @@ fn assigns_fragments_to_their_block() {
 fn measures_http_download_with_zero_window() {
     let client: SocketAddr = "10.0.0.2:50000".parse().unwrap();
     let server: SocketAddr = "10.0.0.1:80".parse().unwrap();
-    let mut wrote = Container::Pcap.begin(1, 65_536);
+    let mut wrote = Container::Pcap.writer(1, 65_536);
     let mut put = |ms: u64, packet: Vec<u8>| {
-        wrote.frame(START_NS + ms * 1_000_000, &Link::Ethernet.wrap(SERVER, CLIENT, &packet));
+        wrote.write_frame(START_NS + ms * 1_000_000, &Link::Ethernet.wrap(SERVER, CLIENT, &packet));
     };
     let syn = TcpFlags { syn: true, ..TcpFlags::default() };
     let syn_ack = TcpFlags { syn: true, ack: true, fin: false };
@@ -245,7 +251,7 @@ fn measures_http_download_with_zero_window() {
     assert_eq!(found.protocol, Protocol::Http);
     assert_eq!((found.opened_ns, found.accepted_ns), (Some(0), Some(2_000_000)));
     assert_eq!((found.zero_windows, found.zero_window_ns), (1, 50_000_000));
-    assert_eq!((found.repeated_segments, found.data_segments), (1, 4));
+    assert_eq!((found.retransmitted_segments, found.data_segments), (1, 4));
     let [request] = found.requests.as_slice() else {
         panic!("{} requests", found.requests.len());
     };
@@ -259,9 +265,9 @@ fn measures_http_download_with_zero_window() {
 
 #[test]
 fn reads_address_probes_and_dropped_frames() {
-    let mut wrote = Container::PcapngBigEndian.begin(1, 65_536);
-    wrote.frame(START_NS, &arp_request(SERVER, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()));
-    wrote.dropped(17).dropped(20);
+    let mut wrote = Container::PcapngBigEndian.writer(1, 65_536);
+    wrote.write_frame(START_NS, &arp_request(SERVER, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()));
+    wrote.write_dropped_count(17).write_dropped_count(20);
     let capture = read(&[&wrote.bytes]).unwrap();
     assert_eq!(capture.address_probes.len(), 1);
     assert_eq!(capture.address_probes[0].target.to_string(), "10.0.0.2");
@@ -305,7 +311,7 @@ fn reports_transfer_started_before_the_capture() {
         panic!("{} transfers", capture.transfers.len());
     };
     // The first window identifies it as a transfer, and the rest is tracked.
-    assert!(found.under_way && found.file.is_empty());
+    assert!(found.started_before_capture && found.file.is_empty());
     assert_eq!((found.outcome, found.counts.blocks, found.counts.missing_blocks), (Outcome::Complete, 97, 0));
     assert_eq!(capture.losses.count("transfers_without_begin"), 1);
     let whole = read(&[&wrote.bytes]).unwrap();
@@ -314,10 +320,10 @@ fn reports_transfer_started_before_the_capture() {
 
 #[test]
 fn reports_backward_time() {
-    let mut wrote = Container::Pcap.begin(1, 65_536);
+    let mut wrote = Container::Pcap.writer(1, 65_536);
     let server = TftpServer { link: Link::Ethernet, mac: SERVER };
-    server.play(&transfer(), START_NS, &mut wrote);
-    server.play(&transfer(), START_NS - 3_600_000_000_000, &mut wrote);
+    server.write_transfer(&transfer(), START_NS, &mut wrote);
+    server.write_transfer(&transfer(), START_NS - 3_600_000_000_000, &mut wrote);
     let capture = read(&[&wrote.bytes]).unwrap();
     assert_eq!(capture.losses.count("time_went_backwards"), 1);
     assert_eq!(capture.transfers.len(), 2);
@@ -335,7 +341,10 @@ fn reads_truncated_captures_up_to_the_end() {
                     assert!(capture.frames >= last && capture.frames <= whole.frames);
                     last = capture.frames;
                     let counters: Vec<&str> = losses(&capture);
-                    assert!(counters.is_empty() || counters == ["capture_cut"], "{container:?} {length}: {counters:?}");
+                    assert!(
+                        counters.is_empty() || counters == ["capture_truncated"],
+                        "{container:?} {length}: {counters:?}"
+                    );
                 }
                 Err(error) => assert!(length < 28, "{container:?} {length}: {error}"),
             }

@@ -3,7 +3,7 @@
 
 use onoff_netboot::Capture;
 use onoff_sources::{Error, Limits, Options, files_from_bytes, read_capture};
-use onoff_testkit::capture::{Container, frames_of, outcomes};
+use onoff_testkit::capture::{Container, outcomes, read_frames};
 
 const ETHERNET: u16 = 1;
 const PPP: u16 = 9;
@@ -13,9 +13,9 @@ const RADIOTAP: u16 = 127;
 const SNAP: [u8; 6] = [0xAA, 0xAA, 3, 0, 0, 0];
 
 fn read(link: u16, frames: &[(u64, Vec<u8>)]) -> Result<Capture, Error> {
-    let mut wrote = Container::Pcapng.begin(link, 262_144);
+    let mut wrote = Container::Pcapng.writer(link, 262_144);
     for (unix_ns, frame) in frames {
-        wrote.frame(*unix_ns, frame);
+        wrote.write_frame(*unix_ns, frame);
     }
     let files = files_from_bytes([("a.pcapng".to_owned(), wrote.bytes)], &Limits::default())?;
     read_capture(&files, &Options::default())
@@ -43,7 +43,7 @@ fn wrapped(frames: &[(u64, Vec<u8>)], wrap: impl Fn(&[u8], &[u8], &[u8]) -> Vec<
 
 fn boot() -> Vec<(u64, Vec<u8>)> {
     let made = outcomes().into_iter().find(|made| made.reason == "system_started").unwrap();
-    let frames = frames_of(&made.bytes);
+    let frames = read_frames(&made.bytes);
     // Only IPv4, which every link supports.
     frames.into_iter().filter(|(_, frame)| frame[12..14] == [8, 0]).collect()
 }
@@ -117,10 +117,10 @@ fn counts_unsupported_encapsulations() {
     // Ethernet inside MPLS, an encrypted wireless frame, a PPP protocol other than IP, an unsupported link type.
     let inner =
         |to: &[u8], kind: &[u8], packet: &[u8]| [to, &[0x88, 0x47, 0, 1, 1, 64, 0, 0, 0, 0], to, kind, packet].concat();
-    assert_eq!(lost(ETHERNET, &inner), [("encapsulation_not_read", count)]);
+    assert_eq!(lost(ETHERNET, &inner), [("encapsulation_unsupported", count)]);
     let encrypted = |_: &[u8], _: &[u8], packet: &[u8]| [&[0x08, 0x41][..], &[0; 22], packet].concat();
-    assert_eq!(lost(WIRELESS, &encrypted), [("encapsulation_not_read", count)]);
+    assert_eq!(lost(WIRELESS, &encrypted), [("encapsulation_unsupported", count)]);
     let other = |_: &[u8], _: &[u8], packet: &[u8]| [&[0xFF, 3, 0, 0x2B][..], packet].concat();
-    assert_eq!(lost(PPP, &other), [("encapsulation_not_read", count)]);
+    assert_eq!(lost(PPP, &other), [("encapsulation_unsupported", count)]);
     assert_eq!(lost(147, &|_, _, packet| packet.to_vec()), [("link_type_unknown", count)]);
 }

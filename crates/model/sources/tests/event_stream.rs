@@ -12,7 +12,7 @@ use onoff_sources::{EventFilter, EventStream, EventWriter, Limits, Options, Patt
 use onoff_trace::DescribedEvent;
 
 fn samples() -> Option<PathBuf> {
-    onoff_testkit::real::samples("etl")
+    onoff_testkit::real_recordings::samples_folder("etl")
 }
 
 /// The demo recording.
@@ -30,7 +30,7 @@ fn stream(path: &Path, filter: &EventFilter, mut visit: impl FnMut(&DescribedEve
         ControlFlow::<Infallible>::Continue(())
     });
     assert!(end.outcome.is_continue());
-    end.shown
+    end.visited
 }
 
 fn patterns(texts: &[&str]) -> Vec<Pattern> {
@@ -131,7 +131,7 @@ fn stops_when_visitor_breaks() {
     let stream = EventStream::open(&files, &options).unwrap();
     assert_eq!(stream.header().pointer_bytes, 8);
     let end = stream.for_each(&EventFilter::default(), &options, |event| ControlFlow::Break(event.time_ns));
-    assert_eq!(end.shown, 1);
+    assert_eq!(end.visited, 1);
     assert_eq!(end.outcome, ControlFlow::Break(0));
 }
 
@@ -152,11 +152,11 @@ fn parallel(path: &Path, filter: &EventFilter, threads: usize, batch: u64) -> (V
     let stream = EventStream::open(&files, &options).unwrap();
     let writers = (0..threads).map(|_| Box::new(FullText) as Box<dyn EventWriter>).collect();
     let mut text = Vec::new();
-    let end = stream.for_each_side_by_side(filter, &options, writers, batch, |part| {
+    let end = stream.for_each_parallel(filter, &options, writers, batch, |part| {
         text.extend_from_slice(part);
         ControlFlow::<Infallible>::Continue(())
     });
-    (text, end.shown, end.losses.iter().count())
+    (text, end.visited, end.losses.iter().count())
 }
 
 fn sequential(path: &Path, filter: &EventFilter) -> (Vec<u8>, u64, usize) {
@@ -167,7 +167,7 @@ fn sequential(path: &Path, filter: &EventFilter) -> (Vec<u8>, u64, usize) {
         FullText.event(event, &mut text);
         ControlFlow::<Infallible>::Continue(())
     });
-    (text, end.shown, end.losses.iter().count())
+    (text, end.visited, end.losses.iter().count())
 }
 
 #[test]
@@ -207,10 +207,10 @@ fn parallel_stream_stops_when_consumer_breaks() {
     let mut parts = 0;
     let filter = EventFilter::default();
     let stream = EventStream::open(&files, &options).unwrap();
-    let end = stream.for_each_side_by_side(&filter, &options, writers, 100, |_| {
+    let end = stream.for_each_parallel(&filter, &options, writers, 100, |_| {
         parts += 1;
         if parts == 5 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
     });
     assert_eq!((end.outcome, parts), (ControlFlow::Break("enough"), 5));
-    assert!(end.shown < 5_000, "{}", end.shown);
+    assert!(end.visited < 5_000, "{}", end.visited);
 }

@@ -6,16 +6,16 @@ use std::path::Path;
 
 use onoff_files::open_firmware;
 use onoff_sources::{Error, Limits, open_firmware_bytes};
-use onoff_testkit::real::samples;
+use onoff_testkit::real_recordings::samples_folder;
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareFaultKind, FirmwareForm, FirmwareRecording, FirmwareResume, FirmwareSuspend,
+    FirmwareCheckpoints, FirmwareFormat, FirmwareProblemKind, FirmwareRecording, FirmwareResume, FirmwareSuspend,
 };
 
 /// Table 2 of the paper on PXE performance (network boot), ns.
 const TIMES: [u64; 5] = [21_000_000, 7_037_000_000, 20_246_000_000, 40_363_000_000, 40_365_000_000];
 
 fn times() -> FirmwareCheckpoints {
-    FirmwareCheckpoints::of_stored(TIMES.map(|ns| ns as i64))
+    FirmwareCheckpoints::from_stored(TIMES.map(|ns| ns as i64))
 }
 
 fn fbpt(times: [u64; 5]) -> Vec<u8> {
@@ -64,8 +64,8 @@ fn reads_concatenated_tables() {
     let recording = of_bytes(&[fbpt(TIMES), s3pt()].concat());
     assert_eq!(recording.checkpoints, Some(times()));
     assert_eq!((recording.resume, recording.suspend), (Some(RESUME), Some(SUSPEND)));
-    assert_eq!(recording.inputs[0].form, FirmwareForm::Table);
-    assert_eq!(recording.faults, []);
+    assert_eq!(recording.inputs[0].form, FirmwareFormat::Table);
+    assert_eq!(recording.problems, []);
 }
 
 #[test]
@@ -77,11 +77,11 @@ fn reads_acpidump_text_in_utf8_and_utf16() {
         let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
         for bytes in [text.as_bytes(), &utf16] {
             let recording = of_bytes(bytes);
-            assert_eq!(recording.inputs[0].form, FirmwareForm::Acpidump);
+            assert_eq!(recording.inputs[0].form, FirmwareFormat::Acpidump);
             assert_eq!(recording.checkpoints, Some(times()));
             assert_eq!(recording.resume, Some(RESUME));
             assert_eq!(recording.tables.len(), 2);
-            assert_eq!(recording.faults, []);
+            assert_eq!(recording.problems, []);
         }
     }
 }
@@ -92,9 +92,9 @@ fn reports_missing_acpidump_line() {
     let without: Vec<&str> = text.lines().enumerate().filter(|(at, _)| *at != 2).map(|(_, line)| line).collect();
     let recording = of_bytes(without.join("\n").as_bytes());
     assert_eq!(recording.checkpoints, None);
-    let kinds: Vec<FirmwareFaultKind> = recording.faults.iter().map(|fault| fault.kind).collect();
-    assert!(kinds.contains(&FirmwareFaultKind::UnreadableText), "{kinds:?}");
-    assert!(recording.faults[0].place.ends_with("line 3"), "{}", recording.faults[0].place);
+    let kinds: Vec<FirmwareProblemKind> = recording.problems.iter().map(|fault| fault.kind).collect();
+    assert!(kinds.contains(&FirmwareProblemKind::UnreadableText), "{kinds:?}");
+    assert!(recording.problems[0].place.ends_with("line 3"), "{}", recording.problems[0].place);
 }
 
 #[test]
@@ -120,14 +120,14 @@ fn reads_linux_sysfs_files() {
     for path in [folder.path(), &root] {
         let recording = open(path);
         assert_eq!(recording.inputs.len(), 1);
-        assert_eq!(recording.inputs[0].form, FirmwareForm::Sysfs);
+        assert_eq!(recording.inputs[0].form, FirmwareFormat::Sysfs);
         assert_eq!(recording.checkpoints, Some(times()));
         assert_eq!((recording.resume, recording.suspend), (Some(RESUME), Some(SUSPEND)));
     }
     fs::write(root.join("boot/bootloader_load_ns"), "not yet\n").unwrap();
     let recording = open(&root);
     assert_eq!(recording.checkpoints.unwrap().loader_load_ns, None);
-    assert_eq!(recording.faults[0].kind, FirmwareFaultKind::UnreadableText);
+    assert_eq!(recording.problems[0].kind, FirmwareProblemKind::UnreadableText);
 }
 
 #[test]
@@ -150,12 +150,12 @@ fn searches_folders_and_accepts_duplicate_boots() {
     let recording = open(folder.path());
     assert_eq!(recording.inputs.len(), 3);
     assert_eq!(recording.checkpoints, Some(times()));
-    assert_eq!(recording.faults, []);
+    assert_eq!(recording.problems, []);
     // Another boot next to it is reported and ignored.
     fs::write(deep.join("OTHER"), fbpt([1, 2, 3, 4, 5])).unwrap();
     let recording = open(folder.path());
     assert_eq!(recording.checkpoints, Some(times()));
-    assert_eq!(recording.faults[0].kind, FirmwareFaultKind::SeveralBoots);
+    assert_eq!(recording.problems[0].kind, FirmwareProblemKind::SeveralBoots);
 }
 
 #[test]
@@ -186,13 +186,13 @@ fn truncation_and_corruption_do_not_panic() {
 
 #[test]
 fn reads_truncated_xml() {
-    let Some(folder) = samples("fpdt") else {
+    let Some(folder) = samples_folder("fpdt") else {
         return;
     };
     let xml = fs::read(folder.join("fpdt_complex_data.xml")).unwrap();
     let whole = of_bytes(&xml);
     assert_eq!(whole.events.len(), 837);
-    assert_eq!(whole.faults, []);
+    assert_eq!(whole.problems, []);
     let events: u64 = whole.tables[0].records.iter().filter(|row| row.number != "0x0002").map(|row| row.count).sum();
     assert_eq!(events, 837 + 1, "the document also lists the FPDT pointer");
     let half = of_bytes(&xml[..xml.len() / 2]);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use onoff_sources::{Options, read_tables};
 use onoff_trace::registry::DECLARATIONS;
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden_rows.txt");
 
@@ -43,7 +43,7 @@ fn row_counts_match_the_stored_ones() {
     let mut lines = String::new();
     let mut read = 0;
     for folder in FOLDERS {
-        let Some(root) = onoff_testkit::real::samples(folder) else { return };
+        let Some(root) = onoff_testkit::real_recordings::samples_folder(folder) else { return };
         let mut paths = Vec::new();
         files_below(&root, &mut paths);
         for path in paths {
@@ -51,7 +51,7 @@ fn row_counts_match_the_stored_ones() {
             let options = Options::default();
             // The folders also contain notes, logs and other readers' output.
             let Ok(files) = onoff_files::open_all(std::slice::from_ref(&path), &options.limits) else { continue };
-            let Ok(trace) = read_tables(&files, Tables::all(), &options) else {
+            let Ok(trace) = read_tables(&files, TableSet::all(), &options) else {
                 writeln!(lines, "{folder}/{name}: not read").unwrap();
                 continue;
             };

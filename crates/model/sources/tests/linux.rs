@@ -8,16 +8,16 @@ use std::io::Read;
 
 use onoff_files::open;
 use onoff_sources::{Error, Limits, Options, RecordingKind, files_from_bytes, open_files};
-use onoff_testkit::real::samples;
+use onoff_testkit::real_recordings::samples_folder;
 use onoff_trace::{
     ActivityKind, ContextSwitch, DeviceOperationKind, DiskIo, DiskOperation, InterruptKind, PowerRequestKind,
-    ReadyThread, Severity, SystemKind, Tables, Trace, milestone, power_phase, shutdown_step,
+    ReadyThread, Severity, SystemKind, TableSet, Trace, milestone, power_phase, shutdown_step,
 };
 use proptest::prelude::*;
 
 fn sample(name: &str) -> Option<Trace> {
-    let path = samples("linux")?.join(format!("{name}.tar.xz"));
-    let trace = open(&[path], Tables::all(), &onoff_files::Options::default()).unwrap();
+    let path = samples_folder("linux")?.join(format!("{name}.tar.xz"));
+    let trace = open(&[path], TableSet::all(), &onoff_files::Options::default()).unwrap();
     assert_eq!(trace.system.kind, SystemKind::Linux);
     let errors = trace.losses.iter().filter(|loss| loss.severity > Severity::Notice);
     assert_eq!(errors.map(|loss| loss.counter).collect::<Vec<_>>(), [""; 0]);
@@ -26,7 +26,7 @@ fn sample(name: &str) -> Option<Trace> {
 
 /// The first file of a sample whose name ends with `name`.
 fn member(sample: &str, name: &str) -> Option<Vec<u8>> {
-    let path = samples("linux")?.join(format!("{sample}.tar.xz"));
+    let path = samples_folder("linux")?.join(format!("{sample}.tar.xz"));
     let packed = std::fs::File::open(path).unwrap();
     let mut archive = tar::Archive::new(lzma_rust2::XzReader::new(packed, true));
     for entry in archive.entries().unwrap() {
@@ -43,7 +43,7 @@ fn member(sample: &str, name: &str) -> Option<Vec<u8>> {
 fn read_bytes(files: &[(&str, &[u8])]) -> Result<Trace, Error> {
     let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
     let files = files_from_bytes(files, &Limits::default())?;
-    open_files(&files, Tables::all(), &Options::default())
+    open_files(&files, TableSet::all(), &Options::default())
 }
 
 fn value(trace: &Trace, name: &str) -> Option<i64> {
@@ -349,7 +349,7 @@ fn tracks_interrupts_and_softirqs_per_processor() {
 
 #[test]
 fn zip_and_tar_of_a_folder_give_same_rows() {
-    let Some(folder) = samples("linux") else {
+    let Some(folder) = samples_folder("linux") else {
         return;
     };
     let path = folder.join("shutdown-slowstop.tar.xz");
@@ -367,7 +367,7 @@ fn zip_and_tar_of_a_folder_give_same_rows() {
     }
     let bytes = zip.finish().unwrap().into_inner();
     let from_zip = read_bytes(&[("x.zip", &bytes)]).unwrap();
-    let from_tar = open(&[path], Tables::all(), &onoff_files::Options::default()).unwrap();
+    let from_tar = open(&[path], TableSet::all(), &onoff_files::Options::default()).unwrap();
     let about = |trace: &Trace| {
         let losses = trace.losses.iter();
         (
@@ -383,9 +383,9 @@ fn zip_and_tar_of_a_folder_give_same_rows() {
 
 #[test]
 fn rejects_supplementary_part_with_other_recording() {
-    let refused = read_bytes(&[("cmdline", b"root=/dev/vda\n")]);
+    let error = read_bytes(&[("cmdline", b"root=/dev/vda\n")]);
     // Accepted on its own, but rejected next to another kind of recording.
-    assert!(refused.is_ok());
+    assert!(error.is_ok());
     let capture = b"\x4D\x3C\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let mixed = read_bytes(&[("a.pcap", capture), ("cmdline", b"root=/dev/vda\n")]);
     assert!(matches!(mixed, Err(Error::NotARecording { .. })), "{mixed:?}");
@@ -402,12 +402,12 @@ fn searches_folders_and_counts_skipped_files() {
     std::fs::write(folder.path().join("picture"), b"\x89PNG").unwrap();
     let files = onoff_files::open_all(&[folder.path().to_owned()], &Limits::default()).unwrap();
     assert_eq!((files.kind(), files.iter().len()), (RecordingKind::Linux, 1));
-    let trace = open_files(&files, Tables::all(), &Options::default()).unwrap();
-    assert_eq!(trace.losses.count("files_passed_over"), 1);
+    let trace = open_files(&files, TableSet::all(), &Options::default()).unwrap();
+    assert_eq!(trace.losses.count("files_skipped"), 1);
     assert_eq!(trace.milestones.len(), 2);
     let empty = tempfile::tempdir().unwrap();
-    let refused = onoff_files::open_all(&[empty.path().to_owned()], &Limits::default());
-    assert!(matches!(refused, Err(Error::NoRecordingInside { .. })));
+    let error = onoff_files::open_all(&[empty.path().to_owned()], &Limits::default());
+    assert!(matches!(error, Err(Error::NoRecordingInside { .. })));
 }
 
 /// Beginning of each kind of part.
@@ -492,7 +492,7 @@ fn reads_firmware_times_from_sysfs() {
     let manager = "UserspaceTimestampMonotonic=5000000\nFinishTimestampMonotonic=9000000\n\
                    KernelTimestampMonotonic=0\nVersion=252\n";
     std::fs::write(folder.path().join("show-manager.txt"), manager).unwrap();
-    let trace = open(&[folder.path().to_owned()], Tables::all(), &onoff_files::Options::default()).unwrap();
+    let trace = open(&[folder.path().to_owned()], TableSet::all(), &onoff_files::Options::default()).unwrap();
     assert_eq!(value(&trace, milestone::FIRMWARE), Some(1_118_240_374));
     assert_eq!(value(&trace, milestone::BOOT_MANAGER), Some(3_691_678_790));
     assert_eq!(value(&trace, milestone::FIRMWARE_EXIT_END), Some(4_809_919_164));

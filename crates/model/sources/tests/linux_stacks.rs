@@ -1,8 +1,8 @@
 //! Call stacks in trace-cmd files: owners, function names, and losses.
 
 use onoff_sources::{Limits, Options, files_from_bytes, open_files};
-use onoff_testkit::linux::{At, TraceData};
-use onoff_trace::{Tables, Trace};
+use onoff_testkit::linux::{EventOrigin, TraceDatBuilder};
+use onoff_trace::{TableSet, Trace};
 
 const KALLSYMS: &str = "\
 ffffffff81000000 T _stext
@@ -21,9 +21,9 @@ const SCHEDULE: [u64; 2] = [0xffff_ffff_8100_0388, 0xffff_ffff_8100_040a];
 const SLEEP: u64 = 0xffff_ffff_8100_0525;
 const READ: u64 = 0xffff_ffff_c000_0042;
 
-fn read(data: &TraceData) -> Trace {
+fn read(data: &TraceDatBuilder) -> Trace {
     let files = files_from_bytes([("trace.dat".to_owned(), data.bytes())], &Limits::default()).unwrap();
-    open_files(&files, Tables::all(), &Options::default()).unwrap()
+    open_files(&files, TableSet::all(), &Options::default()).unwrap()
 }
 
 fn with(addresses: &[u64]) -> Vec<u64> {
@@ -41,9 +41,9 @@ fn losses(trace: &Trace) -> Vec<(&str, u64)> {
 }
 
 /// Thread 70 sleeps from 1 to 3 ms, and reads from a disk at 4 ms.
-fn sleeper() -> TraceData {
-    let at = |time_ns, tid| At::new(time_ns, 0, tid);
-    TraceData::new()
+fn sleeper() -> TraceDatBuilder {
+    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    TraceDatBuilder::new()
         .kallsyms(KALLSYMS)
         .switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0"))
         .kernel_stack(at(1_000_500, 70), &with(&[SLEEP]))
@@ -77,25 +77,26 @@ fn stacks_belong_to_previous_event_and_wait_stacks_to_the_end_of_the_wait() {
 
 #[test]
 fn trace_without_stacks_has_none() {
-    let trace = read(&TraceData::new().kallsyms(KALLSYMS).switch(At::new(1, 0, 70), ("a", 1), (0, "swapper/0")));
+    let trace =
+        read(&TraceDatBuilder::new().kallsyms(KALLSYMS).switch(EventOrigin::new(1, 0, 70), ("a", 1), (0, "swapper/0")));
     assert!(trace.stacks.is_empty() && trace.methods.is_empty() && trace.images.is_empty());
 }
 
 #[test]
 fn stacks_without_event_are_counted() {
-    let at = |time_ns, tid| At::new(time_ns, 0, tid);
+    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
     let interrupt = at(2_000, 70).in_interrupt();
-    let data = TraceData::new()
+    let data = TraceDatBuilder::new()
         .kallsyms(KALLSYMS)
         // An interrupt between an event and its stack, with its own event and stack.
         .waking(at(1_000, 70), (71, "other"))
         .waking(interrupt, (72, "third"))
-        .kernel_stack(At { time_ns: 2_100, ..interrupt }, &[SLEEP])
+        .kernel_stack(EventOrigin { time_ns: 2_100, ..interrupt }, &[SLEEP])
         .kernel_stack(at(2_200, 70), &[READ])
         // A second stack of one event, one of a thread without an event there, and one on another processor.
         .kernel_stack(at(2_300, 70), &[SLEEP])
         .kernel_stack(at(2_400, 99), &[SLEEP])
-        .kernel_stack(At::new(2_500, 1, 70), &[SLEEP]);
+        .kernel_stack(EventOrigin::new(2_500, 1, 70), &[SLEEP]);
     let trace = read(&data);
     assert_eq!(stacks(&trace), [(1_000, 70, 70, &[READ][..]), (2_000, 70, 70, &[SLEEP])]);
     assert_eq!(losses(&trace), [("stacks_without_event", 3)]);
@@ -103,8 +104,8 @@ fn stacks_without_event_are_counted() {
 
 #[test]
 fn unfinished_wait_keeps_stack_at_its_start() {
-    let at = |time_ns, tid| At::new(time_ns, 0, tid);
-    let data = TraceData::new()
+    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    let data = TraceDatBuilder::new()
         .kallsyms(KALLSYMS)
         .switch(at(1_000, 70), ("a", 1), (71, "b"))
         .kernel_stack(at(1_001, 70), &[SLEEP])
@@ -116,10 +117,11 @@ fn unfinished_wait_keeps_stack_at_its_start() {
 
 #[test]
 fn unlisted_addresses_are_counted_and_unnamed() {
-    let at = |time_ns| At::new(time_ns, 0, 70);
+    let at = |time_ns| EventOrigin::new(time_ns, 0, 70);
     // One byte past the end of the kernel's code, and the module's data.
     let outside = [0xffff_ffff_8100_0700, 0xffff_ffff_c000_0100];
-    let data = TraceData::new().kallsyms(KALLSYMS).waking(at(1_000), (71, "other")).kernel_stack(at(1_100), &outside);
+    let data =
+        TraceDatBuilder::new().kallsyms(KALLSYMS).waking(at(1_000), (71, "other")).kernel_stack(at(1_100), &outside);
     let trace = read(&data);
     assert_eq!(stacks(&trace), [(1_000, 70, 70, &outside[..])]);
     assert!(trace.methods.is_empty() && trace.images.is_empty());
@@ -138,8 +140,8 @@ fn hidden_addresses_are_reported() {
 
 #[test]
 fn user_stacks_follow_kernel_stacks_and_identify_the_process() {
-    let at = |time_ns, tid| At::new(time_ns, 0, tid);
-    let data = TraceData::new()
+    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    let data = TraceDatBuilder::new()
         .kallsyms(KALLSYMS)
         .switch(at(1_000_000, 71), ("worker", 1), (0, "swapper/0"))
         .kernel_stack(at(1_000_500, 71), &with(&[SLEEP]))
@@ -170,12 +172,12 @@ fn user_stacks_follow_kernel_stacks_and_identify_the_process() {
 proptest::proptest! {
     #[test]
     fn corruption_does_not_panic(at in 0_usize..1 << 16, byte: u8, cut in 0_usize..1 << 16) {
-        let mut bytes = sleeper().user_stack(At::new(6_000_000, 0, 70), 70, &[0x5010]).process_map(70, "a", &[(1, 2, "b")]).bytes();
+        let mut bytes = sleeper().user_stack(EventOrigin::new(6_000_000, 0, 70), 70, &[0x5010]).process_map(70, "a", &[(1, 2, "b")]).bytes();
         let length = bytes.len();
         bytes[at % length] = byte;
         bytes.truncate(length - cut % length / 8);
         if let Ok(files) = files_from_bytes([("trace.dat".to_owned(), bytes)], &Limits::default()) {
-            let _ = open_files(&files, Tables::all(), &Options::default());
+            let _ = open_files(&files, TableSet::all(), &Options::default());
         }
     }
 }

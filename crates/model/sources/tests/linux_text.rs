@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 
 use onoff_sources::{Limits, Options, files_from_bytes, open_files};
-use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, TableName, Tables, Trace, milestone};
+use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, TableName, TableSet, Trace, milestone};
 
 fn read(files: &[(&str, &[u8])]) -> Trace {
     let contents = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
     let files = files_from_bytes(contents, &Limits::default()).unwrap();
-    open_files(&files, Tables::all(), &Options::default()).unwrap()
+    open_files(&files, TableSet::all(), &Options::default()).unwrap()
 }
 
 fn read_text(text: &str) -> Trace {
@@ -39,7 +39,7 @@ fn starts(trace: &Trace) -> Vec<(String, i64, Option<i64>)> {
 }
 
 fn member(archive: &str, ending: &str) -> Option<Vec<u8>> {
-    let path: PathBuf = onoff_testkit::real::samples("linux")?.join(format!("{archive}.tar.xz"));
+    let path: PathBuf = onoff_testkit::real_recordings::samples_folder("linux")?.join(format!("{archive}.tar.xz"));
     let mut unpacked = Vec::new();
     let mut reader = lzma_rust2::XzReader::new(std::fs::File::open(path).unwrap(), true);
     std::io::Read::read_to_end(&mut reader, &mut unpacked).unwrap();
@@ -114,11 +114,11 @@ fn starts_without_end_are_dropped_after_startup_finished() {
     let later_start = ("later.service".to_owned(), 20_000, None);
     let trace = read_text(&format!("{text}{finished}{later}"));
     assert_eq!(starts(&trace), [slow.clone(), later_start.clone()]);
-    assert_eq!(count(&trace, "unit_ends_not_said"), 1);
+    assert_eq!(count(&trace, "unit_ends_not_recorded"), 1);
     // Without systemd's message, the start may still be in progress.
     let trace = read_text(&format!("{text}{later}"));
     assert_eq!(starts(&trace), [device.clone(), slow.clone(), later_start.clone()]);
-    assert_eq!(count(&trace, "unit_ends_not_said"), 0);
+    assert_eq!(count(&trace, "unit_ends_not_recorded"), 0);
     // A user's service manager does not count.
     let users = finished.replace("systemd[1]", "systemd[812]");
     assert_eq!(starts(&read_text(&format!("{text}{users}{later}"))), [device, slow, later_start]);
@@ -161,11 +161,11 @@ fn failed_resume_does_not_abort_a_sleep() {
     };
     for step in ["resume", "resume async", "resume noirq", "restore", "thaw early"] {
         let trace = read_text(&log(&format!("[  145.352379] PM: Device 1-1 failed to {step}: error -13\n")));
-        assert_eq!(times(&trace, milestone::POWER_REFUSED), [], "{step}");
+        assert_eq!(times(&trace, milestone::POWER_ABORTED), [], "{step}");
     }
     for refusal in ["PM: Device 1-1 failed to suspend async: error -13", "usb 1-1: PM: failed to freeze: error -16"] {
         let trace = read_text(&log(&format!("[  145.352379] {refusal}\n")));
-        assert_eq!(times(&trace, milestone::POWER_REFUSED).len(), 1, "{refusal}");
+        assert_eq!(times(&trace, milestone::POWER_ABORTED).len(), 1, "{refusal}");
     }
 }
 
@@ -209,7 +209,7 @@ fn reads_bootchart_archive() {
     let udevd = trace.processes.iter().find(|row| row.pid == 700).unwrap();
     assert_eq!((trace.text(udevd.image), udevd.start_ns), ("udevd", Some(12_700_000_000)));
     // Data that is in no table is counted, and no file is skipped.
-    assert_eq!((count(&trace, "bootchart_use_left_out"), count(&trace, "files_passed_over")), (2, 0));
+    assert_eq!((count(&trace, "bootchart_totals_skipped"), count(&trace, "files_skipped")), (2, 0));
 }
 
 #[test]
@@ -279,8 +279,8 @@ fn excludes_loader_lines_with_another_clock() {
     assert_eq!(alone.events.len(), 3);
     assert_eq!(both.events.len(), 3);
     assert_eq!((alone.duration_ns, both.duration_ns), (2_000_000_000, 2_000_000_000));
-    assert_eq!((count(&alone, "loader_lines_by_another_clock"), count(&both, "loader_lines_by_another_clock")), (0, 3));
-    let loss = both.losses.iter().find(|loss| loss.counter == "loader_lines_by_another_clock").unwrap();
+    assert_eq!((count(&alone, "loader_lines_skipped"), count(&both, "loader_lines_skipped")), (0, 3));
+    let loss = both.losses.iter().find(|loss| loss.counter == "loader_lines_skipped").unwrap();
     assert_eq!(loss.first.as_deref(), Some("last line at 0003.120 s on the loader's clock"));
 }
 
@@ -403,6 +403,6 @@ fn log_lines_are_events_in_time_order_without_duplicates() {
     // Events are only read on request.
     let contents = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
     let contents = files_from_bytes(contents, &Limits::default()).unwrap();
-    let other = open_files(&contents, Tables::of(&[TableName::Milestones]), &Options::default()).unwrap();
+    let other = open_files(&contents, TableSet::of(&[TableName::Milestones]), &Options::default()).unwrap();
     assert!(other.events.is_empty() && other.event_fields.is_empty());
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use onoff_files::open;
 use onoff_sources::{Limits, Options, files_from_bytes};
-use onoff_trace::{ServiceChange, Tables, Trace, milestone};
+use onoff_trace::{ServiceChange, TableSet, Trace, milestone};
 
 /// The recordings, and whether they contain unit properties (`systemctl show '*'`).
 const RECORDINGS: [(&str, bool); 6] = [
@@ -19,7 +19,7 @@ const RECORDINGS: [(&str, bool); 6] = [
 ];
 
 fn recordings() -> Vec<(&'static str, bool, std::path::PathBuf)> {
-    let Some(folder) = onoff_testkit::real::samples("linux") else {
+    let Some(folder) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return Vec::new();
     };
     RECORDINGS.into_iter().map(|(name, units)| (name, units, folder.join(format!("{name}.tar.xz")))).collect()
@@ -73,7 +73,7 @@ fn time_of(trace: &Trace, name: &str) -> Option<(i64, Option<i64>)> {
 #[test]
 fn startup_times_match_systemd_analyze() {
     for (name, _, path) in recordings() {
-        let trace = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
+        let trace = open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap();
         let text = text_of(&path, "analyze-time.txt");
         let line = text.lines().next().unwrap();
         let part = |part: &str| {
@@ -97,7 +97,7 @@ fn startup_times_match_systemd_analyze() {
 #[test]
 fn matches_systemd_analyze_blame() {
     for (name, units, path) in recordings() {
-        let trace = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
+        let trace = open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap();
         let text = text_of(&path, "blame.txt");
         let expected: BTreeMap<String, i64> = text
             .lines()
@@ -142,12 +142,12 @@ fn blame_corrects_late_messages() {
     for (name, _, path) in recordings().into_iter().filter(|&(_, units, _)| units) {
         let read_bytes = |files: Vec<(String, Vec<u8>)>| {
             let files = files_from_bytes(files, &Limits::default()).unwrap();
-            onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap()
+            onoff_sources::open_files(&files, TableSet::all(), &Options::default()).unwrap()
         };
         let journal = || ("journal".to_owned(), bytes_of(&path, "lab/journal.export"));
         let blame = ("blame".to_owned(), bytes_of(&path, "blame.txt"));
         let true_times =
-            starts(&open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap());
+            starts(&open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap());
         // Sum of the errors of starts and ends, ns.
         let error_ns = |trace: &Trace| -> i64 {
             let by_messages = starts(trace);
@@ -167,7 +167,7 @@ fn counts_unreadable_blame_lines() {
     let files = [("blame.txt", list.as_str()), ("journal.export", journal)]
         .map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
     let files = files_from_bytes(files, &Limits::default()).unwrap();
-    let trace = onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap();
+    let trace = onoff_sources::open_files(&files, TableSet::all(), &Options::default()).unwrap();
     let counted = |counter: &str| {
         let loss = trace.losses.iter().find(|loss| loss.counter == counter);
         loss.map(|loss| (loss.count, loss.first.clone()))
@@ -191,10 +191,10 @@ fn starts(trace: &Trace) -> BTreeMap<String, (i64, i64)> {
 #[test]
 fn journal_alone_gives_similar_times() {
     for (name, units, path) in recordings() {
-        let all = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
+        let all = open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap();
         let journal = bytes_of(&path, "lab/journal.export");
         let files = files_from_bytes([("journal".to_owned(), journal)], &Limits::default()).unwrap();
-        let alone = onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap();
+        let alone = onoff_sources::open_files(&files, TableSet::all(), &Options::default()).unwrap();
         assert_eq!(alone.boots.len(), 1, "{name}");
         assert_eq!(alone.boots[0].id, all.boots[0].id, "{name}");
         for milestone in [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED] {

@@ -4,12 +4,14 @@
 use std::fmt::Write as _;
 
 use onoff_sources::{Limits, Options, files_from_bytes, open_files};
-use onoff_trace::{ActivityKind, DeviceOperationKind, ServiceChange, TableName, Tables, Trace, milestone, power_phase};
+use onoff_trace::{
+    ActivityKind, DeviceOperationKind, ServiceChange, TableName, TableSet, Trace, milestone, power_phase,
+};
 
 fn read(files: &[(&str, &str)]) -> Trace {
     let contents = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
     let files = files_from_bytes(contents, &Limits::default()).unwrap();
-    open_files(&files, Tables::all(), &Options::default()).unwrap()
+    open_files(&files, TableSet::all(), &Options::default()).unwrap()
 }
 
 fn count(trace: &Trace, counter: &str) -> u64 {
@@ -83,9 +85,9 @@ fn reads_sleeps_initcalls_and_machine_from_every_format() {
         assert_eq!(sleeps(&trace), [(600, Some(4203)), (5000, Some(5001)), (9000, None)], "{form}");
         // The machine slept once; the second sleep was aborted.
         assert_eq!(milestones(&trace, milestone::SLEEP).len(), 1, "{form}");
-        let refused = milestones(&trace, milestone::POWER_REFUSED);
+        let error = milestones(&trace, milestone::POWER_ABORTED);
         assert_eq!(
-            refused,
+            error,
             [("Some devices failed to suspend, or early wake event detected".to_owned(), 5_001_000)],
             "{form}"
         );
@@ -99,10 +101,7 @@ fn reads_sleeps_initcalls_and_machine_from_every_format() {
         assert_eq!(initcalls.len(), 1, "{form}");
         assert_eq!(initcalls[0].end_ns.unwrap() - initcalls[0].start_ns, 2_000_000_000, "{form}");
         assert!(trace.system.model.contains("20XW"), "{form}: {:?}", trace.system);
-        assert_eq!(
-            (count(&trace, "kernel_log_lines_unreadable"), count(&trace, "kernel_log_times_of_receipt")),
-            (0, 1)
-        );
+        assert_eq!((count(&trace, "kernel_log_lines_unreadable"), count(&trace, "kernel_log_receipt_times")), (0, 1));
     }
 }
 
@@ -131,7 +130,7 @@ fn kernel_times_are_not_mixed_with_receipt_times() {
                 Nov  2 10:10:02 laptop kernel: [  602.000000] PM: suspend exit\n";
     let trace = read(&[("kern.log", text)]);
     assert_eq!(sleeps(&trace), [(600, Some(602))]);
-    assert_eq!((count(&trace, "kernel_log_lines_unreadable"), count(&trace, "kernel_log_times_of_receipt")), (1, 0));
+    assert_eq!((count(&trace, "kernel_log_lines_unreadable"), count(&trace, "kernel_log_receipt_times")), (1, 0));
 }
 
 /// Units with their exact times, s: `a` to `d` before rsyslog runs, the others after.
@@ -231,11 +230,11 @@ fn ignores_syslog_next_to_exact_journal() {
     assert_eq!(starts(&both), starts(&exact));
     assert_eq!(milestones(&both, milestone::TARGET_REACHED), milestones(&exact, milestone::TARGET_REACHED));
     assert_eq!(both.boots.len(), exact.boots.len());
-    assert_eq!(count(&both, "journal_texts_left_out"), 1);
+    assert_eq!(count(&both, "journal_texts_skipped"), 1);
     // Alone, it is read.
     let alone = read(&[("syslog", &syslog(|unit| format!("{unit} - The unit {unit}")))]);
     assert_eq!(starts(&alone).len(), UNITS.len() + 1);
-    assert!(alone.wanted.contains(TableName::Milestones));
+    assert!(alone.requested_tables.contains(TableName::Milestones));
 }
 
 /// The kernel log of one boot of the computer `host`.
@@ -254,17 +253,17 @@ fn kernel_log(host: &str, boot: u32) -> String {
 
 #[test]
 fn rejects_files_of_several_recordings() {
-    let refused = |files: &[(&str, &str)]| {
+    let error = |files: &[(&str, &str)]| {
         let contents = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
         files_from_bytes(contents, &Limits::default()).err().map(|error| error.to_string())
     };
     let (web1, web2, again) = (kernel_log("web1", 1), kernel_log("web2", 2), kernel_log("web1", 3));
-    assert_eq!(refused(&[("a", &web1), ("b", &web2)]).unwrap(), "these are 2 recordings (a, b); pass one at a time");
+    assert_eq!(error(&[("a", &web1), ("b", &web2)]).unwrap(), "these are 2 recordings (a, b); pass one at a time");
     assert_eq!(
-        refused(&[("a", &web1), ("b", &web2), ("c", &again)]).unwrap(),
+        error(&[("a", &web1), ("b", &web2), ("c", &again)]).unwrap(),
         "these are 3 recordings (a, b, ...); pass one at a time"
     );
-    assert_eq!(refused(&[("a", &web1), ("b", &format!("{web1}[   90.000000] more\n"))]), None);
+    assert_eq!(error(&[("a", &web1), ("b", &format!("{web1}[   90.000000] more\n"))]), None);
     // The same in an archive.
     let archive = |members: &[(&str, &str)]| {
         let mut tar = tar::Builder::new(Vec::new());
@@ -281,7 +280,7 @@ fn rejects_files_of_several_recordings() {
     assert_eq!(archive(&[("web1/dmesg", &web1), ("web1/uname", "Linux web1 6.1.0 x\n")]).unwrap().iter().count(), 2);
     // A copied file system contains kernel logs of earlier boots; the last one is read.
     let files = archive(&[("web1/var/log/dmesg", &again), ("web1/var/log/dmesg.0", &web1)]).unwrap();
-    let trace = open_files(&files, Tables::all(), &Options::default()).unwrap();
+    let trace = open_files(&files, TableSet::all(), &Options::default()).unwrap();
     assert_eq!(sleeps(&trace), [(63, None)]);
     assert_eq!(count(&trace, "kernel_logs_of_other_boots"), 1);
 }

@@ -8,7 +8,7 @@ use onoff_files::open;
 use onoff_sources::{Error, Limits, Options, files_from_bytes, open_files};
 use onoff_testkit::assemble::{EtlBuilder, Session};
 use onoff_testkit::events::{device, kernel};
-use onoff_trace::{TableName, Tables, Trace};
+use onoff_trace::{TableName, TableSet, Trace};
 
 fn recording() -> Vec<u8> {
     recording_of(Session::windows_10(2))
@@ -18,7 +18,7 @@ fn recording_of(session: Session) -> Vec<u8> {
     let start = session.start_ticks;
     let mut builder = EtlBuilder::new(session);
     builder.push(0, &kernel::mark(start + 10, "one"));
-    builder.push(1, &device::boot_start(true).at(start + 20, 8, 4));
+    builder.push(1, &device::boot_start(true).record(start + 20, 8, 4));
     builder.push(0, &kernel::mark(start + 30, "two"));
     builder.finish()
 }
@@ -26,7 +26,7 @@ fn recording_of(session: Session) -> Vec<u8> {
 fn read(contents: Vec<(&str, Vec<u8>)>) -> Result<Trace, Error> {
     let named = contents.into_iter().map(|(name, bytes)| (name.into(), bytes));
     let files = files_from_bytes(named, &Limits::default())?;
-    open_files(&files, Tables::all(), &Options::default())
+    open_files(&files, TableSet::all(), &Options::default())
 }
 
 fn marks(trace: &Trace) -> Vec<&str> {
@@ -154,11 +154,11 @@ fn rejects_files_that_are_not_recordings() {
         let message = read(vec![("empty.etl", empty)]).unwrap_err().to_string();
         assert!(message.contains("empty.etl") && message.contains("empty"), "{message}");
     }
-    let none = open(&[], Tables::NONE, &onoff_files::Options::default());
+    let none = open(&[], TableSet::NONE, &onoff_files::Options::default());
     assert!(matches!(none, Err(Error::NoFile)));
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().into(), folder.path().join("absent.etl")] {
-        let missing = open(std::slice::from_ref(&path), Tables::NONE, &onoff_files::Options::default());
+        let missing = open(std::slice::from_ref(&path), TableSet::NONE, &onoff_files::Options::default());
         let message = missing.unwrap_err().to_string();
         assert!(message.starts_with(&path.display().to_string()), "{message}");
     }
@@ -169,7 +169,7 @@ fn mapped_file_reads_like_bytes_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
     std::fs::write(&path, recording()).unwrap();
-    let mapped = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
+    let mapped = open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap();
     let from_memory = read(vec![("boot.etl", recording())]).unwrap();
     assert_eq!(marks(&mapped), marks(&from_memory));
     assert_eq!(mapped.inventory, from_memory.inventory);
@@ -181,7 +181,7 @@ fn damaged_recordings_do_not_panic() {
     let text = include_str!("../../../support/simulator/scenarios/table-7-slow-service-in-group.toml");
     let scenario = onoff_simulator::Scenario::from_toml(text).unwrap();
     let whole = scenario.simulate().unwrap().files.remove(0);
-    let wanted = Tables::all();
+    let wanted = TableSet::all();
     let read_damaged = |bytes: Vec<u8>| {
         let Ok(files) = files_from_bytes([("damaged.etl".to_owned(), bytes)], &Limits::default()) else {
             return;
@@ -227,7 +227,7 @@ fn reads_interrupted_recording() {
     assert!(!trace.files[0].finished);
     assert_eq!(trace.losses.count("unfinished_file"), 1);
     let wanted = [TableName::Milestones];
-    assert!(trace.losses.touching(&wanted).count() >= 1);
+    assert!(trace.losses.affecting(&wanted).count() >= 1);
 }
 
 #[cfg(unix)]
@@ -247,7 +247,7 @@ fn only_truncation_of_an_open_file_is_an_error() {
     let read = |change: &dyn Fn()| {
         let files = onoff_files::open_all(std::slice::from_ref(&path), &Limits::default()).unwrap();
         change();
-        open_files(&files, Tables::all(), &Options::default())
+        open_files(&files, TableSet::all(), &Options::default())
     };
     let whole = read(&|| {}).unwrap();
     assert_eq!(whole.milestones.len(), 40_000);

@@ -3,8 +3,8 @@
 
 use onoff_netboot::Capture;
 use onoff_sources::{Error, Limits, Options, files_from_bytes, read_capture};
-use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
-use onoff_testkit::capture::{PacketLog, event_trace, frames_of, outcomes};
+use onoff_testkit::assemble::{EtlBuilder, EventHeader, Payload, Record, Session};
+use onoff_testkit::capture::{PacketLog, event_trace, outcomes, read_frames};
 use proptest::prelude::*;
 
 fn read(name: &str, bytes: &[u8]) -> Result<Capture, Error> {
@@ -30,7 +30,7 @@ fn losses(capture: &Capture) -> Vec<&'static str> {
 fn every_outcome_is_the_same_as_from_a_capture() {
     for made in outcomes() {
         let plain = summary(read("a.pcapng", &made.bytes).unwrap());
-        let frames = frames_of(&made.bytes);
+        let frames = read_frames(&made.bytes);
         for log in [PacketLog::Whole, PacketLog::Fragments(50), PacketLog::Switch, PacketLog::Monitor(60_000)] {
             let trace = read("a.etl", &event_trace(&frames, log)).unwrap();
             assert_eq!(trace.files[0].container, "etl");
@@ -41,13 +41,13 @@ fn every_outcome_is_the_same_as_from_a_capture() {
 
 #[test]
 fn real_capture_is_the_same_from_events() {
-    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
     // The others are truncated to 96 bytes, and the capture filter does not record the original size of a packet.
     let name = "spicy-tftp_rrq.pcap";
     let bytes = std::fs::read(samples.join(name)).unwrap();
-    let frames = frames_of(&bytes);
+    let frames = read_frames(&bytes);
     let plain = read(name, &bytes).unwrap();
     assert_eq!(plain.transfers.len(), 1);
     let plain = summary(Capture { snap_length: None, ..plain });
@@ -59,10 +59,10 @@ fn real_capture_is_the_same_from_events() {
 #[test]
 fn counts_truncated_and_lost_packets() {
     let made = outcomes().swap_remove(0);
-    let frames = frames_of(&made.bytes);
+    let frames = read_frames(&made.bytes);
     let cut = read("a.etl", &event_trace(&frames, PacketLog::Monitor(60))).unwrap();
     assert_eq!((cut.frames, cut.snap_length), (frames.len() as u64, Some(60)));
-    assert!(losses(&cut).contains(&"frames_cut"));
+    assert!(losses(&cut).contains(&"frames_truncated"));
 
     // A last fragment without a first one, a first one without a last one, and a packet dropped by Windows.
     let filter = uuid::uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
@@ -71,7 +71,7 @@ fn counts_truncated_and_lost_packets() {
     let mut at = 7_000_000;
     let mut event = |provider, id, keyword, payload: Payload| {
         at += 1_000;
-        let event = ManifestEvent { provider, id, keyword, process: 4, thread: 8, ..ManifestEvent::default() };
+        let event = EventHeader { provider, id, keyword, process: 4, thread: 8, ..EventHeader::default() };
         trace.push(0, &Record::manifest(event, at, payload));
     };
     let fragment = |bytes: &[u8]| Payload::wide().u32(1).u32(1).u32(bytes.len() as u32).bytes(bytes);
@@ -109,7 +109,7 @@ proptest! {
             _ => uuid::uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef"),
         };
         let mut trace = EtlBuilder::new(Session::windows_10(1));
-        let event = ManifestEvent { provider, id, keyword, ..ManifestEvent::default() };
+        let event = EventHeader { provider, id, keyword, ..EventHeader::default() };
         trace.push(0, &Record::manifest(event, 7_000_000, Payload::wide().bytes(&payload)));
         if let Ok(capture) = read("a.etl", &trace.finish()) {
             prop_assert!(capture.frames <= 1);

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use onoff_files::{Options, open};
 use onoff_sources::Limits;
-use onoff_trace::{TableName, Tables, Trace};
+use onoff_trace::{TableName, TableSet, Trace};
 
 fn samples() -> Option<PathBuf> {
-    onoff_testkit::real::samples("etl")
+    onoff_testkit::real_recordings::samples_folder("etl")
 }
 
 /// The file, packed or not.
@@ -20,7 +20,7 @@ fn sample(folder: &Path, name: &str) -> PathBuf {
     if plain.exists() { plain } else { folder.join(format!("{name}.xz")) }
 }
 
-fn read(path: PathBuf, wanted: Tables) -> Trace {
+fn read(path: PathBuf, wanted: TableSet) -> Trace {
     open(std::slice::from_ref(&path), wanted, &Options::default())
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -45,7 +45,7 @@ fn inventory_counts_every_event() {
     let listed = listed(&folder);
     assert!(listed.len() >= 20, "too few samples in the table: {}", listed.len());
     for (name, events, processors) in listed {
-        let trace = read(sample(&folder, &name), Tables::of(&[TableName::Inventory]));
+        let trace = read(sample(&folder, &name), TableSet::of(&[TableName::Inventory]));
         let inventory = trace.inventory.unwrap();
         assert_eq!(inventory.events, events, "{name}");
         let by_provider: u64 = inventory.providers.iter().map(|row| row.events).sum();
@@ -62,7 +62,7 @@ fn names_the_60_processes_that_exit_in_a_shutdown() {
     let Some(folder) = samples() else { return };
     let trace = read(
         sample(&folder, "ShutdownPerfDiagLogger.etl"),
-        Tables::of(&[TableName::Processes, TableName::Threads, TableName::Images]),
+        TableSet::of(&[TableName::Processes, TableName::Threads, TableName::Images]),
     );
     let exits: Vec<&str> = trace
         .processes
@@ -111,7 +111,7 @@ fn table_sizes_match_another_reader() {
     for name in ["net.4.5.2.x64", "net.4.5.x86-2016"] {
         let counts = baseline(&folder, &format!("{name}.baseline.txt"));
         let count = |kind: &str| counts[&format!("Windows Kernel/{kind}")] as usize;
-        let trace = read(sample(&folder, &format!("{name}.etl")), Tables::all().without(TableName::Events));
+        let trace = read(sample(&folder, &format!("{name}.etl")), TableSet::all().without(TableName::Events));
         assert_eq!(
             trace.disk_ios.len(),
             count("DiskIO/Read") + count("DiskIO/Write") + count("DiskIO/FlushBuffers"),
@@ -145,7 +145,7 @@ fn table_sizes_match_another_reader() {
 #[test]
 fn modules_have_symbol_identities() {
     let Some(folder) = samples() else { return };
-    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Images]));
+    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), TableSet::of(&[TableName::Images]));
     let identity = |base: u64| {
         let image = trace.images.iter().find(|image| image.base == base);
         image.map(|image| (trace.text(image.pdb_name), trace.text(image.pdb_id)))
@@ -177,7 +177,7 @@ fn modules_have_symbol_identities() {
 #[test]
 fn resolves_keyed_stacks() {
     let Some(folder) = samples() else { return };
-    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Stacks]));
+    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), TableSet::of(&[TableName::Stacks]));
     assert!(trace.stacks.len() > 1000);
     let known = trace.stacks.iter().filter(|stack| !trace.stack_pool.get(stack.stack).is_empty());
     let unknown = trace.losses.count("stack_key_unknown") as usize;
@@ -188,7 +188,7 @@ fn resolves_keyed_stacks() {
 #[test]
 fn reads_processes_from_provider_events() {
     let Some(folder) = samples() else { return };
-    let trace = read(sample(&folder, "Process.etl"), Tables::all().without(TableName::Events));
+    let trace = read(sample(&folder, "Process.etl"), TableSet::all().without(TableName::Events));
     let inventory = trace.inventory.as_ref().unwrap();
     let count = |id: u32| {
         let provider = "Microsoft-Windows-Kernel-Process";
@@ -210,7 +210,7 @@ fn reads_processes_from_provider_events() {
 #[test]
 fn generic_events_have_fields() {
     let Some(folder) = samples() else { return };
-    let trace = read(sample(&folder, "HTTP_Server.etl"), Tables::of(&[TableName::Events]));
+    let trace = read(sample(&folder, "HTTP_Server.etl"), TableSet::of(&[TableName::Events]));
     assert_eq!(trace.events.len(), 2041);
     let fields: u64 = trace.events.iter().map(|event| u64::from(event.fields)).sum();
     assert_eq!(trace.event_fields.len() as u64, fields);
@@ -222,7 +222,7 @@ fn generic_events_have_fields() {
 fn manifest_takes_precedence_over_catalog() {
     let Some(folder) = samples() else { return };
     let paths = [sample(&folder, "HTTP_Server.etl")];
-    let wanted = Tables::of(&[TableName::Events]);
+    let wanted = TableSet::of(&[TableName::Events]);
     let fields_of = |options: &Options| -> Vec<String> {
         let trace = open(&paths, wanted, options).unwrap();
         assert_eq!(trace.events.len(), 2041);
@@ -252,7 +252,7 @@ fn reads_classic_logs_of_every_version_and_width() {
     for entry in std::fs::read_dir(folder.join("sawbuck")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let trace = read(path, Tables::all());
+        let trace = read(path, TableSet::all());
         assert_eq!(trace.losses.count("short_payload"), 0, "{name}");
         assert_eq!(trace.losses.count("bad_record"), 0, "{name}");
         files += 1;
@@ -281,7 +281,7 @@ fn dotnet_methods_match_the_rundown() {
     let Some(folder) = samples() else { return };
     // 290 methods were loaded during the recording, and 288 of them were unloaded; the rundown at the end lists 16,702
     // including the remaining two.
-    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Methods]));
+    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), TableSet::of(&[TableName::Methods]));
     let loaded = trace.methods.iter().filter(|row| row.start_ns.is_some());
     assert_eq!(loaded.count(), 290);
     let unloaded = trace.methods.iter().filter(|row| row.end_ns.is_some());

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use onoff_files::open;
 use onoff_simulator::{Scenario, Truth};
 use onoff_sources::{Limits, Options, Progress, files_from_bytes, open_files};
-use onoff_trace::{ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, Tables, Trace, milestone};
+use onoff_trace::{ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, TableSet, Trace, milestone};
 
 /// Every scenario that simulates quickly: name, what happened, and what was read.
 fn simulated() -> Vec<(String, Truth, Trace)> {
@@ -29,7 +29,7 @@ fn simulated() -> Vec<(String, Truth, Trace)> {
         let text = std::fs::read_to_string(&path).unwrap();
         let mut scenario = Scenario::from_toml(&text).unwrap();
         // With a coarse clock, times are not exact.
-        if !scenario.boots() || scenario.recording.clock_step.is_some() {
+        if !scenario.is_boot() || scenario.recording.clock_step.is_some() {
             continue;
         }
         simulated.push(simulate(name.clone(), &scenario));
@@ -48,7 +48,7 @@ fn simulate(name: String, scenario: &Scenario) -> (String, Truth, Trace) {
     for (path, bytes) in paths.iter().zip(&simulated.files) {
         std::fs::write(path, bytes).unwrap();
     }
-    let trace = open(&paths, Tables::all(), &onoff_files::Options::default()).unwrap();
+    let trace = open(&paths, TableSet::all(), &onoff_files::Options::default()).unwrap();
     (name, simulated.truth, trace)
 }
 
@@ -263,7 +263,7 @@ fn unrequested_tables_are_empty() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
     std::fs::write(&path, &simulated.files[0]).unwrap();
-    let wanted = Tables::of(&[TableName::DiskIos]);
+    let wanted = TableSet::of(&[TableName::DiskIos]);
     let trace = open(&[path], wanted, &onoff_files::Options::default()).unwrap();
     assert!(!trace.disk_ios.is_empty());
     assert!(trace.processes.is_empty() && trace.threads.is_empty());
@@ -294,7 +294,7 @@ fn result_does_not_depend_on_number_of_threads() {
             })),
             ..Options::default()
         };
-        let trace = pool.build().unwrap().install(|| open_files(&files, Tables::all(), &options)).unwrap();
+        let trace = pool.build().unwrap().install(|| open_files(&files, TableSet::all(), &options)).unwrap();
         assert_eq!(ends.load(Ordering::Relaxed), 2, "survey, then reading in order");
         trace
     };

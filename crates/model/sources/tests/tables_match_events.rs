@@ -14,9 +14,11 @@ use onoff_files::open_all;
 use onoff_simulator::{Scenario, Truth};
 use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, Pattern, files_from_bytes, open_files};
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
-use onoff_testkit::events::kernel::{Image, Moment, Process, sampled_profile, stack_definition, stack_reference};
+use onoff_testkit::events::kernel::{
+    Image, LifetimeEvent, Process, sampled_profile, stack_definition, stack_reference,
+};
 use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation};
-use onoff_trace::{DescribedEvent, EventOrigin, Losses, TableName, Tables, Trace};
+use onoff_trace::{DescribedEvent, EventOrigin, Losses, TableName, TableSet, Trace};
 
 /// Windows recordings in `folder` and its subfolders, packed or not.
 fn recordings(folder: &Path) -> Vec<PathBuf> {
@@ -146,7 +148,7 @@ impl Contents {
                 self.processes.insert((id(PID), process(id(PID))));
             }
             0x0501..=0x0504 => {
-                self.threads.insert((id(TID), event.directory.process_of_thread(id(TID)).unwrap()));
+                self.threads.insert((id(TID), event.directory.thread_process(id(TID)).unwrap()));
             }
             0x030a | 0x1402..=0x1404 => {
                 let path = text(&["FileName", "ImageFileName"]);
@@ -203,7 +205,7 @@ fn stacks_with_events(files: &Files) -> usize {
 fn differences(path: &Path) -> Vec<String> {
     let options = Options::default();
     let files = open_all(&[path.to_owned()], &Limits::default()).unwrap();
-    let trace = open_files(&files, Tables::of(TABLES), &options).unwrap();
+    let trace = open_files(&files, TableSet::of(TABLES), &options).unwrap();
     let mut tables = Contents::from_tables(&trace);
 
     let mut stream = EventStream::open(&files, &options).unwrap();
@@ -290,7 +292,7 @@ fn check_folder(folder: &Path, min_count: usize) {
 
 #[test]
 fn tables_match_events_for_real_recordings() {
-    if let Some(folder) = onoff_testkit::real::samples("etl") {
+    if let Some(folder) = onoff_testkit::real_recordings::samples_folder("etl") {
         check_folder(&folder, 30);
     }
 }
@@ -322,7 +324,7 @@ fn reused_stack_keys_resolve_by_time() {
         truth.stacks.into_iter().map(|stack| (stack.event_ns, stack.pid, stack.tid, stack.frames)).collect();
     simulated.sort_unstable();
     let options = Options::default();
-    let trace = open_files(&files, Tables::of(TABLES), &options).unwrap();
+    let trace = open_files(&files, TableSet::of(TABLES), &options).unwrap();
     assert_eq!(Contents::from_tables(&trace).stacks, simulated);
     assert_eq!(trace.losses.count("stack_key_unknown"), 0);
     let mut events = Contents::default();
@@ -456,13 +458,13 @@ fn addresses_resolve_to_the_module_loaded_at_the_time() {
         Record::system(0x1402, 3, at(ms), 101, 100, payload)
     };
     let records = [
-        process.record(Moment::RundownStart, at(0), 101, 100),
+        process.record(LifetimeEvent::RundownStart, at(0), 101, 100),
         sample_of(10),
         // Loaded before the recording: its unload is the first event about it.
         unload(&first, 20),
-        second.record(Moment::Start, at(30), 101, 100),
+        second.record(LifetimeEvent::Start, at(30), 101, 100),
         sample_of(40),
-        second.record(Moment::RundownEnd, at(90), 101, 100),
+        second.record(LifetimeEvent::RundownEnd, at(90), 101, 100),
     ];
     let mut modules = Vec::new();
     let _ = stream_of(&records, |event| {
@@ -489,7 +491,7 @@ fn undefined_stack_keys_are_counted() {
         }
     });
     assert_eq!(frames, [None]);
-    let trace = open_files(&recording_of(&records), Tables::of(TABLES), &Options::default()).unwrap();
+    let trace = open_files(&recording_of(&records), TableSet::of(TABLES), &Options::default()).unwrap();
     assert_eq!([losses.count("stack_key_unknown"), trace.losses.count("stack_key_unknown")], [1, 1]);
     assert_eq!(Contents::from_tables(&trace).stacks.len(), 1);
     assert!(Contents::from_tables(&trace).stacks[0].3.is_empty());

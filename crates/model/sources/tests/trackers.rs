@@ -4,9 +4,9 @@
 
 use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
-use onoff_testkit::events::{Occurrence, device, service};
+use onoff_testkit::events::{EventTemplate, device, service};
 use onoff_trace::{
-    DeviceOperationKind, DiskOperation, FileOperation, IoPriority, ServiceChange, ServiceOutcome, Tables, Trace,
+    DeviceOperationKind, DiskOperation, FileOperation, IoPriority, ServiceChange, ServiceOutcome, TableSet, Trace,
 };
 
 /// Builds a recording; times are ticks of 100 ns from its start.
@@ -21,8 +21,8 @@ impl Script {
         Self { start: session.start_ticks, builder: EtlBuilder::new(session) }
     }
 
-    fn event(&mut self, ticks: u64, thread: u32, occurrence: &Occurrence) {
-        let record = occurrence.at(self.start + ticks, thread, 4);
+    fn event(&mut self, ticks: u64, thread: u32, occurrence: &EventTemplate) {
+        let record = occurrence.record(self.start + ticks, thread, 4);
         self.builder.push(0, &record);
     }
 
@@ -34,11 +34,11 @@ impl Script {
     fn read(self) -> Trace {
         let bytes = self.builder.finish();
         let files = files_from_bytes([("script.etl".to_owned(), bytes)], &Limits::default()).unwrap();
-        open_files(&files, Tables::all(), &Options::default()).unwrap()
+        open_files(&files, TableSet::all(), &Options::default()).unwrap()
     }
 }
 
-fn status(state: u32, pid: u32) -> Occurrence {
+fn status(state: u32, pid: u32) -> EventTemplate {
     service::status_change(0, state, pid, "Spooler", "spoolsv.exe")
 }
 
@@ -223,7 +223,7 @@ fn attributes_ready_threads_across_windows() {
     let trace = script.read();
     let rows: Vec<_> = trace.ready_threads.iter().map(|row| (row.ready_tid, row.readying_tid)).collect();
     assert_eq!(rows, [(30, None), (31, Some(20)), (32, Some(20))]);
-    assert!(trace.ready_threads.pieces().len() > 1, "several windows");
+    assert!(trace.ready_threads.chunks().len() > 1, "several windows");
 }
 
 /// A batch of compact switches: thread 700 is switched out at 10 µs to wait for a user request, the idle thread at 20

@@ -61,8 +61,8 @@ struct ColumnPlace {
 impl AsRef<[u8]> for SharedNumbers {
     fn as_ref(&self) -> &[u8] {
         let ColumnPlace { table, chunk, column } = self.place;
-        let pieces = self.trace.table(table).into_pieces();
-        match pieces.get(chunk).and_then(|rows| rows.columns().into_iter().nth(column)) {
+        let chunks = self.trace.table(table).into_chunks();
+        match chunks.get(chunk).and_then(|rows| rows.columns().into_iter().nth(column)) {
             Some(Column::Int8(numbers)) => numbers.values.as_bytes(),
             Some(Column::Int16(numbers)) => numbers.values.as_bytes(),
             Some(Column::Int32(numbers)) => numbers.values.as_bytes(),
@@ -97,14 +97,14 @@ impl ArrowTables {
     pub fn batches(&self, name: TableName) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + use<> {
         let tables = self.clone();
         let schema = self.schema(name);
-        let pieces = self.trace.table(name).pieces().len();
-        (0..pieces).filter_map(move |chunk| tables.batch(name, chunk, schema.as_ref()?).transpose())
+        let chunks = self.trace.table(name).chunks().len();
+        (0..chunks).filter_map(move |chunk| tables.batch(name, chunk, schema.as_ref()?).transpose())
     }
 
     /// The rows of one chunk, if it has any.
     fn batch(&self, table: TableName, chunk: usize, schema: &SchemaRef) -> Result<Option<RecordBatch>, ArrowError> {
-        let pieces = self.trace.table(table).into_pieces();
-        let Some(rows) = pieces.get(chunk).filter(|rows| rows.rows() > 0) else { return Ok(None) };
+        let chunks = self.trace.table(table).into_chunks();
+        let Some(rows) = chunks.get(chunk).filter(|rows| rows.rows() > 0) else { return Ok(None) };
         let columns = rows.columns().into_iter().enumerate();
         let arrays = columns.map(|(number, column)| self.array(ColumnPlace { table, chunk, column: number }, column));
         RecordBatch::try_new(Arc::clone(schema), arrays.collect()).map(Some)

@@ -35,8 +35,8 @@ pub trait Cell: Copy + Debug + PartialEq {
 pub trait Spillable {
     /// The bytes to spill: those in memory now.
     fn resident_bytes(&self) -> &[u8];
-    /// From now on, reads the values from `piece`, starting at byte `start`.
-    fn read_spilled(&mut self, piece: &Arc<dyn Spilled>, start: usize);
+    /// From now on, reads the values from `chunk`, starting at byte `start`.
+    fn read_spilled(&mut self, chunk: &Arc<dyn Spilled>, start: usize);
 }
 
 /// Callback that receives the values that can be spilled.
@@ -46,8 +46,8 @@ impl<T: Plain> Spillable for Values<T> {
     fn resident_bytes(&self) -> &[u8] {
         self.resident_bytes()
     }
-    fn read_spilled(&mut self, piece: &Arc<dyn Spilled>, start: usize) {
-        self.read_spilled(piece, start);
+    fn read_spilled(&mut self, chunk: &Arc<dyn Spilled>, start: usize) {
+        self.read_spilled(chunk, start);
     }
 }
 
@@ -86,7 +86,7 @@ macro_rules! shrink_numbers {
         impl Shrink for $number {
             fn shrink(column: &mut Values<Self>) {
                 if column.iter().any(|value| value.to_ne_bytes() != [0; size_of::<Self>()]) {
-                    column.vector().shrink_to_fit();
+                    column.make_mut().shrink_to_fit();
                 } else {
                     *column = Values::from(vec![Self::default(); column.len()]);
                 }
@@ -174,7 +174,7 @@ macro_rules! id_cell {
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.memory() }
-            fn shrink(column: &mut Self::Column) { column.vector().shrink_to_fit(); }
+            fn shrink(column: &mut Self::Column) { column.make_mut().shrink_to_fit(); }
             fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>) { visit(column); }
             fn view(column: &Self::Column) -> Column<'_> { Column::$kind(column) }
         }

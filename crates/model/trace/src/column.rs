@@ -13,7 +13,7 @@ pub trait Code: Copy + Debug + PartialEq {
 
 /// What a column's values mean: their unit, and their role in the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Meaning {
+pub enum ColumnMeaning {
     /// A name, a code, or a number as recorded.
     Plain,
     /// The time of the row's event, which has no duration.
@@ -23,7 +23,7 @@ pub enum Meaning {
     /// End of the row's work; null where it did not end in the recording.
     End,
     /// Another time within the row's work.
-    Moment,
+    OtherTime,
     Duration,
     /// A size, or a byte offset.
     Bytes,
@@ -39,15 +39,15 @@ pub enum Meaning {
     /// Id of another thread involved.
     OtherThread,
     /// Number of rows of another table that precede this row; it never decreases.
-    Place,
+    RowOffset,
 }
 
-impl Meaning {
+impl ColumnMeaning {
     /// Unit of the values; empty where they have none. Times are nanoseconds since the recording's first event.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::Time | Self::Start | Self::End | Self::Moment | Self::Duration => "ns",
+            Self::Time | Self::Start | Self::End | Self::OtherTime | Self::Duration => "ns",
             Self::Bytes => "bytes",
             _ => "",
         }
@@ -60,7 +60,7 @@ impl Meaning {
             Self::Time => "time",
             Self::Start => "start",
             Self::End => "end",
-            Self::Moment => "moment",
+            Self::OtherTime => "moment",
             Self::Duration => "duration",
             Self::Process => "process",
             Self::Thread => "thread",
@@ -68,15 +68,15 @@ impl Meaning {
             Self::OtherProcess => "other process",
             Self::OtherThread => "other thread",
             Self::Address => "address",
-            Self::Place => "place",
+            Self::RowOffset => "place",
             Self::Plain | Self::Bytes => "",
         }
     }
 
     /// Whether the values are times on the recording's axis.
     #[must_use]
-    pub const fn is_moment(self) -> bool {
-        matches!(self, Self::Time | Self::Start | Self::End | Self::Moment)
+    pub const fn is_time(self) -> bool {
+        matches!(self, Self::Time | Self::Start | Self::End | Self::OtherTime)
     }
 }
 
@@ -129,7 +129,7 @@ pub struct ColumnDeclaration {
     pub column_type: ColumnType,
     /// Whether the value may be null.
     pub nullable: bool,
-    pub meaning: Meaning,
+    pub meaning: ColumnMeaning,
     /// Description, one sentence.
     pub documentation: &'static str,
 }
@@ -189,7 +189,7 @@ pub enum Column<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// Null.
-    Absent,
+    Null,
     Boolean(bool),
     Signed(i64),
     Unsigned(u64),
@@ -203,17 +203,17 @@ pub enum Value {
 }
 
 impl Column<'_> {
-    /// The value in `row`; [`Value::Absent`] past the last row.
+    /// The value in `row`; [`Value::Null`] past the last row.
     #[must_use]
     pub fn value(&self, row: usize) -> Value {
         fn signed(value: Option<impl Into<i64>>) -> Value {
-            value.map_or(Value::Absent, |value| Value::Signed(value.into()))
+            value.map_or(Value::Null, |value| Value::Signed(value.into()))
         }
         fn unsigned(value: Option<impl Into<u64>>) -> Value {
-            value.map_or(Value::Absent, |value| Value::Unsigned(value.into()))
+            value.map_or(Value::Null, |value| Value::Unsigned(value.into()))
         }
         match self {
-            Self::Boolean(values) => values.get(row).map_or(Value::Absent, |&value| Value::Boolean(value)),
+            Self::Boolean(values) => values.get(row).map_or(Value::Null, |&value| Value::Boolean(value)),
             Self::Int8(numbers) => signed(numbers.at(row)),
             Self::Int16(numbers) => signed(numbers.at(row)),
             Self::Int32(numbers) => signed(numbers.at(row)),
@@ -222,22 +222,22 @@ impl Column<'_> {
             Self::UInt16(numbers) => unsigned(numbers.at(row)),
             Self::UInt32(numbers) => unsigned(numbers.at(row)),
             Self::UInt64(numbers) => unsigned(numbers.at(row)),
-            Self::Float64(numbers) => numbers.at(row).map_or(Value::Absent, Value::Float),
+            Self::Float64(numbers) => numbers.at(row).map_or(Value::Null, Value::Float),
             Self::Text(ids) => match ids.get(row) {
                 Some(&id) if !id.is_empty() => Value::Text(id),
-                _ => Value::Absent,
+                _ => Value::Null,
             },
-            Self::Code(codes) => codes.name_at(row).map_or(Value::Absent, Value::Code),
+            Self::Code(codes) => codes.name_at(row).map_or(Value::Null, Value::Code),
             Self::Stack(ids) => match ids.get(row) {
                 Some(&id) if id != StackId::EMPTY => Value::Stack(id),
-                _ => Value::Absent,
+                _ => Value::Null,
             },
         }
     }
 
     /// The time or duration in `row`, ns; `None` where it is null, and in columns that are not 64-bit signed integers.
     #[must_use]
-    pub fn nanoseconds(&self, row: usize) -> Option<i64> {
+    pub fn as_ns(&self, row: usize) -> Option<i64> {
         match self {
             Self::Int64(numbers) => numbers.at(row),
             _ => None,

@@ -58,7 +58,7 @@ pub enum FieldValue<'a> {
     Float(f64),
     Text(Cow<'a, str>),
     /// Text form of a value that is not text: GUID, SID, time, address.
-    Form(Cow<'a, str>),
+    Formatted(Cow<'a, str>),
     List(Vec<FieldValue<'a>>),
     /// Addresses, shown as [`FieldValue::Hexadecimal`] with this many digits.
     Addresses(&'a [u64], u8),
@@ -81,7 +81,7 @@ impl FieldValue<'_> {
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Text(text) | Self::Form(text) => Some(text),
+            Self::Text(text) | Self::Formatted(text) => Some(text),
             _ => None,
         }
     }
@@ -95,7 +95,7 @@ pub struct Field<'a> {
 
 /// Values that are not in the event itself but follow from earlier events. Times are ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Derived<'a> {
+pub struct DerivedValues<'a> {
     /// Duration of the work that the event ends: interrupt, disk request, hard fault.
     pub elapsed_ns: Option<i64>,
     /// Time the disk spent on the request.
@@ -145,7 +145,7 @@ pub struct EventContext {
 
 /// The fields of one kind of event, known before its first event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventColumns {
+pub struct EventSchema {
     /// Name of the event, as in [`DescribedEvent::name`].
     pub name: String,
     pub origin: EventOrigin,
@@ -199,7 +199,7 @@ pub struct DescribedEvent<'a> {
     /// Whether the fields cover the whole payload.
     pub complete: bool,
     /// Values derived from earlier events.
-    pub derived: Derived<'a>,
+    pub derived: DerivedValues<'a>,
     pub context: EventContext,
     /// Names of processes, threads, modules and files at this point of the stream.
     pub directory: &'a Directory,
@@ -234,7 +234,7 @@ impl<'a> DescribedEvent<'a> {
             fields: &[],
             described: true,
             complete: true,
-            derived: Derived::default(),
+            derived: DerivedValues::default(),
             context: EventContext::default(),
             directory,
         }
@@ -278,9 +278,9 @@ pub struct StreamHeader {
     /// Duration as written by the recorder when it finished; `None` when it did not finish.
     pub duration_ns: Option<i64>,
     /// Time from which the events of every processor are complete, ns; a circular buffer has overwritten older ones.
-    pub reliable_ns: i64,
+    pub complete_from_ns: i64,
     /// Time from which the running thread of every processor is known, ns: the latest of the processors' first context
     /// switches. `None` when the first events contain none.
-    pub reliable_switches_ns: Option<i64>,
+    pub switches_complete_from_ns: Option<i64>,
     pub name: String,
 }

@@ -73,7 +73,7 @@ impl Directory {
 
     /// Records the path of the file with this key.
     pub fn set_file(&mut self, key: u64, path: &str) {
-        let path = self.readable(path);
+        let path = self.with_drive_letter(path);
         if self.file(key) != Some(&*path) {
             let path = path.into();
             self.files.insert(key, path);
@@ -97,7 +97,7 @@ impl Directory {
 
     /// `path` with its drive letter if known, otherwise as recorded.
     #[must_use]
-    pub fn readable<'p>(&self, path: &'p str) -> Cow<'p, str> {
+    pub fn with_drive_letter<'p>(&self, path: &'p str) -> Cow<'p, str> {
         let found = self.volumes.iter().find_map(|(device, drive)| with_drive(path, device, drive));
         found.map_or(Cow::Borrowed(path), Cow::Owned)
     }
@@ -110,7 +110,7 @@ impl Directory {
 
     /// Process of a thread. Thread 0 is the idle thread of a processor.
     #[must_use]
-    pub fn process_of_thread(&self, tid: u32) -> Option<u32> {
+    pub fn thread_process(&self, tid: u32) -> Option<u32> {
         match tid {
             0 => Some(0),
             _ => self.threads.get(&tid).map(|thread| thread.pid),
@@ -119,7 +119,7 @@ impl Directory {
 
     /// Start address of a thread.
     #[must_use]
-    pub fn start_of_thread(&self, tid: u32) -> Option<u64> {
+    pub fn thread_start_address(&self, tid: u32) -> Option<u64> {
         let start = self.threads.get(&tid)?.start_address;
         (start != 0).then_some(start)
     }
@@ -184,8 +184,8 @@ mod tests {
     fn thread_zero_is_idle() {
         let mut directory = Directory::new();
         directory.set_thread(8, 4, 0);
-        assert_eq!(directory.process_of_thread(8), Some(4));
-        assert_eq!(directory.process_of_thread(0).and_then(|pid| directory.process(pid)), Some("Idle"));
-        assert_eq!(directory.process_of_thread(9), None);
+        assert_eq!(directory.thread_process(8), Some(4));
+        assert_eq!(directory.thread_process(0).and_then(|pid| directory.process(pid)), Some("Idle"));
+        assert_eq!(directory.thread_process(9), None);
     }
 }

@@ -9,7 +9,7 @@ pub struct DriverFile {
     /// File name in lower case, e.g. `storahci.sys`.
     pub name: String,
     /// Whether the file has an embedded signature; otherwise it is signed by a catalog or unsigned.
-    pub embedded_signature: bool,
+    pub has_embedded_signature: bool,
     /// Whether the embedded signature uses a test certificate.
-    pub signed_for_tests: bool,
+    pub is_test_signed: bool,
 }

@@ -22,7 +22,7 @@ pub struct FirmwareRecording {
     /// Measurements of firmware modules, in the order written by the firmware.
     pub events: Vec<FirmwareEvent>,
     /// Durations of work without start times, in input order.
-    pub lengths: Vec<FirmwareLength>,
+    pub durations: Vec<FirmwareDuration>,
     /// Resumes from S3.
     pub resume: Option<FirmwareResume>,
     /// The last suspend to S3.
@@ -30,13 +30,13 @@ pub struct FirmwareRecording {
     /// The boots of serial logs that contain more than one, in log order.
     pub boots: Vec<FirmwareLoggedBoot>,
     /// Problems with the inputs, and what was skipped because of them.
-    pub faults: Vec<FirmwareFault>,
+    pub problems: Vec<FirmwareProblem>,
 }
 
 /// The duration of a piece of work whose start time is not recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FirmwareLength {
+pub struct FirmwareDuration {
     /// Kind of work.
     pub work: FirmwareWork,
     /// Name of the module; its GUID where the input has no name.
@@ -70,7 +70,7 @@ pub struct FirmwareInput {
     /// Name.
     pub name: String,
     /// Format.
-    pub form: FirmwareForm,
+    pub form: FirmwareFormat,
     /// Unpacked size, bytes; 0 for a folder.
     pub bytes: u64,
     /// SHA-256 of the unpacked content, in hexadecimal; empty for a folder.
@@ -82,7 +82,7 @@ named! {
     #[derive(Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
-    pub enum FirmwareForm {
+    pub enum FirmwareFormat {
         /// The bytes of a table, as in memory.
         Table = "table",
         /// Output of `acpidump`.
@@ -172,7 +172,7 @@ pub struct FirmwareCheckpoints {
 impl FirmwareCheckpoints {
     /// Converts stored times, where zero means not set, in checkpoint order.
     #[must_use]
-    pub fn of_stored(stored: [i64; 5]) -> Self {
+    pub fn from_stored(stored: [i64; 5]) -> Self {
         let [reset_end, later @ ..] = stored;
         let [load, start, begin, end] = later.map(|ns| (ns != 0).then_some(ns));
         Self {
@@ -186,7 +186,7 @@ impl FirmwareCheckpoints {
 
     /// The checkpoints in order, with their names.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, Option<i64>); 5] {
+    pub fn with_names(&self) -> [(&'static str, Option<i64>); 5] {
         [
             ("reset end", self.reset_end_ns),
             ("loader loaded", self.loader_load_ns),
@@ -304,9 +304,9 @@ pub struct FirmwareEvent {
 /// A problem with firmware performance data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FirmwareFault {
+pub struct FirmwareProblem {
     /// Kind of problem.
-    pub kind: FirmwareFaultKind,
+    pub kind: FirmwareProblemKind,
     /// Severity.
     pub severity: Severity,
     /// Input and byte offset, or line; empty for a problem that concerns the times as a whole.
@@ -322,13 +322,13 @@ named! {
     #[derive(Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
-    pub enum FirmwareFaultKind {
+    pub enum FirmwareProblemKind {
         /// The bytes of a table do not add up to zero.
         BadChecksum = "wrong checksum",
         /// The length of a table is smaller than its header.
         ImpossibleTableLength = "impossible table length",
         /// The input ends before the table does.
-        TableCut = "cut table",
+        TruncatedTable = "cut table",
         ZeroLengthRecord = "record of length zero",
         /// A record shorter than its own header.
         ImpossibleRecordLength = "impossible record length",
@@ -355,7 +355,7 @@ named! {
         /// The five checkpoints are not in order.
         NotMonotonic = "times out of order",
         /// Times accumulate over restarts because a warm reset does not reset the clock.
-        KeptOverResets = "time kept over resets",
+        ClockNotReset = "time kept over resets",
         /// `ExitBootServices` has no time: it was not called yet or not recorded, or a legacy boot recorded the
         /// loader's load.
         NotUefi = "no ExitBootServices",
@@ -366,7 +366,7 @@ named! {
         /// An end without its start.
         EndWithoutBegin = "end without start",
         /// Durations without start times.
-        LengthsOnly = "lengths without moments",
+        DurationsOnly = "lengths without moments",
     }
 }
 
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn zero_checkpoints_are_unset_except_reset_end() {
-        let times = FirmwareCheckpoints::of_stored([0, 5, 6, 0, 0]);
+        let times = FirmwareCheckpoints::from_stored([0, 5, 6, 0, 0]);
         assert_eq!(times.reset_end_ns, Some(0));
         assert_eq!((times.loader_start_ns, times.exit_begin_ns), (Some(6), None));
     }

@@ -22,7 +22,7 @@ pub mod directory;
 pub mod driver_file;
 pub mod duration;
 pub mod firmware;
-pub mod lives;
+pub mod lifetimes;
 pub mod losses;
 pub mod milestone;
 pub mod named;
@@ -44,12 +44,12 @@ mod windows_release;
 
 pub use clock::{Clock, ClockConversion};
 pub use described_event::{
-    Derived, DescribedEvent, EventColumns, EventContext, EventOrigin, Field, FieldValue, StreamHeader,
+    DerivedValues, DescribedEvent, EventContext, EventOrigin, EventSchema, Field, FieldValue, StreamHeader,
 };
 pub use directory::Directory;
 pub use driver_file::DriverFile;
 pub use duration::Duration;
-pub use lives::{Lives, ThreadKey, Upid, Utid};
+pub use lifetimes::{Lifetimes, ThreadKey, Upid, Utid};
 pub use losses::{Counter, Loss, Losses, Severity};
 pub use pattern::Pattern;
 pub use registry::{DECLARATIONS, TableDeclaration, TableName, TableView};
@@ -57,11 +57,11 @@ pub use stack::{StackId, StackPool};
 pub use string::{StringId, StringPool};
 pub use system::{SystemConfiguration, SystemKind};
 pub use table::{Batches, Table};
-pub use table_set::Tables;
+pub use table_set::TableSet;
 pub use tables::*;
 pub use time_index::{RunningThread, SwitchRange, TimeIndex};
 pub use utc::CivilTime;
-pub use values::{Shelf, Spilled, Values};
+pub use values::{SpillStore, Spilled, Values};
 pub use windows_release::windows_release;
 
 use std::sync::Arc;
@@ -209,7 +209,7 @@ pub struct Trace {
     /// Configuration of the recorded computer.
     pub system: SystemConfiguration,
     /// The requested tables: an empty table that is not in this set was not read.
-    pub wanted: Tables,
+    pub requested_tables: TableSet,
     /// Distinct texts.
     pub strings: StringPool,
     /// Distinct call stacks.
@@ -269,7 +269,7 @@ pub struct Trace {
     /// Firmware measurements, in the order written by the firmware.
     pub firmware_measurements: FirmwareMeasurements,
     /// Destination for data that exceeds the memory budget; `None` to keep everything in memory.
-    pub shelf: Option<Arc<dyn Shelf>>,
+    pub spill_store: Option<Arc<dyn SpillStore>>,
     /// Driver files of the recorded computer; `None` when they were not passed with the recording.
     pub driver_files: Option<Vec<DriverFile>>,
     /// Event counts by provider and kind, if requested.

@@ -29,7 +29,7 @@ pub struct Counter {
     /// What the loss means and what to do, in one sentence.
     pub help: &'static str,
     /// Tables whose rows the loss can affect; empty means any.
-    pub touches: &'static [TableName],
+    pub affects: &'static [TableName],
 }
 
 /// Declares kinds of loss as constants: `NAME = "name", severity, tables, "help";`. The tables are a list of table
@@ -43,7 +43,7 @@ macro_rules! counters {
             name: $name,
             severity: $crate::Severity::$severity,
             help: $help,
-            touches: $crate::counters!(@ $tables),
+            affects: $crate::counters!(@ $tables),
         };
     )*};
     (@ [$($table:ident),* $(,)?]) => { &[$($crate::TableName::$table),*] };
@@ -63,7 +63,7 @@ pub struct Loss {
     /// What the loss means and what to do.
     pub help: &'static str,
     /// Tables whose rows the loss can affect; empty means any.
-    pub touches: &'static [TableName],
+    pub affects: &'static [TableName],
     /// Place of the first occurrence, where known: a file and byte offset, or an event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
@@ -95,7 +95,7 @@ impl Losses {
                 count,
                 severity: counter.severity,
                 help: counter.help,
-                touches: counter.touches,
+                affects: counter.affects,
                 first: None,
             }),
         }
@@ -104,11 +104,11 @@ impl Losses {
     /// Adds one to `counter` and stores `place` if it is the first.
     pub fn add_at(&mut self, counter: &Counter, place: impl FnOnce() -> String) {
         self.add(counter, 1);
-        self.place(counter, place);
+        self.set_first_place(counter, place);
     }
 
     /// Stores `place` as the first of `counter`, unless one is stored or nothing was counted.
-    pub fn place(&mut self, counter: &Counter, place: impl FnOnce() -> String) {
+    pub fn set_first_place(&mut self, counter: &Counter, place: impl FnOnce() -> String) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.counter == counter.name)
             && row.first.is_none()
         {
@@ -139,10 +139,10 @@ impl Losses {
     }
 
     /// The losses, except notices, that can affect any of `tables`.
-    pub fn touching<'a>(&'a self, tables: &'a [TableName]) -> impl Iterator<Item = &'a Loss> {
+    pub fn affecting<'a>(&'a self, tables: &'a [TableName]) -> impl Iterator<Item = &'a Loss> {
         self.rows.iter().filter(move |loss| {
             loss.severity > Severity::Notice
-                && (loss.touches.is_empty() || loss.touches.iter().any(|table| tables.contains(table)))
+                && (loss.affects.is_empty() || loss.affects.iter().any(|table| tables.contains(table)))
         })
     }
 
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     const LOST: Counter =
-        Counter { name: "lost", severity: Severity::Error, help: "lost", touches: &[TableName::DiskIos] };
+        Counter { name: "lost", severity: Severity::Error, help: "lost", affects: &[TableName::DiskIos] };
 
     #[test]
     fn counts_losses_and_finds_affected_tables() {
@@ -171,7 +171,7 @@ mod tests {
         losses.merge(other);
         assert_eq!(losses.count("lost"), 4);
         assert_eq!(losses.iter().next().and_then(|loss| loss.first.as_deref()), Some("a.etl, byte 72"));
-        assert_eq!(losses.touching(&[TableName::DiskIos]).count(), 1);
-        assert_eq!(losses.touching(&[TableName::Samples]).count(), 0);
+        assert_eq!(losses.affecting(&[TableName::DiskIos]).count(), 1);
+        assert_eq!(losses.affecting(&[TableName::Samples]).count(), 0);
     }
 }

@@ -94,7 +94,7 @@ pub const WAKE_SOURCE: &str = "power.wake_source";
 /// Time asleep, measured by the kernel with a clock that kept running; value in ns (Linux).
 pub const POWER_SLEEP_TIME: &str = "power.sleep_time";
 /// A sleep was aborted; detail = reason, in the kernel's words (Linux).
-pub const POWER_REFUSED: &str = "power.refused";
+pub const POWER_ABORTED: &str = "power.refused";
 /// The memory image is about to be written.
 pub const HIBERNATE: &str = "power.hibernate";
 
@@ -189,7 +189,7 @@ pub const NETWORK_CONNECTED: &str = "connected";
 /// Reading of a power counter (Linux); detail = counter, value = reading.
 pub const POWER_READING: &str = "power.reading";
 /// The hardware did not reach its low-power state; detail = the kernel's words (Linux).
-pub const LOW_POWER_MISSED: &str = "power.low_power_missed";
+pub const LOW_POWER_NOT_REACHED: &str = "power.low_power_missed";
 /// The kernel starts, by its own clock (Linux).
 pub const KERNEL_BEGIN: &str = "kernel.begin";
 /// The service manager of the initramfs starts (Linux).

@@ -24,7 +24,7 @@ pub struct TableDeclaration {
 #[derive(Clone, Debug)]
 pub struct TableView<'a> {
     declaration: Option<&'static TableDeclaration>,
-    pieces: Vec<&'a dyn TableRows>,
+    chunks: Vec<&'a dyn TableRows>,
 }
 
 impl<'a> TableView<'a> {
@@ -35,16 +35,16 @@ impl<'a> TableView<'a> {
     }
     /// The consecutive chunks of rows.
     #[must_use]
-    pub fn pieces(&self) -> &[&'a dyn TableRows] {
-        &self.pieces
+    pub fn chunks(&self) -> &[&'a dyn TableRows] {
+        &self.chunks
     }
     #[must_use]
-    pub fn into_pieces(self) -> Vec<&'a dyn TableRows> {
-        self.pieces
+    pub fn into_chunks(self) -> Vec<&'a dyn TableRows> {
+        self.chunks
     }
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pieces.iter().map(|chunk| chunk.rows()).sum()
+        self.chunks.iter().map(|chunk| chunk.rows()).sum()
     }
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -54,9 +54,9 @@ impl<'a> TableView<'a> {
     #[must_use]
     pub fn known_cells(&self) -> Vec<u64> {
         let mut known = vec![0; self.declaration.map_or(0, |table| table.columns.len())];
-        for chunk in &self.pieces {
+        for chunk in &self.chunks {
             for (count, column) in known.iter_mut().zip(chunk.columns()) {
-                *count += (0..chunk.rows()).filter(|&row| column.value(row) != Value::Absent).count() as u64;
+                *count += (0..chunk.rows()).filter(|&row| column.value(row) != Value::Null).count() as u64;
             }
         }
         known
@@ -66,20 +66,20 @@ impl<'a> TableView<'a> {
 /// Implemented by the fields of [`Trace`] that contain a table: the table itself, or batches of it.
 trait TableField {
     type Rows: Declared;
-    fn pieces(&self) -> Vec<&dyn TableRows>;
+    fn chunks(&self) -> Vec<&dyn TableRows>;
 }
 
 impl<T: TableRows + Declared> TableField for T {
     type Rows = T;
-    fn pieces(&self) -> Vec<&dyn TableRows> {
+    fn chunks(&self) -> Vec<&dyn TableRows> {
         vec![self]
     }
 }
 
 impl<T: Table + TableRows + Declared> TableField for Batches<T> {
     type Rows = T;
-    fn pieces(&self) -> Vec<&dyn TableRows> {
-        Batches::pieces(self).iter().map(|chunk| chunk as &dyn TableRows).collect()
+    fn chunks(&self) -> Vec<&dyn TableRows> {
+        Batches::chunks(self).iter().map(|chunk| chunk as &dyn TableRows).collect()
     }
 }
 
@@ -123,11 +123,11 @@ macro_rules! tables {
             /// A table by name.
             #[must_use]
             pub fn table(&self, name: TableName) -> TableView<'_> {
-                let pieces = match name {
-                    $(TableName::$name => TableField::pieces(&self.$field),)*
+                let chunks = match name {
+                    $(TableName::$name => TableField::chunks(&self.$field),)*
                     TableName::Inventory => Vec::new(),
                 };
-                TableView { declaration: DECLARATIONS.iter().find(|table| table.name == name), pieces }
+                TableView { declaration: DECLARATIONS.iter().find(|table| table.name == name), chunks }
             }
         }
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::values::{Chunks, Shelf};
+use crate::values::{Chunks, SpillStore};
 
 /// Id of a stack in a [`StackPool`]; [`StackId::EMPTY`] means "not recorded".
 #[derive(
@@ -21,7 +21,7 @@ impl StackId {
 
 /// Distinct call stacks of a recording: return addresses, innermost first.
 ///
-/// Capacity: 2³² addresses. A stack that does not fit becomes the empty stack and is counted in [`StackPool::refused`].
+/// Capacity: 2³² addresses. A stack that does not fit becomes the empty stack and is counted in [`StackPool::dropped`].
 #[derive(Clone, Debug)]
 pub struct StackPool {
     frames: Chunks<u64>,
@@ -43,7 +43,7 @@ struct Location {
 
 impl Default for StackPool {
     fn default() -> Self {
-        Self::on(None)
+        Self::with_spill_store(None)
     }
 }
 
@@ -53,13 +53,13 @@ impl StackPool {
         Self::default()
     }
 
-    /// A pool that spills its contents to `shelf`.
+    /// A pool that spills its contents to `spill_store`.
     #[must_use]
-    pub fn on(shelf: Option<Arc<dyn Shelf>>) -> Self {
-        let mut spans = Chunks::on(shelf.clone());
+    pub fn with_spill_store(spill_store: Option<Arc<dyn SpillStore>>) -> Self {
+        let mut spans = Chunks::on(spill_store.clone());
         spans.append(&[Location { start: 0, length: 0 }]);
         Self {
-            frames: Chunks::on(shelf),
+            frames: Chunks::on(spill_store),
             spans,
             index: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
@@ -117,7 +117,7 @@ impl StackPool {
 
     /// Number of stacks that did not fit and became empty.
     #[must_use]
-    pub fn refused(&self) -> u64 {
+    pub fn dropped(&self) -> u64 {
         self.refused
     }
 

@@ -28,7 +28,7 @@ impl StringId {
 
 /// Distinct texts of a recording, in one contiguous buffer.
 ///
-/// Capacity: 4 GiB of text. A text that does not fit becomes the empty text and is counted in [`StringPool::refused`].
+/// Capacity: 4 GiB of text. A text that does not fit becomes the empty text and is counted in [`StringPool::dropped`].
 #[derive(Clone, Debug)]
 pub struct StringPool {
     text: String,
@@ -112,7 +112,7 @@ impl StringPool {
 
     /// Number of texts that did not fit and became empty.
     #[must_use]
-    pub fn refused(&self) -> u64 {
+    pub fn dropped(&self) -> u64 {
         self.refused
     }
 

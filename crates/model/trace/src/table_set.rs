@@ -4,26 +4,26 @@ use crate::registry::TableName;
 
 /// A set of tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tables(u64);
+pub struct TableSet(u64);
 
-impl Tables {
+impl TableSet {
     /// No tables: only the header and the system configuration.
-    pub const NONE: Tables = Tables(0);
+    pub const NONE: TableSet = TableSet(0);
 
     #[must_use]
-    pub fn all() -> Tables {
-        Tables::of(TableName::ALL)
+    pub fn all() -> TableSet {
+        TableSet::of(TableName::ALL)
     }
 
     #[must_use]
-    pub const fn of(names: &[TableName]) -> Tables {
+    pub const fn of(names: &[TableName]) -> TableSet {
         let mut bits = 0;
         let mut at = 0;
         while at < names.len() {
             bits |= 1 << names[at] as u64;
             at += 1;
         }
-        Tables(bits)
+        TableSet(bits)
     }
 
     #[must_use]
@@ -32,18 +32,18 @@ impl Tables {
     }
 
     #[must_use]
-    pub const fn with(self, name: TableName) -> Tables {
-        Tables(self.0 | (1 << name as u64))
+    pub const fn with(self, name: TableName) -> TableSet {
+        TableSet(self.0 | (1 << name as u64))
     }
 
     #[must_use]
-    pub const fn without(self, name: TableName) -> Tables {
-        Tables(self.0 & !(1 << name as u64))
+    pub const fn without(self, name: TableName) -> TableSet {
+        TableSet(self.0 & !(1 << name as u64))
     }
 
     #[must_use]
-    pub const fn union(self, other: Tables) -> Tables {
-        Tables(self.0 | other.0)
+    pub const fn union(self, other: TableSet) -> TableSet {
+        TableSet(self.0 | other.0)
     }
 }
 
@@ -53,10 +53,10 @@ mod tests {
 
     #[test]
     fn set_contains_added_tables() {
-        let set = Tables::of(&[TableName::Processes, TableName::Inventory]);
+        let set = TableSet::of(&[TableName::Processes, TableName::Inventory]);
         assert!(set.contains(TableName::Processes) && set.contains(TableName::Inventory));
         assert!(!set.contains(TableName::Stacks));
         assert!(!set.without(TableName::Processes).contains(TableName::Processes));
-        assert!(TableName::ALL.iter().all(|&name| Tables::all().contains(name)));
+        assert!(TableName::ALL.iter().all(|&name| TableSet::all().contains(name)));
     }
 }

@@ -12,12 +12,12 @@ pub trait Plain: Copy + Debug + FromBytes + IntoBytes + Immutable + KnownLayout 
 impl<T: Copy + Debug + FromBytes + IntoBytes + Immutable + KnownLayout + 'static> Plain for T {}
 
 /// Destination for data that exceeds the memory budget. Spilled data stays readable as a slice.
-pub trait Shelf: Debug + Send + Sync {
+pub trait SpillStore: Debug + Send + Sync {
     /// Spills `bytes`. `None` if they should stay in memory, because the budget is not exceeded or there is no space.
-    fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>>;
+    fn spill(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>>;
 }
 
-/// A piece of spilled data.
+/// A chunk of spilled data.
 pub trait Spilled: Debug + Send + Sync {
     /// The bytes; the first is aligned to [`SPILL_ALIGNMENT`] in memory.
     fn bytes(&self) -> &[u8];
@@ -34,17 +34,17 @@ pub struct Values<T> {
     spilled: Option<SpilledRange>,
 }
 
-/// Location of a column's values in a piece of spilled data.
+/// Location of a column's values in a chunk of spilled data.
 #[derive(Clone)]
 struct SpilledRange {
-    piece: Arc<dyn Spilled>,
+    chunk: Arc<dyn Spilled>,
     start: usize,
     end: usize,
 }
 
 impl SpilledRange {
     fn values<T: Plain>(&self) -> Option<&[T]> {
-        <[T]>::ref_from_bytes(self.piece.bytes().get(self.start..self.end)?).ok()
+        <[T]>::ref_from_bytes(self.chunk.bytes().get(self.start..self.end)?).ok()
     }
 }
 
@@ -63,12 +63,12 @@ impl<T> From<Vec<T>> for Values<T> {
 impl<T: Plain> Values<T> {
     #[inline]
     pub fn push(&mut self, value: T) {
-        self.vector().push(value);
+        self.make_mut().push(value);
     }
 
     /// The values as a vector in memory, for modification.
     #[inline]
-    pub fn vector(&mut self) -> &mut Vec<T> {
+    pub fn make_mut(&mut self) -> &mut Vec<T> {
         if let Some(range) = self.spilled.take() {
             self.resident = range.values().unwrap_or_default().to_vec();
         }
@@ -86,20 +86,20 @@ impl<T: Plain> Values<T> {
         self.resident.as_bytes()
     }
 
-    /// From now on, reads the values from `piece`, where they start at byte `start`. Ignored if `piece` is too short.
-    pub fn read_spilled(&mut self, piece: &Arc<dyn Spilled>, start: usize) {
+    /// From now on, reads the values from `chunk`, where they start at byte `start`. Ignored if `chunk` is too short.
+    pub fn read_spilled(&mut self, chunk: &Arc<dyn Spilled>, start: usize) {
         let range =
-            SpilledRange { piece: Arc::clone(piece), start, end: start.saturating_add(self.resident_bytes().len()) };
+            SpilledRange { chunk: Arc::clone(chunk), start, end: start.saturating_add(self.resident_bytes().len()) };
         if self.spilled.is_none() && range.values::<T>().is_some_and(|values| values.len() == self.resident.len()) {
             self.spilled = Some(range);
             self.resident = Vec::new();
         }
     }
 
-    /// Spills the values to `shelf`, if it accepts them.
-    pub fn shelve(&mut self, shelf: &dyn Shelf) {
-        if let Some(piece) = shelf.keep(self.resident_bytes()) {
-            self.read_spilled(&piece, 0);
+    /// Spills the values to `spill_store`, if it accepts them.
+    pub fn spill(&mut self, spill_store: &dyn SpillStore) {
+        if let Some(chunk) = spill_store.spill(self.resident_bytes()) {
+            self.read_spilled(&chunk, 0);
         }
     }
 }
@@ -119,7 +119,7 @@ impl<T: Plain> Deref for Values<T> {
 impl<T: Plain> DerefMut for Values<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        self.vector()
+        self.make_mut()
     }
 }
 
@@ -156,12 +156,12 @@ impl<T: Plain> FromIterator<T> for Values<T> {
 pub(crate) struct Chunks<T: Plain> {
     full: Vec<Values<T>>,
     open: Vec<T>,
-    shelf: Option<Arc<dyn Shelf>>,
+    spill_store: Option<Arc<dyn SpillStore>>,
 }
 
 impl<T: Plain> Default for Chunks<T> {
     fn default() -> Self {
-        Self { full: Vec::new(), open: Vec::new(), shelf: None }
+        Self { full: Vec::new(), open: Vec::new(), spill_store: None }
     }
 }
 
@@ -169,8 +169,8 @@ impl<T: Plain> Default for Chunks<T> {
 const CHUNK_VALUES: usize = 1 << 18;
 
 impl<T: Plain> Chunks<T> {
-    pub(crate) fn on(shelf: Option<Arc<dyn Shelf>>) -> Self {
-        Self { shelf, ..Self::default() }
+    pub(crate) fn on(spill_store: Option<Arc<dyn SpillStore>>) -> Self {
+        Self { spill_store, ..Self::default() }
     }
 
     /// Appends `values` contiguously and returns the index of the first, for [`Self::get`]. `None` for more values than
@@ -181,8 +181,8 @@ impl<T: Plain> Chunks<T> {
         }
         if self.open.len() + values.len() > CHUNK_VALUES {
             let mut chunk = Values::from(std::mem::take(&mut self.open));
-            if let Some(shelf) = &self.shelf {
-                chunk.shelve(&**shelf);
+            if let Some(spill_store) = &self.spill_store {
+                chunk.spill(&**spill_store);
             }
             self.full.push(chunk);
         }
@@ -227,8 +227,8 @@ mod tests {
         }
     }
 
-    impl Shelf for Over {
-        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
+    impl SpillStore for Over {
+        fn spill(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
             let words = bytes.chunks(8).map(|chunk| {
                 let mut word = [0; 8];
                 word[..chunk.len()].copy_from_slice(chunk);
@@ -242,8 +242,8 @@ mod tests {
     #[derive(Debug)]
     struct Short;
 
-    impl Shelf for Short {
-        fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
+    impl SpillStore for Short {
+        fn spill(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
             Some(Arc::new(Taken(vec![0; bytes.len() / 8], bytes.len() / 8 * 8)))
         }
     }
@@ -251,13 +251,13 @@ mod tests {
     #[test]
     fn spilled_values_are_readable_and_load_on_modification() {
         let mut values: Values<u32> = (0..1000).collect();
-        values.shelve(&Over(4000));
+        values.spill(&Over(4000));
         assert_ne!(values.memory(), 0, "too few for it");
-        values.shelve(&Over(3999));
+        values.spill(&Over(3999));
         assert_eq!(values.memory(), 0);
         assert_eq!((values.len(), values[999], values.iter().max()), (1000, 999, Some(&999)));
-        values.shelve(&Over(0));
-        assert_eq!(values.len(), 1000, "shelved once");
+        values.spill(&Over(0));
+        assert_eq!(values.len(), 1000, "spilled once");
         let copy = values.clone();
         values[3] = 7;
         values.push(1000);
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn truncated_spill_keeps_values_in_memory() {
         let mut values: Values<u32> = (0..3).collect();
-        values.shelve(&Short);
+        values.spill(&Short);
         assert_eq!(values[..], [0, 1, 2]);
         assert_ne!(values.memory(), 0);
     }

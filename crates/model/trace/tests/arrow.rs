@@ -102,7 +102,7 @@ fn batches_preserve_chunk_order() {
     batches.push([sample(1), sample(2)].into_iter().collect());
     batches.push(Samples::new());
     batches.push([sample(3)].into_iter().collect());
-    assert_eq!(batches.pieces().len(), 2);
+    assert_eq!(batches.chunks().len(), 2);
     assert_eq!(batches.len(), 3);
     assert_eq!(batches.iter().map(|row| row.time_ns).collect::<Vec<_>>(), [1, 2, 3]);
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use onoff_trace::column::{ColumnType, Meaning, Value};
+use onoff_trace::column::{ColumnMeaning, ColumnType, Value};
 use onoff_trace::registry::{DECLARATIONS, TableDeclaration};
 use onoff_trace::{Sample, Samples, TableName, Trace};
 
@@ -25,12 +25,12 @@ fn every_name_except_inventory_has_a_table() {
 #[test]
 fn columns_have_consistent_documentation_and_meaning() {
     for table in DECLARATIONS {
-        let of = |meaning: Meaning| table.columns.iter().filter(|column| column.meaning == meaning).count();
+        let of = |meaning: ColumnMeaning| table.columns.iter().filter(|column| column.meaning == meaning).count();
         let name = table.name.as_str();
         assert!(table.documentation.trim().ends_with('.'), "{name}");
-        assert!(of(Meaning::Time) + of(Meaning::Start) <= 1, "{name}: at most one start");
+        assert!(of(ColumnMeaning::Time) + of(ColumnMeaning::Start) <= 1, "{name}: at most one start");
         assert!(
-            of(Meaning::End) <= 1 && (of(Meaning::End) == 0 || of(Meaning::Start) == 1),
+            of(ColumnMeaning::End) <= 1 && (of(ColumnMeaning::End) == 0 || of(ColumnMeaning::Start) == 1),
             "{name}: an end requires a start"
         );
         for column in table.columns {
@@ -40,9 +40,10 @@ fn columns_have_consistent_documentation_and_meaning() {
             if column.meaning.unit() == "ns" {
                 assert_eq!(column.column_type, ColumnType::Int64, "{place}");
             }
-            for (of_thread, meanings) in
-                [("tid", [Meaning::Thread, Meaning::OtherThread]), ("pid", [Meaning::Process, Meaning::OtherProcess])]
-            {
+            for (of_thread, meanings) in [
+                ("tid", [ColumnMeaning::Thread, ColumnMeaning::OtherThread]),
+                ("pid", [ColumnMeaning::Process, ColumnMeaning::OtherProcess]),
+            ] {
                 if column.name == of_thread || column.name.ends_with(&format!("_{of_thread}")) {
                     assert!(meanings.contains(&column.meaning), "{place}");
                 }
@@ -58,12 +59,12 @@ fn reads_table_by_name_across_chunks() {
     trace.samples.push(Samples::from_iter([sample(1), sample(2)]));
     trace.samples.push(Samples::from_iter([sample(5)]));
     let view = trace.table(TableName::Samples);
-    assert_eq!((view.len(), view.pieces().len()), (3, 2));
+    assert_eq!((view.len(), view.chunks().len()), (3, 2));
     let times: Vec<Value> =
-        view.pieces().iter().flat_map(|chunk| (0..chunk.rows()).map(|row| chunk.columns()[0].value(row))).collect();
+        view.chunks().iter().flat_map(|chunk| (0..chunk.rows()).map(|row| chunk.columns()[0].value(row))).collect();
     assert_eq!(times, [Value::Signed(1), Value::Signed(2), Value::Signed(5)]);
     assert_eq!(view.known_cells(), [3; 6]);
-    assert_eq!(view.pieces()[0].columns()[0].value(9), Value::Absent);
+    assert_eq!(view.chunks()[0].columns()[0].value(9), Value::Null);
 }
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/src/reference/tables.md");

@@ -10,7 +10,7 @@ use onoff_etw::kernel::{
     ImageIdentification, KernelPayload, Mark, Process, StackKeyDefinition, Thread, ThreadName,
 };
 use onoff_trace::{
-    ActivityKind, Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, Shelf, TableName, Trace,
+    ActivityKind, Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, SpillStore, TableName, Trace,
 };
 
 use super::compact_switches::CompactSwitchTracker;
@@ -36,7 +36,7 @@ use super::window_rows::{Running, WindowRows};
 /// The state of a recording being read.
 pub(super) struct Assembly<'r> {
     clock: &'r Clock,
-    shelf: Option<Arc<dyn Shelf>>,
+    spill_store: Option<Arc<dyn SpillStore>>,
     texts: Texts,
     losses: Losses,
     walk_losses: onoff_etl::Losses,
@@ -65,11 +65,16 @@ pub(super) struct Assembly<'r> {
 }
 
 impl<'r> Assembly<'r> {
-    pub(super) fn new(clock: &'r Clock, build: u32, system: SystemTracker, shelf: Option<Arc<dyn Shelf>>) -> Self {
+    pub(super) fn new(
+        clock: &'r Clock,
+        build: u32,
+        system: SystemTracker,
+        spill_store: Option<Arc<dyn SpillStore>>,
+    ) -> Self {
         Self {
             clock,
-            stacks: StackTracker::on(shelf.clone()),
-            shelf,
+            stacks: StackTracker::on(spill_store.clone()),
+            spill_store,
             texts: Texts::default(),
             losses: Losses::new(),
             walk_losses: onoff_etl::Losses::default(),
@@ -108,18 +113,18 @@ impl<'r> Assembly<'r> {
         }
         self.switches_before = self.switches_before.saturating_add(window.switch_count);
         self.running.update(&window.running);
-        if let Some(shelf) = self.shelf.as_deref() {
-            window.context_switches.shelve(shelf);
-            window.ready_threads.shelve(shelf);
-            window.samples.shelve(shelf);
-            window.interrupts.shelve(shelf);
+        if let Some(spill_store) = self.spill_store.as_deref() {
+            window.context_switches.spill(spill_store);
+            window.ready_threads.spill(spill_store);
+            window.samples.spill(spill_store);
+            window.interrupts.spill(spill_store);
         }
         self.context_switches.push(window.context_switches);
         self.ready_threads.push(window.ready_threads);
         self.samples.push(window.samples);
         self.interrupts.push(window.interrupts);
         self.stacks.absorb(window.stacks, &window.stack_pool, window.stack_references);
-        self.generic.absorb(window.generic, &mut self.texts, self.shelf.as_deref());
+        self.generic.absorb(window.generic, &mut self.texts, self.spill_store.as_deref());
         self.replay(&window.ordered);
         self.at_end.append(&window.at_end);
         self.schema_records.append(&window.schema_records);
@@ -254,7 +259,7 @@ impl<'r> Assembly<'r> {
         };
         let (texts, losses) = (&mut self.texts, &mut self.losses);
         phases.replay(&self.at_end, schemas, texts, losses);
-        let wants = |table| trace.wanted.contains(table);
+        let wants = |table| trace.requested_tables.contains(table);
         let kernel_power = self.power.finish();
         let owners = phases.threads.owners();
         if wants(TableName::DiskIos) {
@@ -317,10 +322,10 @@ impl<'r> Assembly<'r> {
         (trace.stacks, trace.stack_pool) = self.stacks.finish(losses);
         trace.events = self.generic.events;
         trace.event_fields = self.generic.fields;
-        losses.add(&counters::TEXTS_REFUSED, self.texts.pool.refused());
+        losses.add(&counters::TEXTS_REFUSED, self.texts.pool.dropped());
         super::schemas::count(schemas, losses);
         trace.strings = self.texts.pool;
-        trace.shelf = self.shelf;
+        trace.spill_store = self.spill_store;
         trace.losses.merge(self.losses);
         self.walk_losses
     }

@@ -27,7 +27,7 @@ counters! {
         "Disk requests that completed without a recorded start although starts were recorded. The start is the completion minus the response time.";
     pub(super) DISK_UNFINISHED = "disk_request_unfinished", Notice, [DiskIos],
         "Disk requests that did not complete in the recording. They are not in any table.";
-    pub(super) OPTICAL_LEFT_OUT = "optical_disk_request", Notice, [DiskIos],
+    pub(super) OPTICAL_SKIPPED = "optical_disk_request", Notice, [DiskIos],
         "Requests to optical drives, which are numbered separately from disks. They are not in any table.";
     pub(super) TIME_BACKWARDS = "interval_backwards", Notice, [DiskIos, HardFaults, Interrupts],
         "Intervals with a recorded start after their end. The end is used as their start.";

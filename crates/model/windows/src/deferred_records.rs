@@ -44,7 +44,7 @@ impl DeferredRecords {
             let bytes = self.bytes.get(start..record_end.end)?;
             start = record_end.end;
             let record = Record::parse(bytes).ok()?;
-            Some(record.placed(record_end.file, record_end.cpu, record_end.time_ns))
+            Some(record.with_origin(record_end.file, record_end.cpu, record_end.time_ns))
         })
     }
 }

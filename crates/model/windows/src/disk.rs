@@ -54,7 +54,7 @@ pub(super) struct CompletedRequest {
     /// True if starts were recorded, but not this one.
     start_missing: bool,
     /// True if it was issued after its completion, as recorded.
-    backwards: bool,
+    is_issued_after_completion: bool,
 }
 
 /// Thread id that means "no thread".
@@ -62,13 +62,13 @@ pub(super) const NO_THREAD: u32 = u32::MAX;
 
 impl CompletedRequest {
     /// Time from issue to completion, by the events' times.
-    fn took_ns(&self) -> Option<i64> {
+    fn issue_to_completion_ns(&self) -> Option<i64> {
         self.issue_ns.map(|issue_ns| self.complete_ns.saturating_sub(issue_ns))
     }
 
     /// Response time from the completion event, otherwise by the events' times.
     pub(super) fn elapsed_ns(&self) -> Option<i64> {
-        self.response_ns.or(self.took_ns())
+        self.response_ns.or(self.issue_to_completion_ns())
     }
 
     /// Part of `elapsed_ns` that the disk spent on the request.
@@ -100,7 +100,7 @@ impl DiskRequests {
     ) -> CompletedRequest {
         let completion = Completion {
             disk: transfer.disk_number,
-            optical: transfer.optical,
+            optical: transfer.is_optical,
             response_ticks: transfer.response_ticks,
             tid: transfer.issuing_thread_id,
             irp: transfer.irp,
@@ -121,7 +121,7 @@ impl DiskRequests {
 
     fn complete(&mut self, complete_ns: i64, completion: &Completion, clock: &Clock) -> CompletedRequest {
         let started = self.started.remove(&completion.irp);
-        let response_ns = completion.response_ticks.map(|ticks| clock.span_ns(ticks));
+        let response_ns = completion.response_ticks.map(|ticks| clock.duration_ns(ticks));
         let issued_ns = match &started {
             Some(started) => Some(started.time_ns),
             None => response_ns.map(|response_ns| complete_ns.saturating_sub(response_ns)),
@@ -134,7 +134,7 @@ impl DiskRequests {
             since_last_ns: before_ns.map(|before_ns| complete_ns.saturating_sub(before_ns).max(0)),
             issuing_tid: completion.tid.or(started.as_ref().and_then(|started| started.tid)),
             start_missing: started.is_none() && self.starts_recorded,
-            backwards: issued_ns.is_some_and(|issued_ns| issued_ns > complete_ns),
+            is_issued_after_completion: issued_ns.is_some_and(|issued_ns| issued_ns > complete_ns),
         }
     }
 }
@@ -148,7 +148,7 @@ pub(super) struct DiskTracker {
 
 impl DiskTracker {
     pub(super) fn on_start(&mut self, record: &Record<'_>, start: &DiskRequestStart) {
-        if !start.optical {
+        if !start.is_optical {
             self.requests.on_start(record, start);
         }
     }
@@ -160,8 +160,8 @@ impl DiskTracker {
         clock: &Clock,
         losses: &mut Losses,
     ) {
-        if transfer.optical {
-            losses.add(&counters::OPTICAL_LEFT_OUT, 1);
+        if transfer.is_optical {
+            losses.add(&counters::OPTICAL_SKIPPED, 1);
             return;
         }
         let completed = self.requests.on_transfer(record, transfer, clock);
@@ -177,7 +177,7 @@ impl DiskTracker {
 
     pub(super) fn on_flush(&mut self, record: &Record<'_>, flush: &DiskFlush, clock: &Clock, losses: &mut Losses) {
         if flush.optical {
-            losses.add(&counters::OPTICAL_LEFT_OUT, 1);
+            losses.add(&counters::OPTICAL_SKIPPED, 1);
             return;
         }
         let completed = self.requests.on_flush(record, flush, clock);
@@ -212,7 +212,7 @@ fn row(record: &Record<'_>, completed: CompletedRequest, irp: u64, flags: IrpFla
     if completed.start_missing {
         losses.add(&counters::DISK_START_MISSING, 1);
     }
-    if completed.backwards {
+    if completed.is_issued_after_completion {
         losses.add(&counters::TIME_BACKWARDS, 1);
     }
     DiskIo {
@@ -220,7 +220,7 @@ fn row(record: &Record<'_>, completed: CompletedRequest, irp: u64, flags: IrpFla
         complete_ns: completed.complete_ns,
         operation: DiskOperation::Flush,
         priority: priority(flags),
-        service_ns: completed.took_ns().map_or(0, |took_ns| completed.service_ns(took_ns)),
+        service_ns: completed.issue_to_completion_ns().map_or(0, |took_ns| completed.service_ns(took_ns)),
         pid: record.process_id(),
         // A completion is logged on whichever thread the processor was running, except on Windows 7 and older, where
         // the header contains the issuer.

@@ -3,7 +3,7 @@
 //! Its events correspond to those of the kernel logger, with named fields. The thread is `IssuingThreadId` since
 //! Windows 8, `ThreadId` before.
 
-use onoff_etw::kernel::{FileNameKind, FileOperationEnd, FileSubject};
+use onoff_etw::kernel::{FileNameKind, FileOperationContext, FileOperationEnd};
 use onoff_trace::{FileIos, FileOperation, Losses};
 
 use super::file_names::FileNames;
@@ -92,9 +92,9 @@ impl FileEventTracker {
     }
 }
 
-fn subject(event: &PhaseEvent<'_>) -> Option<FileSubject> {
+fn subject(event: &PhaseEvent<'_>) -> Option<FileOperationContext> {
     let thread = event.number32("IssuingThreadId").or_else(|| event.number32("ThreadId"));
-    Some(FileSubject {
+    Some(FileOperationContext {
         irp: event.number("Irp")?,
         file_object: event.number("FileObject")?,
         file_key: event.number("FileKey").unwrap_or(0),
@@ -104,8 +104,8 @@ fn subject(event: &PhaseEvent<'_>) -> Option<FileSubject> {
 
 #[cfg(test)]
 mod tests {
-    use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
-    use onoff_trace::{IoLevel, TableName, Tables, Trace};
+    use onoff_testkit::assemble::{EtlBuilder, EventHeader, Payload, Record, Session};
+    use onoff_trace::{IoOrigin, TableName, TableSet, Trace};
     use uuid::Uuid;
 
     use super::*;
@@ -120,19 +120,19 @@ mod tests {
         let start = session.start_ticks;
         let mut builder = EtlBuilder::new(session);
         for (at, (id, version, payload)) in (1..).zip(events) {
-            let event = ManifestEvent {
+            let event = EventHeader {
                 provider: PROVIDER,
                 id,
                 version,
                 thread: 8,
                 process: 4,
                 level: 4,
-                ..ManifestEvent::default()
+                ..EventHeader::default()
             };
             builder.push(0, &Record::manifest(event, start + at * 10, payload));
         }
         let files = files_from_bytes([("file.etl".to_owned(), builder.finish())], &Limits::default()).unwrap();
-        open_files(&files, Tables::of(&[TableName::FileIos]), &Options::default()).unwrap()
+        open_files(&files, TableSet::of(&[TableName::FileIos]), &Options::default()).unwrap()
     }
 
     fn wide() -> Payload {
@@ -161,9 +161,12 @@ mod tests {
             let rows: Vec<_> = trace.file_ios.iter().skip(opens).collect();
             let [read, write] = rows[..] else { panic!("{rows:?} {:?}", trace.losses) };
             assert_eq!((read.operation, read.offset, read.size, read.tid), (FileOperation::Read, 4096, 4, Some(9)));
-            assert_eq!((read.level, read.unbuffered, read.status), (IoLevel::Application, false, Some(0)));
+            assert_eq!((read.level, read.unbuffered, read.status), (IoOrigin::Application, false, Some(0)));
             assert_eq!(read.end_ns.map(|end_ns| end_ns > read.start_ns), Some(true));
-            assert_eq!((write.operation, write.level, write.unbuffered), (FileOperation::Write, IoLevel::Paging, true));
+            assert_eq!(
+                (write.operation, write.level, write.unbuffered),
+                (FileOperation::Write, IoOrigin::Paging, true)
+            );
             assert_eq!((write.size, write.end_ns), (512, None));
             assert_eq!([read.file, write.file].map(|id| trace.text(id)), [file; 2]);
         }

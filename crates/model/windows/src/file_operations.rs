@@ -4,9 +4,9 @@ use hashbrown::HashMap;
 use onoff_etl::Record;
 use onoff_etw::kernel::{
     DirectoryOperation, FileInformation, FileInformationKind, FileMapping, FileMappingKind, FileOpen, FileOperation,
-    FileOperationEnd, FileOperationKind, FileSubject, FileTransfer,
+    FileOperationContext, FileOperationEnd, FileOperationKind, FileTransfer,
 };
-use onoff_trace::{FileIo, FileIos, IoLevel, Losses, StringId};
+use onoff_trace::{FileIo, FileIos, IoOrigin, Losses, StringId};
 
 use super::counters;
 use super::file_names::FileNames;
@@ -80,7 +80,7 @@ struct TrackedOperation {
 /// The start of an operation.
 pub(super) struct Begin {
     pub(super) operation: onoff_trace::FileOperation,
-    pub(super) subject: FileSubject,
+    pub(super) subject: FileOperationContext,
     pub(super) offset: u64,
     pub(super) size: u64,
     /// IRP flags.
@@ -90,13 +90,17 @@ pub(super) struct Begin {
 
 impl FileOperationTracker {
     pub(super) fn on_open(&mut self, record: &Record<'_>, open: &FileOpen<'_>, texts: &mut Texts) {
-        let subject =
-            FileSubject { irp: open.irp, file_object: open.file_object, file_key: 0, thread_id: open.thread_id };
+        let subject = FileOperationContext {
+            irp: open.irp,
+            file_object: open.file_object,
+            file_key: 0,
+            thread_id: open.thread_id,
+        };
         self.open(record, subject, texts.utf16(open.open_path));
     }
 
     /// Records that a file is opened by `path`.
-    pub(super) fn open(&mut self, record: &Record<'_>, subject: FileSubject, path: StringId) {
+    pub(super) fn open(&mut self, record: &Record<'_>, subject: FileOperationContext, path: StringId) {
         self.opened.insert(subject.file_object, path);
         self.begin(record, Begin { path, ..Begin::plain(onoff_trace::FileOperation::Create, subject) });
     }
@@ -116,7 +120,7 @@ impl FileOperationTracker {
 
     pub(super) fn on_transfer(&mut self, record: &Record<'_>, transfer: &FileTransfer) {
         let operation =
-            if transfer.write { onoff_trace::FileOperation::Write } else { onoff_trace::FileOperation::Read };
+            if transfer.is_write { onoff_trace::FileOperation::Write } else { onoff_trace::FileOperation::Read };
         self.begin(
             record,
             Begin {
@@ -164,7 +168,7 @@ impl FileOperationTracker {
                 tid: record.thread_id(),
                 offset: u64::try_from(mapping.byte_offset).unwrap_or(0),
                 size: mapping.view_size,
-                level: IoLevel::Application,
+                level: IoOrigin::Application,
                 file_object: mapping.file_key,
                 ..FileIo::UNKNOWN
             },
@@ -195,7 +199,7 @@ impl FileOperationTracker {
                 file: begin.path,
                 offset: begin.offset,
                 size: begin.size,
-                level: if begin.flags & PAGING != 0 { IoLevel::Paging } else { IoLevel::Application },
+                level: if begin.flags & PAGING != 0 { IoOrigin::Paging } else { IoOrigin::Application },
                 unbuffered: begin.flags & NO_CACHE != 0,
                 status: None,
                 irp: subject.irp,
@@ -234,7 +238,7 @@ impl FileOperationTracker {
 }
 
 impl Begin {
-    pub(super) fn plain(operation: onoff_trace::FileOperation, subject: FileSubject) -> Begin {
+    pub(super) fn plain(operation: onoff_trace::FileOperation, subject: FileOperationContext) -> Begin {
         Begin { operation, subject, offset: 0, size: 0, flags: 0, path: StringId::EMPTY }
     }
 }

@@ -2,7 +2,7 @@
 
 use onoff_etl::{HeaderKind, Record};
 use onoff_etw::{Fields, SchemaSource, Schemas, Status, Value};
-use onoff_trace::{Batches, Event, EventField, EventFields, Events, Losses, Shelf, StringId, StringPool, Table};
+use onoff_trace::{Batches, Event, EventField, EventFields, Events, Losses, SpillStore, StringId, StringPool, Table};
 
 use super::counters;
 use super::texts::Texts;
@@ -105,7 +105,7 @@ pub(super) struct GenericEventTables {
 
 impl GenericEventTables {
     /// Absorbs the events of the next window.
-    pub(super) fn absorb(&mut self, window: GenericEvents, texts: &mut Texts, shelf: Option<&dyn Shelf>) {
+    pub(super) fn absorb(&mut self, window: GenericEvents, texts: &mut Texts, spill_store: Option<&dyn SpillStore>) {
         let GenericEvents { mut events, mut fields, texts: own, .. } = window;
         let mut id_map = IdMap::new(&own.pool, &mut texts.pool);
         for column in [&mut events.provider, &mut events.task, &mut events.opcode] {
@@ -117,9 +117,9 @@ impl GenericEventTables {
             *first_field += self.field_count;
         }
         self.field_count += Table::len(&fields) as u64;
-        if let Some(shelf) = shelf {
-            events.shelve(shelf);
-            fields.shelve(shelf);
+        if let Some(spill_store) = spill_store {
+            events.spill(spill_store);
+            fields.spill(spill_store);
         }
         self.events.push(events);
         self.fields.push(fields);

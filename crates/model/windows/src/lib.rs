@@ -64,7 +64,7 @@ use std::ops::ControlFlow;
 
 use onoff_etl::{LogfileHeader, Record, Recording, Window};
 use onoff_etw::Schemas;
-use onoff_trace::{Clock, RecordingFile, TableName, Tables, Trace};
+use onoff_trace::{Clock, RecordingFile, TableName, TableSet, Trace};
 use rayon::prelude::*;
 
 use assembly::Assembly;
@@ -78,7 +78,7 @@ use system::SystemTracker;
 use window_rows::WindowRows;
 
 /// Reads an Event Trace Log of one or several files into the `wanted` tables.
-pub fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
+pub fn open(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
     let schemas = schemas::known(options)?;
     let recording = Recording::open(&files.inputs())?;
     Ok(read(&recording, files, wanted, schemas, options, None))
@@ -91,7 +91,7 @@ type Observer<'o> = &'o mut dyn FnMut(&Record<'_>);
 fn read(
     recording: &Recording<'_>,
     files: &Files,
-    wanted: Tables,
+    wanted: TableSet,
     mut schemas: Schemas,
     options: &Options,
     observer: Option<Observer<'_>>,
@@ -100,7 +100,7 @@ fn read(
     let mut trace = describe(recording, files, wanted);
     let header = recording.header();
     let mut assembly =
-        Assembly::new(recording.clock(), header.os_build, SystemTracker::new(recording), options.shelf.clone());
+        Assembly::new(recording.clock(), header.os_build, SystemTracker::new(recording), options.spill_store.clone());
     let mut walk_losses = onoff_etl::Losses::default();
     if selection.survey {
         let survey = Survey::of(recording, &selection, files, options);
@@ -124,7 +124,7 @@ fn read(
     trace
 }
 
-fn describe(recording: &Recording<'_>, files: &Files, wanted: Tables) -> Trace {
+fn describe(recording: &Recording<'_>, files: &Files, wanted: TableSet) -> Trace {
     let header = recording.header();
     let clock = recording.clock();
     Trace {
@@ -138,7 +138,7 @@ fn describe(recording: &Recording<'_>, files: &Files, wanted: Tables) -> Trace {
                 content: "",
                 bytes: opened.stored_bytes(),
                 compressed: summary.compression.is_some(),
-                finished: summary.finished,
+                finished: summary.is_finished,
             })
             .collect(),
         clock: Clock {
@@ -150,7 +150,7 @@ fn describe(recording: &Recording<'_>, files: &Files, wanted: Tables) -> Trace {
         duration_ns: recording.duration_ns(),
         events_lost: total(recording, |header| header.events_lost),
         buffers_lost: total(recording, |header| header.buffers_lost),
-        wanted,
+        requested_tables: wanted,
         ..Trace::default()
     }
 }
@@ -200,7 +200,7 @@ fn read_in_order(
         before = decoded;
         for window in windows {
             done_bytes += window.size() as u64;
-            for range in window.finished_ranges() {
+            for range in window.releasable_ranges() {
                 files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
             }
         }
@@ -233,7 +233,7 @@ fn read_observed(
             });
         }
         done_bytes += window.size() as u64;
-        for range in window.finished_ranges() {
+        for range in window.releasable_ranges() {
             files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
         }
         options.report(Progress { done_bytes, total_bytes });

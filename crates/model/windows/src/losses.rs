@@ -15,7 +15,7 @@ pub fn count(recording: &Recording<'_>, walked: &onoff_etl::Losses, losses: &mut
         if let Some(place) = place {
             let file = recording.files().get(place.file);
             let name = file.map_or("", |file| file.name.as_str());
-            losses.place(&counter, || format!("{name}, byte offset {:#x}", place.offset));
+            losses.set_first_place(&counter, || format!("{name}, byte offset {:#x}", place.offset));
         }
     }
 }
@@ -32,7 +32,7 @@ fn counter(loss: Loss) -> Counter {
                 onoff_etl::Severity::Error => Severity::Error,
             },
             help: loss.help(),
-            touches: &[],
+            affects: &[],
         },
     }
 }

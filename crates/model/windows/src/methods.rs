@@ -109,8 +109,8 @@ impl MethodTracker {
 
 #[cfg(test)]
 mod tests {
-    use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
-    use onoff_trace::{TableName, Tables, Trace};
+    use onoff_testkit::assemble::{EtlBuilder, EventHeader, Payload, Record, Session};
+    use onoff_trace::{TableName, TableSet, Trace};
     use uuid::Uuid;
 
     use super::*;
@@ -139,12 +139,11 @@ mod tests {
         let mut builder = EtlBuilder::new(session);
         for (at, (((provider, id), version), process, payload)) in (1..).zip(events) {
             let provider = provider.guid.to_string().parse::<Uuid>().unwrap();
-            let event =
-                ManifestEvent { provider, id, version, thread: 8, process, level: 4, ..ManifestEvent::default() };
+            let event = EventHeader { provider, id, version, thread: 8, process, level: 4, ..EventHeader::default() };
             builder.push(0, &Record::manifest(event, start + at * 10, payload));
         }
         let files = files_from_bytes([("net.etl".to_owned(), builder.finish())], &Limits::default()).unwrap();
-        open_files(&files, Tables::of(&[TableName::Methods]), &Options::default()).unwrap()
+        open_files(&files, TableSet::of(&[TableName::Methods]), &Options::default()).unwrap()
     }
 
     /// Process, address, name, and whether load and unload are known.

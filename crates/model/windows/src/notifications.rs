@@ -118,8 +118,8 @@ impl NotificationTracker {
                 Broadcast(field) => event.number32(field),
                 _ => event.number32("Flags"),
             },
-            teller_pid: event.record.process_id(),
-            teller_tid: event.record.thread_id(),
+            sender_pid: event.record.process_id(),
+            sender_tid: event.record.thread_id(),
             event: event.label(texts),
             ..Notification::UNKNOWN
         });
@@ -144,7 +144,7 @@ impl NotificationTracker {
             .into_iter()
             .map(|mut row| {
                 row.session =
-                    row.teller_pid.and_then(|pid| processes.at(pid, row.start_ns)).and_then(|process| process.session);
+                    row.sender_pid.and_then(|pid| processes.at(pid, row.start_ns)).and_then(|process| process.session);
                 row
             })
             .collect()

@@ -102,8 +102,8 @@ impl<'a> PhaseEvent<'a> {
 
 #[cfg(test)]
 mod tests {
-    use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
-    use onoff_trace::{Tables, milestone};
+    use onoff_testkit::assemble::{EtlBuilder, EventHeader, Payload, Record, Session};
+    use onoff_trace::{TableSet, milestone};
     use uuid::Uuid;
 
     use crate::phases::wanted;
@@ -120,11 +120,11 @@ mod tests {
         let mut builder = EtlBuilder::new(session);
         for (at, (provider, id, version, payload)) in (1..).zip(events) {
             let event =
-                ManifestEvent { provider, id, version, thread: 8, process: 4, level: 4, ..ManifestEvent::default() };
+                EventHeader { provider, id, version, thread: 8, process: 4, level: 4, ..EventHeader::default() };
             builder.push(0, &Record::manifest(event, start + at, payload));
         }
         let files = files_from_bytes([("events.etl".to_owned(), builder.finish())], &Limits::default()).unwrap();
-        open_files(&files, Tables::all(), &Options::default()).unwrap()
+        open_files(&files, TableSet::all(), &Options::default()).unwrap()
     }
 
     /// Windows 7 to 11 record the same events in up to 14 versions. None of them may be counted as unreadable.
@@ -144,7 +144,7 @@ mod tests {
             let provider = guid.to_string().parse::<Uuid>().unwrap();
             (0..VERSIONS).map(move |version| (provider, id, version, payload(guid, id)))
         };
-        let trace = read(wanted(Tables::all()).flat_map(of_event));
+        let trace = read(wanted(TableSet::all()).flat_map(of_event));
         let unreadable = trace.losses.iter().find(|loss| loss.counter == "phase_event_unreadable");
         assert_eq!(unreadable.map(|loss| loss.first.as_deref()), None);
         assert!(trace.milestones.len() > 500, "{}", trace.milestones.len());

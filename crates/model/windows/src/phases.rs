@@ -2,7 +2,7 @@
 
 use onoff_etl::Guid;
 use onoff_etw::{Fields, Schemas};
-use onoff_trace::{Image, Losses, Process, TableName, Tables, Thread};
+use onoff_trace::{Image, Losses, Process, TableName, TableSet, Thread};
 
 use super::activities::ActivityTracker;
 use super::counters;
@@ -81,7 +81,7 @@ fn declared() -> [(TableName, Vec<Event>); 11] {
 }
 
 /// The events needed for the `wanted` tables.
-pub(super) fn wanted(wanted: Tables) -> impl Iterator<Item = (Guid, u16)> {
+pub(super) fn wanted(wanted: TableSet) -> impl Iterator<Item = (Guid, u16)> {
     declared()
         .into_iter()
         .filter(move |&(table, _)| wanted.contains(table))

@@ -86,6 +86,6 @@ fn text(bytes: &[u8]) -> String {
 pub fn count(schemas: &Schemas, losses: &mut Losses) {
     let lost = schemas.losses();
     losses.add(&counters::SCHEMA_MALFORMED, lost.malformed_records);
-    losses.add(&counters::MANIFEST_REFUSED, lost.refused_chunks + lost.refused_manifests);
+    losses.add(&counters::MANIFEST_REFUSED, lost.rejected_chunks + lost.rejected_manifests);
     losses.add(&counters::SCHEMAS_TOO_MANY, lost.too_many);
 }

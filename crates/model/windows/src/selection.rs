@@ -3,7 +3,7 @@
 use hashbrown::{HashMap, HashSet};
 use onoff_etl::{Guid, HeaderKind, Record};
 use onoff_etw::kernel::{IMAGE_ID_CLASS, SYSTEM_CONFIG_EX_CLASS};
-use onoff_trace::{TableName, Tables};
+use onoff_trace::{TableName, TableSet};
 
 use super::kernel_events::{self, Subject, class_hook};
 use super::phases;
@@ -51,7 +51,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    pub(super) fn new(wanted: Tables) -> Selection {
+    pub(super) fn new(wanted: TableSet) -> Selection {
         use TableName as T;
         let wants = |tables: &[TableName]| tables.iter().any(|&table| wanted.contains(table));
         let generic = if wants(&[T::Events]) { Interest::Generic } else { Interest::Skip };
@@ -87,8 +87,8 @@ impl Selection {
             keeps_switches: wants(&[T::ContextSwitches]),
             event_stacks: wants(&[T::Stacks]),
             needs_schemas: !wants(&[T::Events, T::Inventory]),
-            survey: wanted == Tables::NONE || wants(&[T::Events, T::Inventory]),
-            in_order: wanted.without(T::Inventory) != Tables::NONE,
+            survey: wanted == TableSet::NONE || wants(&[T::Events, T::Inventory]),
+            in_order: wanted.without(T::Inventory) != TableSet::NONE,
         }
     }
 

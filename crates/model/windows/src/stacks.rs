@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use onoff_etw::kernel::StackKeyDefinition;
-use onoff_trace::{Batches, Losses, Shelf, StackId, StackPool, Stacks};
+use onoff_trace::{Batches, Losses, SpillStore, StackId, StackPool, Stacks};
 
 use super::counters;
 use super::stack_keys::StackKeys;
 
 #[derive(Debug)]
 pub(super) struct StackTracker {
-    shelf: Option<Arc<dyn Shelf>>,
+    spill_store: Option<Arc<dyn SpillStore>>,
     pool: StackPool,
     windows: Vec<WindowStacks>,
     keys: StackKeys,
@@ -35,9 +35,14 @@ struct WindowStacks {
 }
 
 impl StackTracker {
-    /// A tracker that spills its tables to `shelf`.
-    pub(super) fn on(shelf: Option<Arc<dyn Shelf>>) -> Self {
-        Self { pool: StackPool::on(shelf.clone()), shelf, windows: Vec::new(), keys: StackKeys::default() }
+    /// A tracker that spills its tables to `spill_store`.
+    pub(super) fn on(spill_store: Option<Arc<dyn SpillStore>>) -> Self {
+        Self {
+            pool: StackPool::with_spill_store(spill_store.clone()),
+            spill_store,
+            windows: Vec::new(),
+            keys: StackKeys::default(),
+        }
     }
 
     pub(super) fn on_definition(&mut self, time_ns: i64, definition: &StackKeyDefinition<'_>) {
@@ -54,14 +59,14 @@ impl StackTracker {
             *id = *ids.entry(*id).or_insert_with(|| self.pool.intern(pool.get(*id)));
         }
         if references.is_empty() {
-            self.shelve(&mut stacks);
+            self.spill(&mut stacks);
         }
         self.windows.push(WindowStacks { stacks, references });
     }
 
-    fn shelve(&self, stacks: &mut Stacks) {
-        if let Some(shelf) = self.shelf.as_deref() {
-            stacks.shelve(shelf);
+    fn spill(&self, stacks: &mut Stacks) {
+        if let Some(spill_store) = self.spill_store.as_deref() {
+            stacks.spill(spill_store);
         }
     }
 
@@ -80,12 +85,12 @@ impl StackTracker {
                         _ => unknown += 1,
                     }
                 }
-                self.shelve(&mut window.stacks);
+                self.spill(&mut window.stacks);
                 window.stacks
             })
             .collect();
         losses.add(&counters::STACK_KEY_UNKNOWN, unknown);
-        losses.add(&counters::STACKS_REFUSED, self.pool.refused());
+        losses.add(&counters::STACKS_REFUSED, self.pool.dropped());
         (batches, self.pool)
     }
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
-use onoff_etl::{BufferInfo, BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
+use onoff_etl::{BufferInfo, BufferScratch, ExtendedItem, Guid, HeaderKind, Record, Recording};
 use onoff_etw::{Description, Fields, SchemaSource, Schemas};
 use onoff_trace::{Inventory, KindCount, KindDetail, ManifestNumbers, ProviderCount};
 use rayon::prelude::*;
@@ -59,7 +59,7 @@ impl Survey {
         recording
             .buffers()
             .par_chunks(BUFFERS_PER_TASK)
-            .map_init(BufferSpace::default, |space, buffers| {
+            .map_init(BufferScratch::default, |space, buffers| {
                 let survey = Survey::of_buffers(recording, buffers, space, selection);
                 for buffer in buffers {
                     let end = buffer.offset + buffer.available;
@@ -76,7 +76,7 @@ impl Survey {
     fn of_buffers<'a>(
         recording: &Recording<'a>,
         buffers: &[BufferInfo],
-        space: &mut BufferSpace<'a>,
+        space: &mut BufferScratch<'a>,
         selection: &Selection,
     ) -> Survey {
         let mut survey = Survey::default();

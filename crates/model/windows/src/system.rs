@@ -19,7 +19,7 @@ pub(super) struct SystemTracker {
     product: String,
     /// NT paths and DOS paths of volumes.
     mappings: Vec<(String, String)>,
-    left_out: u64,
+    omitted: u64,
     /// Number of processors with recorded buffers.
     seen_processors: u32,
 }
@@ -55,7 +55,7 @@ impl SystemTracker {
     /// Processes a record about the computer; `None` if it is too short.
     pub(super) fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
         let system = &mut self.system;
-        let left_out = &mut self.left_out;
+        let omitted = &mut self.omitted;
         match record.hook() {
             Some(BuildLab::HOOK) => {
                 set(&mut system.os_build_text, BuildLab::parse(record)?.build);
@@ -94,7 +94,7 @@ impl SystemTracker {
                         boot_drive: text(disk.boot_drive_letter),
                         write_cache: Some(disk.write_cache_enabled),
                     },
-                    left_out,
+                    omitted,
                 );
             }
             Some(LogicalDisk::HOOK) => {
@@ -110,7 +110,7 @@ impl SystemTracker {
                         size_bytes: disk.partition_size,
                         device_path: String::new(),
                     },
-                    left_out,
+                    omitted,
                 );
             }
             Some(NetworkAdapter::HOOK) => {
@@ -128,7 +128,7 @@ impl SystemTracker {
                         physical_address,
                         addresses: text(adapter.ip_addresses),
                     },
-                    left_out,
+                    omitted,
                 );
             }
             Some(VideoAdapter::HOOK) => {
@@ -145,7 +145,7 @@ impl SystemTracker {
                         width: adapter.width,
                         height: adapter.height,
                     },
-                    left_out,
+                    omitted,
                 );
             }
             Some(ServiceConfiguration::HOOK) => {
@@ -161,7 +161,7 @@ impl SystemTracker {
                         load_order_group: text(service.load_order_group),
                         container_group: text(service.svchost_group),
                     },
-                    left_out,
+                    omitted,
                 );
             }
             Some(PowerConfiguration::HOOK) => {
@@ -176,7 +176,7 @@ impl SystemTracker {
                 ];
                 for (offered, name) in states {
                     if offered {
-                        add(&mut system.sleep_states, name.into(), left_out);
+                        add(&mut system.sleep_states, name.into(), omitted);
                     }
                 }
             }
@@ -192,7 +192,7 @@ impl SystemTracker {
                         physical_device_object: text(device.pdo_name),
                         class: device.class_guid.map_or_else(String::new, |class| class.to_string()),
                     },
-                    left_out,
+                    omitted,
                 );
             }
             _ => match SystemConfigEx::parse(record) {
@@ -202,7 +202,7 @@ impl SystemTracker {
                 }
                 Some(SystemConfigEx::VolumeMapping { nt_path, dos_path }) => {
                     let mapping = (text(nt_path), text(dos_path));
-                    add(&mut self.mappings, mapping, left_out);
+                    add(&mut self.mappings, mapping, omitted);
                 }
                 _ => {}
             },
@@ -211,13 +211,13 @@ impl SystemTracker {
     }
 
     pub(super) fn finish(self, losses: &mut Losses) -> SystemConfiguration {
-        let Self { mut system, product, mappings, left_out, seen_processors } = self;
+        let Self { mut system, product, mappings, omitted, seen_processors } = self;
         if system.processors > MAX_PROCESSORS {
             // Tables have a column per processor, so a corrupt count must not decide their size.
             losses.add(&counters::PROCESSOR_COUNT, 1);
             system.processors = seen_processors;
         }
-        losses.add(&counters::CONFIGURATION_LEFT_OUT, left_out);
+        losses.add(&counters::CONFIGURATION_LEFT_OUT, omitted);
         let release = windows_release(system.os_build, &product);
         if !release.is_empty() {
             system.os = release;
@@ -244,9 +244,9 @@ impl SystemTracker {
 /// Maximum number of disks, services or devices: duplicates are found by a linear search.
 const MAX_ENTRIES: usize = 4 << 10;
 
-fn add<T: PartialEq>(entries: &mut Vec<T>, entry: T, left_out: &mut u64) {
+fn add<T: PartialEq>(entries: &mut Vec<T>, entry: T, omitted: &mut u64) {
     if entries.len() >= MAX_ENTRIES {
-        *left_out += 1;
+        *omitted += 1;
     } else if !entries.contains(&entry) {
         entries.push(entry);
     }

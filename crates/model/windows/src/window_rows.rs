@@ -175,7 +175,7 @@ impl WindowRows {
 
     #[inline]
     fn context_switch(&mut self, record: &Record<'_>) -> Option<()> {
-        let switch = kernel::ContextSwitch::read(KernelPayload::of(record)?)?;
+        let switch = kernel::ContextSwitch::read(KernelPayload::from_record(record)?)?;
         let cpu = record.cpu();
         self.running.set(cpu, switch.new_thread_id);
         self.context_switches.push(ContextSwitch {
@@ -197,7 +197,7 @@ impl WindowRows {
 
     #[inline]
     fn ready_thread(&mut self, record: &Record<'_>) -> Option<()> {
-        let ready = kernel::ReadyThread::read(KernelPayload::of(record)?)?;
+        let ready = kernel::ReadyThread::read(KernelPayload::from_record(record)?)?;
         let cpu = record.cpu();
         let readying_tid = self.running.get(cpu);
         if readying_tid.is_none() {
@@ -219,7 +219,7 @@ impl WindowRows {
 
     #[inline]
     fn sample(&mut self, record: &Record<'_>) -> Option<()> {
-        let sample = SampledProfile::read(KernelPayload::of(record)?)?;
+        let sample = SampledProfile::read(KernelPayload::from_record(record)?)?;
         self.samples.push(Sample {
             time_ns: record.time_ns(),
             cpu: record.cpu(),
@@ -233,7 +233,7 @@ impl WindowRows {
 
     #[inline]
     fn deferred_procedure_call(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
-        let call = DeferredProcedureCall::read(KernelPayload::of(record)?)?;
+        let call = DeferredProcedureCall::read(KernelPayload::from_record(record)?)?;
         let kind = match call.kind {
             DeferredProcedureCallKind::Threaded => InterruptKind::ThreadedDpc,
             DeferredProcedureCallKind::Ordinary => InterruptKind::Dpc,
@@ -245,7 +245,7 @@ impl WindowRows {
 
     #[inline]
     fn interrupt_service_routine(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
-        let routine = InterruptServiceRoutine::read(KernelPayload::of(record)?)?;
+        let routine = InterruptServiceRoutine::read(KernelPayload::from_record(record)?)?;
         self.interrupt(record, clock, routine.start_ticks, InterruptKind::Interrupt, routine.routine, routine.vector);
         Some(())
     }
@@ -279,7 +279,7 @@ impl WindowRows {
     }
 
     fn stack(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
-        let stack = kernel::Stack::read(KernelPayload::of(record)?)?;
+        let stack = kernel::Stack::read(KernelPayload::from_record(record)?)?;
         let id = self.intern(stack.frames);
         self.stacks.push(onoff_trace::Stack {
             time_ns: clock.ns(stack.event_ticks),
@@ -291,7 +291,7 @@ impl WindowRows {
     }
 
     fn stack_reference(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
-        let stack = StackKeyReference::read(KernelPayload::of(record)?)?;
+        let stack = StackKeyReference::read(KernelPayload::from_record(record)?)?;
         self.refer(stack.stack_key, record.time_ns());
         self.stacks.push(onoff_trace::Stack {
             time_ns: clock.ns(stack.event_ticks),

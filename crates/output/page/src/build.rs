@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onoff_blame::account::{self, Accountant, PhaseAccount};
+use onoff_blame::account::{self, AccountBuilder, PhaseAccount};
 use onoff_blame::waits::{CriticalPath, PathOptions, PathStep, StepKind, TransitionPhase, Waits, phases};
 use onoff_evidence::recording::summarize;
 use onoff_findings::diagnose;
@@ -11,7 +11,7 @@ use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_lanes::tracks::{self, tracks};
 use onoff_lanes::{Lane, Track, TrackGroup};
 use onoff_report::text::why::account as account_text;
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 use onoff_transitions::TransitionOptions;
 use onoff_transitions::boot::BootOptions;
 use onoff_usage::units::Unit;
@@ -23,17 +23,17 @@ use crate::track::track_list;
 use crate::{ranges, transitions};
 
 /// Tables that a page requires.
-pub const TABLES: Tables = tracks::TABLES.union(onoff_findings::TABLES).union(ranges::TABLES);
+pub const TABLES: TableSet = tracks::TABLES.union(onoff_findings::TABLES).union(ranges::TABLES);
 
 /// Limits on path steps. Short steps are kept because arrows between threads start and end at them.
-const PATH_OPTIONS: PathOptions = PathOptions { shortest_ns: 0, most_steps: 20_000 };
+const PATH_OPTIONS: PathOptions = PathOptions { min_step_ns: 0, max_steps: 20_000 };
 /// Maximum number of path steps per phase, and of nodes per flame graph, in a page without a server.
 const MAX_PHASE_STEPS: usize = 60;
 const MAX_PHASE_NODES: usize = 300;
 
 /// A recording with everything needed to draw it and to answer queries about it.
 #[derive(Debug)]
-pub struct Shown {
+pub struct LoadedRecording {
     pub trace: Arc<Trace>,
     pub tracks: Vec<Track>,
     /// Critical paths of the phases.
@@ -43,28 +43,28 @@ pub struct Shown {
     /// Reader for individual events; `None` if the recording has none or the page has no server.
     pub events: Option<EventReader>,
     /// Content of the page.
-    pub recording: PageRecording,
+    pub content: PageRecording,
 }
 
-impl Shown {
+impl LoadedRecording {
     /// Builds the content for `trace`, displayed as `name`.
     #[must_use]
-    pub fn of(name: String, trace: Arc<Trace>) -> Self {
-        Self::with(name, trace, BootOptions::default())
+    pub fn new(name: String, trace: Arc<Trace>) -> Self {
+        Self::with_boot_options(name, trace, BootOptions::default())
     }
 
-    /// Same as [`Shown::of`], with firmware and packet times of the boot.
+    /// Same as [`LoadedRecording::new`], with firmware and packet times of the boot.
     #[must_use]
-    pub fn with(name: String, trace: Arc<Trace>, boot: BootOptions) -> Self {
+    pub fn with_boot_options(name: String, trace: Arc<Trace>, boot: BootOptions) -> Self {
         let summary = summarize(&trace);
         let mut diagnosis = diagnose(&trace, &DiagnosisOptions { boot: boot.clone(), ..DiagnosisOptions::default() });
-        diagnosis.name_recording(trace.files.iter().map(|file| file.name.as_str()));
+        diagnosis.insert_recording_paths(trace.files.iter().map(|file| file.name.as_str()));
         let all = phases(&trace, None);
         let transitions = onoff_transitions::all(&trace, &TransitionOptions { boot, ..TransitionOptions::default() });
         let shown = transitions::shown(&transitions);
         // Phases that end when the computer becomes idle have no critical path.
         let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));
-        let waits = Waits::of(&trace);
+        let waits = Waits::new(&trace);
         let mut paths: Vec<CriticalPath> = match trace.context_switches.is_empty() {
             true => Vec::new(),
             false => with_path.map(|phase| waits.phase(phase.range, PATH_OPTIONS)).collect(),
@@ -73,7 +73,7 @@ impl Shown {
         let units: Vec<Unit> = shown.iter().flat_map(|one| one.units.iter().cloned()).collect();
         let mut tracks = transitions::tracks_before_kernel(&shown);
         tracks.extend(self::tracks(&trace, &paths, &units));
-        let mut accountant = Accountant::of(&waits);
+        let mut accountant = AccountBuilder::new(&waits);
         let accounts: Vec<(TransitionPhase, PhaseAccount)> = all
             .into_iter()
             .map(|phase| {
@@ -83,12 +83,14 @@ impl Shown {
             .collect();
         let mut account_slices: Vec<LaneSlice> = Vec::new();
         for (_, account) in &accounts {
-            account_slices.extend(account.entries.iter().filter(|entry| entry.kind.is_somebody()).flat_map(|entry| {
-                let label = account_text::subject(entry);
-                entry.stretches.iter().map(move |stretch| {
-                    LaneSlice::new(stretch.start_ns, stretch.end_ns, label.clone(), Tone::Initialize)
-                })
-            }));
+            account_slices.extend(account.entries.iter().filter(|entry| entry.kind.is_attributable()).flat_map(
+                |entry| {
+                    let label = account_text::subject(entry);
+                    entry.intervals.iter().map(move |interval| {
+                        LaneSlice::new(interval.start_ns, interval.end_ns, label.clone(), Tone::Initialize)
+                    })
+                },
+            ));
         }
         let several = |kind| shown.iter().filter(|one| one.kind == kind).count() > 1;
         let transitions: Vec<PageTransition> = shown
@@ -125,12 +127,12 @@ impl Shown {
         };
         drop(accountant);
         drop(waits);
-        Self { trace, tracks, paths, arrows, events: None, recording }
+        Self { trace, tracks, paths, arrows, events: None, content: recording }
     }
 
     /// Adds the longest path steps and the flame graphs of each phase, for pages without a server.
-    pub fn complete(&mut self) {
-        for phase in self.recording.transitions.iter_mut().flat_map(|transition| &mut transition.phases) {
+    pub fn add_offline_content(&mut self) {
+        for phase in self.content.transitions.iter_mut().flat_map(|transition| &mut transition.phases) {
             let range = (phase.start_ns, phase.end_ns);
             phase.steps = path::steps(&self.paths, range.0, range.1, MAX_PHASE_STEPS);
             phase.flames = ["samples", "waits"]
@@ -158,12 +160,12 @@ fn best_recorded(transitions: &[PageTransition], paths: &[CriticalPath]) -> usiz
 
 fn missing(diagnosis: &Diagnosis) -> Vec<PageMissing> {
     diagnosis
-        .lacking
+        .missing_evidence
         .items
         .iter()
         .map(|item| PageMissing {
-            what: item.unanswered.question().to_owned(),
-            record: if let Some(part) = item.unanswered.part_of_linux() {
+            what: item.unknown.phrase().to_owned(),
+            record: if let Some(part) = item.unknown.linux_source() {
                 format!("{}: {}", part.part, part.record)
             } else if item.provider.is_empty() {
                 format!("kernel flags {}", item.kernel_flags.join("+"))

@@ -51,7 +51,7 @@ pub struct PageRun {
     /// File name.
     pub name: String,
     /// Reasons why the run is excluded; empty if it is compared.
-    pub set_apart: Vec<String>,
+    pub exclusions: Vec<String>,
 }
 
 /// Explanation of the difference of a phase, from its breakdown.
@@ -67,9 +67,9 @@ pub struct PageExplanation {
     /// Subjects that explain the difference.
     pub parts: Vec<PagePart>,
     /// Time of subjects that changed in the opposite direction, ns.
-    pub against_ns: i64,
+    pub opposing_ns: i64,
     /// Unexplained rest, ns.
-    pub not_explained_ns: i64,
+    pub unexplained_ns: i64,
 }
 
 /// A subject that explains part of a difference.
@@ -82,9 +82,9 @@ pub struct PagePart {
     /// `new`, `gone`, `longer` or `shorter`.
     pub change: &'static str,
     /// Median of the baseline, ns.
-    pub was_ns: i64,
+    pub before_ns: i64,
     /// Median of the candidate, ns.
-    pub is_ns: i64,
+    pub after_ns: i64,
     /// Candidate minus baseline, ns.
     pub difference_ns: i64,
 }
@@ -140,7 +140,7 @@ pub fn comparison(configurations: &[Configuration], comparison: &Comparison) -> 
             .iter()
             .map(|run| PageRun {
                 name: run.name.clone(),
-                set_apart: run.set_apart.iter().map(|apart| apart.text.clone()).collect(),
+                exclusions: run.exclusions.iter().map(|apart| apart.text.clone()).collect(),
             })
             .collect(),
         recording: None,
@@ -153,7 +153,7 @@ pub fn comparison(configurations: &[Configuration], comparison: &Comparison) -> 
         sides: sides.collect(),
         explanations: explanations(comparison),
         lists: Category::ALL.into_iter().filter_map(|category| list(comparison, category, &values)).collect(),
-        moved: comparison.moved.iter().take(MAX_MOVED).map(compare_text::moved).collect(),
+        moved: comparison.order_changes.iter().take(MAX_MOVED).map(compare_text::moved).collect(),
     }
 }
 
@@ -174,13 +174,13 @@ fn explanations(comparison: &Comparison) -> Vec<PageExplanation> {
                     PartChange::Longer => "longer",
                     PartChange::Shorter => "shorter",
                 },
-                was_ns: part.was_ns,
-                is_ns: part.is_ns,
+                before_ns: part.before_ns,
+                after_ns: part.after_ns,
                 difference_ns: part.difference_ns,
             })
             .collect(),
-        against_ns: one.against_ns,
-        not_explained_ns: one.not_explained_ns,
+        opposing_ns: one.opposing_ns,
+        unexplained_ns: one.unexplained_ns,
     };
     comparison.explanations.iter().map(one).collect()
 }
@@ -231,7 +231,7 @@ struct RunValues<'a> {
 
 impl<'a> RunValues<'a> {
     fn of(run: &'a Run) -> Self {
-        let keeps_case = run.keeps_case();
+        let keeps_case = run.is_case_sensitive();
         let accounts = run.measures.iter().filter(|measure| measure.category == Category::Account);
         Self {
             by_key: run.measures.iter().map(|measure| (normalized(&measure.key, keeps_case), measure.value)).collect(),
@@ -258,7 +258,7 @@ fn normalized(key: &str, keeps_case: bool) -> String {
 
 /// Index of the run to show in full: the compared run with a file (`has_file`) whose total is nearest to the median.
 #[must_use]
-pub fn typical_run(
+pub fn representative_run(
     configurations: &[Configuration],
     comparison: &Comparison,
     side: usize,
@@ -280,7 +280,7 @@ pub fn typical_run(
 }
 
 /// Marks tracks whose subject changed. With `is_baseline`, marks only subjects that are gone from the candidate.
-pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool) {
+pub fn mark_changed_tracks(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool) {
     let differing = |measure: &&ComparedMeasure| {
         let change = measure.changes.first();
         change.is_some_and(|change| {
@@ -289,7 +289,7 @@ pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool
         }) && compare_text::differs(measure)
     };
     let measures: Vec<&ComparedMeasure> = comparison.measures.iter().filter(differing).collect();
-    let moved: Vec<&str> = comparison.moved.iter().map(|moved| moved.key.as_str()).collect();
+    let moved: Vec<&str> = comparison.order_changes.iter().map(|moved| moved.key.as_str()).collect();
     for track in tracks {
         let category = match track.summary.group {
             TrackGroup::Services => [Category::Service, Category::Service],
@@ -346,10 +346,10 @@ mod tests {
             name: name.to_owned(),
             transition: RunSubject::Boot,
             kind: "cold".to_owned(),
-            set_apart: Vec::new(),
+            exclusions: Vec::new(),
             machine: None,
             recording: None,
-            person_ns: 0,
+            user_input_ns: 0,
             settings: String::new(),
             measures: measures
                 .iter()
@@ -414,10 +414,14 @@ mod tests {
         assert_eq!(page.lists[0].rows[0].verdict, "slower");
         let services = page.lists.iter().find(|list| list.category == "service").unwrap();
         assert_eq!((services.rows.len(), services.of), (1, 2), "unchanged measures are counted, not listed");
-        assert_eq!(typical_run(&sides, &answer, 0, |_| true), Some(2));
-        assert_eq!(typical_run(&sides, &answer, 1, |_| true), Some(1));
-        assert_eq!(typical_run(&sides, &answer, 1, |at| at == 0), Some(0), "runs of a saved baseline have no file");
-        assert_eq!(typical_run(&sides, &answer, 1, |_| false), None);
+        assert_eq!(representative_run(&sides, &answer, 0, |_| true), Some(2));
+        assert_eq!(representative_run(&sides, &answer, 1, |_| true), Some(1));
+        assert_eq!(
+            representative_run(&sides, &answer, 1, |at| at == 0),
+            Some(0),
+            "runs of a saved baseline have no file"
+        );
+        assert_eq!(representative_run(&sides, &answer, 1, |_| false), None);
     }
 
     #[test]
@@ -430,11 +434,11 @@ mod tests {
             track(TrackGroup::Services, "Steady"),
             track(TrackGroup::Devices, "Spooler"),
         ];
-        mark(&mut tracks, &answer, false);
+        mark_changed_tracks(&mut tracks, &answer, false);
         let marks: Vec<Option<&str>> =
             tracks.iter().map(|track| track.mark.as_ref().map(|mark| mark.text.as_str())).collect();
         assert_eq!(marks, [Some("+9.00 s"), None, None, None]);
-        mark(&mut tracks, &answer, true);
+        mark_changed_tracks(&mut tracks, &answer, true);
         assert!(tracks.iter().all(|track| track.mark.is_none()), "the baseline marks only removed subjects");
     }
 }

@@ -107,7 +107,7 @@ fn each(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
 fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageTable, String> {
     let is_by = |name| by.contains(&name);
     let mut groups: HashMap<(String, String, String), (u64, i64, i64)> = HashMap::new();
-    let (mut all, mut left_out) = (0_u64, 0_u64);
+    let (mut all, mut omitted) = (0_u64, 0_u64);
     let mut visit = |event: &DescribedEvent<'_>| {
         all = all.saturating_add(1);
         let text = |wanted: bool, text: &dyn Fn() -> String| if wanted { text() } else { String::new() };
@@ -117,7 +117,7 @@ fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageT
             text(is_by("process"), &|| process(event)),
         );
         if groups.len() >= MAX_GROUPS && !groups.contains_key(&key) {
-            left_out = left_out.saturating_add(1);
+            omitted = omitted.saturating_add(1);
             return ControlFlow::Continue(());
         }
         let group = groups.entry(key).or_insert((0, event.time_ns, event.time_ns));
@@ -145,8 +145,8 @@ fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageT
         table.numbers.push(numbers);
         table.spans.push((first_ns, last_ns.max(first_ns)));
     }
-    if left_out > 0 {
-        table.left_out = format!("{} events belong to further groups", counted_text(left_out));
+    if omitted > 0 {
+        table.omitted = format!("{} events belong to further groups", counted_text(omitted));
     }
     Ok(table)
 }
@@ -177,7 +177,7 @@ fn value(value: &FieldValue<'_>) -> String {
         FieldValue::Unsigned(number) => number.to_string(),
         FieldValue::Hexadecimal(number, digits) => format!("0x{number:0width$x}", width = usize::from(*digits)),
         FieldValue::Float(number) => number.to_string(),
-        FieldValue::Text(text) | FieldValue::Form(text) => printable(text).chars().take(MAX_FIELD_LEN).collect(),
+        FieldValue::Text(text) | FieldValue::Formatted(text) => printable(text).chars().take(MAX_FIELD_LEN).collect(),
         FieldValue::List(list) => format!("{} values", list.len()),
         FieldValue::Addresses(list, _) => format!("{} values", list.len()),
         FieldValue::Structure(fields) => format!("{} fields", fields.len()),
@@ -238,7 +238,7 @@ mod tests {
     fn explains_empty_tables() {
         assert!(table(Some(&reader(vec![5])), &["event"], (6, 9)).nothing.contains("No events"));
         assert!(table(None, &[], (0, 9)).nothing.contains("no events to list"));
-        let refused = EventReader::new(|_, _| Err("the file was truncated".to_owned()));
-        assert_eq!(table(Some(&refused), &[], (0, 9)).nothing, "the file was truncated");
+        let failing = EventReader::new(|_, _| Err("the file was truncated".to_owned()));
+        assert_eq!(table(Some(&failing), &[], (0, 9)).nothing, "the file was truncated");
     }
 }

@@ -12,7 +12,7 @@ use onoff_report::text::boot_axis::title as stage_title;
 use onoff_report::text::firmware::sentences;
 use onoff_report::text::quantity::counted;
 
-use crate::build::Shown;
+use crate::build::LoadedRecording;
 use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
 use crate::track::track_list;
 use crate::transitions::explains;
@@ -20,10 +20,10 @@ use crate::transitions::explains;
 /// Maximum number of modules with a track, longest own time first.
 const MAX_MODULES: usize = 200;
 
-impl Shown {
+impl LoadedRecording {
     /// Builds the content of firmware tables, displayed as `name`; `None` if they contain no times.
     #[must_use]
-    pub fn of_firmware(name: String, report: &FirmwareReport) -> Option<Self> {
+    pub fn from_firmware(name: String, report: &FirmwareReport) -> Option<Self> {
         let ends = || {
             let stages = report.stages.iter().map(|stage| (stage.start_ns, stage.end_ns));
             let phases = report.phases.iter().map(|phase| (phase.start_ns, phase.end_ns));
@@ -33,9 +33,10 @@ impl Shown {
         let end_ns = ends().map(|(_, end)| end).max()?.max(start_ns);
         let phases = match report.stages.is_empty() {
             false => report.stages.iter().map(|stage| stage_phase(stage, &report.phases)).collect(),
-            true => report.phases.iter().filter(|phase| phase.inside.is_empty()).map(page_phase).collect(),
+            true => report.phases.iter().filter(|phase| phase.parent.is_empty()).map(page_phase).collect(),
         };
-        let missing = report.missing.iter().map(|missing| format!("{}: missing; {}", missing.part, missing.unknown));
+        let missing =
+            report.missing_tables.iter().map(|missing| format!("{}: missing; {}", missing.part, missing.unknown));
         let faults = match report.faults.len() {
             0 => None,
             count => Some(format!(
@@ -63,7 +64,14 @@ impl Shown {
             tracks: track_list(&tracks),
             ..PageRecording::default()
         };
-        Some(Self { trace: Arc::default(), tracks, paths: Vec::new(), arrows: Vec::new(), events: None, recording })
+        Some(Self {
+            trace: Arc::default(),
+            tracks,
+            paths: Vec::new(),
+            arrows: Vec::new(),
+            events: None,
+            content: recording,
+        })
     }
 }
 
@@ -71,15 +79,15 @@ impl Shown {
 fn stage_phase(stage: &FirmwareStage, phases: &[FirmwarePhase]) -> PagePhase {
     let ends = (stage.start_ns, stage.end_ns);
     let within = |phase: &FirmwarePhase| (phase.start_ns.max(ends.0), phase.end_ns.min(ends.1));
-    let entry = |subject: &str, stretches: Vec<(i64, i64)>, did: &str, certainty| PageAccountEntry {
+    let entry = |subject: &str, intervals: Vec<(i64, i64)>, actions: &str, certainty| PageAccountEntry {
         subject: subject.to_owned(),
         kind: "firmware".to_owned(),
-        ns: covered_ns(stretches.clone(), ends),
-        did: did.to_owned(),
+        ns: covered_ns(intervals.clone(), ends),
+        actions: actions.to_owned(),
         certainty,
-        stretches,
+        intervals,
     };
-    let outer = phases.iter().filter(|phase| phase.inside.is_empty());
+    let outer = phases.iter().filter(|phase| phase.parent.is_empty());
     let mut account: Vec<PageAccountEntry> = outer
         .filter(|phase| within(phase).0 < within(phase).1)
         .map(|phase| entry(&phase.name, vec![within(phase)], &phase.rule.to_string(), phase.certainty))
@@ -154,8 +162,8 @@ fn tracks(report: &FirmwareReport) -> Vec<Track> {
 
 /// Work of a module, with the device or function if known.
 fn work_label(work: &FirmwareInterval) -> String {
-    let did = work.work.as_str().replace('_', " ");
-    if work.text.is_empty() { did } else { format!("{did}: {}", work.text) }
+    let actions = work.work.as_str().replace('_', " ");
+    if work.text.is_empty() { actions } else { format!("{actions}: {}", work.text) }
 }
 
 #[cfg(test)]
@@ -169,7 +177,7 @@ mod tests {
     fn phase(name: &str, start_ns: i64, end_ns: i64) -> FirmwarePhase {
         FirmwarePhase {
             name: name.to_owned(),
-            inside: String::new(),
+            parent: String::new(),
             start_ns,
             end_ns,
             duration_ns: end_ns - start_ns,
@@ -196,10 +204,10 @@ mod tests {
 
     #[test]
     fn uses_phases_in_place_of_stages_and_rejects_tables_without_times() {
-        assert!(Shown::of_firmware("FACP".to_owned(), &FirmwareReport::default()).is_none());
+        assert!(LoadedRecording::from_firmware("FACP".to_owned(), &FirmwareReport::default()).is_none());
         let report = FirmwareReport { phases: vec![phase("DXE", 0, 5 * MS)], ..FirmwareReport::default() };
-        let shown = Shown::of_firmware("FBPT".to_owned(), &report).unwrap();
-        assert_eq!(shown.recording.transitions[0].phases[0].name, "DXE");
-        assert_eq!(shown.recording.duration_ns, 5 * MS);
+        let shown = LoadedRecording::from_firmware("FBPT".to_owned(), &report).unwrap();
+        assert_eq!(shown.content.transitions[0].phases[0].name, "DXE");
+        assert_eq!(shown.content.duration_ns, 5 * MS);
     }
 }

@@ -11,7 +11,7 @@ use onoff_network::report::{NetbootReport, NetworkBoot, Stage, StageKind};
 use onoff_report::text::netboot::verdict;
 use onoff_report::text::quantity::{duration, size};
 
-use crate::build::Shown;
+use crate::build::LoadedRecording;
 use crate::page::{PageAccountEntry, PageFinding, PagePhase, PageRecording, PageTick, PageTransition, loss_list};
 use crate::track::track_list;
 use crate::transitions::explains;
@@ -22,10 +22,10 @@ const MAX_TRACKS: usize = 400;
 /// Maximum number of ticks per boot.
 const MAX_TICKS: usize = 40;
 
-impl Shown {
+impl LoadedRecording {
     /// Builds the content of a capture with network boots, displayed as `name`.
     #[must_use]
-    pub fn of_capture(name: String, report: &NetbootReport) -> Self {
+    pub fn from_capture(name: String, report: &NetbootReport) -> Self {
         let several = report.boots.len() > 1;
         let transitions: Vec<PageTransition> = report
             .boots
@@ -62,7 +62,7 @@ impl Shown {
             losses: loss_list(&report.losses),
             ..PageRecording::default()
         };
-        Self { trace: Arc::default(), tracks, paths: Vec::new(), arrows: Vec::new(), events: None, recording }
+        Self { trace: Arc::default(), tracks, paths: Vec::new(), arrows: Vec::new(), events: None, content: recording }
     }
 }
 
@@ -100,16 +100,16 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
                 subject,
                 kind: stage.kind.as_str().to_owned(),
                 ns: stage.duration_ns,
-                did: stage.rule.to_string(),
+                actions: stage.rule.to_string(),
                 certainty: Certainty::Measured,
-                stretches: vec![(stage.start_ns, stage.end_ns)],
+                intervals: vec![(stage.start_ns, stage.end_ns)],
             }],
             ..PagePhase::default()
         }
     };
     let findings = boot.findings.iter().map(|finding| PageFinding {
         code: finding.rule.to_owned(),
-        title: finding.what.clone(),
+        title: finding.title.clone(),
         cost_ns: finding.cost_ns,
         evidence: finding.source.to_owned(),
         advice: finding.advice.clone(),
@@ -117,9 +117,9 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
         explained_by: "onoff netboot --help".to_owned(),
         ..PageFinding::default()
     });
-    let mut headline = vec![verdict(boot), format!("{}.", boot.outcome.what)];
-    if boot.outcome.verdict == Verdict::Failed && !boot.outcome.cure.is_empty() {
-        headline.push(format!("Fix: {}.", boot.outcome.cure));
+    let mut headline = vec![verdict(boot), format!("{}.", boot.outcome.description)];
+    if boot.outcome.verdict == Verdict::Failed && !boot.outcome.advice.is_empty() {
+        headline.push(format!("Fix: {}.", boot.outcome.advice));
     }
     let longest = boot.stages.iter().max_by_key(|stage| stage.duration_ns);
     if let Some(stage) = longest.filter(|stage| stage.duration_ns > 0) {
@@ -139,7 +139,7 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
             ),
         }));
     }
-    let failure = PageTick { time_ns: boot.outcome.time_ns, label: boot.outcome.what.clone() };
+    let failure = PageTick { time_ns: boot.outcome.time_ns, label: boot.outcome.description.clone() };
     if boot.outcome.verdict == Verdict::Failed {
         ticks.push(failure);
     }

@@ -96,7 +96,7 @@ pub struct PagePhase {
     /// Idle time at the end, not part of the phase's duration, ns.
     pub idle_ns: i64,
     /// Time spent waiting for a person, not part of the phase's duration, ns.
-    pub person_ns: i64,
+    pub user_input_ns: i64,
     /// Rule that determines the end.
     pub rule: String,
     /// Event at the end.
@@ -126,11 +126,11 @@ pub struct PageAccountEntry {
     /// Time, ns.
     pub ns: i64,
     /// Activity of the subject.
-    pub did: String,
+    pub actions: String,
     /// Certainty of the attribution.
     pub certainty: Certainty,
     /// Longest intervals as (start, end), ns.
-    pub stretches: Vec<(i64, i64)>,
+    pub intervals: Vec<(i64, i64)>,
 }
 
 /// CPU and disk usage.
@@ -219,7 +219,7 @@ pub struct PageFinding {
     /// Cost, ns; `None` if unknown.
     pub cost_ns: Option<i64>,
     /// True if the cost is an upper bound because other work ran in parallel.
-    pub cost_at_most: bool,
+    pub cost_is_upper_bound: bool,
     pub evidence: String,
     pub advice: String,
     pub certainty: Certainty,
@@ -283,7 +283,7 @@ pub fn loss_list(losses: &Losses) -> Vec<PageLoss> {
 /// Draws the lanes for a page without a server: at the width of a screen, and at two finer resolutions as far as they
 /// fit into `budget_bytes` of JSON.
 #[must_use]
-pub fn drawn_beforehand(
+pub fn predraw_lanes(
     (tracks, arrows): (&[Track], &[Arrow]),
     start_ns: i64,
     end_ns: i64,

@@ -62,7 +62,7 @@ pub struct PageSteps {
     /// Steps, in order of time.
     pub steps: Vec<PageStep>,
     /// Number of unlisted steps, including short ones that the path omits.
-    pub left_out: u64,
+    pub omitted: u64,
 }
 
 /// Ready-thread arrows between `tracks`, in order of time.
@@ -140,9 +140,9 @@ pub fn steps(paths: &[CriticalPath], from_ns: i64, to_ns: i64, max_steps: usize)
     let short: u64 = paths
         .iter()
         .filter(|path| path.start_ns >= from_ns && path.end_ns <= to_ns)
-        .fold(0_u64, |sum, path| sum.saturating_add(path.steps_left_out));
+        .fold(0_u64, |sum, path| sum.saturating_add(path.omitted_steps));
     PageSteps {
-        left_out: short.saturating_add((all - found.len()) as u64),
+        omitted: short.saturating_add((all - found.len()) as u64),
         steps: found
             .into_iter()
             .map(|step| PageStep {
@@ -205,7 +205,7 @@ mod tests {
             end_ns: 100,
             duration_ns: 100,
             steps,
-            steps_left_out: 1,
+            omitted_steps: 1,
             ..CriticalPath::default()
         }]
     }
@@ -235,7 +235,7 @@ mod tests {
     fn lists_longest_steps_and_counts_the_rest() {
         let found = steps(&paths(), 0, 100, 2);
         assert_eq!(found.steps.iter().map(|step| step.start_ns).collect::<Vec<_>>(), [0, 61]);
-        assert_eq!(found.left_out, 3, "two shorter steps, and one omitted by the path");
+        assert_eq!(found.omitted, 3, "two shorter steps, and one omitted by the path");
         assert!(found.steps[0].sentence.contains("a.exe"), "{}", found.steps[0].sentence);
         assert!(steps(&paths(), 200, 300, 9).steps.is_empty());
     }

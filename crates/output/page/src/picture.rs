@@ -24,7 +24,7 @@ const MAX_FINDINGS: usize = 5;
 /// Writes a transition: phases with their breakdown, and findings.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &mut dyn Write) -> io::Result<()> {
     let start_ns = transition.start_ns;
     let axis = Axis { start_ns, length_ns: transition.end_ns.saturating_sub(start_ns).max(1) };
@@ -36,7 +36,7 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
                 entry.kind != "idle" && entry.ns.saturating_mul(100 / MIN_PERCENT) >= axis.length_ns
             };
             let mut entries: Vec<&PageAccountEntry> = phase.account.iter().filter(worth).take(MAX_ENTRIES).collect();
-            entries.sort_by_key(|entry| entry.stretches.iter().map(|stretch| stretch.0).min());
+            entries.sort_by_key(|entry| entry.intervals.iter().map(|interval| interval.0).min());
             entries.into_iter().map(move |entry| (phase, entry))
         })
         .collect();
@@ -73,7 +73,7 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
         account_row(&axis, phase, entry, chart + at * ROW, out)?;
     }
     for (finding, at) in findings.zip(0_i64..) {
-        let at_most = if finding.cost_at_most { "≤ " } else { "" };
+        let at_most = if finding.cost_is_upper_bound { "≤ " } else { "" };
         let cost = finding.cost_ns.map_or_else(|| "cost unknown".to_owned(), |ns| format!("{at_most}{}", duration(ns)));
         let y = findings_at + 12 + at * ROW;
         line(MARGIN, y, r##"font-weight="bold" fill="#a11818""##, &cost, out)?;
@@ -119,7 +119,7 @@ fn account_row(
         Certainty::Missing => r##"fill="#ffffff" stroke="#7f7f7f" stroke-dasharray="2 2""##,
     };
     let mut end = axis.place(phase.start_ns, phase.start_ns).0;
-    for &(start_ns, end_ns) in &entry.stretches {
+    for &(start_ns, end_ns) in &entry.intervals {
         let (x, wide) = axis.place(start_ns, end_ns);
         end = end.max(x + wide);
         writeln!(out, r##"<rect x="{x:.1}" y="{}" width="{wide:.1}" height="13" {fill}/>"##, y + 4)?;
@@ -130,7 +130,7 @@ fn account_row(
 /// Writes a comparison: a dot per run for the total and each phase, and the explanation of the difference.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Result<()> {
     const DOTS_WIDTH: i64 = 420;
     const ROW_HEIGHT: i64 = 30;
@@ -262,7 +262,7 @@ mod tests {
             kind: "service".to_owned(),
             ns,
             certainty,
-            stretches: vec![(2_000_000_000, 2_000_000_000 + ns)],
+            intervals: vec![(2_000_000_000, 2_000_000_000 + ns)],
             ..PageAccountEntry::default()
         };
         let phase = PagePhase {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::build::Shown;
+use crate::build::LoadedRecording;
 use crate::{path, ranges};
 
 /// Maximum number of tracks per query, and of pixels per lane: more than any screen has.
@@ -30,7 +30,7 @@ pub enum QueryError {
 ///
 /// # Errors
 /// The query is unknown or malformed.
-pub fn answer(recordings: &[Shown], name: &str, query: &str) -> Result<String, QueryError> {
+pub fn answer(recordings: &[LoadedRecording], name: &str, query: &str) -> Result<String, QueryError> {
     let answer = match name {
         "lanes" => lanes,
         "arrows" => arrows,
@@ -47,7 +47,7 @@ pub fn answer(recordings: &[Shown], name: &str, query: &str) -> Result<String, Q
     }
 }
 
-fn lanes(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+fn lanes(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
     let (from_ns, to_ns) = query.range()?;
     let pixels = query.pixels()?;
     let tracks = query.value("tracks").ok_or(QueryError::Malformed)?;
@@ -63,24 +63,24 @@ fn lanes(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
     json(&lanes)
 }
 
-fn arrows(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+fn arrows(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
     let (from_ns, to_ns) = query.range()?;
     json(&path::draw(&shown.arrows, from_ns, to_ns, query.pixels()?))
 }
 
-fn steps(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+fn steps(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
     let (from_ns, to_ns) = query.range()?;
     json(&path::steps(&shown.paths, from_ns, to_ns, path::MAX_STEPS))
 }
 
-fn table(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+fn table(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
     let about = query.value("about").ok_or(QueryError::Malformed)?;
     let by: Vec<&str> = query.value("by").unwrap_or_default().split(',').filter(|group| !group.is_empty()).collect();
     let table = ranges::table((&shown.trace, &shown.paths), shown.events.as_ref(), about, &by, query.range()?);
     json(&table.ok_or(QueryError::Malformed)?)
 }
 
-fn flame(shown: &Shown, query: &QueryString<'_>) -> Result<String, QueryError> {
+fn flame(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
     let of = query.value("of").ok_or(QueryError::Malformed)?;
     let graph = ranges::flame_graph(&shown.trace, &shown.paths, of, query.range()?, ranges::MAX_NODES);
     json(&graph.ok_or(QueryError::Malformed)?)

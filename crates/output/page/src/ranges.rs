@@ -9,7 +9,7 @@ use onoff_lists::flame;
 use onoff_lists::interrupts::{self, InterruptGroup};
 use onoff_lists::{devices, processes, services};
 use onoff_sections::table::{Column, Kind, TableReport, Value};
-use onoff_trace::{TableName, Tables, Trace};
+use onoff_trace::{TableName, TableSet, Trace};
 use onoff_usage::functions::FunctionNames;
 use onoff_usage::storage::{Key, disk, files, hard_faults};
 use serde::Serialize;
@@ -25,14 +25,14 @@ pub const MAX_NODES: usize = 4_000;
 const MIN_NODE_DIVISOR: i64 = 2_000;
 
 /// Tables that range queries require.
-pub const TABLES: Tables = disk::TABLES
+pub const TABLES: TableSet = disk::TABLES
     .union(files::TABLES)
     .union(hard_faults::TABLES)
     .union(interrupts::TABLES)
     .union(processes::TABLES)
     .union(services::TABLES)
     .union(devices::TABLES)
-    .union(Tables::of(&[
+    .union(TableSet::of(&[
         TableName::Processes,
         TableName::Threads,
         TableName::ContextSwitches,
@@ -132,9 +132,9 @@ fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
     let columns: Vec<Column<T::Row>> =
         report.columns().into_iter().filter(|column| !column.title.is_empty() && has_values(column)).collect();
     let nothing = match rows {
-        [] => match report.nothing_on_linux().filter(|_| trace.system.kind == onoff_trace::SystemKind::Linux) {
+        [] => match report.empty_message_on_linux().filter(|_| trace.system.kind == onoff_trace::SystemKind::Linux) {
             Some(nothing) => nothing.to_owned(),
-            None => report.nothing(),
+            None => report.empty_message(),
         },
         _ => String::new(),
     };
@@ -158,7 +158,7 @@ fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
         numbers: listed.iter().map(|row| columns.iter().map(|column| number(&(column.value)(row))).collect()).collect(),
         spans: Vec::new(),
         of: rows.len(),
-        left_out: String::new(),
+        omitted: String::new(),
         nothing,
     }
 }
@@ -268,7 +268,7 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
         numbers,
         spans: shares.into_iter().map(|(_, span)| span).collect(),
         of,
-        left_out: String::new(),
+        omitted: String::new(),
         nothing: String::new(),
     }
 }
@@ -294,7 +294,7 @@ pub struct PageFlame {
     /// Nodes by depth, then from left to right.
     pub nodes: Vec<PageFlameNode>,
     /// Number of nodes too narrow to draw.
-    pub left_out: usize,
+    pub omitted: usize,
     /// Message if there are no nodes; empty otherwise.
     pub nothing: String,
 }
@@ -325,17 +325,17 @@ pub fn flame_graph(
     let interval = Interval::new(range.0.max(0), range.1.min(trace.duration_ns));
     let (flame, nothing) = match of {
         "samples" => (
-            flame::of_samples(trace, interval, &FunctionNames::default()),
+            flame::sample_flame(trace, interval, &FunctionNames::default()),
             "No CPU samples in this range. Record the kernel flag PROFILE to sample the CPU.",
         ),
-        "waits" => (flame::of_paths(paths, interval), "No critical path in this range."),
+        "waits" => (flame::path_flame(paths, interval), "No critical path in this range."),
         _ => return None,
     };
-    let arranged = flame.arranged(flame.total_ns / MIN_NODE_DIVISOR);
+    let arranged = flame.layout(flame.total_ns / MIN_NODE_DIVISOR);
     let drawn = arranged.len().min(max_nodes);
     Some(PageFlame {
         total_ns: flame.total_ns,
-        left_out: flame.nodes.len().saturating_sub(drawn),
+        omitted: flame.nodes.len().saturating_sub(drawn),
         nothing: if drawn == 0 { nothing.to_owned() } else { String::new() },
         nodes: arranged
             .into_iter()

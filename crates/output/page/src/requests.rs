@@ -9,15 +9,15 @@ use onoff_report::text::quantity::{counted, size};
 use onoff_requests::IoReport;
 use onoff_trace::Trace;
 
-use crate::build::Shown;
+use crate::build::LoadedRecording;
 use crate::page::{PageFinding, PagePhase, PageRecording, PageTransition, loss_list};
 use crate::track::track_list;
 
-impl Shown {
+impl LoadedRecording {
     /// Builds the content for the file operations in `trace`, displayed as `name`; `report` is the result of
     /// `onoff io`.
     #[must_use]
-    pub fn of_requests(name: String, trace: Arc<Trace>, report: &IoReport) -> Self {
+    pub fn from_requests(name: String, trace: Arc<Trace>, report: &IoReport) -> Self {
         let tracks = request_tracks(&trace);
         let starts = trace.file_ios.iter().map(|row| row.start_ns);
         let start_ns = starts.min().unwrap_or(0);
@@ -30,7 +30,7 @@ impl Shown {
             // Time of all requests; the savings of a change are unknown.
             cost_ns: finding.on_path_ns,
             evidence: String::new(),
-            advice: io::cure(finding, report.buffer_bytes).unwrap_or_default(),
+            advice: io::advice(finding, report.buffer_bytes).unwrap_or_default(),
             certainty: Certainty::Measured,
             explained_by: "onoff io --help".to_owned(),
             ..PageFinding::default()
@@ -47,7 +47,7 @@ impl Shown {
         let transition = PageTransition {
             kind: "requests".to_owned(),
             title: "File requests".to_owned(),
-            headline: io::answer(report),
+            headline: io::headline_sentences(report),
             start_ns,
             end_ns,
             phases: vec![phase],
@@ -68,6 +68,6 @@ impl Shown {
             losses: loss_list(&report.losses),
             ..PageRecording::default()
         };
-        Self { trace, tracks, paths: Vec::new(), arrows: Vec::new(), events: None, recording }
+        Self { trace, tracks, paths: Vec::new(), arrows: Vec::new(), events: None, content: recording }
     }
 }

@@ -16,7 +16,7 @@ pub struct PageTable {
     /// Number of rows before truncation.
     pub of: usize,
     /// Note about omitted data; empty if there are none.
-    pub left_out: String,
+    pub omitted: String,
     /// Message if there are no rows; empty otherwise.
     pub nothing: String,
 }

@@ -10,11 +10,11 @@ use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_lanes::{Lane, Track, TrackGroup};
 use onoff_report::text::boot_axis::{join_sentence, title as stage_title};
 use onoff_report::text::fix_first;
-use onoff_report::text::phases::shown as shown_name;
+use onoff_report::text::phases::display_name as shown_name;
 use onoff_report::text::quantity::duration;
 use onoff_sections::glossary;
 use onoff_trace::Trace;
-use onoff_transitions::boot_axis::{AxisSource, AxisStage, AxisZero, BootAxis};
+use onoff_transitions::boot_axis::{AxisOrigin, AxisSource, AxisStage, BootAxis};
 use onoff_transitions::{Details, Phase, PhaseName, Transition, TransitionKind, Variant};
 use onoff_usage::idle::Settling;
 use onoff_usage::units::TimeOut;
@@ -79,7 +79,7 @@ pub(crate) fn page_transition(
             start_ns,
             end_ns,
             idle_ns: idle_ns.map_or(0, |one| one.idle_ns),
-            person_ns: phase.person_ns,
+            user_input_ns: phase.user_input_ns,
             is_open: phase.end_ns.is_none(),
             rule: if phase.end_ns.is_some() { phase.ends.rule.to_string() } else { String::new() },
             event: phase.ends.event.clone(),
@@ -148,7 +148,7 @@ fn axis(transition: &Transition) -> Option<&BootAxis> {
         Details::LinuxBoot(boot) => boot.axis.as_ref(),
         _ => None,
     }?;
-    (axis.zero == AxisZero::Recording).then_some(axis)
+    (axis.origin == AxisOrigin::Recording).then_some(axis)
 }
 
 /// Converts a stage before the kernel, from firmware tables or packets.
@@ -187,7 +187,7 @@ pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
             .collect::<Vec<_>>()
     };
     let parts = |source| {
-        let parts = axis.stages.iter().flat_map(|stage| &stage.inside).filter(move |part| part.source == source);
+        let parts = axis.stages.iter().flat_map(|stage| &stage.parts).filter(move |part| part.source == source);
         parts
             .map(|part| {
                 let label =
@@ -288,7 +288,7 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
             code: finding.code.to_owned(),
             title: finding.title.clone(),
             cost_ns: finding.cost_ns,
-            cost_at_most: finding.cost_basis == CostBasis::AtMost,
+            cost_is_upper_bound: finding.cost_basis == CostBasis::AtMost,
             evidence: finding.evidence.iter().map(|each| each.text.as_str()).collect::<Vec<_>>().join("; "),
             advice: finding.advice.clone(),
             certainty: finding.certainty,
@@ -305,7 +305,7 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
 
 /// Duration of a phase without idle time at its end and without waiting for a person, ns.
 fn took_ns(phase: &PagePhase) -> i64 {
-    phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns).saturating_sub(phase.person_ns)
+    phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns).saturating_sub(phase.user_input_ns)
 }
 
 /// False for time asleep and for phases without an end.
@@ -329,7 +329,7 @@ fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosi
         Some((None, ns)) if ns > 0 => format!("at least {}", duration(ns)),
         _ => format!("at least {}", duration(transition.total_at_least_ns)),
     };
-    let person = match transition.person_ns {
+    let person = match transition.user_input_ns {
         0 => String::new(),
         ns => format!(", and {} waiting for someone to log on", duration(ns)),
     };

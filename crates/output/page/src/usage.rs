@@ -22,9 +22,9 @@ pub(crate) fn account_entries(account: &PhaseAccount) -> Vec<PageAccountEntry> {
             subject: account_text::subject(entry),
             kind: account_text::kind(entry.kind).to_owned(),
             ns: entry.ns,
-            did: account_text::actions(entry),
-            certainty: if entry.not_known.is_some() { Certainty::Missing } else { entry.certainty },
-            stretches: entry.stretches.iter().map(|stretch| (stretch.start_ns, stretch.end_ns)).collect(),
+            actions: account_text::actions(entry),
+            certainty: if entry.unknown_reason.is_some() { Certainty::Missing } else { entry.certainty },
+            intervals: entry.intervals.iter().map(|interval| (interval.start_ns, interval.end_ns)).collect(),
         })
         .collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use onoff_blame::waits::{PathStep, StepKind};
-use onoff_blame::why::{WhyReport, WhyStretch};
+use onoff_blame::why::{ExplainedInterval, WhyReport};
 use onoff_lists::flame::Flame;
 
 use crate::text::why::state;
@@ -13,18 +13,18 @@ use crate::text::why::state;
 /// Writes the steps of `report`.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
     let mut lines: BTreeMap<String, i64> = BTreeMap::new();
-    for stretch in &report.stretches {
-        let root = root(stretch);
-        for step in &stretch.path.steps {
+    for interval in &report.intervals {
+        let root = root(interval);
+        for step in &interval.path.steps {
             let line = lines.entry(line(&root, step)).or_default();
             *line = line.saturating_add(step.duration_ns);
         }
-        if stretch.path.left_out_ns > 0 {
+        if interval.path.omitted_ns > 0 {
             let line = lines.entry(format!("{root};short steps")).or_default();
-            *line = line.saturating_add(stretch.path.left_out_ns);
+            *line = line.saturating_add(interval.path.omitted_ns);
         }
     }
     for (line, ns) in lines {
@@ -36,7 +36,7 @@ pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the call stacks of `flame`.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write_flame(flame: &Flame, out: &mut dyn Write) -> io::Result<()> {
     let mut lines: BTreeMap<String, i64> = BTreeMap::new();
     for stack in flame.stacks() {
@@ -51,11 +51,11 @@ pub fn write_flame(flame: &Flame, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn root(stretch: &WhyStretch) -> String {
-    let end = &stretch.path.end_thread;
-    match stretch.thread {
+fn root(interval: &ExplainedInterval) -> String {
+    let end = &interval.path.end_thread;
+    match interval.thread {
         Some(_) => frame(&format!("{} {}", end.process, end.tid)),
-        None => frame(&format!("{} {}", stretch.action, stretch.name)),
+        None => frame(&format!("{} {}", interval.action, interval.name)),
     }
 }
 
@@ -98,7 +98,7 @@ fn frame(text: &str) -> String {
 mod tests {
     use super::*;
     use onoff_blame::waits::{CriticalPath, PathThread, StackFrame};
-    use onoff_blame::why::StretchKind;
+    use onoff_blame::why::ExplainedIntervalKind;
 
     #[test]
     fn writes_one_line_per_step_outermost_frame_first() {
@@ -120,8 +120,8 @@ mod tests {
             stack_ns: None,
         };
         let report = WhyReport {
-            stretches: vec![WhyStretch {
-                kind: StretchKind::Phase,
+            intervals: vec![ExplainedInterval {
+                kind: ExplainedIntervalKind::Phase,
                 name: "ExplorerInit".to_owned(),
                 action: "boot".to_owned(),
                 thread: None,
@@ -129,7 +129,7 @@ mod tests {
                 end_ns: 40,
                 duration_ns: 40,
                 account: onoff_blame::account::PhaseAccount::default(),
-                path: CriticalPath { steps: vec![step], left_out_ns: 10, ..CriticalPath::default() },
+                path: CriticalPath { steps: vec![step], omitted_ns: 10, ..CriticalPath::default() },
             }],
             ..WhyReport::default()
         };

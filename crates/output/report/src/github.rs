@@ -10,7 +10,7 @@ use crate::text::gate::{LimitCase, cases, headline};
 /// Writes one command per regression and per limit without a verdict, and one for the overall result.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     let file = report
         .configurations

@@ -16,7 +16,7 @@ use onoff_sections::terminal::printable::printable;
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     let suites: Vec<(&str, Vec<LimitCase<'_>>)> =
         report.limits.iter().map(|limit| (limit.limit.as_str(), cases(limit))).collect();

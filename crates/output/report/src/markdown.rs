@@ -12,7 +12,7 @@ use onoff_sections::terminal::printable::printable;
 /// Writes the tables.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(tables: &[StudyTable], out: &mut dyn Write) -> io::Result<()> {
     for (at, table) in tables.iter().enumerate() {
         if at > 0 {
@@ -42,7 +42,7 @@ pub fn write(tables: &[StudyTable], out: &mut dyn Write) -> io::Result<()> {
 /// Writes the result of a gate: the verdict as a heading, then one row per measure, exceeded limits first.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write_gate(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "### {}\n", text(&headline(report)))?;
     writeln!(out, "| | measure | before | after | change | limit |\n| --- | --- | ---: | ---: | ---: | --- |")?;
@@ -54,8 +54,8 @@ pub fn write_gate(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
                 let percent = check.percent.map(signed_percent).unwrap_or_default();
                 let (mark, limit) = (mark(verdict), text(&limit.limit));
                 writeln!(out, "| {mark} | {} | {was} | {is} | {percent} | {limit} |", text(&check.key))?;
-                if !check.because.is_empty() {
-                    writeln!(out, "| | {} | | | | |", text(&check.because))?;
+                if !check.reason.is_empty() {
+                    writeln!(out, "| | {} | | | | |", text(&check.reason))?;
                 }
             }
         }

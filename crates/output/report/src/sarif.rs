@@ -25,7 +25,7 @@ const RULES: [(&str, &str, &str); 2] = [
 /// Writes the report; `version` is the version of the program.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &GateReport, version: &str, out: &mut dyn Write) -> io::Result<()> {
     onoff_sections::json::escape::write_indented(&document(report, version), out)?;
     writeln!(out)

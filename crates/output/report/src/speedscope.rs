@@ -42,7 +42,7 @@ struct Profile<'f> {
 /// Writes `flame` as a profile with the given name.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(flame: &Flame, name: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut frames = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

@@ -7,7 +7,7 @@ pub mod glossary;
 pub mod html_styles;
 pub mod json;
 pub mod lists;
-pub mod paper;
+pub mod report_writer;
 pub mod section;
 pub mod table;
 pub mod terminal;

@@ -34,7 +34,7 @@ impl OutputFile {
     /// # Errors
     /// The folder does not exist, the target is a folder or not writable, or the link is broken.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let target = resolved(path)?;
+        let target = resolve(path)?;
         let before = match fs::metadata(&target) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
@@ -67,7 +67,7 @@ impl OutputFile {
         if fs::symlink_metadata(path).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let target = resolved(path)?;
+        let target = resolve(path)?;
         let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
         // `tempfile` creates files that only their owner can read.
         let file = Builder::new().prefix(".onoff-").suffix(UNFINISHED).tempfile_in(folder)?;
@@ -126,7 +126,7 @@ impl Write for OutputFile {
 ///
 /// # Errors
 /// The folder does not exist, or a link is broken.
-pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     // Paths such as `/dev/stdout` lead to open files, which have no name.
     if path.starts_with("/dev") || path.starts_with("/proc") {
         return Ok(path.to_owned());
@@ -274,14 +274,14 @@ mod tests {
         let mut output = OutputFile::create(Path::new("/dev/null")).unwrap();
         output.write_all(b"gone").unwrap();
         output.commit().unwrap();
-        assert_eq!(resolved(Path::new("/dev/stdout")).unwrap(), Path::new("/dev/stdout"));
+        assert_eq!(resolve(Path::new("/dev/stdout")).unwrap(), Path::new("/dev/stdout"));
     }
 
     #[test]
     fn resolves_different_names_to_one_path() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("in")).unwrap();
-        let plain = resolved(&folder.path().join("answer.txt")).unwrap();
-        assert_eq!(resolved(&folder.path().join("in/../answer.txt")).unwrap(), plain);
+        let plain = resolve(&folder.path().join("answer.txt")).unwrap();
+        assert_eq!(resolve(&folder.path().join("in/../answer.txt")).unwrap(), plain);
     }
 }

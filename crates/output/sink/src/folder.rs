@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, TempDir};
 
-use crate::file::resolved;
+use crate::file::resolve;
 
 /// A folder that is being written. [`OutputFolder::commit`] moves it to its target; a drop before that leaves nothing. It never
 /// replaces anything except an empty folder.
@@ -22,7 +22,7 @@ impl OutputFolder {
     /// # Errors
     /// `path` exists and is not an empty folder, or its parent does not exist.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let target = resolved(path)?;
+        let target = resolve(path)?;
         ensure_free(&target)?;
         let parent = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
         let mut builder = Builder::new();

@@ -8,7 +8,7 @@ use crate::identity::Identity;
 
 /// An output that would replace an input.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum OutputError {
     #[error("{}: this is {}; write the output to another file", output.display(), describe(input, output))]
     IsInput { output: PathBuf, input: PathBuf },
     /// Standard output is redirected to an input file.
@@ -39,11 +39,11 @@ impl Inputs {
     ///
     /// # Errors
     /// The output is an input.
-    pub fn refuse(&self, output: &Path) -> Result<(), Refusal> {
+    pub fn check(&self, output: &Path) -> Result<(), OutputError> {
         // A file that does not exist is not an input; an inaccessible one cannot be replaced either.
         let Ok(Some(identity)) = Identity::of(output) else { return Ok(()) };
         match self.find(&identity) {
-            Some(input) => Err(Refusal::IsInput { output: output.to_owned(), input }),
+            Some(input) => Err(OutputError::IsInput { output: output.to_owned(), input }),
             None => Ok(()),
         }
     }
@@ -52,10 +52,10 @@ impl Inputs {
     ///
     /// # Errors
     /// Standard output is an input.
-    pub fn refuse_stdout(&self) -> Result<(), Refusal> {
+    pub fn check_stdout(&self) -> Result<(), OutputError> {
         let Ok(Some(identity)) = stdout().and_then(|file| Identity::of_file(&file)) else { return Ok(()) };
         match self.find(&identity) {
-            Some(input) => Err(Refusal::StdoutIsInput { input }),
+            Some(input) => Err(OutputError::StdoutIsInput { input }),
             None => Ok(()),
         }
     }
@@ -131,21 +131,21 @@ mod tests {
         fs::write(at("other.txt"), b"recording").unwrap();
         fs::hard_link(at("in.etl"), at("hard.etl")).unwrap();
         let inputs = Inputs::new([at("in.etl")]);
-        let message = inputs.refuse(&at("in.etl")).unwrap_err().to_string();
+        let message = inputs.check(&at("in.etl")).unwrap_err().to_string();
         assert!(message.ends_with("in.etl: this is an input file; write the output to another file"));
-        let message = inputs.refuse(&at("hard.etl")).unwrap_err().to_string();
+        let message = inputs.check(&at("hard.etl")).unwrap_err().to_string();
         assert!(
             message.contains("hard.etl: this is the same file as the input ") && message.contains("in.etl"),
             "{message}"
         );
-        inputs.refuse(&folder.path().join(".").join("in.etl")).unwrap_err();
-        inputs.refuse(&at("other.txt")).unwrap();
-        inputs.refuse(&at("absent.txt")).unwrap();
+        inputs.check(&folder.path().join(".").join("in.etl")).unwrap_err();
+        inputs.check(&at("other.txt")).unwrap();
+        inputs.check(&at("absent.txt")).unwrap();
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(at("hard.etl"), at("soft.etl")).unwrap();
-            inputs.refuse(&at("soft.etl")).unwrap_err();
-            inputs.refuse(Path::new("/dev/null")).unwrap();
+            inputs.check(&at("soft.etl")).unwrap_err();
+            inputs.check(Path::new("/dev/null")).unwrap();
         }
     }
 
@@ -157,13 +157,13 @@ mod tests {
         fs::write(&part, b"log").unwrap();
         fs::write(folder.path().join("answer.txt"), b"answer").unwrap();
         let inputs = Inputs::new([folder.path().join("runs")]);
-        inputs.refuse(&part).unwrap_err();
-        inputs.refuse(&folder.path().join("answer.txt")).unwrap();
-        inputs.refuse(&folder.path().join("runs/first/answer.txt")).unwrap();
+        inputs.check(&part).unwrap_err();
+        inputs.check(&folder.path().join("answer.txt")).unwrap();
+        inputs.check(&folder.path().join("runs/first/answer.txt")).unwrap();
         // At any depth.
         let deep = folder.path().join("runs").join("d/".repeat(12));
         fs::create_dir_all(&deep).unwrap();
         fs::write(deep.join("dmesg.txt"), b"log").unwrap();
-        inputs.refuse(&deep.join("dmesg.txt")).unwrap_err();
+        inputs.check(&deep.join("dmesg.txt")).unwrap_err();
     }
 }

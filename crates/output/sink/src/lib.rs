@@ -10,6 +10,6 @@ mod folder;
 mod identity;
 mod inputs;
 
-pub use file::{OutputFile, resolved};
+pub use file::{OutputFile, resolve};
 pub use folder::OutputFolder;
-pub use inputs::{Inputs, Refusal};
+pub use inputs::{Inputs, OutputError};

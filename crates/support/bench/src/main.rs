@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use onoff_etl::{BufferSpace, Recording};
+use onoff_etl::{BufferScratch, Recording};
 use onoff_files::Options;
 use onoff_sources::Limits;
-use onoff_trace::Tables;
+use onoff_trace::TableSet;
 use rayon::prelude::*;
 
 fn main() -> Result<()> {
@@ -43,7 +43,7 @@ fn headers(paths: &[PathBuf]) -> Result<u64> {
     Ok(recording
         .buffers()
         .par_iter()
-        .map_init(BufferSpace::default, |space, buffer| {
+        .map_init(BufferScratch::default, |space, buffer| {
             let walk = recording.for_each_in_buffer(buffer, space, |_| ControlFlow::<()>::Continue(()));
             walk.records
         })
@@ -57,6 +57,6 @@ fn ordered(paths: &[PathBuf]) -> Result<u64> {
 }
 
 fn decode(paths: &[PathBuf]) -> Result<u64> {
-    let trace = onoff_files::open(paths, Tables::all(), &Options::default())?;
+    let trace = onoff_files::open(paths, TableSet::all(), &Options::default())?;
     Ok(trace.inventory.map_or(0, |inventory| inventory.events))
 }

@@ -1,7 +1,7 @@
 //! Alarm of the real-time clock (RTC), which wakes a sleeping computer.
 
 use crate::error::Error;
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 
 const ALARM: &str = "/sys/class/rtc/rtc0/wakealarm";
 /// Time of the RTC, in seconds since 1970. The RTC may run in local time.

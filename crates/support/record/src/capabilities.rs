@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use crate::grub::Grub;
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 use crate::recorded_boot::{LOADER_ENTRY, entry_made_from};
 use crate::trace_group::TRACEFS;
 
 /// Vendor GUID of the Boot Loader Interface's EFI variables.
 const LOADER_GUID: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 /// Where the kernel exposes EFI variables.
-pub const VARIABLES: &str = "/sys/firmware/efi/efivars";
+pub const EFI_VARIABLES_FOLDER: &str = "/sys/firmware/efi/efivars";
 /// Bit of `LoaderFeatures`: an entry can be selected for one boot.
 const ENTRY_ONE_SHOT: u64 = 1 << 3;
 
@@ -36,7 +36,7 @@ pub enum Loader {
 
 /// What this computer offers for recording.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct Capabilities {
     /// Mount point of tracefs; `None` if it is not visible.
     pub tracefs: Option<String>,
     /// Events the kernel can trace, as `system:event`; `None` if they are not visible.
@@ -76,7 +76,7 @@ pub struct Offer {
     pub superuser: bool,
 }
 
-impl Offer {
+impl Capabilities {
     /// Inspects the machine.
     #[must_use]
     pub fn probe(machine: &mut dyn Machine) -> Self {
@@ -122,7 +122,7 @@ impl Offer {
 /// Path of an EFI variable of the Boot Loader Interface.
 #[must_use]
 pub fn variable_path(name: &str) -> String {
-    format!("{VARIABLES}/{name}-{LOADER_GUID}")
+    format!("{EFI_VARIABLES_FOLDER}/{name}-{LOADER_GUID}")
 }
 
 /// Words of a kernel list, without the brackets around the selected one.
@@ -131,7 +131,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn systemd_version(machine: &mut dyn Machine) -> Option<String> {
-    let printed = machine.must_run(&["systemctl", "--version"]).ok()?;
+    let printed = machine.run_checked(&["systemctl", "--version"]).ok()?;
     let printed = String::from_utf8_lossy(&printed).into_owned();
     printed.split_whitespace().nth(1).map(str::to_owned)
 }
@@ -141,7 +141,7 @@ fn default_target(machine: &dyn Machine) -> String {
     let usual = || "multi-user.target".to_owned();
     ["/etc/systemd/system", "/usr/lib/systemd/system"]
         .into_iter()
-        .find_map(|folder| std::fs::read_link(machine.at(&format!("{folder}/default.target"))).ok())
+        .find_map(|folder| std::fs::read_link(machine.host_path(&format!("{folder}/default.target"))).ok())
         .and_then(|target| Some(target.file_name()?.to_str()?.to_owned()))
         .filter(|target| target != "graphical.target")
         .unwrap_or_else(usual)

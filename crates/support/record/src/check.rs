@@ -1,47 +1,47 @@
 //! Checks whether a job can be recorded on this computer, and what would be missing from the recording.
 
-use crate::capabilities::{Loader, Offer};
+use crate::capabilities::{Capabilities, Loader};
 use crate::error::Error;
-use crate::job::{Job, LoaderChoice, SleepBy, Transition};
+use crate::job::{Job, LoaderChoice, SleepMethod, Transition};
 use crate::tracing;
 
 /// One thing that recording requires or can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct CheckItem {
     pub name: &'static str,
-    pub standing: Standing,
+    pub availability: Availability,
     /// What was found, or what to do.
     pub text: String,
 }
 
-impl Item {
+impl CheckItem {
     /// An item with one text if it is available and another if it is not.
-    pub(crate) fn of(
+    pub(crate) fn new(
         name: &'static str,
         is_available: bool,
-        otherwise: Standing,
+        otherwise: Availability,
         available: impl Into<String>,
         missing: impl Into<String>,
     ) -> Self {
         let (standing, text) =
-            if is_available { (Standing::There, available.into()) } else { (otherwise, missing.into()) };
-        Self { name, standing, text }
+            if is_available { (Availability::Available, available.into()) } else { (otherwise, missing.into()) };
+        Self { name, availability: standing, text }
     }
 
     /// An item without which nothing can be recorded.
     fn required(name: &'static str, found: Option<&str>, missing: &str) -> Self {
-        Self::of(name, found.is_some(), Standing::Lacking, found.unwrap_or_default(), missing)
+        Self::new(name, found.is_some(), Availability::Missing, found.unwrap_or_default(), missing)
     }
 }
 
 /// Availability of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    There,
+pub enum Availability {
+    Available,
     /// Missing; the recording will be less complete.
-    Narrower,
+    Limited,
     /// Missing; nothing can be recorded without it.
-    Lacking,
+    Missing,
 }
 
 /// Maximum size of an unpacked recording, in bytes.
@@ -49,30 +49,30 @@ const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
 /// Checks a job. `free_bytes` is the free space in the folder of the recordings.
 #[must_use]
-pub fn check(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Vec<Item> {
+pub fn check(job: &Job, offer: &Capabilities, free_bytes: Option<u64>) -> Vec<CheckItem> {
     let mut items = vec![
-        Item::of(RIGHTS, offer.superuser, Standing::Lacking, "root", "not root: use 'sudo'"),
+        CheckItem::new(RIGHTS, offer.superuser, Availability::Missing, "root", "not root: use 'sudo'"),
         trace(offer),
         events(job, offer),
         clock(offer),
     ];
-    if job.transition.restarts() || job.sleep_by == SleepBy::Systemd {
-        items.push(Item::required("systemd", offer.systemd.as_deref(), "systemd is not process 1"));
+    if job.transition.restarts() || job.sleep_by == SleepMethod::Systemd {
+        items.push(CheckItem::required("systemd", offer.systemd.as_deref(), "systemd is not process 1"));
     }
     if job.transition.records_boot() {
         items.push(loader(job, offer));
         let available = "from EFI variables";
         let missing = "no LoaderTimeInitUSec: firmware and loader times cannot be separated";
-        items.push(Item::of("loader times", offer.loader_times, Standing::Narrower, available, missing));
+        items.push(CheckItem::new("loader times", offer.loader_times, Availability::Limited, available, missing));
         let missing = "no FPDT: no times for the firmware's stages";
-        items.push(Item::of("firmware times", offer.firmware_table, Standing::Narrower, "FPDT", missing));
+        items.push(CheckItem::new("firmware times", offer.firmware_table, Availability::Limited, "FPDT", missing));
     }
     if job.transition.records_shutdown() {
         let available = "/usr/lib/systemd/system-shutdown";
         let missing = "no /usr/lib/systemd/system-shutdown: the end of a shutdown cannot be recorded";
-        items.push(Item::of("shutdown hooks", offer.shutdown_hooks, Standing::Lacking, available, missing));
+        items.push(CheckItem::new("shutdown hooks", offer.shutdown_hooks, Availability::Missing, available, missing));
         let missing = "the root file system does not keep files written late in a shutdown";
-        items.push(Item::required("final-stage storage", offer.staging.as_deref(), missing));
+        items.push(CheckItem::required("final-stage storage", offer.staging.as_deref(), missing));
     }
     if !job.transition.restarts() {
         items.push(sleep(job, offer));
@@ -83,11 +83,11 @@ pub fn check(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Vec<Item> {
 }
 
 /// Returns an error with the first reason if the job cannot be done.
-pub fn refuse(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Result<(), Error> {
+pub fn refuse(job: &Job, offer: &Capabilities, free_bytes: Option<u64>) -> Result<(), Error> {
     // Missing rights are no reason: a plan can be shown without them.
     let missing = check(job, offer, free_bytes)
         .into_iter()
-        .find(|item| item.standing == Standing::Lacking && item.name != RIGHTS);
+        .find(|item| item.availability == Availability::Missing && item.name != RIGHTS);
     match missing {
         Some(item) => Err(Error::Refused(format!("{}: {}", item.name, item.text))),
         None => Ok(()),
@@ -96,26 +96,26 @@ pub fn refuse(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Result<(), E
 
 const RIGHTS: &str = "rights";
 
-const fn required(available: bool) -> Standing {
-    if available { Standing::There } else { Standing::Lacking }
+const fn required(available: bool) -> Availability {
+    if available { Availability::Available } else { Availability::Missing }
 }
 
-fn trace(offer: &Offer) -> Item {
+fn trace(offer: &Capabilities) -> CheckItem {
     let (standing, text) = match &offer.tracefs {
-        Some(place) => (Standing::There, place.clone()),
+        Some(place) => (Availability::Available, place.clone()),
         // Only root can read tracefs.
-        None if !offer.superuser => (Standing::Narrower, "not visible without root".to_owned()),
+        None if !offer.superuser => (Availability::Limited, "not visible without root".to_owned()),
         None => (
-            Standing::Lacking,
+            Availability::Missing,
             "no /sys/kernel/tracing: run 'mount -t tracefs tracefs /sys/kernel/tracing'; if that fails, this kernel \
              lacks CONFIG_FTRACE"
                 .to_owned(),
         ),
     };
-    Item { name: "kernel trace", standing, text }
+    CheckItem { name: "kernel trace", availability: standing, text }
 }
 
-fn events(job: &Job, offer: &Offer) -> Item {
+fn events(job: &Job, offer: &Capabilities) -> CheckItem {
     let requested: Vec<&str> = job
         .groups
         .iter()
@@ -125,13 +125,13 @@ fn events(job: &Job, offer: &Offer) -> Item {
     let available = tracing::events(job, offer);
     let missing: Vec<&str> = requested.into_iter().filter(|event| !available.iter().any(|it| it == event)).collect();
     let (standing, text) = if offer.events.is_none() {
-        (Standing::Narrower, "not visible".to_owned())
+        (Availability::Limited, "not visible".to_owned())
     } else if missing.is_empty() {
-        (Standing::There, format!("all {} available", available.len()))
+        (Availability::Available, format!("all {} available", available.len()))
     } else {
-        (Standing::Narrower, format!("{} available; this kernel lacks {}", available.len(), abbreviated(&missing)))
+        (Availability::Limited, format!("{} available; this kernel lacks {}", available.len(), abbreviated(&missing)))
     };
-    Item { name: "events", standing, text }
+    CheckItem { name: "events", availability: standing, text }
 }
 
 /// Joins the first few names and counts the rest.
@@ -144,11 +144,11 @@ fn abbreviated(names: &[&str]) -> String {
     }
 }
 
-fn clock(offer: &Offer) -> Item {
+fn clock(offer: &Capabilities) -> CheckItem {
     let has_mono = offer.clocks.iter().any(|clock| clock == "mono");
-    Item {
+    CheckItem {
         name: "trace clock",
-        standing: if offer.clocks.is_empty() { Standing::Narrower } else { required(has_mono) },
+        availability: if offer.clocks.is_empty() { Availability::Limited } else { required(has_mono) },
         text: match (has_mono, offer.clocks.is_empty()) {
             (true, _) => "mono",
             (false, true) => "not visible",
@@ -158,9 +158,9 @@ fn clock(offer: &Offer) -> Item {
     }
 }
 
-fn loader(job: &Job, offer: &Offer) -> Item {
+fn loader(job: &Job, offer: &Capabilities) -> CheckItem {
     let (standing, text) = match (&offer.loader, job.loader) {
-        (_, LoaderChoice::Manual) => (Standing::There, "options are set manually".to_owned()),
+        (_, LoaderChoice::Manual) => (Availability::Available, "options are set manually".to_owned()),
         (Loader::SystemdBoot { entry, one_shot, .. }, _) => (
             required(*one_shot),
             match one_shot {
@@ -169,15 +169,15 @@ fn loader(job: &Job, offer: &Offer) -> Item {
             },
         ),
         (Loader::Grub(grub), _) => {
-            (Standing::There, format!("GRUB, one boot at a time, entry in {}", grub.entry_path()))
+            (Availability::Available, format!("GRUB, one boot at a time, entry in {}", grub.entry_path()))
         }
         // The plan fails and lists the options to set manually.
-        (Loader::Unknown(why), _) => (Standing::Narrower, format!("{why}; see '--loader manual'")),
+        (Loader::Unknown(why), _) => (Availability::Limited, format!("{why}; see '--loader manual'")),
     };
-    Item { name: "boot loader", standing, text }
+    CheckItem { name: "boot loader", availability: standing, text }
 }
 
-fn sleep(job: &Job, offer: &Offer) -> Item {
+fn sleep(job: &Job, offer: &Capabilities) -> CheckItem {
     let hibernates = job.transition == Transition::Hibernate;
     let state = if hibernates { "disk" } else { &job.sleep_state };
     let offered = offer.sleep_states.join(" ");
@@ -194,9 +194,9 @@ fn sleep(job: &Job, offer: &Offer) -> Item {
             format!("/sys/power/mem_sleep supports '{offered}', not '{wanted}'")
         })
     };
-    Item {
+    CheckItem {
         name: "sleep states",
-        standing: required(problem.is_none()),
+        availability: required(problem.is_none()),
         text: problem.unwrap_or_else(|| match offer.mem_sleep.as_slice() {
             [] => offered,
             kinds => format!("{offered} (mem: {})", kinds.join(" ")),
@@ -204,23 +204,24 @@ fn sleep(job: &Job, offer: &Offer) -> Item {
     }
 }
 
-fn wake(job: &Job, offer: &Offer) -> Item {
+fn wake(job: &Job, offer: &Capabilities) -> CheckItem {
     let (standing, text) = match (job.wake_after_s, offer.wake_alarm) {
-        (_, true) => (Standing::There, "/sys/class/rtc/rtc0/wakealarm"),
-        (None, false) => (Standing::Narrower, "none: wake the computer manually"),
-        (Some(_), false) => {
-            (Standing::Lacking, "no /sys/class/rtc/rtc0/wakealarm: omit '--wake-after' and wake the computer manually")
-        }
+        (_, true) => (Availability::Available, "/sys/class/rtc/rtc0/wakealarm"),
+        (None, false) => (Availability::Limited, "none: wake the computer manually"),
+        (Some(_), false) => (
+            Availability::Missing,
+            "no /sys/class/rtc/rtc0/wakealarm: omit '--wake-after' and wake the computer manually",
+        ),
     };
-    Item { name: "wake alarm", standing, text: text.to_owned() }
+    CheckItem { name: "wake alarm", availability: standing, text: text.to_owned() }
 }
 
-fn disk_space(job: &Job, free_bytes: Option<u64>) -> Item {
+fn disk_space(job: &Job, free_bytes: Option<u64>) -> CheckItem {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     let (standing, text) = match free_bytes {
-        None => (Standing::Narrower, format!("{}: free space unknown", job.out)),
+        None => (Availability::Limited, format!("{}: free space unknown", job.out)),
         Some(free) if free < MAX_RECORDING_BYTES => (
-            Standing::Lacking,
+            Availability::Missing,
             format!(
                 "{}: {:.1} GiB free, {:.0} GiB needed to unpack one recording; choose another '--out'",
                 job.out,
@@ -228,7 +229,7 @@ fn disk_space(job: &Job, free_bytes: Option<u64>) -> Item {
                 gib(MAX_RECORDING_BYTES)
             ),
         ),
-        Some(free) => (Standing::There, format!("{}: {:.1} GiB free", job.out, gib(free))),
+        Some(free) => (Availability::Available, format!("{}: {:.1} GiB free", job.out, gib(free))),
     };
-    Item { name: "disk space", standing, text }
+    CheckItem { name: "disk space", availability: standing, text }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 use crate::tracing::{TRACEFS, mark};
 
 /// Maximum size of a firmware table. Debug builds of EDK II write several hundred KB.
@@ -27,7 +27,6 @@ pub struct About<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_boot_ended: Option<PreviousEnd>,
     /// What could not be collected, and why.
-    #[serde(rename = "lacking")]
     pub missing: Vec<String>,
 }
 
@@ -56,7 +55,7 @@ impl PreviousEnd {
             "Reached target poweroff.target",
         ];
         let line = ["journalctl", "--boot=-1", "--lines=100", "--output=cat", "--no-pager"];
-        let Ok(printed) = machine.must_run(&line) else { return Self::Unknown };
+        let Ok(printed) = machine.run_checked(&line) else { return Self::Unknown };
         let text = String::from_utf8_lossy(&printed);
         if text.trim().is_empty() {
             return Self::Unknown;
@@ -104,7 +103,7 @@ pub fn trace(machine: &mut dyn Machine, folder: &str, name: &str, missing: &mut 
         copy(machine, &format!("{tracefs}/{from}"), &format!("{folder}/{to}"), missing)?;
     }
     let mut stats = String::new();
-    let processors = machine.at(&format!("{tracefs}/per_cpu"));
+    let processors = machine.host_path(&format!("{tracefs}/per_cpu"));
     let mut names: Vec<String> = fs::read_dir(processors)
         .into_iter()
         .flatten()
@@ -147,13 +146,13 @@ pub fn user_space(machine: &mut dyn Machine, folder: &str, missing: &mut Vec<Str
 
 /// Collects the times that the firmware and the boot loader recorded.
 pub fn firmware(machine: &mut dyn Machine, folder: &str, missing: &mut Vec<String>) -> Result<(), Error> {
-    let variables = machine.at(crate::capabilities::VARIABLES);
+    let variables = machine.host_path(crate::capabilities::EFI_VARIABLES_FOLDER);
     let into = format!("{folder}/efivars");
     machine.make_private_folders(&into)?;
     for entry in fs::read_dir(variables).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         if ["Loader", "Stub", "Boot"].iter().any(|start| name.starts_with(start)) {
-            let from = format!("{}/{name}", crate::capabilities::VARIABLES);
+            let from = format!("{}/{name}", crate::capabilities::EFI_VARIABLES_FOLDER);
             copy(machine, &from, &format!("{into}/{name}"), missing)?;
         }
     }
@@ -173,7 +172,7 @@ pub fn firmware(machine: &mut dyn Machine, folder: &str, missing: &mut Vec<Strin
 
 /// Copies a sysfs folder and its subfolders.
 fn copy_sysfs_folder(machine: &mut dyn Machine, from: &str, to: &str, missing: &mut Vec<String>) -> Result<(), Error> {
-    let Ok(entries) = fs::read_dir(machine.at(from)) else { return Ok(()) };
+    let Ok(entries) = fs::read_dir(machine.host_path(from)) else { return Ok(()) };
     machine.make_private_folders(to)?;
     for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
@@ -215,7 +214,7 @@ fn performance_tables(machine: &mut dyn Machine, folder: &str, missing: &mut Vec
 
 /// Reads a table from memory: signature, length, records.
 fn memory_table(machine: &dyn Machine, address: u64, signature: &str) -> io::Result<Vec<u8>> {
-    let mut memory = File::open(machine.at("/dev/mem"))?;
+    let mut memory = File::open(machine.host_path("/dev/mem"))?;
     memory.seek(SeekFrom::Start(address))?;
     let mut header = [0; 8];
     memory.read_exact(&mut header)?;
@@ -256,14 +255,14 @@ pub fn about(machine: &mut dyn Machine, folder: &str, about: &About<'_>) -> Resu
 
 /// Copies a file of unknown length. Read errors are added to `missing`; write errors are returned.
 pub fn copy(machine: &mut dyn Machine, from: &str, to: &str, missing: &mut Vec<String>) -> Result<(), Error> {
-    let mut source = match File::open(machine.at(from)) {
+    let mut source = match File::open(machine.host_path(from)) {
         Ok(file) => file,
         Err(error) => {
             missing.push(format!("{from}: {error}"));
             return Ok(());
         }
     };
-    let place = machine.at(to);
+    let place = machine.host_path(to);
     let mut target = machine.make_private_file(to)?;
     let mut block = vec![0; 1 << 18];
     loop {
@@ -302,6 +301,6 @@ pub fn output(machine: &mut dyn Machine, line: &[&str], to: &str, missing: &mut 
 }
 
 fn put(machine: &mut dyn Machine, to: &str, bytes: &[u8]) -> Result<(), Error> {
-    let place = machine.at(to);
+    let place = machine.host_path(to);
     machine.make_private_file(to)?.write_all(bytes).map_err(Error::file("write", &place))
 }

@@ -10,8 +10,8 @@ use flate2::write::GzEncoder;
 use onoff_journal::{Entry, JournalFile};
 use serde::Serialize;
 
-use crate::machine::{Files, Machine};
-use crate::redaction::{Redaction, Replaced};
+use crate::machine::{Machine, MachineFiles};
+use crate::redaction::{Redaction, RedactionCounts};
 use crate::running::RunningSystem;
 
 /// Top-level folder in the archive.
@@ -31,7 +31,7 @@ const KEPT_FIELDS: &str = "\
 static KEPT: LazyLock<HashSet<&[u8]>> = LazyLock::new(|| KEPT_FIELDS.split(' ').map(str::as_bytes).collect());
 
 #[derive(Clone, Copy, Debug)]
-pub struct Collecting {
+pub struct CollectionOptions {
     /// Number of boots to take from the journal, the most recent ones.
     pub boots: usize,
     /// True to replace names of computers and users, and addresses.
@@ -40,15 +40,15 @@ pub struct Collecting {
 
 /// What a collection contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct CollectionSummary {
     /// Boot ids, oldest first.
     pub boots: Vec<String>,
     /// Number of journal entries.
     pub entries: u64,
     /// Number of files in the archive.
-    pub members: usize,
+    pub file_count: usize,
     /// What was replaced, if redaction was requested.
-    pub replaced: Option<Replaced>,
+    pub replaced: Option<RedactionCounts>,
 }
 
 /// Metadata of the archive (`recording.json`).
@@ -58,13 +58,12 @@ struct About {
     recorder: String,
     redacted: bool,
     boots: Vec<String>,
-    #[serde(rename = "lacking")]
     missing: Vec<String>,
 }
 
 /// Creates a redaction with the computer's names and users. The journal adds more.
 #[must_use]
-pub fn redaction_of(machine: &dyn Machine) -> Redaction {
+pub fn redaction_for(machine: &dyn Machine) -> Redaction {
     let mut redaction = Redaction::default();
     for path in ["/etc/hostname", "/proc/sys/kernel/hostname"] {
         if let Some(name) = machine.read_text(path) {
@@ -83,27 +82,29 @@ pub fn redaction_of(machine: &dyn Machine) -> Redaction {
 pub fn write(
     found: &RunningSystem,
     journals: &[JournalFile<'_>],
-    wanted: Collecting,
+    wanted: CollectionOptions,
     redaction: Option<Redaction>,
     out: impl Write,
-) -> io::Result<Collected> {
+) -> io::Result<CollectionSummary> {
     let mut redaction = redaction.filter(|_| wanted.redact);
     let boots = last_boots(journals, wanted.boots);
     if let Some(redaction) = &mut redaction {
         learn(journals, &boots, redaction);
     }
     let mut archive = tar::Builder::new(GzEncoder::new(out, Compression::default()));
-    let mut collected =
-        Collected { boots: boots.iter().map(|boot| format!("{boot:032x}")).collect(), ..Collected::default() };
+    let mut collected = CollectionSummary {
+        boots: boots.iter().map(|boot| format!("{boot:032x}")).collect(),
+        ..CollectionSummary::default()
+    };
     let (mut export, entries) = export(journals, &boots, &mut redaction)?;
     collected.entries = entries;
     if entries > 0 {
         let bytes = export.seek(SeekFrom::End(0))?;
         export.rewind()?;
         append(&mut archive, "journal.export", bytes, &mut export)?;
-        collected.members += 1;
+        collected.file_count += 1;
     }
-    for member in &found.members {
+    for member in &found.files {
         let name = member.name.trim_start_matches('/');
         let text = std::str::from_utf8(&member.bytes).ok().zip(redaction.as_mut());
         match text {
@@ -113,9 +114,9 @@ pub fn write(
             }
             None => append(&mut archive, name, member.bytes.len() as u64, &member.bytes[..])?,
         }
-        collected.members += 1;
+        collected.file_count += 1;
     }
-    let mut missing: Vec<String> = found.unread.iter().map(|unread| unread.what.clone()).collect();
+    let mut missing: Vec<String> = found.unreadable.iter().map(|unread| unread.problem.clone()).collect();
     if let Some(redaction) = &mut redaction {
         missing = missing.iter().map(|text| redaction.text(text)).collect();
     }
@@ -128,7 +129,7 @@ pub fn write(
     };
     let about = serde_json::to_vec_pretty(&about)?;
     append(&mut archive, "recording.json", about.len() as u64, &about[..])?;
-    collected.members += 1;
+    collected.file_count += 1;
     archive.into_inner()?.finish()?.flush()?;
     collected.replaced = redaction.as_ref().map(Redaction::replaced);
     Ok(collected)

@@ -1,4 +1,4 @@
-//! Errors of recording and of restoring the computer.
+//! Returns errors from recording and of restoring the computer.
 
 use std::io;
 use std::path::{Path, PathBuf};

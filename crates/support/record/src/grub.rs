@@ -5,7 +5,7 @@
 //! made by `grub-mkconfig` reads, or, if the menu is built from Boot Loader Specification files (Fedora, RHEL), into a file
 //! of its own.
 
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 
 /// Id of the menu entry.
 pub const ENTRY: &str = "onoff-record";
@@ -183,7 +183,7 @@ fn menu_entry(menu: &str, path: &str, kernel: &str) -> Result<Entry, String> {
 /// The entry file with the running kernel.
 fn entry_file(machine: &dyn Machine, kernel: &str) -> Result<Entry, String> {
     let folder = "/boot/loader/entries";
-    let mut names: Vec<String> = std::fs::read_dir(machine.at(folder))
+    let mut names: Vec<String> = std::fs::read_dir(machine.host_path(folder))
         .into_iter()
         .flatten()
         .flatten()

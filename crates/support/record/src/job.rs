@@ -22,7 +22,7 @@ pub enum Transition {
 impl Transition {
     /// The name on the command line.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Boot => "boot",
             Self::Shutdown => "shutdown",
@@ -53,7 +53,7 @@ impl Transition {
 
 /// How the computer is put to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SleepBy {
+pub enum SleepMethod {
     /// A write to `/sys/power/state`: the kernel only.
     Kernel,
     /// systemd's service, including the hooks in `system-sleep`.
@@ -88,7 +88,7 @@ pub struct Job {
     /// Trace buffer per CPU, in MiB; `None` to choose it by the size of the memory.
     pub buffer_mib: Option<u64>,
     pub loader: LoaderChoice,
-    pub sleep_by: SleepBy,
+    pub sleep_by: SleepMethod,
     /// Value for `/sys/power/state`: `mem`, `freeze` or `standby`.
     pub sleep_state: String,
     /// Value for `/sys/power/mem_sleep`: `s2idle`, `shallow` or `deep`.

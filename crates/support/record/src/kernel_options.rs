@@ -1,6 +1,6 @@
 //! Kernel command-line options that start the trace as early as possible.
 
-use crate::capabilities::{Loader, Offer};
+use crate::capabilities::{Capabilities, Loader};
 use crate::job::Job;
 use crate::recorded_boot::{ENTRY, MARK};
 pub use crate::recorded_boot::{entry_made_from, is_marked};
@@ -8,7 +8,7 @@ use crate::tracing;
 
 /// Options for a recorded boot, including the job's mark.
 #[must_use]
-pub fn options(job: &Job, offer: &Offer, id: &str) -> Vec<String> {
+pub fn options(job: &Job, offer: &Capabilities, id: &str) -> Vec<String> {
     let mut options = vec![
         format!("trace_event={}", tracing::events(job, offer).join(",")),
         format!("trace_buf_size={}M", tracing::buffer_mib(job, offer)),

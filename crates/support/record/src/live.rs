@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags, statvfs};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::machine::{Clocks, Machine, Outcome};
+use crate::machine::{Clocks, CommandOutput, Machine};
 
 /// The local computer, or a tree of files in its place, which is enough for planning.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Machine for LiveMachine {
         &self.root
     }
 
-    fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
+    fn run(&mut self, line: &[&str]) -> io::Result<CommandOutput> {
         let Some((program, arguments)) = line.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
         // Commands describe the local computer, not the one that the tree represents.
         if self.root != Path::new("/") {
@@ -43,7 +43,7 @@ impl Machine for LiveMachine {
             .env("SYSTEMD_COLORS", "0")
             .env("SYSTEMD_PAGER", "")
             .output()?;
-        Ok(Outcome { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
+        Ok(CommandOutput { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
     }
 
     fn clocks(&self) -> Clocks {
@@ -65,7 +65,7 @@ impl Machine for LiveMachine {
         std::thread::sleep(time);
     }
 
-    fn say(&mut self, line: &str) {
+    fn print_line(&mut self, line: &str) {
         // Under systemd stdout is the journal and the console; in the shutdown hook it is the console.
         let _ = writeln!(io::stdout(), "{line}");
     }

@@ -1,6 +1,6 @@
 //! Makes the boot loader start the kernel with additional options.
 
-use crate::capabilities::{Loader, Offer, variable_path};
+use crate::capabilities::{Capabilities, Loader, variable_path};
 use crate::error::Error;
 use crate::job::{Job, LoaderChoice};
 use crate::kernel_options;
@@ -8,7 +8,7 @@ pub use crate::recorded_boot::LOADER_ENTRY;
 use crate::step::{Step, Undo};
 
 /// Steps that are performed once per job.
-pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
+pub fn steps(job: &Job, offer: &Capabilities, id: &str) -> Result<Vec<Step>, Error> {
     let options = kernel_options::options(job, offer, id).join(" ");
     if job.loader == LoaderChoice::Manual {
         return Ok(Vec::new());
@@ -37,7 +37,7 @@ pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
 
 /// The step before each restart, which selects the entry for one boot.
 #[must_use]
-pub fn before_restart(job: &Job, offer: &Offer) -> Option<Step> {
+pub fn before_restart(job: &Job, offer: &Capabilities) -> Option<Step> {
     if job.loader == LoaderChoice::Manual {
         return None;
     }

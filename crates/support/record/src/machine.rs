@@ -14,7 +14,7 @@ const NEW_SUFFIX: &str = ".onoff-new";
 
 /// Exit code and output of a command.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct CommandOutput {
     /// Exit code; `None` if a signal ended the command.
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
@@ -40,14 +40,14 @@ pub trait Machine {
     fn root(&self) -> &Path;
 
     /// Runs a command and waits for it.
-    fn run(&mut self, line: &[&str]) -> io::Result<Outcome>;
+    fn run(&mut self, line: &[&str]) -> io::Result<CommandOutput>;
 
     fn clocks(&self) -> Clocks;
 
     fn wait(&mut self, time: Duration);
 
     /// Prints one line for the user.
-    fn say(&mut self, line: &str);
+    fn print_line(&mut self, line: &str);
 
     /// True if system files can be changed.
     fn is_superuser(&self) -> bool;
@@ -75,20 +75,20 @@ pub trait Machine {
 }
 
 /// File operations of a machine. Paths are absolute, as the machine sees them.
-pub trait Files: Machine {
+pub trait MachineFiles: Machine {
     /// The actual path of one of the machine's paths.
-    fn at(&self, path: &str) -> PathBuf {
+    fn host_path(&self, path: &str) -> PathBuf {
         self.root().join(path.trim_start_matches('/'))
     }
 
     /// True if the path exists, even as a broken link.
     fn exists(&self, path: &str) -> bool {
-        fs::symlink_metadata(self.at(path)).is_ok()
+        fs::symlink_metadata(self.host_path(path)).is_ok()
     }
 
     /// Contents of a file, or `None` if it cannot be read.
     fn read(&self, path: &str) -> Option<Vec<u8>> {
-        fs::read(self.at(path)).ok()
+        fs::read(self.host_path(path)).ok()
     }
 
     /// Contents of a file as text, with invalid UTF-8 replaced.
@@ -99,13 +99,13 @@ pub trait Files: Machine {
 
     /// Creates a folder whose parent exists.
     fn make_folder(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.at(path);
+        let place = self.host_path(path);
         self.before_change().and_then(|()| fs::create_dir(&place)).map_err(Error::file("create", &place))
     }
 
     /// Creates a folder that only its owner can access, and its missing parents.
     fn make_private_folders(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.at(path);
+        let place = self.host_path(path);
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -115,20 +115,20 @@ pub trait Files: Machine {
 
     /// Creates a file that only its owner can access. An existing file or link at the path is removed first.
     fn make_private_file(&mut self, path: &str) -> Result<File, Error> {
-        let place = self.at(path);
+        let place = self.host_path(path);
         self.before_change().and_then(|()| create(&place, 0o600)).map_err(Error::file("write", &place))
     }
 
     /// Creates a folder and its missing parents.
     fn make_folders(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.at(path);
+        let place = self.host_path(path);
         self.before_change().and_then(|()| fs::create_dir_all(&place)).map_err(Error::file("create", &place))
     }
 
     /// Replaces a file's contents atomically and waits until they are on disk.
     fn replace(&mut self, path: &str, contents: &[u8], mode: u32) -> Result<(), Error> {
-        let place = self.at(path);
-        let new = self.at(&format!("{path}{NEW_SUFFIX}"));
+        let place = self.host_path(path);
+        let new = self.host_path(&format!("{path}{NEW_SUFFIX}"));
         let written = (|| {
             self.before_change()?;
             let mut file = create(&new, mode)?;
@@ -148,23 +148,23 @@ pub trait Files: Machine {
     /// Creates a symbolic link and replaces an existing one.
     fn link(&mut self, path: &str, target: &str) -> Result<(), Error> {
         self.remove(path)?;
-        let place = self.at(path);
+        let place = self.host_path(path);
         self.before_change().and_then(|()| make_link(target, &place)).map_err(Error::file("create", &place))
     }
 
     /// Writes a value to a kernel file, in one write.
     fn set_value(&mut self, path: &str, value: &[u8]) -> Result<(), Error> {
-        let place = self.at(path);
+        let place = self.host_path(path);
         self.before_change().and_then(|()| open_value(&place)?.write_all(value)).map_err(Error::file("write", &place))
     }
 
-    /// Removes a file or link if it exists, and the leftovers of an interrupted [`Files::replace`].
+    /// Removes a file or link if it exists, and the leftovers of an interrupted [`MachineFiles::replace`].
     fn remove(&mut self, path: &str) -> Result<(), Error> {
         for path in [format!("{path}{NEW_SUFFIX}"), path.to_owned()] {
             if !self.exists(&path) {
                 continue;
             }
-            let place = self.at(&path);
+            let place = self.host_path(&path);
             self.before_change().and_then(|()| self.remove_file(&place)).map_err(Error::file("remove", &place))?;
             sync_folder(&place).map_err(Error::file("write", &place))?;
         }
@@ -173,7 +173,7 @@ pub trait Files: Machine {
 
     /// Removes a folder if it exists and is empty.
     fn remove_empty_folder(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.at(path);
+        let place = self.host_path(path);
         let empty = fs::read_dir(&place).is_ok_and(|mut entries| entries.next().is_none());
         if !empty {
             return Ok(());
@@ -183,7 +183,7 @@ pub trait Files: Machine {
 
     /// Removes a folder and its contents, if it exists.
     fn remove_tree(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.at(path);
+        let place = self.host_path(path);
         if !self.exists(path) {
             return Ok(());
         }
@@ -191,12 +191,12 @@ pub trait Files: Machine {
     }
 
     /// Runs a command that must succeed, and returns its output.
-    fn must_run(&mut self, line: &[&str]) -> Result<Vec<u8>, Error> {
-        self.must_run_accepting(line, &[])
+    fn run_checked(&mut self, line: &[&str]) -> Result<Vec<u8>, Error> {
+        self.run_accepting(line, &[])
     }
 
     /// Runs a command that must succeed or exit with one of `accepted_codes`, and returns its output.
-    fn must_run_accepting(&mut self, line: &[&str], accepted_codes: &[i32]) -> Result<Vec<u8>, Error> {
+    fn run_accepting(&mut self, line: &[&str], accepted_codes: &[i32]) -> Result<Vec<u8>, Error> {
         let failed = |reason: String| Error::Command { line: line.join(" "), reason };
         let outcome = self.run(line).map_err(|error| failed(error.to_string()))?;
         if outcome.code.is_some_and(|code| code == 0 || accepted_codes.contains(&code)) {
@@ -217,7 +217,7 @@ pub trait Files: Machine {
     }
 }
 
-impl<M: Machine + ?Sized> Files for M {}
+impl<M: Machine + ?Sized> MachineFiles for M {}
 
 #[cfg(unix)]
 fn make_link(target: &str, place: &Path) -> io::Result<()> {

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::error::Error;
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 use crate::private;
 
 /// Path of a recording while it is being written.
@@ -26,9 +26,9 @@ pub fn pack(
     to: &str,
     owner: Option<(u32, u32)>,
 ) -> Result<(), Error> {
-    let place = machine.at(to);
+    let place = machine.host_path(to);
     let unfinished_path = unfinished(to);
-    let unfinished = machine.at(&unfinished_path);
+    let unfinished = machine.host_path(&unfinished_path);
     private::check(machine, parent_of(to), owner)?;
     let file = machine.make_private_file(&unfinished_path)?;
     let packed = (|| {
@@ -36,7 +36,7 @@ pub fn pack(
         let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
         archive.mode(tar::HeaderMode::Deterministic);
         archive.follow_symlinks(false);
-        archive.append_dir_all(name, machine.at(folder))?;
+        archive.append_dir_all(name, machine.host_path(folder))?;
         let mut file = archive.into_inner()?.finish()?;
         file.flush()?;
         file.get_ref().sync_all()?;

@@ -1,6 +1,6 @@
 //! Plans the steps of a job from its settings and the computer's capabilities.
 
-use crate::capabilities::Offer;
+use crate::capabilities::Capabilities;
 use crate::check;
 use crate::error::Error;
 use crate::job::{Job, Transition};
@@ -27,7 +27,7 @@ pub struct Plan {
 }
 
 /// Plans a job. Fails if it cannot be done on this computer.
-pub fn plan(job: &Job, offer: &Offer, program: &str, id: &str) -> Result<Plan, Error> {
+pub fn plan(job: &Job, offer: &Capabilities, program: &str, id: &str) -> Result<Plan, Error> {
     check::refuse(job, offer, None)?;
     let mut prepare = Vec::new();
     if job.transition.restarts() {
@@ -55,15 +55,15 @@ pub fn plan(job: &Job, offer: &Offer, program: &str, id: &str) -> Result<Plan, E
 impl Plan {
     /// Describes the plan, one sentence per step, in order.
     #[must_use]
-    pub fn sentences(&self, job: &Job) -> Vec<String> {
-        let mut sentences: Vec<String> = self.prepare.iter().map(Step::sentence).collect();
+    pub fn describe(&self, job: &Job) -> Vec<String> {
+        let mut sentences: Vec<String> = self.prepare.iter().map(Step::describe).collect();
         sentences.push(match job.train {
             0 => format!("Repeat {}:", times(job.runs)),
             train => format!("Repeat {} for training, then {} with recording:", times(train), times(job.runs)),
         });
         let mut nested = Vec::new();
-        nested.extend(self.before_restart.iter().map(Step::sentence));
-        nested.extend(self.arm.iter().map(Step::sentence));
+        nested.extend(self.before_restart.iter().map(Step::describe));
+        nested.extend(self.arm.iter().map(Step::describe));
         let wait = match job.post_delay_s {
             Some(seconds) => format!("wait {seconds} s"),
             None => "wait until the computer is idle".to_owned(),
@@ -78,7 +78,7 @@ impl Plan {
                 nested.push(format!("Put the computer to sleep{wake}"));
                 nested.push(format!(
                     "After the resume, {wait} and write {out}/{}-{number}.tar.gz",
-                    job.transition.word()
+                    job.transition.name()
                 ));
             }
             Transition::Boot | Transition::Shutdown | Transition::RebootCycle => {

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 
 const COUNTERS: [(&str, &str); 3] = [
     ("total_hw_sleep_us", "/sys/power/suspend_stats/total_hw_sleep"),
@@ -26,7 +26,7 @@ pub(crate) fn readings(machine: &dyn Machine) -> String {
             let _ = write!(words, " power.{name}={value}");
         }
     }
-    let entries = fs::read_dir(machine.at(SUPPLIES)).into_iter().flatten().flatten();
+    let entries = fs::read_dir(machine.host_path(SUPPLIES)).into_iter().flatten().flatten();
     let mut batteries: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     batteries.sort();
     let has_plain_name =

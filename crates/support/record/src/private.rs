@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 
 /// Creates the folder of the recordings, or checks that an existing one is safe. Returns its path without links.
 ///
@@ -13,10 +13,10 @@ use crate::machine::{Files, Machine};
 pub fn prepare(machine: &mut dyn Machine, folder: &str, owner: Option<(u32, u32)>) -> Result<String, Error> {
     if !machine.exists(folder) {
         machine.make_private_folders(folder)?;
-        set_owner(&machine.at(folder), owner);
+        set_owner(&machine.host_path(folder), owner);
     }
     // Links in the path are resolved once, here; only the resolved path is checked and used from here on.
-    let place = machine.at(folder);
+    let place = machine.host_path(folder);
     let resolved = fs::canonicalize(&place).map_err(Error::file("read", &place))?;
     let root = fs::canonicalize(machine.root()).map_err(Error::file("read", &place))?;
     let folder = match resolved.strip_prefix(&root).ok().and_then(Path::to_str) {
@@ -32,7 +32,7 @@ pub fn prepare(machine: &mut dyn Machine, folder: &str, owner: Option<(u32, u32)
 /// # Errors
 /// Another user can; the text says what to do.
 pub fn check(machine: &dyn Machine, folder: &str, owner: Option<(u32, u32)>) -> Result<(), Error> {
-    let place = machine.at(folder);
+    let place = machine.host_path(folder);
     match unsafe_component(&place, owner) {
         None => Ok(()),
         Some((component, why)) => Err(Error::Refused(format!(

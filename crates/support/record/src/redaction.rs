@@ -37,7 +37,7 @@ pub struct Redaction {
 
 /// Counts of replaced names and addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Replaced {
+pub struct RedactionCounts {
     /// Computer and domain names.
     pub hosts: usize,
     /// User names.
@@ -146,8 +146,13 @@ impl Redaction {
 
     /// Number of names and addresses replaced so far.
     #[must_use]
-    pub fn replaced(&self) -> Replaced {
-        Replaced { hosts: self.hosts, users: self.users, addresses: self.addresses.len(), kept: self.kept.clone() }
+    pub fn replaced(&self) -> RedactionCounts {
+        RedactionCounts {
+            hosts: self.hosts,
+            users: self.users,
+            addresses: self.addresses.len(),
+            kept: self.kept.clone(),
+        }
     }
 
     /// Returns the text with all names and addresses replaced.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 pub use onoff_journal::JournalFile;
 
-use crate::capabilities::VARIABLES;
-use crate::machine::{Files, Machine};
+use crate::capabilities::EFI_VARIABLES_FOLDER;
+use crate::machine::{Machine, MachineFiles};
 
 /// Folders of the persistent and the volatile journal (`Storage=` in journald.conf(5)).
 const JOURNALS: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
@@ -24,14 +24,14 @@ pub struct RunningSystem {
     /// Readable journal files.
     pub journals: Vec<PathBuf>,
     /// All other files and command outputs.
-    pub members: Vec<Member>,
+    pub files: Vec<CollectedFile>,
     /// Data that could not be read.
-    pub unread: Vec<Unread>,
+    pub unreadable: Vec<UnreadableData>,
 }
 
 /// A file or the output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct CollectedFile {
     /// Path of the file, or a file name for the output.
     pub name: String,
     pub bytes: Vec<u8>,
@@ -39,26 +39,26 @@ pub struct Member {
 
 /// Data that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadableData {
     /// The data, and why it could not be read.
-    pub what: String,
+    pub problem: String,
     /// How to get access to it.
-    pub instead: &'static str,
+    pub remedy: &'static str,
 }
 
 /// Which data to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Scope {
     /// Data about the current boot, and the journal.
     ThisBoot,
     /// The journal only; everything else is about the current boot.
     Journal,
 }
 
-impl Wanted {
+impl Scope {
     /// The data needed for `boot`, a number or an id as for `journalctl --boot`. `current` is the id of the current boot.
     #[must_use]
-    pub fn of(boot: Option<&str>, current: &str) -> Self {
+    pub fn for_boot(boot: Option<&str>, current: &str) -> Self {
         let digits = |id: &str| id.replace('-', "").to_ascii_lowercase();
         match boot {
             None | Some("0" | "-0") => Self::ThisBoot,
@@ -71,20 +71,20 @@ impl Wanted {
 const AS_ROOT: &str = "run the same command with sudo, or as a member of the group systemd-journal";
 
 /// Reads the data of the running computer.
-pub fn look(machine: &mut dyn Machine, wanted: Wanted) -> RunningSystem {
+pub fn inspect(machine: &mut dyn Machine, wanted: Scope) -> RunningSystem {
     let mut found = RunningSystem::default();
     journals(machine, &mut found);
-    if wanted == Wanted::Journal {
+    if wanted == Scope::Journal {
         return found;
     }
-    let whole_journal = !found.journals.is_empty() && found.unread.is_empty();
+    let whole_journal = !found.journals.is_empty() && found.unreadable.is_empty();
     for (line, name) in [
         (&["systemctl", "show", "--no-pager"][..], "show-manager.txt"),
         (&["systemctl", "show", "--no-pager", "--all", "*"][..], "show-units.txt"),
     ] {
         if let Err(why) = output(machine, line, name, &mut found) {
             let instead = "requires systemd as process 1; without it only the journal and the kernel log are available";
-            found.unread.push(Unread { what: format!("systemd's times: {why}"), instead });
+            found.unreadable.push(UnreadableData { problem: format!("systemd's times: {why}"), remedy: instead });
             break;
         }
     }
@@ -92,7 +92,9 @@ pub fn look(machine: &mut dyn Machine, wanted: Wanted) -> RunningSystem {
     if let Err(why) = output(machine, &["dmesg"], "dmesg.txt", &mut found)
         && !whole_journal
     {
-        found.unread.push(Unread { what: format!("kernel log: {why}"), instead: "sudo dmesg > dmesg.txt" });
+        found
+            .unreadable
+            .push(UnreadableData { problem: format!("kernel log: {why}"), remedy: "sudo dmesg > dmesg.txt" });
     }
     // These only add names and a description of the machine.
     let _ = output(machine, &["uname", "-a"], "uname", &mut found);
@@ -109,15 +111,15 @@ fn journals(machine: &dyn Machine, found: &mut RunningSystem) {
     let mut is_persistent = false;
     for root in JOURNALS {
         let folders: Vec<PathBuf> = match &id {
-            Some(id) => vec![machine.at(&format!("{root}/{id}"))],
-            None => entries(&machine.at(root)).unwrap_or_default(),
+            Some(id) => vec![machine.host_path(&format!("{root}/{id}"))],
+            None => entries(&machine.host_path(root)).unwrap_or_default(),
         };
         for folder in folders {
             let files = match entries(&folder) {
                 Ok(files) => files,
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     let what = format!("{}: {error}", folder.display());
-                    found.unread.push(Unread { what, instead: AS_ROOT });
+                    found.unreadable.push(UnreadableData { problem: what, remedy: AS_ROOT });
                     continue;
                 }
                 Err(_) => continue,
@@ -131,19 +133,19 @@ fn journals(machine: &dyn Machine, found: &mut RunningSystem) {
                     Err(error) => {
                         is_persistent |= root == JOURNALS[0];
                         let what = format!("{}: {error}", path.display());
-                        found.unread.push(Unread { what, instead: AS_ROOT });
+                        found.unreadable.push(UnreadableData { problem: what, remedy: AS_ROOT });
                     }
                 }
             }
         }
     }
-    if found.journals.is_empty() && found.unread.is_empty() {
+    if found.journals.is_empty() && found.unreadable.is_empty() {
         let what = format!("journal: not found in {}", JOURNALS.join(" or "));
-        found.unread.push(Unread { what, instead: "check 'systemctl status systemd-journald'" });
+        found.unreadable.push(UnreadableData { problem: what, remedy: "check 'systemctl status systemd-journald'" });
     } else if !is_persistent {
         let what = "journal of earlier boots: the journal is not kept across restarts".to_owned();
         let instead = "'sudo mkdir -p /var/log/journal && sudo systemctl restart systemd-journald' makes it persistent";
-        found.unread.push(Unread { what, instead });
+        found.unreadable.push(UnreadableData { problem: what, remedy: instead });
     }
 }
 
@@ -160,10 +162,10 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Adds the output of a command, or returns why there is none.
 fn output(machine: &mut dyn Machine, line: &[&str], name: &str, found: &mut RunningSystem) -> Result<(), String> {
-    match machine.must_run(line) {
+    match machine.run_checked(line) {
         Ok(bytes) if bytes.is_empty() => Err(format!("'{}' printed nothing", line.join(" "))),
         Ok(bytes) => {
-            found.members.push(Member { name: name.to_owned(), bytes });
+            found.files.push(CollectedFile { name: name.to_owned(), bytes });
             Ok(())
         }
         Err(error) => Err(error.to_string()),
@@ -171,9 +173,9 @@ fn output(machine: &mut dyn Machine, line: &[&str], name: &str, found: &mut Runn
 }
 
 fn file(machine: &dyn Machine, path: &str, found: &mut RunningSystem) -> io::Result<()> {
-    let bytes = fs::read(machine.at(path))?;
+    let bytes = fs::read(machine.host_path(path))?;
     if !bytes.is_empty() {
-        found.members.push(Member { name: path.to_owned(), bytes });
+        found.files.push(CollectedFile { name: path.to_owned(), bytes });
     }
     Ok(())
 }
@@ -181,27 +183,27 @@ fn file(machine: &dyn Machine, path: &str, found: &mut RunningSystem) -> io::Res
 /// Reads the firmware's times from sysfs (Linux 5.14 and later, readable by all users), the boot loader's times, and the raw
 /// table, which is readable by root only.
 fn firmware(machine: &dyn Machine, found: &mut RunningSystem) {
-    let before = found.members.len();
+    let before = found.files.len();
     sysfs_folder(machine, "/sys/firmware/acpi/fpdt", 0, &mut MAX_SYSFS_FILES.clone(), found);
     let table = "/sys/firmware/acpi/tables/FPDT";
     if let Err(error) = file(machine, table, found)
         && error.kind() == io::ErrorKind::PermissionDenied
-        && found.members.len() == before
+        && found.files.len() == before
     {
         let instead = "run the same command with sudo, or use a kernel with CONFIG_ACPI_FPDT";
-        found.unread.push(Unread { what: format!("{table}: {error}"), instead });
+        found.unreadable.push(UnreadableData { problem: format!("{table}: {error}"), remedy: instead });
     }
-    for path in entries(&machine.at(VARIABLES)).unwrap_or_default() {
+    for path in entries(&machine.host_path(EFI_VARIABLES_FOLDER)).unwrap_or_default() {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if name.starts_with("LoaderTime") {
-            let _ = file(machine, &format!("{VARIABLES}/{name}"), found);
+            let _ = file(machine, &format!("{EFI_VARIABLES_FOLDER}/{name}"), found);
         }
     }
 }
 
 /// Adds the files of a sysfs folder and its subfolders.
 fn sysfs_folder(machine: &dyn Machine, folder: &str, depth: usize, left: &mut usize, found: &mut RunningSystem) {
-    for path in entries(&machine.at(folder)).unwrap_or_default() {
+    for path in entries(&machine.host_path(folder)).unwrap_or_default() {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let Some(less) = left.checked_sub(1) else { return };
         *left = less;
@@ -226,15 +228,15 @@ mod tests {
     fn other_boots_need_only_the_journal() {
         let current = "4f0e9c1d-2a3b-4c5d-8e6f-708192a3b4c5";
         for (boot, expected) in [
-            (None, Wanted::ThisBoot),
-            (Some("0"), Wanted::ThisBoot),
-            (Some("4f0e9c1d2a3b4c5d8e6f708192a3b4c5"), Wanted::ThisBoot),
-            (Some("4F0E9C1D-2a3b-4c5d-8e6f-708192a3b4c5"), Wanted::ThisBoot),
-            (Some("-1"), Wanted::Journal),
-            (Some("2"), Wanted::Journal),
-            (Some("00000000000000000000000000000001"), Wanted::Journal),
+            (None, Scope::ThisBoot),
+            (Some("0"), Scope::ThisBoot),
+            (Some("4f0e9c1d2a3b4c5d8e6f708192a3b4c5"), Scope::ThisBoot),
+            (Some("4F0E9C1D-2a3b-4c5d-8e6f-708192a3b4c5"), Scope::ThisBoot),
+            (Some("-1"), Scope::Journal),
+            (Some("2"), Scope::Journal),
+            (Some("00000000000000000000000000000001"), Scope::Journal),
         ] {
-            assert_eq!(Wanted::of(boot, current), expected, "{boot:?}");
+            assert_eq!(Scope::for_boot(boot, current), expected, "{boot:?}");
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Runs a job: starts it, continues it after each restart, and restores the computer at the end.
 
-use crate::capabilities::Offer;
+use crate::capabilities::Capabilities;
 use crate::check;
 use crate::collect::{self, About, PreviousEnd};
 use crate::error::Error;
 use crate::job::Job;
 use crate::kernel_options;
-use crate::machine::{Files, Machine, STATE_FOLDER};
+use crate::machine::{Machine, MachineFiles, STATE_FOLDER};
 use crate::pack::{self, pack};
 use crate::plan::{Plan, SERVICE, plan};
 use crate::private;
 use crate::settle::settle;
-use crate::shutdown_hook::{BOOT_ID, COMPLETE, last_part, running_part};
+use crate::shutdown_hook::{BOOT_ID, COMPLETE, final_part, running_part};
 use crate::sleep;
 use crate::state::{self, State};
 use crate::step::{Step, Value};
@@ -28,7 +28,7 @@ pub enum Progress {
     /// All recordings were made and the computer was restored; the paths of the recordings.
     Finished(Vec<String>),
     /// There is no job to continue.
-    Nothing,
+    NoJob,
 }
 
 /// Starts a job. `program` is the path of this program; `id` marks the job's boots.
@@ -36,7 +36,7 @@ pub fn start(machine: &mut dyn Machine, job: Job, program: &str, id: &str) -> Re
     if !machine.is_superuser() {
         return Err(Error::Refused(format!(
             "recording changes the system and requires root: sudo onoff record {}",
-            job.transition.word()
+            job.transition.name()
         )));
     }
     if machine.exists(STATE_FOLDER) {
@@ -45,7 +45,7 @@ pub fn start(machine: &mut dyn Machine, job: Job, program: &str, id: &str) -> Re
                 .to_owned(),
         ));
     }
-    let offer = Offer::probe(machine);
+    let offer = Capabilities::probe(machine);
     let plan = plan(&job, &offer, program, id)?;
     check::refuse(&job, &offer, free_bytes(machine, &job))?;
     refuse_overwriting(machine, &job)?;
@@ -66,9 +66,9 @@ pub fn start(machine: &mut dyn Machine, job: Job, program: &str, id: &str) -> Re
 
 /// Continues a job after a restart.
 pub fn resume(machine: &mut dyn Machine, program: &str) -> Result<Progress, Error> {
-    let Some(mut state) = State::load(machine)? else { return Ok(Progress::Nothing) };
+    let Some(mut state) = State::load(machine)? else { return Ok(Progress::NoJob) };
     if state.boot_id == machine.boot_id() {
-        return Ok(Progress::Nothing);
+        return Ok(Progress::NoJob);
     }
     let result = after_restart(machine, &mut state, program);
     conclude(machine, state, result)
@@ -109,15 +109,15 @@ pub(crate) fn conclude(
     match result {
         Ok(Progress::Restarting) => Ok(Progress::Restarting),
         Ok(progress) => {
-            let word = state.job.transition.word();
+            let word = state.job.transition.name();
             restore_all(machine, state)?;
-            machine.say(&format!("onoff record: {word}: done, all changes were undone"));
+            machine.print_line(&format!("onoff record: {word}: done, all changes were undone"));
             Ok(progress)
         }
         Err(error) => {
             let out = format!("{}/FAILED.txt", state.job.out.trim_end_matches('/'));
-            let word = state.job.transition.word();
-            machine.say(&format!("onoff record: {word}: failed: {error}"));
+            let word = state.job.transition.name();
+            machine.print_line(&format!("onoff record: {word}: failed: {error}"));
             let text = format!("{error}\n");
             // The user may not see the console, but will look into the folder of the recordings.
             if private::check(machine, &state.job.out, state.job.owner).is_ok() {
@@ -147,8 +147,8 @@ fn restore_all(machine: &mut dyn Machine, state: State) -> Result<(), Error> {
 
 /// Free space for the collected files and for the packed recordings: the smaller of the two.
 pub fn free_bytes(machine: &dyn Machine, job: &Job) -> Option<u64> {
-    let collected = machine.free_bytes(&machine.at(STATE_FOLDER))?;
-    Some(collected.min(machine.free_bytes(&machine.at(&job.out))?))
+    let collected = machine.free_bytes(&machine.host_path(STATE_FOLDER))?;
+    Some(collected.min(machine.free_bytes(&machine.host_path(&job.out))?))
 }
 
 fn refuse_overwriting(machine: &mut dyn Machine, job: &Job) -> Result<(), Error> {
@@ -173,13 +173,13 @@ fn kinds(job: &Job) -> Vec<&'static str> {
         kinds.push("boot");
     }
     if kinds.is_empty() {
-        kinds.push(job.transition.word());
+        kinds.push(job.transition.name());
     }
     kinds
 }
 
 /// Starts the current run by restarting the computer.
-fn restart(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: &Offer) -> Result<Progress, Error> {
+fn restart(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: &Capabilities) -> Result<Progress, Error> {
     state.attempts += 1;
     state.boot_id = machine.boot_id();
     state.save(machine)?;
@@ -196,7 +196,7 @@ fn restart(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: &Of
             collect::clocks(machine, &running_part(&staging), &[clock])?;
         }
     }
-    machine.must_run(&["systemctl", "--no-block", "reboot"])?;
+    machine.run_checked(&["systemctl", "--no-block", "reboot"])?;
     Ok(Progress::Restarting)
 }
 
@@ -231,7 +231,7 @@ fn after_restart(machine: &mut dyn Machine, state: &mut State, program: &str) ->
         state.run += 1;
         state.attempts = 0;
     }
-    let offer = Offer::probe(machine);
+    let offer = Capabilities::probe(machine);
     let plan = plan(&state.job, &offer, program, &state.id)?;
     restart(machine, state, &plan, &offer)
 }
@@ -250,7 +250,7 @@ fn run_failure(machine: &mut dyn Machine, state: &State) -> Option<String> {
         }
     }
     if job.transition.records_shutdown() {
-        let complete = state.staging.as_ref().map(|staging| format!("{}/{COMPLETE}", last_part(staging)));
+        let complete = state.staging.as_ref().map(|staging| format!("{}/{COMPLETE}", final_part(staging)));
         if !complete.is_some_and(|path| machine.exists(&path)) {
             return Some("the shutdown was not recorded".to_owned());
         }
@@ -265,7 +265,7 @@ fn keep(machine: &mut dyn Machine, state: &mut State) -> Result<(), Error> {
         && let (Some(number), Some(staging)) = (number, state.staging.clone())
     {
         let mut missing = Vec::new();
-        for path in [format!("{}/missing", running_part(&staging)), format!("{}/{COMPLETE}", last_part(&staging))] {
+        for path in [format!("{}/missing", running_part(&staging)), format!("{}/{COMPLETE}", final_part(&staging))] {
             let text = machine.read_text(&path).unwrap_or_default();
             missing.extend(text.lines().map(str::to_owned));
             machine.remove(&path)?;
@@ -321,12 +321,17 @@ fn finish(
     collect::about(machine, part, &about)?;
     let to = state.job.recording_path(kind, number);
     pack(machine, folder, &format!("{kind}-{number}"), &to, state.job.owner)?;
-    machine.say(&format!("onoff record: wrote {to}"));
+    machine.print_line(&format!("onoff record: wrote {to}"));
     state.recordings.push(to);
     state.save(machine)
 }
 
-fn sleep_runs(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: &Offer) -> Result<Progress, Error> {
+fn sleep_runs(
+    machine: &mut dyn Machine,
+    state: &mut State,
+    plan: &Plan,
+    offer: &Capabilities,
+) -> Result<Progress, Error> {
     state.boot_id = machine.boot_id();
     state.save(machine)?;
     let mut values = Vec::new();
@@ -351,7 +356,7 @@ fn sleep_runs(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: 
         say_run(machine, state, "going to sleep");
         let recording = sleep::run(machine, &state.job, offer, state.run, &folder)?;
         if let Some(recording) = recording {
-            machine.say(&format!("onoff record: wrote {recording}"));
+            machine.print_line(&format!("onoff record: wrote {recording}"));
             state.recordings.push(recording);
         }
         state.run += 1;
@@ -365,9 +370,9 @@ pub(crate) fn say_run(machine: &mut dyn Machine, state: &State, what: &str) {
         0 | 1 => String::new(),
         attempts => format!(", attempt {attempts}"),
     };
-    machine.say(&format!(
+    machine.print_line(&format!(
         "onoff record: {}, {}{attempt}: {what}",
-        state.job.transition.word(),
+        state.job.transition.name(),
         state.job.run_name(state.run)
     ));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 
 /// Maximum wait for systemd's startup jobs, in seconds.
 const MAX_START_S: u64 = 600;

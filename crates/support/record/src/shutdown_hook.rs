@@ -5,7 +5,7 @@
 
 use crate::collect;
 use crate::error::Error;
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 use crate::tracing;
 
 /// Marker file, written after everything was saved. It lists what was missing.
@@ -22,7 +22,7 @@ pub fn running_part(staging: &str) -> String {
 
 /// Folder for the part that the hook collects.
 #[must_use]
-pub fn last_part(staging: &str) -> String {
+pub fn final_part(staging: &str) -> String {
     format!("{staging}/last-moments")
 }
 
@@ -38,14 +38,14 @@ pub fn run(machine: &mut dyn Machine, kind: &str, staging: &str) -> Result<(), E
     if let Some(tracefs) = tracefs {
         tracing::stop(machine, tracefs)?;
     }
-    machine.must_run(&["mount", "-o", "remount,rw", "/"])?;
-    let saved = save(machine, &last_part(staging), clock);
+    machine.run_checked(&["mount", "-o", "remount,rw", "/"])?;
+    let saved = save(machine, &final_part(staging), clock);
     // Restore the state in which systemd left the file system.
     let _ = machine.run(&["sync"]);
-    let remounted = machine.must_run(&["mount", "-o", "remount,ro", "/"]);
+    let remounted = machine.run_checked(&["mount", "-o", "remount,ro", "/"]);
     saved?;
     let message = "onoff record: the shutdown was recorded";
-    machine.say(message);
+    machine.print_line(message);
     // Nothing reads a hook's output at this point.
     if machine.exists("/dev/console") {
         let _ = machine.set_value("/dev/console", format!("{message}\r\n").as_bytes());

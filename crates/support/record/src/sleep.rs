@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::alarm;
-use crate::capabilities::Offer;
+use crate::capabilities::Capabilities;
 use crate::collect::{self, About};
 use crate::error::Error;
-use crate::job::{Job, SleepBy, Transition};
-use crate::machine::{Files, Machine};
+use crate::job::{Job, SleepMethod, Transition};
+use crate::machine::{Machine, MachineFiles};
 use crate::pack::pack;
 use crate::power;
 use crate::settle::settle;
@@ -17,7 +17,7 @@ use crate::tracing;
 pub fn run(
     machine: &mut dyn Machine,
     job: &Job,
-    offer: &Offer,
+    offer: &Capabilities,
     run: u32,
     folder: &str,
 ) -> Result<Option<String>, Error> {
@@ -38,7 +38,7 @@ pub fn run(
         // Something else may have woken the computer before the alarm.
         alarm::clear(machine)?;
     }
-    machine.say(&format!("onoff record: {}, {}: awake", job.transition.word(), job.run_name(run)));
+    machine.print_line(&format!("onoff record: {}, {}: awake", job.transition.name(), job.run_name(run)));
     settle(machine, job.post_delay_s);
     clocks.push(tracing::mark(machine, tracefs, "end"));
     if let Some(tracefs) = tracefs {
@@ -54,7 +54,7 @@ pub fn run(
     ] {
         collect::copy(machine, from, &format!("{part}/{to}"), &mut missing)?;
     }
-    let kind = job.transition.word();
+    let kind = job.transition.name();
     let about = About { kind, number, of: job.runs, recorder: recorder(), previous_boot_ended: None, missing };
     collect::about(machine, &part, &about)?;
     let to = job.recording_path(kind, number);
@@ -65,13 +65,13 @@ pub fn run(
 fn fall_asleep(machine: &mut dyn Machine, job: &Job) -> Result<(), Error> {
     let hibernates = job.transition == Transition::Hibernate;
     match job.sleep_by {
-        SleepBy::Systemd => {
+        SleepMethod::Systemd => {
             let service = if hibernates { "systemd-hibernate.service" } else { "systemd-suspend.service" };
             // The command returns after the resume.
-            machine.must_run(&["systemctl", "start", service])?;
+            machine.run_checked(&["systemctl", "start", service])?;
             Ok(())
         }
-        SleepBy::Kernel => {
+        SleepMethod::Kernel => {
             let state = if hibernates { "disk" } else { &job.sleep_state };
             machine.set_value("/sys/power/state", state.as_bytes())
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::alarm;
 use crate::error::Error;
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 
 /// A kernel file and the value to write to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +128,7 @@ impl Undo {
 impl Step {
     /// Describes the step in a sentence without a full stop.
     #[must_use]
-    pub fn sentence(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Folder { path } => format!("Create the folder {path}"),
             Self::File { path, what, .. } => format!("Write {what}: {path}"),
@@ -190,7 +190,7 @@ impl Step {
             Self::Folder { path } => machine.make_folder(path),
             Self::File { path, contents, mode, .. } => machine.replace(path, contents.as_bytes(), *mode),
             Self::Copy { from, to, mode, .. } => {
-                let place = machine.at(from);
+                let place = machine.host_path(from);
                 let bytes = std::fs::read(&place).map_err(Error::file("read", &place))?;
                 machine.replace(to, &bytes, *mode)
             }
@@ -221,7 +221,7 @@ impl Undo {
             Self::RemoveFile { path } if path.contains("/efivars/") => remove_variable(machine, path),
             Self::RemoveFile { path } => machine.remove(path),
             Self::RestoreFile { path, backup, mode } => {
-                let place = machine.at(backup);
+                let place = machine.host_path(backup);
                 let before = std::fs::read(&place).map_err(Error::file("read", &place))?;
                 if machine.read(path).as_deref() == Some(&before) {
                     return remove_unfinished(machine, path);
@@ -255,7 +255,7 @@ fn remove_unfinished(machine: &mut dyn Machine, path: &str) -> Result<(), Error>
 
 fn run(machine: &mut dyn Machine, line: &[String], accepted_codes: &[i32]) -> Result<(), Error> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    machine.must_run_accepting(&line, accepted_codes).map(|_| ())
+    machine.run_accepting(&line, accepted_codes).map(|_| ())
 }
 
 /// Removes an EFI variable, which is protected against a plain `rm`.
@@ -263,7 +263,7 @@ fn remove_variable(machine: &mut dyn Machine, path: &str) -> Result<(), Error> {
     if !machine.exists(path) {
         return Ok(());
     }
-    let place = machine.at(path);
+    let place = machine.host_path(path);
     machine.unprotect(&place).map_err(Error::file("change", &place))?;
     machine.remove(path)
 }
@@ -296,7 +296,7 @@ fn current_value(text: &str) -> &str {
 #[cfg(unix)]
 fn mode_of(machine: &dyn Machine, path: &str) -> u32 {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(machine.at(path)).map_or(0o644, |it| it.permissions().mode() & 0o7777)
+    std::fs::metadata(machine.host_path(path)).map_or(0o644, |it| it.permissions().mode() & 0o7777)
 }
 
 #[cfg(not(unix))]

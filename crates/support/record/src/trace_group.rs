@@ -30,7 +30,7 @@ impl TraceGroup {
 
     /// The name on the command line.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Scheduler => "sched",
             Self::Interrupts => "irq",

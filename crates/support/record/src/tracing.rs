@@ -1,14 +1,14 @@
 //! Selects the kernel's trace events and controls the trace of the running kernel.
 
-use crate::capabilities::Offer;
+use crate::capabilities::Capabilities;
 use crate::job::Job;
-use crate::machine::{Files, Machine};
+use crate::machine::{Machine, MachineFiles};
 use crate::step::{Step, Value};
 pub use crate::trace_group::{TRACEFS, TraceGroup};
 
 /// The requested events that this kernel has, in a fixed order. If the kernel's events are not visible, all requested events.
 #[must_use]
-pub fn events(job: &Job, offer: &Offer) -> Vec<String> {
+pub fn events(job: &Job, offer: &Capabilities) -> Vec<String> {
     let requested = job
         .groups
         .iter()
@@ -26,7 +26,7 @@ pub fn events(job: &Job, offer: &Offer) -> Vec<String> {
 
 /// Trace buffer per CPU, in MiB. Uses at most an eighth of the memory, so as not to measure memory pressure.
 #[must_use]
-pub fn buffer_mib(job: &Job, offer: &Offer) -> u64 {
+pub fn buffer_mib(job: &Job, offer: &Capabilities) -> u64 {
     const MAX: u64 = 64;
     const MIN: u64 = 4;
     job.buffer_mib.unwrap_or_else(|| {
@@ -37,7 +37,7 @@ pub fn buffer_mib(job: &Job, offer: &Offer) -> u64 {
 
 /// The step that configures the running kernel's trace for a job.
 #[must_use]
-pub fn arm(job: &Job, offer: &Offer) -> Option<Step> {
+pub fn arm(job: &Job, offer: &Capabilities) -> Option<Step> {
     let tracefs = offer.tracefs.as_deref()?;
     let mut values = vec![
         // First, so that it is restored last.

@@ -35,7 +35,7 @@ pub struct Section {
     /// Sentences or command lines.
     pub lines: Vec<String>,
     /// True if the lines are commands.
-    pub commands: bool,
+    pub is_commands: bool,
 }
 
 /// What to do on the Windows computer, in order.
@@ -53,7 +53,7 @@ pub fn plan(job: &Job) -> Vec<Section> {
         Section {
             title: "Preparation (Microsoft's paper, \"Reducing the Variance in Test Results\")".to_owned(),
             lines: preparation(job),
-            commands: false,
+            is_commands: false,
         },
         commands("Once, as administrator", vec![format!("mkdir {RESULTS}")]),
         commands("Timing traces with xbootmgr (how long)", vec![xbootmgr(job, trace, "timing", job.runs, TIMING)]),
@@ -77,7 +77,7 @@ pub fn plan(job: &Job) -> Vec<Section> {
 }
 
 fn commands(title: &str, lines: Vec<String>) -> Section {
-    Section { title: title.to_owned(), lines, commands: true }
+    Section { title: title.to_owned(), lines, is_commands: true }
 }
 
 /// How to train the prefetcher on a volume with a write filter, with the commands for each filter. This is the procedure of
@@ -93,7 +93,7 @@ fn training(restarts: u32) -> Vec<Section> {
                 "List the programs that matter. Windows 7 keeps prefetch files for 123 programs, Windows 8 and later for 1,024; beyond that it drops the oldest.".to_owned(),
                 "Run the commands below in order, as administrator. Skip those for filters that the computer does not have.".to_owned(),
             ],
-            commands: false,
+            is_commands: false,
         },
         commands(
             "Turn the write filter off (effective after the next restart)",
@@ -114,7 +114,7 @@ fn training(restarts: u32) -> Vec<Section> {
                 "Start each program on the list once, the most important ones last.".to_owned(),
                 r"Check the result: 'onoff prefetch C:\Windows\Prefetch' counts boots and prefetch files, and lists prefetch files older than their programs.".to_owned(),
             ],
-            commands: false,
+            is_commands: false,
         },
         commands(
             "Exclude the prefetch data from the filter, so that Windows keeps it up to date (EWF has no exclusions)",

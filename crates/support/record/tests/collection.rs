@@ -3,9 +3,9 @@
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use onoff_record::collection::{Collecting, redaction_of, write};
-use onoff_record::running::{JournalFile, Wanted, look};
-use onoff_testkit::journal::{JournalEntry, JournalMaker};
+use onoff_record::collection::{CollectionOptions, redaction_for, write};
+use onoff_record::running::{JournalFile, Scope, inspect};
+use onoff_testkit::journal::{JournalEntry, JournalWriter};
 
 use crate::fake_machine::{FakeMachine, Loader};
 
@@ -44,7 +44,7 @@ fn computer() -> (FakeMachine, Vec<u8>) {
             sequence_number: number as u64 + 1,
             realtime_us: 1_700_000_000_000_000 + number as u64,
             monotonic_us: number as u64,
-            boot: boot.into(),
+            boot_id: boot.into(),
             fields: [
                 ("MESSAGE", *message),
                 ("_HOSTNAME", "ersatz-7"),
@@ -57,17 +57,17 @@ fn computer() -> (FakeMachine, Vec<u8>) {
             .to_vec(),
         })
         .collect();
-    (machine, JournalMaker::default().file(&entries))
+    (machine, JournalWriter::default().file(&entries))
 }
 
 /// Packs a collection, and returns the files of the archive and the summary.
-fn packed(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::collection::Collected) {
+fn packed(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::collection::CollectionSummary) {
     let (mut machine, journal) = computer();
-    let found = look(&mut machine, Wanted::ThisBoot);
+    let found = inspect(&mut machine, Scope::ThisBoot);
     let journals = [JournalFile::open(&journal).unwrap()];
     let mut bytes = Vec::new();
-    let redaction = Some(redaction_of(&machine));
-    let collected = write(&found, &journals, Collecting { boots: 3, redact }, redaction, &mut bytes).unwrap();
+    let redaction = Some(redaction_for(&machine));
+    let collected = write(&found, &journals, CollectionOptions { boots: 3, redact }, redaction, &mut bytes).unwrap();
     let mut archive = tar::Archive::new(GzDecoder::new(&bytes[..]));
     let members = archive
         .entries()
@@ -110,16 +110,16 @@ fn packs_last_boots_and_all_files() {
     let (members, collected) = packed(false);
     assert_eq!(collected.boots, [2_u32, 3, 4].map(|boot| format!("{boot:032x}")));
     assert_eq!(collected.entries, 18);
-    assert_eq!(collected.members, members.len());
+    assert_eq!(collected.file_count, members.len());
     let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     for name in ["journal.export", "show-units.txt", "show-manager.txt", "dmesg.txt", "proc/cmdline", "recording.json"]
     {
         assert!(names.contains(&format!("collected/{name}").as_str()), "{name}: {names:?}");
     }
     let (_, export) = members.iter().find(|(name, _)| name.ends_with("journal.export")).unwrap();
-    let read = onoff_testkit::journal::entries_of_export(export, 1);
+    let read = onoff_testkit::journal::parse_export(export, 1);
     assert_eq!(read.len(), 18);
-    assert_eq!(read[0].boot, 2);
+    assert_eq!(read[0].boot_id, 2);
     let message = |entry: &JournalEntry| entry.fields.iter().find(|(name, _)| name == "MESSAGE").unwrap().1.clone();
     assert_eq!(message(&read[5]), b"two lines\nof Marlene Muster");
 }

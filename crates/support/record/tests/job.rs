@@ -11,7 +11,7 @@ use crate::fake_machine::{FakeMachine, LOADER, Loader, job};
 use flate2::read::GzDecoder;
 use onoff_record::error::Error;
 use onoff_record::job::Transition;
-use onoff_record::machine::{Files, Machine};
+use onoff_record::machine::{Machine, MachineFiles};
 use onoff_record::session::{Progress, restore, resume, start};
 use onoff_record::shutdown_hook;
 
@@ -24,7 +24,7 @@ fn complete(machine: &mut FakeMachine, transition: Transition) -> Result<Vec<Str
     for _ in 0..20 {
         match progress {
             Progress::Finished(recordings) => return Ok(recordings),
-            Progress::Nothing => panic!("there is no job"),
+            Progress::NoJob => panic!("there is no job"),
             Progress::Restarting => {}
         }
         run_hook(machine);
@@ -45,13 +45,13 @@ fn run_hook(machine: &mut FakeMachine) {
 
 /// Names of the files in a recording.
 fn names(machine: &FakeMachine, recording: &str) -> BTreeSet<String> {
-    let file = File::open(machine.at(recording)).unwrap();
+    let file = File::open(machine.host_path(recording)).unwrap();
     let mut archive = tar::Archive::new(GzDecoder::new(file));
     archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect()
 }
 
 fn content(machine: &FakeMachine, recording: &str, name: &str) -> String {
-    let file = File::open(machine.at(recording)).unwrap();
+    let file = File::open(machine.host_path(recording)).unwrap();
     let mut archive = tar::Archive::new(GzDecoder::new(file));
     let mut entry =
         archive.entries().unwrap().map(|it| it.unwrap()).find(|it| it.path().unwrap().ends_with(name)).expect(name);
@@ -109,7 +109,7 @@ fn starts_job_in_a_recorded_boot() {
     let mut machine = FakeMachine::new(Loader::SystemdBoot);
     complete(&mut machine, Transition::Boot).unwrap();
     let first = content(&machine, "/out/boot-2.tar.gz", "cmdline");
-    std::fs::remove_dir_all(machine.at("/out")).unwrap();
+    std::fs::remove_dir_all(machine.host_path("/out")).unwrap();
     complete(&mut machine, Transition::Boot).unwrap();
     let second = content(&machine, "/out/boot-2.tar.gz", "cmdline");
     assert_eq!(first, second);
@@ -118,13 +118,13 @@ fn starts_job_in_a_recorded_boot() {
 
     // After a manual restart, the computer is in the same state as before any job.
     machine.restart(true);
-    std::fs::remove_dir_all(machine.at("/out")).unwrap();
+    std::fs::remove_dir_all(machine.host_path("/out")).unwrap();
     complete(&mut machine, Transition::Boot).unwrap();
     assert_eq!(content(&machine, "/out/boot-2.tar.gz", "cmdline"), first);
 
     let options = first.split_whitespace().filter(|it| !it.starts_with("onoff.entry="));
     machine.put("/proc/cmdline", options.collect::<Vec<_>>().join(" "));
-    std::fs::remove_dir_all(machine.at("/out")).unwrap();
+    std::fs::remove_dir_all(machine.host_path("/out")).unwrap();
     let refusal = complete(&mut machine, Transition::Boot).unwrap_err().to_string();
     assert!(refusal.contains("restart the computer first"), "{refusal}");
 }
@@ -208,7 +208,7 @@ fn job_fails_after_three_failed_boots() {
     assert_eq!(machine.snapshot(), before);
     let message = machine.read_text("/out/FAILED.txt").unwrap();
     assert!(message.contains("3 times"), "{message}");
-    assert_eq!(resume(&mut machine, PROGRAM).unwrap(), Progress::Nothing);
+    assert_eq!(resume(&mut machine, PROGRAM).unwrap(), Progress::NoJob);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn restores_after_crash_in_continued_job() {
             tree.retain(|path, _| !path.starts_with("/sys/kernel/tracing"));
         }
         assert_eq!(after, before, "crash after {changes} changes");
-        for entry in std::fs::read_dir(machine.at("/out")).unwrap() {
+        for entry in std::fs::read_dir(machine.host_path("/out")).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             assert!(name.ends_with(".tar.gz") || name == "FAILED.txt", "{name}");
         }
@@ -302,7 +302,7 @@ fn restores_after_crash_in_continued_job() {
 #[test]
 fn adds_service_to_default_target() {
     let mut machine = FakeMachine::new(Loader::SystemdBoot);
-    let link = machine.at("/etc/systemd/system/default.target");
+    let link = machine.host_path("/etc/systemd/system/default.target");
     std::os::unix::fs::symlink("/usr/lib/systemd/system/kiosk.target", link).unwrap();
     start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
     assert!(machine.exists("/etc/systemd/system/kiosk.target.wants/onoff-record.service"));
@@ -391,7 +391,7 @@ fn does_not_follow_planted_links() {
     let mut machine = FakeMachine::new(Loader::Other);
     machine.put("/etc/shadow", "secrets");
     machine.put("/out/keep", "");
-    std::fs::set_permissions(machine.at("/out"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    std::fs::set_permissions(machine.host_path("/out"), std::fs::Permissions::from_mode(0o700)).unwrap();
     for name in [
         "boot-1.tar.gz.unfinished",
         "shutdown-1.tar.gz.unfinished",
@@ -399,12 +399,12 @@ fn does_not_follow_planted_links() {
         "FAILED.txt.onoff-new",
         "FAILED.txt",
     ] {
-        symlink(machine.at("/etc/shadow"), machine.at(&format!("/out/{name}"))).unwrap();
+        symlink(machine.host_path("/etc/shadow"), machine.host_path(&format!("/out/{name}"))).unwrap();
     }
     complete(&mut machine, Transition::Shutdown).unwrap();
     assert_eq!(machine.read_text("/etc/shadow").unwrap(), "secrets");
     for recording in ["/out/shutdown-1.tar.gz", "/out/shutdown-2.tar.gz"] {
-        let metadata = std::fs::symlink_metadata(machine.at(recording)).unwrap();
+        let metadata = std::fs::symlink_metadata(machine.host_path(recording)).unwrap();
         assert!(metadata.is_file());
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     }
@@ -421,7 +421,7 @@ fn does_not_follow_planted_links() {
         ID,
     )
     .unwrap();
-    symlink(machine.at("/etc/shadow"), machine.at("/out/b/FAILED.txt.onoff-new")).unwrap();
+    symlink(machine.host_path("/etc/shadow"), machine.host_path("/out/b/FAILED.txt.onoff-new")).unwrap();
     let mut last = Ok(Progress::Restarting);
     for _ in 0..3 {
         machine.restart(false);
@@ -436,8 +436,9 @@ fn does_not_follow_planted_links() {
 fn requires_private_output_folder() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    let mode =
-        |machine: &FakeMachine, path: &str| std::fs::metadata(machine.at(path)).unwrap().permissions().mode() & 0o7777;
+    let mode = |machine: &FakeMachine, path: &str| {
+        std::fs::metadata(machine.host_path(path)).unwrap().permissions().mode() & 0o7777
+    };
     let mut machine = FakeMachine::new(Loader::Other);
     start(&mut machine, job(Transition::Shutdown), PROGRAM, ID).unwrap();
     assert_eq!(mode(&machine, "/out"), 0o700);
@@ -448,7 +449,7 @@ fn requires_private_output_folder() {
     // Between two boots, the folder becomes writable for all, or is replaced by a link.
     run_hook(&mut machine);
     machine.restart(true);
-    std::fs::set_permissions(machine.at("/out"), std::fs::Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(machine.host_path("/out"), std::fs::Permissions::from_mode(0o777)).unwrap();
     machine.put("/etc/target/x", "");
     let mut wanted = job(Transition::Shutdown);
     wanted.train = 0;
@@ -462,20 +463,20 @@ fn requires_private_output_folder() {
             && message.contains("is writable by other users"),
         "{message}"
     );
-    std::fs::set_permissions(machine.at("/out"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    std::fs::set_permissions(machine.host_path("/out"), std::fs::Permissions::from_mode(0o700)).unwrap();
     start(&mut machine, wanted.clone(), PROGRAM, ID).unwrap();
     run_hook(&mut machine);
     machine.restart(true);
-    std::fs::remove_dir_all(machine.at("/out")).unwrap();
-    symlink(machine.at("/etc/target"), machine.at("/out")).unwrap();
+    std::fs::remove_dir_all(machine.host_path("/out")).unwrap();
+    symlink(machine.host_path("/etc/target"), machine.host_path("/out")).unwrap();
     let message = resume(&mut machine, PROGRAM).unwrap_err().to_string();
     assert!(message.contains("/out is a link"), "{message}");
-    assert_eq!(std::fs::read_dir(machine.at("/etc/target")).unwrap().count(), 1, "nothing was written there");
+    assert_eq!(std::fs::read_dir(machine.host_path("/etc/target")).unwrap().count(), 1, "nothing was written there");
 
     // In a sticky folder that is writable for all, a private folder is safe.
-    std::fs::remove_file(machine.at("/out")).unwrap();
-    std::fs::create_dir(machine.at("/var/tmp")).unwrap();
-    std::fs::set_permissions(machine.at("/var/tmp"), std::fs::Permissions::from_mode(0o1777)).unwrap();
+    std::fs::remove_file(machine.host_path("/out")).unwrap();
+    std::fs::create_dir(machine.host_path("/var/tmp")).unwrap();
+    std::fs::set_permissions(machine.host_path("/var/tmp"), std::fs::Permissions::from_mode(0o1777)).unwrap();
     let _ = restore(&mut machine);
     wanted.out = "/var/tmp/boots".to_owned();
     start(&mut machine, wanted.clone(), PROGRAM, ID).unwrap();
@@ -536,7 +537,7 @@ fn rejects_grub_that_cannot_clear_selection() {
     assert!(message.contains("is on btrfs, which GRUB cannot write to"), "{message}");
     let message = refused(&|machine| machine.put("/proc/self/mountinfo", mounts("ext4", "/dev/mapper/vg-root")));
     assert!(message.contains("is on /dev/mapper/vg-root"), "{message}");
-    let message = refused(&|machine| std::fs::remove_file(machine.at("/usr/sbin/grub-reboot")).unwrap());
+    let message = refused(&|machine| std::fs::remove_file(machine.host_path("/usr/sbin/grub-reboot")).unwrap());
     assert!(message.contains("without grub-reboot"), "{message}");
     let message = refused(&|machine| machine.put("/proc/cmdline", "BOOT_IMAGE=/vmlinuz-9 rw\n"));
     assert!(message.contains("no entry for the running kernel /vmlinuz-9"), "{message}");

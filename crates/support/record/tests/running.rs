@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::symlink;
 
-use onoff_record::machine::Files;
-use onoff_record::running::{Wanted, look};
+use onoff_record::machine::MachineFiles;
+use onoff_record::running::{Scope, inspect};
 
 use crate::fake_machine::{FakeMachine, Loader};
 
@@ -23,11 +23,11 @@ fn computer() -> FakeMachine {
 #[test]
 fn reads_all_data_and_changes_nothing() {
     let mut machine = computer();
-    let found = look(&mut machine, Wanted::ThisBoot);
+    let found = inspect(&mut machine, Scope::ThisBoot);
     let journals: Vec<String> =
         found.journals.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(journals, ["system.journal", "system@1.journal~"]);
-    let names: Vec<&str> = found.members.iter().map(|member| member.name.as_str()).collect();
+    let names: Vec<&str> = found.files.iter().map(|member| member.name.as_str()).collect();
     for name in [
         "show-manager.txt",
         "show-units.txt",
@@ -38,22 +38,22 @@ fn reads_all_data_and_changes_nothing() {
     ] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
-    assert_eq!(found.unread, []);
+    assert_eq!(found.unreadable, []);
     // Only commands that change nothing.
     assert!(machine.ran.iter().all(|line| ["systemctl show", "dmesg", "uname"].iter().any(|it| line.starts_with(it))));
-    let found = look(&mut machine, Wanted::Journal);
-    assert_eq!((found.journals.len(), found.members.len()), (2, 0));
+    let found = inspect(&mut machine, Scope::Journal);
+    assert_eq!((found.journals.len(), found.files.len()), (2, 0));
 }
 
 #[test]
 fn lists_unreadable_data_and_reads_the_rest() {
     let mut machine = computer();
-    let broken = machine.at(&format!("/var/log/journal/{MACHINE}/user-1000.journal"));
+    let broken = machine.host_path(&format!("/var/log/journal/{MACHINE}/user-1000.journal"));
     symlink("nowhere", broken).unwrap();
     machine.without_systemd = true;
-    let found = look(&mut machine, Wanted::ThisBoot);
+    let found = inspect(&mut machine, Scope::ThisBoot);
     assert_eq!(found.journals.len(), 2);
-    let unread: Vec<&str> = found.unread.iter().map(|unread| unread.what.as_str()).collect();
+    let unread: Vec<&str> = found.unreadable.iter().map(|unread| unread.problem.as_str()).collect();
     assert!(unread[0].contains("user-1000.journal: "), "{unread:?}");
     assert!(unread[1].starts_with("systemd's times: "), "{unread:?}");
     assert_eq!(unread.len(), 2);
@@ -64,10 +64,10 @@ fn explains_how_to_keep_journal() {
     let mut machine = FakeMachine::new(Loader::Other);
     machine.put("/etc/machine-id", format!("{MACHINE}\n"));
     machine.put(&format!("/run/log/journal/{MACHINE}/system.journal"), "journal");
-    let found = look(&mut machine, Wanted::Journal);
+    let found = inspect(&mut machine, Scope::Journal);
     assert_eq!(found.journals.len(), 1);
-    assert!(found.unread[0].instead.contains("mkdir -p /var/log/journal"), "{:?}", found.unread);
+    assert!(found.unreadable[0].remedy.contains("mkdir -p /var/log/journal"), "{:?}", found.unreadable);
     let mut empty = FakeMachine::new(Loader::Other);
-    let found = look(&mut empty, Wanted::Journal);
-    assert!(found.unread[0].what.contains("journal: not found in"), "{:?}", found.unread);
+    let found = inspect(&mut empty, Scope::Journal);
+    assert!(found.unreadable[0].problem.contains("journal: not found in"), "{:?}", found.unreadable);
 }

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use crate::fake_machine::windows_commands::Computer;
 use crate::fake_machine::{job as linux_job, snapshot};
-use onoff_record::check::Standing;
+use onoff_record::check::Availability;
 use onoff_record::error::Error;
 use onoff_record::job::{Job, Transition};
-use onoff_record::machine::{Clocks, Files, Machine, Outcome};
+use onoff_record::machine::{Clocks, CommandOutput, Machine, MachineFiles};
 use onoff_record::session::Progress;
 use onoff_record::windows::commands::Installation;
-use onoff_record::windows::session::{check, restore, resume, sentences, start};
+use onoff_record::windows::session::{check, describe, restore, resume, start};
 use roxmltree::Document;
 use tempfile::TempDir;
 
@@ -46,7 +46,7 @@ impl Windows {
             now: Duration::from_secs(1_795_425_026),
         };
         for path in [PROGRAM, "C:/Windows/System32/wpr.exe", "C:/Program Files/something/else.exe"] {
-            let place = machine.at(path);
+            let place = machine.host_path(path);
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             fs::write(place, path).unwrap();
         }
@@ -89,7 +89,7 @@ impl Machine for Windows {
         self.tree.path()
     }
 
-    fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
+    fn run(&mut self, line: &[&str]) -> io::Result<CommandOutput> {
         let (program, words) = line.split_first().unwrap();
         let name = program.strip_prefix(r"C:\Windows\System32\").expect("programs are named with their folder");
         let name = name.rsplit('\\').next().unwrap().strip_suffix(".exe").unwrap().to_owned();
@@ -103,7 +103,11 @@ impl Machine for Windows {
         if changes {
             self.before_change()?;
         }
-        Ok(Outcome { code: Some(result.code), stdout: result.output.clone().into(), stderr: result.output.into() })
+        Ok(CommandOutput {
+            code: Some(result.code),
+            stdout: result.output.clone().into(),
+            stderr: result.output.into(),
+        })
     }
 
     fn clocks(&self) -> Clocks {
@@ -113,12 +117,12 @@ impl Machine for Windows {
 
     fn wait(&mut self, time: Duration) {
         self.now += time;
-        if self.sleeps && fs::remove_file(self.at("C:/fake/asleep")).is_ok() {
+        if self.sleeps && fs::remove_file(self.host_path("C:/fake/asleep")).is_ok() {
             self.now += Duration::from_secs(30);
         }
     }
 
-    fn say(&mut self, line: &str) {
+    fn print_line(&mut self, line: &str) {
         self.said.push(line.to_owned());
     }
 
@@ -156,7 +160,7 @@ fn complete(machine: &mut Windows, job: Job) -> Result<Vec<String>, Error> {
     for _ in 0..20 {
         match progress {
             Progress::Finished(recordings) => return Ok(recordings),
-            Progress::Nothing => panic!("there is no job"),
+            Progress::NoJob => panic!("there is no job"),
             Progress::Restarting => {}
         }
         assert!(machine.computer().recall("restart").is_some(), "the computer was restarted");
@@ -227,7 +231,7 @@ fn records_sleep_and_removes_wake_task() {
         let mut machine = Windows::new();
         let before = machine.snapshot();
         let recordings = complete(&mut machine, job(transition)).unwrap();
-        let kind = transition.word();
+        let kind = transition.name();
         assert_eq!(recordings, [format!(r"C:\traces\{kind}-1.etl"), format!(r"C:\traces\{kind}-2.etl")]);
         assert_eq!(machine.snapshot(), before);
         let ran = machine.ran();
@@ -251,11 +255,11 @@ fn logon_without_restart_changes_nothing() {
     let mut machine = Windows::new();
     assert_eq!(start(&mut machine, &windows(), job(Transition::Boot), PROGRAM).unwrap(), Progress::Restarting);
     let armed = machine.snapshot();
-    assert_eq!(resume(&mut machine, &windows()).unwrap(), Progress::Nothing);
+    assert_eq!(resume(&mut machine, &windows()).unwrap(), Progress::NoJob);
     assert_eq!(machine.snapshot(), armed);
     // Without a job there is nothing to continue.
     assert!(restore(&mut machine).unwrap());
-    assert_eq!(resume(&mut machine, &windows()).unwrap(), Progress::Nothing);
+    assert_eq!(resume(&mut machine, &windows()).unwrap(), Progress::NoJob);
     assert!(!restore(&mut machine).unwrap());
 }
 
@@ -269,7 +273,7 @@ fn retries_boot_without_recording_three_times() {
         restarts += 1;
         machine.computer().restart();
         // The recorder did not start with the boot, which happens on real computers.
-        fs::remove_file(machine.at("C:/fake/recorded-boot")).unwrap();
+        fs::remove_file(machine.host_path("C:/fake/recorded-boot")).unwrap();
         progress = resume(&mut machine, &windows());
     }
     let error = progress.unwrap_err().to_string();
@@ -356,19 +360,19 @@ fn errors_state_remedy() {
     };
     let text = refusal(&|machine, _| machine.administrator = false);
     assert!(text.contains("Run as administrator"), "{text}");
-    let text = refusal(&|machine, _| fs::remove_file(machine.at("C:/Windows/System32/wpr.exe")).unwrap());
+    let text = refusal(&|machine, _| fs::remove_file(machine.host_path("C:/Windows/System32/wpr.exe")).unwrap());
     assert!(text.contains("--plan windows"), "{text}");
-    let text = refusal(&|machine, _| fs::create_dir(machine.at(OUT)).unwrap());
+    let text = refusal(&|machine, _| fs::create_dir(machine.host_path(OUT)).unwrap());
     assert!(text.contains("already exists"), "{text}");
     let text = refusal(&|_, job| job.out = "//server/share".to_owned());
     assert!(text.contains("on the network"), "{text}");
-    let text = refusal(&|machine, _| fs::create_dir_all(machine.at(STATE)).unwrap());
+    let text = refusal(&|machine, _| fs::create_dir_all(machine.host_path(STATE)).unwrap());
     assert!(text.contains("onoff record --restore"), "{text}");
     let text = refusal(&|_, job| job.buffer_mib = Some(64));
     assert!(text.contains("--buffer is for Linux only"), "{text}");
     let text = refusal(&|machine, _| {
         for name in ["BootId", "ShutdownTime"] {
-            fs::remove_file(machine.at(&format!("C:/fake/registry-{name}"))).unwrap();
+            fs::remove_file(machine.host_path(&format!("C:/fake/registry-{name}"))).unwrap();
         }
     });
     assert!(text.contains("a restart cannot be detected"), "{text}");
@@ -379,17 +383,17 @@ fn check_and_plan_change_nothing() {
     let mut machine = Windows::new();
     let before = machine.snapshot();
     let items = check(&mut machine, &windows(), &job(Transition::RebootCycle));
-    let standing: Vec<_> = items.iter().map(|item| (item.name, item.standing)).collect();
+    let standing: Vec<_> = items.iter().map(|item| (item.name, item.availability)).collect();
     assert_eq!(
         standing,
         [
-            ("rights", Standing::There),
-            ("wpr", Standing::There),
-            ("boot detection", Standing::There),
-            ("shutdown log", Standing::Narrower)
+            ("rights", Availability::Available),
+            ("wpr", Availability::Available),
+            ("boot detection", Availability::Available),
+            ("shutdown log", Availability::Limited)
         ]
     );
-    let plan = sentences(&windows(), STATE, &job(Transition::RebootCycle));
+    let plan = describe(&windows(), STATE, &job(Transition::RebootCycle));
     // The job runs every command of the plan.
     complete(&mut machine, Job { train: 0, runs: 1, ..job(Transition::Boot) }).unwrap();
     let ran = machine.ran();

@@ -3,7 +3,7 @@
 //! Time is split into buckets: one per phase until the desktop is ready, then one per 100 ms slice. The end of PostBoot
 //! is known only afterwards, and slices guarantee that it falls on a bucket boundary.
 
-use super::timeline::Timeline;
+use super::timeline::UsageTimeline;
 use super::usage::{LOW_PRIORITY, NS_PER_TICK, PostBoot, REQUIRED_SLICES, SLICE, Slice, Usage};
 use onoff_testkit::events::storage::{IoPriority, Operation};
 
@@ -27,7 +27,7 @@ pub(super) struct Accounting {
     idle_slices: usize,
     satisfied_at: Option<usize>,
     /// Every CPU and disk interval; `None` in a scenario that only boots.
-    pub(super) timeline: Option<Timeline>,
+    pub(super) timeline: Option<UsageTimeline>,
 }
 
 impl Accounting {
@@ -147,7 +147,7 @@ impl Accounting {
         while self.evaluated < complete && self.satisfied_at.is_none() {
             let index = self.evaluated;
             self.evaluated += 1;
-            if self.slice(index).idle {
+            if self.slice(index).is_idle {
                 self.idle_slices += 1;
                 if self.idle_slices == REQUIRED_SLICES {
                     self.satisfied_at = Some(self.evaluated);
@@ -163,7 +163,7 @@ impl Accounting {
             cpu_busy_ns: cpu as i64 * NS_PER_TICK,
             disk_busy_ns: disk as i64 * NS_PER_TICK,
             // At least 80 % idle: at most a fifth of the CPU time and of the disk time is used.
-            idle: cpu * 5 <= SLICE * self.processors && disk * 5 <= SLICE,
+            is_idle: cpu * 5 <= SLICE * self.processors && disk * 5 <= SLICE,
         }
     }
 
@@ -172,12 +172,12 @@ impl Accounting {
         self.ready?;
         let end = self.satisfied_at.unwrap_or(self.evaluated);
         let slices: Vec<Slice> = (0..end).map(|index| self.slice(index)).collect();
-        let idle = slices.iter().filter(|slice| slice.idle).count();
+        let idle = slices.iter().filter(|slice| slice.is_idle).count();
         let time = |count: usize| (count as u64 * SLICE) as i64 * NS_PER_TICK;
         Some(PostBoot {
             idle_ns: time(idle),
             busy_ns: time(slices.len() - idle),
-            satisfied: self.satisfied_at.is_some(),
+            is_satisfied: self.satisfied_at.is_some(),
             slices,
         })
     }

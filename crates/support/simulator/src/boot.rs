@@ -5,10 +5,10 @@ use uuid::Uuid;
 use super::devices;
 use super::plan::{Actors, BOOT_PRIORITY, Plan};
 use super::program::SYSTEM;
-use super::program::{Edge, Note, Step};
+use super::program::{Edge, Step, TruthNote};
 use super::scenario::{Firmware, Scenario, ScenarioError};
 use super::services;
-use super::units::{Span, TICKS_PER_SECOND};
+use super::units::{TICKS_PER_SECOND, TickDuration};
 use super::work::Transfer;
 use onoff_testkit::events::{device, logon, service};
 
@@ -53,7 +53,7 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Actors, Scena
     if let Some(at) = scenario.logon.explorer_at {
         start_shell.push(Step::Until(at.0));
     }
-    start_shell.push(Plan::start(explorer, Note::Phase));
+    start_shell.push(Plan::start(explorer, TruthNote::Phase));
     start_shell.push(Step::Sleep(2 * TICKS_PER_SECOND));
     plan.thread(userinit, BOOT_PRIORITY, start_shell);
     shell(plan, scenario, explorer);
@@ -62,7 +62,7 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Actors, Scena
 }
 
 /// The kernel's records about the firmware. Boot services last until the loader has run.
-fn firmware(firmware: &Firmware, loader: Option<Span>) -> Vec<Step> {
+fn firmware(firmware: &Firmware, loader: Option<TickDuration>) -> Vec<Step> {
     /// Time the firmware needs to load the boot loader.
     const LOADER_LOADED_MS: u64 = 12;
     let milliseconds = |ticks: u64| ticks * 1000 / TICKS_PER_SECOND;
@@ -98,26 +98,26 @@ fn kernel(plan: &mut Plan, scenario: &Scenario, session_manager: usize) {
         steps.push(Step::emit(device::os_loader(begin, begin + cycles(loader.0))));
     }
     steps.push(Step::Until(kernel.boot_start_at.0));
-    steps.push(Step::emit_noted(device::boot_start(true), Note::BootStart(Edge::Begin)));
+    steps.push(Step::emit_noted(device::boot_start(true), TruthNote::BootStart(Edge::Begin)));
     steps.extend(devices::steps(plan, &kernel.boot_start, true));
     if let Some(at) = kernel.boot_start_end_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::emit_noted(device::boot_start(false), Note::BootStart(Edge::End)));
+    steps.push(Step::emit_noted(device::boot_start(false), TruthNote::BootStart(Edge::End)));
     if let Some(at) = kernel.system_start_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::emit_noted(device::system_start(true), Note::SystemStart(Edge::Begin)));
+    steps.push(Step::emit_noted(device::system_start(true), TruthNote::SystemStart(Edge::Begin)));
     steps.extend(devices::steps(plan, &kernel.system_start, false));
     if let Some(at) = kernel.system_start_end_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::emit_noted(device::system_start(false), Note::SystemStart(Edge::End)));
+    steps.push(Step::emit_noted(device::system_start(false), TruthNote::SystemStart(Edge::End)));
     steps.extend(plan.steps(&kernel.work));
     if let Some(at) = kernel.session_manager_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Plan::start(session_manager, Note::Phase));
+    steps.push(Plan::start(session_manager, TruthNote::Phase));
     steps.extend(devices::steps(plan, &kernel.later, false));
     steps.push(Step::Wait(plan.signal(NEVER)));
     plan.thread(SYSTEM, BOOT_PRIORITY, steps);
@@ -131,7 +131,13 @@ struct Sessions {
 }
 
 /// Steps with which the session manager creates a process.
-pub(super) fn execute(plan: &Plan, process: usize, start: Step, begin: Option<Note>, end: Option<Note>) -> [Step; 3] {
+pub(super) fn execute(
+    plan: &Plan,
+    process: usize,
+    start: Step,
+    begin: Option<TruthNote>,
+    end: Option<TruthNote>,
+) -> [Step; 3] {
     let image = format!("\\SystemRoot\\System32\\{}", plan.processes[process].image);
     let created = logon::execute_image_stop(plan.processes[process].id);
     [
@@ -152,7 +158,7 @@ impl Sessions {
         if let Some(time) = session.autochk {
             let done = plan.signal("autochk done");
             let autochk = plan.process(session_manager, 0, "autochk.exe", "autochk *");
-            plan.thread(autochk, 8, vec![Step::Begin, Step::Pad(time.0), Step::Set(done)]);
+            plan.thread(autochk, 8, vec![Step::Begin, Step::PadTo(time.0), Step::Set(done)]);
             steps.extend(execute(plan, autochk, Step::Start(autochk, None), None, None));
             steps.push(Step::Wait(done));
         }
@@ -163,7 +169,7 @@ impl Sessions {
             self.csrss_system,
             Step::Start(self.csrss_system, None),
             None,
-            Some(Note::SystemVideo(Edge::Begin)),
+            Some(TruthNote::SystemVideo(Edge::Begin)),
         ));
         steps.extend(plan.steps(&session.system_video_work));
         steps.push(Step::Sleep(session.system_video.0));
@@ -171,7 +177,7 @@ impl Sessions {
             plan,
             self.wininit,
             Step::Start(self.wininit, None),
-            Some(Note::SystemVideo(Edge::End)),
+            Some(TruthNote::SystemVideo(Edge::End)),
             None,
         ));
         steps.push(Step::emit(logon::load_subsystem_stop()));
@@ -185,15 +191,15 @@ impl Sessions {
             self.csrss_user,
             Step::Start(self.csrss_user, None),
             None,
-            Some(Note::UserVideo(Edge::Begin)),
+            Some(TruthNote::UserVideo(Edge::Begin)),
         ));
         steps.push(Step::emit(logon::load_subsystem_stop()));
         steps.push(Step::Sleep(session.user_video.0));
         steps.extend(execute(
             plan,
             self.winlogon,
-            Plan::start(self.winlogon, Note::Phase),
-            Some(Note::UserVideo(Edge::End)),
+            Plan::start(self.winlogon, TruthNote::Phase),
+            Some(TruthNote::UserVideo(Edge::End)),
             None,
         ));
         steps.push(Step::Wait(plan.signal(NEVER)));
@@ -212,7 +218,7 @@ pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: u
     if let Some(time) = logon_scenario.computer_policy {
         policy.push(Step::emit_noted(
             service::policy_start(true, &machine, COMPUTER_POLICY),
-            Note::ComputerPolicy(Edge::Begin),
+            TruthNote::ComputerPolicy(Edge::Begin),
         ));
         policy.push(Step::Begin);
         for extension in &logon_scenario.policy_extension {
@@ -222,11 +228,11 @@ pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: u
             policy.push(Step::Sleep(extension.time.0));
             policy.push(Step::emit(service::policy_extension_stop(id, &extension.name, COMPUTER_POLICY, elapsed)));
         }
-        policy.push(Step::Pad(time.0));
+        policy.push(Step::PadTo(time.0));
         let elapsed = (time.0 / TICKS_PER_SECOND) as u32;
         policy.push(Step::emit_noted(
             service::policy_stop(true, &machine, COMPUTER_POLICY, elapsed),
-            Note::ComputerPolicy(Edge::End),
+            TruthNote::ComputerPolicy(Edge::End),
         ));
     }
     policy.push(Step::Set(policy_done));
@@ -263,23 +269,26 @@ pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: u
         steps.push(Step::emit(logon::notify_subscriber(false, 2, &subscriber.name)));
     }
     if let Some(time) = logon_scenario.user_policy {
-        steps.push(Step::emit_noted(service::policy_start(false, &user, USER_POLICY), Note::UserPolicy(Edge::Begin)));
+        steps.push(Step::emit_noted(
+            service::policy_start(false, &user, USER_POLICY),
+            TruthNote::UserPolicy(Edge::Begin),
+        ));
         steps.push(Step::Sleep(time.0));
         steps.push(Step::emit_noted(
             service::policy_stop(false, &user, USER_POLICY, (time.0 / TICKS_PER_SECOND) as u32),
-            Note::UserPolicy(Edge::End),
+            TruthNote::UserPolicy(Edge::End),
         ));
     }
     if let Some(time) = logon_scenario.script {
         let done = plan.signal("logon script done");
         let script = plan.process(winlogon, 1, "cmd.exe", "cmd.exe /c logon.cmd");
-        plan.thread(script, 8, vec![Step::Begin, Step::Pad(time.0), Step::Set(done)]);
-        steps.push(Step::emit_noted(service::policy_script_start(&user, 1, 1), Note::Script(Edge::Begin)));
+        plan.thread(script, 8, vec![Step::Begin, Step::PadTo(time.0), Step::Set(done)]);
+        steps.push(Step::emit_noted(service::policy_script_start(&user, 1, 1), TruthNote::Script(Edge::Begin)));
         steps.push(Step::Start(script, None));
         steps.push(Step::Wait(done));
         steps.push(Step::emit_noted(
             service::policy_script_stop(&user, 1, (time.0 / TICKS_PER_SECOND) as u32),
-            Note::Script(Edge::End),
+            TruthNote::Script(Edge::End),
         ));
     }
     steps.push(Step::emit(logon::user_shell_launch()));
@@ -308,9 +317,9 @@ pub(super) fn shell(plan: &mut Plan, scenario: &Scenario, explorer: usize) {
     }
     if scenario.recording.desktop_ready {
         steps.push(Step::emit(logon::initializing_explorer(false)));
-        steps.push(Step::emit_noted(logon::desktop_ready(false), Note::DesktopReady));
+        steps.push(Step::emit_noted(logon::desktop_ready(false), TruthNote::DesktopReady));
     } else {
-        steps.push(Step::emit_noted(logon::initializing_explorer(false), Note::DesktopReady));
+        steps.push(Step::emit_noted(logon::initializing_explorer(false), TruthNote::DesktopReady));
     }
     steps.push(Step::Set(plan.signal("desktop_ready")));
     steps.push(Step::emit(logon::enumerating_run_key(true, RUN_KEY)));
@@ -319,7 +328,10 @@ pub(super) fn shell(plan: &mut Plan, scenario: &Scenario, explorer: usize) {
         let process = plan.process(explorer, 1, &startup.image, &startup.command);
         plan.startup.push((startup.command.clone(), plan.processes[process].id));
         plan.scenario_threads(process, &startup.thread, &[]);
-        steps.push(Step::emit_noted(logon::run_key_command_start(&startup.command), Note::StartupApplication(index)));
+        steps.push(Step::emit_noted(
+            logon::run_key_command_start(&startup.command),
+            TruthNote::StartupApplication(index),
+        ));
         // Windows reads an image's first pages before it creates the process.
         for _ in 0..3 {
             steps.push(Step::Disk { transfer: Transfer::Fault, size: FAULT_SIZE, path: startup.image.clone() });

@@ -2,7 +2,7 @@
 
 use super::plan::{BOOT_PRIORITY, Plan};
 use super::program::SYSTEM;
-use super::program::{Note, Signal, Step};
+use super::program::{Signal, Step, TruthNote};
 use super::scenario::Driver;
 use super::truth::Device;
 use onoff_testkit::events::device;
@@ -48,7 +48,7 @@ fn load(plan: &mut Plan, driver: &Driver, boot: bool, steps: &mut Vec<Step>) {
     let kind = if boot { "BootInit" } else { "DriverLoad" };
     let index = operation(plan, kind, name.clone());
     let begin = if boot { device::boot_init_start(&name) } else { device::driver_load_start(&name) };
-    steps.push(Step::emit_noted(begin, Note::DeviceStart(index)));
+    steps.push(Step::emit_noted(begin, TruthNote::DeviceStart(index)));
     steps.push(Step::Begin);
     if !boot {
         let image =
@@ -57,9 +57,9 @@ fn load(plan: &mut Plan, driver: &Driver, boot: bool, steps: &mut Vec<Step>) {
     }
     steps.extend(plan.steps(&driver.work));
     compute(driver, driver.load.0, steps);
-    steps.push(Step::Pad(driver.load.0));
+    steps.push(Step::PadTo(driver.load.0));
     let end = if boot { device::boot_init_stop(&name, 0) } else { device::driver_load_stop(&driver.name, 0, &name) };
-    steps.push(Step::emit_noted(end, Note::DeviceEnd(index)));
+    steps.push(Step::emit_noted(end, TruthNote::DeviceEnd(index)));
 }
 
 fn compute(driver: &Driver, time: u64, steps: &mut Vec<Step>) {
@@ -72,13 +72,13 @@ fn compute(driver: &Driver, time: u64, steps: &mut Vec<Step>) {
 /// Starts a device; returns the completion signal if the request is pended.
 fn start(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<Step>) -> Option<Signal> {
     let index = operation(plan, "DeviceStart", instance.to_owned());
-    steps.push(Step::emit_noted(device::device_start(instance), Note::DeviceStart(index)));
+    steps.push(Step::emit_noted(device::device_start(instance), TruthNote::DeviceStart(index)));
     steps.push(Step::Begin);
     let Some(returns_after) = driver.pend_start else {
         compute(driver, driver.start.0, steps);
-        steps.push(Step::Pad(driver.start.0));
+        steps.push(Step::PadTo(driver.start.0));
         let end = device::device_start_stop(instance, 0);
-        steps.push(Step::emit_noted(end, Note::DeviceEnd(index)));
+        steps.push(Step::emit_noted(end, TruthNote::DeviceEnd(index)));
         return None;
     };
     let pended = device::device_start_pended(instance);
@@ -90,13 +90,13 @@ fn start(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<Step>
 fn enumerate(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<Step>) -> Option<Signal> {
     let time = driver.enumerate?;
     let index = operation(plan, "DeviceEnum", instance.to_owned());
-    steps.push(Step::emit_noted(device::device_enum(instance), Note::DeviceStart(index)));
+    steps.push(Step::emit_noted(device::device_enum(instance), TruthNote::DeviceStart(index)));
     steps.push(Step::Begin);
     let Some(returns_after) = driver.pend_enumerate else {
         compute(driver, time.0, steps);
-        steps.push(Step::Pad(time.0));
+        steps.push(Step::PadTo(time.0));
         let end = device::device_enum_stop(instance);
-        steps.push(Step::emit_noted(end, Note::DeviceEnd(index)));
+        steps.push(Step::emit_noted(end, TruthNote::DeviceEnd(index)));
         return None;
     };
     let pended = device::device_enum_pended(instance);
@@ -108,21 +108,26 @@ fn enumerate(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<S
 fn pend(
     plan: &mut Plan,
     index: usize,
-    [pended, end]: [onoff_testkit::events::Occurrence; 2],
+    [pended, end]: [onoff_testkit::events::EventTemplate; 2],
     returns_after: u64,
     total: u64,
     steps: &mut Vec<Step>,
 ) -> Signal {
     let started = plan.signal(&format!("device {index} pended"));
     let done = plan.signal(&format!("device {index} completed"));
-    steps.push(Step::Pad(returns_after));
-    steps.push(Step::emit_noted(pended, Note::DevicePend(index)));
+    steps.push(Step::PadTo(returns_after));
+    steps.push(Step::emit_noted(pended, TruthNote::DevicePend(index)));
     steps.push(Step::Set(started));
     let rest = total.saturating_sub(returns_after).max(1);
     plan.thread(
         SYSTEM,
         BOOT_PRIORITY,
-        vec![Step::Wait(started), Step::Sleep(rest), Step::emit_noted(end, Note::DeviceEnd(index)), Step::Set(done)],
+        vec![
+            Step::Wait(started),
+            Step::Sleep(rest),
+            Step::emit_noted(end, TruthNote::DeviceEnd(index)),
+            Step::Set(done),
+        ],
     );
     done
 }

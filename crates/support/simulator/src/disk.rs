@@ -100,7 +100,7 @@ impl Disk {
     }
 
     /// Starts the next request if the disk is free; returns its service time.
-    pub(super) fn begin(&mut self, now: u64) -> Option<u64> {
+    pub(super) fn start_next(&mut self, now: u64) -> Option<u64> {
         if self.active.is_some() {
             return None;
         }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use crate::random::Random;
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 use onoff_testkit::events::configuration::volume_mapping;
-use onoff_testkit::events::kernel::{Moment, Process, Thread};
+use onoff_testkit::events::kernel::{LifetimeEvent, Process, Thread};
 use onoff_testkit::events::storage::{file_name, file_operation_end};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +42,11 @@ const FILES: [&str; 4] = [r"\Maps\tiles.dat", r"\Users\anna\settings.ini", r"\Pr
 
 /// Operations sorted by start time.
 #[derive(Clone, Debug)]
-pub struct FileRun {
+pub struct FileOperationSequence {
     operations: Vec<Operation>,
 }
 
-impl FileRun {
+impl FileOperationSequence {
     /// Generates `count` operations; the same seed gives the same operations.
     #[must_use]
     pub fn new(seed: u64, count: usize) -> Self {
@@ -107,9 +107,9 @@ impl FileRun {
         for (image, id) in PROGRAMS {
             let process =
                 Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
-            records.push((0, process.record(Moment::RundownStart, start, 4, 4)));
+            records.push((0, process.record(LifetimeEvent::RundownStart, start, 4, 4)));
             let thread = Thread { id: id + 4, process: id, base_priority: 8, io_priority: 2, service_tag: 0 };
-            records.push((0, thread.record(Moment::RundownStart, start, 4, 4)));
+            records.push((0, thread.record(LifetimeEvent::RundownStart, start, 4, 4)));
         }
         for (key, path) in (1..).zip(FILES) {
             let path = format!(r"\Device\HarddiskVolume2{path}");

@@ -33,23 +33,23 @@ mod work;
 
 use std::io::{Cursor, Seek, Write};
 
-pub use scenario::{Expect, ExpectDevice, ExpectService, Scenario, ScenarioError};
-pub use timeline::Timeline;
+pub use scenario::{PublishedDevice, PublishedNumbers, PublishedService, Scenario, ScenarioError};
+pub use timeline::UsageTimeline;
 pub use transition_truth::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
 pub use truth::{Device, Phase, Process, Service, Stack, Truth};
-pub use units::{Size, Span, TICKS_PER_SECOND};
+pub use units::{Size, TICKS_PER_SECOND, TickDuration};
 pub use usage::{PostBoot, Slice, Usage};
-pub use work::{Transfer, Work};
+pub use work::{Transfer, WorkStep};
 
 use machine::{Machine, Settings};
 use onoff_testkit::assemble::{EtlWriter, Session};
 use onoff_testkit::events::{configuration, kernel};
 use plan::Plan;
-use program::{Edge, Note, SYSTEM};
+use program::{Edge, SYSTEM, TruthNote};
 use recorder::Recorder;
 
 #[derive(Debug)]
-pub struct Simulated {
+pub struct SimulatedRecording {
     /// One file, or a kernel and a user file.
     pub files: Vec<Vec<u8>>,
     pub truth: Truth,
@@ -57,7 +57,7 @@ pub struct Simulated {
 
 fn build_plan(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut plan = Plan::new(scenario);
-    let actors = if scenario.boots() {
+    let actors = if scenario.is_boot() {
         boot::plan(&mut plan, scenario)?
     } else {
         transition::running::plan(&mut plan, scenario)
@@ -72,12 +72,12 @@ impl Scenario {
     ///
     /// # Errors
     /// The scenario is impossible.
-    pub fn simulate(&self) -> Result<Simulated, ScenarioError> {
+    pub fn simulate(&self) -> Result<SimulatedRecording, ScenarioError> {
         let user = self.recording.split.then(|| Cursor::new(Vec::new()));
         let (kernel, user, truth) = self.simulate_into(Cursor::new(Vec::new()), user, None)?;
         let mut files = vec![kernel.into_inner()];
         files.extend(user.map(Cursor::into_inner));
-        Ok(Simulated { files, truth })
+        Ok(SimulatedRecording { files, truth })
     }
 
     /// Simulates the scenario and streams the recording to its files, in bounded memory. With `min_records` the
@@ -142,7 +142,7 @@ impl Scenario {
             ..Session::windows_10(self.machine.processors)
         };
         match self.recording.compression {
-            Some(compression) => session.compressed(compression.into()),
+            Some(compression) => session.with_compression(compression.into()),
             None => session,
         }
     }
@@ -160,13 +160,13 @@ impl Scenario {
             disk_issue: self.recording.disk_issue,
             context_switches: self.recording.context_switches,
             tail: self.recording.tail.0,
-            at_most: self.recording.at_most.0,
+            at_most: self.recording.max_length.0,
             transitions: self.has_transitions(),
             readied_by_dpc: self.recording.readied_by_dpc,
             ready_threads: self.recording.ready_threads,
         };
         let mut truth = Truth {
-            os_loader_ns: self.kernel.loader.map(Span::nanoseconds),
+            os_loader_ns: self.kernel.loader.map(TickDuration::as_ns),
             training_count: self.logon.training_count,
             services: plan.services.clone(),
             transitions: plan.transitions.clone(),
@@ -185,7 +185,7 @@ impl Scenario {
         let mut machine = Machine::new(settings, recorder, plan.processes, plan.threads, signals);
         machine.min_records = min_records;
         if self.has_transitions() {
-            machine.accounting.timeline = Some(Timeline::new(self.machine.processors));
+            machine.accounting.timeline = Some(UsageTimeline::new(self.machine.processors));
         }
         self.record_start_state(&mut machine);
         machine.run();
@@ -200,7 +200,7 @@ impl Scenario {
         truth.transitions.sort_and_prune();
         truth.timeline = machine.accounting.timeline.take().unwrap_or_default();
         truth.stacks = std::mem::take(&mut machine.stacks);
-        if self.boots() {
+        if self.is_boot() {
             add_phases(&mut truth, &mut machine);
         } else {
             truth.post_boot = machine.accounting.post_boot();
@@ -244,7 +244,7 @@ impl Scenario {
                 command_line: "",
                 user: &[18],
             }
-            .record(kernel::Moment::RundownStart, clock, 4, 4)
+            .record(kernel::LifetimeEvent::RundownStart, clock, 4, 4)
         });
         for image in ["ntoskrnl.exe", "hal.dll", "ci.dll"] {
             machine.rundown_image(SYSTEM, format!("\\SystemRoot\\system32\\{image}"));
@@ -311,7 +311,7 @@ impl Scenario {
 }
 
 fn nanoseconds(ticks: u64) -> i64 {
-    Span(ticks).nanoseconds()
+    TickDuration(ticks).as_ns()
 }
 
 fn set_edge(slot: &mut Option<(i64, i64)>, edge: Edge, time: i64) {
@@ -335,56 +335,56 @@ fn set_begin_or_end(edge: Edge, time: i64, begin: &mut i64, end: &mut Option<i64
     }
 }
 
-fn apply_notes(truth: &mut Truth, notes: &[(Note, u64)]) {
+fn apply_notes(truth: &mut Truth, notes: &[(TruthNote, u64)]) {
     let (mut system_video, mut user_video) = (None, None);
     for &(note, ticks) in notes {
         let time = nanoseconds(ticks);
         match note {
-            Note::BootStart(edge) => set_edge(&mut truth.boot_start_ns, edge, time),
-            Note::SystemStart(edge) => set_edge(&mut truth.system_start_ns, edge, time),
-            Note::AutoStart(edge) => set_edge(&mut truth.auto_start_ns, edge, time),
-            Note::Group(index, Edge::Begin) => truth.service_groups[index].1 = time,
-            Note::Group(index, Edge::End) => truth.service_groups[index].2 = time,
-            Note::ServiceStart(index) => truth.services[index].start_ns = time,
-            Note::ServiceCheckpoint(index) => truth.services[index].checkpoint_ns = time,
-            Note::ServiceLoad(index) => truth.services[index].load_ns = time,
-            Note::ServiceEnd(index) => truth.services[index].end_ns = time,
-            Note::DeviceStart(index) => truth.devices[index].start_ns = time,
-            Note::DevicePend(index) => truth.devices[index].pend_ns = Some(time),
-            Note::DeviceEnd(index) => truth.devices[index].end_ns = time,
-            Note::SystemVideo(edge) => set_edge(&mut system_video, edge, time),
-            Note::UserVideo(edge) => set_edge(&mut user_video, edge, time),
-            Note::ComputerPolicy(edge) => set_edge(&mut truth.computer_policy_ns, edge, time),
-            Note::UserPolicy(edge) => set_edge(&mut truth.user_policy_ns, edge, time),
-            Note::Script(edge) => set_edge(&mut truth.script_ns, edge, time),
-            Note::StartupApplication(index) => truth.startup_applications[index].2 = time,
-            Note::DesktopReady => truth.desktop_ready_ns = Some(time),
-            Note::Notification(row, edge) => {
+            TruthNote::BootStart(edge) => set_edge(&mut truth.boot_start_ns, edge, time),
+            TruthNote::SystemStart(edge) => set_edge(&mut truth.system_start_ns, edge, time),
+            TruthNote::AutoStart(edge) => set_edge(&mut truth.auto_start_ns, edge, time),
+            TruthNote::Group(index, Edge::Begin) => truth.service_groups[index].1 = time,
+            TruthNote::Group(index, Edge::End) => truth.service_groups[index].2 = time,
+            TruthNote::ServiceStart(index) => truth.services[index].start_ns = time,
+            TruthNote::ServiceCheckpoint(index) => truth.services[index].checkpoint_ns = time,
+            TruthNote::ServiceLoad(index) => truth.services[index].load_ns = time,
+            TruthNote::ServiceEnd(index) => truth.services[index].end_ns = time,
+            TruthNote::DeviceStart(index) => truth.devices[index].start_ns = time,
+            TruthNote::DevicePend(index) => truth.devices[index].pend_ns = Some(time),
+            TruthNote::DeviceEnd(index) => truth.devices[index].end_ns = time,
+            TruthNote::SystemVideo(edge) => set_edge(&mut system_video, edge, time),
+            TruthNote::UserVideo(edge) => set_edge(&mut user_video, edge, time),
+            TruthNote::ComputerPolicy(edge) => set_edge(&mut truth.computer_policy_ns, edge, time),
+            TruthNote::UserPolicy(edge) => set_edge(&mut truth.user_policy_ns, edge, time),
+            TruthNote::Script(edge) => set_edge(&mut truth.script_ns, edge, time),
+            TruthNote::StartupApplication(index) => truth.startup_applications[index].2 = time,
+            TruthNote::DesktopReady => truth.desktop_ready_ns = Some(time),
+            TruthNote::Notification(row, edge) => {
                 let row = &mut truth.transitions.notifications[row];
                 set_begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
             }
-            Note::Activity(row, edge) => {
+            TruthNote::Activity(row, edge) => {
                 let row = &mut truth.transitions.activities[row];
                 set_begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
             }
-            Note::Milestone(row) | Note::WallClock(row) => {
+            TruthNote::Milestone(row) | TruthNote::WallClock(row) => {
                 truth.transitions.milestones[row].time_ns = time;
             }
-            Note::PowerRequest(row, edge) => {
+            TruthNote::PowerRequest(row, edge) => {
                 let row = &mut truth.transitions.power_requests[row];
                 set_begin_or_end(edge, time, &mut row.start_ns, &mut row.end_ns);
             }
-            Note::PowerRequestWaiting(row) => {
+            TruthNote::PowerRequestWaiting(row) => {
                 truth.transitions.power_requests[row].waiting_ns = Some(time);
             }
-            Note::ServiceStop(row) => truth.transitions.service_stops[row].start_ns = time,
-            Note::ServiceStopping(row) => {
+            TruthNote::ServiceStop(row) => truth.transitions.service_stops[row].start_ns = time,
+            TruthNote::ServiceStopping(row) => {
                 truth.transitions.service_stops[row].pending_ns = Some(time);
             }
-            Note::ServiceStopped(row) => {
+            TruthNote::ServiceStopped(row) => {
                 truth.transitions.service_stops[row].end_ns = Some(time);
             }
-            Note::Phase => {}
+            TruthNote::Phase => {}
         }
     }
     truth.system_video_ns = system_video.map(|(begin, end)| end - begin);
@@ -404,7 +404,7 @@ fn add_phases(truth: &mut Truth, machine: &mut Machine<'_>) {
         truth.phases.push(Phase { name: PHASES[index], start_ns: starts[index], end_ns: next.unwrap_or(end), usage });
     }
     if let (Some(ready), Some(metric)) = (truth.desktop_ready_ns, &truth.post_boot) {
-        let over = if metric.satisfied { ready + metric.idle_ns + metric.busy_ns } else { end };
+        let over = if metric.is_satisfied { ready + metric.idle_ns + metric.busy_ns } else { end };
         truth.phases.push(Phase { name: "PostBoot", start_ns: ready, end_ns: over, usage: post_boot });
         truth.phases.push(Phase { name: "TraceTail", start_ns: over, end_ns: end, usage: tail });
     }

@@ -23,7 +23,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::accounting::Accounting;
 use super::disk::Disk;
-use super::program::{Note, ProcessPlan, ThreadPlan};
+use super::program::{ProcessPlan, ThreadPlan, TruthNote};
 use super::random::Random;
 use super::recorder::Recorder;
 use super::stack_keys::StackKeys;
@@ -127,7 +127,7 @@ pub(super) struct Machine<'s> {
     pub(super) accounting: Accounting,
     pub(super) processes: Vec<Process>,
     pub(super) disks: Vec<Disk>,
-    pub(super) notes: Vec<(Note, u64)>,
+    pub(super) notes: Vec<(TruthNote, u64)>,
     pub(super) stacks: Vec<Stack>,
     stack_keys: StackKeys,
     /// Milestone rows and the wall clock (`FILETIME`) at each.
@@ -236,23 +236,23 @@ impl<'s> Machine<'s> {
     pub(super) fn record_state(&mut self, make: impl FnOnce(u64) -> Record<'static>) -> u64 {
         let time = self.stamp();
         let record = make(self.recorder.clock(time));
-        self.put(0, &record);
+        self.write_record(0, &record);
         time
     }
 
-    fn put(&mut self, cpu: usize, record: &Record<'_>) {
+    fn write_record(&mut self, cpu: usize, record: &Record<'_>) {
         self.records += 1;
         self.recorder.record(cpu as u16, record);
     }
 
-    fn put_perfinfo(&mut self, cpu: usize, hook: u16, version: u8, time: u64, payload: &[u8]) {
+    fn write_perfinfo(&mut self, cpu: usize, hook: u16, version: u8, time: u64, payload: &[u8]) {
         let record = Record {
             ticks: self.recorder.clock(time),
             pointer_size: PointerSize::Eight,
             header: Header::Perfinfo { hook, version, pebs_index: None, counters: &[] },
             payload: Cow::Borrowed(payload),
         };
-        self.put(cpu, &record);
+        self.write_record(cpu, &record);
     }
 
     fn schedule(&mut self, time: u64, event: Event) {
@@ -327,7 +327,7 @@ impl<'s> Machine<'s> {
                     false => self.frames(process).first().copied().unwrap_or_default(),
                     true => self.address_in(process),
                 };
-                self.put_perfinfo(cpu, 0x0F2E, 2, at, &kernel::sampled_profile(address, id));
+                self.write_perfinfo(cpu, 0x0F2E, 2, at, &kernel::sampled_profile(address, id));
                 self.stack(cpu, at, process, id);
             }
         }
@@ -367,7 +367,7 @@ impl<'s> Machine<'s> {
             let time = self.stamp();
             kernel::stack(self.recorder.clock(time), of_clock, id, thread, &frames)
         };
-        self.put(cpu, &record);
+        self.write_record(cpu, &record);
         self.stacks.push(Stack { event_ns: super::nanoseconds(of), pid: id, tid: thread, frames });
     }
 
@@ -419,7 +419,7 @@ impl<'s> Machine<'s> {
             let time = self.stamp();
             let flags = u8::from(by == ReadiedBy::Dpc && self.settings.readied_by_dpc);
             let payload = kernel::ready_thread(self.threads[thread].plan.id, 1, 0, flags);
-            self.put_perfinfo(on, 0x0532, 2, time, &payload);
+            self.write_perfinfo(on, 0x0532, 2, time, &payload);
         }
         self.threads[thread].ready_since = self.now;
         let last = self.threads[thread].last_cpu;
@@ -467,7 +467,7 @@ impl<'s> Machine<'s> {
     /// The computer is off while the recording's clock keeps running: no thread runs, and all timers are extended by
     /// `ticks`. The thread that performs the transition keeps its processor, because no context switch happens while
     /// the computer turns off and on.
-    fn off(&mut self, cpu: usize, ticks: u64) {
+    fn turn_off(&mut self, cpu: usize, ticks: u64) {
         self.is_off = true;
         for other in 0..self.cpus.len() {
             let Some(running) = self.cpus[other].current.filter(|_| other != cpu) else {
@@ -523,10 +523,10 @@ impl<'s> Machine<'s> {
                 new_priority,
                 old_priority,
                 reason: if old.is_none() { SwitchReason::IDLE } else { reason },
-                waited: waited as u32,
+                wait_ticks: waited as u32,
             }
             .payload();
-            self.put_perfinfo(cpu, 0x0524, 4, time, &payload);
+            self.write_perfinfo(cpu, 0x0524, 4, time, &payload);
             if let Some(thread) = to
                 && self.random.below(100) < u64::from(self.settings.switch_stacks_percent)
             {

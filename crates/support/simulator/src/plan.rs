@@ -3,11 +3,11 @@
 use hashbrown::HashMap;
 
 use super::disk::volume_path;
-use super::program::{Note, ProcessPlan, SYSTEM, Signal, Step, ThreadPlan};
+use super::program::{ProcessPlan, SYSTEM, Signal, Step, ThreadPlan, TruthNote};
 use super::scenario::{Process, Scenario, Thread};
 use super::transition_truth::Transitions;
 use super::truth::{Device, Service};
-use super::work::Work;
+use super::work::WorkStep;
 use onoff_testkit::events::logon;
 use onoff_testkit::events::storage::IoPriority;
 
@@ -171,48 +171,48 @@ impl Plan {
     }
 
     /// Translates work into steps.
-    pub(super) fn steps(&mut self, work: &[Work]) -> Vec<Step> {
+    pub(super) fn steps(&mut self, work: &[WorkStep]) -> Vec<Step> {
         let mut steps = Vec::new();
         for work in work {
             match work {
-                Work::Cpu(span) => steps.push(Step::Compute(span.0)),
-                Work::Sleep(span) => steps.push(Step::Sleep(span.0)),
-                Work::Until(span) => steps.push(Step::Until(span.0)),
-                Work::Disk { transfer, count, size, path } => {
+                WorkStep::Cpu(span) => steps.push(Step::Compute(span.0)),
+                WorkStep::Sleep(span) => steps.push(Step::Sleep(span.0)),
+                WorkStep::Until(span) => steps.push(Step::Until(span.0)),
+                WorkStep::Disk { transfer, count, size, path } => {
                     for _ in 0..*count {
                         steps.push(Step::Disk { transfer: *transfer, size: *size, path: path.clone() });
                     }
                 }
-                Work::Flush => steps.push(Step::Flush),
-                Work::Signal(name) => steps.push(Step::Set(self.signal(name))),
-                Work::Wait(name) => steps.push(Step::Wait(self.signal(name))),
-                Work::WaitAtMost(name, time) => {
+                WorkStep::Flush => steps.push(Step::Flush),
+                WorkStep::Signal(name) => steps.push(Step::Set(self.signal(name))),
+                WorkStep::Wait(name) => steps.push(Step::Wait(self.signal(name))),
+                WorkStep::WaitAtMost(name, time) => {
                     steps.push(Step::WaitAtMost(self.signal(name), time.0));
                 }
-                Work::Device { time, driver, open } => {
+                WorkStep::Device { time, driver, open } => {
                     steps.extend(open.clone().map(Step::Open));
                     steps.push(Step::Device(time.0, driver.clone()));
                     steps.extend(open.as_ref().map(|_| Step::Opened));
                 }
-                Work::Dpc { time, driver } => {
+                WorkStep::Dpc { time, driver } => {
                     steps.push(Step::DpcBegin(time.0));
                     steps.push(Step::DpcEnd(driver.clone()));
                 }
-                Work::AskPerson(time) => {
+                WorkStep::RequestCredentials(time) => {
                     steps.push(Step::emit(logon::winlogon_step(REQUEST_CREDENTIALS, true)));
                     steps.push(Step::Sleep(time.0));
                     steps.push(Step::emit(logon::winlogon_step(REQUEST_CREDENTIALS, false)));
                 }
-                Work::Times(count, work) => {
+                WorkStep::Repeat(count, work) => {
                     let once = self.steps(work);
                     for _ in 0..*count {
                         steps.extend_from_slice(&once);
                     }
                 }
-                Work::ClockBack(time) => steps.push(Step::SetClockBack(time.0)),
-                Work::Mark(text) => steps.push(Step::Mark(text.clone())),
-                Work::Send { size, to } => steps.push(Step::Send { size: *size, to: *to }),
-                Work::Loop { burst, pause, until } => {
+                WorkStep::SetClockBack(time) => steps.push(Step::SetClockBack(time.0)),
+                WorkStep::Mark(text) => steps.push(Step::Mark(text.clone())),
+                WorkStep::Send { size, to } => steps.push(Step::Send { size: *size, to: *to }),
+                WorkStep::Loop { burst, pause, until } => {
                     steps.push(Step::Loop { burst: burst.0, pause: pause.0, until: until.map(|until| until.0) })
                 }
             }
@@ -267,7 +267,7 @@ impl Plan {
         }
     }
 
-    pub(super) fn start(process: usize, note: Note) -> Step {
+    pub(super) fn start(process: usize, note: TruthNote) -> Step {
         Step::Start(process, Some(note))
     }
 

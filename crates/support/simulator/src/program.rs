@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::work::Transfer;
 use onoff_testkit::assemble::Payload;
-use onoff_testkit::events::Occurrence;
+use onoff_testkit::events::EventTemplate;
 
 /// Index of the System process in every plan.
 pub(super) const SYSTEM: usize = 0;
@@ -17,7 +17,7 @@ pub(super) struct Signal(pub(super) usize);
 
 /// A time in the truth, set when the step that carries the note is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Note {
+pub(super) enum TruthNote {
     BootStart(Edge),
     SystemStart(Edge),
     AutoStart(Edge),
@@ -70,17 +70,17 @@ pub(super) enum Step {
     Sleep(u64),
     /// Waits until this time.
     Until(u64),
-    /// Saves the time for [`Step::Pad`].
+    /// Saves the time for [`Step::PadTo`].
     Begin,
     /// Waits until this long after the last [`Step::Begin`].
-    Pad(u64),
+    PadTo(u64),
     /// Records an event and sets the times of its notes.
-    Emit(Box<Occurrence>, Vec<Note>),
+    Emit(Box<EventTemplate>, Vec<TruthNote>),
     /// Records an event of the kernel logger.
     Kernel {
         hook: u16,
         payload: Payload,
-        notes: Vec<Note>,
+        notes: Vec<TruthNote>,
     },
     /// The computer is off.
     Off {
@@ -90,7 +90,7 @@ pub(super) enum Step {
     /// Advances the wall clock by the length of the sleep, as recorded by Windows 10 and by Windows 11 before 22H2.
     SetAfterSleep {
         ticks: u64,
-        notes: Vec<Note>,
+        notes: Vec<TruthNote>,
     },
     Mark(String),
     /// Sends bytes over TCP and receives the same number.
@@ -123,7 +123,7 @@ pub(super) enum Step {
     /// Ends the DPC of this driver.
     DpcEnd(String),
     /// Starts a process and sets the note to the time of its first record.
-    Start(usize, Option<Note>),
+    Start(usize, Option<TruthNote>),
     /// Ends a process and all its threads.
     End(usize),
     /// Ends the last transition; the recording continues for its tail.
@@ -139,11 +139,11 @@ pub(super) enum Step {
 }
 
 impl Step {
-    pub(super) fn emit(occurrence: Occurrence) -> Self {
+    pub(super) fn emit(occurrence: EventTemplate) -> Self {
         Self::Emit(Box::new(occurrence), Vec::new())
     }
 
-    pub(super) fn emit_noted(occurrence: Occurrence, note: Note) -> Self {
+    pub(super) fn emit_noted(occurrence: EventTemplate, note: TruthNote) -> Self {
         Self::Emit(Box::new(occurrence), vec![note])
     }
 }

@@ -1,8 +1,8 @@
 //! A sample offline installation: a point-of-sale terminal behind a write filter, before and after an update. Names and
 //! values are invented; [`files`] lists the problems.
 
-use onoff_testkit::hive::KeyFile;
-use onoff_testkit::prefetch::PlanFile;
+use onoff_testkit::hive::HiveKey;
+use onoff_testkit::prefetch::PrefetchPlan;
 
 const CS: &str = "ControlSet001";
 const SVCHOST: &str = r"%SystemRoot%\system32\svchost.exe -k netsvcs";
@@ -19,10 +19,10 @@ pub type SampleFile = (String, Vec<u8>);
 #[must_use]
 pub fn files(is_updated: bool) -> Vec<SampleFile> {
     let mut files = vec![
-        ("Windows/System32/config/SYSTEM".to_owned(), system(is_updated).hive()),
-        ("Windows/System32/config/SOFTWARE".to_owned(), software(is_updated).hive()),
-        ("Users/till/NTUSER.DAT".to_owned(), user().hive()),
-        ("Boot/BCD".to_owned(), boot_menu().hive()),
+        ("Windows/System32/config/SYSTEM".to_owned(), system(is_updated).to_hive()),
+        ("Windows/System32/config/SOFTWARE".to_owned(), software(is_updated).to_hive()),
+        ("Users/till/NTUSER.DAT".to_owned(), user().to_hive()),
+        ("Boot/BCD".to_owned(), boot_menu().to_hive()),
         ("Windows/Prefetch/NTOSBOOT-B00DFAAD.pf".to_owned(), plan("NTOSBOOT", true, 1)),
         ("Windows/Prefetch/TILL.EXE-0A1B2C3D.pf".to_owned(), plan("TILL.EXE", false, 4)),
     ];
@@ -34,28 +34,38 @@ pub fn files(is_updated: bool) -> Vec<SampleFile> {
     files
 }
 
-fn system(is_updated: bool) -> KeyFile {
-    let mut root = KeyFile::root();
-    root.key("Select").set("Current", 1_u32);
-    let control = root.key(&format!(r"{CS}\Control"));
-    control.set("WaitToKillServiceTimeout", "5000");
-    control.key(r"ComputerName\ComputerName").set("ComputerName", "TILL-07");
+fn system(is_updated: bool) -> HiveKey {
+    let mut root = HiveKey::root();
+    root.subkey("Select").set_value("Current", 1_u32);
+    let control = root.subkey(&format!(r"{CS}\Control"));
+    control.set_value("WaitToKillServiceTimeout", "5000");
+    control.subkey(r"ComputerName\ComputerName").set_value("ComputerName", "TILL-07");
     control
-        .key("ServiceGroupOrder")
-        .set("List", ["System Bus Extender", "Base", "Network", "COM Infrastructure"].as_slice());
-    let manager = control.key("Session Manager");
-    manager.set("BootExecute", ["autocheck autochk *"].as_slice());
-    let memory = manager.key("Memory Management");
-    memory.set("PagingFiles", [r"C:\pagefile.sys 0 0"].as_slice());
-    memory.key("PrefetchParameters").set("EnablePrefetcher", 3_u32).set("EnableSuperfetch", 3_u32).set("BootId", 1_u32);
-    manager.key("Power").set("HiberbootEnabled", 0_u32).set("FwPOSTTime", 4_200_u32);
-    control.key("Power").set("HibernateEnabled", 0_u32);
-    control.key(r"WMI\Autologger\EventLog-System").set("Start", 1_u32);
+        .subkey("ServiceGroupOrder")
+        .set_value("List", ["System Bus Extender", "Base", "Network", "COM Infrastructure"].as_slice());
+    let manager = control.subkey("Session Manager");
+    manager.set_value("BootExecute", ["autocheck autochk *"].as_slice());
+    let memory = manager.subkey("Memory Management");
+    memory.set_value("PagingFiles", [r"C:\pagefile.sys 0 0"].as_slice());
+    memory
+        .subkey("PrefetchParameters")
+        .set_value("EnablePrefetcher", 3_u32)
+        .set_value("EnableSuperfetch", 3_u32)
+        .set_value("BootId", 1_u32);
+    manager.subkey("Power").set_value("HiberbootEnabled", 0_u32).set_value("FwPOSTTime", 4_200_u32);
+    control.subkey("Power").set_value("HibernateEnabled", 0_u32);
+    control.subkey(r"WMI\Autologger\EventLog-System").set_value("Start", 1_u32);
     if is_updated {
-        control.key(r"WMI\Autologger\TillTrace").set("Start", 1_u32).set("FileName", r"C:\Till\boot.etl");
+        control
+            .subkey(r"WMI\Autologger\TillTrace")
+            .set_value("Start", 1_u32)
+            .set_value("FileName", r"C:\Till\boot.etl");
     }
     let mut service = |name: &str, kind: u32, start: u32, path: &str| {
-        root.key(&format!(r"{CS}\Services\{name}")).set("Type", kind).set("Start", start).set("ImagePath", path);
+        root.subkey(&format!(r"{CS}\Services\{name}"))
+            .set_value("Type", kind)
+            .set_value("Start", start)
+            .set_value("ImagePath", path);
     };
     service("disk", 1, 0, r"System32\drivers\disk.sys");
     service("volmgr", 1, 0, r"System32\drivers\volmgr.sys");
@@ -70,7 +80,7 @@ fn system(is_updated: bool) -> KeyFile {
         service("TillUpdate", 16, 2, r"C:\Till\update.exe");
     }
     let mut more = |name: &str, value: &str, data: &[&str]| {
-        root.key(&format!(r"{CS}\Services\{name}")).set(value, data);
+        root.subkey(&format!(r"{CS}\Services\{name}")).set_value(value, data);
     };
     more("Spooler", "DependOnService", &["RPCSS"]);
     more("SysMain", "DependOnService", &["rpcss"]);
@@ -78,51 +88,51 @@ fn system(is_updated: bool) -> KeyFile {
     if is_updated {
         more("TillUpdate", "DependOnService", &["TillLicence"]);
     }
-    root.key(&format!(r"{CS}\Services\TillAgent")).set("Group", "Network");
+    root.subkey(&format!(r"{CS}\Services\TillAgent")).set_value("Group", "Network");
     for name in ["disk", "volmgr", "uwfvol"] {
-        root.key(&format!(r"{CS}\Services\{name}")).set("ErrorControl", 3_u32);
+        root.subkey(&format!(r"{CS}\Services\{name}")).set_value("ErrorControl", 3_u32);
     }
-    let filter = root.key(&format!(r"{CS}\Services\uwfvol\Parameters\Static"));
-    filter.set("CurrentSettings", 0_u32).set("UpdatedSettings", 0_u32);
-    let copy = filter.key("Copy0");
-    copy.set("UwfEnabled", 1_u32).set("OverlayType", 0_u32).set("OverlayMaximumSize", 512_u32);
-    copy.key("0").set("VolumeName", "C").set("VolumeEnabled", 1_u32);
+    let filter = root.subkey(&format!(r"{CS}\Services\uwfvol\Parameters\Static"));
+    filter.set_value("CurrentSettings", 0_u32).set_value("UpdatedSettings", 0_u32);
+    let copy = filter.subkey("Copy0");
+    copy.set_value("UwfEnabled", 1_u32).set_value("OverlayType", 0_u32).set_value("OverlayMaximumSize", 512_u32);
+    copy.subkey("0").set_value("VolumeName", "C").set_value("VolumeEnabled", 1_u32);
     root
 }
 
-fn software(is_updated: bool) -> KeyFile {
-    let mut root = KeyFile::root();
-    root.key(r"Microsoft\Windows NT\CurrentVersion")
-        .set("ProductName", "Windows 10 Enterprise LTSC 2019")
-        .set("CurrentBuild", "17763");
-    let run = root.key(r"Microsoft\Windows\CurrentVersion\Run");
-    run.set("Till", r"C:\Till\till.exe");
+fn software(is_updated: bool) -> HiveKey {
+    let mut root = HiveKey::root();
+    root.subkey(r"Microsoft\Windows NT\CurrentVersion")
+        .set_value("ProductName", "Windows 10 Enterprise LTSC 2019")
+        .set_value("CurrentBuild", "17763");
+    let run = root.subkey(r"Microsoft\Windows\CurrentVersion\Run");
+    run.set_value("Till", r"C:\Till\till.exe");
     if is_updated {
-        run.set("TillNews", r"C:\Till\news.exe /quiet");
+        run.set_value("TillNews", r"C:\Till\news.exe /quiet");
     }
     root
 }
 
-fn user() -> KeyFile {
-    let mut root = KeyFile::root();
-    root.key(r"Control Panel\Desktop").set("HungAppTimeout", "5000");
+fn user() -> HiveKey {
+    let mut root = HiveKey::root();
+    root.subkey(r"Control Panel\Desktop").set_value("HungAppTimeout", "5000");
     root
 }
 
-fn boot_menu() -> KeyFile {
-    let mut root = KeyFile::root();
-    let manager = root.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
-    manager.key(r"Elements\25000004").set("Element", 0_u64.to_le_bytes().to_vec());
-    manager.key(r"Elements\24000001").set("Element", ["{b7a1c3d0-0000-0000-0000-000000000001}"].as_slice());
-    let entry = root.key(r"Objects\{b7a1c3d0-0000-0000-0000-000000000001}");
-    entry.key("Description").set("Type", 0x1020_0003_u32);
-    entry.key(r"Elements\12000004").set("Element", "Windows 10");
-    root.key("Description");
+fn boot_menu() -> HiveKey {
+    let mut root = HiveKey::root();
+    let manager = root.subkey(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
+    manager.subkey(r"Elements\25000004").set_value("Element", 0_u64.to_le_bytes().to_vec());
+    manager.subkey(r"Elements\24000001").set_value("Element", ["{b7a1c3d0-0000-0000-0000-000000000001}"].as_slice());
+    let entry = root.subkey(r"Objects\{b7a1c3d0-0000-0000-0000-000000000001}");
+    entry.subkey("Description").set_value("Type", 0x1020_0003_u32);
+    entry.subkey(r"Elements\12000004").set_value("Element", "Windows 10");
+    root.subkey("Description");
     root
 }
 
 fn plan(executable: &str, is_boot: bool, run_count: u32) -> Vec<u8> {
-    PlanFile {
+    PrefetchPlan {
         version: 26,
         executable: executable.to_owned(),
         is_boot,

@@ -1,6 +1,6 @@
 //! Scenario files: what a machine does while it turns on and off. Unknown keys are errors.
 //!
-//! Times are [`Span`]s. A key that ends in `_at` is an absolute time since the recording began: the step happens then,
+//! Times are [`TickDuration`]s. A key that ends in `_at` is an absolute time since the recording began: the step happens then,
 //! or later if the work before it takes longer.
 
 pub(super) mod power;
@@ -9,12 +9,12 @@ pub(super) mod transition;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::units::{Size, Span};
-use super::work::Work;
+use super::units::{Size, TickDuration};
+use super::work::WorkStep;
 use onoff_testkit::compress::Compression;
 use onoff_testkit::events::storage::IoPriority;
-use power::{Answer, Power, PoweredDevice, Standby};
-use transition::{Application, Running, ServiceStop, Shutdown};
+use power::{NotificationResponse, Power, PoweredDevice, Standby};
+use transition::{Application, RunningMachine, ServiceStop, Shutdown};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +31,7 @@ pub struct Scenario {
     /// Firmware and boot manager.
     pub firmware: Option<Firmware>,
     /// The machine is already running; `None` if it boots.
-    pub running: Option<Running>,
+    pub running: Option<RunningMachine>,
     /// Loader and kernel, until the session manager starts (PreSMSS).
     #[serde(default)]
     pub kernel: Kernel,
@@ -63,7 +63,7 @@ pub struct Scenario {
     pub shutdown: Option<Shutdown>,
     /// Numbers that a published document gives for this boot.
     #[serde(default)]
-    pub expect: Expect,
+    pub expect: PublishedNumbers,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -77,22 +77,22 @@ pub struct Machine {
     pub disk: String,
     pub disk_size: Size,
     /// Access time of each request.
-    pub disk_access: Span,
+    pub disk_access: TickDuration,
     /// Transfer time per MiB.
-    pub disk_per_mib: Span,
+    pub disk_per_mib: TickDuration,
     /// Additional disks. Their volumes are `D:`, `E:` and so on; paths that start with that letter are on them.
-    pub more_disks: Vec<MoreDisk>,
+    pub more_disks: Vec<AdditionalDisk>,
 }
 
 /// A disk in addition to the boot disk.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MoreDisk {
+pub struct AdditionalDisk {
     pub model: String,
     /// Access time of each request.
-    pub access: Span,
+    pub access: TickDuration,
     /// Transfer time per MiB.
-    pub per_mib: Span,
+    pub per_mib: TickDuration,
 }
 
 impl Default for Machine {
@@ -105,8 +105,8 @@ impl Default for Machine {
             build: 19045,
             disk: "SIMULATED HDD 7200".to_owned(),
             disk_size: Size(250 << 30),
-            disk_access: Span(40_000),
-            disk_per_mib: Span(100_000),
+            disk_access: TickDuration(40_000),
+            disk_per_mib: TickDuration(100_000),
             more_disks: Vec::new(),
         }
     }
@@ -115,13 +115,13 @@ impl Default for Machine {
 /// Compression of the recording.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CompressionName {
+pub enum CompressionFormat {
     Lznt1,
     Xpress,
     XpressHuffman,
 }
 
-impl std::str::FromStr for CompressionName {
+impl std::str::FromStr for CompressionFormat {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
@@ -134,12 +134,12 @@ impl std::str::FromStr for CompressionName {
     }
 }
 
-impl From<CompressionName> for Compression {
-    fn from(name: CompressionName) -> Self {
+impl From<CompressionFormat> for Compression {
+    fn from(name: CompressionFormat) -> Self {
         match name {
-            CompressionName::Lznt1 => Self::Lznt1,
-            CompressionName::Xpress => Self::Xpress,
-            CompressionName::XpressHuffman => Self::XpressHuffman,
+            CompressionFormat::Lznt1 => Self::Lznt1,
+            CompressionFormat::Xpress => Self::Xpress,
+            CompressionFormat::XpressHuffman => Self::XpressHuffman,
         }
     }
 }
@@ -149,16 +149,16 @@ impl From<CompressionName> for Compression {
 #[serde(deny_unknown_fields, default)]
 pub struct Recording {
     /// Length of the recording after PostBoot.
-    pub tail: Span,
+    pub tail: TickDuration,
     /// Maximum length, even if PostBoot has not ended.
     #[serde(rename = "at_most")]
-    pub at_most: Span,
+    pub max_length: TickDuration,
     /// Write kernel events and manifest events to two files, as before merging.
     pub split: bool,
-    pub compression: Option<CompressionName>,
+    pub compression: Option<CompressionFormat>,
     pub buffer_size: Size,
     /// Interval of profile samples; `None` for no samples.
-    pub sample_interval: Option<Span>,
+    pub sample_interval: Option<TickDuration>,
     /// Percentage of context switches with a stack.
     pub switch_stacks_percent: u32,
     /// Log stacks by key. Keys are reused when all are taken.
@@ -174,18 +174,18 @@ pub struct Recording {
     pub power_by_logger: bool,
     pub ready_threads: bool,
     /// Start of an interval in which the recorder loses every event, as when its buffers are full.
-    pub lost_from: Option<Span>,
+    pub lost_from: Option<TickDuration>,
     /// End of that interval.
-    pub lost_to: Span,
+    pub lost_to: TickDuration,
     /// Resolution of the recording's clock, such as that of the system time: 1 ms, 15.6 ms. `None` for every tick.
-    pub clock_step: Option<Span>,
+    pub clock_step: Option<TickDuration>,
 }
 
 impl Default for Recording {
     fn default() -> Self {
         Self {
-            tail: Span(20_000_000),
-            at_most: Span(3_000_000_000),
+            tail: TickDuration(20_000_000),
+            max_length: TickDuration(3_000_000_000),
             split: false,
             compression: None,
             buffer_size: Size(0x1_0000),
@@ -199,7 +199,7 @@ impl Default for Recording {
             power_by_logger: false,
             ready_threads: true,
             lost_from: None,
-            lost_to: Span(0),
+            lost_to: TickDuration(0),
             clock_step: None,
         }
     }
@@ -209,8 +209,8 @@ impl Default for Recording {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Firmware {
-    pub pre_boot: Span,
-    pub boot_manager: Span,
+    pub pre_boot: TickDuration,
+    pub boot_manager: TickDuration,
     /// Kind of boot: 0 cold, 1 fast startup, 2 resume.
     #[serde(default)]
     pub boot_type: u32,
@@ -223,26 +223,26 @@ pub struct Firmware {
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
     /// Time in the operating system loader, before the start of the recording.
-    pub loader: Option<Span>,
+    pub loader: Option<TickDuration>,
     #[serde(default)]
-    pub boot_start_at: Span,
+    pub boot_start_at: TickDuration,
     /// Boot-start drivers and their devices, in order.
     #[serde(default)]
     pub boot_start: Vec<Driver>,
-    pub boot_start_end_at: Option<Span>,
-    pub system_start_at: Option<Span>,
+    pub boot_start_end_at: Option<TickDuration>,
+    pub system_start_at: Option<TickDuration>,
     /// System-start drivers and their devices, in order.
     #[serde(default)]
     pub system_start: Vec<Driver>,
-    pub system_start_end_at: Option<Span>,
+    pub system_start_end_at: Option<TickDuration>,
     /// Drivers and devices initialized while the session manager already runs.
     #[serde(default)]
     pub later: Vec<Driver>,
     /// Additional work before the session manager starts.
     #[serde(default)]
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// Start of the session manager: the end of PreSMSS.
-    pub session_manager_at: Option<Span>,
+    pub session_manager_at: Option<TickDuration>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -254,28 +254,28 @@ pub struct Driver {
     pub image: Option<String>,
     /// Duration of loading and `DriverEntry`.
     #[serde(default)]
-    pub load: Span,
+    pub load: TickDuration,
     /// Device instance path, if the driver has a device.
     pub device: Option<String>,
     #[serde(default)]
     pub description: String,
     /// Duration of the device's start request.
     #[serde(default)]
-    pub start: Span,
+    pub start: TickDuration,
     /// Duration of enumerating the device's children.
-    pub enumerate: Option<Span>,
+    pub enumerate: Option<TickDuration>,
     /// If the driver pends its start request: the time after which it returns.
-    pub pend_start: Option<Span>,
+    pub pend_start: Option<TickDuration>,
     /// If the driver pends the enumeration request: the time after which it returns.
-    pub pend_enumerate: Option<Span>,
+    pub pend_enumerate: Option<TickDuration>,
     /// If the start is pended: the driver after which the children are enumerated; after all drivers if absent.
     pub enumerate_after: Option<String>,
     /// CPU time within each of `load`, `start` and `enumerate`; the rest of each is waiting.
     #[serde(default)]
-    pub cpu: Span,
+    pub cpu: TickDuration,
     /// Work within `load`.
     #[serde(default)]
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -283,31 +283,31 @@ pub struct Driver {
 pub struct Session {
     /// Work during registry initialization.
     #[serde(default)]
-    pub registry: Vec<Work>,
+    pub registry: Vec<WorkStep>,
     /// Duration of autochk; `None` if it does not run.
-    pub autochk: Option<Span>,
+    pub autochk: Option<TickDuration>,
     /// Duration of video initialization in the system session.
     #[serde(default)]
-    pub system_video: Span,
+    pub system_video: TickDuration,
     /// Work of the session manager before that, in the interval usually attributed to the video driver.
     #[serde(default)]
-    pub system_video_work: Vec<Work>,
+    pub system_video_work: Vec<WorkStep>,
     /// Duration of video initialization in the user session.
     #[serde(default)]
-    pub user_video: Span,
+    pub user_video: TickDuration,
     /// Work between the sessions.
     #[serde(default)]
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// Start of Winlogon: the end of SMSSInit.
-    pub winlogon_at: Option<Span>,
+    pub winlogon_at: Option<TickDuration>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Services {
-    pub auto_start_at: Option<Span>,
+    pub auto_start_at: Option<TickDuration>,
     /// Earliest end of the automatic start.
-    pub auto_start_end_at: Option<Span>,
+    pub auto_start_end_at: Option<TickDuration>,
     /// Load-order group the logon waits for.
     pub logon_waits_for_group: Option<String>,
     /// Services in start order. A group starts before the next one.
@@ -331,22 +331,22 @@ pub struct Service {
     /// Image of a dedicated host.
     pub image: Option<String>,
     /// Earliest start.
-    pub at: Option<Span>,
+    pub at: Option<TickDuration>,
     /// Time from the start to the host's first report.
     #[serde(default)]
-    pub container: Span,
+    pub container: TickDuration,
     /// Time from there to the service's own code.
     #[serde(default)]
-    pub load: Span,
+    pub load: TickDuration,
     /// Time from there to SERVICE_RUNNING.
     #[serde(default)]
-    pub init: Span,
+    pub init: TickDuration,
     /// Work within `init`.
     #[serde(default)]
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// Work while the service runs.
     #[serde(default)]
-    pub after: Vec<Work>,
+    pub after: Vec<WorkStep>,
     /// The service is started on demand when the manager reaches it, and its group does not wait for it.
     #[serde(default)]
     pub on_demand: bool,
@@ -364,11 +364,11 @@ pub struct Service {
     /// How it stops during a shutdown; `None` if it is not notified.
     pub stop: Option<ServiceStop>,
     /// Response to the suspend query; `None` if it is not queried.
-    pub query: Option<Answer>,
+    pub query: Option<NotificationResponse>,
     /// Response to the suspend notification.
-    pub suspend: Option<Answer>,
+    pub suspend: Option<NotificationResponse>,
     /// Response to the resume notification.
-    pub resume: Option<Answer>,
+    pub resume: Option<NotificationResponse>,
 }
 
 const fn normal_priority() -> u8 {
@@ -380,32 +380,32 @@ const fn normal_priority() -> u8 {
 pub struct Logon {
     /// Work before the user's logon.
     #[serde(default)]
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// Duration of computer policy; `None` if none is applied.
-    pub computer_policy: Option<Span>,
+    pub computer_policy: Option<TickDuration>,
     /// Duration of user policy.
-    pub user_policy: Option<Span>,
+    pub user_policy: Option<TickDuration>,
     /// Client-side extensions of computer policy.
     #[serde(default)]
-    pub policy_extension: Vec<Timed>,
+    pub policy_extension: Vec<NamedDuration>,
     /// Duration of the logon script.
-    pub script: Option<Span>,
+    pub script: Option<TickDuration>,
     /// Subscribers of the logon notification.
     #[serde(default)]
-    pub subscriber: Vec<Timed>,
+    pub subscriber: Vec<NamedDuration>,
     /// Time the user takes to enter a password; `None` for automatic logon.
-    pub credentials: Option<Span>,
+    pub credentials: Option<TickDuration>,
     /// Start of Explorer: the end of WinLogonInit.
-    pub explorer_at: Option<Span>,
+    pub explorer_at: Option<TickDuration>,
     /// ReadyBoot training count that Winlogon reports.
     pub training_count: Option<u32>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Timed {
+pub struct NamedDuration {
     pub name: String,
-    pub time: Span,
+    pub time: TickDuration,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -413,9 +413,9 @@ pub struct Timed {
 pub struct Shell {
     /// Work before the desktop is ready.
     #[serde(default)]
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// When the desktop is ready: the end of ExplorerInit.
-    pub ready_at: Option<Span>,
+    pub ready_at: Option<TickDuration>,
     /// Programs of the Run key.
     #[serde(default)]
     pub startup: Vec<Startup>,
@@ -443,7 +443,7 @@ pub struct Process {
     #[serde(default)]
     pub session: u32,
     /// Start time.
-    pub at: Option<Span>,
+    pub at: Option<TickDuration>,
     /// Event that starts the process: `desktop_ready`, `services_running`, or a signal set by a work step. Without this
     /// and `at`, its threads belong to the System process from the start.
     pub on: Option<String>,
@@ -476,7 +476,7 @@ pub struct Thread {
     #[serde(default = "one")]
     pub count: u32,
     /// The thread ends after the last step.
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
 }
 
 const fn one() -> u32 {
@@ -486,7 +486,7 @@ const fn one() -> u32 {
 /// Published numbers in whole milliseconds, as the document prints them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Expect {
+pub struct PublishedNumbers {
     pub os_loader_ms: Option<u64>,
     pub pre_smss_ms: Option<u64>,
     pub smss_init_ms: Option<u64>,
@@ -501,14 +501,14 @@ pub struct Expect {
     pub auto_start_ms: Option<u64>,
     pub auto_start_begin_ms: Option<u64>,
     pub auto_start_end_ms: Option<u64>,
-    pub service: Vec<ExpectService>,
-    pub device: Vec<ExpectDevice>,
+    pub service: Vec<PublishedService>,
+    pub device: Vec<PublishedDevice>,
 }
 
 /// A service as a published summary prints it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ExpectService {
+pub struct PublishedService {
     pub name: String,
     pub group: String,
     pub container: Option<String>,
@@ -526,7 +526,7 @@ pub struct ExpectService {
 /// A device operation as a published summary prints it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ExpectDevice {
+pub struct PublishedDevice {
     /// `BootInit`, `DriverLoad`, `DeviceStart` or `DeviceEnum`.
     pub kind: String,
     /// Driver or device instance.
@@ -589,7 +589,7 @@ impl Scenario {
         let mut rarer = self.clone();
         let threads = rarer.processes.iter_mut().flat_map(|process| &mut process.thread);
         for work in threads.flat_map(|thread| &mut thread.work) {
-            if let Work::Loop { pause, .. } = work {
+            if let WorkStep::Loop { pause, .. } = work {
                 pause.0 = (pause.0 as f64 * times) as u64;
             }
         }
@@ -622,7 +622,7 @@ impl Scenario {
 
     /// The machine boots in the recording.
     #[must_use]
-    pub fn boots(&self) -> bool {
+    pub fn is_boot(&self) -> bool {
         self.running.is_none()
     }
 
@@ -642,7 +642,7 @@ mod tests {
         let loops = |scenario: &Scenario| -> Vec<(u64, u64)> {
             let threads = scenario.processes.iter().flat_map(|process| &process.thread);
             let cycles = threads.flat_map(|thread| &thread.work).filter_map(|work| match work {
-                Work::Loop { burst, pause, .. } => Some((burst.0, pause.0)),
+                WorkStep::Loop { burst, pause, .. } => Some((burst.0, pause.0)),
                 _ => None,
             });
             cycles.collect()

@@ -4,7 +4,7 @@
 use hashbrown::HashMap;
 
 use super::plan::{BOOT_PRIORITY, Plan};
-use super::program::{Edge, Note, Signal, Step};
+use super::program::{Edge, Signal, Step, TruthNote};
 use super::scenario::{Scenario, ScenarioError, Service};
 use super::truth;
 use onoff_testkit::events::service::{self, state};
@@ -37,19 +37,19 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
     if let Some(at) = services.auto_start_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::emit_noted(service::auto_start(true), Note::AutoStart(Edge::Begin)));
+    steps.push(Step::emit_noted(service::auto_start(true), TruthNote::AutoStart(Edge::Begin)));
     steps.push(Step::emit(service::critical_auto_start(true)));
     for group in groups {
         let index = plan.groups.len();
         plan.groups.push(group.to_owned());
-        steps.push(Step::emit_noted(service::starting_group(true, group), Note::Group(index, Edge::Begin)));
+        steps.push(Step::emit_noted(service::starting_group(true, group), TruthNote::Group(index, Edge::Begin)));
         let mut running = Vec::new();
         for service in services.service.iter().filter(|service| service.group == group) {
             let runs = start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?;
             running.extend((!service.on_demand).then_some(runs));
         }
         steps.extend(running.into_iter().map(Step::Wait));
-        steps.push(Step::emit_noted(service::starting_group(false, group), Note::Group(index, Edge::End)));
+        steps.push(Step::emit_noted(service::starting_group(false, group), TruthNote::Group(index, Edge::End)));
         if services.logon_waits_for_group.as_deref() == Some(group) {
             steps.push(Step::emit(service::critical_auto_start(false)));
             steps.push(Step::Set(gate));
@@ -67,7 +67,7 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
     if let Some(at) = services.auto_start_end_at {
         steps.push(Step::Until(at.0));
     }
-    steps.push(Step::emit_noted(service::auto_start(false), Note::AutoStart(Edge::End)));
+    steps.push(Step::emit_noted(service::auto_start(false), TruthNote::AutoStart(Edge::End)));
     steps.push(Step::Set(plan.signal("services_running")));
     steps.push(Step::Wait(plan.signal("never")));
     plan.thread(manager, BOOT_PRIORITY, steps);
@@ -117,25 +117,25 @@ fn start(
         let status = service::status_change(1, state, process, &service.name, &command);
         if service.on_demand { service::on_demand(status) } else { status }
     };
-    steps.push(Step::emit_noted(status(state::START_PENDING, 0), Note::ServiceStart(index)));
+    steps.push(Step::emit_noted(status(state::START_PENDING, 0), TruthNote::ServiceStart(index)));
     steps.push(Step::Begin);
     if fresh {
         steps.push(Step::Start(process, None));
     }
-    steps.push(Step::Pad(service.container.0));
-    steps.push(Step::emit_noted(status(state::START_PENDING, process_id), Note::ServiceCheckpoint(index)));
+    steps.push(Step::PadTo(service.container.0));
+    steps.push(Step::emit_noted(status(state::START_PENDING, process_id), TruthNote::ServiceCheckpoint(index)));
     steps.push(Step::Set(go));
 
     let mut thread_steps = vec![
         Step::Wait(go),
         Step::Begin,
         Step::Load(format!("\\Device\\HarddiskVolume2\\Windows\\System32\\{}.dll", service.name.to_lowercase())),
-        Step::Pad(service.load.0),
-        Step::emit_noted(service::service_main(true, &service.name), Note::ServiceLoad(index)),
+        Step::PadTo(service.load.0),
+        Step::emit_noted(service::service_main(true, &service.name), TruthNote::ServiceLoad(index)),
         Step::Begin,
     ];
     thread_steps.extend(plan.steps(&service.work));
-    thread_steps.push(Step::Pad(service.init.0));
+    thread_steps.push(Step::PadTo(service.init.0));
     thread_steps.push(Step::Set(reported));
     thread_steps.push(Step::emit(service::service_main(false, &service.name)));
     thread_steps.extend(plan.steps(&service.after));
@@ -153,7 +153,7 @@ fn start(
         BOOT_PRIORITY,
         vec![
             Step::Wait(reported),
-            Step::emit_noted(status(state::RUNNING, process_id), Note::ServiceEnd(index)),
+            Step::emit_noted(status(state::RUNNING, process_id), TruthNote::ServiceEnd(index)),
             Step::Set(runs),
         ],
     );

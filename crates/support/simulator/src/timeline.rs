@@ -10,7 +10,7 @@ type RunningThread = Option<(u32, u8)>;
 
 /// Every interval of CPU and disk use, in nanoseconds.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Timeline {
+pub struct UsageTimeline {
     #[serde(skip)]
     processors: u32,
     #[serde(skip)]
@@ -21,7 +21,7 @@ pub struct Timeline {
     requests: Vec<(Operation, u32, i64)>,
 }
 
-impl Timeline {
+impl UsageTimeline {
     pub(super) fn new(processors: u32) -> Self {
         Self { processors, ..Self::default() }
     }
@@ -78,7 +78,7 @@ impl Timeline {
 
     /// The idle metric from `start_ns`, over the slices completed by `end_ns`.
     #[must_use]
-    pub fn settle(&self, start_ns: i64, end_ns: i64) -> PostBoot {
+    pub fn idle_metric(&self, start_ns: i64, end_ns: i64) -> PostBoot {
         let slice_ns = SLICE as i64 * NS_PER_TICK;
         let count = usize::try_from((end_ns - start_ns) / slice_ns).unwrap_or(0);
         let mut busy = vec![(0_i64, 0_i64); count];
@@ -108,17 +108,17 @@ impl Timeline {
         }
         let mut metric = PostBoot::default();
         for (cpu_busy_ns, disk_busy_ns) in busy {
-            if metric.satisfied {
+            if metric.is_satisfied {
                 break;
             }
             let idle = cpu_busy_ns * 5 <= slice_ns * i64::from(self.processors) && disk_busy_ns * 5 <= slice_ns;
-            metric.slices.push(Slice { cpu_busy_ns, disk_busy_ns, idle });
+            metric.slices.push(Slice { cpu_busy_ns, disk_busy_ns, is_idle: idle });
             if idle {
                 metric.idle_ns += slice_ns;
             } else {
                 metric.busy_ns += slice_ns;
             }
-            metric.satisfied = metric.idle_ns == REQUIRED_SLICES as i64 * slice_ns;
+            metric.is_satisfied = metric.idle_ns == REQUIRED_SLICES as i64 * slice_ns;
         }
         metric
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::timeline::Timeline;
+use super::timeline::UsageTimeline;
 use super::transition_truth::Transitions;
 use super::usage::{PostBoot, Usage};
 
@@ -49,7 +49,7 @@ pub struct Truth {
     pub transitions: Transitions,
     /// Usage of any interval; only for scenarios with transitions.
     #[serde(skip)]
-    pub timeline: Timeline,
+    pub timeline: UsageTimeline,
     /// Call stacks of samples and context switches, in record order.
     #[serde(skip)]
     pub stacks: Vec<Stack>,

@@ -11,16 +11,16 @@ pub const TICKS_PER_SECOND: u64 = 10_000_000;
 
 /// A duration in clock ticks (100 ns), written `1.5s`, `10753.3ms`, `250us` or `100ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span(pub u64);
+pub struct TickDuration(pub u64);
 
-impl Span {
+impl TickDuration {
     #[must_use]
-    pub const fn nanoseconds(self) -> i64 {
+    pub const fn as_ns(self) -> i64 {
         (self.0 * (1_000_000_000 / TICKS_PER_SECOND)) as i64
     }
 }
 
-impl FromStr for Span {
+impl FromStr for TickDuration {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -52,13 +52,13 @@ impl FromStr for Span {
     }
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for TickDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for TickDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:04} ms", self.0 / 10_000, self.0 % 10_000)
     }
@@ -107,12 +107,12 @@ mod tests {
 
     #[test]
     fn durations_are_exact_decimals() {
-        assert_eq!("10753.3ms".parse(), Ok(Span(107_533_000)));
-        assert_eq!("1.5s".parse(), Ok(Span(15_000_000)));
-        assert_eq!("0.1us".parse(), Ok(Span(1)));
-        assert_eq!("300ns".parse(), Ok(Span(3)));
-        assert!("5".parse::<Span>().is_err());
-        assert!("fast".parse::<Span>().is_err());
+        assert_eq!("10753.3ms".parse(), Ok(TickDuration(107_533_000)));
+        assert_eq!("1.5s".parse(), Ok(TickDuration(15_000_000)));
+        assert_eq!("0.1us".parse(), Ok(TickDuration(1)));
+        assert_eq!("300ns".parse(), Ok(TickDuration(3)));
+        assert!("5".parse::<TickDuration>().is_err());
+        assert!("fast".parse::<TickDuration>().is_err());
     }
 
     #[test]

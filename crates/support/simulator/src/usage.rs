@@ -44,7 +44,7 @@ pub struct PostBoot {
     pub busy_ns: i64,
     /// 10 s of idle slices were found before the recording ended.
     #[serde(rename = "satisfied")]
-    pub satisfied: bool,
+    pub is_satisfied: bool,
     /// Slices up to the end of PostBoot.
     pub slices: Vec<Slice>,
 }
@@ -57,5 +57,5 @@ pub struct Slice {
     pub disk_busy_ns: i64,
     /// CPU and disk were idle for at least 80 % of the slice.
     #[serde(rename = "idle")]
-    pub idle: bool,
+    pub is_idle: bool,
 }

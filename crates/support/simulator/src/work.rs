@@ -26,15 +26,15 @@
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use super::units::{Size, Span};
+use super::units::{Size, TickDuration};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum WorkStep {
     /// Computes for this long, excluding preemption.
-    Cpu(Span),
-    Sleep(Span),
+    Cpu(TickDuration),
+    Sleep(TickDuration),
     /// Waits until this time since the recording began.
-    Until(Span),
+    Until(TickDuration),
     Disk {
         transfer: Transfer,
         count: u32,
@@ -46,17 +46,17 @@ pub enum Work {
     Signal(String),
     Wait(String),
     /// Waits until an event is set, with a timeout.
-    WaitAtMost(String, Span),
+    WaitAtMost(String, TickDuration),
     /// Waits until a driver's DPC wakes it.
     Device {
-        time: Span,
+        time: TickDuration,
         driver: String,
         /// File it opens meanwhile; `None` if the cause of the wait is not recorded.
         open: Option<String>,
     },
     /// Its processor runs a DPC.
     Dpc {
-        time: Span,
+        time: TickDuration,
         driver: String,
     },
     Mark(String),
@@ -66,19 +66,19 @@ pub enum Work {
         to: SocketAddr,
     },
     /// Sets the wall clock back.
-    ClockBack(Span),
+    SetClockBack(TickDuration),
     /// Asks the user for credentials, which takes this long.
-    AskPerson(Span),
+    RequestCredentials(TickDuration),
     /// Repeats steps.
-    Times(u32, Vec<Work>),
+    Repeat(u32, Vec<WorkStep>),
     /// Alternately computes and sleeps.
     Loop {
         /// Approximate time of each computation.
-        burst: Span,
+        burst: TickDuration,
         /// Approximate time of each sleep.
-        pause: Span,
+        pause: TickDuration,
         /// End of the loop; `None` for never.
-        until: Option<Span>,
+        until: Option<TickDuration>,
     },
 }
 
@@ -92,7 +92,7 @@ pub enum Transfer {
 
 const FAULT_SIZE: u32 = 16 << 10;
 
-impl FromStr for Work {
+impl FromStr for WorkStep {
     type Err = String;
 
     fn from_str(line: &str) -> Result<Self, String> {
@@ -122,14 +122,14 @@ impl FromStr for Work {
                 None => Self::Wait(rest.to_owned()),
             }),
             "device" | "open" | "dpc" => driver(verb, rest, line),
-            "ask-person" => Ok(Self::AskPerson(rest.parse()?)),
+            "ask-person" => Ok(Self::RequestCredentials(rest.parse()?)),
             "times" => {
                 let (count, steps) =
                     rest.split_once(':').ok_or_else(|| format!("`{line}`: expected COUNT: STEP; STEP"))?;
                 let count = count.trim().parse().map_err(|_| format!("`{line}`: expected a count"))?;
-                Ok(Self::Times(count, steps.split(';').map(str::parse).collect::<Result<_, _>>()?))
+                Ok(Self::Repeat(count, steps.split(';').map(str::parse).collect::<Result<_, _>>()?))
             }
-            "clock-back" => Ok(Self::ClockBack(rest.parse()?)),
+            "clock-back" => Ok(Self::SetClockBack(rest.parse()?)),
             "mark" => Ok(Self::Mark(rest.to_owned())),
             "send" => {
                 let usage_error = || format!("`{line}`: expected BYTES ADDRESS:PORT");
@@ -153,25 +153,25 @@ impl FromStr for Work {
     }
 }
 
-fn driver(verb: &str, rest: &str, line: &str) -> Result<Work, String> {
+fn driver(verb: &str, rest: &str, line: &str) -> Result<WorkStep, String> {
     let usage_error = || format!("`{line}`: expected TIME DRIVER, and a path to open");
     let (time, rest) = rest.split_once(' ').ok_or_else(usage_error)?;
     let time = time.parse()?;
     match verb {
         "open" => {
             let (driver, path) = rest.split_once(' ').ok_or_else(usage_error)?;
-            Ok(Work::Device { time, driver: driver.to_owned(), open: Some(path.trim().to_owned()) })
+            Ok(WorkStep::Device { time, driver: driver.to_owned(), open: Some(path.trim().to_owned()) })
         }
-        "dpc" => Ok(Work::Dpc { time, driver: rest.to_owned() }),
-        _ => Ok(Work::Device { time, driver: rest.to_owned(), open: None }),
+        "dpc" => Ok(WorkStep::Dpc { time, driver: rest.to_owned() }),
+        _ => Ok(WorkStep::Device { time, driver: rest.to_owned(), open: None }),
     }
 }
 
-fn disk(transfer: Transfer, rest: &str, line: &str) -> Result<Work, String> {
+fn disk(transfer: Transfer, rest: &str, line: &str) -> Result<WorkStep, String> {
     let (amount, path) = rest.split_once(' ').unwrap_or((rest, ""));
     let (count, size) = amount.split_once('x').ok_or_else(|| format!("`{line}`: expected COUNTxSIZE"))?;
     let Size(size) = size.parse()?;
-    Ok(Work::Disk {
+    Ok(WorkStep::Disk {
         transfer,
         count: count.parse().map_err(|_| format!("`{line}`: expected COUNTxSIZE"))?,
         size: u32::try_from(size).map_err(|_| format!("`{line}`: a request is at most 4 GiB"))?,
@@ -179,7 +179,7 @@ fn disk(transfer: Transfer, rest: &str, line: &str) -> Result<Work, String> {
     })
 }
 
-impl<'de> serde::Deserialize<'de> for Work {
+impl<'de> serde::Deserialize<'de> for WorkStep {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }

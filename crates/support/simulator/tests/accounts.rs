@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use onoff_blame::account::{AccountEntry, AccountSubjectKind, AccountedPhase, accounts, culprits};
 use onoff_files::Options;
-use onoff_simulator::{Scenario, Simulated, Truth};
+use onoff_simulator::{Scenario, SimulatedRecording, Truth};
 use onoff_trace::Trace;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -103,7 +103,7 @@ pub(crate) fn recorded(name: &str) -> (Trace, Truth) {
 
 /// Simulates a scenario and reads its recording.
 pub(crate) fn simulate(scenario: &Scenario) -> (Trace, Truth) {
-    let Simulated { files, truth } = scenario.simulate().unwrap();
+    let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = files
         .iter()
@@ -142,16 +142,16 @@ fn row(name: &str, expected_account: &ExpectedAccount, known: Option<usize>) -> 
     let found_ns = |one: &InjectedSubject| account.of(one.kind, &one.name).map(|entry| entry.ns).sum::<i64>();
     let injected_ms: i64 = expected_account.injected.iter().map(&ms_of).sum();
     let of_account = || {
-        let first = account.entries.iter().find(|entry| entry.kind.is_somebody() && !is_own(&entry.name));
+        let first = account.entries.iter().find(|entry| entry.kind.is_attributable() && !is_own(&entry.name));
         first.map(|entry| (entry.kind, vec![entry.name.clone()]))
     };
     // A person is never a culprit, but the first entry of the phase's account.
-    let of_phase = expected_account.injected.first().is_some_and(|one| one.kind == AccountSubjectKind::Person);
+    let of_phase = expected_account.injected.first().is_some_and(|one| one.kind == AccountSubjectKind::UserInput);
     let first = if of_phase {
         of_account()
     } else {
         let in_phase = |name: &str| expected_account.injected.is_empty() || name == expected_account.phase;
-        let first = culprits(&all).into_iter().find(|culprit| !culprit.of_system && in_phase(&culprit.phase));
+        let first = culprits(&all).into_iter().find(|culprit| !culprit.is_system && in_phase(&culprit.phase));
         let first = first.map(|culprit| match culprit.members.len() {
             0 => (culprit.entry.kind, vec![culprit.entry.name]),
             _ => (culprit.entry.kind, culprit.members),
@@ -185,15 +185,15 @@ fn row(name: &str, expected_account: &ExpectedAccount, known: Option<usize>) -> 
     let is_injected = |entry: &AccountEntry| {
         expected_account.injected.iter().any(|one| one.kind == entry.kind && one.name.eq_ignore_ascii_case(&entry.name))
     };
-    let others = account.entries.iter().filter(|entry| !is_injected(entry) && entry.not_known.is_none());
+    let others = account.entries.iter().filter(|entry| !is_injected(entry) && entry.unknown_reason.is_none());
     let others_ns: i64 = others.map(|entry| entry.ns).sum();
     let its_ns: i64 = expected_account.injected.iter().map(|one| found_ns(one).min(ms_of(one) * MS)).sum();
-    let right_ns = its_ns + others_ns.min(rest_ns) + account.not_known_ns.min(lost_ns);
+    let right_ns = its_ns + others_ns.min(rest_ns) + account.unknown_ns.min(lost_ns);
     if right_ns * 100 < length * (100 - MAX_ERROR_PERCENT) {
         errors.push(format!("{name}: {} of {} ms of the path attributed correctly", right_ns / MS, length / MS));
     }
-    if (account.not_known_ns - lost_ns) * 100 >= length * MAX_UNKNOWN_PERCENT {
-        errors.push(format!("{name}: {} ms of {} unknown", account.not_known_ns / MS, length / MS));
+    if (account.unknown_ns - lost_ns) * 100 >= length * MAX_UNKNOWN_PERCENT {
+        errors.push(format!("{name}: {} ms of {} unknown", account.unknown_ns / MS, length / MS));
     }
     if false_findings > 0 {
         errors.push(format!("{name}: {false_findings} false findings: {}", false_statements.join("; ")));
@@ -220,7 +220,7 @@ fn row(name: &str, expected_account: &ExpectedAccount, known: Option<usize>) -> 
         expected_account.phase,
         if is_right { "yes" } else { "**no**" },
         percent(right_ns, length),
-        percent(account.not_known_ns, length),
+        percent(account.unknown_ns, length),
     );
     (row, errors)
 }
@@ -231,7 +231,7 @@ fn false_statements(trace: &Trace, all: &[AccountedPhase], expected_account: &Ex
     let mut false_statements = Vec::new();
     for culprit in culprits(all) {
         let names = if culprit.members.is_empty() { vec![culprit.entry.name] } else { culprit.members };
-        for name in names.iter().filter(|name| !culprit.of_system && !is_injected(name)) {
+        for name in names.iter().filter(|name| !culprit.is_system && !is_injected(name)) {
             false_statements.push(format!("culprit {name}, {} ms", culprit.entry.ns / MS));
         }
     }
@@ -286,7 +286,7 @@ fn names_injected_culprits_first_with_their_costs() {
 fn healthy_recordings_blame_only_windows() {
     for name in ["healthy-boot", "healthy-shutdown", "healthy-sleep"] {
         for phase in accounts_of(name) {
-            for entry in phase.account.entries.iter().filter(|entry| entry.kind.is_somebody()) {
+            for entry in phase.account.entries.iter().filter(|entry| entry.kind.is_attributable()) {
                 let is_own = WINDOWS.iter().any(|own| own.eq_ignore_ascii_case(&entry.name));
                 assert!(
                     is_own || entry.ns < 300_000_000,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use onoff_files::Options;
-use onoff_simulator::{Scenario, Simulated, Truth};
+use onoff_simulator::{Scenario, SimulatedRecording, Truth};
 use onoff_transitions::boot::{self, BootOptions, BootReport};
 
 const SLOW_SCENARIOS: &[&str] = &["benchmark"];
@@ -23,7 +23,7 @@ fn scenarios() -> Vec<(String, Scenario)> {
             let text = std::fs::read_to_string(&path).unwrap();
             (name, Scenario::from_toml(&text).unwrap())
         })
-        .filter(|(name, scenario)| scenario.boots() && !SLOW_SCENARIOS.contains(&name.as_str()))
+        .filter(|(name, scenario)| scenario.is_boot() && !SLOW_SCENARIOS.contains(&name.as_str()))
         // A coarse clock shows no exact times.
         .filter(|(_, scenario)| scenario.recording.clock_step.is_none())
         .collect();
@@ -81,14 +81,14 @@ fn true_phases(truth: &Truth) -> Vec<(String, i64, i64)> {
 #[test]
 fn phases_and_totals_match_to_the_tick() {
     for (name, scenario) in scenarios() {
-        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
         assert_eq!(phases(&report), true_phases(&truth), "{name}");
         let total = truth.total_boot_ns().filter(|_| settles(&truth));
         // Time a person takes for credentials counts in no duration.
         let person_ms = if name == "person-logs-on" { 6_500 } else { 0 };
-        assert_eq!(report.person_ns / 1_000_000, person_ms, "{name}");
-        assert_eq!(report.total_ns, total.map(|ns| ns - report.person_ns), "{name}");
+        assert_eq!(report.user_input_ns / 1_000_000, person_ms, "{name}");
+        assert_eq!(report.total_ns, total.map(|ns| ns - report.user_input_ns), "{name}");
         let loader = report.details.os_loader_ns.unwrap();
         // The loader's time is recorded in whole processor cycles, which are shorter than a tick.
         assert!((loader - truth.os_loader_ns.unwrap()).abs() < 100, "{name}: loader {loader}");
@@ -113,7 +113,7 @@ fn analysis_matches_published_numbers() {
         let report = analyze(&scenario.simulate().unwrap().files);
         let phase = |phase: PhaseName| milliseconds(report.phase(phase).unwrap().duration_ns);
         let desktop = report.phase(PhaseName::ExplorerInit).unwrap().end_ns;
-        let system_start = &report.details.device_phases[1].span;
+        let system_start = &report.details.device_phases[1].interval;
         let mut rows = vec![
             ("loader", expect.os_loader_ms, milliseconds(report.details.os_loader_ns)),
             ("PreSMSS", expect.pre_smss_ms, phase(PhaseName::PreSmss)),
@@ -167,12 +167,12 @@ fn analysis_matches_published_numbers() {
 #[test]
 fn idle_metric_finds_the_same_slices() {
     for (name, scenario) in scenarios() {
-        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let settling = analyze(&files).settling.unwrap();
         let metric = truth.post_boot.unwrap();
         assert_eq!((settling.idle_ns, settling.busy_ns), (metric.idle_ns, metric.busy_ns), "{name}");
         let idle: Vec<bool> = settling.slices.iter().map(|slice| slice.idle).collect();
-        let true_idle: Vec<bool> = metric.slices.iter().map(|slice| slice.idle).collect();
+        let true_idle: Vec<bool> = metric.slices.iter().map(|slice| slice.is_idle).collect();
         assert_eq!(idle, true_idle, "{name}");
     }
 }
@@ -180,7 +180,7 @@ fn idle_metric_finds_the_same_slices() {
 #[test]
 fn cpu_time_is_exact() {
     for (name, scenario) in scenarios() {
-        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
         if truth.events_lost > 0 {
             // Lost events are in no sum, so the report must mention the loss.
@@ -210,7 +210,7 @@ fn cpu_time_is_exact() {
 #[test]
 fn disk_requests_count_in_their_phase() {
     for (name, scenario) in scenarios() {
-        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
         let mut service = 0;
         for (phase, true_phase) in report.phases.iter().zip(&truth.phases) {
@@ -238,7 +238,7 @@ fn disk_requests_count_in_their_phase() {
 #[test]
 fn services_match_to_the_tick() {
     for (name, scenario) in scenarios() {
-        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
         let mut expected = truth.services.clone();
         expected.sort_by_key(|service| service.start_ns);
@@ -273,7 +273,7 @@ type Operation = (i64, String, String, Option<i64>, Option<i64>);
 #[test]
 fn device_operations_match_to_the_tick() {
     for (name, scenario) in scenarios() {
-        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
         let mut found: Vec<Operation> = report
             .details
@@ -303,7 +303,7 @@ fn device_operations_match_to_the_tick() {
 #[test]
 fn processes_and_startup_programs_match() {
     for (name, scenario) in scenarios() {
-        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
         let found: BTreeMap<u32, (String, Option<i64>, Option<i64>)> = report
             .details
@@ -334,7 +334,7 @@ fn processes_and_startup_programs_match() {
 
 #[test]
 fn policy_and_script_of_slow_boot_match() {
-    let Simulated { files, truth } = scenario("slow-boot").simulate().unwrap();
+    let SimulatedRecording { files, truth } = scenario("slow-boot").simulate().unwrap();
     let policy = analyze(&files).details.group_policy;
     let mut applied: Vec<(i64, i64)> =
         policy.applications.iter().map(|work| (work.start_ns, work.end_ns.unwrap())).collect();
@@ -350,7 +350,7 @@ fn policy_and_script_of_slow_boot_match() {
 fn kernel_and_user_files_are_one_boot() {
     let mut scenario = scenario("table-5-run-1");
     scenario.recording.split = true;
-    let Simulated { files, truth } = scenario.simulate().unwrap();
+    let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
     assert_eq!(files.len(), 2);
     assert_eq!(phases(&analyze(&files)), true_phases(&truth));
 }
@@ -360,7 +360,7 @@ fn compression_changes_nothing() {
     for compression in ["lznt1", "xpress", "xpress_huffman"] {
         let mut scenario = scenario("table-5-run-2");
         scenario.recording.compression = Some(compression.parse().unwrap());
-        let Simulated { files, truth } = scenario.simulate().unwrap();
+        let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         assert_eq!(phases(&analyze(&files)), true_phases(&truth), "{compression}");
     }
 }
@@ -369,7 +369,7 @@ fn compression_changes_nothing() {
 fn infers_end_of_explorer_init_without_desktop_event() {
     let mut scenario = scenario("table-5-run-1");
     scenario.recording.desktop_ready = false;
-    let Simulated { files, truth } = scenario.simulate().unwrap();
+    let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
     let report = analyze(&files);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     assert_eq!(explorer.end_ns, truth.desktop_ready_ns);
@@ -379,9 +379,9 @@ fn infers_end_of_explorer_init_without_desktop_event() {
 #[test]
 fn truncated_recording_has_no_total() {
     let mut scenario = scenario("table-5-run-1");
-    scenario.recording.at_most = "30s".parse().unwrap();
-    let Simulated { files, truth } = scenario.simulate().unwrap();
-    assert!(!truth.post_boot.as_ref().unwrap().satisfied);
+    scenario.recording.max_length = "30s".parse().unwrap();
+    let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
+    assert!(!truth.post_boot.as_ref().unwrap().is_satisfied);
     let report = analyze(&files);
     assert_eq!(report.total_ns, None);
     assert_eq!(report.phase(PhaseName::ExplorerInit).unwrap().end_ns, truth.desktop_ready_ns);
@@ -391,7 +391,7 @@ fn truncated_recording_has_no_total() {
 fn analyzes_kernel_file_alone() {
     let mut scenario = scenario("table-5-run-1");
     scenario.recording.split = true;
-    let Simulated { files, truth } = scenario.simulate().unwrap();
+    let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
     let report = analyze(&files[..1]);
     // Process starts are in the kernel log; only the shell's event is in the other file.
     assert_eq!(phases(&report)[..3], true_phases(&truth)[..3]);
@@ -403,7 +403,7 @@ fn analyzes_kernel_file_alone() {
 
 #[test]
 fn analyzes_recording_after_power_loss() {
-    let Simulated { mut files, truth } = scenario("table-5-run-1").simulate().unwrap();
+    let SimulatedRecording { mut files, truth } = scenario("table-5-run-1").simulate().unwrap();
     let file = &mut files[0];
     // The header as written at the start: no end time, one buffer written (ETL format, section 3.1).
     let payload = 0x48 + 0x20;

@@ -9,13 +9,13 @@ use onoff_blame::account::{
     accounts, culprits,
 };
 use onoff_blame::waits::PathOptions;
-use onoff_blame::why::{About, WhyQuestion, WhyStretch, why};
+use onoff_blame::why::{ExplainedInterval, WhyQuestion, WhyTarget, why};
 use onoff_files::Options;
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::finding::{CostBasis, FindingSubjectKind};
 use onoff_simulator::Scenario;
-use onoff_testkit::real;
+use onoff_testkit::real_recordings;
 use onoff_trace::{
     ContextSwitch, ContextSwitches, Counter, Pattern, ReadyThreads, ServiceTransitions, Severity, Thread, Threads,
     Trace,
@@ -33,14 +33,19 @@ fn assert_sums(name: &str, all: &[AccountedPhase]) {
         let sum: i128 = account.entries.iter().map(|entry| i128::from(entry.ns)).sum();
         assert_eq!(sum, i128::from(account.duration_ns), "{name}: {}", phase.phase);
         assert_eq!(account.duration_ns, account.end_ns - account.start_ns, "{name}: {}", phase.phase);
-        let not_known = account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::NotKnown);
-        assert_eq!(not_known.map(|entry| entry.ns).sum::<i64>(), account.not_known_ns, "{name}: {}", phase.phase);
+        let not_known = account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::Unknown);
+        assert_eq!(not_known.map(|entry| entry.ns).sum::<i64>(), account.unknown_ns, "{name}: {}", phase.phase);
         for entry in &account.entries {
             assert!(entry.ns > 0, "{name}: {} of {}", entry.name, phase.phase);
-            assert_eq!(entry.not_known.is_some(), entry.kind == AccountSubjectKind::NotKnown, "{name}: {}", entry.name);
-            let did: i128 = entry.did.iter().map(|one| i128::from(one.ns)).sum();
+            assert_eq!(
+                entry.unknown_reason.is_some(),
+                entry.kind == AccountSubjectKind::Unknown,
+                "{name}: {}",
+                entry.name
+            );
+            let did: i128 = entry.actions.iter().map(|one| i128::from(one.ns)).sum();
             assert_eq!(did, i128::from(entry.ns), "{name}: {} of {}", entry.name, phase.phase);
-            let listed: i64 = entry.stretches.iter().map(|one| one.end_ns - one.start_ns).sum();
+            let listed: i64 = entry.intervals.iter().map(|one| one.end_ns - one.start_ns).sum();
             // Idle rules count slices in which several processes ran, so their intervals are longer than the time
             // attributed to each.
             if account.measure == AccountMeasure::CriticalPath {
@@ -74,12 +79,12 @@ fn errors_of_findings(name: &str, trace: &Trace) -> Vec<String> {
         let Some(phase) = &finding.phase else {
             // There is no account before the recording, between phases, and while the computer is off.
             let begins = finding.evidence.iter().find_map(|one| one.time_ns);
-            let is_accounted = |one: &AccountedPhase| {
+            let has_account = |one: &AccountedPhase| {
                 let account = &one.account;
                 let is_there = begins.is_some_and(|at| at >= account.start_ns && at < account.end_ns);
                 is_there && account.measure == AccountMeasure::CriticalPath
             };
-            if cost_ns > 0 && all.iter().any(is_accounted) {
+            if cost_ns > 0 && all.iter().any(has_account) {
                 report("a cost on the critical path, but no phase");
             }
             continue;
@@ -108,44 +113,44 @@ fn errors_of_findings(name: &str, trace: &Trace) -> Vec<String> {
 /// Differences of more than 1 ms between `onoff why` for all phases and for a single phase.
 pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<String>) {
     let question = |about| WhyQuestion {
-        about,
+        target: about,
         at_ns: None,
         within: None,
-        min_ns: 0,
-        top: None,
-        waits_for_work: false,
+        min_duration_ns: 0,
+        max_intervals: None,
+        include_work_waits: false,
         path: PathOptions::default(),
     };
-    let answer = |about| why(trace, &question(about)).map(|report| report.stretches).unwrap_or_default();
+    let answer = |about| why(trace, &question(about)).map(|report| report.intervals).unwrap_or_default();
     let key = |entry: &AccountEntry| (entry.kind.as_str(), entry.name.clone(), entry.device.clone(), entry.pid);
     let times = |account: &PhaseAccount| -> BTreeMap<_, i64> {
         account.entries.iter().map(|entry| (key(entry), entry.ns)).collect()
     };
-    let all = answer(About::Phase(None, None));
+    let all = answer(WhyTarget::Phase(None, None));
     let verbs = accounts(trace, None);
     let mut errors = Vec::new();
-    for stretch in &all {
-        let wanted = times(&stretch.account);
+    for interval in &all {
+        let wanted = times(&interval.account);
         let compare = |who: &str, account: &PhaseAccount, errors: &mut Vec<String>| {
             let found = times(account);
             for key in wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(key))) {
                 let of = |times: &BTreeMap<_, i64>| times.get(key).copied().unwrap_or(0);
                 if (of(&wanted) - of(&found)).abs() > 1_000_000 {
-                    let phase = &stretch.name;
+                    let phase = &interval.name;
                     errors.push(format!("{name}: {phase}: {key:?}: {} ns, {who} {} ns", of(&wanted), of(&found)));
                 }
             }
         };
-        let pattern = Pattern::new(&stretch.name);
-        let alone = answer(About::Phase(Some(pattern), TransitionKind::of(&stretch.action)));
-        let is_it = |one: &&WhyStretch| (one.start_ns, one.end_ns) == (stretch.start_ns, stretch.end_ns);
+        let pattern = Pattern::new(&interval.name);
+        let alone = answer(WhyTarget::Phase(Some(pattern), TransitionKind::parse(&interval.action)));
+        let is_it = |one: &&ExplainedInterval| (one.start_ns, one.end_ns) == (interval.start_ns, interval.end_ns);
         match alone.iter().find(is_it) {
             Some(one) => compare("alone", &one.account, &mut errors),
-            None => errors.push(format!("{name}: {} is not found alone", stretch.name)),
+            None => errors.push(format!("{name}: {} is not found alone", interval.name)),
         }
         let of_verb = verbs.iter().find(|one| {
             let account = &one.account;
-            one.phase == stretch.name && (account.start_ns, account.end_ns) == (stretch.start_ns, stretch.end_ns)
+            one.phase == interval.name && (account.start_ns, account.end_ns) == (interval.start_ns, interval.end_ns)
         });
         if let Some(one) = of_verb {
             compare("in the other verbs", &one.account, &mut errors);
@@ -184,7 +189,7 @@ fn accounts_sum_up_and_findings_match_entries_in_every_scenario() {
 fn accounts_sum_up_and_findings_match_entries_in_real_recordings() {
     let mut paths = Vec::new();
     for part in ["etl", "linux"] {
-        let Some(folder) = real::samples(part) else { continue };
+        let Some(folder) = real_recordings::samples_folder(part) else { continue };
         paths.extend(std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     }
     paths.sort();
@@ -207,7 +212,7 @@ fn accounts_sum_up_and_findings_match_entries_in_real_recordings() {
 }
 
 const EVENTS_LOST: Counter =
-    Counter { name: "events_lost_by_recorder", severity: Severity::Error, help: "", touches: &[] };
+    Counter { name: "events_lost_by_recorder", severity: Severity::Error, help: "", affects: &[] };
 
 /// Damage to a recording.
 #[derive(Clone, Debug)]

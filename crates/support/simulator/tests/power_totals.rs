@@ -6,7 +6,7 @@ use std::path::Path;
 
 use onoff_simulator::{Scenario, Truth};
 use onoff_trace::Trace;
-use onoff_transitions::boot::{BootOptions, of_fast_startup};
+use onoff_transitions::boot::{BootOptions, fast_startup};
 use onoff_transitions::suspend::{PowerTransition, SuspendOptions, analyze};
 use onoff_transitions::{PhaseName, Variant};
 
@@ -62,7 +62,7 @@ fn halves_include_time_without_events_and_exclude_the_sleep() {
         // Time a person takes for credentials counts in no duration.
         let person = if name == "fast-startup-slow" { 5_000 } else { 0 };
         let up = ends - at(&truth, "power.wake") + (before - person) * MS;
-        assert_eq!(found.person_ns / MS, person, "{name}");
+        assert_eq!(found.user_input_ns / MS, person, "{name}");
         near(found.details.suspend.whole_ns, down, "suspend");
         near(found.details.resume.whole_ns, up, "resume");
         near(found.total_ns, down + up, "both");
@@ -96,8 +96,8 @@ fn total_of_half_a_fast_startup_is_the_recorded_half() {
 fn boot_of_fast_startup_contains_only_the_new_session() {
     let (trace, truth) = simulate_text(&text("fast-startup-slow"));
     let found = only(&trace);
-    assert_eq!(found.person_ns / MS, 5_000, "time for credentials");
-    let boot = of_fast_startup(&trace, &found, &BootOptions::default()).unwrap();
+    assert_eq!(found.user_input_ns / MS, 5_000, "time for credentials");
+    let boot = fast_startup(&trace, &found, &BootOptions::default()).unwrap();
     let phases: Vec<PhaseName> = boot.phases.iter().map(|phase| phase.name).collect();
     assert_eq!(phases, [PhaseName::WinLogonInit, PhaseName::ExplorerInit, PhaseName::PostBoot]);
     let subscribers: Vec<&str> =
@@ -110,7 +110,7 @@ fn boot_of_fast_startup_contains_only_the_new_session() {
     // A sleep is not a boot, and a fast startup without its second half contains none.
     for name in ["hibernate", "fast-startup-shutdown"] {
         let (trace, _) = simulate_text(&text(name));
-        assert!(of_fast_startup(&trace, &only(&trace), &BootOptions::default()).is_none(), "{name}");
+        assert!(fast_startup(&trace, &only(&trace), &BootOptions::default()).is_none(), "{name}");
     }
 }
 
@@ -130,7 +130,7 @@ fn person_time_counts_only_in_the_console_session() {
     let person = |name: &str| {
         let (trace, _) = simulate_text(&text(name));
         let report = onoff_transitions::boot::analyze(&trace, &BootOptions::default()).unwrap();
-        report.person_ns / MS
+        report.user_input_ns / MS
     };
     assert_eq!(person("person-logs-on"), 6_500);
     // The remote user takes 20 s, from before the console logon until after its desktop is ready.

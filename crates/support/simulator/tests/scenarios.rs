@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use onoff_etl::{HeaderKind, Input, Record, Recording};
-use onoff_simulator::{Scenario, Simulated, Truth};
+use onoff_simulator::{Scenario, SimulatedRecording, Truth};
 
 /// Scenarios too long for a test.
 const SLOW_SCENARIOS: &[&str] = &["benchmark"];
@@ -27,7 +27,7 @@ fn scenarios() -> Vec<PathBuf> {
 
 fn boots() -> Vec<PathBuf> {
     let mut paths = scenarios();
-    paths.retain(|path| scenario(path).boots());
+    paths.retain(|path| scenario(path).is_boot());
     paths
 }
 
@@ -53,7 +53,7 @@ fn truth_matches_published_numbers() {
     for path in boots() {
         let scenario = scenario(&path);
         let expect = &scenario.expect;
-        let Simulated { truth, .. } = scenario.simulate().unwrap();
+        let SimulatedRecording { truth, .. } = scenario.simulate().unwrap();
         let mut check = |what: &str, published: Option<u64>, simulated: &dyn Fn() -> u64| {
             if let Some(published) = published {
                 assert_eq!(simulated(), published, "{}: {what}", path.display());
@@ -117,7 +117,7 @@ fn idle_slices_are_unambiguous() {
             {
                 let percent = busy * 100 / capacity;
                 assert!(
-                    percent <= 18 || percent >= 22 || !slice.idle,
+                    percent <= 18 || percent >= 22 || !slice.is_idle,
                     "{}: slice {index}: {what} {percent} % busy",
                     path.display()
                 );
@@ -142,7 +142,7 @@ fn kind(record: &Record<'_>) -> Option<String> {
 #[test]
 fn reader_finds_every_record() {
     for path in scenarios() {
-        let Simulated { files, truth } = scenario(&path).simulate().unwrap();
+        let SimulatedRecording { files, truth } = scenario(&path).simulate().unwrap();
         let inputs: Vec<Input<'_>> = files.iter().map(|bytes| Input { name: "simulated.etl", bytes }).collect();
         let recording = Recording::open(&inputs).unwrap();
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
@@ -159,7 +159,7 @@ fn reader_finds_every_record() {
         assert_eq!(kinds.values().sum::<u64>(), truth.records, "{}", path.display());
         assert_eq!(kinds, truth.kinds, "{}", path.display());
         // A coarse clock may be one step behind.
-        let step_ns = scenario(&path).recording.clock_step.map_or(0, |step| step.nanoseconds());
+        let step_ns = scenario(&path).recording.clock_step.map_or(0, |step| step.as_ns());
         assert!((last - truth.end_ns).abs() < 1_000 + step_ns, "{}: {last} {}", path.display(), truth.end_ns);
     }
 }

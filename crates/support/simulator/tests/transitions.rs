@@ -4,8 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use onoff_files::Options;
-use onoff_simulator::{Activity, Milestone, Notification, PowerRequest, Scenario, ServiceStop, Simulated, Truth};
-use onoff_trace::{ServiceChange, ServiceOutcome, Tables, Trace};
+use onoff_simulator::{
+    Activity, Milestone, Notification, PowerRequest, Scenario, ServiceStop, SimulatedRecording, Truth,
+};
+use onoff_trace::{ServiceChange, ServiceOutcome, TableSet, Trace};
 
 fn scenario(name: &str) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(format!("{name}.toml"));
@@ -20,7 +22,7 @@ fn names() -> Vec<String> {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
-        .filter(|name| !scenario(name).boots())
+        .filter(|name| !scenario(name).is_boot())
         .collect();
     names.sort();
     names
@@ -31,7 +33,7 @@ fn simulate(name: &str) -> (Truth, Trace) {
 }
 
 fn simulate_scenario(scenario: &Scenario) -> (Truth, Trace) {
-    let Simulated { files, truth } = scenario.simulate().unwrap();
+    let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = files
         .iter()
@@ -42,7 +44,7 @@ fn simulate_scenario(scenario: &Scenario) -> (Truth, Trace) {
             path
         })
         .collect();
-    let trace = onoff_files::open(&paths, Tables::all(), &Options::default()).unwrap();
+    let trace = onoff_files::open(&paths, TableSet::all(), &Options::default()).unwrap();
     (truth, trace)
 }
 
@@ -236,9 +238,9 @@ fn idle_metric_matches_intervals_after_resume_from_image() {
     let truth = scenario("fast-startup-boot").simulate().unwrap().truth;
     let ready_ns = truth.desktop_ready_ns.unwrap();
     let counted = truth.post_boot.unwrap();
-    assert!(counted.satisfied && counted.busy_ns > 0);
+    assert!(counted.is_satisfied && counted.busy_ns > 0);
     // The same slices, counted during the simulation and computed afterwards from the intervals.
-    let added_up = truth.timeline.settle(ready_ns, truth.end_ns);
+    let added_up = truth.timeline.idle_metric(ready_ns, truth.end_ns);
     assert_eq!(added_up.slices, counted.slices);
     assert_eq!(added_up.busy_ns, counted.busy_ns);
 }

@@ -19,7 +19,7 @@ fn every_simulated_event_decodes_to_its_exact_size() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             let text = std::fs::read_to_string(&path).unwrap();
-            if !Scenario::from_toml(&text).unwrap().boots() {
+            if !Scenario::from_toml(&text).unwrap().is_boot() {
                 let (kernel, _) = assert_exact(path.file_stem().unwrap().to_str().unwrap());
                 assert!(kernel > 0, "{}", path.display());
             }

@@ -34,7 +34,7 @@ fn diagnosis(trace: &Trace) -> Diagnosis {
 
 /// The culprits of a boot and the findings with a cost: name, phase, and cost in ms.
 fn named(trace: &Trace) -> [Vec<(String, Option<String>, i64)>; 2] {
-    let culprits = culprits(&accounts(trace, None)).into_iter().filter(|one| !one.of_system);
+    let culprits = culprits(&accounts(trace, None)).into_iter().filter(|one| !one.is_system);
     let findings = diagnosis(trace).findings.into_iter();
     [
         culprits.map(|one| (one.entry.name, Some(one.phase), one.entry.ns / MS)).collect(),
@@ -157,13 +157,14 @@ fn boot_duration_excludes_person_time() {
         assert!((ms - alone[0]).abs() <= 1, "{ms} ms, without a person {} ms", alone[0]);
     }
     let report = boot(&trace);
-    assert_eq!(report.person_ns / MS, 6_500);
+    assert_eq!(report.user_input_ns / MS, 6_500);
     // The phases include the person's time once.
-    assert_eq!(report.phases.iter().map(|phase| phase.person_ns).sum::<i64>(), report.person_ns);
+    assert_eq!(report.phases.iter().map(|phase| phase.user_input_ns).sum::<i64>(), report.user_input_ns);
     // The account attributes to the person all time that the durations exclude.
     let all = accounts(&trace, None);
-    let persons = all.iter().flat_map(|one| &one.account.entries).filter(|one| one.kind == AccountSubjectKind::Person);
-    assert_eq!(persons.map(|entry| entry.ns).sum::<i64>(), report.person_ns);
+    let persons =
+        all.iter().flat_map(|one| &one.account.entries).filter(|one| one.kind == AccountSubjectKind::UserInput);
+    assert_eq!(persons.map(|entry| entry.ns).sum::<i64>(), report.user_input_ns);
     let row = summary_row(&trace);
     assert!(row.subject != "credentials" && row.phase == "PreSMSS", "{row:?}");
 }
@@ -172,15 +173,16 @@ fn boot_duration_excludes_person_time() {
 fn automatic_logon_has_no_person_time() {
     let trace = with_credentials("5ms");
     let report = boot(&trace);
-    assert_eq!(report.person_ns, 0);
+    assert_eq!(report.user_input_ns, 0);
     assert_eq!(report.details.logon.credential_requests.len(), 1, "the request is recorded anyway");
-    let is_person = |one: &AccountedPhase| one.account.entries.iter().any(|it| it.kind == AccountSubjectKind::Person);
+    let is_person =
+        |one: &AccountedPhase| one.account.entries.iter().any(|it| it.kind == AccountSubjectKind::UserInput);
     assert!(!accounts(&trace, None).iter().any(is_person));
-    let about_person = |one: &Diagnosis| one.caveats.iter().any(|one| one.code == "recording/person-waited-for");
+    let about_person = |one: &Diagnosis| one.caveats.iter().any(|one| one.code == "recording/user-wait");
     assert!(!about_person(&diagnosis(&trace)));
     // A fast user still counts; a user in another session does not.
-    assert_eq!(boot(&with_credentials("1500ms")).person_ns / MS, 1_500);
-    assert_eq!(boot(&recorded("remote-session").0).person_ns, 0);
+    assert_eq!(boot(&with_credentials("1500ms")).user_input_ns / MS, 1_500);
+    assert_eq!(boot(&recorded("remote-session").0).user_input_ns, 0);
 }
 
 #[test]
@@ -198,14 +200,14 @@ fn disk_password_counts_only_in_time_from_reset() {
         event,
     });
     let after = boot(&trace);
-    assert_eq!((after.total_ns, after.person_ns), (before.total_ns, before.person_ns));
+    assert_eq!((after.total_ns, after.user_input_ns), (before.total_ns, before.user_input_ns));
     assert_eq!(after.main_path_ns(), before.main_path_ns());
     // The time from the reset includes it.
     let from_reset = |report: &BootReport| report.details.total_from_reset_ns.unwrap();
     assert_eq!(from_reset(&before) - from_reset(&after), 4_000 * MS);
     assert_eq!(after.details.axis.as_ref().unwrap().total_ns, after.details.total_from_reset_ns);
     let caveat = |trace: &Trace| {
-        let found = diagnosis(trace).caveats.into_iter().find(|one| one.code == "recording/person-waited-for").unwrap();
+        let found = diagnosis(trace).caveats.into_iter().find(|one| one.code == "recording/user-wait").unwrap();
         found.evidence.iter().map(|one| one.text.clone()).collect::<Vec<_>>().join("; ")
     };
     assert!(

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use goblin::elf::{Elf, header::EM_ARM, program_header::PT_LOAD, section_header::SHN_UNDEF, sym};
 
-use crate::{Refusal, SymbolPath, SymbolPlace};
+use crate::{SymbolError, SymbolPath, SymbolPlace};
 
 /// Maximum size of a file, in bytes. Debug files of browsers are smaller.
 const MAX_FILE_SIZE: u64 = 1 << 30;
@@ -39,13 +39,13 @@ impl Executable {
     ///
     /// # Errors
     /// The file was not found or cannot be read. The last error other than `NotFound` is returned.
-    pub fn find(places: &SymbolPath, path: &str) -> Result<Self, Refusal> {
-        let mut refusal = Refusal::NotFound;
+    pub fn find(places: &SymbolPath, path: &str) -> Result<Self, SymbolError> {
+        let mut refusal = SymbolError::NotFound;
         for folder in folders(places) {
             for candidate in candidates(folder, path) {
                 match Self::open(&candidate, folder) {
                     Ok(executable) => return Ok(executable),
-                    Err(Refusal::NotFound) => {}
+                    Err(SymbolError::NotFound) => {}
                     Err(other) => refusal = other,
                 }
             }
@@ -53,8 +53,8 @@ impl Executable {
         Err(refusal)
     }
 
-    fn open(path: &Path, folder: &Path) -> Result<Self, Refusal> {
-        let refused = |why: String| Refusal::NotExecutable(path.to_owned(), why);
+    fn open(path: &Path, folder: &Path) -> Result<Self, SymbolError> {
+        let refused = |why: String| SymbolError::NotExecutable(path.to_owned(), why);
         let bytes = read(path)?;
         let elf = Elf::parse(&bytes).map_err(|error| refused(error.to_string()))?;
         let loaded = elf.program_headers.iter().filter(|header| header.p_type == PT_LOAD);
@@ -91,7 +91,7 @@ impl Executable {
         for candidate in [folder.to_owned(), folder.join("usr/lib/debug")].map(|place| place.join(debug_file(build))) {
             let bytes = match read(&candidate) {
                 Ok(bytes) => bytes,
-                Err(Refusal::NotFound) => continue,
+                Err(SymbolError::NotFound) => continue,
                 Err(refusal) => {
                     why = format!("{STRIPPED}; {refusal}");
                     continue;
@@ -102,7 +102,7 @@ impl Executable {
                     self.add(&debug);
                     return None;
                 }
-                Ok(_) => why = format!("{STRIPPED}; {}", Refusal::OtherBuild(candidate)),
+                Ok(_) => why = format!("{STRIPPED}; {}", SymbolError::OtherBuild(candidate)),
                 Err(error) => why = format!("{STRIPPED}; {}: {error}", candidate.display()),
             }
         }
@@ -111,7 +111,7 @@ impl Executable {
 
     /// Why functions that are not exported have no names, as text for the user; `None` if they have.
     #[must_use]
-    pub fn lacks(&self) -> Option<&str> {
+    pub fn missing_names(&self) -> Option<&str> {
         self.missing_names.as_deref()
     }
 
@@ -192,15 +192,15 @@ fn build_id(elf: &Elf<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
     (2..=64).contains(&note.desc.len()).then(|| note.desc.to_vec())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Refusal> {
-    let unreadable = |error| Refusal::Unreadable(path.to_owned(), error);
+fn read(path: &Path) -> Result<Vec<u8>, SymbolError> {
+    let unreadable = |error| SymbolError::Unreadable(path.to_owned(), error);
     // A path from the recording may be a folder here, or have a file as a parent.
-    let metadata = std::fs::metadata(path).map_err(|_| Refusal::NotFound)?;
+    let metadata = std::fs::metadata(path).map_err(|_| SymbolError::NotFound)?;
     if !metadata.is_file() {
-        return Err(Refusal::NotFound);
+        return Err(SymbolError::NotFound);
     }
     if metadata.len() > MAX_FILE_SIZE {
-        return Err(Refusal::NotExecutable(path.to_owned(), format!("larger than {MAX_FILE_SIZE} bytes")));
+        return Err(SymbolError::NotExecutable(path.to_owned(), format!("larger than {MAX_FILE_SIZE} bytes")));
     }
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(MAX_FILE_SIZE).read_to_end(&mut bytes)).map_err(unreadable)?;

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "download")]
 use crate::Downloads;
-use crate::{Executable, Refusal, SymbolPath, Symbols};
+use crate::{Executable, SymbolError, SymbolPath, Symbols};
 
 /// Finds PDB files along a symbol path.
 pub struct SymbolFinder {
@@ -39,7 +39,7 @@ impl SymbolFinder {
     ///
     /// # Errors
     /// The file was not found, or cannot be read or downloaded. The last error other than `NotFound` is returned.
-    pub fn find(&mut self, name: &str, identity: &str) -> Result<Symbols, Refusal> {
+    pub fn find(&mut self, name: &str, identity: &str) -> Result<Symbols, SymbolError> {
         let found = Symbols::find(&self.path, name, identity);
         #[cfg(feature = "download")]
         let found = found.or_else(|refusal| match &mut self.downloads {
@@ -53,7 +53,7 @@ impl SymbolFinder {
     ///
     /// # Errors
     /// The file was not found or cannot be read.
-    pub fn find_executable(&self, path: &str) -> Result<Executable, Refusal> {
+    pub fn find_executable(&self, path: &str) -> Result<Executable, SymbolError> {
         Executable::find(&self.path, path)
     }
 

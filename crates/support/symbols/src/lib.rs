@@ -24,4 +24,4 @@ pub use download::{Downloads, Limits};
 pub use executable::Executable;
 pub use finder::SymbolFinder;
 pub use path::{SymbolPath, SymbolPlace, SymbolServer};
-pub use table::{Fault, Refusal, Symbols};
+pub use table::{DownloadError, SymbolError, Symbols};

@@ -12,16 +12,16 @@ use crate::SymbolPath;
 
 /// Why a module has no function names.
 #[derive(Debug, Error)]
-pub enum Refusal {
+pub enum SymbolError {
     /// Not in any folder or store.
     #[error("not in the symbol path's folders")]
     NotFound,
     /// Not in any folder or store, nor on any reachable server.
     #[error("neither in the symbol path's folders nor on its servers")]
-    NotServed,
+    NotOnServer,
     /// A server did not provide the file.
     #[error("{0}: {1}")]
-    Server(String, #[source] Fault),
+    Server(String, #[source] DownloadError),
     /// The files of that name are from other builds.
     #[error("{}: from another build", .0.display())]
     OtherBuild(PathBuf),
@@ -38,7 +38,7 @@ pub enum Refusal {
 
 /// Why a server did not provide a file.
 #[derive(Debug, Error)]
-pub enum Fault {
+pub enum DownloadError {
     /// Unexpected HTTP status.
     #[error("HTTP status {0}")]
     Status(u16),
@@ -47,7 +47,7 @@ pub enum Fault {
     TooLarge(u64),
     /// The response was truncated or invalid.
     #[error("invalid response: {0}")]
-    Broken(String),
+    InvalidResponse(String),
     /// The file is from another build.
     #[error("sent a file from another build")]
     OtherBuild,
@@ -59,7 +59,7 @@ pub enum Fault {
     Pointer,
     /// The file cannot be written to the store.
     #[error("cannot write to {}: {}", .0.display(), .1)]
-    Unkept(PathBuf, #[source] io::Error),
+    CannotStore(PathBuf, #[source] io::Error),
 }
 
 /// The functions of one module.
@@ -74,37 +74,37 @@ impl Symbols {
     ///
     /// # Errors
     /// The file was not found or cannot be read. The last error other than `NotFound` is returned.
-    pub fn find(path: &SymbolPath, name: &str, identity: &str) -> Result<Self, Refusal> {
-        let mut refusal = Refusal::NotFound;
+    pub fn find(path: &SymbolPath, name: &str, identity: &str) -> Result<Self, SymbolError> {
+        let mut refusal = SymbolError::NotFound;
         for candidate in path.candidates(name, identity) {
             match Self::open(&candidate, identity) {
                 Ok(symbols) => return Ok(symbols),
-                Err(Refusal::NotFound) => {}
+                Err(SymbolError::NotFound) => {}
                 Err(other) => refusal = other,
             }
         }
         Err(refusal)
     }
 
-    pub(crate) fn open(path: &Path, identity: &str) -> Result<Self, Refusal> {
+    pub(crate) fn open(path: &Path, identity: &str) -> Result<Self, SymbolError> {
         let file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Refusal::NotFound),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(SymbolError::NotFound),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                return Err(Refusal::NotFound);
+                return Err(SymbolError::NotFound);
             }
-            Err(error) => return Err(Refusal::Unreadable(path.to_owned(), error)),
+            Err(error) => return Err(SymbolError::Unreadable(path.to_owned(), error)),
         };
         // In a store, this path is a folder.
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(Refusal::NotFound);
+            return Err(SymbolError::NotFound);
         }
-        let damaged = |error| Refusal::Damaged(path.to_owned(), error);
+        let damaged = |error| SymbolError::Damaged(path.to_owned(), error);
         let mut pdb = PDB::open(file).map_err(|error| damaged(error.into()))?;
         let information = pdb.pdb_information().map_err(|error| damaged(error.into()))?;
         let guid = information.guid.simple().to_string();
         if !identity.get(..guid.len()).is_some_and(|given| given.eq_ignore_ascii_case(&guid)) {
-            return Err(Refusal::OtherBuild(path.to_owned()));
+            return Err(SymbolError::OtherBuild(path.to_owned()));
         }
         Ok(Self { data: ContextPdbData::try_from_pdb(pdb).map_err(damaged)?, path: path.to_owned() })
     }
@@ -119,8 +119,8 @@ impl Symbols {
     ///
     /// # Errors
     /// The file is damaged.
-    pub fn functions(&self, addresses: impl IntoIterator<Item = u32>) -> Result<Vec<Option<String>>, Refusal> {
-        let damaged = |error| Refusal::Damaged(self.path.clone(), error);
+    pub fn functions(&self, addresses: impl IntoIterator<Item = u32>) -> Result<Vec<Option<String>>, SymbolError> {
+        let damaged = |error| SymbolError::Damaged(self.path.clone(), error);
         let names = TypeFormatterFlags::default() | TypeFormatterFlags::NO_ARGUMENTS;
         let context: Context<'_, '_> = self.data.make_context_with_formatter_flags(names).map_err(damaged)?;
         Ok(addresses

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use onoff_symbols::{Executable, Refusal, SymbolPath};
+use onoff_symbols::{Executable, SymbolError, SymbolPath};
 
 /// A 64-bit ELF file whose code is at 0x401000 in memory and at 0x200 in the file, with the given symbols (start, length, name) and
 /// build id.
@@ -83,7 +83,7 @@ fn put(folder: &Path, path: &str, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-fn find(folder: &Path, path: &str) -> Result<Executable, Refusal> {
+fn find(folder: &Path, path: &str) -> Result<Executable, SymbolError> {
     Executable::find(&SymbolPath::parse(&folder.display().to_string()), path)
 }
 
@@ -110,7 +110,7 @@ fn uses_debug_file_of_same_build_only() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "usr/bin/daemon", &elf(&[], &[0xab, 0xcd, 0xef]));
     assert!(
-        matches!(find(folder.path(), "/usr/bin/daemon"), Err(Refusal::NotExecutable(_, why)) if why.contains("stripped"))
+        matches!(find(folder.path(), "/usr/bin/daemon"), Err(SymbolError::NotExecutable(_, why)) if why.contains("stripped"))
     );
     // A file of another build under the name of this build.
     put(folder.path(), ".build-id/ab/cdef.debug", &elf(&CODE, b"12345678"));
@@ -119,7 +119,7 @@ fn uses_debug_file_of_same_build_only() {
     put(folder.path(), "usr/lib/debug/.build-id/ab/cdef.debug", &elf(&CODE, &[0xab, 0xcd, 0xef]));
     let daemon = find(folder.path(), "/usr/bin/daemon").unwrap();
     assert_eq!(names(&daemon, &[0x1010, 0x1000]), ["read_configuration", ""]);
-    assert_eq!(daemon.lacks(), None);
+    assert_eq!(daemon.missing_names(), None);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn links_cannot_leave_the_folder() {
     std::os::unix::fs::symlink("real", root.join("usr/lib/near")).unwrap();
     std::os::unix::fs::symlink(folder.path().join("here/lib"), root.join("usr/lib/far")).unwrap();
     assert!(find(&root, "/usr/lib/near").is_ok());
-    assert!(matches!(find(&root, "/usr/lib/far"), Err(Refusal::NotFound)));
+    assert!(matches!(find(&root, "/usr/lib/far"), Err(SymbolError::NotFound)));
 }
 
 #[test]
@@ -156,9 +156,9 @@ fn rejects_outside_paths_and_other_files() {
     put(folder.path(), "in/usr/bin/text", b"#!/bin/sh\n");
     let inner = folder.path().join("in");
     for path in ["/../secret", "../secret", "/usr/../../secret", "/", "", "/usr/bin", "/usr/bin/text/x", "/a\0b"] {
-        assert!(matches!(find(&inner, path), Err(Refusal::NotFound)), "{path:?}");
+        assert!(matches!(find(&inner, path), Err(SymbolError::NotFound)), "{path:?}");
     }
-    assert!(matches!(find(&inner, "/usr/bin/text"), Err(Refusal::NotExecutable(..))));
+    assert!(matches!(find(&inner, "/usr/bin/text"), Err(SymbolError::NotExecutable(..))));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn reports_missing_debug_file() {
     };
     assert!(compiled.success());
     let found = find(folder.path(), "/usr/lib/liba.so").unwrap();
-    let lacks = found.lacks().unwrap();
+    let lacks = found.missing_names().unwrap();
     assert!(lacks.contains("stripped") && lacks.contains("ab/cdef0123456789.debug"), "{lacks}");
     let all: Vec<u64> = (0..0x3000).collect();
     let names = names(&found, &all);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
-use onoff_symbols::{Downloads, Fault, Limits, Refusal, SymbolFinder, SymbolPath, Symbols};
+use onoff_symbols::{DownloadError, Downloads, Limits, SymbolError, SymbolFinder, SymbolPath, Symbols};
 
 const IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
 const IN_STORE: &str = "/driver.pdb/662C43260F04F9624C4C44205044422E1/driver.pdb";
@@ -87,17 +87,17 @@ fn not_found() -> Vec<u8> {
 /// A finder that uses the server at `url`, with `store` as its store.
 fn finder(url: &str, store: &Path) -> SymbolFinder {
     let limits = Limits {
-        most_bytes: 4 << 20,
+        max_bytes: 4 << 20,
         connect: Duration::from_secs(20),
-        silence: Duration::from_secs(20),
-        whole: Duration::from_secs(60),
-        redirections: 3,
+        idle: Duration::from_secs(20),
+        total: Duration::from_secs(60),
+        max_redirects: 3,
     };
     let path = SymbolPath::parse(&format!("srv*{}*{url}", store.display()));
     SymbolFinder::online(path, Downloads::new(limits))
 }
 
-fn refusal(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (Refusal, Vec<String>) {
+fn refusal(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (SymbolError, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::new(answer);
     let mut finder = finder(&server.url, folder.path());
@@ -107,9 +107,9 @@ fn refusal(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (Refusal
     (refusal, server.requests())
 }
 
-fn fault(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Fault {
+fn fault(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> DownloadError {
     match refusal(answer).0 {
-        Refusal::Server(_, fault) => fault,
+        SymbolError::Server(_, fault) => fault,
         other => panic!("{other}"),
     }
 }
@@ -157,7 +157,7 @@ fn follows_redirects_but_not_loops() {
     assert_named(&found.unwrap());
     assert_eq!(server.requests(), [IN_STORE, "/elsewhere"]);
 
-    assert!(matches!(fault(move |_| moved.into()), Fault::Broken(_)));
+    assert!(matches!(fault(move |_| moved.into()), DownloadError::InvalidResponse(_)));
 }
 
 #[test]
@@ -173,13 +173,13 @@ fn unpacks_cabinets() {
         path if path.ends_with("pd_") => response("200 OK", b"MSCF, but no cabinet"),
         _ => not_found(),
     });
-    assert!(matches!(fault, Fault::Broken(_)), "{fault}");
+    assert!(matches!(fault, DownloadError::InvalidResponse(_)), "{fault}");
 }
 
 #[test]
 fn requests_each_form_of_a_missing_file() {
     let (refusal, asked) = refusal(|_| not_found());
-    assert!(matches!(refusal, Refusal::NotServed));
+    assert!(matches!(refusal, SymbolError::NotOnServer));
     let base = "/driver.pdb/662C43260F04F9624C4C44205044422E1";
     let forms = ["driver.pdb", "driver.pd_", "file.ptr"];
     assert_eq!(asked, forms.map(|form| format!("{base}/{form}")));
@@ -192,7 +192,7 @@ fn rejects_invalid_downloads() {
         whole.truncate(whole.len() / 2);
         whole
     };
-    assert!(matches!(fault(truncated), Fault::Broken(_)));
+    assert!(matches!(fault(truncated), DownloadError::InvalidResponse(_)));
     // The GUID is in the file once, with little-endian fields, followed by the age and the name.
     let other_build = |_: &str| {
         let mut other = pdb();
@@ -201,23 +201,23 @@ fn rejects_invalid_downloads() {
         other[at] ^= 0xFF;
         response("200 OK", &other)
     };
-    assert!(matches!(fault(other_build), Fault::OtherBuild));
+    assert!(matches!(fault(other_build), DownloadError::OtherBuild));
     let sign_in = |_: &str| response("200 OK", b"<html>Please sign in</html>");
-    assert!(matches!(fault(sign_in), Fault::NotPdb(_)));
+    assert!(matches!(fault(sign_in), DownloadError::NotPdb(_)));
     let too_large = |_: &str| response("200 OK", &vec![0; (4 << 20) + 1]);
-    assert!(matches!(fault(too_large), Fault::TooLarge(4_194_304)));
+    assert!(matches!(fault(too_large), DownloadError::TooLarge(4_194_304)));
     // Also without a content length.
     let endless = |_: &str| {
         let head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
         [&head[..], &vec![0; 5 << 20]].concat()
     };
-    assert!(matches!(fault(endless), Fault::TooLarge(4_194_304)));
-    assert!(matches!(fault(|_| response("403 Forbidden", b"")), Fault::Status(403)));
+    assert!(matches!(fault(endless), DownloadError::TooLarge(4_194_304)));
+    assert!(matches!(fault(|_| response("403 Forbidden", b"")), DownloadError::Status(403)));
     let pointer = |path: &str| match path {
         path if path.ends_with("/file.ptr") => response("200 OK", br"PATH:\\evil\share\driver.pdb"),
         _ => not_found(),
     };
-    assert!(matches!(fault(pointer), Fault::Pointer));
+    assert!(matches!(fault(pointer), DownloadError::Pointer));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn contacts_unreachable_server_once_and_tries_next() {
     let mut alone = finder(&gone, folder.path());
     for name in ["driver.pdb", "other.pdb"] {
         let refusal = alone.find(name, IDENTITY).err().unwrap();
-        assert!(matches!(refusal, Refusal::NotFound));
+        assert!(matches!(refusal, SymbolError::NotFound));
     }
     let silent = alone.unreachable_servers();
     assert_eq!(silent.len(), 1);
@@ -249,7 +249,7 @@ fn local_finder_uses_no_server() {
     let text = format!("srv*{}*{}", folder.path().display(), server.url);
     let mut finder = SymbolFinder::local(SymbolPath::parse(&text));
     let refusal = finder.find("driver.pdb", IDENTITY).err().unwrap();
-    assert!(matches!(refusal, Refusal::NotFound));
+    assert!(matches!(refusal, SymbolError::NotFound));
     assert_eq!(server.requests(), [] as [&str; 0]);
 }
 
@@ -260,7 +260,7 @@ fn recorded_names_are_validated_and_encoded() {
     let mut finder = finder(&server.url, folder.path());
     for (name, identity) in [("..", IDENTITY), ("driver.pdb", "../.."), ("a:b", IDENTITY)] {
         let refusal = finder.find(name, identity).err().unwrap();
-        assert!(matches!(refusal, Refusal::NotFound), "{name} {identity}");
+        assert!(matches!(refusal, SymbolError::NotFound), "{name} {identity}");
     }
     assert_eq!(server.requests(), [] as [&str; 0]);
     finder.find("a b?c#d%.pdb", IDENTITY).err().unwrap();

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use onoff_symbols::{Refusal, SymbolPath, Symbols};
+use onoff_symbols::{SymbolError, SymbolPath, Symbols};
 
 const IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
 
@@ -60,10 +60,10 @@ fn distinguishes_missing_damaged_and_other_build() {
     let folder = tempfile::tempdir().unwrap();
     let path = SymbolPath::parse(&folder.path().display().to_string());
     let find = |name: &str, identity: &str| Symbols::find(&path, name, identity).err().unwrap();
-    assert!(matches!(find("driver.pdb", IDENTITY), Refusal::NotFound));
+    assert!(matches!(find("driver.pdb", IDENTITY), SymbolError::NotFound));
     put(&folder.path().join("driver.pdb"));
     let other = IDENTITY.replace('6', "7");
-    assert!(matches!(find("driver.pdb", &other), Refusal::OtherBuild(_)));
+    assert!(matches!(find("driver.pdb", &other), SymbolError::OtherBuild(_)));
     std::fs::write(folder.path().join("broken.pdb"), b"Microsoft C/C++ MSF 7.00").unwrap();
-    assert!(matches!(find("broken.pdb", IDENTITY), Refusal::Damaged(..)));
+    assert!(matches!(find("broken.pdb", IDENTITY), SymbolError::Damaged(..)));
 }

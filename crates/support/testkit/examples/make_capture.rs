@@ -45,16 +45,16 @@ fn main() {
         bytes: megabytes * 1_000_000 / block * u64::from(block_size),
         block_size,
         window: 8,
-        server_turn_ns: 40_000,
-        client_turn_ns: 300_000,
+        server_response_ns: 40_000,
+        client_response_ns: 300_000,
         gap_ns: 12_300,
-        lost: vec![80_000],
+        lost_blocks: vec![80_000],
         timeout_ns: 1_000_000_000,
-        doubled_from: None,
-        after_last: 0,
+        duplicated_from: None,
+        number_after_rollover: 0,
     };
-    let mut capture = Container::Pcap.begin(Link::Ethernet.number(), 262_144);
+    let mut capture = Container::Pcap.writer(Link::Ethernet.number(), 262_144);
     let server = TftpServer { link: Link::Ethernet, mac: [2, 0, 0, 0, 0, 1] };
-    server.play(&transfer, 1_700_000_000_000_000_000, &mut capture);
+    server.write_transfer(&transfer, 1_700_000_000_000_000_000, &mut capture);
     std::fs::write(path, &capture.bytes).unwrap();
 }

@@ -2,13 +2,13 @@
 
 /// Data of a registry value.
 #[derive(Clone, Debug)]
-pub enum Data {
+pub enum ValueData {
     /// `REG_SZ`.
     Text(String),
     /// `REG_EXPAND_SZ`.
     Expandable(String),
     /// `REG_MULTI_SZ`.
-    Texts(Vec<String>),
+    MultiText(Vec<String>),
     /// `REG_DWORD`.
     U32(u32),
     /// `REG_QWORD`.
@@ -17,60 +17,60 @@ pub enum Data {
     Binary(Vec<u8>),
 }
 
-impl From<&str> for Data {
+impl From<&str> for ValueData {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<u32> for Data {
+impl From<u32> for ValueData {
     fn from(number: u32) -> Self {
         Self::U32(number)
     }
 }
 
-impl From<u64> for Data {
+impl From<u64> for ValueData {
     fn from(number: u64) -> Self {
         Self::U64(number)
     }
 }
 
-impl From<Vec<u8>> for Data {
+impl From<Vec<u8>> for ValueData {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Binary(bytes)
     }
 }
 
-impl From<&[&str]> for Data {
+impl From<&[&str]> for ValueData {
     fn from(texts: &[&str]) -> Self {
-        Self::Texts(texts.iter().map(|&text| text.to_owned()).collect())
+        Self::MultiText(texts.iter().map(|&text| text.to_owned()).collect())
     }
 }
 
 /// A registry key.
 #[derive(Clone, Debug, Default)]
-pub struct KeyFile {
+pub struct HiveKey {
     name: String,
     last_written: u64,
-    values: Vec<(String, Data)>,
-    keys: Vec<KeyFile>,
+    values: Vec<(String, ValueData)>,
+    keys: Vec<HiveKey>,
 }
 
 /// Default last-write time of keys: 2020-01-02 03:04:05 UTC, as a `FILETIME`.
-pub const WRITTEN: u64 = 132_224_078_450_000_000;
+pub const DEFAULT_WRITE_TIME: u64 = 132_224_078_450_000_000;
 
-impl KeyFile {
+impl HiveKey {
     #[must_use]
     pub fn root() -> Self {
-        Self { name: "ROOT".to_owned(), last_written: WRITTEN, ..Self::default() }
+        Self { name: "ROOT".to_owned(), last_written: DEFAULT_WRITE_TIME, ..Self::default() }
     }
 
     /// Returns the subkey at `path` and creates it if it is missing.
-    pub fn key(&mut self, path: &str) -> &mut Self {
+    pub fn subkey(&mut self, path: &str) -> &mut Self {
         let mut key = self;
         for name in path.split('\\') {
             let at = key.keys.iter().position(|known| known.name.eq_ignore_ascii_case(name)).unwrap_or_else(|| {
-                key.keys.push(Self { name: name.to_owned(), last_written: WRITTEN, ..Self::default() });
+                key.keys.push(Self { name: name.to_owned(), last_written: DEFAULT_WRITE_TIME, ..Self::default() });
                 key.keys.len() - 1
             });
             key = &mut key.keys[at];
@@ -79,21 +79,21 @@ impl KeyFile {
     }
 
     /// Sets a value.
-    pub fn set(&mut self, name: &str, data: impl Into<Data>) -> &mut Self {
+    pub fn set_value(&mut self, name: &str, data: impl Into<ValueData>) -> &mut Self {
         self.values.retain(|(known, _)| known != name);
         self.values.push((name.to_owned(), data.into()));
         self
     }
 
     /// Sets the last-write time, as a `FILETIME`.
-    pub fn written(&mut self, time: u64) -> &mut Self {
+    pub fn set_write_time(&mut self, time: u64) -> &mut Self {
         self.last_written = time;
         self
     }
 
     /// Encodes the hive with this key as its root.
     #[must_use]
-    pub fn hive(&self) -> Vec<u8> {
+    pub fn to_hive(&self) -> Vec<u8> {
         let mut cells = Cells(vec![0; 32]);
         let root = cells.key(self, u32::MAX, 0x2C);
         let mut bins = cells.0;
@@ -117,7 +117,7 @@ impl KeyFile {
         for (at, number) in [(4, 7), (8, 7), (20, 1), (24, 5), (32, 1), (36, root), (40, length), (44, 1)] {
             put(&mut base, at, number);
         }
-        base[12..20].copy_from_slice(&WRITTEN.to_le_bytes());
+        base[12..20].copy_from_slice(&DEFAULT_WRITE_TIME.to_le_bytes());
         write_checksum(&mut base);
         base.extend_from_slice(&bins);
         base
@@ -155,7 +155,7 @@ impl Cells {
         offset as u32
     }
 
-    fn key(&mut self, key: &KeyFile, parent: u32, flags: u16) -> u32 {
+    fn key(&mut self, key: &HiveKey, parent: u32, flags: u16) -> u32 {
         let is_narrow = key.name.is_ascii();
         let name = if is_narrow { key.name.as_bytes().to_vec() } else { utf16(&key.name) };
         let mut content = vec![0; 76];
@@ -183,7 +183,7 @@ impl Cells {
         }
         if !key.keys.is_empty() {
             // Windows sorts subkey lists by uppercase name.
-            let mut keys: Vec<&KeyFile> = key.keys.iter().collect();
+            let mut keys: Vec<&HiveKey> = key.keys.iter().collect();
             keys.sort_by_key(|key| key.name.to_uppercase());
             let mut list = b"lh".to_vec();
             list.extend_from_slice(&(keys.len() as u16).to_le_bytes());
@@ -202,15 +202,17 @@ impl Cells {
         offset
     }
 
-    fn value(&mut self, name: &str, data: &Data) -> u32 {
+    fn value(&mut self, name: &str, data: &ValueData) -> u32 {
         let nul_terminated = |text: &str| utf16(&format!("{text}\0"));
         let (kind, bytes) = match data {
-            Data::Text(text) => (1_u32, nul_terminated(text)),
-            Data::Expandable(text) => (2, nul_terminated(text)),
-            Data::Binary(bytes) => (3, bytes.clone()),
-            Data::U32(number) => (4, number.to_le_bytes().to_vec()),
-            Data::Texts(texts) => (7, texts.iter().flat_map(|text| nul_terminated(text)).chain([0, 0]).collect()),
-            Data::U64(number) => (11, number.to_le_bytes().to_vec()),
+            ValueData::Text(text) => (1_u32, nul_terminated(text)),
+            ValueData::Expandable(text) => (2, nul_terminated(text)),
+            ValueData::Binary(bytes) => (3, bytes.clone()),
+            ValueData::U32(number) => (4, number.to_le_bytes().to_vec()),
+            ValueData::MultiText(texts) => {
+                (7, texts.iter().flat_map(|text| nul_terminated(text)).chain([0, 0]).collect())
+            }
+            ValueData::U64(number) => (11, number.to_le_bytes().to_vec()),
         };
         let (size, data_or_offset) = if bytes.len() <= 4 {
             let mut four = [0; 4];
@@ -246,7 +248,7 @@ impl Cells {
 /// The state after a crash before `after` was written: the hive `before` marked as dirty, and the log (Windows 8.1 and
 /// later) with the pages that turn it into `after`.
 #[must_use]
-pub fn interrupted(before: &[u8], after: &[u8]) -> (Vec<u8>, Vec<u8>) {
+pub fn interrupted_write(before: &[u8], after: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut hive = before.to_vec();
     put(&mut hive, 4, 8);
     write_checksum(&mut hive[..4096]);

@@ -47,9 +47,9 @@ const TEXTS: [&str; 36] = [
 ];
 
 /// A deterministic generator of mostly extreme values.
-pub struct Source(pub u64);
+pub struct ExtremeValues(pub u64);
 
-impl Source {
+impl ExtremeValues {
     pub fn value(&mut self) -> u64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -78,36 +78,36 @@ impl Source {
         self.pick(&[0, 4, 8, 100, 104, any, u32::MAX])
     }
 
-    pub fn maybe<T>(&mut self, value: T) -> Option<T> {
+    pub fn optional<T>(&mut self, value: T) -> Option<T> {
         self.value().is_multiple_of(2).then_some(value)
     }
 
-    pub fn maybe_time(&mut self) -> Option<i64> {
+    pub fn optional_time(&mut self) -> Option<i64> {
         let time = self.time();
-        self.maybe(time)
+        self.optional(time)
     }
 
-    pub fn maybe_id(&mut self) -> Option<u32> {
+    pub fn optional_id(&mut self) -> Option<u32> {
         let id = self.id();
-        self.maybe(id)
+        self.optional(id)
     }
 }
 
-pub fn hostile(seed: u64) -> Trace {
-    let mut any = Source(seed);
+pub fn hostile_trace(seed: u64) -> Trace {
+    let mut any = ExtremeValues(seed);
     let mut trace = Trace { duration_ns: any.time(), ..Trace::default() };
     trace.system.processors = any.pick(&[0, 1, 8, u32::MAX]);
     let texts: Vec<StringId> = TEXTS.iter().map(|text| trace.strings.intern(text)).collect();
     for _ in 0..any.below(12) {
         trace.processes.push(Process {
             pid: any.id(),
-            parent_pid: any.maybe_id(),
+            parent_pid: any.optional_id(),
             creator_tid: None,
-            start_ns: any.maybe_time(),
-            end_ns: any.maybe_time(),
+            start_ns: any.optional_time(),
+            end_ns: any.optional_time(),
             image: any.pick(&texts),
             command_line: any.pick(&texts),
-            session: any.maybe_id(),
+            session: any.optional_id(),
             exit_status: None,
             user: StringId::EMPTY,
             unique_key: 0,
@@ -115,13 +115,13 @@ pub fn hostile(seed: u64) -> Trace {
             package: StringId::EMPTY,
         });
         trace.threads.push(Thread {
-            start_ns: any.maybe_time(),
-            end_ns: any.maybe_time(),
+            start_ns: any.optional_time(),
+            end_ns: any.optional_time(),
             base_priority: Some(u8::try_from(any.below(256)).unwrap_or_default()),
             ..Thread::unknown(any.id(), any.id())
         });
         trace.disk_ios.push(DiskIo {
-            issue_ns: any.maybe_time(),
+            issue_ns: any.optional_time(),
             complete_ns: any.time(),
             disk: any.id(),
             operation: any.pick(DiskOperation::ALL),
@@ -129,8 +129,8 @@ pub fn hostile(seed: u64) -> Trace {
             size: any.value(),
             priority: any.pick(IoPriority::ALL),
             service_ns: any.time(),
-            pid: any.maybe_id(),
-            tid: any.maybe_id(),
+            pid: any.optional_id(),
+            tid: any.optional_id(),
             file: any.pick(&texts),
             file_object: any.value() % 2,
             irp: 0,
@@ -141,16 +141,16 @@ pub fn hostile(seed: u64) -> Trace {
             group: any.pick(&texts),
             kind: any.pick(ServiceChange::ALL),
             start_ns: any.time(),
-            checkpoint_ns: any.maybe_time(),
-            load_ns: any.maybe_time(),
-            end_ns: any.maybe_time(),
+            checkpoint_ns: any.optional_time(),
+            load_ns: any.optional_time(),
+            end_ns: any.optional_time(),
             container: any.pick(&texts),
-            container_pid: any.maybe_id(),
+            container_pid: any.optional_id(),
             outcome: any.pick(ServiceOutcome::ALL),
             automatic: any.below(2) == 0,
             start_type: None,
             result: any.pick(&texts),
-            timeout_ns: any.maybe_time(),
+            timeout_ns: any.optional_time(),
             main_tid: None,
             tid: None,
             end_tid: None,
@@ -159,8 +159,8 @@ pub fn hostile(seed: u64) -> Trace {
         trace.device_operations.push(DeviceOperation {
             kind: any.pick(DeviceOperationKind::ALL),
             start_ns: any.time(),
-            pend_ns: any.maybe_time(),
-            end_ns: any.maybe_time(),
+            pend_ns: any.optional_time(),
+            end_ns: any.optional_time(),
             device: any.pick(&texts),
             driver: any.pick(&texts),
             description: any.pick(&texts),
@@ -175,8 +175,8 @@ pub fn hostile(seed: u64) -> Trace {
             time_ns: any.time(),
             name: any.pick(&texts),
             detail: any.pick(&texts),
-            value: any.maybe(value),
-            pid: any.maybe_id(),
+            value: any.optional(value),
+            pid: any.optional_id(),
             tid: None,
             event: StringId::EMPTY,
         });
@@ -185,12 +185,12 @@ pub fn hostile(seed: u64) -> Trace {
             name: any.pick(&texts),
             detail: any.pick(&texts),
             start_ns: any.time(),
-            end_ns: any.maybe_time(),
-            pid: any.maybe_id(),
+            end_ns: any.optional_time(),
+            pid: any.optional_id(),
             tid: None,
             end_tid: None,
-            session: any.maybe_id(),
-            status: any.maybe_id(),
+            session: any.optional_id(),
+            status: any.optional_id(),
             event: StringId::EMPTY,
         });
     }
@@ -199,44 +199,44 @@ pub fn hostile(seed: u64) -> Trace {
         trace.notifications.push(Notification {
             kind: any.pick(NotificationKind::ALL),
             start_ns: any.time(),
-            end_ns: any.maybe_time(),
+            end_ns: any.optional_time(),
             name: any.pick(&texts),
-            pid: any.maybe_id(),
-            tid: any.maybe_id(),
-            session: any.maybe_id(),
-            level: any.maybe_id(),
-            flags: any.maybe_id(),
-            status: any.maybe_id(),
-            teller_pid: any.maybe_id(),
-            teller_tid: any.maybe_id(),
+            pid: any.optional_id(),
+            tid: any.optional_id(),
+            session: any.optional_id(),
+            level: any.optional_id(),
+            flags: any.optional_id(),
+            status: any.optional_id(),
+            sender_pid: any.optional_id(),
+            sender_tid: any.optional_id(),
             event: any.pick(&texts),
         });
         trace.power_requests.push(PowerRequest {
             kind: any.pick(PowerRequestKind::ALL),
             scope: any.pick(PowerRequestScope::ALL),
             start_ns: any.time(),
-            end_ns: any.maybe_time(),
+            end_ns: any.optional_time(),
             device: any.pick(&texts),
             driver: any.pick(&texts),
             description: any.pick(&texts),
             friendly_name: any.pick(&texts),
             state_kind: any.pick(PowerStateKind::ALL),
             state: Some(u8::try_from(any.below(256)).unwrap_or_default()),
-            status: any.maybe_id(),
+            status: any.optional_id(),
             failed_driver: any.pick(&texts),
             irp: any.value() % 3,
-            waiting_ns: any.maybe_time(),
+            waiting_ns: any.optional_time(),
             parent: any.pick(&texts),
             message: any.pick(&texts),
-            tid: any.maybe_id(),
+            tid: any.optional_id(),
             event: any.pick(&texts),
         });
         trace.images.push(Image {
             pid: any.id(),
             base: any.value(),
             size: any.value(),
-            load_ns: any.maybe_time(),
-            unload_ns: any.maybe_time(),
+            load_ns: any.optional_time(),
+            unload_ns: any.optional_time(),
             path: any.pick(&texts),
             time_stamp: 0,
             checksum: 0,

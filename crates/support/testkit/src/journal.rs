@@ -12,44 +12,44 @@ pub struct JournalEntry {
     pub realtime_us: u64,
     /// Monotonic clock, µs.
     pub monotonic_us: u64,
-    pub boot: u128,
+    pub boot_id: u128,
     pub fields: Vec<(String, Vec<u8>)>,
 }
 
 /// Compression of fields: the object flag (1 XZ, 2 LZ4, 4 Zstandard) and the compressor.
 #[derive(Clone, Copy, Debug)]
-pub struct FieldPacking {
+pub struct FieldCompression {
     pub flag: u8,
-    pub pack: fn(&[u8]) -> Vec<u8>,
+    pub compress: fn(&[u8]) -> Vec<u8>,
     /// Shorter fields are not compressed.
-    pub shortest: usize,
+    pub min_len: usize,
 }
 
 /// Writes journal files.
 #[derive(Clone, Debug)]
-pub struct JournalMaker {
+pub struct JournalWriter {
     /// The compact format of systemd 252 and later.
-    pub compact: bool,
+    pub is_compact: bool,
     /// Compression of fields.
-    pub packing: Option<FieldPacking>,
+    pub compression: Option<FieldCompression>,
     /// 0 offline, 1 online, 2 archived.
     pub state: u8,
-    pub machine: u128,
+    pub machine_id: u128,
     /// Sequence number id.
-    pub sequence: u128,
+    pub sequence_id: u128,
     /// Capacity of the first entry array; each further array is twice as large.
-    pub first_list: usize,
+    pub first_array_len: usize,
 }
 
-impl Default for JournalMaker {
+impl Default for JournalWriter {
     fn default() -> Self {
         Self {
-            compact: false,
-            packing: None,
+            is_compact: false,
+            compression: None,
             state: 0,
-            machine: 0x4f0e_9c1d_2a3b_4c5d_8e6f_7081_92a3_b4c5,
-            sequence: 0x1f2e_3d4c_5b6a_4978_8695_a4b3_c2d1_e0ff,
-            first_list: 4,
+            machine_id: 0x4f0e_9c1d_2a3b_4c5d_8e6f_7081_92a3_b4c5,
+            sequence_id: 0x1f2e_3d4c_5b6a_4978_8695_a4b3_c2d1_e0ff,
+            first_array_len: 4,
         }
     }
 }
@@ -60,7 +60,7 @@ impl Default for JournalMaker {
 /// The text is not in the export format.
 #[must_use]
 #[allow(clippy::expect_used, reason = "invalid input is a bug in the test")]
-pub fn entries_of_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
+pub fn parse_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     let mut entry = JournalEntry::default();
     let mut rest = text;
@@ -92,7 +92,7 @@ pub fn entries_of_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
             "__MONOTONIC_TIMESTAMP" => entry.monotonic_us = number(),
             "_BOOT_ID" => {
                 let id = String::from_utf8_lossy(&value).into_owned();
-                entry.boot = u128::from_str_radix(&id, 16).expect("the boot id is not hexadecimal");
+                entry.boot_id = u128::from_str_radix(&id, 16).expect("the boot id is not hexadecimal");
                 entry.fields.push((name, value));
             }
             _ if name.starts_with("__") => {}
@@ -137,7 +137,7 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-impl JournalMaker {
+impl JournalWriter {
     /// Encodes a file with `entries`.
     #[must_use]
     pub fn file(&self, entries: &[JournalEntry]) -> Vec<u8> {
@@ -145,23 +145,23 @@ impl JournalMaker {
         let fields = file.object(5, 0, &[0; 16 * BUCKETS]) + 16;
         let data = file.object(4, 0, &[0; 16 * BUCKETS]) + 16;
         let offsets: Vec<u64> = entries.iter().map(|entry| self.entry(entry, &mut file)).collect();
-        let first = self.lists(&offsets, &mut file);
+        let first = self.entry_arrays(&offsets, &mut file);
         let unique = file.data.len() as u64;
-        let flags = self.packing.map_or(0, |packing| match packing.flag {
+        let flags = self.compression.map_or(0, |packing| match packing.flag {
             1 => 1,
             2 => 2,
             _ => 8_u32,
         });
-        let flags = flags | if self.compact { 16 } else { 0 };
+        let flags = flags | if self.is_compact { 16 } else { 0 };
         let head = &mut file.bytes;
         head[..8].copy_from_slice(b"LPKSHHRH");
         head[12..16].copy_from_slice(&flags.to_le_bytes());
         head[16] = self.state;
-        head[24..40].copy_from_slice(&(self.sequence ^ 1).to_be_bytes());
-        head[40..56].copy_from_slice(&self.machine.to_be_bytes());
+        head[24..40].copy_from_slice(&(self.sequence_id ^ 1).to_be_bytes());
+        head[40..56].copy_from_slice(&self.machine_id.to_be_bytes());
         let last = entries.last();
-        head[56..72].copy_from_slice(&last.map_or(0, |entry| entry.boot).to_be_bytes());
-        head[72..88].copy_from_slice(&self.sequence.to_be_bytes());
+        head[56..72].copy_from_slice(&last.map_or(0, |entry| entry.boot_id).to_be_bytes());
+        head[72..88].copy_from_slice(&self.sequence_id.to_be_bytes());
         let arena = head.len() as u64 - HEADER as u64;
         let first_entry = entries.first();
         for (offset, value) in [
@@ -203,10 +203,10 @@ impl JournalMaker {
         for number in [entry.sequence_number, entry.realtime_us, entry.monotonic_us] {
             body.extend(number.to_le_bytes());
         }
-        body.extend(entry.boot.to_be_bytes());
+        body.extend(entry.boot_id.to_be_bytes());
         body.extend(items.iter().fold(0, |all, (_, hash)| all ^ hash).to_le_bytes());
         for (offset, hash) in items {
-            if self.compact {
+            if self.is_compact {
                 body.extend((offset as u32).to_le_bytes());
             } else {
                 body.extend(offset.to_le_bytes());
@@ -223,11 +223,11 @@ impl JournalMaker {
         }
         let mut body = hash(payload).to_le_bytes().to_vec();
         // The object has no list of entries; only a search by value would need it.
-        body.resize(if self.compact { 56 } else { 48 }, 0);
-        let packing = self.packing.filter(|packing| payload.len() >= packing.shortest);
+        body.resize(if self.is_compact { 56 } else { 48 }, 0);
+        let packing = self.compression.filter(|packing| payload.len() >= packing.min_len);
         let flag = match packing {
             Some(packing) => {
-                body.extend((packing.pack)(payload));
+                body.extend((packing.compress)(payload));
                 packing.flag
             }
             None => {
@@ -241,17 +241,17 @@ impl JournalMaker {
     }
 
     /// Appends the entry arrays; returns the offset of the first.
-    fn lists(&self, offsets: &[u64], file: &mut JournalFile) -> u64 {
+    fn entry_arrays(&self, offsets: &[u64], file: &mut JournalFile) -> u64 {
         let mut first = 0;
         let mut before: Option<u64> = None;
         let mut rest = offsets;
-        let mut room = self.first_list.max(1);
+        let mut room = self.first_array_len.max(1);
         while !rest.is_empty() {
             let (these, after) = rest.split_at(room.min(rest.len()));
             let mut body = 0_u64.to_le_bytes().to_vec();
             for slot in 0..room {
                 let offset = these.get(slot).copied().unwrap_or(0);
-                if self.compact {
+                if self.is_compact {
                     body.extend((offset as u32).to_le_bytes());
                 } else {
                     body.extend(offset.to_le_bytes());

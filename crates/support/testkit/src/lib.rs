@@ -12,7 +12,7 @@
 //! * [`prefetch`] writes prefetch plans, ReadyBoot traces and Superfetch databases.
 //! * [`program`] writes a Windows executable, signed or not.
 //! * [`synthetic`] builds small traces in memory, row by row.
-//! * [`real`] finds the real recordings, which tests use if present.
+//! * [`real_recordings`] finds the real recordings, which tests use if present.
 //!
 //! This crate is a development dependency only and is never linked into the program.
 
@@ -26,7 +26,7 @@ pub mod journal;
 pub mod linux;
 pub mod prefetch;
 mod program;
-pub mod real;
+pub mod real_recordings;
 pub mod synthetic;
 
 pub use program::program;

@@ -12,7 +12,7 @@ fn put(bytes: &mut [u8], at: usize, value: u32) {
 
 /// A prefetch plan in the layout of Windows 7 (version 23) or later (26).
 #[derive(Clone, Debug)]
-pub struct PlanFile {
+pub struct PrefetchPlan {
     /// 23 or 26.
     pub version: u32,
     pub executable: String,
@@ -27,7 +27,7 @@ pub struct PlanFile {
     pub files: Vec<(String, u32)>,
 }
 
-impl PlanFile {
+impl PrefetchPlan {
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let information = if self.version == 23 { 156 } else { 220 };

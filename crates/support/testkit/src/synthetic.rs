@@ -11,7 +11,7 @@ use onoff_trace::{
 pub const MS: i64 = 1_000_000;
 
 /// Marks the trace as a Linux recording.
-pub fn of_linux(mut trace: Trace) -> Trace {
+pub fn as_linux(mut trace: Trace) -> Trace {
     trace.system.kind = SystemKind::Linux;
     trace
 }
@@ -236,7 +236,7 @@ pub fn image(trace: &mut Trace, pid: u32, (base, size): (u64, u64), load_ns: Opt
 }
 
 /// Ready threads as (time, thread, readying thread).
-pub fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
+pub fn ready_threads(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
     let chunk: ReadyThreads = rows
         .iter()
         .map(|&(time_ns, ready_tid, readying_tid)| ReadyThread {
@@ -290,8 +290,8 @@ pub fn notification(
         level: Some(0x280),
         flags: Some(0),
         status: None,
-        teller_pid: Some(400 + session),
-        teller_tid: Some(404 + session),
+        sender_pid: Some(400 + session),
+        sender_tid: Some(404 + session),
         event,
     });
 }

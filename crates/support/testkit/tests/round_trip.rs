@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use onoff_etl::{HeaderKind, Input, Recording};
 use onoff_testkit::assemble::{
-    ClassEvent, Classic, ClockKind, EtlBuilder, ExtendedItem, Header, ManifestEvent, Message, PointerSize, Record,
-    Session,
+    ClassHeader, ClockKind, EtlBuilder, EventHeader, ExtendedItem, Header, MessageHeader, PointerSize, Record, Session,
+    SystemHeader,
 };
 use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
@@ -29,8 +29,8 @@ const CLASS: Uuid = Uuid::from_u128(0x3d6fa8d0_fe05_11d0_9dda_00c04fd7ba7c);
 
 impl Written {
     fn record(&self) -> Record<'_> {
-        let classic = Classic { hook: 0x0301, version: 4, thread: 8, process: 12, ..Classic::default() };
-        let class = ClassEvent { class: CLASS, opcode: 9, ..ClassEvent::default() };
+        let classic = SystemHeader { hook: 0x0301, version: 4, thread: 8, process: 12, ..SystemHeader::default() };
+        let class = ClassHeader { class: CLASS, opcode: 9, ..ClassHeader::default() };
         let header = match self.kind {
             HeaderKind::System => Header::System(classic),
             HeaderKind::Compact => Header::Compact(classic),
@@ -39,18 +39,18 @@ impl Written {
             }
             HeaderKind::Full => Header::Full(class),
             HeaderKind::Instance => Header::Instance { event: class, instance: 3, parent: 2, parent_class: CLASS },
-            HeaderKind::Message => Header::Message(Message {
+            HeaderKind::Message => Header::Message(MessageHeader {
                 number: 17,
                 guid: Some(CLASS),
                 timestamp: true,
                 thread_and_process: Some((8, 12)),
-                ..Message::default()
+                ..MessageHeader::default()
             }),
-            _ => Header::Event(Box::new(ManifestEvent {
+            _ => Header::Event(Box::new(EventHeader {
                 provider: CLASS,
                 id: 500,
                 extended: self.items.clone(),
-                ..ManifestEvent::default()
+                ..EventHeader::default()
             })),
         };
         Record {
@@ -106,7 +106,7 @@ proptest! {
         session.buffer_size = 0x1000;
         session.header_buffer_size = 0x1000;
         if let Some(compression) = compression {
-            session = session.compressed(compression);
+            session = session.with_compression(compression);
         }
         if system_time {
             session.clock = ClockKind::SystemTime;

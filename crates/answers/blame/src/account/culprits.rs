@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::{AccountedPhase, has_no_path};
 use onoff_evidence::Certainty;
 use onoff_evidence::account_model::{
-    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, FileReader,
+    AccountAction, AccountEntry, AccountInterval, AccountMeasure, AccountSubjectKind, ActionShare, Culprit, FileReader,
 };
 use onoff_evidence::phase_name::PhaseName;
 use onoff_usage::cpu::percent_of;
@@ -38,12 +38,12 @@ const BOUND_SHARE_DIVISOR: i64 = 3;
 
 /// Upper end of the normal duration of a phase, ns. Source: the ranges that field engineers use with the regions of
 /// Windows Performance Analyzer: Pre-Session 0 to 9 s, Session 0 to 12 s, Winlogon 10 to 60 s, Explorer 0 to 6 s.
-pub const NORMAL_PHASES_NS: [(&str, i64); 4] =
+pub const MAX_NORMAL_PHASE_NS: [(&str, i64); 4] =
     [("PreSMSS", 9 * SECOND), ("SMSSInit", 12 * SECOND), ("WinLogonInit", 60 * SECOND), ("ExplorerInit", 6 * SECOND)];
 
 /// Maximum settling time that is not slow, ns. Chosen: the four optimized computers of the paper need 10 to 34 s in
 /// total, including idle time.
-pub const SETTLES_WITHIN_NS: [(&str, i64); 2] = [("PostBoot", 6 * SECOND), ("PostResume", 5 * SECOND)];
+pub const MAX_NORMAL_SETTLING_NS: [(&str, i64); 2] = [("PostBoot", 6 * SECOND), ("PostResume", 5 * SECOND)];
 
 /// Names of the inferred video drivers, by session.
 pub const VIDEO_DRIVERS: [&str; 2] = ["video driver (system session)", "video driver (user session)"];
@@ -72,7 +72,7 @@ const SYSTEM_COMPONENTS: [&str; 18] = [
 
 /// True if an entry is a system component that takes part in every transition.
 #[must_use]
-pub fn is_of_every_transition(entry: &AccountEntry) -> bool {
+pub fn is_system_component(entry: &AccountEntry) -> bool {
     matches!(entry.kind, AccountSubjectKind::Kernel | AccountSubjectKind::Firmware)
         || is_system_component_name(&entry.name)
 }
@@ -91,16 +91,16 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
         }
         let others = || {
             let entries = phase.account.entries.iter();
-            entries.filter(|entry| is_nameable(entry) && !is_of_every_transition(entry))
+            entries.filter(|entry| is_nameable(entry) && !is_system_component(entry))
         };
         let of_phase = |entry: &AccountEntry| Culprit {
             phase: phase.phase.clone(),
             phase_ns: phase.account.duration_ns,
-            is_cut: phase.account.is_cut,
+            is_truncated: phase.account.is_truncated,
             measure: phase.account.measure,
             entry: entry.clone(),
             members: Vec::new(),
-            of_system: is_of_every_transition(entry),
+            is_system: is_system_component(entry),
         };
         let single = others().filter(|entry| entry.ns >= min_culprit_ns(phase, entry));
         let before = found.len();
@@ -135,7 +135,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
         }
         let explained =
             explained || found.iter().skip(before).any(|culprit| culprit.entry.kind == AccountSubjectKind::Disk);
-        let limit = NORMAL_PHASES_NS.iter().find(|(name, _)| *name == phase.phase);
+        let limit = MAX_NORMAL_PHASE_NS.iter().find(|(name, _)| *name == phase.phase);
         if !explained
             && limit.is_some_and(|&(_, limit_ns)| phase.account.duration_ns > limit_ns)
             && let Some(entry) = phase.account.entries.iter().find(|entry| is_nameable(entry))
@@ -145,7 +145,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             found.push(of_phase(entry));
         }
     }
-    found.sort_by_key(|culprit| (culprit.of_system, std::cmp::Reverse(culprit.entry.ns)));
+    found.sort_by_key(|culprit| (culprit.is_system, std::cmp::Reverse(culprit.entry.ns)));
     found
 }
 
@@ -153,7 +153,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
 /// process that requested the sleep runs the kernel's work.
 fn min_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry) -> i64 {
     let of_linux = PhaseName::SyncFileSystems..=PhaseName::ThawProcesses;
-    let is_of_sleep = PhaseName::of(&phase.phase).is_some_and(|name| of_linux.contains(&name));
+    let is_of_sleep = PhaseName::parse(&phase.phase).is_some_and(|name| of_linux.contains(&name));
     match entry.kind {
         AccountSubjectKind::Driver if is_of_sleep => MIN_SLEEP_CULPRIT_NS,
         AccountSubjectKind::File => MIN_DISK_CULPRIT_NS,
@@ -163,13 +163,13 @@ fn min_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry) -> i64 {
 
 /// People and unattributed time are not culprits.
 const fn is_nameable(entry: &AccountEntry) -> bool {
-    entry.kind.is_somebody() && !matches!(entry.kind, AccountSubjectKind::Person)
+    entry.kind.is_attributable() && !matches!(entry.kind, AccountSubjectKind::UserInput)
 }
 
 fn settled_in_time(phase: &AccountedPhase) -> bool {
     let idle = phase.account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::Idle);
     let idle_ns = idle.fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
-    let limit = SETTLES_WITHIN_NS.iter().find(|(name, _)| *name == phase.phase);
+    let limit = MAX_NORMAL_SETTLING_NS.iter().find(|(name, _)| *name == phase.phase);
     limit.is_none_or(|&(_, limit_ns)| phase.account.duration_ns.saturating_sub(idle_ns) < limit_ns)
 }
 
@@ -177,7 +177,7 @@ fn settled_in_time(phase: &AccountedPhase) -> bool {
 /// processors.
 fn cpu_bound(phase: &AccountedPhase) -> Option<Culprit> {
     let held_ns = |entry: &AccountEntry| {
-        let held_ns = entry.did.iter().filter(|one| one.did == Did::HeldProcessors);
+        let held_ns = entry.actions.iter().filter(|one| one.action == AccountAction::OccupiedCpu);
         held_ns.fold(0_i64, |sum, one| sum.saturating_add(one.ns))
     };
     let mut holders: Vec<(i64, &AccountEntry)> =
@@ -188,59 +188,59 @@ fn cpu_bound(phase: &AccountedPhase) -> Option<Culprit> {
         return None;
     }
     holders.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
-    let mut stretches: Vec<AccountStretch> =
-        holders.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
-    stretches.sort();
-    stretches.truncate(MAX_LISTED_MEMBERS);
+    let mut intervals: Vec<AccountInterval> =
+        holders.iter().flat_map(|(_, entry)| entry.intervals.iter().copied()).collect();
+    intervals.sort();
+    intervals.truncate(MAX_LISTED_MEMBERS);
     Some(Culprit {
         phase: phase.phase.clone(),
         phase_ns: phase.account.duration_ns,
         measure: phase.account.measure,
         entry: AccountEntry {
-            kind: AccountSubjectKind::Processors,
+            kind: AccountSubjectKind::Cpu,
             name: "CPU".to_owned(),
             device: String::new(),
             pid: None,
             read_by: Vec::new(),
-            not_known: None,
+            unknown_reason: None,
             ns,
             percent: percent_of(ns, phase.account.duration_ns),
             certainty: Certainty::Measured,
             requests: None,
-            did: vec![DidShare { did: Did::HeldProcessors, ns }],
-            stretch_count: holders.iter().fold(0, |sum, (_, entry)| sum + entry.stretch_count),
-            stretches,
+            actions: vec![ActionShare { action: AccountAction::OccupiedCpu, ns }],
+            interval_count: holders.iter().fold(0, |sum, (_, entry)| sum + entry.interval_count),
+            intervals,
         },
         members: holders.iter().take(MAX_LISTED_MEMBERS).map(|(_, entry)| entry.name.clone()).collect(),
-        of_system: false,
-        is_cut: phase.account.is_cut,
+        is_system: false,
+        is_truncated: phase.account.is_truncated,
     })
 }
 
 /// The disk, if system components waited for it for much of the phase, and for no file long enough to name that.
 fn disk_bound(phase: &AccountedPhase) -> Option<Culprit> {
     let waited = |entry: &AccountEntry| {
-        let waited = entry.did.iter().filter(|one| one.did == Did::WaitedForDisk);
+        let waited = entry.actions.iter().filter(|one| one.action == AccountAction::WaitedForDisk);
         waited.fold(0_i64, |sum, one| sum.saturating_add(one.ns))
     };
     // Files too short to be culprits are included.
     let is_part = |entry: &&AccountEntry| match entry.kind {
         AccountSubjectKind::File => entry.ns < MIN_DISK_CULPRIT_NS,
-        _ => is_of_every_transition(entry),
+        _ => is_system_component(entry),
     };
-    let of_system = phase.account.entries.iter().filter(is_part);
+    let is_system = phase.account.entries.iter().filter(is_part);
     let mut readers: Vec<(i64, &AccountEntry)> =
-        of_system.map(|entry| (waited(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
+        is_system.map(|entry| (waited(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
     let ns = readers.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
     if ns < MIN_DISK_CULPRIT_NS || ns.saturating_mul(BOUND_SHARE_DIVISOR) < phase.account.duration_ns {
         return None;
     }
     readers.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
     let disk = readers.iter().map(|(_, entry)| entry.device.as_str()).find(|disk| !disk.is_empty());
-    let mut stretches: Vec<AccountStretch> =
-        readers.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
-    stretches.sort();
-    stretches.truncate(MAX_LISTED_MEMBERS);
+    let mut intervals: Vec<AccountInterval> =
+        readers.iter().flat_map(|(_, entry)| entry.intervals.iter().copied()).collect();
+    intervals.sort();
+    intervals.truncate(MAX_LISTED_MEMBERS);
     let mut read_by: Vec<FileReader> = Vec::new();
     for &(ns, entry) in &readers {
         let own = FileReader { kind: entry.kind, name: entry.name.clone(), pid: entry.pid, ns };
@@ -260,7 +260,7 @@ fn disk_bound(phase: &AccountedPhase) -> Option<Culprit> {
     Some(Culprit {
         phase: phase.phase.clone(),
         phase_ns: phase.account.duration_ns,
-        is_cut: phase.account.is_cut,
+        is_truncated: phase.account.is_truncated,
         measure: phase.account.measure,
         entry: AccountEntry {
             kind: AccountSubjectKind::Disk,
@@ -268,17 +268,17 @@ fn disk_bound(phase: &AccountedPhase) -> Option<Culprit> {
             device: String::new(),
             pid: None,
             read_by,
-            not_known: None,
+            unknown_reason: None,
             ns,
             percent: percent_of(ns, phase.account.duration_ns),
             certainty: Certainty::Measured,
             requests: None,
-            did: vec![DidShare { did: Did::WaitedForDisk, ns }],
-            stretch_count: readers.iter().fold(0, |sum, (_, entry)| sum + entry.stretch_count),
-            stretches,
+            actions: vec![ActionShare { action: AccountAction::WaitedForDisk, ns }],
+            interval_count: readers.iter().fold(0, |sum, (_, entry)| sum + entry.interval_count),
+            intervals,
         },
         members: Vec::new(),
-        of_system: false,
+        is_system: false,
     })
 }
 
@@ -290,30 +290,31 @@ fn total_ns(entries: &[&AccountEntry]) -> i64 {
 fn merged_entry(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<AccountEntry> {
     let first = members.first()?;
     let ns = total_ns(members);
-    let mut did: Vec<DidShare> = Vec::new();
-    for share in members.iter().flat_map(|entry| &entry.did) {
-        match did.iter_mut().find(|known| known.did == share.did) {
+    let mut actions: Vec<ActionShare> = Vec::new();
+    for share in members.iter().flat_map(|entry| &entry.actions) {
+        match actions.iter_mut().find(|known| known.action == share.action) {
             Some(known) => known.ns = known.ns.saturating_add(share.ns),
-            None => did.push(*share),
+            None => actions.push(*share),
         }
     }
-    did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
-    let mut stretches: Vec<AccountStretch> = members.iter().flat_map(|entry| entry.stretches.iter().copied()).collect();
-    stretches.sort();
+    actions.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.action));
+    let mut intervals: Vec<AccountInterval> =
+        members.iter().flat_map(|entry| entry.intervals.iter().copied()).collect();
+    intervals.sort();
     Some(AccountEntry {
         kind: first.kind,
         name: first.name.clone(),
         device: String::new(),
         pid: None,
         read_by: Vec::new(),
-        not_known: None,
+        unknown_reason: None,
         ns,
         percent: percent_of(ns, phase.account.duration_ns),
         certainty: members.iter().fold(Certainty::Measured, |sum, entry| sum.and(entry.certainty)),
         requests: None,
-        did,
-        stretch_count: members.iter().fold(0, |sum, entry| sum + entry.stretch_count),
-        stretches,
+        actions,
+        interval_count: members.iter().fold(0, |sum, entry| sum + entry.interval_count),
+        intervals,
     })
 }
 
@@ -322,7 +323,7 @@ fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culp
     if members.len() < MIN_RELAY_MEMBERS || total_ns(&members) < MIN_CULPRIT_NS {
         return None;
     }
-    members.sort_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
+    members.sort_by_key(|entry| entry.intervals.first().map_or(i64::MAX, |interval| interval.start_ns));
     let names: Vec<String> = members.iter().map(|entry| entry.name.clone()).collect();
     let mut name = names.iter().take(MAX_LISTED_MEMBERS).map(String::as_str).collect::<Vec<_>>().join(" → ");
     if names.len() > MAX_LISTED_MEMBERS {
@@ -334,8 +335,8 @@ fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culp
         measure: phase.account.measure,
         entry: AccountEntry { name, ..merged_entry(phase, &members)? },
         members: names,
-        of_system: false,
-        is_cut: phase.account.is_cut,
+        is_system: false,
+        is_truncated: phase.account.is_truncated,
     })
 }
 
@@ -351,14 +352,14 @@ mod tests {
             device: String::new(),
             pid: None,
             read_by: Vec::new(),
-            not_known: None,
+            unknown_reason: None,
             ns: ms * MS,
             percent: 0.0,
             certainty: Certainty::Measured,
             requests: None,
-            did: vec![DidShare { did: Did::Ran, ns: ms * MS }],
-            stretches: vec![AccountStretch { start_ns: -ms, end_ns: 0 }],
-            stretch_count: 1,
+            actions: vec![ActionShare { action: AccountAction::Ran, ns: ms * MS }],
+            intervals: vec![AccountInterval { start_ns: -ms, end_ns: 0 }],
+            interval_count: 1,
         }
     }
 
@@ -375,11 +376,11 @@ mod tests {
 
     #[test]
     fn lists_longest_culprit_first() {
-        use AccountSubjectKind::{Driver, NotKnown, Person, Process, Service};
+        use AccountSubjectKind::{Driver, Process, Service, Unknown, UserInput};
         let phases = [
             phase("PreSMSS", vec![entry(Process, "System", 4_000), entry(Driver, "Ramdisk", 3_000)]),
-            phase("WinLogonInit", vec![entry(Service, "Slowsvc", 6_000), entry(Person, "credentials", 9_000)]),
-            phase("ExplorerInit", vec![entry(NotKnown, "events were lost", 5_000), entry(Process, "quick.exe", 900)]),
+            phase("WinLogonInit", vec![entry(Service, "Slowsvc", 6_000), entry(UserInput, "credentials", 9_000)]),
+            phase("ExplorerInit", vec![entry(Unknown, "events were lost", 5_000), entry(Process, "quick.exe", 900)]),
         ];
         assert_eq!(named(&phases), [("Slowsvc".to_owned(), 6_000), ("Ramdisk".to_owned(), 3_000)]);
     }
@@ -400,8 +401,8 @@ mod tests {
     fn names_disk_for_many_files_and_file_for_one() {
         use AccountSubjectKind::{Disk, Driver, File, Process};
         let waits = |name: &str, ms| {
-            let did = vec![DidShare { did: Did::WaitedForDisk, ns: ms * MS }];
-            AccountEntry { did, device: "HDD".to_owned(), ..entry(Process, name, ms) }
+            let actions = vec![ActionShare { action: AccountAction::WaitedForDisk, ns: ms * MS }];
+            AccountEntry { actions, device: "HDD".to_owned(), ..entry(Process, name, ms) }
         };
         let of_disk = |system_ms, rest: Vec<AccountEntry>| {
             let mut entries = vec![waits("System", system_ms), waits("smss.exe", 600)];
@@ -453,8 +454,8 @@ mod tests {
     fn names_cpu_only_if_nothing_else_explains_phase() {
         use AccountSubjectKind::{Driver, Process, Unit};
         let holder = |name: &str, ms| {
-            let did = vec![DidShare { did: Did::HeldProcessors, ns: ms * MS }];
-            AccountEntry { did, ..entry(Process, name, ms) }
+            let actions = vec![ActionShare { action: AccountAction::OccupiedCpu, ns: ms * MS }];
+            AccountEntry { actions, ..entry(Process, name, ms) }
         };
         let busy = |ms, others: Vec<AccountEntry>| {
             let mut entries: Vec<AccountEntry> = (0..9).map(|at| holder(&format!("h{at}"), ms)).collect();
@@ -463,7 +464,7 @@ mod tests {
         };
         let bound = culprits(&[busy(250, vec![entry(Process, "systemd", 4_000)])]);
         assert_eq!(bound.len(), 1);
-        assert_eq!((bound[0].entry.kind, bound[0].entry.ns), (AccountSubjectKind::Processors, 2_250 * MS));
+        assert_eq!((bound[0].entry.kind, bound[0].entry.ns), (AccountSubjectKind::Cpu, 2_250 * MS));
         assert_eq!(bound[0].members.len(), MAX_LISTED_MEMBERS);
         // Less than a third of the phase.
         assert_eq!(named(&[busy(250, vec![entry(Process, "systemd", 4_600)])]), []);

@@ -6,7 +6,8 @@ use hashbrown::HashMap;
 
 use onoff_evidence::Certainty;
 use onoff_evidence::account_model::{
-    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, FileReader, NotKnown, PhaseAccount,
+    AccountAction, AccountEntry, AccountInterval, AccountMeasure, AccountSubjectKind, ActionShare, FileReader,
+    PhaseAccount, UnknownReason,
 };
 use onoff_usage::cpu::percent_of;
 
@@ -80,7 +81,7 @@ pub(super) struct Part {
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
     pub(super) attribution: Attribution,
-    pub(super) did: Did,
+    pub(super) action: AccountAction,
     pub(super) certainty: Certainty,
 }
 
@@ -94,15 +95,15 @@ pub(super) enum Attribution {
         reader: SubjectId,
     },
     Idle,
-    Unattributed(NotKnown),
+    Unattributed(UnknownReason),
 }
 
 #[derive(Debug, Default)]
 struct Total {
     ns: i64,
     certainty: Certainty,
-    did: Vec<(Did, i64)>,
-    stretches: Vec<AccountStretch>,
+    actions: Vec<(AccountAction, i64)>,
+    intervals: Vec<AccountInterval>,
     count: u64,
     /// Waits for files too short to be named, ns by disk.
     by_disk: BTreeMap<String, i64>,
@@ -117,11 +118,11 @@ impl Total {
         self.ns = self.ns.saturating_add(other.ns);
         self.certainty = self.certainty.and(other.certainty);
         self.count = self.count.saturating_add(other.count);
-        self.stretches.extend(other.stretches);
-        for (did, ns) in other.did {
-            match self.did.iter_mut().find(|(known, _)| *known == did) {
+        self.intervals.extend(other.intervals);
+        for (action, ns) in other.actions {
+            match self.actions.iter_mut().find(|(known, _)| *known == action) {
                 Some((_, total)) => *total = total.saturating_add(ns),
-                None => self.did.push((did, ns)),
+                None => self.actions.push((action, ns)),
             }
         }
     }
@@ -186,19 +187,19 @@ impl Ledger {
         let sum = self.sums.entry(part.attribution).or_insert_with(Total::measured);
         sum.ns = sum.ns.saturating_add(ns);
         sum.certainty = sum.certainty.and(part.certainty);
-        match sum.did.iter_mut().find(|(did, _)| *did == part.did) {
+        match sum.actions.iter_mut().find(|(action, _)| *action == part.action) {
             Some((_, total)) => *total = total.saturating_add(ns),
-            None => sum.did.push((part.did, ns)),
+            None => sum.actions.push((part.action, ns)),
         }
-        match sum.stretches.last_mut() {
+        match sum.intervals.last_mut() {
             Some(last) if last.start_ns == part.end_ns => last.start_ns = part.start_ns,
             Some(last) if last.end_ns == part.start_ns => last.end_ns = part.end_ns,
             _ => {
                 sum.count += 1;
-                if sum.stretches.len() >= MAX_KEPT_INTERVALS {
-                    compact(&mut sum.stretches);
+                if sum.intervals.len() >= MAX_KEPT_INTERVALS {
+                    compact(&mut sum.intervals);
                 }
-                sum.stretches.push(AccountStretch { start_ns: part.start_ns, end_ns: part.end_ns });
+                sum.intervals.push(AccountInterval { start_ns: part.start_ns, end_ns: part.end_ns });
             }
         }
     }
@@ -254,12 +255,12 @@ impl Ledger {
         let duration_ns = end_ns.saturating_sub(start_ns).max(0);
         let open_ns = duration_ns.saturating_sub(known);
         if open_ns > 0 {
-            let sum = self.sums.entry(Attribution::Unattributed(NotKnown::NothingRecorded)).or_default();
+            let sum = self.sums.entry(Attribution::Unattributed(UnknownReason::NothingRecorded)).or_default();
             sum.ns = sum.ns.saturating_add(open_ns);
             sum.certainty = Certainty::Missing;
-            match sum.did.iter_mut().find(|(did, _)| *did == Did::Nothing) {
+            match sum.actions.iter_mut().find(|(action, _)| *action == AccountAction::Nothing) {
                 Some((_, total)) => *total = total.saturating_add(open_ns),
-                None => sum.did.push((Did::Nothing, open_ns)),
+                None => sum.actions.push((AccountAction::Nothing, open_ns)),
             }
         }
         let mut entries: Vec<AccountEntry> = self
@@ -272,9 +273,12 @@ impl Ledger {
                     Attribution::Unattributed(why) => (None, Some(why)),
                 };
                 let subject = subject.unwrap_or_else(|| {
-                    Subject::new(AccountSubjectKind::NotKnown, not_known.unwrap_or(NotKnown::NothingRecorded).phrase())
+                    Subject::new(
+                        AccountSubjectKind::Unknown,
+                        not_known.unwrap_or(UnknownReason::NothingRecorded).phrase(),
+                    )
                 });
-                AccountEntry { not_known, ..entry(subject, sum, duration_ns) }
+                AccountEntry { unknown_reason: not_known, ..entry(subject, sum, duration_ns) }
             })
             .collect();
         entries.extend(files.into_iter().map(|file| {
@@ -290,11 +294,11 @@ impl Ledger {
             let key = |entry: &AccountEntry| (std::cmp::Reverse(entry.ns), entry.kind, entry.pid);
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.device).cmp(&(&b.name, &b.device)))
         });
-        let not_known_ns = entries
+        let unknown_ns = entries
             .iter()
-            .filter(|entry| entry.kind == AccountSubjectKind::NotKnown)
+            .filter(|entry| entry.kind == AccountSubjectKind::Unknown)
             .fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
-        PhaseAccount { start_ns, end_ns, duration_ns, measure, is_cut: false, entries, not_known_ns }
+        PhaseAccount { start_ns, end_ns, duration_ns, measure, is_truncated: false, entries, unknown_ns }
     }
 }
 
@@ -327,8 +331,8 @@ fn by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
 }
 
 fn entry(subject: Subject, mut sum: Total, duration_ns: i64) -> AccountEntry {
-    sum.did.sort_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
-    truncate_to_longest(&mut sum.stretches);
+    sum.actions.sort_by_key(|&(action, ns)| (std::cmp::Reverse(ns), action));
+    truncate_to_longest(&mut sum.intervals);
     let disk = sum.by_disk.into_iter().max_by_key(|&(_, ns)| ns).map(|(disk, _)| disk);
     AccountEntry {
         kind: subject.kind,
@@ -336,14 +340,14 @@ fn entry(subject: Subject, mut sum: Total, duration_ns: i64) -> AccountEntry {
         device: if subject.device.is_empty() { disk.unwrap_or_default() } else { subject.device },
         pid: subject.pid,
         read_by: Vec::new(),
-        not_known: None,
+        unknown_reason: None,
         ns: sum.ns,
         percent: percent_of(sum.ns, duration_ns),
         certainty: sum.certainty,
         requests: None,
-        did: sum.did.into_iter().map(|(did, ns)| DidShare { did, ns }).collect(),
-        stretches: sum.stretches,
-        stretch_count: sum.count,
+        actions: sum.actions.into_iter().map(|(action, ns)| ActionShare { action, ns }).collect(),
+        intervals: sum.intervals,
+        interval_count: sum.count,
     }
 }
 
@@ -360,16 +364,16 @@ fn join_entries_without_pid(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
                 only.ns = only.ns.saturating_add(entry.ns);
                 only.percent = percent_of(only.ns, duration_ns);
                 only.certainty = only.certainty.and(entry.certainty);
-                for share in entry.did {
-                    match only.did.iter_mut().find(|known| known.did == share.did) {
+                for share in entry.actions {
+                    match only.actions.iter_mut().find(|known| known.action == share.action) {
                         Some(known) => known.ns = known.ns.saturating_add(share.ns),
-                        None => only.did.push(share),
+                        None => only.actions.push(share),
                     }
                 }
-                only.did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
-                only.stretches.extend(entry.stretches);
-                truncate_to_longest(&mut only.stretches);
-                only.stretch_count = only.stretch_count.saturating_add(entry.stretch_count);
+                only.actions.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.action));
+                only.intervals.extend(entry.intervals);
+                truncate_to_longest(&mut only.intervals);
+                only.interval_count = only.interval_count.saturating_add(entry.interval_count);
             }
             _ => others.push(entry),
         }
@@ -378,16 +382,16 @@ fn join_entries_without_pid(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
 }
 
 /// Keeps the longest, sorted by time.
-fn truncate_to_longest(stretches: &mut Vec<AccountStretch>) {
-    stretches.sort_by_key(|one| (std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)), one.start_ns));
-    stretches.truncate(MAX_LISTED_INTERVALS);
-    stretches.sort();
+fn truncate_to_longest(intervals: &mut Vec<AccountInterval>) {
+    intervals.sort_by_key(|one| (std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)), one.start_ns));
+    intervals.truncate(MAX_LISTED_INTERVALS);
+    intervals.sort();
 }
 
 /// Keeps the longest completed intervals, and the last one, which may still grow.
-fn compact(stretches: &mut Vec<AccountStretch>) {
-    if let Some(last) = stretches.pop() {
-        truncate_to_longest(stretches);
-        stretches.push(last);
+fn compact(intervals: &mut Vec<AccountInterval>) {
+    if let Some(last) = intervals.pop() {
+        truncate_to_longest(intervals);
+        intervals.push(last);
     }
 }

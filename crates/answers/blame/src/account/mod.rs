@@ -6,16 +6,16 @@
 //! Entries sum to the phase to the nanosecond; unattributed time is an entry with the reason.
 //!
 //! ```
-//! use onoff_blame::account::Accountant;
+//! use onoff_blame::account::AccountBuilder;
 //! use onoff_blame::waits::Waits;
 //! use onoff_evidence::Interval;
 //! use onoff_trace::Trace;
 //!
 //! let trace = Trace { duration_ns: 12_000_000, ..Trace::default() };
-//! let waits = Waits::of(&trace);
-//! let account = Accountant::of(&waits).path(Interval::new(0, 12_000_000), None);
+//! let waits = Waits::new(&trace);
+//! let account = AccountBuilder::new(&waits).path(Interval::new(0, 12_000_000), None);
 //! assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), account.duration_ns);
-//! assert_eq!(account.not_known_ns, 12_000_000);
+//! assert_eq!(account.unknown_ns, 12_000_000);
 //! ```
 
 mod culprits;
@@ -33,19 +33,19 @@ use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
 pub use culprits::{
-    MIN_CULPRIT_NS, MIN_DISK_CULPRIT_NS, MIN_RELAY_MEMBER_NS, MIN_SLEEP_CULPRIT_NS, NORMAL_PHASES_NS,
-    SETTLES_WITHIN_NS, VIDEO_DRIVERS, culprits, is_of_every_transition,
+    MAX_NORMAL_PHASE_NS, MAX_NORMAL_SETTLING_NS, MIN_CULPRIT_NS, MIN_DISK_CULPRIT_NS, MIN_RELAY_MEMBER_NS,
+    MIN_SLEEP_CULPRIT_NS, VIDEO_DRIVERS, culprits, is_system_component,
 };
 
 use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, WalkResult};
 use ledger::{Attribution, Ledger, Part, Subject};
 use onoff_evidence::Certainty;
 pub use onoff_evidence::account_model::{
-    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, DriverRequests,
-    FileReader, FixFirst, NotKnown, PhaseAccount,
+    AccountAction, AccountEntry, AccountInterval, AccountMeasure, AccountSubjectKind, ActionShare, Culprit,
+    DriverRequests, FileReader, FixFirst, PhaseAccount, UnknownReason,
 };
 use onoff_evidence::interval::Interval;
-use onoff_evidence::phase_name::SETTLING;
+use onoff_evidence::phase_name::SETTLING_PHASES;
 use onoff_evidence::transition_kind::TransitionKind;
 use onoff_usage::cpu;
 use onoff_usage::devices;
@@ -57,7 +57,7 @@ use subject_resolver::SubjectResolver;
 
 /// Computes accounts for one recording. Build it once and reuse it.
 #[derive(Debug)]
-pub struct Accountant<'w, 't> {
+pub struct AccountBuilder<'w, 't> {
     trace: &'t Trace,
     waits: &'w Waits<'t>,
     resolver: SubjectResolver<'t>,
@@ -66,10 +66,10 @@ pub struct Accountant<'w, 't> {
     recorded: Option<RecordedWork>,
 }
 
-impl<'w, 't> Accountant<'w, 't> {
+impl<'w, 't> AccountBuilder<'w, 't> {
     /// `waits` should be built from [`crate::waits::TABLES`].
     #[must_use]
-    pub fn of(waits: &'w Waits<'t>) -> Self {
+    pub fn new(waits: &'w Waits<'t>) -> Self {
         let trace = waits.trace();
         Self {
             trace,
@@ -143,7 +143,7 @@ impl<'w, 't> Accountant<'w, 't> {
             for row in self.trace.device_operations.iter() {
                 // A request blocks others until it is pended.
                 let end_ns = row.pend_ns.or(row.end_ns).unwrap_or(i64::MAX);
-                let is_in_flight = entry.stretches.iter().any(|it| row.start_ns < it.end_ns && it.start_ns < end_ns);
+                let is_in_flight = entry.intervals.iter().any(|it| row.start_ns < it.end_ns && it.start_ns < end_ns);
                 let is_of_driver =
                     || waits::driver_name(self.trace.text(devices::owner(&row))).eq_ignore_ascii_case(&entry.name);
                 if is_in_flight && is_of_driver() {
@@ -199,8 +199,8 @@ impl<'w, 't> Accountant<'w, 't> {
         if PRE_KERNEL_PHASES.contains(&phase.name.as_str()) {
             return Some(self.before_kernel(phase));
         }
-        if SETTLING.contains(&phase.name.as_str()) {
-            let settling = idle::settle_before(
+        if SETTLING_PHASES.contains(&phase.name.as_str()) {
+            let settling = idle::find_settling_before(
                 self.trace,
                 &mut self.owners,
                 phase.range.start_ns,
@@ -210,7 +210,7 @@ impl<'w, 't> Accountant<'w, 't> {
             let account = self.settling(&settling)?;
             // Not settled when the recording ended: divides what was recorded, up to the last whole slice.
             if settling.end_ns.is_none() && phase.range.end_ns >= self.trace.duration_ns {
-                return Some(PhaseAccount { is_cut: true, ..account });
+                return Some(PhaseAccount { is_truncated: true, ..account });
             }
             return Some(account).filter(|account| account.end_ns == phase.range.end_ns);
         }
@@ -222,7 +222,13 @@ impl<'w, 't> Accountant<'w, 't> {
         let mut ledger = Ledger::default();
         let (start_ns, end_ns) = (range.start_ns, range.end_ns.max(range.start_ns));
         let certainty = Certainty::Measured;
-        ledger.add(Part { start_ns, end_ns, attribution: Attribution::Idle, did: Did::Nothing, certainty });
+        ledger.add(Part {
+            start_ns,
+            end_ns,
+            attribution: Attribution::Idle,
+            action: AccountAction::Nothing,
+            certainty,
+        });
         ledger.finish(&self.resolver.subjects, (start_ns, end_ns), AccountMeasure::None)
     }
 
@@ -232,7 +238,7 @@ impl<'w, 't> Accountant<'w, 't> {
         let (start_ns, end_ns) = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
         let id = self.resolver.subjects.id(Subject::new(AccountSubjectKind::Firmware, phase.name.as_str()));
         let (attribution, certainty) = (Attribution::Subject(id), Certainty::Measured);
-        ledger.add(Part { start_ns, end_ns, attribution, did: Did::Ran, certainty });
+        ledger.add(Part { start_ns, end_ns, attribution, action: AccountAction::Ran, certainty });
         ledger.finish(&self.resolver.subjects, (start_ns, end_ns), AccountMeasure::RecordedWork)
     }
 
@@ -252,7 +258,7 @@ const ASLEEP_PHASES: [&str; 3] = ["Asleep", "Standby", "machine"];
 /// True if a phase with this name has no critical path.
 #[must_use]
 pub fn has_no_path(phase: &str) -> bool {
-    ASLEEP_PHASES.contains(&phase) || SETTLING.contains(&phase)
+    ASLEEP_PHASES.contains(&phase) || SETTLING_PHASES.contains(&phase)
 }
 
 /// A phase of a transition and its account.
@@ -275,18 +281,18 @@ pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPha
     if phases.is_empty() && unsettled.is_empty() {
         return Vec::new();
     }
-    accounts_of(&Waits::of(trace), &phases, &unsettled)
+    accounts_of(&Waits::new(trace), &phases, &unsettled)
 }
 
 /// Like [`accounts`], for an existing index of the waits.
 #[must_use]
-pub fn accounts_by(waits: &Waits<'_>, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
+pub fn accounts_from_waits(waits: &Waits<'_>, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
     let trace = waits.trace();
     accounts_of(waits, &waits::phases(trace, kind), &waits::unsettled_phases(trace, kind))
 }
 
 fn accounts_of(waits: &Waits<'_>, phases: &[TransitionPhase], unsettled: &[TransitionPhase]) -> Vec<AccountedPhase> {
-    let mut accountant = Accountant::of(waits);
+    let mut accountant = AccountBuilder::new(waits);
     let of = |phase: &TransitionPhase, account| AccountedPhase {
         transition: phase.transition.as_str(),
         phase: phase.name.clone(),

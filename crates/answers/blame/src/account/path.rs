@@ -15,8 +15,8 @@ use super::processors::{Gaps, for_each_assignment, routine_times};
 use super::subject_resolver::{SubjectResolver, ThreadSubject, is_kernel};
 use crate::waits::{RawStep, UnknownCause, Waits, WalkResult, Work, threads_of};
 use onoff_evidence::Certainty;
-use onoff_evidence::account_model::{AccountSubjectKind, Did, NotKnown};
-use onoff_usage::person;
+use onoff_evidence::account_model::{AccountAction, AccountSubjectKind, UnknownReason};
+use onoff_usage::user_input;
 
 /// Maximum number of waiting threads whose subject is examined.
 const MAX_WAITERS: usize = 16;
@@ -32,7 +32,7 @@ pub(super) struct PathDivider<'t> {
     gaps: Gaps,
     disks: OnceCell<Disks>,
     /// Credential requests to a person, with their session.
-    persons: Vec<person::CredentialRequest>,
+    persons: Vec<user_input::CredentialRequest>,
 }
 
 struct Context<'a, 't> {
@@ -45,13 +45,13 @@ struct Context<'a, 't> {
 /// Attribution of an interval before interrupts and processors are considered.
 struct IntervalAttribution {
     attribution: Attribution,
-    did: Did,
+    action: AccountAction,
     certainty: Certainty,
 }
 
 impl<'t> PathDivider<'t> {
     pub(super) fn new(trace: &'t Trace) -> Self {
-        Self { trace, gaps: Gaps::new(trace), disks: OnceCell::new(), persons: person::credential_requests(trace) }
+        Self { trace, gaps: Gaps::new(trace), disks: OnceCell::new(), persons: user_input::credential_requests(trace) }
     }
 
     pub(super) fn divide(
@@ -107,22 +107,22 @@ impl<'t> PathDivider<'t> {
                 start_ns,
                 end_ns,
                 attribution: Attribution::Idle,
-                did: Did::Nothing,
+                action: AccountAction::Nothing,
                 certainty: Certainty::Measured,
             });
             return;
         }
         if self.waits_for_person(resolver, context.walked, step, start_ns) {
             let attribution =
-                Attribution::Subject(resolver.subjects.id(Subject::new(AccountSubjectKind::Person, "credentials")));
-            let did = if is_wait(step.work) { did(step.work) } else { Did::Waited };
+                Attribution::Subject(resolver.subjects.id(Subject::new(AccountSubjectKind::UserInput, "credentials")));
+            let action = if is_wait(step.work) { action(step.work) } else { AccountAction::Waited };
             let certainty = step.certainty.min(Certainty::Inferred);
-            parts.push(Part { start_ns, end_ns, attribution, did, certainty });
+            parts.push(Part { start_ns, end_ns, attribution, action, certainty });
             return;
         }
         let found = self.attribution(context, resolver, step, start_ns);
         let whole =
-            Part { start_ns, end_ns, attribution: found.attribution, did: found.did, certainty: found.certainty };
+            Part { start_ns, end_ns, attribution: found.attribution, action: found.action, certainty: found.certainty };
         match step.work {
             Work::Running => {
                 let mut done = start_ns;
@@ -178,7 +178,7 @@ impl<'t> PathDivider<'t> {
                 start_ns: routine.start_ns,
                 end_ns: routine.end_ns,
                 attribution,
-                did: Did::Interrupted,
+                action: AccountAction::Interrupted,
                 certainty: Certainty::Measured,
             });
             done = routine.end_ns;
@@ -227,7 +227,7 @@ impl<'t> PathDivider<'t> {
                     start_ns,
                     end_ns,
                     attribution,
-                    did: Did::HeldProcessors,
+                    action: AccountAction::OccupiedCpu,
                     certainty: Certainty::Measured,
                 });
                 start_ns = end_ns;
@@ -274,7 +274,7 @@ impl<'t> PathDivider<'t> {
                     start_ns: served.start_ns,
                     end_ns: served.end_ns,
                     attribution,
-                    did: Did::HeldDisk,
+                    action: AccountAction::OccupiedDisk,
                     certainty: Certainty::Measured,
                 });
                 done = served.end_ns;
@@ -309,14 +309,14 @@ impl<'t> PathDivider<'t> {
         time_ns: i64,
     ) -> IntervalAttribution {
         let (waits, walked) = (context.waits, context.walked);
-        let did = did(step.work);
+        let action = action(step.work);
         let certainty = step.certainty;
         let found = innermost(resolver, waits, walked, step, time_ns);
         let on_task = found.filter(|actor| actor.on_task);
         if found.is_none_or(|actor| actor.is_kernel)
             && let Some(step_of) = resolver.kernel_step(time_ns)
         {
-            return IntervalAttribution { attribution: Attribution::Subject(step_of), did, certainty };
+            return IntervalAttribution { attribution: Attribution::Subject(step_of), action, certainty };
         }
         if is_wait(step.work)
             && on_task.is_none()
@@ -324,7 +324,7 @@ impl<'t> PathDivider<'t> {
         {
             return IntervalAttribution {
                 attribution: Attribution::Subject(video),
-                did,
+                action,
                 certainty: Certainty::Inferred,
             };
         }
@@ -337,38 +337,40 @@ impl<'t> PathDivider<'t> {
                     Some(actor) => actor.subject,
                     None => resolver.driver(driver),
                 };
-                IntervalAttribution { attribution: Attribution::Subject(attribution), did, certainty }
+                IntervalAttribution { attribution: Attribution::Subject(attribution), action, certainty }
             }
             Work::Kernel => {
                 let attribution = match on_task {
                     Some(actor) => actor.subject,
                     None => resolver.subjects.id(Subject::new(AccountSubjectKind::Kernel, "kernel")),
                 };
-                IntervalAttribution { attribution: Attribution::Subject(attribution), did, certainty }
+                IntervalAttribution { attribution: Attribution::Subject(attribution), action, certainty }
             }
             Work::Unknown(why) => {
                 let certainty = Certainty::Inferred;
                 if let Some(actor) = on_task.filter(|_| is_explained_by_request(why)) {
-                    let did = if is_unit(resolver, actor.subject) { Did::Waited } else { did };
-                    return IntervalAttribution { attribution: Attribution::Subject(actor.subject), did, certainty };
+                    let action = if is_unit(resolver, actor.subject) { AccountAction::Waited } else { action };
+                    return IntervalAttribution { attribution: Attribution::Subject(actor.subject), action, certainty };
                 }
                 if let Some(service) = (context.blocking_service)(step) {
                     let id = resolver.service_id(self.trace.text(service).to_owned(), None);
-                    let did = if is_unit(resolver, id) { Did::Waited } else { did };
-                    return IntervalAttribution { attribution: Attribution::Subject(id), did, certainty };
+                    let action = if is_unit(resolver, id) { AccountAction::Waited } else { action };
+                    return IntervalAttribution { attribution: Attribution::Subject(id), action, certainty };
                 }
                 IntervalAttribution {
                     attribution: Attribution::Unattributed(unknown_reason(why)),
-                    did: Did::Nothing,
+                    action: AccountAction::Nothing,
                     certainty: Certainty::Missing,
                 }
             }
             _ => match found {
-                Some(actor) => IntervalAttribution { attribution: Attribution::Subject(actor.subject), did, certainty },
+                Some(actor) => {
+                    IntervalAttribution { attribution: Attribution::Subject(actor.subject), action, certainty }
+                }
                 None => {
                     let name = format!("thread {}", step.tid);
                     let id = resolver.subjects.id(Subject::new(AccountSubjectKind::Process, name));
-                    IntervalAttribution { attribution: Attribution::Subject(id), did, certainty }
+                    IntervalAttribution { attribution: Attribution::Subject(id), action, certainty }
                 }
             },
         }
@@ -389,8 +391,8 @@ fn share(length: i64, at: i64, count: i64) -> i64 {
 }
 
 fn lost(start_ns: i64, end_ns: i64) -> Part {
-    let attribution = Attribution::Unattributed(NotKnown::EventsLost);
-    Part { start_ns, end_ns, attribution, did: Did::Nothing, certainty: Certainty::Missing }
+    let attribution = Attribution::Unattributed(UnknownReason::EventsLost);
+    Part { start_ns, end_ns, attribution, action: AccountAction::Nothing, certainty: Certainty::Missing }
 }
 
 /// Linux softirqs that belong to the kernel itself.
@@ -449,27 +451,27 @@ const fn is_explained_by_request(why: UnknownCause) -> bool {
     )
 }
 
-const fn unknown_reason(why: UnknownCause) -> NotKnown {
+const fn unknown_reason(why: UnknownCause) -> UnknownReason {
     match why {
-        UnknownCause::Unfinished => NotKnown::NotOver,
-        UnknownCause::NoReadyEvent | UnknownCause::NoServiceThread => NotKnown::NoReadyThread,
-        UnknownCause::Interrupt => NotKnown::InterruptNotRecorded,
-        UnknownCause::NoEvents | UnknownCause::UnknownCreator => NotKnown::ThreadNotSeen,
-        UnknownCause::Cycle | UnknownCause::Exited => NotKnown::Contradiction,
-        UnknownCause::TooLong => NotKnown::TooLong,
-        UnknownCause::BeforeRecording => NotKnown::BeforeRecording,
-        UnknownCause::NoSwitches => NotKnown::NoEnd,
-        UnknownCause::Asleep => NotKnown::NothingRecorded,
+        UnknownCause::Unfinished => UnknownReason::Unfinished,
+        UnknownCause::NoReadyEvent | UnknownCause::NoServiceThread => UnknownReason::NoReadyThread,
+        UnknownCause::Interrupt => UnknownReason::InterruptNotRecorded,
+        UnknownCause::NoEvents | UnknownCause::UnknownCreator => UnknownReason::CreatorUnknown,
+        UnknownCause::Cycle | UnknownCause::Exited => UnknownReason::Contradiction,
+        UnknownCause::TooLong => UnknownReason::ChainTooLong,
+        UnknownCause::BeforeRecording => UnknownReason::BeforeRecording,
+        UnknownCause::NoSwitches => UnknownReason::EndingThreadUnknown,
+        UnknownCause::Asleep => UnknownReason::NothingRecorded,
     }
 }
 
-const fn did(work: Work) -> Did {
+const fn action(work: Work) -> AccountAction {
     match work {
-        Work::Running | Work::Kernel => Did::Ran,
-        Work::Ready => Did::WaitedForProcessor,
-        Work::Disk(_) => Did::WaitedForDisk,
-        Work::Timer(_) => Did::WaitedForTimer,
-        Work::Device(_) => Did::WaitedForDevice,
-        Work::Unknown(_) => Did::HeldRequest,
+        Work::Running | Work::Kernel => AccountAction::Ran,
+        Work::Ready => AccountAction::WaitedForCpu,
+        Work::Disk(_) => AccountAction::WaitedForDisk,
+        Work::Timer(_) => AccountAction::WaitedForTimer,
+        Work::Device(_) => AccountAction::WaitedForDevice,
+        Work::Unknown(_) => AccountAction::ProcessedRequest,
     }
 }

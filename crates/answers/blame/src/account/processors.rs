@@ -20,7 +20,7 @@ impl Gaps {
     pub(super) fn new(trace: &Trace) -> Self {
         let mut running: HashMap<u16, (i64, u32)> = HashMap::new();
         let mut by_processor: HashMap<u16, Vec<(i64, i64)>> = HashMap::new();
-        for chunk in trace.context_switches.pieces() {
+        for chunk in trace.context_switches.chunks() {
             let rows = chunk.time_ns.iter().zip(&chunk.cpu).zip(chunk.new_tid.iter().zip(&chunk.old_tid));
             for ((&time_ns, &cpu), (&new_tid, &old_tid)) in rows {
                 let before = running.insert(cpu, (time_ns, new_tid));
@@ -75,13 +75,13 @@ fn silent_intervals(trace: &Trace) -> Vec<(i64, i64)> {
             *slot = Some(slot.map_or((time_ns, time_ns), |(first, last)| (first.min(time_ns), last.max(time_ns))));
         }
     };
-    for chunk in trace.context_switches.pieces() {
+    for chunk in trace.context_switches.chunks() {
         chunk.time_ns.iter().for_each(|&time_ns| record(time_ns));
     }
-    for chunk in trace.ready_threads.pieces() {
+    for chunk in trace.ready_threads.chunks() {
         chunk.time_ns.iter().for_each(|&time_ns| record(time_ns));
     }
-    for chunk in trace.interrupts.pieces() {
+    for chunk in trace.interrupts.chunks() {
         chunk.end_ns.iter().for_each(|&time_ns| record(time_ns));
     }
     let mut silent = Vec::new();

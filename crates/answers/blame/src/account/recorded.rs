@@ -12,12 +12,12 @@ use super::ledger::{Attribution, Ledger, Part, Subject, SubjectId};
 use super::subject_resolver::{SubjectResolver, is_service_notification};
 use crate::waits::driver_name;
 use onoff_evidence::Certainty;
-use onoff_evidence::account_model::{AccountSubjectKind, Did, NotKnown};
+use onoff_evidence::account_model::{AccountAction, AccountSubjectKind, UnknownReason};
 use onoff_transitions::linux;
-use onoff_transitions::shutdown::ends_waited_for;
+use onoff_transitions::shutdown::exits_waited_for;
 use onoff_usage::devices;
 use onoff_usage::owners::file_name;
-use onoff_usage::person::is_answered_by_a_person;
+use onoff_usage::user_input::waited_for_user;
 
 /// A recorded interval of work.
 #[derive(Clone, Copy, Debug)]
@@ -100,13 +100,13 @@ impl RecordedWork {
                 ActivityKind::GroupPolicy => (AccountSubjectKind::Policy, POLICY),
                 ActivityKind::NotificationSubscriber => (AccountSubjectKind::Subscriber, SERVICE),
                 ActivityKind::SessionProgram => (AccountSubjectKind::Process, PROGRAM),
-                ActivityKind::CredentialRequest if is_answered_by_a_person(row.start_ns, row.end_ns) => {
-                    (AccountSubjectKind::Person, PERSON)
+                ActivityKind::CredentialRequest if waited_for_user(row.start_ns, row.end_ns) => {
+                    (AccountSubjectKind::UserInput, PERSON)
                 }
                 _ => continue,
             };
             let name = match kind {
-                AccountSubjectKind::Person => "credentials",
+                AccountSubjectKind::UserInput => "credentials",
                 AccountSubjectKind::Process => file_name(trace.text(row.name)),
                 _ => trace.text(row.name),
             };
@@ -115,7 +115,7 @@ impl RecordedWork {
                 add(row.start_ns, open(row.end_ns), rank, id);
             }
         }
-        for (start_ns, end_ns, pid) in ends_waited_for(trace) {
+        for (start_ns, end_ns, pid) in exits_waited_for(trace) {
             if let Some(id) = resolver.process(pid, end_ns) {
                 add(start_ns, end_ns, EXIT, id);
             }
@@ -175,7 +175,7 @@ impl CriticalUnits {
         for row in trace.service_processes.iter() {
             commands.entry(row.service).or_default().push(row.pid);
         }
-        let units = linux::boot::way(trace).into_iter().chain(linux::shutdown::way(trace));
+        let units = linux::boot::critical_units(trace).into_iter().chain(linux::shutdown::critical_stops(trace));
         let rows: Vec<CriticalUnit> = units
             .map(|(service, start_ns, end_ns, pid)| {
                 let mut pids = commands.get(&service).cloned().unwrap_or_default();
@@ -208,12 +208,14 @@ fn add(open: &BTreeMap<(u8, SubjectId), u32>, (start_ns, end_ns): (i64, i64), le
     let mut innermost = open.keys().rev();
     let first = innermost.next().copied();
     let second = innermost.next().copied();
-    let (attribution, did, certainty) = match (first, second) {
+    let (attribution, action, certainty) = match (first, second) {
         (Some((rank, _)), Some((other, _))) if rank == other => {
-            (Attribution::Unattributed(NotKnown::SideBySide), Did::Nothing, Certainty::Missing)
+            (Attribution::Unattributed(UnknownReason::ParallelWork), AccountAction::Nothing, Certainty::Missing)
         }
-        (Some((_, id)), _) => (Attribution::Subject(id), Did::HeldRequest, Certainty::Inferred),
-        (None, _) => (Attribution::Unattributed(NotKnown::NoSwitches), Did::Nothing, Certainty::Missing),
+        (Some((_, id)), _) => (Attribution::Subject(id), AccountAction::ProcessedRequest, Certainty::Inferred),
+        (None, _) => {
+            (Attribution::Unattributed(UnknownReason::NoContextSwitches), AccountAction::Nothing, Certainty::Missing)
+        }
     };
-    ledger.add(Part { start_ns, end_ns, attribution, did, certainty });
+    ledger.add(Part { start_ns, end_ns, attribution, action, certainty });
 }

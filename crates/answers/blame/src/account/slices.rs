@@ -10,7 +10,7 @@ use super::disks::ServiceTime;
 use super::ledger::{Attribution, Ledger, Part, SubjectId};
 use super::subject_resolver::SubjectResolver;
 use onoff_evidence::Certainty;
-use onoff_evidence::account_model::{Did, NotKnown};
+use onoff_evidence::account_model::{AccountAction, UnknownReason};
 use onoff_usage::cpu::{self, CpuSource};
 use onoff_usage::idle::{Settling, Slice};
 use onoff_usage::modules::Modules;
@@ -73,7 +73,7 @@ pub(super) fn divide<'t>(
                 start_ns: slice.start_ns,
                 end_ns,
                 attribution: Attribution::Idle,
-                did: Did::Nothing,
+                action: AccountAction::Nothing,
                 certainty: Certainty::Measured,
             };
             ledger.add(part);
@@ -171,9 +171,14 @@ fn divide_slice(
     }
     let total: i128 = weights.values().sum();
     if total <= 0 {
-        let attribution = Attribution::Unattributed(NotKnown::NothingRecorded);
-        let part =
-            Part { start_ns: slice.start_ns, end_ns, attribution, did: Did::Nothing, certainty: Certainty::Missing };
+        let attribution = Attribution::Unattributed(UnknownReason::NothingRecorded);
+        let part = Part {
+            start_ns: slice.start_ns,
+            end_ns,
+            attribution,
+            action: AccountAction::Nothing,
+            certainty: Certainty::Missing,
+        };
         ledger.add(part);
         return;
     }
@@ -188,7 +193,7 @@ fn divide_slice(
             start_ns,
             end_ns: part_end,
             attribution: Attribution::Subject(id),
-            did: Did::KeptBusy,
+            action: AccountAction::KeptBusy,
             certainty,
         });
         start_ns = part_end;

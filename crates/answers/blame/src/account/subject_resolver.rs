@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 use onoff_trace::{
-    ActivityKind, Lives, NotificationKind, PowerRequestScope, ServiceChange, StringId, SystemKind, ThreadKey, Trace,
-    Upid, Utid, milestone,
+    ActivityKind, Lifetimes, NotificationKind, PowerRequestScope, ServiceChange, StringId, SystemKind, ThreadKey,
+    Trace, Upid, Utid, milestone,
 };
 
 use super::culprits::VIDEO_DRIVERS;
@@ -18,10 +18,10 @@ use onoff_usage::devices;
 use onoff_usage::drive_paths::DrivePaths;
 use onoff_usage::modules::Modules;
 use onoff_usage::owners::file_name;
-use onoff_usage::person::is_answered_by_a_person;
 use onoff_usage::processes::Images;
 use onoff_usage::units::declared_order::first;
 use onoff_usage::units::hosted;
+use onoff_usage::user_input::waited_for_user;
 
 /// The Windows System process, whose threads work for drivers.
 const SYSTEM_PID: u32 = 4;
@@ -165,7 +165,7 @@ impl<'t> SubjectResolver<'t> {
         }
         if trace.system.kind == SystemKind::Linux {
             // The process that stops a unit works for it.
-            for ((unit, stop_ns), pid) in linux::shutdown::stoppers(trace) {
+            for ((unit, stop_ns), pid) in linux::shutdown::stop_processes(trace) {
                 let mut lives = trace.processes.iter().enumerate().filter(|(_, life)| life.pid == pid);
                 let stopper = lives.find(|(_, life)| life.start_ns.is_some_and(|start| start >= stop_ns));
                 if let Some((row, _)) = stopper {
@@ -354,8 +354,8 @@ impl<'t> SubjectResolver<'t> {
             TaskKind::Activity { kind: AccountSubjectKind::Kernel, .. } => {
                 Subject::new(AccountSubjectKind::Kernel, "kernel")
             }
-            TaskKind::Activity { kind: AccountSubjectKind::Person, .. } => {
-                Subject::new(AccountSubjectKind::Person, "credentials")
+            TaskKind::Activity { kind: AccountSubjectKind::UserInput, .. } => {
+                Subject::new(AccountSubjectKind::UserInput, "credentials")
             }
             TaskKind::Activity { kind: AccountSubjectKind::Policy, name }
                 if matches!(self.trace.text(name), "computer" | "user") =>
@@ -468,7 +468,7 @@ impl<'t> SubjectResolver<'t> {
         {
             return Some(name.clone());
         }
-        if let Some(main_threads) = thread.and_then(|thread| self.main_threads.get(&ThreadKey::Life(thread))) {
+        if let Some(main_threads) = thread.and_then(|thread| self.main_threads.get(&ThreadKey::Listed(thread))) {
             let after = main_threads.partition_point(|&(time, _)| time <= time_ns);
             if let Some(&(_, service)) = after.checked_sub(1).and_then(|at| main_threads.get(at)) {
                 return Some(self.trace.text(service).to_owned());
@@ -611,7 +611,7 @@ fn script_file(command: &str) -> Option<&str> {
 }
 
 /// The tasks of every thread, by start. A task without a recorded end lasts as long as its thread.
-fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
+fn tasks(trace: &Trace, lives: &Lifetimes) -> HashMap<ThreadKey, Vec<Task>> {
     let open = |end: Option<i64>| end.unwrap_or(i64::MAX);
     let operations = trace.device_operations.iter().filter_map(|row| {
         let kind = TaskKind::Device { driver: devices::owner(&row), device: row.device };
@@ -629,7 +629,7 @@ fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
             true => TaskKind::Service { name: row.name },
             false => TaskKind::Notification { pid, name: row.name, time_ns: row.start_ns },
         };
-        Some((row.teller_tid?, task(row.start_ns, open(row.end_ns), kind)))
+        Some((row.sender_tid?, task(row.start_ns, open(row.end_ns), kind)))
     });
     let services = trace.service_transitions.iter().flat_map(|row| {
         let whole = task(row.start_ns, open(row.end_ns), TaskKind::Service { name: row.service });
@@ -648,8 +648,8 @@ fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
             ActivityKind::GroupPolicy | ActivityKind::GroupPolicyExtension => AccountSubjectKind::Policy,
             ActivityKind::NotificationSubscriber => AccountSubjectKind::Subscriber,
             ActivityKind::SessionProgram => AccountSubjectKind::Process,
-            ActivityKind::CredentialRequest if is_answered_by_a_person(row.start_ns, row.end_ns) => {
-                AccountSubjectKind::Person
+            ActivityKind::CredentialRequest if waited_for_user(row.start_ns, row.end_ns) => {
+                AccountSubjectKind::UserInput
             }
             _ => return None,
         };
@@ -660,7 +660,7 @@ fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
     for (tid, task) in operations.chain(requests).chain(answers).chain(services).chain(activities) {
         let named = match task.kind {
             TaskKind::Device { driver, device } => driver != StringId::EMPTY || device != StringId::EMPTY,
-            TaskKind::Activity { kind, name } => name != StringId::EMPTY || kind == AccountSubjectKind::Person,
+            TaskKind::Activity { kind, name } => name != StringId::EMPTY || kind == AccountSubjectKind::UserInput,
             TaskKind::Notification { pid, name, .. } => pid.is_some() || name != StringId::EMPTY,
             TaskKind::Service { name } | TaskKind::Container { name } => name != StringId::EMPTY,
         };

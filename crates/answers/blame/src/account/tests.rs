@@ -8,7 +8,7 @@ use onoff_trace::{
 
 use super::*;
 use crate::waits::EndThread;
-use onoff_testkit::hostile::{Source, hostile};
+use onoff_testkit::hostile::{ExtremeValues, hostile_trace};
 use onoff_testkit::synthetic::{MS, image, interrupts, process, service, switches_in_ms, thread};
 
 const EXECUTIVE: u8 = 7;
@@ -65,25 +65,34 @@ fn read(trace: &mut Trace, disk: u32, tid: u32, (issue_ms, begin_ms, end_ms): (i
 }
 
 /// The account of the path of `tid` between two times, as (kind, name, main work, ms).
-fn account(trace: &Trace, tid: u32, (from_ms, until_ms): (i64, i64)) -> Vec<(AccountSubjectKind, String, Did, i64)> {
-    let waits = Waits::of(trace);
+fn account(
+    trace: &Trace,
+    tid: u32,
+    (from_ms, until_ms): (i64, i64),
+) -> Vec<(AccountSubjectKind, String, AccountAction, i64)> {
+    let waits = Waits::new(trace);
     let range = Interval::new(from_ms * MS, until_ms * MS);
-    let account = Accountant::of(&waits).path(range, Some(&EndThread::known(tid)));
+    let account = AccountBuilder::new(&waits).path(range, Some(&EndThread::from_tid(tid)));
     assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), account.duration_ns);
     account
         .entries
         .iter()
         .map(|entry| {
-            assert_eq!(entry.did.iter().map(|one| one.ns).sum::<i64>(), entry.ns);
-            let within = |one: &AccountStretch| one.start_ns >= range.start_ns && one.end_ns <= range.end_ns;
-            assert!(entry.stretches.iter().all(within));
-            (entry.kind, entry.name.clone(), entry.did[0].did, entry.ns / MS)
+            assert_eq!(entry.actions.iter().map(|one| one.ns).sum::<i64>(), entry.ns);
+            let within = |one: &AccountInterval| one.start_ns >= range.start_ns && one.end_ns <= range.end_ns;
+            assert!(entry.intervals.iter().all(within));
+            (entry.kind, entry.name.clone(), entry.actions[0].action, entry.ns / MS)
         })
         .collect()
 }
 
-fn entry(kind: AccountSubjectKind, name: &str, did: Did, ms: i64) -> (AccountSubjectKind, String, Did, i64) {
-    (kind, name.to_owned(), did, ms)
+fn entry(
+    kind: AccountSubjectKind,
+    name: &str,
+    action: AccountAction,
+    ms: i64,
+) -> (AccountSubjectKind, String, AccountAction, i64) {
+    (kind, name.to_owned(), action, ms)
 }
 
 #[test]
@@ -111,8 +120,8 @@ fn attributes_wait_in_driver_request_to_driver() {
     assert_eq!(
         account(&trace, 8, (0, 100)),
         [
-            entry(AccountSubjectKind::Process, "System", Did::WaitedForTimer, 69),
-            entry(AccountSubjectKind::Driver, "Ramdisk", Did::WaitedForTimer, 31),
+            entry(AccountSubjectKind::Process, "System", AccountAction::WaitedForTimer, 69),
+            entry(AccountSubjectKind::Driver, "Ramdisk", AccountAction::WaitedForTimer, 31),
         ]
     );
 }
@@ -131,10 +140,13 @@ fn distinguishes_services_in_one_host_by_thread_tag() {
         switches_in_ms(&mut trace, &[(20, 0, 540, (WAITING, DELAY), 0), (60, 0, 0, RAN, 540)]);
         account(&trace, 540, (20, 70))
     };
-    assert_eq!(hosted(7), [entry(AccountSubjectKind::Service, "Alpha", Did::WaitedForTimer, 50)]);
-    assert_eq!(hosted(9), [entry(AccountSubjectKind::Service, "Beta", Did::WaitedForTimer, 50)]);
+    assert_eq!(hosted(7), [entry(AccountSubjectKind::Service, "Alpha", AccountAction::WaitedForTimer, 50)]);
+    assert_eq!(hosted(9), [entry(AccountSubjectKind::Service, "Beta", AccountAction::WaitedForTimer, 50)]);
     // Without a tag both are possible, and neither is named alone.
-    assert_eq!(hosted(0), [entry(AccountSubjectKind::Process, "svchost.exe (Alpha, Beta)", Did::WaitedForTimer, 50)]);
+    assert_eq!(
+        hosted(0),
+        [entry(AccountSubjectKind::Process, "svchost.exe (Alpha, Beta)", AccountAction::WaitedForTimer, 50)]
+    );
 }
 
 #[test]
@@ -155,8 +167,8 @@ fn sums_interrupts_of_same_processor_only() {
     assert_eq!(
         account(&trace, 104, (0, 80)),
         [
-            entry(AccountSubjectKind::Process, "a.exe", Did::Ran, 56),
-            entry(AccountSubjectKind::Driver, "netslow", Did::Interrupted, 24),
+            entry(AccountSubjectKind::Process, "a.exe", AccountAction::Ran, 56),
+            entry(AccountSubjectKind::Driver, "netslow", AccountAction::Interrupted, 24),
         ]
     );
 }
@@ -174,20 +186,20 @@ fn attributes_ready_time_to_running_threads() {
     assert_eq!(
         ready(204),
         [
-            entry(AccountSubjectKind::Process, "b.exe", Did::HeldProcessors, 40),
-            entry(AccountSubjectKind::Process, "a.exe", Did::Ran, 10),
+            entry(AccountSubjectKind::Process, "b.exe", AccountAction::OccupiedCpu, 40),
+            entry(AccountSubjectKind::Process, "a.exe", AccountAction::Ran, 10),
         ]
     );
     assert_eq!(
         ready(12),
         [
-            entry(AccountSubjectKind::Process, "System", Did::HeldProcessors, 20),
-            entry(AccountSubjectKind::Process, "b.exe", Did::HeldProcessors, 20),
-            entry(AccountSubjectKind::Process, "a.exe", Did::Ran, 10),
+            entry(AccountSubjectKind::Process, "System", AccountAction::OccupiedCpu, 20),
+            entry(AccountSubjectKind::Process, "b.exe", AccountAction::OccupiedCpu, 20),
+            entry(AccountSubjectKind::Process, "a.exe", AccountAction::Ran, 10),
         ]
     );
     // With an idle processor nothing blocked it.
-    assert_eq!(ready(0), [entry(AccountSubjectKind::Process, "a.exe", Did::WaitedForProcessor, 50)]);
+    assert_eq!(ready(0), [entry(AccountSubjectKind::Process, "a.exe", AccountAction::WaitedForCpu, 50)]);
 }
 
 #[test]
@@ -202,11 +214,11 @@ fn attributes_queue_time_to_requests_of_same_disk() {
     assert_eq!(
         disk_of(0),
         [
-            entry(AccountSubjectKind::Process, "b.exe", Did::HeldDisk, 50),
-            entry(AccountSubjectKind::Process, "a.exe", Did::WaitedForDisk, 20),
+            entry(AccountSubjectKind::Process, "b.exe", AccountAction::OccupiedDisk, 50),
+            entry(AccountSubjectKind::Process, "a.exe", AccountAction::WaitedForDisk, 20),
         ]
     );
-    assert_eq!(disk_of(1), [entry(AccountSubjectKind::Process, "a.exe", Did::WaitedForDisk, 70)]);
+    assert_eq!(disk_of(1), [entry(AccountSubjectKind::Process, "a.exe", AccountAction::WaitedForDisk, 70)]);
 }
 
 #[test]
@@ -226,8 +238,8 @@ fn lost_events_are_unattributed() {
     assert_eq!(
         account,
         [
-            entry(AccountSubjectKind::Process, "b.exe", Did::Ran, 30),
-            entry(AccountSubjectKind::NotKnown, "events were lost", Did::Nothing, 30),
+            entry(AccountSubjectKind::Process, "b.exe", AccountAction::Ran, 30),
+            entry(AccountSubjectKind::Unknown, "events were lost", AccountAction::Nothing, 30),
         ]
     );
 }
@@ -271,7 +283,7 @@ fn names_script_file_instead_of_shell() {
     );
     readies(&mut trace, &[(16, 304, 104), (71, 104, 304)]);
     let account = account(&trace, 104, (20, 90));
-    assert_eq!(account[0], entry(AccountSubjectKind::Script, "drives.cmd", Did::WaitedForTimer, 52));
+    assert_eq!(account[0], entry(AccountSubjectKind::Script, "drives.cmd", AccountAction::WaitedForTimer, 52));
 }
 
 #[test]
@@ -288,21 +300,21 @@ fn without_switches_only_single_requests_are_attributed() {
     };
     add(r"\Driver\one", 10, 40);
     add(r"\Driver\two", 30, 60);
-    let waits = Waits::of(&trace);
-    let account = Accountant::of(&waits).path(Interval::new(0, 100 * MS), None);
+    let waits = Waits::new(&trace);
+    let account = AccountBuilder::new(&waits).path(Interval::new(0, 100 * MS), None);
     assert_eq!(account.measure, AccountMeasure::RecordedWork);
     let of = |name: &str| account.of(AccountSubjectKind::Driver, name).map(|entry| entry.ns / MS).sum::<i64>();
     assert_eq!((of("one"), of("two")), (20, 20));
-    assert_eq!(account.not_known_ns, 60 * MS);
-    let why: Vec<_> = account.entries.iter().filter_map(|entry| entry.not_known).collect();
-    assert_eq!(why, [NotKnown::NoSwitches, NotKnown::SideBySide]);
+    assert_eq!(account.unknown_ns, 60 * MS);
+    let why: Vec<_> = account.entries.iter().filter_map(|entry| entry.unknown_reason).collect();
+    assert_eq!(why, [UnknownReason::NoContextSwitches, UnknownReason::ParallelWork]);
 }
 
 #[test]
 fn entries_of_hostile_recordings_sum_to_duration() {
     for seed in 0..150 {
-        let mut trace = hostile(seed);
-        let mut source = Source(seed);
+        let mut trace = hostile_trace(seed);
+        let mut source = ExtremeValues(seed);
         let mut pick = |from: &[i64]| from[usize::try_from(source.value() % from.len() as u64).unwrap()];
         const TIMES: [i64; 9] = [i64::MIN, -1, 0, 1, 20 * MS, 21 * MS, 40 * MS, 5_000 * MS, i64::MAX];
         const IDS: [i64; 6] = [0, 4, 8, 100, 104, 4_294_967_295];
@@ -322,16 +334,16 @@ fn entries_of_hostile_recordings_sum_to_duration() {
             let sum = account.entries.iter().fold(0_i128, |sum, entry| sum + i128::from(entry.ns));
             assert_eq!(sum, i128::from(account.duration_ns), "seed {seed}");
             for entry in &account.entries {
-                assert!(entry.ns > 0 && entry.stretches.len() <= 64);
+                assert!(entry.ns > 0 && entry.intervals.len() <= 64);
             }
         };
-        let waits = Waits::of(&trace);
-        let mut accountant = Accountant::of(&waits);
+        let waits = Waits::new(&trace);
+        let mut accountant = AccountBuilder::new(&waits);
         for tid in [0, 8, 104, u32::MAX] {
-            sums(&accountant.path(Interval::new(pick(&TIMES), pick(&TIMES)), Some(&EndThread::known(tid))));
+            sums(&accountant.path(Interval::new(pick(&TIMES), pick(&TIMES)), Some(&EndThread::from_tid(tid))));
         }
         sums(&accountant.path(Interval::new(i64::MIN, i64::MAX), None));
-        let settling = onoff_usage::idle::settle(&trace, pick(&[0, MS, 20 * MS]), IdleMetric::XPERF);
+        let settling = onoff_usage::idle::find_settling(&trace, pick(&[0, MS, 20 * MS]), IdleMetric::XPERF);
         if let Some(account) = accountant.settling(&settling) {
             sums(&account);
         }

@@ -1,7 +1,7 @@
 //! What ended a wait: another thread, a timer, a disk completion, or a driver's DPC.
 
 use hashbrown::HashMap;
-use onoff_trace::{ContextSwitch, Interrupt, InterruptKind, Lives, ReadyThread, StringId, ThreadKey, Trace};
+use onoff_trace::{ContextSwitch, Interrupt, InterruptKind, Lifetimes, ReadyThread, StringId, ThreadKey, Trace};
 
 use super::reason;
 use super::timelines::{IN_INTERRUPT, Timelines};
@@ -67,7 +67,7 @@ pub(super) struct Causes<'t> {
     modules: Modules,
     /// Disk requests of each thread, sorted by completion.
     disk_by_thread: HashMap<ThreadKey, Vec<u32>>,
-    lives: Lives,
+    lives: Lifetimes,
     marks_interrupts: bool,
     /// Latest end in each chunk of the interrupt table and all chunks before it.
     chunk_ends: Vec<i64>,
@@ -76,7 +76,7 @@ pub(super) struct Causes<'t> {
 impl<'t> Causes<'t> {
     pub(super) fn new(timelines: &Timelines<'t>) -> Self {
         let trace = timelines.trace();
-        let lives = trace.lives();
+        let lives = trace.lifetimes();
         let mut disk_by_thread: HashMap<ThreadKey, Vec<u32>> = HashMap::new();
         for (row, request) in (0_u32..).zip(trace.disk_ios.iter()) {
             if let Some(tid) = request.tid {
@@ -89,7 +89,7 @@ impl<'t> Causes<'t> {
         let mut latest = i64::MIN;
         let chunk_ends = trace
             .interrupts
-            .pieces()
+            .chunks()
             .iter()
             .map(|chunk| {
                 latest = latest.max(chunk.end_ns.last().copied().unwrap_or(i64::MIN));
@@ -209,7 +209,7 @@ impl<'t> Causes<'t> {
     fn routine_at(&self, cpu: u16, time_ns: i64) -> Option<Interrupt> {
         let from = time_ns.saturating_sub(MAX_WAKE_DELAY_NS);
         let first = self.chunk_ends.partition_point(|&end| end < from);
-        let chunks = self.trace.interrupts.pieces().get(first..)?;
+        let chunks = self.trace.interrupts.chunks().get(first..)?;
         let mut just_ended = None;
         let mut examined = 0;
         for chunk in chunks {

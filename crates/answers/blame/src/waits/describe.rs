@@ -8,8 +8,8 @@ use onoff_trace::{StringId, Trace, Upid};
 use super::cause::UnknownCause;
 use super::identities::Identities;
 use super::path::{
-    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepGroup, StepKind, SubjectKind,
-    WaitedService, driver_name,
+    CriticalPath, KindShare, PathShare, PathStep, PathThread, ServiceWait, StepGroup, StepKind, SubjectKind,
+    SubjectOnPath, WaitedService, driver_name,
 };
 use super::reason;
 use super::requests::{Overlap, Request, Requests};
@@ -29,14 +29,14 @@ const MAX_LISTED_WAITERS: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOptions {
     /// Minimum duration of a listed step, ns. All steps count in the sums.
-    pub shortest_ns: i64,
+    pub min_step_ns: i64,
     /// Maximum number of listed steps: the longest.
-    pub most_steps: usize,
+    pub max_steps: usize,
 }
 
 impl Default for PathOptions {
     fn default() -> Self {
-        Self { shortest_ns: 100_000, most_steps: 1000 }
+        Self { min_step_ns: 100_000, max_steps: 1000 }
     }
 }
 
@@ -239,7 +239,7 @@ impl Describer<'_, '_> {
         list
     }
 
-    fn on_path(&self, walked: &WalkResult, duration_ns: i64) -> Vec<OnPath> {
+    fn on_path(&self, walked: &WalkResult, duration_ns: i64) -> Vec<SubjectOnPath> {
         let mut sums: BTreeMap<(SubjectKind, String, Option<u32>), i64> = BTreeMap::new();
         let paths = DrivePaths::of(self.trace);
         let mut lives: HashMap<(u32, Option<Upid>), i64> = HashMap::new();
@@ -278,9 +278,9 @@ impl Describer<'_, '_> {
             let sum = sums.entry((kind, name, None)).or_default();
             *sum = (*sum).max(ns);
         }
-        let mut list: Vec<OnPath> = sums
+        let mut list: Vec<SubjectOnPath> = sums
             .into_iter()
-            .map(|((kind, name, pid), ns)| OnPath { kind, name, pid, ns, percent: percent_of(ns, duration_ns) })
+            .map(|((kind, name, pid), ns)| SubjectOnPath { kind, name, pid, ns, percent: percent_of(ns, duration_ns) })
             .collect();
         list.sort_by_key(|row| std::cmp::Reverse(row.ns));
         list
@@ -313,17 +313,17 @@ impl Describer<'_, '_> {
 
     fn list_longest_steps(&self, walked: &WalkResult, path: &mut CriticalPath) {
         let length = |step: &RawStep| step.end_ns.saturating_sub(step.start_ns);
-        let mut shortest = self.options.shortest_ns;
-        if walked.steps.len() > self.options.most_steps {
+        let mut shortest = self.options.min_step_ns;
+        if walked.steps.len() > self.options.max_steps {
             let mut lengths: Vec<i64> = walked.steps.iter().map(length).collect();
             lengths.sort_by_key(|&ns| std::cmp::Reverse(ns));
-            let cut = lengths.get(self.options.most_steps).copied().unwrap_or(0);
+            let cut = lengths.get(self.options.max_steps).copied().unwrap_or(0);
             shortest = shortest.max(cut.saturating_add(1));
         }
         for step in walked.steps.iter().rev() {
             if length(step) < shortest {
-                path.steps_left_out += 1;
-                path.left_out_ns += length(step);
+                path.omitted_steps += 1;
+                path.omitted_ns += length(step);
             } else {
                 path.steps.push(self.step(walked, step));
             }

@@ -35,8 +35,8 @@ pub struct EndThread {
 impl EndThread {
     /// A thread that the caller has identified.
     #[must_use]
-    pub fn known(tid: u32) -> Self {
-        Self { tid: Some(tid), rule: Rule::ThreadAskedAbout, certainty: Certainty::Measured }
+    pub fn from_tid(tid: u32) -> Self {
+        Self { tid: Some(tid), rule: Rule::SelectedThread, certainty: Certainty::Measured }
     }
 
     fn new(tid: u32, rule: Rule, certainty: Certainty) -> Self {
@@ -69,7 +69,7 @@ impl Waits<'_> {
                 first.then(|| running.thread_of_process(1, Rule::ThreadOfFirstProcess))?
             })
             .or_else(|| running.any_thread())
-            .unwrap_or_else(|| EndThread { rule: Rule::NobodyRanBefore, ..EndThread::default() })
+            .unwrap_or_else(|| EndThread { rule: Rule::NoThreadRanBefore, ..EndThread::default() })
     }
 
     /// The thread of a service that ended its state change at `time_ns`, otherwise the result of [`Self::end_at`].
@@ -190,7 +190,7 @@ impl<'t> BoundaryRecords<'t> {
             }
             EvidenceTable::Notification => {
                 let row = trace.notifications.get(row)?;
-                let (tid, pid) = (row.teller_tid.or(row.tid), row.teller_pid.or(row.pid));
+                let (tid, pid) = (row.sender_tid.or(row.tid), row.sender_pid.or(row.pid));
                 RecordAuthor { tid, pid, rule: Rule::NotifyingThread }
             }
             EvidenceTable::Milestone => {
@@ -248,7 +248,7 @@ impl<'a, 't> RunningThreads<'a, 't> {
             .timelines
             .switches_back(self.time_ns, MAX_LOOK_BACK)
             .find(|row| row.old_tid != 0 && is_of_process(row.old_tid, row.time_ns))?;
-        Some(EndThread::new(last.old_tid, Rule::RanLastOfProcess { named_by: Box::new(rule) }, Certainty::Inferred))
+        Some(EndThread::new(last.old_tid, Rule::LastThreadOfProcess { named_by: Box::new(rule) }, Certainty::Inferred))
     }
 
     fn any_thread(&self) -> Option<EndThread> {

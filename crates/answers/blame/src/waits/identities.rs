@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use onoff_trace::{Lives, SystemKind, Trace, Upid, Utid, milestone};
+use onoff_trace::{Lifetimes, SystemKind, Trace, Upid, Utid, milestone};
 
 use onoff_usage::owners::file_name;
 
@@ -31,7 +31,7 @@ impl<'t> Identities<'t> {
         Self { trace, images, hosted }
     }
 
-    pub(crate) const fn lives(&self) -> &Lives {
+    pub(crate) const fn lives(&self) -> &Lifetimes {
         self.images.lives()
     }
 

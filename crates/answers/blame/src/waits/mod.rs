@@ -21,8 +21,8 @@
 //!     switch(3_000_000, 8, 0, 5, 4),
 //!     switch(10_000_000, 0, 8, 2, 0),
 //! ]));
-//! let waits = Waits::of(&trace);
-//! let end = EndThread::known(8);
+//! let waits = Waits::new(&trace);
+//! let end = EndThread::from_tid(8);
 //! let path = waits.critical_path(Interval::new(0, 12_000_000), &end, PathOptions::default());
 //! assert_eq!(path.kind_ns(StepKind::Cpu), 5_000_000);
 //! assert_eq!(path.kind_ns(StepKind::Timer), 7_000_000);
@@ -43,13 +43,13 @@ mod tests;
 pub(crate) mod timelines;
 mod walk;
 
-use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, Tables, Trace};
+use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, TableSet, Trace};
 
 pub use describe::PathOptions;
 pub use end::EndThread;
 pub use path::{
-    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StackFrame, StepGroup, StepKind,
-    Subject, SubjectKind, WaitedService,
+    CriticalPath, KindShare, PathShare, PathStep, PathThread, ServiceWait, StackFrame, StepGroup, StepKind, Subject,
+    SubjectKind, SubjectOnPath, WaitedService,
 };
 
 pub(crate) use cause::UnknownCause;
@@ -61,9 +61,9 @@ use cause::Causes;
 use describe::Describer;
 use end::BoundaryRecords;
 use identities::Identities;
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::missing_evidence::MissingRecords;
-use onoff_evidence::touched_by;
 use onoff_evidence::transition_kind::TransitionKind;
 use onoff_usage::modules::Modules;
 use requests::Requests;
@@ -73,7 +73,7 @@ pub(crate) use walk::{RawStep, WalkResult, Work, threads_of};
 use walk::{Waiter, Walk};
 
 /// The tables that wait chains need. With fewer of them, more steps end as unknown.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::Images,
@@ -113,7 +113,7 @@ pub struct Waits<'t> {
 impl<'t> Waits<'t> {
     /// Indexes `trace`, which should have [`TABLES`].
     #[must_use]
-    pub fn of(trace: &'t Trace) -> Self {
+    pub fn new(trace: &'t Trace) -> Self {
         let timelines = Timelines::new(trace);
         let identities = Identities::new(trace);
         Self {
@@ -175,7 +175,7 @@ impl<'t> Waits<'t> {
             return None;
         }
         let segments = self.blockers.critical_units(change, ends);
-        let manager = EndThread::known(FIRST_THREAD);
+        let manager = EndThread::from_tid(FIRST_THREAD);
         (!segments.is_empty()).then(|| self.walk_through(&self.blockers, &segments, &manager))
     }
 
@@ -252,8 +252,8 @@ impl<'t> Waits<'t> {
         }
         path.end_rule.clone_from(&end.rule);
         path.end_certainty = end.certainty;
-        path.missing = self.missing();
-        path.touched_by = touched_by(self.trace, &CHAIN_TABLES);
+        path.missing_evidence = self.missing_evidence();
+        path.affecting_losses = affecting_losses(self.trace, &CHAIN_TABLES);
         path
     }
 
@@ -265,7 +265,7 @@ impl<'t> Waits<'t> {
 
     /// What was not recorded but is needed for complete chains.
     #[must_use]
-    pub fn missing(&self) -> Vec<MissingRecords> {
+    pub fn missing_evidence(&self) -> Vec<MissingRecords> {
         let trace = self.trace;
         [
             (trace.context_switches.is_empty(), MissingRecords::ContextSwitches),

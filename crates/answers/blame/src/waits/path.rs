@@ -247,7 +247,7 @@ impl SubjectKind {
 /// sum to the path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct OnPath {
+pub struct SubjectOnPath {
     /// Kind of the subject.
     pub kind: SubjectKind,
     /// Name.
@@ -287,7 +287,7 @@ pub struct CriticalPath {
     /// Unexplained time, ns.
     pub missing_ns: i64,
     /// Subjects that the path passes through, longest first.
-    pub on_path: Vec<OnPath>,
+    pub on_path: Vec<SubjectOnPath>,
     /// Services that the path waited for, in order of time.
     pub services: Vec<ServiceWait>,
     /// Steps in order of time, without short ones.
@@ -296,13 +296,13 @@ pub struct CriticalPath {
     /// `steps`.
     pub groups: Vec<StepGroup>,
     /// Number of omitted steps.
-    pub steps_left_out: u64,
+    pub omitted_steps: u64,
     /// Total time, ns.
-    pub left_out_ns: i64,
+    pub omitted_ns: i64,
     /// Records that were not recorded and would explain more.
-    pub missing: Vec<MissingRecords>,
+    pub missing_evidence: Vec<MissingRecords>,
     /// Names of the losses that affect this path.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
 }
 
 /// A subject to look up on a path.
@@ -337,7 +337,7 @@ impl CriticalPath {
     }
 }
 
-impl OnPath {
+impl SubjectOnPath {
     fn is(&self, subject: Subject<'_>) -> bool {
         let (kind, name) = match subject {
             Subject::ProcessId(pid) => {

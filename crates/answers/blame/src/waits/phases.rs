@@ -3,7 +3,7 @@
 use onoff_trace::Trace;
 
 use onoff_evidence::interval::Interval;
-use onoff_evidence::phase_name::SETTLING;
+use onoff_evidence::phase_name::SETTLING_PHASES;
 use onoff_transitions::{TransitionKind, rules_of};
 
 /// A phase of a transition.
@@ -26,7 +26,7 @@ pub fn phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhas
     rules
         .into_iter()
         .flat_map(|rules| {
-            (rules.spans)(trace).into_iter().filter_map(|(name, start_ns, end_ns)| {
+            (rules.phase_intervals)(trace).into_iter().filter_map(|(name, start_ns, end_ns)| {
                 transition_phase(rules.kind, name.as_str(), (start_ns?, end_ns?))
             })
         })
@@ -40,8 +40,8 @@ pub(crate) fn unsettled_phases(trace: &Trace, kind: Option<TransitionKind>) -> V
     let rules = rules_of(trace.system.kind).filter(|rules| kind.is_none_or(|kind| kind == rules.kind));
     rules
         .flat_map(|rules| {
-            let is_settling = |name: &str| SETTLING.contains(&name);
-            let spans = (rules.spans)(trace).into_iter();
+            let is_settling = |name: &str| SETTLING_PHASES.contains(&name);
+            let spans = (rules.phase_intervals)(trace).into_iter();
             let open = spans.filter(move |(name, _, end_ns)| end_ns.is_none() && is_settling(name.as_str()));
             open.filter_map(|(name, start_ns, _)| {
                 transition_phase(rules.kind, name.as_str(), (start_ns?, trace.duration_ns))

@@ -5,7 +5,7 @@ use onoff_evidence::interval::covered_ns;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_trace::{Lives, StringId, ThreadKey, Trace};
+use onoff_trace::{Lifetimes, StringId, ThreadKey, Trace};
 
 use super::path::{SubjectKind, driver_name};
 use super::walk::threads_of;
@@ -54,7 +54,7 @@ pub(super) struct Requests {
 const MAX_NESTING: usize = 64;
 
 impl Requests {
-    pub(super) fn new(trace: &Trace, lives: &Lives) -> Self {
+    pub(super) fn new(trace: &Trace, lives: &Lifetimes) -> Self {
         let operations = trace.device_operations.iter().map(|row| {
             let ends = (row.start_ns, row.end_ns);
             (ends, row.tid, row.device, row.driver)

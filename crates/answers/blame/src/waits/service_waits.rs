@@ -114,7 +114,7 @@ impl Blockers {
     pub(crate) fn new(trace: &Trace) -> Self {
         let mut stoppers = HashMap::new();
         let mut rows: Vec<Blocker> = if trace.system.kind == SystemKind::Linux {
-            stoppers = linux::shutdown::stoppers(trace);
+            stoppers = linux::shutdown::stop_processes(trace);
             let blocker = |change| {
                 move |(service, start_ns, end_ns, pid): (StringId, i64, i64, Option<u32>)| Blocker {
                     service,
@@ -124,8 +124,8 @@ impl Blockers {
                     pid,
                 }
             };
-            let starts = linux::boot::way(trace).into_iter();
-            let stops = linux::shutdown::way(trace).into_iter();
+            let starts = linux::boot::critical_units(trace).into_iter();
+            let stops = linux::shutdown::critical_stops(trace).into_iter();
             starts
                 .map(blocker(ServiceChange::Start))
                 .chain(stops.map(blocker(ServiceChange::Stop)))

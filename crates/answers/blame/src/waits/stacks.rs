@@ -25,7 +25,7 @@ impl Waits<'_> {
         else {
             return;
         };
-        for chunk in self.trace.stacks.pieces() {
+        for chunk in self.trace.stacks.chunks() {
             let chunk: &Stacks = chunk;
             if chunk.time_ns.first().is_some_and(|&first| first > last.saturating_add(MAX_STACK_DELAY_NS)) {
                 break;
@@ -74,7 +74,7 @@ mod tests {
     use onoff_trace::{Method, Methods, Pattern, Stack, Stacks, StringId, Trace};
 
     use crate::waits::PathOptions;
-    use crate::why::{About, WhyQuestion, why};
+    use crate::why::{WhyQuestion, WhyTarget, why};
     use onoff_testkit::synthetic;
 
     const MS: i64 = 1_000_000;
@@ -98,16 +98,16 @@ mod tests {
 
     fn labels(trace: &Trace) -> Vec<String> {
         let question = WhyQuestion {
-            about: About::Process(Pattern::new("work.exe")),
+            target: WhyTarget::Process(Pattern::new("work.exe")),
             at_ns: None,
             within: None,
-            min_ns: 20 * MS,
-            top: None,
-            waits_for_work: true,
+            min_duration_ns: 20 * MS,
+            max_intervals: None,
+            include_work_waits: true,
             path: PathOptions::default(),
         };
         let report = why(trace, &question).unwrap();
-        let steps = report.stretches.iter().flat_map(|stretch| &stretch.path.steps);
+        let steps = report.intervals.iter().flat_map(|interval| &interval.path.steps);
         steps.flat_map(|step| &step.stack).map(super::StackFrame::label).collect()
     }
 

@@ -9,7 +9,7 @@ use onoff_trace::{
 
 use super::*;
 use onoff_evidence::rule::Rule;
-use onoff_testkit::hostile::Source;
+use onoff_testkit::hostile::ExtremeValues;
 use onoff_testkit::synthetic::{MS, image, interrupts, milestone_value, process, service, switches_in_ms, thread};
 
 const EXECUTIVE: u8 = 7;
@@ -68,9 +68,9 @@ fn read(trace: &mut Trace, tid: u32, issue_ms: i64, complete_ms: i64, file: &str
 }
 
 fn path_of(trace: &Trace, tid: u32, from_ms: i64, until_ms: i64) -> CriticalPath {
-    let waits = Waits::of(trace);
+    let waits = Waits::new(trace);
     let range = Interval::new(from_ms * MS, until_ms * MS);
-    let path = waits.critical_path(range, &EndThread::known(tid), PathOptions::default());
+    let path = waits.critical_path(range, &EndThread::from_tid(tid), PathOptions::default());
     assert_eq!(path.shares.iter().map(|share| share.ns).sum::<i64>(), path.duration_ns);
     assert_eq!(path.measured_ns + path.inferred_ns + path.missing_ns, path.duration_ns);
     path
@@ -275,7 +275,7 @@ fn reports_reason_for_missing_or_contradictory_events() {
     assert_eq!(path.steps[1].kind, Other);
     assert!(path.steps[1].detail.contains("no ready-thread event"));
     assert_eq!(path.missing_ns, 30 * MS);
-    assert!(path.missing[0] == onoff_evidence::missing_evidence::MissingRecords::ReadyThreads);
+    assert!(path.missing_evidence[0] == onoff_evidence::missing_evidence::MissingRecords::ReadyThreads);
     // The last wait does not end.
     assert!(path.steps[3].detail.contains("still in progress"));
 
@@ -305,7 +305,7 @@ fn follows_new_thread_to_creator() {
     readies(&mut trace, &[(31, 0, 304, 204, false)]);
     let path = path_of(&trace, 304, 5, 50);
     assert_eq!(steps(&path), [(5, 31, 204, Cpu, ""), (31, 35, 304, Ready, ""), (35, 50, 304, Cpu, "")]);
-    let end = Waits::of(&trace).end_at(30 * MS);
+    let end = Waits::new(&trace).end_at(30 * MS);
     assert_eq!((end.tid, end.certainty), (Some(204), onoff_evidence::Certainty::Measured));
     assert_eq!(end.rule, Rule::CreatingThread { image: "new.exe".to_owned() });
 
@@ -313,10 +313,10 @@ fn follows_new_thread_to_creator() {
     process(&mut trace, 310, "orphan.exe", Some(40 * MS), None);
     thread(&mut trace, 314, 310, Some(40 * MS), None);
     readies(&mut trace, &[(41, 0, 314, 304, false)]);
-    assert_eq!(Waits::of(&trace).end_at(40 * MS).tid, Some(304));
+    assert_eq!(Waits::new(&trace).end_at(40 * MS).tid, Some(304));
 
     let unknown_end =
-        Waits::of(&trace).critical_path(Interval::new(0, 50 * MS), &EndThread::default(), PathOptions::default());
+        Waits::new(&trace).critical_path(Interval::new(0, 50 * MS), &EndThread::default(), PathOptions::default());
     assert_eq!(unknown_end.kind_ns(Other), 50 * MS);
 }
 
@@ -324,17 +324,17 @@ fn follows_new_thread_to_creator() {
 fn omits_short_steps_from_list_only() {
     let mut trace = recording();
     switches_in_ms(&mut trace, &[(10, 0, 104, (READY, 32), 204), (11, 0, 204, (READY, 30), 104)]);
-    let waits = Waits::of(&trace);
-    let options = PathOptions { shortest_ns: 2 * MS, most_steps: 1 };
-    let path = waits.critical_path(Interval::new(0, 70 * MS), &EndThread::known(104), options);
+    let waits = Waits::new(&trace);
+    let options = PathOptions { min_step_ns: 2 * MS, max_steps: 1 };
+    let path = waits.critical_path(Interval::new(0, 70 * MS), &EndThread::from_tid(104), options);
     assert_eq!(steps(&path), [(11, 70, 104, Cpu, "")]);
-    assert_eq!((path.steps_left_out, path.left_out_ns), (2, 11 * MS));
+    assert_eq!((path.omitted_steps, path.omitted_ns), (2, 11 * MS));
     assert_eq!(path.kind_ns(Ready), MS);
 }
 
 #[test]
 fn damaged_recordings_keep_path_duration() {
-    let mut source = Source(7);
+    let mut source = ExtremeValues(7);
     for _ in 0..200 {
         let mut trace = recording();
         let mut pick = |choices: &[i64]| {
@@ -378,10 +378,10 @@ fn damaged_recordings_keep_path_duration() {
         trace.context_switches.push(ContextSwitches::from_iter(rows));
         trace.ready_threads.push(ReadyThreads::from_iter(wakes));
         trace.duration_ns = pick(&[0, 1, 100, i64::MAX]);
-        let waits = Waits::of(&trace);
+        let waits = Waits::new(&trace);
         for tid in [0, 44, 104, u32::MAX] {
             let range = Interval::new(i64::MIN, i64::MAX);
-            let path = waits.critical_path(range, &EndThread::known(tid), PathOptions::default());
+            let path = waits.critical_path(range, &EndThread::from_tid(tid), PathOptions::default());
             let sum: i64 = path.shares.iter().map(|share| share.ns).sum();
             assert_eq!(sum, path.duration_ns);
         }
@@ -433,7 +433,7 @@ fn wake_during_switch_out_is_no_wait() {
     );
     // In interrupts: exactly at the first switch-out, and 10 µs before the second.
     readies(&mut trace, &[(10, 1, 104, 64, true), (20, 1, 104, 64, true)]);
-    let mut late = trace.ready_threads.pieces()[0].clone();
+    let mut late = trace.ready_threads.chunks()[0].clone();
     late.time_ns[1] -= 10_000;
     trace.ready_threads = onoff_trace::Batches::default();
     trace.ready_threads.push(late);
@@ -486,12 +486,12 @@ fn end_thread_is_the_one_that_logged_the_last_record() {
         event,
     };
     trace.milestones.push(row(Some(104)));
-    let end = Waits::of(&trace).end_at(50 * MS);
+    let end = Waits::new(&trace).end_at(50 * MS);
     assert_eq!((end.tid, end.certainty), (Some(104), onoff_evidence::Certainty::Measured));
 
     // Without a thread in the record only its process is known, and the end thread is inferred.
     trace.milestones = [row(None)].into_iter().collect();
-    let end = Waits::of(&trace).end_at(50 * MS);
+    let end = Waits::new(&trace).end_at(50 * MS);
     assert_eq!(end.certainty, onoff_evidence::Certainty::Inferred);
 }
 
@@ -508,8 +508,9 @@ fn path_excludes_system_sleep() {
     let path = path_of(&trace, 64, 0, 95);
     let of_44: Vec<_> = steps(&path).into_iter().filter(|step| step.2 == 44).collect();
     assert_eq!(of_44, [(10, 20, 44, Cpu, ""), (20, 80, 44, Other, "the machine was asleep"), (80, 90, 44, Cpu, "")]);
-    let waits = Waits::of(&trace);
-    let account = crate::account::Accountant::of(&waits).path(Interval::new(0, 95 * MS), Some(&EndThread::known(64)));
+    let waits = Waits::new(&trace);
+    let account =
+        crate::account::AccountBuilder::new(&waits).path(Interval::new(0, 95 * MS), Some(&EndThread::from_tid(64)));
     let idle = account.entries.iter().find(|entry| entry.kind == crate::account::AccountSubjectKind::Idle);
     assert_eq!(idle.map(|entry| entry.ns), Some(60 * MS));
     assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), 95 * MS);

@@ -7,8 +7,8 @@
 
 use super::reason::{self, ThreadState};
 use hashbrown::HashMap;
-use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, Shelf, Trace, Values};
-use onoff_usage::asleep::Asleep;
+use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, SpillStore, Trace, Values};
+use onoff_usage::asleep::SleepIntervals;
 
 /// Thread ids below this are indexed by an array; larger ones (damaged recordings) by a map.
 const MAX_DENSE_TID: u32 = 1 << 20;
@@ -66,7 +66,11 @@ type RowPosition = (usize, usize);
 impl RowLists {
     /// `chunks` gives the times of each chunk and a visitor that reports (thread slot, row) in order. The visitor is
     /// called twice; a row of two threads is reported twice.
-    fn new<'a, V>(slots: usize, chunks: impl Iterator<Item = (&'a [i64], V)>, shelf: Option<&dyn Shelf>) -> Self
+    fn new<'a, V>(
+        slots: usize,
+        chunks: impl Iterator<Item = (&'a [i64], V)>,
+        spill_store: Option<&dyn SpillStore>,
+    ) -> Self
     where
         V: Fn(&mut dyn FnMut(u32, u32)),
     {
@@ -103,8 +107,8 @@ impl RowLists {
             });
             slots_in_chunk.iter().for_each(|&slot| counts[slot as usize] = 0);
             let mut list = Values::from(list);
-            if let Some(shelf) = shelf {
-                list.shelve(shelf);
+            if let Some(spill_store) = spill_store {
+                list.spill(spill_store);
             }
             lists.rows.push(list);
             lists.first_ns.push(times.first().copied().unwrap_or(i64::MAX));
@@ -221,7 +225,7 @@ pub(crate) struct Timelines<'t> {
     readies: RowLists,
     /// True if any wake-up is marked as logged in an interrupt: only then does a missing mark mean anything.
     marks_interrupts: bool,
-    asleep: Asleep,
+    asleep: SleepIntervals,
 }
 
 impl<'t> Timelines<'t> {
@@ -249,28 +253,28 @@ impl<'t> Timelines<'t> {
                 slots += 1;
             }
         };
-        for chunk in switches.pieces() {
+        for chunk in switches.chunks() {
             chunk.new_tid.iter().for_each(|&tid| assign_slot(tid));
             chunk.old_tid.iter().for_each(|&tid| assign_slot(tid));
         }
-        for chunk in readies.pieces() {
+        for chunk in readies.chunks() {
             chunk.ready_tid.iter().for_each(|&tid| assign_slot(tid));
         }
         let index = Self {
             trace,
             dense,
             sparse,
-            chunk_starts: chunk_starts(switches.pieces().iter().map(ContextSwitches::len)),
+            chunk_starts: chunk_starts(switches.chunks().iter().map(ContextSwitches::len)),
             switches: RowLists::default(),
             readies: RowLists::default(),
             marks_interrupts: readies
-                .pieces()
+                .chunks()
                 .iter()
                 .any(|chunk| chunk.flags.iter().any(|flags| flags & IN_INTERRUPT != 0)),
-            asleep: Asleep::of(trace),
+            asleep: SleepIntervals::of(trace),
         };
-        let (slots, shelf) = (slots as usize, trace.shelf.as_deref());
-        let numbered = switches.pieces().iter().zip(&index.chunk_starts);
+        let (slots, spill_store) = (slots as usize, trace.spill_store.as_deref());
+        let numbered = switches.chunks().iter().zip(&index.chunk_starts);
         let by_thread = numbered.map(|(chunk, _)| {
             let visit = |report: &mut dyn FnMut(u32, u32)| {
                 for (row, (&new, &old)) in (0..).zip(chunk.new_tid.iter().zip(&chunk.old_tid)) {
@@ -286,8 +290,8 @@ impl<'t> Timelines<'t> {
             };
             (&*chunk.time_ns, visit)
         });
-        let switches = RowLists::new(slots, by_thread, shelf);
-        let by_thread = readies.pieces().iter().map(|chunk| {
+        let switches = RowLists::new(slots, by_thread, spill_store);
+        let by_thread = readies.chunks().iter().map(|chunk| {
             let visit = |report: &mut dyn FnMut(u32, u32)| {
                 for (row, &tid) in (0..).zip(&chunk.ready_tid) {
                     if let Some(slot) = index.slot(tid) {
@@ -297,7 +301,7 @@ impl<'t> Timelines<'t> {
             };
             (&*chunk.time_ns, visit)
         });
-        let readies = RowLists::new(slots, by_thread, shelf);
+        let readies = RowLists::new(slots, by_thread, spill_store);
         Self { switches, readies, ..index }
     }
 
@@ -305,13 +309,13 @@ impl<'t> Timelines<'t> {
         self.trace
     }
 
-    pub(crate) const fn asleep(&self) -> &Asleep {
+    pub(crate) const fn asleep(&self) -> &SleepIntervals {
         &self.asleep
     }
 
     /// Time of the first switch on any processor, ns; `i64::MAX` if none.
     pub(crate) fn first_switch_ns(&self) -> i64 {
-        let chunks = self.trace.context_switches.pieces();
+        let chunks = self.trace.context_switches.chunks();
         let first = chunks.iter().find_map(|chunk| chunk.time_ns.first());
         first.copied().unwrap_or(i64::MAX)
     }
@@ -334,13 +338,13 @@ impl<'t> Timelines<'t> {
     }
 
     fn ready(&self, (chunk, row): RowPosition) -> Option<ReadyThread> {
-        self.trace.ready_threads.pieces().get(chunk)?.get(row)
+        self.trace.ready_threads.chunks().get(chunk)?.get(row)
     }
 
     /// The thread's switch number `place`.
     pub(crate) fn switch(&self, tid: u32, place: usize) -> Option<ThreadSwitch> {
         let (chunk, at) = self.switch_rows(tid).get(place)?;
-        let row = self.trace.context_switches.pieces().get(chunk)?.get(at)?;
+        let row = self.trace.context_switches.chunks().get(chunk)?.get(at)?;
         let number = self.chunk_starts.get(chunk)?.checked_add(u32::try_from(at).ok()?)?;
         let direction = if row.new_tid == tid { SwitchDirection::In } else { SwitchDirection::Out };
         Some(ThreadSwitch { place, number, direction, row })
@@ -348,13 +352,13 @@ impl<'t> Timelines<'t> {
 
     /// Number of switches of the thread before `time_ns`.
     pub(crate) fn switches_before(&self, tid: u32, time_ns: i64) -> usize {
-        let chunks = self.trace.context_switches.pieces();
+        let chunks = self.trace.context_switches.chunks();
         self.switch_rows(tid).before(time_ns, |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns))
     }
 
     /// Number of wake-ups of the thread before `time_ns`.
     fn readies_before(&self, tid: u32, time_ns: i64) -> usize {
-        let chunks = self.trace.ready_threads.pieces();
+        let chunks = self.trace.ready_threads.chunks();
         self.ready_rows(tid).before(time_ns, |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns))
     }
 
@@ -450,7 +454,7 @@ impl<'t> Timelines<'t> {
 
     /// The last `max` switches of all processors up to `time_ns`, last first.
     pub(crate) fn switches_back(&self, time_ns: i64, max: usize) -> impl Iterator<Item = ContextSwitch> + '_ {
-        let chunks = self.trace.context_switches.pieces();
+        let chunks = self.trace.context_switches.chunks();
         let after = chunks.partition_point(|chunk| chunk.time_ns.first().is_some_and(|&first| first <= time_ns));
         chunks
             .get(..after)

@@ -19,7 +19,7 @@ use super::reason::{self, ThreadState};
 use super::service_waits::{Blocker, Blockers};
 use super::timelines::{SwitchDirection, ThreadSwitch, Timelines, was_logged_before};
 use onoff_evidence::Certainty;
-use onoff_usage::asleep::Asleep;
+use onoff_usage::asleep::SleepIntervals;
 
 /// Maximum depth of nested waits.
 const MAX_DEPTH: usize = 128;
@@ -125,8 +125,8 @@ pub(crate) fn threads_of<'w>(walked: &'w WalkResult, step: &RawStep) -> impl Ite
 
 impl WalkResult {
     /// Splits steps at system sleeps: whatever a thread did or waited for, it did not do while the machine was asleep.
-    fn cut_sleeps(&mut self, asleep: &Asleep) {
-        if asleep.is_never() {
+    fn cut_sleeps(&mut self, asleep: &SleepIntervals) {
+        if asleep.is_empty() {
             return;
         }
         let mut steps = Vec::with_capacity(self.steps.len());

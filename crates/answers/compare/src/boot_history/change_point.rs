@@ -1,17 +1,17 @@
 //! Finds change points in a sequence of values, by ranks, so that one outlier moves only one rank.
 //!
-//! Every segment of the sequence with at least [`MIN_SIDE`] values (or none) on each side is compared with the rest by
+//! Every segment of the sequence with at least [`MIN_SEGMENT_LEN`] values (or none) on each side is compared with the rest by
 //! its rank sum (Pettitt, A Non-Parametric Approach to the Change-Point Problem, 1979, for one change; inner segments,
 //! for a change and its reversal, as in Olshen et al., Circular binary segmentation, 2004). The most significant
-//! segment is tested against [`ORDERS`] random permutations of the same values. The segments between changes are then
+//! segment is tested against [`PERMUTATIONS`] random permutations of the same values. The segments between changes are then
 //! searched again.
 
 use std::ops::Range;
 
 /// Minimum number of values on either side of a change: of two, one outlier is half.
-pub const MIN_SIDE: usize = 3;
+pub const MIN_SEGMENT_LEN: usize = 3;
 /// Number of random permutations.
-pub const ORDERS: usize = 1_999;
+pub const PERMUTATIONS: usize = 1_999;
 /// Maximum probability of a false change, over all sequences searched.
 const MAX_CHANCE: f64 = 0.05;
 /// Maximum number of values: the last ones are used.
@@ -23,11 +23,11 @@ const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     /// Start of the searched segment.
-    pub from: usize,
+    pub start: usize,
     /// First value after the change.
     pub at: usize,
     /// End of the searched segment.
-    pub until: usize,
+    pub end: usize,
     /// Share of permutations with an equally significant change.
     pub p_value: f64,
 }
@@ -45,7 +45,7 @@ pub fn changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
         if p_value <= limit {
             let (start, end) = (from + segment.start, from + segment.end);
             let positions = [start, end].into_iter().filter(|&at| at > from && at < until);
-            found.extend(positions.map(|at| ChangePoint { from, at, until, p_value }));
+            found.extend(positions.map(|at| ChangePoint { start: from, at, end: until, p_value }));
             segments
                 .extend([(from, start), (start, end), (end, until)].into_iter().filter(|(from, until)| from < until));
         }
@@ -64,8 +64,8 @@ pub fn changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
         }
     }
     for (index, change) in found.iter_mut().enumerate() {
-        change.from = index.checked_sub(1).and_then(|before| positions.get(before)).copied().unwrap_or(skipped);
-        change.until = positions.get(index + 1).copied().unwrap_or(values.len());
+        change.start = index.checked_sub(1).and_then(|before| positions.get(before)).copied().unwrap_or(skipped);
+        change.end = positions.get(index + 1).copied().unwrap_or(values.len());
     }
     found
 }
@@ -77,7 +77,7 @@ fn most_significant_segment(values: &[i64]) -> Option<(Range<usize>, f64)> {
     let (segment, score) = most_significant_of_ranks(&ranks, &mut sums)?;
     let mut random = SEED;
     let mut as_significant = 1_usize;
-    for _ in 0..ORDERS {
+    for _ in 0..PERMUTATIONS {
         // Fisher-Yates shuffle.
         for last in (1..ranks.len()).rev() {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -88,7 +88,7 @@ fn most_significant_segment(values: &[i64]) -> Option<(Range<usize>, f64)> {
             as_significant += 1;
         }
     }
-    Some((segment, as_significant as f64 / (ORDERS + 1) as f64))
+    Some((segment, as_significant as f64 / (PERMUTATIONS + 1) as f64))
 }
 
 /// The position that splits `values` most significantly.
@@ -98,7 +98,7 @@ fn most_significant_split(values: &[i64]) -> Option<usize> {
     let mut sum = 0_i64;
     let splits = ranks.iter().zip(1_i64..).filter_map(|(rank, size)| {
         sum += rank;
-        let is_side = |values: i64| values >= MIN_SIDE as i64;
+        let is_side = |values: i64| values >= MIN_SEGMENT_LEN as i64;
         let deviation = (sum - size * (all + 1)) as f64;
         (is_side(size) && is_side(all - size))
             .then(|| (deviation * deviation / (size * (all - size)) as f64, size as usize))
@@ -130,12 +130,12 @@ fn most_significant_of_ranks(ranks: &[i64], sums: &mut Vec<i64>) -> Option<(Rang
         *sum += rank;
         Some(*sum)
     }));
-    let is_side = |values: usize| values == 0 || values >= MIN_SIDE;
+    let is_side = |values: usize| values == 0 || values >= MIN_SEGMENT_LEN;
     let mut best: Option<(Range<usize>, f64)> = None;
     for (start, before) in sums.iter().enumerate().filter(|(start, _)| is_side(*start)) {
-        for (end, sum) in sums.iter().enumerate().skip(start + MIN_SIDE) {
+        for (end, sum) in sums.iter().enumerate().skip(start + MIN_SEGMENT_LEN) {
             let size = end - start;
-            if !is_side(count - end) || count - size < MIN_SIDE {
+            if !is_side(count - end) || count - size < MIN_SEGMENT_LEN {
                 continue;
             }
             // The sum of doubled ranks has expectation k (n + 1) and variance k (n − k) (n + 1) / 3.
@@ -172,7 +172,7 @@ mod tests {
         let values = [about(2_000, 12, 3), about(2_600, 18, 5)].concat();
         let found = changes(&values, 5);
         let [change] = found[..] else { panic!("{found:?}") };
-        assert_eq!((change.from, change.at, change.until), (0, 12, 30));
+        assert_eq!((change.start, change.at, change.end), (0, 12, 30));
         assert!(change.p_value <= 0.001, "{change:?}");
     }
 
@@ -180,7 +180,7 @@ mod tests {
     fn finds_two_steps() {
         let values = [about(2_000, 12, 3), about(2_600, 14, 5), about(1_500, 12, 8)].concat();
         let positions: Vec<_> =
-            changes(&values, 5).iter().map(|change| (change.from, change.at, change.until)).collect();
+            changes(&values, 5).iter().map(|change| (change.start, change.at, change.end)).collect();
         assert_eq!(positions, [(0, 12, 26), (12, 26, 38)]);
     }
 

@@ -9,11 +9,11 @@ pub mod change_point;
 mod updates;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{RecordedBoot, TableName, Tables, Trace};
+use onoff_trace::{RecordedBoot, TableName, TableSet, Trace};
 use serde::Serialize;
 
 use crate::statistics::{interval, median, rank_sum_test};
-use change_point::{MIN_SIDE, changes};
+use change_point::{MIN_SEGMENT_LEN, changes};
 use onoff_evidence::rule::Rule;
 use onoff_transitions::boot::BootOptions;
 use onoff_transitions::linux::boot::{self, LinuxBootReport};
@@ -21,7 +21,7 @@ use onoff_transitions::{Phase, PhaseName};
 use onoff_usage::devices;
 
 /// The tables read for each boot.
-pub const TABLES: Tables = boot::TABLES.union(Tables::of(&[TableName::Events, TableName::EventFields]));
+pub const TABLES: TableSet = boot::TABLES.union(TableSet::of(&[TableName::Events, TableName::EventFields]));
 
 /// Minimum change, ns: smaller ones are no finding for a single boot either.
 pub const MIN_CHANGE_NS: i64 = 300_000_000;
@@ -43,11 +43,11 @@ pub struct BootHistory {
     /// Boots in chronological order.
     pub boots: Vec<HistoricBoot>,
     /// Number of skipped boots of other computers in the journal.
-    pub of_other_machines: u64,
+    pub other_machine_boots: u64,
     /// Minimum number of boots on either side of a change.
-    pub least_boots: u64,
+    pub min_boots: u64,
     /// Number of random permutations used to test each change.
-    pub orders_tried: u64,
+    pub permutations: u64,
     /// Changes in chronological order.
     pub changes: Vec<BootChange>,
 }
@@ -88,19 +88,19 @@ pub struct BootChange {
     /// The part of the startup that changed; `startup` for the whole, if no single part did.
     pub phase: String,
     /// Number of the last boot before the change.
-    pub last_before: i64,
+    pub last_boot_before: i64,
     /// Number of the first boot after the change.
-    pub first_after: i64,
+    pub first_boot_after: i64,
     /// First entry of that boot, ns since 1970-01-01 UTC.
-    pub first_after_unix_ns: Option<i64>,
+    pub first_boot_after_unix_ns: Option<i64>,
     /// Number of boots before it, back to the previous change or the first boot.
     pub boots_before: u64,
     /// Number of boots after it, up to the next change or the last boot.
     pub boots_after: u64,
     /// Median before, ns.
-    pub was_ns: i64,
+    pub before_ns: i64,
     /// Median after, ns.
-    pub is_ns: i64,
+    pub after_ns: i64,
     /// Difference, ns.
     pub difference_ns: i64,
     /// Lower end of the 95 % confidence interval of the difference, ns.
@@ -114,7 +114,7 @@ pub struct BootChange {
     /// Updates between the last boot before and the first boot after the change, in chronological order.
     pub updates: Vec<SystemUpdate>,
     /// Number of omitted updates.
-    pub updates_left_out: u64,
+    pub omitted_updates: u64,
 }
 
 /// A unit or driver whose time changed along with a part of the startup.
@@ -124,13 +124,13 @@ pub struct ChangedUnit {
     /// Name.
     pub name: String,
     /// Median before, ns; 0 if absent.
-    pub was_ns: i64,
+    pub before_ns: i64,
     /// Median after, ns; 0 if absent.
-    pub is_ns: i64,
+    pub after_ns: i64,
     /// Difference, ns.
     pub difference_ns: i64,
     /// Change of the part without this unit, ns.
-    pub left_ns: i64,
+    pub remaining_ns: i64,
     /// True if the unit explains the change: little of it remains without the unit.
     pub explains: bool,
 }
@@ -184,7 +184,7 @@ const STARTUP: &str = "startup";
 impl BootSample {
     /// Samples `boot` from its `trace`.
     #[must_use]
-    pub fn of(boot: &RecordedBoot, trace: &Trace) -> Self {
+    pub fn from_trace(boot: &RecordedBoot, trace: &Trace) -> Self {
         let versions = updates::versions(trace);
         let mut sample = Self {
             boot: HistoricBoot {
@@ -250,7 +250,7 @@ impl BootSample {
 
 /// Finds the changes among boots in chronological order.
 #[must_use]
-pub fn history(host: String, of_other_machines: u64, samples: Vec<BootSample>) -> BootHistory {
+pub fn history(host: String, other_machine_boots: u64, samples: Vec<BootSample>) -> BootHistory {
     let mut phases: Vec<&str> = Vec::new();
     for part in samples.iter().flat_map(|sample| &sample.boot.phases) {
         if !phases.contains(&part.phase.as_str()) {
@@ -263,13 +263,13 @@ pub fn history(host: String, of_other_machines: u64, samples: Vec<BootSample>) -
     if found.is_empty() {
         found = part_changes(&samples, STARTUP, tries);
     }
-    found.sort_by(|a, b| (a.first_after, b.difference_ns.abs()).cmp(&(b.first_after, a.difference_ns.abs())));
+    found.sort_by(|a, b| (a.first_boot_after, b.difference_ns.abs()).cmp(&(b.first_boot_after, a.difference_ns.abs())));
     BootHistory {
         host,
         boots: samples.into_iter().map(|sample| sample.boot).collect(),
-        of_other_machines,
-        least_boots: MIN_SIDE as u64,
-        orders_tried: change_point::ORDERS as u64,
+        other_machine_boots,
+        min_boots: MIN_SEGMENT_LEN as u64,
+        permutations: change_point::PERMUTATIONS as u64,
         changes: found,
     }
 }
@@ -279,18 +279,19 @@ fn part_changes(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootCh
         samples.iter().enumerate().filter_map(|(at, sample)| Some((at, sample.duration_ns(phase)?))).unzip();
     let mut found = Vec::new();
     for change in changes(&lengths, tries) {
-        let (Some(before), Some(after)) = (lengths.get(change.from..change.at), lengths.get(change.at..change.until))
+        let (Some(before), Some(after)) = (lengths.get(change.start..change.at), lengths.get(change.at..change.end))
         else {
             continue;
         };
         let (before, after) = (ascending(before), ascending(after));
-        let (Some(was_ns), Some(is_ns), Some(interval)) = (median(&before), median(&after), interval(&before, &after))
+        let (Some(before_ns), Some(after_ns), Some(interval)) =
+            (median(&before), median(&after), interval(&before, &after))
         else {
             continue;
         };
-        let difference_ns = is_ns.saturating_sub(was_ns);
+        let difference_ns = after_ns.saturating_sub(before_ns);
         let (low_ns, high_ns) = (interval.low, interval.high);
-        let is_significant = difference_ns.abs() >= MIN_CHANGE_NS.max(was_ns / MIN_SHARE_DIVISOR);
+        let is_significant = difference_ns.abs() >= MIN_CHANGE_NS.max(before_ns / MIN_SHARE_DIVISOR);
         let (Some(&last), Some(&first), true) = (places.get(change.at - 1), places.get(change.at), is_significant)
         else {
             continue;
@@ -298,27 +299,27 @@ fn part_changes(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootCh
         let side = |range: std::ops::Range<usize>| -> Vec<&BootSample> {
             places.get(range).unwrap_or_default().iter().filter_map(|&at| samples.get(at)).collect()
         };
-        let (side_before, side_after) = (side(change.from..change.at), side(change.at..change.until));
+        let (side_before, side_after) = (side(change.start..change.at), side(change.at..change.end));
         let mut updates = updates::between(samples, last, first);
-        let updates_left_out = updates.len().saturating_sub(MAX_UPDATES) as u64;
+        let omitted_updates = updates.len().saturating_sub(MAX_UPDATES) as u64;
         updates.truncate(MAX_UPDATES);
         let number = |at: usize| samples.get(at).map_or(0, |sample| sample.boot.number);
         found.push(BootChange {
             phase: phase.to_owned(),
-            last_before: number(last),
-            first_after: number(first),
-            first_after_unix_ns: samples.get(first).and_then(|sample| sample.boot.first_unix_ns),
+            last_boot_before: number(last),
+            first_boot_after: number(first),
+            first_boot_after_unix_ns: samples.get(first).and_then(|sample| sample.boot.first_unix_ns),
             boots_before: before.len() as u64,
             boots_after: after.len() as u64,
-            was_ns,
-            is_ns,
+            before_ns,
+            after_ns,
             difference_ns,
             low_ns,
             high_ns,
             p_value: change.p_value,
             units: changed_units(&side_before, &side_after, phase, difference_ns),
             updates,
-            updates_left_out,
+            omitted_updates,
         });
     }
     found
@@ -350,18 +351,18 @@ fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, dif
                 ascending(&side.iter().map(value).collect::<Vec<i64>>())
             };
             let (was, is) = (sorted(before, &own_ns), sorted(after, &own_ns));
-            let (was_ns, is_ns) = (median(&was)?, median(&is)?);
-            let own_difference_ns = is_ns.saturating_sub(was_ns);
+            let (before_ns, after_ns) = (median(&was)?, median(&is)?);
+            let own_difference_ns = after_ns.saturating_sub(before_ns);
             let left_ns = median(&sorted(after, &rest_ns))?.saturating_sub(median(&sorted(before, &rest_ns))?);
             let same_direction = own_difference_ns.signum() == difference_ns.signum();
             let has_changed =
                 same_direction && own_difference_ns.abs() >= min_ns && rank_sum_test(&was, &is)?.is_separated();
             has_changed.then(|| ChangedUnit {
                 name: name.to_owned(),
-                was_ns,
-                is_ns,
+                before_ns,
+                after_ns,
                 difference_ns: own_difference_ns,
-                left_ns,
+                remaining_ns: left_ns,
                 explains: left_ns.abs() <= min_ns,
             })
         })
@@ -369,7 +370,7 @@ fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, dif
     // A device unit appears once another unit has found the device: of equal explanations, list the unit that did the
     // work first.
     units.sort_by(|a, b| {
-        let key = |unit: &ChangedUnit| (!unit.explains, unit.name.ends_with(".device"), unit.left_ns.abs());
+        let key = |unit: &ChangedUnit| (!unit.explains, unit.name.ends_with(".device"), unit.remaining_ns.abs());
         key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
     });
     units.truncate(MAX_UNITS);

@@ -19,7 +19,7 @@ pub enum Amount {
 impl Amount {
     /// True if the amount applies to measures of `unit`.
     #[must_use]
-    pub fn is_about(&self, unit: MeasureUnit) -> bool {
+    pub fn applies_to(&self, unit: MeasureUnit) -> bool {
         match self {
             Self::Percent(_) => true,
             Self::Absolute(_, own) => *own == unit,
@@ -108,13 +108,13 @@ impl Limit {
 
     /// True if the key is a pattern.
     #[must_use]
-    pub fn names_many(&self) -> bool {
+    pub fn is_pattern(&self) -> bool {
         self.key.contains('*')
     }
 
     /// True if the limit applies to the measure with this key.
     #[must_use]
-    pub fn is_about(&self, key: &str) -> bool {
+    pub fn matches(&self, key: &str) -> bool {
         self.pattern.matches(key)
     }
 
@@ -184,12 +184,12 @@ mod tests {
     fn keys_may_contain_blanks_and_asterisks() {
         let limit = Limit::parse("  boot.file.*Program Files*and more.dll   250us ").unwrap();
         assert_eq!(limit.key(), "boot.file.*Program Files*and more.dll");
-        assert!(limit.is_about("boot.file.\\Program Files\\X and more.dll"));
-        assert!(limit.names_many());
+        assert!(limit.matches("boot.file.\\Program Files\\X and more.dll"));
+        assert!(limit.is_pattern());
         assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(250_000, MeasureUnit::Ns)]);
         let limit = Limit::parse("boot.disk_read 1.5MiB").unwrap();
         assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(1_572_864, MeasureUnit::Bytes)]);
-        assert!(!limit.amounts().next().unwrap().is_about(MeasureUnit::Ns));
+        assert!(!limit.amounts().next().unwrap().applies_to(MeasureUnit::Ns));
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub fn cannot_judge(
             .map(|limit| LimitReport {
                 limit: limit.to_string(),
                 verdict: GateVerdict::NoVerdict,
-                because: why.to_string(),
+                reason: why.to_string(),
                 checks: Vec::new(),
             })
             .collect(),
@@ -65,7 +65,7 @@ pub fn cannot_judge(
 
 fn check_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
     let mut checks: Vec<LimitCheck> = Vec::new();
-    for measure in comparison.measures.iter().filter(|measure| limit.is_about(&measure.key)) {
+    for measure in comparison.measures.iter().filter(|measure| limit.matches(&measure.key)) {
         for (at, change) in measure.changes.iter().enumerate() {
             checks.push(check(comparison, measure, at, change, limit));
         }
@@ -74,14 +74,14 @@ fn check_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
         return LimitReport {
             limit: limit.to_string(),
             verdict: GateVerdict::NoVerdict,
-            because: comparison.unknown_measure(limit.key()),
+            reason: comparison.unknown_measure(limit.key()),
             checks,
         };
     }
     // Regressions first, then missing verdicts; each by size.
     checks.sort_by_key(|check| (std::cmp::Reverse(check.verdict), std::cmp::Reverse(check.difference)));
     let verdict = checks.iter().map(|check| check.verdict).max().unwrap_or(GateVerdict::Pass);
-    LimitReport { limit: limit.to_string(), verdict, because: String::new(), checks }
+    LimitReport { limit: limit.to_string(), verdict, reason: String::new(), checks }
 }
 
 fn check(comparison: &Comparison, measure: &ComparedMeasure, at: usize, change: &Change, limit: &Limit) -> LimitCheck {
@@ -99,7 +99,7 @@ fn check(comparison: &Comparison, measure: &ComparedMeasure, at: usize, change: 
         noise_floor: measure.noise_floor,
         p_value: change.p_value,
         verdict,
-        because,
+        reason: because,
     }
 }
 
@@ -110,13 +110,13 @@ fn decide(
     change: &Change,
     limit: &Limit,
 ) -> (GateVerdict, String) {
-    let min_runs = comparison.least_runs;
+    let min_runs = comparison.min_runs;
     let no_verdict = |because: String| (GateVerdict::NoVerdict, because);
     // Items come and go. A pattern only covers those that exist on both sides.
-    if before.runs == 0 && before.left_out == 0 && limit.names_many() {
+    if before.runs == 0 && before.excluded_runs == 0 && limit.is_pattern() {
         return (GateVerdict::Pass, "new, not in the baseline".to_owned());
     }
-    if after.runs == 0 && after.left_out == 0 {
+    if after.runs == 0 && after.excluded_runs == 0 {
         return match measure.category {
             Category::Total | Category::Phase => no_verdict("not in any candidate run".to_owned()),
             _ => (GateVerdict::Pass, "gone".to_owned()),
@@ -124,21 +124,21 @@ fn decide(
     }
     for (side, spread) in [("baseline", before), ("candidate", after)] {
         if spread.runs < min_runs {
-            let left_out = match spread.left_out {
+            let omitted = match spread.excluded_runs {
                 0 => String::new(),
                 count => format!("; {count} excluded because events were lost"),
             };
             // A minimum number of runs cannot be required of items that occur in some boots only.
-            if limit.names_many() && spread.left_out == 0 {
+            if limit.is_pattern() && spread.excluded_runs == 0 {
                 return (GateVerdict::Pass, format!("only in {} of the {side}", runs(spread.runs)));
             }
-            return no_verdict(format!("{} in the {side}, at least {min_runs} required{left_out}", runs(spread.runs)));
+            return no_verdict(format!("{} in the {side}, at least {min_runs} required{omitted}", runs(spread.runs)));
         }
     }
     let Some((difference, was)) = change.difference.zip(before.median) else {
         return no_verdict("no median on one side".to_owned());
     };
-    if limit.amounts().any(|amount| !amount.is_about(measure.unit)) {
+    if limit.amounts().any(|amount| !amount.applies_to(measure.unit)) {
         return no_verdict(format!(
             "the limit must be {}",
             match measure.unit {
@@ -151,7 +151,7 @@ fn decide(
     if !limit.is_exceeded(difference, was) {
         // Among many measures some are always noisy: only a limit on a single measure requires the whole interval to be
         // within it.
-        let highest = change.interval.map(|interval| interval.high).filter(|_| !limit.names_many());
+        let highest = change.interval.map(|interval| interval.high).filter(|_| !limit.is_pattern());
         return match highest {
             Some(highest) if limit.is_exceeded(highest, was) => no_verdict(format!(
                 "within the limit, but too noisy to be sure: the increase may be up to {:.1} % (95 % confidence); record more runs",

@@ -58,7 +58,7 @@ pub struct LimitReport {
     /// The most severe verdict of its checks.
     pub verdict: GateVerdict,
     /// Why there are no checks; otherwise empty.
-    pub because: String,
+    pub reason: String,
     /// The matching measures, most severe verdict first.
     pub checks: Vec<LimitCheck>,
 }
@@ -88,5 +88,5 @@ pub struct LimitCheck {
     /// The verdict.
     pub verdict: GateVerdict,
     /// Reason for the verdict, if the numbers do not show it.
-    pub because: String,
+    pub reason: String,
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::RunSubject;
-use crate::{CompareOptions, Configuration, Measure, Run, SetApart, SetApartReason, compare};
+use crate::{CompareOptions, Configuration, Exclusion, ExclusionReason, Measure, Run, compare};
 
 const MS: i64 = 1_000_000;
 
@@ -16,10 +16,10 @@ fn configuration(name: &str, runs: &[&[(&str, Category, i64)]]) -> Configuration
                 name: "a.etl".to_owned(),
                 transition: RunSubject::Boot,
                 kind: "cold".to_owned(),
-                set_apart: Vec::new(),
+                exclusions: Vec::new(),
                 machine: None,
                 recording: None,
-                person_ns: 0,
+                user_input_ns: 0,
                 settings: String::new(),
                 measures: measures
                     .iter()
@@ -43,14 +43,14 @@ fn total(values: &[i64]) -> Vec<Vec<(&'static str, Category, i64)>> {
     values.iter().map(|&value| vec![("boot.total", Category::Total, value)]).collect()
 }
 
-fn verdict(baseline: &[i64], candidate: &[i64], limit: &str, least_runs: usize) -> GateVerdict {
+fn verdict(baseline: &[i64], candidate: &[i64], limit: &str, min_runs: usize) -> GateVerdict {
     let (baseline, candidate) = (total(baseline), total(candidate));
     let slices =
         |runs: &'_ [Vec<(&'static str, Category, i64)>]| -> Vec<Vec<(&'static str, Category, i64)>> { runs.to_vec() };
     let (baseline, candidate) = (slices(&baseline), slices(&candidate));
     let baseline: Vec<&[(&str, Category, i64)]> = baseline.iter().map(Vec::as_slice).collect();
     let candidate: Vec<&[(&str, Category, i64)]> = candidate.iter().map(Vec::as_slice).collect();
-    let options = CompareOptions { least_runs, ..CompareOptions::default() };
+    let options = CompareOptions { min_runs, ..CompareOptions::default() };
     let comparison =
         compare(&[configuration("before", &baseline), configuration("after", &candidate)], &options).unwrap();
     judge(&comparison, &[Limit::parse(limit).unwrap()]).verdict
@@ -105,10 +105,10 @@ fn values_with_losses_give_no_verdict() {
     let report = judge(&comparison, &limits);
     for limit in &report.limits {
         assert_eq!(limit.verdict, GateVerdict::NoVerdict);
-        let because = &limit.checks[0].because;
+        let because = &limit.checks[0].reason;
         assert!(because.contains("3 excluded because events were lost"), "{because}");
     }
-    let options = CompareOptions { include: vec![SetApartReason::Losses], ..CompareOptions::default() };
+    let options = CompareOptions { include: vec![ExclusionReason::Losses], ..CompareOptions::default() };
     let comparison = compare(&configurations, &options).unwrap();
     assert_eq!(judge(&comparison, &limits).verdict, GateVerdict::Regression);
 }
@@ -119,8 +119,8 @@ fn no_runs_give_no_verdict() {
     let before = configuration("before", &[runs; 3]);
     let mut after = before.clone();
     for run in &mut after.runs {
-        run.set_apart.push(SetApart {
-            reason: SetApartReason::Untrained,
+        run.exclusions.push(Exclusion {
+            reason: ExclusionReason::Untrained,
             text: "ReadyBoot was untrained (0 of 3 boots)".to_owned(),
         });
     }
@@ -130,7 +130,7 @@ fn no_runs_give_no_verdict() {
     let limits = ["boot.total 5%"].map(|it| Limit::parse(it).unwrap());
     let report = cannot_judge(&configurations, &options, &limits, &why);
     assert_eq!(report.verdict, GateVerdict::NoVerdict);
-    assert!(report.limits[0].because.contains("ReadyBoot was untrained"));
+    assert!(report.limits[0].reason.contains("ReadyBoot was untrained"));
     assert_eq!(report.configurations[1].compared_runs, 0);
 }
 
@@ -157,8 +157,8 @@ fn most_severe_verdict_wins_and_patterns_pass_new_items() {
     let services = &report.limits[1].checks;
     assert_eq!(services[0].key, "boot.service.Spooler");
     assert_eq!(services[0].difference, Some(800 * MS));
-    assert_eq!((services[1].verdict, services[1].because.as_str()), (GateVerdict::Pass, "new, not in the baseline"));
-    assert!(report.limits[2].because.contains("boot.phase.Never"));
+    assert_eq!((services[1].verdict, services[1].reason.as_str()), (GateVerdict::Pass, "new, not in the baseline"));
+    assert!(report.limits[2].reason.contains("boot.phase.Never"));
     // A size is not a time.
     let report = judge(&comparison, &[Limit::parse("boot.total 10MiB").unwrap()]);
     assert_eq!(report.verdict, GateVerdict::NoVerdict);

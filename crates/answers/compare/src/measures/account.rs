@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use super::{MAX_SHARES, MIN_SHARE_NS};
 use crate::run::{Category, Measure, MeasureUnit, MeasuredSubject, Run};
-use onoff_blame::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, DidShare};
+use onoff_blame::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, ActionShare};
 
 /// Adds the time of each subject in the phases to `run`. People are skipped if their time is excluded from all
 /// durations.
@@ -14,11 +14,11 @@ pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a Acco
     let mut measures: Vec<Measure> = Vec::new();
     for phase in phases.into_iter().filter(|phase| phase.account.measure != AccountMeasure::None) {
         for entry in &phase.account.entries {
-            if entry.kind == AccountSubjectKind::Person && run.person_ns > 0 {
+            if entry.kind == AccountSubjectKind::UserInput && run.user_input_ns > 0 {
                 continue;
             }
             let key = format!("{prefix}.{}.{}.{}", Category::Account.as_str(), phase.phase, name(entry));
-            let folded = if run.keeps_case() { key.clone() } else { key.to_ascii_lowercase() };
+            let folded = if run.is_case_sensitive() { key.clone() } else { key.to_ascii_lowercase() };
             match by_key.get(&folded).and_then(|&at| measures.get_mut(at)) {
                 Some(known) => add(known, entry),
                 None => {
@@ -37,13 +37,13 @@ pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a Acco
 /// The last part of an entry's key. All unattributed time shares one key.
 fn name(entry: &AccountEntry) -> String {
     match entry.kind {
-        AccountSubjectKind::NotKnown | AccountSubjectKind::Idle => entry.kind.as_str().to_owned(),
+        AccountSubjectKind::Unknown | AccountSubjectKind::Idle => entry.kind.as_str().to_owned(),
         kind => format!("{}.{}", kind.as_str(), entry.name),
     }
 }
 
 fn is_unattributed(measure: &Measure) -> bool {
-    measure.subject.as_ref().is_some_and(|subject| !subject.kind.is_somebody())
+    measure.subject.as_ref().is_some_and(|subject| !subject.kind.is_attributable())
 }
 
 fn measure(key: String, phase: &str, entry: &AccountEntry) -> Measure {
@@ -58,7 +58,7 @@ fn measure(key: String, phase: &str, entry: &AccountEntry) -> Measure {
         subject: Some(MeasuredSubject {
             kind: entry.kind,
             name: entry.name.clone(),
-            did: entry.did.clone(),
+            actions: entry.actions.clone(),
             certainty: entry.certainty,
         }),
     }
@@ -69,11 +69,11 @@ fn add(known: &mut Measure, entry: &AccountEntry) {
     known.value = known.value.saturating_add(entry.ns);
     let Some(subject) = &mut known.subject else { return };
     subject.certainty = subject.certainty.and(entry.certainty);
-    for share in &entry.did {
-        match subject.did.iter_mut().find(|known| known.did == share.did) {
+    for share in &entry.actions {
+        match subject.actions.iter_mut().find(|known| known.action == share.action) {
             Some(known) => known.ns = known.ns.saturating_add(share.ns),
-            None => subject.did.push(*share),
+            None => subject.actions.push(*share),
         }
     }
-    subject.did.sort_by_key(|&DidShare { did, ns }| (std::cmp::Reverse(ns), did));
+    subject.actions.sort_by_key(|&ActionShare { action, ns }| (std::cmp::Reverse(ns), action));
 }

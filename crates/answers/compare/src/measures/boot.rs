@@ -3,21 +3,21 @@
 use crate::RunSubject;
 use onoff_trace::{DevicePhase, ServiceChange};
 use onoff_transitions::Variant;
-use onoff_transitions::{Half, PhaseName};
+use onoff_transitions::{PhaseName, SuspendStage};
 
 use hashbrown::HashMap;
 
 use super::collector::Collector;
 use super::{OWN_INITIALIZATION, Origin, losses, operations, variant};
-use crate::run::{Category, MeasureUnit, Run, SetApart, SetApartReason};
+use crate::run::{Category, Exclusion, ExclusionReason, MeasureUnit, Run};
 use onoff_transitions::boot::{BootReport, ReadAhead, TrainingState};
 use onoff_transitions::suspend::PowerTransition;
 use onoff_usage::cpu::ProcessCpu;
-use onoff_usage::person::without_person;
-use onoff_usage::processes::ProcessLife;
+use onoff_usage::processes::ProcessLifetime;
+use onoff_usage::user_input::without_user_input;
 
 #[must_use]
-pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
+pub fn boot_run(origin: &Origin, report: &BootReport) -> Run {
     let mut measures = Collector::new(RunSubject::Boot);
     measures.total("total", report.total_ns);
     measures.total("total_with_idle", report.details.total_with_idle_ns);
@@ -36,7 +36,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
             DevicePhase::SystemStart => "system_start",
             DevicePhase::Later => continue,
         };
-        measures.total(name, phase.span.duration_ns);
+        measures.total(name, phase.interval.duration_ns);
     }
     let labels = Labels::new(&report.details.processes);
     let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
@@ -44,7 +44,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
         measures.phase_as(phase, |process| labels.name(process));
     }
     numbers(report, &mut measures);
-    let doubtful = !report.details.units_touched_by.is_empty();
+    let doubtful = !report.details.losses_affecting_units.is_empty();
     for service in &report.units {
         if service.kind == ServiceChange::Start {
             measures.item(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
@@ -52,20 +52,24 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
             measures.part(Category::Service, &part, service.initialization_ns, doubtful);
         }
     }
-    let doubtful = !report.details.devices_touched_by.is_empty();
+    let doubtful = !report.details.losses_affecting_devices.is_empty();
     operations(&report.details.devices, doubtful, &mut measures);
-    let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
+    let affecting_losses: Vec<String> = of_boot().flat_map(|phase| phase.affecting_losses.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Boot,
         kind: variant(report.variant),
-        set_apart: [untrained(&report.details.read_ahead), losses(&report.losses, &touched_by), origin.set_apart()]
-            .into_iter()
-            .flatten()
-            .collect(),
+        exclusions: [
+            untrained(&report.details.read_ahead),
+            losses(&report.losses, &affecting_losses),
+            origin.exclusion(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: report.person_ns,
+        user_input_ns: report.user_input_ns,
         settings: String::new(),
         measures: measures.finish(),
     }
@@ -73,15 +77,15 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
 
 /// Converts the boot half of a fast startup, which is what a boot is on such a computer.
 #[must_use]
-pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
+pub fn fast_startup_run(origin: &Origin, transition: &PowerTransition) -> Run {
     let mut measures = Collector::new(RunSubject::Boot);
     // The desktop appears at the end of the shell's phase.
     let desktop_ns =
         transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
     let resumed_ns = desktop_ns.zip(transition.details.resume.measured.start_ns).map(|(end, start)| {
-        let after = transition.phases.iter().filter(|phase| phase.half == Some(Half::After));
-        let person_ns = after.fold(0_i64, |sum, phase| sum.saturating_add(phase.person_ns));
-        without_person(end.saturating_sub(start), person_ns)
+        let after = transition.phases.iter().filter(|phase| phase.half == Some(SuspendStage::After));
+        let user_input_ns = after.fold(0_i64, |sum, phase| sum.saturating_add(phase.user_input_ns));
+        without_user_input(end.saturating_sub(start), user_input_ns)
     });
     let whole_ns = transition.details.resume.whole_ns;
     let settled = transition.settled().zip(whole_ns);
@@ -98,7 +102,7 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
         measures.total("to_desktop", whole_ns);
     }
     for phase in &transition.phases {
-        if matches!(phase.half, Some(Half::Resume | Half::After)) {
+        if matches!(phase.half, Some(SuspendStage::Resume | SuspendStage::After)) {
             measures.phase(phase);
         }
     }
@@ -106,13 +110,13 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
         name: origin.name.clone(),
         transition: RunSubject::Boot,
         kind: variant(Variant::FastStartup),
-        set_apart: [losses(&transition.losses, &transition.touched_by), origin.set_apart()]
+        exclusions: [losses(&transition.losses, &transition.affecting_losses), origin.exclusion()]
             .into_iter()
             .flatten()
             .collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: transition.person_ns,
+        user_input_ns: transition.user_input_ns,
         settings: String::new(),
         measures: measures.finish(),
     }
@@ -127,7 +131,7 @@ fn to_desktop(report: &BootReport) -> Option<i64> {
         .saturating_add(earlier.boot_manager.duration_ns.unwrap_or(0))
         .saturating_add(report.details.os_loader_ns?);
     let at_menu_ns = earlier.user_input.duration_ns.unwrap_or(0);
-    Some(without_person(before_kernel, at_menu_ns).saturating_add(report.main_path_ns()?))
+    Some(without_user_input(before_kernel, at_menu_ns).saturating_add(report.main_path_ns()?))
 }
 
 fn numbers(report: &BootReport, measures: &mut Collector) {
@@ -143,7 +147,7 @@ fn numbers(report: &BootReport, measures: &mut Collector) {
         measures.number("disk_written", MeasureUnit::Bytes, bytes(|disk| disk.write.bytes));
     }
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    let started = |process: &&onoff_usage::processes::ProcessLife| process.start_ns.is_some();
+    let started = |process: &&onoff_usage::processes::ProcessLifetime| process.start_ns.is_some();
     measures.number("processes", MeasureUnit::Count, count(report.details.processes.iter().filter(started).count()));
 }
 
@@ -151,7 +155,7 @@ fn numbers(report: &BootReport, measures: &mut Collector) {
 struct Labels<'a>(HashMap<(u32, &'a str), String>);
 
 impl<'a> Labels<'a> {
-    fn new(processes: &'a [ProcessLife]) -> Self {
+    fn new(processes: &'a [ProcessLifetime]) -> Self {
         let hosts = processes.iter().filter(|life| life.image.eq_ignore_ascii_case("svchost.exe"));
         Self(
             hosts
@@ -178,7 +182,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-fn untrained(read_ahead: &ReadAhead) -> Option<SetApart> {
+fn untrained(read_ahead: &ReadAhead) -> Option<Exclusion> {
     let text = match (read_ahead.state, read_ahead.training_count) {
         (TrainingState::Untrained, _) => format!("ReadyBoot was untrained (0 of {} boots)", ReadAhead::TRAINED_BOOTS),
         (TrainingState::Training, Some(count)) => {
@@ -186,5 +190,5 @@ fn untrained(read_ahead: &ReadAhead) -> Option<SetApart> {
         }
         _ => return None,
     };
-    Some(SetApart { reason: SetApartReason::Untrained, text })
+    Some(Exclusion { reason: ExclusionReason::Untrained, text })
 }

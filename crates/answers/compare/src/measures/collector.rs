@@ -113,13 +113,13 @@ impl Collector {
             }
         };
         if let Some(cpu) = cpu {
-            let doubtful = !cpu.touched_by.is_empty();
+            let doubtful = !cpu.affecting_losses.is_empty();
             for process in &cpu.by_process {
                 share(&mut self.cpu, name(process), process.cpu_ns, doubtful);
             }
         }
         if let Some(disk) = disk {
-            let doubtful = !disk.touched_by.is_empty();
+            let doubtful = !disk.affecting_losses.is_empty();
             for file in &disk.by_file {
                 share(&mut self.files, &file.name, file.service_ns, doubtful);
             }

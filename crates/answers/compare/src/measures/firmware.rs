@@ -2,13 +2,13 @@
 
 use super::Origin;
 use super::collector::Collector;
-use crate::run::{Category, Run, RunSubject, SetApart, SetApartReason};
+use crate::run::{Category, Exclusion, ExclusionReason, Run, RunSubject};
 use onoff_firmware_times::FirmwareReport;
-use onoff_trace::firmware::FirmwareFaultKind;
+use onoff_trace::firmware::FirmwareProblemKind;
 
 /// Converts a firmware report. Drivers and devices count with their own time.
 #[must_use]
-pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
+pub fn firmware_run(origin: &Origin, report: &FirmwareReport) -> Run {
     let mut measures = Collector::new(RunSubject::Firmware);
     let intervals = &report.intervals;
     measures.total("total", intervals.total_ns);
@@ -35,7 +35,9 @@ pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
     let invalidates = |kind| {
         matches!(
             kind,
-            FirmwareFaultKind::KeptOverResets | FirmwareFaultKind::NotMonotonic | FirmwareFaultKind::ResetEndInTicks
+            FirmwareProblemKind::ClockNotReset
+                | FirmwareProblemKind::NotMonotonic
+                | FirmwareProblemKind::ResetEndInTicks
         )
     };
     let fault = report.faults.iter().find(|fault| invalidates(fault.kind));
@@ -43,13 +45,13 @@ pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
         name: origin.name.clone(),
         transition: RunSubject::Firmware,
         kind: String::new(),
-        set_apart: fault
-            .map(|fault| SetApart { reason: SetApartReason::Losses, text: fault.kind.as_str().to_owned() })
+        exclusions: fault
+            .map(|fault| Exclusion { reason: ExclusionReason::Losses, text: fault.kind.as_str().to_owned() })
             .into_iter()
             .collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: 0,
+        user_input_ns: 0,
         settings: String::new(),
         measures: measures.finish(),
     }

@@ -14,7 +14,7 @@ use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
 
 #[must_use]
-pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
+pub fn linux_boot_run(origin: &Origin, report: &LinuxBootReport) -> Run {
     let mut measures = Collector::case_sensitive(RunSubject::Boot);
     measures.total("total", report.total_ns);
     measures.total("startup", report.details.startup_ns);
@@ -25,28 +25,28 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
     for phase in of_boot() {
         measures.phase(phase);
     }
-    let doubtful = !report.details.units_touched_by.is_empty();
+    let doubtful = !report.details.losses_affecting_units.is_empty();
     for unit in report.units.iter().filter(|unit| unit.automatic) {
         measures.item(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, doubtful);
     }
-    let doubtful = !report.details.devices_touched_by.is_empty();
+    let doubtful = !report.details.losses_affecting_devices.is_empty();
     operations(&report.details.devices, doubtful, &mut measures);
-    let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
+    let affecting_losses: Vec<String> = of_boot().flat_map(|phase| phase.affecting_losses.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Boot,
         kind: "linux".to_owned(),
-        set_apart: losses(&report.losses, &touched_by).into_iter().collect(),
+        exclusions: losses(&report.losses, &affecting_losses).into_iter().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: 0,
+        user_input_ns: 0,
         settings: String::new(),
         measures: measures.finish(),
     }
 }
 
 #[must_use]
-pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
+pub fn linux_shutdown_run(origin: &Origin, report: &LinuxShutdownReport) -> Run {
     let mut measures = Collector::case_sensitive(RunSubject::Shutdown);
     measures.total("total", report.total_ns);
     let killed = i64::try_from(report.details.killed.len()).unwrap_or(i64::MAX);
@@ -61,17 +61,17 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
         name: origin.name.clone(),
         transition: RunSubject::Shutdown,
         kind: variant(report.variant),
-        set_apart: losses(&report.losses, &report.touched_by).into_iter().collect(),
+        exclusions: losses(&report.losses, &report.affecting_losses).into_iter().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: 0,
+        user_input_ns: 0,
         settings: String::new(),
         measures: measures.finish(),
     }
 }
 
 #[must_use]
-pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
+pub fn linux_sleep_run(origin: &Origin, sleep: &LinuxSleep) -> Run {
     let mut measures = Collector::case_sensitive(RunSubject::Suspend);
     measures.total("total", sleep.total_ns);
     measures.total("suspend", sleep.details.suspend.duration_ns);
@@ -108,13 +108,13 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
         transition: RunSubject::Suspend,
         // An aborted sleep did not sleep, whatever was requested.
         kind: match sleep.details.outcome {
-            SleepOutcome::GivenUp => "given_up".to_owned(),
+            SleepOutcome::Aborted => "aborted".to_owned(),
             _ => variant(sleep.variant),
         },
-        set_apart: losses(&sleep.losses, &sleep.touched_by).into_iter().collect(),
+        exclusions: losses(&sleep.losses, &sleep.affecting_losses).into_iter().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: 0,
+        user_input_ns: 0,
         settings: String::new(),
         measures: measures.finish(),
     }

@@ -11,19 +11,19 @@ mod shutdown;
 mod suspend;
 
 pub use account::add_accounts;
-pub use boot::of_fast_startup;
-pub use firmware::of_firmware;
-pub use netboot::of_network_boot;
+pub use boot::fast_startup_run;
+pub use firmware::firmware_run;
+pub use netboot::network_boot_run;
 
-use boot::of_boot;
-use linux::{of_linux_boot, of_linux_shutdown, of_linux_sleep};
-use shutdown::of_shutdown;
-use suspend::of_suspend;
+use boot::boot_run;
+use linux::{linux_boot_run, linux_shutdown_run, linux_sleep_run};
+use shutdown::shutdown_run;
+use suspend::suspend_run;
 
 use hashbrown::HashSet;
 use onoff_trace::{DeviceOperationKind, Losses, TableName, Trace};
 
-use super::run::{Category, Machine, RecordingIdentity, Run, SetApart, SetApartReason};
+use super::run::{Category, Exclusion, ExclusionReason, Machine, RecordingIdentity, Run};
 use collector::Collector;
 use onoff_transitions::{Transition, TypedTransition, Variant};
 use onoff_usage::devices::Device;
@@ -60,21 +60,21 @@ impl Origin {
 
     /// The origin of a run from `trace`. Stacks are detected only if it was opened with [`TableName::Inventory`].
     #[must_use]
-    pub fn of(name: String, trace: &Trace) -> Self {
+    pub fn from_trace(name: String, trace: &Trace) -> Self {
         let kinds = trace.inventory.iter().flat_map(|counts| &counts.kinds);
         Self {
             name,
-            machine: Some(Machine::of(trace)),
-            recording: RecordingIdentity::of(trace),
+            machine: Some(Machine::from_trace(trace)),
+            recording: RecordingIdentity::from_trace(trace),
             has_stacks: kinds
                 .into_iter()
                 .any(|kind| kind.events > 0 && STACKS.contains(&kind.id) && kind.provider == STACK_PROVIDER),
         }
     }
 
-    fn set_apart(&self) -> Option<SetApart> {
-        self.has_stacks.then(|| SetApart {
-            reason: SetApartReason::AnalysisTracing,
+    fn exclusion(&self) -> Option<Exclusion> {
+        self.has_stacks.then(|| Exclusion {
+            reason: ExclusionReason::AnalysisTracing,
             text: "call stacks were recorded, which increases times".to_owned(),
         })
     }
@@ -86,17 +86,17 @@ const STACKS: [u32; 3] = [0x1820, 0x1825, 0x1826];
 /// Their provider.
 const STACK_PROVIDER: &str = "StackWalk";
 
-/// The exclusion for the losses in `touched_by` that affect the phases.
-fn losses(losses: &Losses, touched_by: &[String]) -> Option<SetApart> {
+/// The exclusion for the losses in `affecting_losses` that affect the phases.
+fn losses(losses: &Losses, affecting_losses: &[String]) -> Option<Exclusion> {
     let mut losses_text: Vec<String> = Vec::new();
-    for name in touched_by {
+    for name in affecting_losses {
         let text = format!("{} × {}", losses.count(name), name.replace('_', " "));
         if !losses_text.contains(&text) {
             losses_text.push(text);
         }
     }
-    (!losses_text.is_empty()).then(|| SetApart {
-        reason: SetApartReason::Losses,
+    (!losses_text.is_empty()).then(|| Exclusion {
+        reason: ExclusionReason::Losses,
         text: format!("events were lost in the phases: {}", losses_text.join(", ")),
     })
 }
@@ -155,19 +155,19 @@ fn driver(name: &str) -> &str {
     name.strip_prefix(r"\Driver\").unwrap_or(name)
 }
 
-/// The table that [`Origin::of`] needs in addition to the report's tables.
+/// The table that [`Origin::from_trace`] needs in addition to the report's tables.
 pub const TABLE: TableName = TableName::Inventory;
 
 /// Converts a transition to a run.
 #[must_use]
-pub fn of(origin: &Origin, transition: Transition) -> Run {
+pub fn transition_run(origin: &Origin, transition: Transition) -> Run {
     match TypedTransition::from(transition) {
-        TypedTransition::WindowsBoot(report) => of_boot(origin, &report),
-        TypedTransition::LinuxBoot(report) => of_linux_boot(origin, &report),
-        TypedTransition::WindowsShutdown(report) => of_shutdown(origin, &report),
-        TypedTransition::LinuxShutdown(report) => of_linux_shutdown(origin, &report),
-        TypedTransition::WindowsSuspend(transition) => of_suspend(origin, &transition),
-        TypedTransition::LinuxSuspend(sleep) => of_linux_sleep(origin, &sleep),
+        TypedTransition::WindowsBoot(report) => boot_run(origin, &report),
+        TypedTransition::LinuxBoot(report) => linux_boot_run(origin, &report),
+        TypedTransition::WindowsShutdown(report) => shutdown_run(origin, &report),
+        TypedTransition::LinuxShutdown(report) => linux_shutdown_run(origin, &report),
+        TypedTransition::WindowsSuspend(transition) => suspend_run(origin, &transition),
+        TypedTransition::LinuxSuspend(sleep) => linux_sleep_run(origin, &sleep),
     }
 }
 

@@ -4,13 +4,13 @@ use onoff_netboot::transfer::Outcome;
 
 use super::Origin;
 use super::collector::Collector;
-use crate::run::{Category, MeasureUnit, Run, RunSubject, SetApart, SetApartReason};
+use crate::run::{Category, Exclusion, ExclusionReason, MeasureUnit, Run, RunSubject};
 use onoff_network::report::NetworkBoot;
 
 /// Converts a network boot. Failed boots are of another kind than completed ones. Addresses, window and block size are
 /// not part of the kind, because they are what is compared.
 #[must_use]
-pub fn of_network_boot(origin: &Origin, boot: &NetworkBoot) -> Run {
+pub fn network_boot_run(origin: &Origin, boot: &NetworkBoot) -> Run {
     let mut measures = Collector::new(RunSubject::Netboot);
     measures.total("total", Some(boot.duration_ns));
     let files = boot.transfers.iter().filter(|file| file.outcome == Outcome::Complete && !file.write);
@@ -32,18 +32,18 @@ pub fn of_network_boot(origin: &Origin, boot: &NetworkBoot) -> Run {
         measures.item(Category::Step, &download.url, download.start_ns, Some(download.duration_ns), false);
     }
     let missing = boot.transfers.iter().fold(0_u64, |sum, file| sum.saturating_add(file.counts.missing_blocks));
-    let exclusion = (missing > 0).then(|| SetApart {
-        reason: SetApartReason::Losses,
+    let exclusion = (missing > 0).then(|| Exclusion {
+        reason: ExclusionReason::Losses,
         text: format!("{missing} acknowledged blocks are missing from the capture"),
     });
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Netboot,
         kind: boot.outcome.verdict.as_str().to_owned(),
-        set_apart: exclusion.into_iter().collect(),
+        exclusions: exclusion.into_iter().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: 0,
+        user_input_ns: 0,
         settings: settings(boot),
         measures: measures.finish(),
     }
@@ -51,8 +51,10 @@ pub fn of_network_boot(origin: &Origin, boot: &NetworkBoot) -> Run {
 
 /// IP version, window and block size of the largest completed file, otherwise HTTP.
 fn settings(boot: &NetworkBoot) -> String {
-    let files =
-        boot.transfers.iter().filter(|file| file.outcome == Outcome::Complete && !file.write && !file.under_way);
+    let files = boot
+        .transfers
+        .iter()
+        .filter(|file| file.outcome == Outcome::Complete && !file.write && !file.started_before_capture);
     let family = |address: &str| if address.contains('[') { "IPv6" } else { "IPv4" };
     if let Some(file) = files.max_by_key(|file| file.counts.bytes) {
         let window = match (file.variable_window, file.window) {

@@ -7,7 +7,7 @@ use crate::run::{Category, Run};
 use onoff_transitions::shutdown::ShutdownReport;
 
 #[must_use]
-pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
+pub fn shutdown_run(origin: &Origin, report: &ShutdownReport) -> Run {
     let mut measures = Collector::new(RunSubject::Shutdown);
     measures.total("total", report.total_ns);
     measures.total("pre_shutdown", report.details.pre_shutdown.duration_ns);
@@ -15,11 +15,11 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     for phase in &report.phases {
         measures.phase(phase);
     }
-    let doubtful = !report.details.units_touched_by.is_empty();
+    let doubtful = !report.details.losses_affecting_units.is_empty();
     for service in &report.units {
         measures.item(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
     }
-    let doubtful = !report.details.sessions_touched_by.is_empty();
+    let doubtful = !report.details.losses_affecting_sessions.is_empty();
     for application in report.details.sessions.iter().flat_map(|it| &it.applications) {
         measures.item(
             Category::Application,
@@ -35,15 +35,16 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     for device in &report.details.devices {
         measures.item(Category::Device, &device.device, device.start_ns, device.duration_ns, false);
     }
-    let touched_by: Vec<String> = report.phases.iter().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
+    let affecting_losses: Vec<String> =
+        report.phases.iter().flat_map(|phase| phase.affecting_losses.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Shutdown,
         kind: variant(report.variant),
-        set_apart: [losses(&report.losses, &touched_by), origin.set_apart()].into_iter().flatten().collect(),
+        exclusions: [losses(&report.losses, &affecting_losses), origin.exclusion()].into_iter().flatten().collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: 0,
+        user_input_ns: 0,
         settings: String::new(),
         measures: measures.finish(),
     }

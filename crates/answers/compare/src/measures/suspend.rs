@@ -1,7 +1,7 @@
 //! Converts a sleep, hibernation or modern standby to a run: both halves, without the time asleep.
 
 use crate::RunSubject;
-use onoff_transitions::Half;
+use onoff_transitions::SuspendStage;
 
 use super::collector::Collector;
 use super::{Origin, losses, variant};
@@ -9,7 +9,7 @@ use crate::run::{Category, MeasureUnit, Run};
 use onoff_transitions::suspend::{PowerDevice, PowerTransition};
 
 #[must_use]
-pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
+pub fn suspend_run(origin: &Origin, transition: &PowerTransition) -> Run {
     let mut measures = Collector::new(RunSubject::Suspend);
     measures.total("total", transition.total_ns);
     measures.total("suspend", transition.details.suspend.whole_ns);
@@ -19,7 +19,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
         measures.number("hibernate_file", MeasureUnit::Bytes, bytes);
     }
     for phase in &transition.phases {
-        if phase.half != Some(Half::Asleep) {
+        if phase.half != Some(SuspendStage::Asleep) {
             measures.phase(phase);
         }
     }
@@ -54,13 +54,13 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
         name: origin.name.clone(),
         transition: RunSubject::Suspend,
         kind: variant(transition.variant),
-        set_apart: [losses(&transition.losses, &transition.touched_by), origin.set_apart()]
+        exclusions: [losses(&transition.losses, &transition.affecting_losses), origin.exclusion()]
             .into_iter()
             .flatten()
             .collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: transition.person_ns,
+        user_input_ns: transition.user_input_ns,
         settings: String::new(),
         measures: measures.finish(),
     }

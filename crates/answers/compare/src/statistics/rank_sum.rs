@@ -13,7 +13,7 @@ pub struct RankSumTest {
     /// Probability of a rank sum at least as far from the mean as this one.
     pub p_value: f64,
     /// The smallest p-value that these sample sizes can yield, without ties.
-    pub least_p_value: f64,
+    pub min_p_value: f64,
 }
 
 impl RankSumTest {
@@ -21,7 +21,7 @@ impl RankSumTest {
     #[must_use]
     pub fn is_separated(&self) -> bool {
         // With a tolerance: both are quotients of counts.
-        self.p_value <= MAX_CHANCE.max(self.least_p_value) * (1.0 + 1e-9)
+        self.p_value <= MAX_CHANCE.max(self.min_p_value) * (1.0 + 1e-9)
     }
 }
 
@@ -38,7 +38,7 @@ pub fn rank_sum_test(baseline: &[i64], candidate: &[i64]) -> Option<RankSumTest>
     } else {
         approximate_p_value(&ranks, chosen, candidate_sum)
     };
-    Some(RankSumTest { p_value, least_p_value: (2.0 / ways(ranks.len(), chosen)).min(1.0) })
+    Some(RankSumTest { p_value, min_p_value: (2.0 / ways(ranks.len(), chosen)).min(1.0) })
 }
 
 /// Twice the rank of every value, and the sum for the candidate.
@@ -153,7 +153,7 @@ mod tests {
             let one: Vec<i64> = (0..baseline).collect();
             let other: Vec<i64> = (100..100 + candidate).collect();
             let chance = rank_sum_test(&one, &other).unwrap();
-            assert!(is_close(chance.least_p_value, expected, 1e-12));
+            assert!(is_close(chance.min_p_value, expected, 1e-12));
             assert!(is_close(chance.p_value, expected, 1e-12));
             assert!(chance.is_separated());
         }

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use super::Unanswered;
+use super::UnknownFact;
 
 /// Evidence that the recording does not contain: events of a provider or the NT Kernel Logger (Windows), or a part of a
 /// recording (Linux). All source fields are empty if the evidence cannot be recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MissingEvidence {
+pub struct MissingSource {
     /// The fact that is unknown, or only inferred, without it.
-    pub unanswered: Unanswered,
+    pub unknown: UnknownFact,
     /// Provider of the events; empty for other evidence.
     pub provider: String,
     /// Provider GUID, lowercase with hyphens; empty for other evidence.
@@ -23,12 +23,12 @@ pub struct MissingEvidence {
     pub kernel_flags: Vec<String>,
 }
 
-impl MissingEvidence {
+impl MissingSource {
     /// Evidence that needs no provider: a part of a Linux recording.
     #[must_use]
-    pub fn of(unanswered: Unanswered) -> Self {
+    pub fn of(unknown: UnknownFact) -> Self {
         Self {
-            unanswered,
+            unknown,
             provider: String::new(),
             guid: String::new(),
             keyword: String::new(),
@@ -39,7 +39,7 @@ impl MissingEvidence {
 
     /// Evidence from the NT Kernel Logger.
     #[must_use]
-    pub fn of_kernel_logger(unanswered: Unanswered, flags: &[&str]) -> Self {
-        Self { kernel_flags: flags.iter().map(|&flag| flag.to_owned()).collect(), ..Self::of(unanswered) }
+    pub fn of_kernel_logger(unknown: UnknownFact, flags: &[&str]) -> Self {
+        Self { kernel_flags: flags.iter().map(|&flag| flag.to_owned()).collect(), ..Self::of(unknown) }
     }
 }

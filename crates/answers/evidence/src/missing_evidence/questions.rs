@@ -6,7 +6,7 @@
 use onoff_trace::{ActivityKind, NotificationKind, TableName, milestone};
 
 use super::Sign::{Activity, Milestone, Notification, Rows};
-use super::{Provider, Question, Sign, Source, Unanswered};
+use super::{Provider, Question, Sign, Source, UnknownFact};
 
 const ALL: u64 = u64::MAX;
 
@@ -37,60 +37,60 @@ providers! {
     WINSRV = "Microsoft-Windows-Winsrv", "9d55b53d-449b-4824-a637-24f9d69aa02f", 0x100, 5;
 }
 
-const fn from_provider(fact: Unanswered, provider: &'static Provider, signs: &'static [Sign]) -> Question {
+const fn from_provider(fact: UnknownFact, provider: &'static Provider, signs: &'static [Sign]) -> Question {
     Question { fact, source: Source::Provider(provider), signs }
 }
 
-const fn from_kernel(fact: Unanswered, flags: &'static [&'static str], signs: &'static [Sign]) -> Question {
+const fn from_kernel(fact: UnknownFact, flags: &'static [&'static str], signs: &'static [Sign]) -> Question {
     Question { fact, source: Source::Kernel(flags), signs }
 }
 
 const PROCESSES: Question =
-    from_kernel(Unanswered::ProcessTimes, &["PROC_THREAD", "LOADER"], &[Rows(TableName::Processes)]);
+    from_kernel(UnknownFact::ProcessTimes, &["PROC_THREAD", "LOADER"], &[Rows(TableName::Processes)]);
 
-const PROCESSORS: Question = from_kernel(Unanswered::ProcessorUse, &["CSWITCH"], &[Rows(TableName::ContextSwitches)]);
+const PROCESSORS: Question = from_kernel(UnknownFact::ProcessorUse, &["CSWITCH"], &[Rows(TableName::ContextSwitches)]);
 
 const DISKS: Question =
-    from_kernel(Unanswered::DiskUse, &["DISK_IO", "DISK_IO_INIT", "FILENAME"], &[Rows(TableName::DiskIos)]);
+    from_kernel(UnknownFact::DiskUse, &["DISK_IO", "DISK_IO_INIT", "FILENAME"], &[Rows(TableName::DiskIos)]);
 
 const POLICY: Question = from_provider(
-    Unanswered::Policy,
+    UnknownFact::Policy,
     &GROUP_POLICY,
     &[Sign::Provider, Activity(ActivityKind::GroupPolicy), Activity(ActivityKind::GroupPolicyScript)],
 );
 
 pub(super) const BOOT: &[Question] = &[
     PROCESSES,
-    from_provider(Unanswered::DesktopReady, &SHELL_CORE, &[Sign::Provider, Milestone(milestone::DESKTOP_READY)]),
+    from_provider(UnknownFact::DesktopReady, &SHELL_CORE, &[Sign::Provider, Milestone(milestone::DESKTOP_READY)]),
     PROCESSORS,
     DISKS,
-    from_provider(Unanswered::ServiceStarts, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
-    from_provider(Unanswered::DriverStarts, &KERNEL_PNP, &[Sign::Provider, Rows(TableName::DeviceOperations)]),
+    from_provider(UnknownFact::ServiceStarts, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
+    from_provider(UnknownFact::DriverStarts, &KERNEL_PNP, &[Sign::Provider, Rows(TableName::DeviceOperations)]),
     from_provider(
-        Unanswered::FirmwareAndBootKind,
+        UnknownFact::FirmwareAndBootKind,
         &KERNEL_BOOT,
         &[Sign::Provider, Milestone(milestone::FIRMWARE), Milestone(milestone::BOOT_TYPE)],
     ),
-    from_provider(Unanswered::Logon, &WINLOGON, &[Sign::Provider, Activity(ActivityKind::Authentication)]),
+    from_provider(UnknownFact::Logon, &WINLOGON, &[Sign::Provider, Activity(ActivityKind::Authentication)]),
     POLICY,
 ];
 
 pub(super) const SHUTDOWN: &[Question] = &[
     from_provider(
-        Unanswered::SessionEnds,
+        UnknownFact::SessionEnds,
         &CSR,
         &[Sign::Provider, Activity(ActivityKind::SessionShutdown), Notification(NotificationKind::ApplicationShutdown)],
     ),
     from_provider(
-        Unanswered::WindowsAskedToClose,
+        UnknownFact::WindowsAskedToClose,
         &WINSRV,
         &[Sign::Provider, Notification(NotificationKind::ThreadShutdown), Notification(NotificationKind::Termination)],
     ),
-    from_provider(Unanswered::ServiceStops, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
-    from_provider(Unanswered::ShutdownRequest, &WININIT, &[Sign::Provider, Milestone(milestone::KERNEL_SHUTDOWN)]),
-    from_provider(Unanswered::KernelShutdownSteps, &KERNEL_POWER, &[Activity(ActivityKind::KernelShutdownStep)]),
+    from_provider(UnknownFact::ServiceStops, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
+    from_provider(UnknownFact::ShutdownRequest, &WININIT, &[Sign::Provider, Milestone(milestone::KERNEL_SHUTDOWN)]),
+    from_provider(UnknownFact::KernelShutdownSteps, &KERNEL_POWER, &[Activity(ActivityKind::KernelShutdownStep)]),
     from_provider(
-        Unanswered::LogoffSubscribers,
+        UnknownFact::LogoffSubscribers,
         &WINLOGON,
         &[Sign::Provider, Activity(ActivityKind::LogonNotification)],
     ),
@@ -102,7 +102,7 @@ pub(super) const SHUTDOWN: &[Question] = &[
 
 pub(super) const SUSPEND: &[Question] = &[
     from_provider(
-        Unanswered::SleepPhases,
+        UnknownFact::SleepPhases,
         &KERNEL_POWER,
         &[
             Notification(NotificationKind::ApplicationSuspend),
@@ -111,7 +111,7 @@ pub(super) const SUSPEND: &[Question] = &[
             Milestone(milestone::STANDBY_EXIT),
         ],
     ),
-    from_provider(Unanswered::ResumeName, &PERF_TRACK, &[Sign::Provider, Milestone(milestone::IDLE_DETECTION_BEGIN)]),
+    from_provider(UnknownFact::ResumeName, &PERF_TRACK, &[Sign::Provider, Milestone(milestone::IDLE_DETECTION_BEGIN)]),
     PROCESSORS,
     DISKS,
     PROCESSES,

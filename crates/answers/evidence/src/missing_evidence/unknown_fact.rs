@@ -4,7 +4,7 @@ use onoff_trace::codes;
 
 codes! {
     /// A fact about a transition that the recording does not contain, or that is only inferred.
-    pub enum Unanswered {
+    pub enum UnknownFact {
         /// Process start and exit times.
         ProcessTimes = "process_times",
         /// Exact CPU usage.
@@ -92,10 +92,10 @@ codes! {
     }
 }
 
-impl Unanswered {
+impl UnknownFact {
     /// The fact, as a noun phrase.
     #[must_use]
-    pub const fn question(self) -> &'static str {
+    pub const fn phrase(self) -> &'static str {
         match self {
             Self::ProcessTimes => "process start and exit times",
             Self::ProcessorUse => "exact CPU usage",
@@ -144,7 +144,7 @@ impl Unanswered {
     /// The part of a Linux recording that contains the fact, and how to record it. `None` for facts about Windows,
     /// whose source is in [`MissingEvidence`](crate::missing_evidence::MissingEvidence).
     #[must_use]
-    pub const fn part_of_linux(self) -> Option<PartOfLinux> {
+    pub const fn linux_source(self) -> Option<LinuxSource> {
         const UNITS: &str = "systemctl show '*' > units.txt";
         let (part, record) = match self {
             Self::LinuxStartParts => ("service manager timestamps", "systemctl show > manager.txt"),
@@ -213,13 +213,13 @@ impl Unanswered {
             }
             _ => return None,
         };
-        Some(PartOfLinux { part, record })
+        Some(LinuxSource { part, record })
     }
 }
 
 /// A part of a Linux recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartOfLinux {
+pub struct LinuxSource {
     pub part: &'static str,
     /// How to record it next time.
     pub record: &'static str,

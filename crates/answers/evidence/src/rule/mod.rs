@@ -58,12 +58,12 @@ pub enum Rule {
         event: String,
     },
     /// The requested action was power-off.
-    KindKernelTurnsOff {
+    KindKernelPowersOff {
         /// The record with the action.
         event: String,
     },
     /// The requested action was to write a memory image.
-    KindImageToBeWritten {
+    KindImageWriteRequested {
         /// The record with the action.
         event: String,
     },
@@ -94,9 +94,9 @@ pub enum Rule {
     /// time asleep.
     ImageWithinSleep,
     /// The start of auto-start services, from the service control manager.
-    AutomaticStartsBegin,
+    AutoStartBegins,
     /// The end of auto-start services, from the service control manager.
-    AutomaticStartsEnd,
+    AutoStartEnds,
     /// The first automatic start of a service.
     FirstAutomaticStart,
     /// The end of the last automatic start.
@@ -116,9 +116,9 @@ pub enum Rule {
     /// Boot manager time as recorded by the kernel, taken as milliseconds.
     KernelRecordsBootManagerTime,
     /// Loader start and end as recorded by the loader.
-    LoaderBeginAndEnd,
+    LoaderStartAndEnd,
     /// User input time as recorded by the kernel, taken as milliseconds.
-    KernelRecordsPersonTime,
+    KernelRecordsUserInput,
     /// Given firmware performance table: from processor reset to the start of the boot manager.
     FirmwareTableGiven,
     /// ExitBootServices return taken as the kernel start; the time between them is not measured.
@@ -130,7 +130,7 @@ pub enum Rule {
     /// Not recorded.
     NotRecorded,
     /// User input time at the resume loader, as recorded by the kernel.
-    KernelRecordsPersonTimeAtResumeLoader,
+    KernelRecordsUserInputAtResumeLoader,
     /// From the first record after the memory image was read to the desktop.
     FromMemoryImageToDesktop,
     /// Idle counting starts when the desktop is ready, but no rule found that time.
@@ -138,9 +138,9 @@ pub enum Rule {
     /// The last event of the recording.
     LastEvent,
     /// No rule matched: the recording started after smss.exe.
-    RecordingBeganTooLate,
+    RecordingStartedTooLate,
     /// The recording starts with the kernel.
-    RecordingFromTheKernel,
+    RecordingStartsWithKernel,
     /// The first event of the recording.
     FirstEvent,
     /// The first program or subsystem of the session manager.
@@ -168,19 +168,19 @@ pub enum Rule {
     /// Idle counting starts when the boot is finished, but no rule found that time.
     IdleCountNeedsFinish,
     /// All units loaded.
-    UnitsRead,
+    UnitsLoaded,
     /// The start of the first generator.
     FirstGeneratorStarts,
     /// The end of the last generator.
     LastGeneratorEnds,
     /// The first unit loaded.
-    FirstUnitRead,
+    FirstUnitLoaded,
     /// The start of the service manager of the root file system.
     ServiceManagerStarts,
     /// The start of the initramfs program by the kernel.
-    InitialProgramRuns,
+    InitramfsProgramStarts,
     /// The start of the service manager of the initramfs.
-    InitialServiceManagerStarts,
+    InitramfsServiceManagerStarts,
     /// All start jobs done.
     StartJobsDone,
     /// The startup-finished message of the service manager.
@@ -196,7 +196,7 @@ pub enum Rule {
     /// Default.target is an alias of it.
     DefaultTargetIsAlias,
     /// The highest standard target that was reached.
-    HighestUsualTarget,
+    HighestStandardTarget,
     /// The last line of the kernel log.
     KernelLastLine,
     /// The shutdown request.
@@ -206,9 +206,9 @@ pub enum Rule {
     /// The last program of the service manager.
     LastProgram,
     /// The first step of systemd-shutdown.
-    LastProgramFirstStep,
+    SystemdShutdownFirstStep,
     /// From messages of systemd-shutdown or the kernel.
-    KindByLastProgram,
+    KindBySystemdShutdown,
     /// From the last target that was reached.
     KindByLastTarget,
     /// From the request.
@@ -216,47 +216,47 @@ pub enum Rule {
     /// Not recorded.
     KindUnknown,
     /// SIGTERM from systemd-shutdown to the remaining processes.
-    LastProgramTerminates,
+    SystemdShutdownSendsTerm,
     /// SIGKILL from systemd-shutdown to the remaining processes.
-    LastProgramKills,
+    SystemdShutdownSendsKill,
     /// Unmounting by systemd-shutdown.
-    LastProgramUnmounts,
+    SystemdShutdownUnmounts,
     /// The start of the scripts in system-shutdown, after everything is detached.
     ShutdownHooksRun,
     /// The call to the kernel by systemd-shutdown.
-    LastProgramAsksKernel,
+    SystemdShutdownCallsKernel,
     /// The start of systemd-shutdown.
-    LastProgramStarts,
+    SystemdShutdownStarts,
     /// The last recorded stop of a unit.
     LastUnitStopped,
     /// The kernel's decision to sleep.
     KernelDecidesToSleep,
     /// The machine entering the sleep state.
-    MachineEnters,
+    SleepStateEntered,
     /// The machine leaving the sleep state.
-    MachineReturns,
+    SleepStateExited,
     /// The end of the last suspend phase.
-    LastPhaseDownEnds,
+    LastSuspendPhaseEnds,
     /// The start of the first resume phase.
-    FirstPhaseUpStarts,
+    FirstResumePhaseStarts,
     /// Processes being thawed.
-    ProcessesGoOn,
+    ProcessesThawed,
     /// The machine entering and leaving the sleep state.
-    MachineEntersAndReturns,
+    SleepStateEnteredAndExited,
     /// The machine did not sleep, or entering the sleep state was not recorded.
-    NoMachineEntry,
+    SleepStateNotEntered,
     /// From entering to leaving the sleep state (the clock keeps running in suspend-to-idle).
-    SleptOnTheAxis,
+    SleepOnTimeAxis,
     /// The difference between CLOCK_BOOTTIME and CLOCK_MONOTONIC, from readings of both before and after.
-    SleptByClocks,
+    SleepByClocks,
     /// Sleep time from the kernel log.
-    SleptByKernelLog,
+    SleepByKernelLog,
     /// CLOCK_MONOTONIC stops during sleep, and no other clock was recorded.
-    SleptByNoClock,
+    NoClockDuringSleep,
     /// The end of the resume is not in the recording.
-    ResumeHasNoEnd,
+    ResumeEndNotRecorded,
     /// The restored kernel saw neither, and no clock that keeps running was recorded.
-    ImageUnseenAndNoClock,
+    ImageAndClockNotRecorded,
     /// From the last log line before to the first one after; the log does not name the slow device.
     LogLinesAroundDevices,
     /// The end is not in the recording.
@@ -264,13 +264,13 @@ pub enum Rule {
     /// Start and end from the trace.
     Traced,
     /// The log line at the end, and the duration in it.
-    LogLineWithLength,
+    LogLineWithDuration,
     /// Logged time of preparing and suspending, minus suspending.
-    LogTimeLessSuspending,
+    LogTimeMinusSuspend,
     /// From the last log line before the sleep to the first one after.
     LogLinesAroundSleep,
     /// From the log line about restarting tasks to the end of the suspend.
-    LogRestartOfTasks,
+    LogTaskRestart,
     /// Log lines at start and end.
     LogLines,
     /// The shutdown request.
@@ -304,7 +304,7 @@ pub enum Rule {
     /// The start of the phase after the user sessions.
     AfterUserSessions,
     /// The last response of a user's application.
-    LastUserApplicationAnswered,
+    LastUserApplicationResponded,
     /// The last exit of a user's program.
     LastUserProgramEnds,
     /// The notification of pre-shutdown services.
@@ -312,11 +312,11 @@ pub enum Rule {
     /// The notification of the system session.
     SystemSessionNotified,
     /// The first service stop request after the user sessions.
-    FirstServiceToldToStop,
+    FirstServiceStopRequested,
     /// The end of the system session's shutdown.
-    SystemSessionOver,
+    SystemSessionShutdownEnds,
     /// The end of the wait for system processes.
-    SystemProcessesWaitedFor,
+    SystemProcessWaitEnds,
     /// The last exit of a service host process.
     LastServiceHostEnds,
     /// The kernel's record of the requested action.
@@ -356,7 +356,7 @@ pub enum Rule {
     /// The entry into modern standby.
     ModernStandbyEntered,
     /// The exit from modern standby.
-    ModernStandbyLeft,
+    ModernStandbyExited,
     /// The start of the transition in the kernel.
     KernelTransitionBegins,
     /// The last record before the sleep.
@@ -364,7 +364,7 @@ pub enum Rule {
     /// The start of the memory image write.
     MemoryImageWriteStarts,
     /// The suspend, which is not in the recording.
-    WayDownNotRecorded,
+    SuspendNotRecorded,
     /// The first record after the sleep.
     FirstRecordAfterSleep,
     /// The end of the transition in the kernel.
@@ -372,19 +372,19 @@ pub enum Rule {
     /// The kernel's own times, recorded after the resume.
     KernelAccountAfterResume,
     /// The resume, which is not in the recording.
-    WayUpNotRecorded,
+    ResumeNotRecorded,
     /// The end of the suspend.
-    WayDownEnds,
+    SuspendEnds,
     /// The start of the resume.
-    WayUpStarts,
+    ResumeStarts,
     /// A resume recorded after the suspend.
-    WayUpBeforeWayDown,
+    ResumeBeforeSuspend,
     /// Wall-clock time from start to end, minus suspend and resume.
-    RealTimesLessHalves,
+    WallClockMinusSuspendAndResume,
     /// The clock adjustment after the sleep.
-    ClockSetForward,
+    ClockAdjustedAfterSleep,
     /// No rule matched: the wall-clock times leave no room for a sleep, so the clock was changed.
-    RealTimesContradict,
+    WallClockContradicts,
     /// Modern standby was entered or left.
     KindModernStandby,
     /// Windows reported a fast startup.
@@ -392,11 +392,11 @@ pub enum Rule {
     /// The recorded boot type is fast startup.
     KindFastStartupByBootType,
     /// A memory image was written before power-off.
-    KindImageWrittenOnWayToOff,
+    KindImageWrittenBeforePowerOff,
     /// A memory image was written after the user session ended.
     KindImageWrittenAfterSession,
     /// A memory image was written before the sleep.
-    KindImageWrittenOnWayToSleep,
+    KindImageWrittenBeforeSleep,
     /// Devices were prepared for hibernation before the sleep.
     KindDevicesPreparedForHibernation,
     /// The computer resumed from a memory image.
@@ -414,9 +414,9 @@ pub enum Rule {
     /// Windows reported a resume from sleep.
     KindSleepBySystem,
     /// Devices received a hibernation request.
-    KindDevicesToldToHibernate,
+    KindDevicesRequestedToHibernate,
     /// Devices received a sleep request.
-    KindDevicesToldToSleep,
+    KindDevicesRequestedToSleep,
     /// The requested action was hibernation.
     KindHibernationAction,
     /// The requested action was sleep.
@@ -438,13 +438,13 @@ pub enum Rule {
     /// Its recorded end.
     EndRecorded,
     /// Its duration from the kernel's own times.
-    LengthByKernelAccount,
+    DurationByKernelAccount,
     /// The kernel's own time for writing the memory image, recorded after the resume.
     KernelAccountOfImageWrite,
     /// The first notification in it.
-    FirstNotifiedInIt,
+    FirstNotification,
     /// The last notification in it.
-    LastNotifiedInIt,
+    LastNotification,
     /// The request to end the session.
     RequestToEndSession,
     /// The first notification of an application about the end of the session.
@@ -483,22 +483,22 @@ pub enum Rule {
     /// A thread of a service.
     ThreadOfService { service: String },
     /// The thread that ran last in a process named by another rule.
-    RanLastOfProcess {
+    LastThreadOfProcess {
         /// The rule that names the process.
         named_by: Box<Rule>,
     },
     /// The first connection to port 445.
     FirstFileServerConnection,
     /// From the end of the previous stage to the next request.
-    FromStageBeforeToRequest,
+    FromPreviousStageToRequest,
     /// From the end of the previous stage to the end of the boot.
-    FromStageBeforeToEnd,
+    FromPreviousStageToEnd,
     /// From the first DISCOVER to the ACK.
     FromDiscoverToAck,
     /// From the first SOLICIT to the REPLY.
     FromSolicitToReply,
     /// From the first request to the last message.
-    FromQuestionToLastMessage,
+    FromRequestToLastMessage,
     /// From the read request to the acknowledgment of the last block.
     FromReadToAcknowledgment,
     /// From the read request to the last packet.
@@ -528,13 +528,13 @@ pub enum Rule {
     /// The start of BdsAttempt, which follows the ReadyToBoot event.
     BootAttemptStarts,
     /// The selected thread.
-    ThreadAskedAbout,
+    SelectedThread,
     /// Context switches were not recorded.
     NoContextSwitches,
     /// A thread of the first process.
     ThreadOfFirstProcess,
     /// No thread ran before.
-    NobodyRanBefore,
+    NoThreadRanBefore,
     /// The thread that sent the notifications of the transition.
     NotifyingThread,
     /// A thread that ran at that time (the thread that ended it was not recorded).
@@ -565,7 +565,7 @@ codes! {
     /// What ended before enough idle time had accumulated.
     pub enum IdleCutOff {
         /// The analyzed interval: the computer may sleep again then.
-        LookedAt = "looked_at",
+        AnalyzedInterval = "looked_at",
         /// The CPU usage data, before the recording ended.
         ProcessorTimes = "processor_times",
         Recording = "recording",

@@ -29,8 +29,8 @@ impl Display for Rule {
             }
             Self::UnitReached { unit } => write!(formatter, "{unit} reached"),
             Self::KindKernelRestarts { event } => write!(formatter, "the requested action was restart ({event})"),
-            Self::KindKernelTurnsOff { event } => write!(formatter, "the requested action was power-off ({event})"),
-            Self::KindImageToBeWritten { event } => {
+            Self::KindKernelPowersOff { event } => write!(formatter, "the requested action was power-off ({event})"),
+            Self::KindImageWriteRequested { event } => {
                 write!(formatter, "the requested action was to write a memory image ({event})")
             }
             Self::KindImageAfterSession { event } => {
@@ -39,7 +39,7 @@ impl Display for Rule {
             Self::IdleTime(wanted) => write!(formatter, "{wanted}"),
             Self::IdleTimeCutOff { wanted, ended, found_ns } => {
                 let ends = match ended {
-                    IdleCutOff::LookedAt => "the analyzed interval ended",
+                    IdleCutOff::AnalyzedInterval => "the analyzed interval ended",
                     IdleCutOff::ProcessorTimes => "CPU usage data ended",
                     IdleCutOff::Recording => "the recording ended",
                 };
@@ -63,7 +63,7 @@ impl Display for Rule {
             Self::ThreadOfRequest { device } => write!(formatter, "the thread of the request to {device}"),
             Self::RecordingThread { event } => write!(formatter, "the thread that logged {event}"),
             Self::ThreadOfService { service } => write!(formatter, "a thread of service {service}"),
-            Self::RanLastOfProcess { named_by } => {
+            Self::LastThreadOfProcess { named_by } => {
                 write!(formatter, "{named_by} (the last thread of that process to run)")
             }
             rule => formatter.write_str(rule.fixed_phrase()),
@@ -81,8 +81,8 @@ impl Rule {
                 "the restored kernel saw neither; the time asleep includes writing the image, power off, firmware, loader, and the \
                  kernel that read the image"
             }
-            Self::AutomaticStartsBegin => "the start of auto-start services, from the service control manager",
-            Self::AutomaticStartsEnd => "the end of auto-start services, from the service control manager",
+            Self::AutoStartBegins => "the start of auto-start services, from the service control manager",
+            Self::AutoStartEnds => "the end of auto-start services, from the service control manager",
             Self::FirstAutomaticStart => "the first automatic start of a service",
             Self::LastAutomaticStartEnds => "the end of the last automatic start",
             Self::DevicePhaseStarts => "the start event of the phase",
@@ -96,8 +96,8 @@ impl Rule {
                 "firmware performance table: from processor reset to the start of the boot manager"
             }
             Self::KernelRecordsBootManagerTime => "boot manager time as recorded by the kernel, taken as milliseconds",
-            Self::LoaderBeginAndEnd => "loader start and end as recorded by the loader",
-            Self::KernelRecordsPersonTime => "user input time as recorded by the kernel, taken as milliseconds",
+            Self::LoaderStartAndEnd => "loader start and end as recorded by the loader",
+            Self::KernelRecordsUserInput => "user input time as recorded by the kernel, taken as milliseconds",
             Self::FirmwareTableGiven => {
                 "given firmware performance table: from processor reset to the start of the boot manager"
             }
@@ -109,7 +109,7 @@ impl Rule {
                 "not on the time axis: the return of ExitBootServices or the kernel start is unknown"
             }
             Self::NotRecorded => "not recorded",
-            Self::KernelRecordsPersonTimeAtResumeLoader => {
+            Self::KernelRecordsUserInputAtResumeLoader => {
                 "user input time at the resume loader, as recorded by the kernel"
             }
             Self::FromMemoryImageToDesktop => "from the first record after the memory image was read to the desktop",
@@ -117,8 +117,8 @@ impl Rule {
                 "idle counting starts when the desktop is ready, but no rule found that time"
             }
             Self::LastEvent => "the last event of the recording",
-            Self::RecordingBeganTooLate => "no rule matched: the recording started after smss.exe",
-            Self::RecordingFromTheKernel => "the recording starts with the kernel",
+            Self::RecordingStartedTooLate => "no rule matched: the recording started after smss.exe",
+            Self::RecordingStartsWithKernel => "the recording starts with the kernel",
             Self::FirstEvent => "the first event of the recording",
             Self::SessionManagerFirstProgram => "the first program or subsystem of the session manager",
             Self::SessionManagerRunsLogonProcess => "the execution of winlogon.exe by the session manager",
@@ -132,13 +132,13 @@ impl Rule {
             Self::UserBootEnds => "the end of the user's boot in Winlogon",
             Self::LogonScreenEnds => "the exit of the logon screen (LogonUI.exe)",
             Self::IdleCountNeedsFinish => "idle counting starts when the boot is finished, but no rule found that time",
-            Self::UnitsRead => "all units loaded",
+            Self::UnitsLoaded => "all units loaded",
             Self::FirstGeneratorStarts => "the start of the first generator",
             Self::LastGeneratorEnds => "the end of the last generator",
-            Self::FirstUnitRead => "the first unit loaded",
+            Self::FirstUnitLoaded => "the first unit loaded",
             Self::ServiceManagerStarts => "the start of the service manager of the root file system",
-            Self::InitialProgramRuns => "the start of the initramfs program by the kernel",
-            Self::InitialServiceManagerStarts => "the start of the service manager of the initramfs",
+            Self::InitramfsProgramStarts => "the start of the initramfs program by the kernel",
+            Self::InitramfsServiceManagerStarts => "the start of the service manager of the initramfs",
             Self::StartJobsDone => "all start jobs done",
             Self::StartFinished => "the startup-finished message of the service manager",
             Self::FirmwareStarts => "the start of the firmware",
@@ -146,41 +146,41 @@ impl Rule {
             Self::KernelClockStarts => "the start of the kernel's clock",
             Self::LastInitcallEnds => "the end of the last initcall",
             Self::DefaultTargetIsAlias => "default.target is an alias of it",
-            Self::HighestUsualTarget => "the highest standard target that was reached",
+            Self::HighestStandardTarget => "the highest standard target that was reached",
             Self::KernelLastLine => "the last line of the kernel log",
             Self::ShutdownRequested => "the shutdown request",
             Self::FirstUnitStops => "the first unit to stop in the last series of stops",
             Self::LastProgram => "the last program of the service manager",
-            Self::LastProgramFirstStep => "the first step of systemd-shutdown",
-            Self::KindByLastProgram => "from messages of systemd-shutdown or the kernel",
+            Self::SystemdShutdownFirstStep => "the first step of systemd-shutdown",
+            Self::KindBySystemdShutdown => "from messages of systemd-shutdown or the kernel",
             Self::KindByLastTarget => "from the last target that was reached",
             Self::KindRequested => "from the request",
             Self::KindUnknown => "not recorded",
-            Self::LastProgramTerminates => "SIGTERM from systemd-shutdown to the remaining processes",
-            Self::LastProgramKills => "SIGKILL from systemd-shutdown to the remaining processes",
-            Self::LastProgramUnmounts => "unmounting by systemd-shutdown",
+            Self::SystemdShutdownSendsTerm => "SIGTERM from systemd-shutdown to the remaining processes",
+            Self::SystemdShutdownSendsKill => "SIGKILL from systemd-shutdown to the remaining processes",
+            Self::SystemdShutdownUnmounts => "unmounting by systemd-shutdown",
             Self::ShutdownHooksRun => "the start of the scripts in system-shutdown, after everything is detached",
-            Self::LastProgramAsksKernel => "the call to the kernel by systemd-shutdown",
-            Self::LastProgramStarts => "the start of systemd-shutdown",
+            Self::SystemdShutdownCallsKernel => "the call to the kernel by systemd-shutdown",
+            Self::SystemdShutdownStarts => "the start of systemd-shutdown",
             Self::LastUnitStopped => "the last recorded stop of a unit",
             Self::KernelDecidesToSleep => "the kernel's decision to sleep",
-            Self::MachineEnters => "the machine entering the sleep state",
-            Self::MachineReturns => "the machine leaving the sleep state",
-            Self::LastPhaseDownEnds => "the end of the last suspend phase",
-            Self::FirstPhaseUpStarts => "the start of the first resume phase",
-            Self::ProcessesGoOn => "processes being thawed",
-            Self::MachineEntersAndReturns => "the machine entering and leaving the sleep state",
-            Self::NoMachineEntry => "the machine did not sleep, or entering the sleep state was not recorded",
-            Self::SleptOnTheAxis => {
+            Self::SleepStateEntered => "the machine entering the sleep state",
+            Self::SleepStateExited => "the machine leaving the sleep state",
+            Self::LastSuspendPhaseEnds => "the end of the last suspend phase",
+            Self::FirstResumePhaseStarts => "the start of the first resume phase",
+            Self::ProcessesThawed => "processes being thawed",
+            Self::SleepStateEnteredAndExited => "the machine entering and leaving the sleep state",
+            Self::SleepStateNotEntered => "the machine did not sleep, or entering the sleep state was not recorded",
+            Self::SleepOnTimeAxis => {
                 "from entering to leaving the sleep state (the clock keeps running in suspend-to-idle)"
             }
-            Self::SleptByClocks => {
+            Self::SleepByClocks => {
                 "the difference between CLOCK_BOOTTIME and CLOCK_MONOTONIC, from readings of both before and after"
             }
-            Self::SleptByKernelLog => "sleep time from the kernel log",
-            Self::SleptByNoClock => "CLOCK_MONOTONIC stops during sleep, and no other clock was recorded",
-            Self::ResumeHasNoEnd => "the end of the resume is not in the recording",
-            Self::ImageUnseenAndNoClock => {
+            Self::SleepByKernelLog => "sleep time from the kernel log",
+            Self::NoClockDuringSleep => "CLOCK_MONOTONIC stops during sleep, and no other clock was recorded",
+            Self::ResumeEndNotRecorded => "the end of the resume is not in the recording",
+            Self::ImageAndClockNotRecorded => {
                 "the restored kernel saw neither, and no clock that keeps running was recorded"
             }
             Self::LogLinesAroundDevices => {
@@ -188,10 +188,10 @@ impl Rule {
             }
             Self::EndNotRecorded => "the end is not in the recording",
             Self::Traced => "start and end from the trace",
-            Self::LogLineWithLength => "the log line at the end, and the duration in it",
-            Self::LogTimeLessSuspending => "logged time of preparing and suspending, minus suspending",
+            Self::LogLineWithDuration => "the log line at the end, and the duration in it",
+            Self::LogTimeMinusSuspend => "logged time of preparing and suspending, minus suspending",
             Self::LogLinesAroundSleep => "from the last log line before the sleep to the first one after",
-            Self::LogRestartOfTasks => "from the log line about restarting tasks to the end of the suspend",
+            Self::LogTaskRestart => "from the log line about restarting tasks to the end of the suspend",
             Self::LogLines => "log lines at start and end",
             Self::RequestForShutdown => "the shutdown request",
             Self::LogonProcessRequestsShutdown => "the shutdown request of Winlogon",
@@ -208,13 +208,13 @@ impl Rule {
             Self::FirstUserProgramEnds => "the first exit of a user's program",
             Self::UserSessionsEnded => "the end of all applications in user sessions",
             Self::AfterUserSessions => "the start of the phase after the user sessions",
-            Self::LastUserApplicationAnswered => "the last response of a user's application",
+            Self::LastUserApplicationResponded => "the last response of a user's application",
             Self::LastUserProgramEnds => "the last exit of a user's program",
             Self::PreShutdownNotified => "the notification of pre-shutdown services",
             Self::SystemSessionNotified => "the notification of the system session",
-            Self::FirstServiceToldToStop => "the first service stop request after the user sessions",
-            Self::SystemSessionOver => "the end of the system session's shutdown",
-            Self::SystemProcessesWaitedFor => "the end of the wait for system processes",
+            Self::FirstServiceStopRequested => "the first service stop request after the user sessions",
+            Self::SystemSessionShutdownEnds => "the end of the system session's shutdown",
+            Self::SystemProcessWaitEnds => "the end of the wait for system processes",
             Self::LastServiceHostEnds => "the last exit of a service host process",
             Self::KernelRecordsAction => "the kernel's record of the requested action",
             Self::SystemSessionEnds => "the end of the system session",
@@ -234,29 +234,29 @@ impl Rule {
             Self::TimeOutOfWindows7 => "the Windows 7 default",
             Self::TimeOutAfterWindows7 => "the default after Windows 7 (WaitToKillServiceTimeout may override it)",
             Self::ModernStandbyEntered => "the entry into modern standby",
-            Self::ModernStandbyLeft => "the exit from modern standby",
+            Self::ModernStandbyExited => "the exit from modern standby",
             Self::KernelTransitionBegins => "the start of the transition in the kernel",
             Self::LastRecordBeforeSleep => "the last record before the sleep",
             Self::MemoryImageWriteStarts => "the start of the memory image write",
-            Self::WayDownNotRecorded => "the suspend, which is not in the recording",
+            Self::SuspendNotRecorded => "the suspend, which is not in the recording",
             Self::FirstRecordAfterSleep => "the first record after the sleep",
             Self::KernelTransitionEnds => "the end of the transition in the kernel",
             Self::KernelAccountAfterResume => "the kernel's own times, recorded after the resume",
-            Self::WayUpNotRecorded => "the resume, which is not in the recording",
-            Self::WayDownEnds => "the end of the suspend",
-            Self::WayUpStarts => "the start of the resume",
-            Self::WayUpBeforeWayDown => "a resume recorded after the suspend",
-            Self::RealTimesLessHalves => "wall-clock time from start to end, minus suspend and resume",
-            Self::ClockSetForward => "the clock adjustment after the sleep",
-            Self::RealTimesContradict => {
+            Self::ResumeNotRecorded => "the resume, which is not in the recording",
+            Self::SuspendEnds => "the end of the suspend",
+            Self::ResumeStarts => "the start of the resume",
+            Self::ResumeBeforeSuspend => "a resume recorded after the suspend",
+            Self::WallClockMinusSuspendAndResume => "wall-clock time from start to end, minus suspend and resume",
+            Self::ClockAdjustedAfterSleep => "the clock adjustment after the sleep",
+            Self::WallClockContradicts => {
                 "no rule matched: the wall-clock times leave no room for a sleep, so the clock was changed"
             }
             Self::KindModernStandby => "modern standby was entered or left",
             Self::KindFastStartupBySystem => "Windows reported a fast startup",
             Self::KindFastStartupByBootType => "the recorded boot type is fast startup",
-            Self::KindImageWrittenOnWayToOff => "a memory image was written before power-off",
+            Self::KindImageWrittenBeforePowerOff => "a memory image was written before power-off",
             Self::KindImageWrittenAfterSession => "a memory image was written after the user session ended",
-            Self::KindImageWrittenOnWayToSleep => "a memory image was written before the sleep",
+            Self::KindImageWrittenBeforeSleep => "a memory image was written before the sleep",
             Self::KindDevicesPreparedForHibernation => "devices were prepared for hibernation before the sleep",
             Self::KindResumedFromImage => "the computer resumed from a memory image",
             Self::KindHibernationBySystem => "Windows reported a resume from hibernation",
@@ -265,8 +265,8 @@ impl Rule {
             Self::KindImageWritten => "a memory image was written",
             Self::KindSleepEntered => "the computer entered sleep without writing a memory image",
             Self::KindSleepBySystem => "Windows reported a resume from sleep",
-            Self::KindDevicesToldToHibernate => "devices received a hibernation request",
-            Self::KindDevicesToldToSleep => "devices received a sleep request",
+            Self::KindDevicesRequestedToHibernate => "devices received a hibernation request",
+            Self::KindDevicesRequestedToSleep => "devices received a sleep request",
             Self::KindHibernationAction => "the requested action was hibernation",
             Self::KindSleepAction => "the requested action was sleep",
             Self::KindNotRecorded => "the entered state was not recorded",
@@ -277,12 +277,12 @@ impl Rule {
             Self::KernelAccount => "the kernel's own times, to the millisecond",
             Self::StartRecorded => "its recorded start",
             Self::EndRecorded => "its recorded end",
-            Self::LengthByKernelAccount => "its duration from the kernel's own times",
+            Self::DurationByKernelAccount => "its duration from the kernel's own times",
             Self::KernelAccountOfImageWrite => {
                 "the kernel's own time for writing the memory image, recorded after the resume"
             }
-            Self::FirstNotifiedInIt => "the first notification in it",
-            Self::LastNotifiedInIt => "the last notification in it",
+            Self::FirstNotification => "the first notification in it",
+            Self::LastNotification => "the last notification in it",
             Self::RequestToEndSession => "the request to end the session",
             Self::FirstApplicationNotifiedOfEnd => {
                 "the first notification of an application about the end of the session"
@@ -292,11 +292,11 @@ impl Rule {
             Self::DiskRequests => "disk requests",
             Self::ProfileSamples => "profile samples",
             Self::FirstFileServerConnection => "the first connection to port 445",
-            Self::FromStageBeforeToRequest => "from the end of the previous stage to the next request",
-            Self::FromStageBeforeToEnd => "from the end of the previous stage to the end of the boot",
+            Self::FromPreviousStageToRequest => "from the end of the previous stage to the next request",
+            Self::FromPreviousStageToEnd => "from the end of the previous stage to the end of the boot",
             Self::FromDiscoverToAck => "from the first DISCOVER to the ACK",
             Self::FromSolicitToReply => "from the first SOLICIT to the REPLY",
-            Self::FromQuestionToLastMessage => "from the first request to the last message",
+            Self::FromRequestToLastMessage => "from the first request to the last message",
             Self::FromReadToAcknowledgment => "from the read request to the acknowledgment of the last block",
             Self::FromReadToLastPacket => "from the read request to the last packet",
             Self::FromConnectionToLastByte => {
@@ -313,10 +313,10 @@ impl Rule {
             Self::ReadyToBootSignaled => "the ReadyToBoot event signal",
             Self::ReadyToBootMarked => "the ReadyToBoot mark",
             Self::BootAttemptStarts => "the start of BdsAttempt, which follows the ReadyToBoot event",
-            Self::ThreadAskedAbout => "the selected thread",
+            Self::SelectedThread => "the selected thread",
             Self::NoContextSwitches => "context switches were not recorded",
             Self::ThreadOfFirstProcess => "a thread of the first process",
-            Self::NobodyRanBefore => "no thread ran before",
+            Self::NoThreadRanBefore => "no thread ran before",
             Self::NotifyingThread => "the thread that sent the notifications of the transition",
             Self::ThreadThatRan => "a thread that ran at that time (the thread that ended it was not recorded)",
             Self::ThreadThatRanBefore => "the last thread that ran before (the thread that ended it was not recorded)",
@@ -331,8 +331,8 @@ impl Rule {
             | Self::FromSubsystemStartToProgramStart { .. }
             | Self::UnitReached { .. }
             | Self::KindKernelRestarts { .. }
-            | Self::KindKernelTurnsOff { .. }
-            | Self::KindImageToBeWritten { .. }
+            | Self::KindKernelPowersOff { .. }
+            | Self::KindImageWriteRequested { .. }
             | Self::KindImageAfterSession { .. }
             | Self::IdleTimeCutOff { .. }
             | Self::MoreIdleTime { .. }
@@ -344,7 +344,7 @@ impl Rule {
             | Self::ThreadOfRequest { .. }
             | Self::RecordingThread { .. }
             | Self::ThreadOfService { .. }
-            | Self::RanLastOfProcess { .. }
+            | Self::LastThreadOfProcess { .. }
             | Self::IdleTime(_)
             | Self::IdleTimeNotRecorded(_) => "",
         }

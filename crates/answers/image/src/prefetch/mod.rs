@@ -13,7 +13,7 @@ use onoff_transitions::boot::{ReadAhead, TrainingState};
 
 pub use boot_traces::{BootTrace, BootTraceFile};
 pub use plans::{PlanReport, PlannedVolume, SharedFile, SharedFiles};
-pub use read_ahead::{ReadAheadWork, ReadyBootSums, TABLES, of_boot};
+pub use read_ahead::{ReadAheadReport, ReadyBootTotals, TABLES, boot_read_ahead};
 
 use plans::PlanCollector;
 
@@ -85,7 +85,7 @@ pub enum TrainingEvidence {
     /// The boot counter in the registry (`BootId`) is too low for training.
     BootCounter,
     /// Boot prefetching is disabled in the registry (`EnablePrefetcher`).
-    TurnedOff,
+    Disabled,
     /// No evidence.
     #[default]
     None,
@@ -138,7 +138,7 @@ pub struct PrefetchReport {
     /// Number of program plans.
     pub launch_plans: u64,
     /// Maximum number of plans that Windows keeps; `None` without plans.
-    pub most_plans: Option<u64>,
+    pub max_plans: Option<u64>,
     /// Programs covered by `files` and `shared`; all if empty.
     pub programs: Vec<String>,
     /// Files of these programs, largest first.
@@ -160,11 +160,11 @@ pub struct PrefetchReport {
     /// Training state of ReadyBoot.
     pub training: Training,
     /// Number of boots of the installation by the registry (`BootId`); `None` without the hive.
-    pub boots_counted: Option<u64>,
+    pub boot_count: Option<u64>,
     /// `EnablePrefetcher` in the registry: 0 off, 1 programs, 2 boots, 3 both; `None` without the hive.
     pub enable_prefetcher: Option<u64>,
     /// Read-ahead in a recorded boot; `None` without a recording.
-    pub read_ahead: Option<ReadAheadWork>,
+    pub read_ahead: Option<ReadAheadReport>,
     /// Unreadable files.
     pub unreadable: Vec<UnreadablePrefetchFile>,
 }
@@ -199,7 +199,7 @@ fn kind(name: &str, bytes: &[u8]) -> Option<Kind> {
     }
 }
 
-/// Analyzes `files`. Add a recorded boot with [`PrefetchReport::with_boot`].
+/// Analyzes `files`. Add a recorded boot with [`PrefetchReport::add_boot`].
 #[must_use]
 pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> PrefetchReport {
     let mut plans = PlanCollector::new(options);
@@ -207,7 +207,7 @@ pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
         windows: "",
         plans: Vec::new(),
         launch_plans: 0,
-        most_plans: None,
+        max_plans: None,
         programs: options.programs.clone(),
         files: Vec::new(),
         shared: SharedFiles::default(),
@@ -223,7 +223,7 @@ pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
             missing_boots: None,
             evidence: TrainingEvidence::None,
         },
-        boots_counted: None,
+        boot_count: None,
         enable_prefetcher: None,
         read_ahead: None,
         unreadable: Vec::new(),
@@ -269,11 +269,11 @@ pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
 }
 
 fn database(file: &PrefetchFile, header: &onoff_prefetch::SuperfetchHeader) -> SuperfetchDatabase {
-    use onoff_prefetch::SuperfetchPacking::{Mam, Mem0, Memo, Plain};
+    use onoff_prefetch::SuperfetchCompression::{Mam, Mem0, Memo, None};
     SuperfetchDatabase {
         name: file.name.clone(),
-        packing: match header.packing {
-            Plain => "plain",
+        packing: match header.compression {
+            None => "plain",
             Memo => "memo",
             Mem0 => "mem0",
             Mam => "mam",
@@ -312,7 +312,7 @@ fn training(report: &PrefetchReport) -> Training {
 
 impl PrefetchReport {
     /// Adds the read-ahead of a recorded boot. Its training count takes precedence over evidence from files.
-    pub fn with_boot(&mut self, read_ahead: ReadAheadWork) {
+    pub fn add_boot(&mut self, read_ahead: ReadAheadReport) {
         if let Some(boots) = read_ahead.training_count {
             self.training = training_after(boots, TrainingEvidence::RecordedBoot);
         }
@@ -321,14 +321,14 @@ impl PrefetchReport {
 
     /// Adds registry values, which count only without other evidence: with too few boots or disabled prefetching there
     /// is no training. Enough boots do not prove training.
-    pub fn with_registry(&mut self, boots_counted: Option<u64>, enable_prefetcher: Option<u64>) {
-        (self.boots_counted, self.enable_prefetcher) = (boots_counted, enable_prefetcher);
+    pub fn add_registry(&mut self, boots_counted: Option<u64>, enable_prefetcher: Option<u64>) {
+        (self.boot_count, self.enable_prefetcher) = (boots_counted, enable_prefetcher);
         if self.training.evidence != TrainingEvidence::None {
             return;
         }
         let needed = ReadAhead::TRAINED_BOOTS.unsigned_abs();
         if enable_prefetcher.is_some_and(|what| what & 2 == 0) {
-            self.training = training_after(0, TrainingEvidence::TurnedOff);
+            self.training = training_after(0, TrainingEvidence::Disabled);
         } else if let Some(boots) = boots_counted.filter(|&boots| boots < needed) {
             self.training = training_after(boots, TrainingEvidence::BootCounter);
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use onoff_prefetch::{PAGE_BYTES, Plan};
+use onoff_prefetch::{PAGE_SIZE, Plan};
 use serde::Serialize;
 
 use super::{MAX_PLANS, PrefetchFile, PrefetchOptions, PrefetchReport};
@@ -204,13 +204,13 @@ impl<'a> PlanCollector<'a> {
                     .or_insert_with(|| SharedFile { path: planned.path.clone(), ..SharedFile::default() });
                 shared.plans += 1;
                 shared.pages = shared.pages.max(pages);
-                shared.planned_bytes = shared.planned_bytes.saturating_add(pages * PAGE_BYTES);
+                shared.planned_bytes = shared.planned_bytes.saturating_add(pages * PAGE_SIZE);
                 shared.file_bytes = shared.file_bytes.or(found.map(|found| found.bytes));
             }
         }
         let all = plan.files.len() as u64;
         report.other_volume_files = all - by_volume.iter().max().map_or(0, |volume| volume.1);
-        report.bytes = report.pages * PAGE_BYTES;
+        report.bytes = report.pages * PAGE_SIZE;
         if self.options.volume.is_some() && system.is_some() {
             report.missing_files = Some(missing);
             report.newer_files = written.map(|_| newer);
@@ -233,14 +233,14 @@ impl<'a> PlanCollector<'a> {
         for (device, pages) in self.pages_by_file.into_values() {
             if let Some(volume) = volumes.get_mut(&device) {
                 volume.files += 1;
-                volume.bytes = volume.bytes.saturating_add(pages * PAGE_BYTES);
+                volume.bytes = volume.bytes.saturating_add(pages * PAGE_SIZE);
             }
         }
         report.volumes = volumes.into_values().collect();
         report.volumes.sort_by(|a, b| (Reverse(a.bytes), &a.device).cmp(&(Reverse(b.bytes), &b.device)));
         report.files = self.files.into_values().collect();
         for file in &mut report.files {
-            file.bytes = file.pages * PAGE_BYTES;
+            file.bytes = file.pages * PAGE_SIZE;
             let shared = &mut report.shared;
             shared.files += 1;
             shared.bytes = shared.bytes.saturating_add(file.bytes);
@@ -261,7 +261,7 @@ impl<'a> PlanCollector<'a> {
             .plans
             .sort_by(|a, b| (Reverse(a.last_run_unix_ns), &a.name).cmp(&(Reverse(b.last_run_unix_ns), &b.name)));
         report.launch_plans = report.plans.iter().filter(|plan| !plan.is_boot).count() as u64;
-        (report.windows, report.most_plans) = match self.max_version {
+        (report.windows, report.max_plans) = match self.max_version {
             0 => ("", None),
             17 => ("Windows XP", Some(MAX_PLANS.0)),
             23 => ("Windows Vista or 7", Some(MAX_PLANS.0)),

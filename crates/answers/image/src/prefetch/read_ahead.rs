@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onoff_trace::{DiskOperation, TableName, Tables, Trace};
+use onoff_trace::{DiskOperation, TableName, TableSet, Trace};
 use serde::Serialize;
 
 use onoff_evidence::Certainty;
@@ -10,13 +10,13 @@ use onoff_transitions::PhaseName;
 use onoff_transitions::boot::{self, BootReport};
 use onoff_usage::disk::{DiskWork, is_read_ahead};
 
-/// The tables that [`of_boot`] reads.
-pub const TABLES: Tables = boot::TABLES.union(Tables::of(&[TableName::DiskIos]));
+/// The tables that [`boot_read_ahead`] reads.
+pub const TABLES: TableSet = boot::TABLES.union(TableSet::of(&[TableName::DiskIos]));
 
 /// Totals reported by ReadyBoot at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ReadyBootSums {
+pub struct ReadyBootTotals {
     /// Number of reads observed.
     pub reads: u64,
     /// Bytes of these reads.
@@ -36,7 +36,7 @@ pub struct ReadyBootSums {
 /// The read-ahead of a boot, from its start to the end of PostBoot or of the recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ReadAheadWork {
+pub struct ReadAheadReport {
     /// Duration of the analyzed boot, ns.
     pub boot_ns: i64,
     /// Number of training boots; `None` if not recorded.
@@ -50,7 +50,7 @@ pub struct ReadAheadWork {
     /// Writes.
     pub writes: DiskWork,
     /// ReadyBoot's own totals; `None` if not recorded.
-    pub sums: Option<ReadyBootSums>,
+    pub totals: Option<ReadyBootTotals>,
     /// Prefetched bytes that were not used. `None` without `sums`.
     pub wasted_bytes: Option<u64>,
     /// Disk time of all reads, ns.
@@ -64,13 +64,13 @@ pub struct ReadAheadWork {
 
 /// The read-ahead of the boot in `report`.
 #[must_use]
-pub fn of_boot(trace: &Trace, report: &BootReport, sums: Option<ReadyBootSums>) -> ReadAheadWork {
+pub fn boot_read_ahead(trace: &Trace, report: &BootReport, sums: Option<ReadyBootTotals>) -> ReadAheadReport {
     let end = report.phase(PhaseName::PostBoot).and_then(|phase| phase.end_ns).unwrap_or(trace.duration_ns);
-    let mut work = ReadAheadWork {
+    let mut work = ReadAheadReport {
         boot_ns: end.max(0),
         training_count: report.details.read_ahead.training_count.and_then(|count| u64::try_from(count).ok()),
-        sums,
-        ..ReadAheadWork::default()
+        totals: sums,
+        ..ReadAheadReport::default()
     };
     // (disk, first byte, end, completion) of each prefetch read, last completion first.
     let mut ahead: Vec<(u32, u64, u64, i64)> = Vec::new();

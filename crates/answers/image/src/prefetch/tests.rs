@@ -1,6 +1,6 @@
 //! Synthetic plans, boots and read-ahead.
 
-use onoff_testkit::prefetch::{PlanFile, ready_boot_layout, ready_boot_trace, superfetch};
+use onoff_testkit::prefetch::{PrefetchPlan, ready_boot_layout, ready_boot_trace, superfetch};
 use onoff_trace::{DiskIo, DiskOperation, IoPriority, StringId, Trace};
 
 use super::*;
@@ -10,8 +10,8 @@ use onoff_transitions::boot::BootOptions;
 
 const VOLUME: &str = r"\DEVICE\HARDDISKVOLUME1";
 
-fn plan(executable: &str, files: &[(&str, u32)]) -> PlanFile {
-    PlanFile {
+fn plan(executable: &str, files: &[(&str, u32)]) -> PrefetchPlan {
+    PrefetchPlan {
         version: 23,
         executable: executable.to_owned(),
         is_boot: false,
@@ -32,16 +32,16 @@ const NTDLL: &str = r"\WINDOWS\SYSTEM32\NTDLL.DLL";
 fn registry_counts_only_without_other_evidence() {
     let none = || analyze(&[file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10)]).bytes())], &PrefetchOptions::default());
     let with = |mut report: PrefetchReport, boots, prefetcher| {
-        report.with_registry(boots, prefetcher);
+        report.add_registry(boots, prefetcher);
         (report.training.state, report.training.missing_boots, report.training.evidence)
     };
     assert_eq!(with(none(), Some(1), Some(3)), (TrainingState::Training, Some(2), TrainingEvidence::BootCounter));
-    assert_eq!(with(none(), Some(90), Some(1)), (TrainingState::Untrained, Some(3), TrainingEvidence::TurnedOff));
+    assert_eq!(with(none(), Some(90), Some(1)), (TrainingState::Untrained, Some(3), TrainingEvidence::Disabled));
     // Many boots do not prove training.
     assert_eq!(with(none(), Some(90), Some(3)), (TrainingState::Unknown, None, TrainingEvidence::None));
     assert_eq!(with(none(), None, None), (TrainingState::Unknown, None, TrainingEvidence::None));
     // The boot plan takes precedence.
-    let boot = PlanFile { is_boot: true, run_count: 5, ..plan("NTOSBOOT", &[(NTDLL, 10)]) };
+    let boot = PrefetchPlan { is_boot: true, run_count: 5, ..plan("NTOSBOOT", &[(NTDLL, 10)]) };
     let known = analyze(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
     assert_eq!(with(known, Some(1), Some(0)), (TrainingState::Trained, Some(0), TrainingEvidence::BootPlan));
 }
@@ -55,7 +55,7 @@ fn counts_shared_files_once() {
     ];
     let report = analyze(&files, &PrefetchOptions::default());
     assert_eq!(report.unreadable, []);
-    assert_eq!((report.launch_plans, report.most_plans, report.windows), (2, Some(128), "Windows Vista or 7"));
+    assert_eq!((report.launch_plans, report.max_plans, report.windows), (2, Some(128), "Windows Vista or 7"));
     assert_eq!((report.shared.files, report.shared.bytes), (3, (12 + 5 + 1) * 4096));
     assert_eq!((report.shared.planned_bytes, report.shared.shared_bytes), (28 * 4096, 12 * 4096));
     assert_eq!(report.files[0].path, format!("{VOLUME}{NTDLL}"));
@@ -206,12 +206,12 @@ fn computes_late_reads_and_savings() {
     let Ok(report) = onoff_transitions::boot::analyze(&with_boot(&trace), &BootOptions::default()) else {
         unreachable!("the synthetic recording is a boot")
     };
-    let work = of_boot(&trace, &report, None);
+    let work = boot_read_ahead(&trace, &report, None);
     assert_eq!((work.ahead.operations, work.misses.operations, work.late.operations), (2, 3, 1));
     // Without ReadyBoot's totals the hits are unknown.
     assert_eq!((work.wasted_bytes, work.read_without_ns, work.certainty), (None, None, Certainty::Missing));
-    let sums = ReadyBootSums { hits: 10, hit_bytes: 10_000, prefetch_bytes: 16_384, ..ReadyBootSums::default() };
-    let work = of_boot(&trace, &report, Some(sums));
+    let sums = ReadyBootTotals { hits: 10, hit_bytes: 10_000, prefetch_bytes: 16_384, ..ReadyBootTotals::default() };
+    let work = boot_read_ahead(&trace, &report, Some(sums));
     assert_eq!(work.wasted_bytes, Some(6384));
     // Misses took 10, 20 and 30 ms, so ten hits would have taken 200 ms.
     assert_eq!((work.read_ns, work.read_without_ns), (110 * MS, Some(260 * MS)));

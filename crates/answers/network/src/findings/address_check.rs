@@ -12,7 +12,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     });
     slow.map(|(exchange, delay)| {
         let server = exchange.servers.first().map_or("the server", String::as_str);
-        let (what, advice) = if exchange.address_probes > 0 {
+        let (title, advice) = if exchange.address_probes > 0 {
             (
                 format!(
                     "the offer came {} after the request; meanwhile {} checked whether the address is in use",
@@ -33,7 +33,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         };
         Finding {
             rule: "offer_delay",
-            what,
+            title,
             cost_ns: Some(delay),
             stops_boot: false,
             advice,

@@ -9,7 +9,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let family = if file.client.starts_with('[') { 6 } else { 4 };
     vec![Finding {
         rule: "block_fragmented",
-        what: format!(
+        title: format!(
             "blocks of {} bytes do not fit into a frame: {} blocks of {} came in {} fragments",
             file.block_size,
             file.counts.fragmented,

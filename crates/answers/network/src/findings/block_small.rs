@@ -20,21 +20,21 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         let gain = fitted.model.measured_ns.saturating_sub(fitted.predicted_ns(&better).1);
         saved = saved.saturating_add(gain);
         if worst.is_none_or(|(_, _, largest, _)| gain > largest) {
-            worst = Some((&file.file, file.block_size, gain, file.asked.block_size));
+            worst = Some((&file.file, file.block_size, gain, file.requested.block_size));
         }
     }
     let Some((name, block_size, _, asked)) = worst.filter(|_| saved >= MIN_COST_NS) else { return Vec::new() };
     // A client that requested more than it got is not the cause.
-    let refused = asked.is_some_and(|asked| asked > block_size);
-    let asked = if refused { format!(", of {} that the client requested", asked.unwrap_or(0)) } else { String::new() };
-    let advice = if refused {
+    let error = asked.is_some_and(|asked| asked > block_size);
+    let asked = if error { format!(", of {} that the client requested", asked.unwrap_or(0)) } else { String::new() };
+    let advice = if error {
         "let the server grant larger blocks (RFC 2348): turn its blksize option on, or raise its limit"
     } else {
         "have the client request blksize 1468 (1448 with IPv6); a loader with a fixed block size of 512 (shim, some GRUB builds) needs an update"
     };
     vec![Finding {
         rule: "block_small",
-        what: format!(
+        title: format!(
             "{name} came in blocks of {block_size} bytes{asked}; full frames would save at least {}",
             time(saved)
         ),

@@ -19,7 +19,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         };
         Finding {
             rule: "choice_delay",
-            what: format!(
+            title: format!(
                 "the client waited {} after the first IPv{} offer before it sent its request",
                 time(delay),
                 exchange.ip_version

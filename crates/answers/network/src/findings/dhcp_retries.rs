@@ -23,10 +23,10 @@ fn retried(exchange: &DhcpExchange) -> Option<Finding> {
     let waited = exchange.waits_ns.iter().fold(0_i64, |sum, &wait| sum.saturating_add(wait));
     let waits: Vec<String> = exchange.waits_ns.iter().take(6).map(|&wait| time(wait).to_string()).collect();
     let waits = waits.join(", ");
-    let finding = |what: String, cost_ns: i64, advice: String| {
+    let finding = |title: String, cost_ns: i64, advice: String| {
         (cost_ns >= MIN_COST_NS).then_some(Finding {
             rule: "dhcp_retries",
-            what,
+            title,
             cost_ns: Some(cost_ns),
             stops_boot: false,
             advice,
@@ -52,9 +52,9 @@ fn retried(exchange: &DhcpExchange) -> Option<Finding> {
     }
     // The server answered every request, but the client repeated one anyway.
     if exchange.complete && exchange.request_attempts > 1 {
-        let what =
+        let title =
             format!("{family}: the client repeated its request after {waits}, although the answer is in the capture");
-        return finding(what, waited, "the answer was lost between the capture point and the client, or the client ignored it: capture at the client".to_owned());
+        return finding(title, waited, "the answer was lost between the capture point and the client, or the client ignored it: capture at the client".to_owned());
     }
     None
 }

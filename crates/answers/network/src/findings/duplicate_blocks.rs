@@ -4,10 +4,10 @@ use super::{Facts, Finding};
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let duplicates = facts.boot.transfers.iter().filter_map(|file| {
-        let run = file.doubled?;
+        let run = file.duplicate_blocks?;
         Some(Finding {
             rule: "sorcerers_apprentice",
-            what: format!(
+            title: format!(
                 "{}: from block {}, {} consecutive blocks were each sent and acknowledged twice ({} bytes wasted)",
                 file.file,
                 run.first_block,

@@ -13,7 +13,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let (downloads, outcome) = (&facts.boot.downloads, &facts.boot.outcome);
     let stopped_ns = (outcome.verdict == Verdict::Failed).then_some(outcome.time_ns);
     let mut findings: Vec<Finding> =
-        downloads.iter().filter(|download| Some(download.end_ns) != stopped_ns).filter_map(refused).collect();
+        downloads.iter().filter(|download| Some(download.end_ns) != stopped_ns).filter_map(error).collect();
     // The counts are per connection, so only its first request is used.
     let connections = || downloads.iter().filter(|download| !download.reused);
     let closed_ns = connections().fold(0_i64, |sum, download| sum.saturating_add(download.zero_window_ns));
@@ -21,7 +21,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if closed_ns >= MIN_COST_NS {
         findings.push(Finding {
             rule: "http_zero_window",
-            what: format!("the client closed its receive window {}, for {} in total", plural(closed, "time"), time(closed_ns)),
+            title: format!("the client closed its receive window {}, for {} in total", plural(closed, "time"), time(closed_ns)),
             cost_ns: Some(closed_ns),
             stops_boot: false,
             advice: "the client's firmware is slower than the network: update its network driver or firmware, and check the memory or storage it writes to".to_owned(),
@@ -34,7 +34,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if repeated > 0 && percent >= MIN_PERCENT {
         findings.push(Finding {
             rule: "http_retransmissions",
-            what: format!("{repeated} of {segments} segments were retransmitted ({percent:.2} %)"),
+            title: format!("{repeated} of {segments} segments were retransmitted ({percent:.2} %)"),
             cost_ns: None,
             stops_boot: false,
             advice: "look for packet loss: cable, switch port, duplex".to_owned(),
@@ -44,11 +44,11 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     findings
 }
 
-fn refused(download: &Download) -> Option<Finding> {
+fn error(download: &Download) -> Option<Finding> {
     let status = download.status.filter(|&status| status >= 400)?;
     Some(Finding {
         rule: "http_error",
-        what: format!("the server answered {status} for {}", download.url),
+        title: format!("the server answered {status} for {}", download.url),
         cost_ns: Some(download.duration_ns),
         stops_boot: false,
         advice: "put the file where the client expects it, or correct the URL in the DHCP or loader configuration"

@@ -25,7 +25,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let other = if winner == 4 { 6 } else { 4 };
     vec![Finding {
         rule: "ip_order",
-        what: format!("IPv{other} was tried first, for {}; the boot came over IPv{winner}", time(cost)),
+        title: format!("IPv{other} was tried first, for {}; the boot came over IPv{winner}", time(cost)),
         cost_ns: Some(cost),
         stops_boot: false,
         advice: format!("put the boot entry for IPv{winner} before the one for IPv{other}"),

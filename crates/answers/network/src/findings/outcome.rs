@@ -10,10 +10,10 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     }
     vec![Finding {
         rule: outcome.reason.as_str(),
-        what: outcome.what.clone(),
+        title: outcome.description.clone(),
         cost_ns: None,
         stops_boot: true,
-        advice: outcome.cure.clone(),
+        advice: outcome.advice.clone(),
         source: "RFC 1350, RFC 2131, RFC 4578; PXE 2.1",
     }]
 }

@@ -21,13 +21,13 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         // Only requests and acknowledgments were repeated: the server was slow, or did not receive them.
         "the server did not respond, and no block was retransmitted: check the server's log and load at this time"
     };
-    let mut what = format!("{repeated} of {packets} DATA packets were retransmitted ({percent:.2} %)");
+    let mut title = format!("{repeated} of {packets} DATA packets were retransmitted ({percent:.2} %)");
     if timeouts > 0 {
-        what += &format!("; {} of half a second or more took {}", plural(timeouts, "timeout"), time(lost_ns));
+        title += &format!("; {} of half a second or more took {}", plural(timeouts, "timeout"), time(lost_ns));
     }
     vec![Finding {
         rule: "retransmissions",
-        what,
+        title,
         cost_ns: (lost_ns > 0).then_some(lost_ns),
         stops_boot: false,
         advice: advice.to_owned(),

@@ -17,7 +17,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     // The network accounts for at most this much of a turn, wherever the capture was taken; the rest is the client.
-    let Some(round_trip) = facts.boot.round_trip_at_most_ns else { return Vec::new() };
+    let Some(round_trip) = facts.boot.max_round_trip_ns else { return Vec::new() };
     let turn = client.saturating_sub(round_trip).max(0);
     let window = file.window_mean.unwrap_or(1.0).max(1.0);
     let block = (turn as f64 / window) as i64;
@@ -28,7 +28,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     }
     vec![Finding {
         rule: "slow_client",
-        what: format!(
+        title: format!(
             "the client took {} per block of {} before its acknowledgment (network round trip: at most {} per turn); the server took {}",
             time(block),
             file.file,

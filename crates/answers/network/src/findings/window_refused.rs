@@ -12,12 +12,12 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         .filter(|file| file.outcome == Outcome::Complete && file.downgraded.contains(&"windowsize"))
         .collect();
     let Some(first) = refused.first() else { return Vec::new() };
-    let asked = first.asked.window.unwrap_or(1);
+    let asked = first.requested.window.unwrap_or(1);
     let granted = first.window;
     let got = if granted == 1 { "granted none".to_owned() } else { format!("granted {granted}") };
     vec![Finding {
         rule: "window_refused",
-        what: format!(
+        title: format!(
             "the client requested windows of {asked} blocks and {} {got}, in {}",
             first.server.rsplit_once(':').map_or(first.server.as_str(), |(host, _)| host),
             plural(refused.len() as u64, "transfer"),

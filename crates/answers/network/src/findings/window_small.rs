@@ -35,7 +35,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let saved = if low == high { low } else { format!("{low} to {high}") };
     vec![Finding {
         rule: "window_small",
-        what: format!(
+        title: format!(
             "{blocks}: transfers took {}; windows of {RECOMMENDED_WINDOW} blocks would save {saved}",
             time(spent)
         ),

@@ -13,8 +13,8 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Conclusion {
     let attempts = evidence.dhcp.iter().filter(|exchange| exchange.stack != Stack::OperatingSystem);
     let best = attempts.max_by_key(|exchange| (progress(exchange), evidence.has_ended(exchange), exchange.start_ns));
     let Some(best) = best else {
-        let what = "the capture contains no DHCP request and no file".to_owned();
-        return Conclusion::unknown(Reason::CaptureBegins, None, 0, what, "start the capture before the client");
+        let description = "the capture contains no DHCP request and no file".to_owned();
+        return Conclusion::unknown(Reason::CaptureBegins, None, 0, description, "start the capture before the client");
     };
     let last_ns = best.messages.last().map_or(best.start_ns, |message| message.time_ns);
     let until_ns = evidence.dialogues_after(last_ns).map(|next| next.start_ns).min().unwrap_or(i64::MAX);
@@ -90,14 +90,14 @@ fn failed(
     stage: StageKind,
     exchange: &DhcpExchange,
     time_ns: i64,
-    what: String,
+    description: String,
     advice: &str,
 ) -> Conclusion {
-    Conclusion { ip_version: exchange.ip_version, ..Conclusion::failed(reason, stage, time_ns, what, advice) }
+    Conclusion { ip_version: exchange.ip_version, ..Conclusion::failed(reason, stage, time_ns, description, advice) }
 }
 
 fn ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64) -> Conclusion {
-    let what = format!(
+    let description = format!(
         "the capture ends {} after the last message, before the dialogue was complete",
         time(evidence.rest_ns(last_ns))
     );
@@ -105,7 +105,7 @@ fn ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64) -> Conclusion {
         Reason::CaptureEnds,
         Some(stage),
         last_ns,
-        what,
+        description,
         "capture until the client gives up or has booted",
     )
 }
@@ -138,13 +138,13 @@ fn unacknowledged(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64
         1 => "request".to_owned(),
         requests => format!("{requests} requests"),
     };
-    let what = format!("{server} offered {address} but did not answer the client's {requests} for it");
+    let description = format!("{server} offered {address} but did not answer the client's {requests} for it");
     failed(
         Reason::NoDhcpAnswer,
         StageKind::Dhcp,
         exchange,
         last_ns,
-        what,
+        description,
         "check the DHCP server's log at this time: another client may have the lease, its failover partner may be responsible, or the answer was lost",
     )
 }
@@ -152,19 +152,19 @@ fn unacknowledged(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64
 /// Offers came, but the client accepted none.
 fn offers_not_accepted(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64) -> Conclusion {
     if exchange.boot_file.is_some() || cut(evidence, exchange) {
-        let what = format!("offers came, but the client accepted none within {}", time(exchange.duration_ns));
+        let description = format!("offers came, but the client accepted none within {}", time(exchange.duration_ns));
         return failed(
             Reason::NoBootFile,
             StageKind::Dhcp,
             exchange,
             last_ns,
-            what,
+            description,
             "offer what the client requests: a boot file for its architecture, and for HTTP boot the class HTTPClient and a URL",
         )
         .likely();
     }
-    let what = "the offers name no boot file".to_owned();
-    failed(Reason::NoBootFile, StageKind::Dhcp, exchange, last_ns, what, NAME_A_FILE)
+    let description = "the offers name no boot file".to_owned();
+    failed(Reason::NoBootFile, StageKind::Dhcp, exchange, last_ns, description, NAME_A_FILE)
 }
 
 const NAME_A_FILE: &str = "name the boot file and its server in the DHCP configuration (options 66 and 67, next-server and filename; DHCPv6 option 59), or start the ProxyDHCP service that names them";
@@ -174,7 +174,7 @@ fn cut(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> bool {
         .traffic
         .dhcp
         .iter()
-        .any(|message| message.cut && (exchange.start_ns..=exchange.end_ns).contains(&message.time_ns))
+        .any(|message| message.truncated && (exchange.start_ns..=exchange.end_ns).contains(&message.time_ns))
 }
 
 /// The client has an address but requested no file.
@@ -185,37 +185,38 @@ fn without_request(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusi
         let ArpTarget { target, requests, is_server } = unresolved;
         let server = if is_server { format!("the server {target}") } else { target.to_string() };
         let via = if is_server { "" } else { " (the router to its server, or another server)" };
-        let what = format!("{requests} ARP requests for {server}{via} were not answered on the client's link");
+        let description = format!("{requests} ARP requests for {server}{via} were not answered on the client's link");
         let found = failed(
             Reason::ServerNotOnLink,
             StageKind::BootProgram,
             exchange,
             exchange.end_ns,
-            what,
+            description,
             "turn the server on, or correct its address in the DHCP configuration (next-server, option 66), the subnet mask or the router",
         );
         return if is_server { found } else { found.likely() };
     }
     if !evidence.has_ended(exchange) {
-        let what = format!("the capture ends {rest} after the client got its address");
+        let description = format!("the capture ends {rest} after the client got its address");
         return Conclusion::unknown(
             Reason::CaptureEnds,
             Some(StageKind::Dhcp),
             exchange.end_ns,
-            what,
+            description,
             "capture until the client gives up or has booted",
         );
     }
-    if named.is_none() && !evidence.traffic.dhcp.iter().any(|message| message.cut) {
-        let what = "the client has an address, but no answer names a boot file".to_owned();
-        return failed(Reason::NoBootFile, StageKind::Dhcp, exchange, exchange.end_ns, what, NAME_A_FILE);
+    if named.is_none() && !evidence.traffic.dhcp.iter().any(|message| message.truncated) {
+        let description = "the client has an address, but no answer names a boot file".to_owned();
+        return failed(Reason::NoBootFile, StageKind::Dhcp, exchange, exchange.end_ns, description, NAME_A_FILE);
     }
-    let what = format!("the client has an address, but the capture contains no file request in the following {rest}");
+    let description =
+        format!("the client has an address, but the capture contains no file request in the following {rest}");
     Conclusion::unknown(
         Reason::NoRequest,
         Some(StageKind::BootProgram),
         exchange.end_ns,
-        what,
+        description,
         "capture at the client or at the file server: the requests may not pass this capture point",
     )
 }

@@ -1,10 +1,10 @@
 //! The outcome of boots that requested a file: how its transfer or download ended.
 
 use onoff_netboot::connection::{Connection, Protocol};
-use onoff_netboot::frame::UndeliveredReason;
+use onoff_netboot::frame::UnreachableReason;
 use onoff_netboot::lookup::Lookup;
 use onoff_netboot::tftp::ProgramMachine;
-use onoff_netboot::transfer::{LastPacket, Outcome, Transfer};
+use onoff_netboot::transfer::{Outcome, PacketKind, Transfer};
 
 use super::super::dhcp::Stack;
 use super::super::report::Download;
@@ -42,7 +42,7 @@ pub(super) fn last_loaded(evidence: &Evidence<'_>) -> Option<Loaded> {
 }
 
 fn is_load(file: &FileTransfer) -> bool {
-    !file.write && !file.under_way
+    !file.write && !file.started_before_capture
 }
 
 fn is_received(download: &Download) -> bool {
@@ -58,25 +58,25 @@ pub(super) fn wrong_architecture(evidence: &Evidence<'_>, loaded: Option<&Loaded
     let code = evidence.client.architecture?;
     let client = evidence.client.architecture_name;
     let advice = "serve a separate boot program to each architecture: match option 93 (DHCPv6: 61) in the DHCP or ProxyDHCP configuration";
-    let fail = |what: String| {
-        Conclusion::failed(Reason::WrongArchitecture, StageKind::BootProgram, loaded.end_ns, what, advice)
+    let fail = |description: String| {
+        Conclusion::failed(Reason::WrongArchitecture, StageKind::BootProgram, loaded.end_ns, description, advice)
     };
     match file.program {
         Some(machine) if code == 0 => {
-            let what = format!(
+            let description = format!(
                 "{} is a UEFI program ({}), but the client boots in BIOS mode (architecture 0)",
                 loaded.name,
                 machine.as_str()
             );
-            Some(fail(what))
+            Some(fail(description))
         }
         Some(machine) if !fits(code, machine)? => {
-            let what = format!(
+            let description = format!(
                 "{} is a program for {}, but the client is {client} (architecture {code})",
                 loaded.name,
                 machine.as_str()
             );
-            Some(fail(what))
+            Some(fail(description))
         }
         Some(_) => None,
         None => {
@@ -86,11 +86,11 @@ pub(super) fn wrong_architecture(evidence: &Evidence<'_>, loaded: Option<&Loaded
                 [".0", ".kpxe", ".kkpxe", ".pxe", ".n12", ".com"].iter().any(|ending| name.ends_with(ending));
             let silent = evidence.is_over(loaded.end_ns);
             (for_bios && code != 0 && silent).then(|| {
-                let what = format!(
+                let description = format!(
                     "{} looks like a BIOS program by its name, the client is {client} (architecture {code}), and nothing was requested after it",
                     loaded.name
                 );
-                fail(what).likely()
+                fail(description).likely()
             })
         }
     }
@@ -173,22 +173,22 @@ fn size_only(evidence: &Evidence<'_>, file: &FileTransfer) -> Option<Conclusion>
     }
     // A server that supports options responds with an OACK, others send the first block.
     if file.granted.is_none() && file.counts.data_packets > 0 {
-        let what = format!(
+        let description = format!(
             "the client requested the size of {}; the server does not support options and sent the first block, so the client aborted",
             file.file
         );
         let advice = "use a TFTP server that supports options (RFC 2347): this client requests tsize before it loads a file, and gives up without it";
-        return Some(Conclusion::failed(Reason::OptionsIgnored, stage, file.end_ns, what, advice).likely());
+        return Some(Conclusion::failed(Reason::OptionsIgnored, stage, file.end_ns, description, advice).likely());
     }
     let size = bytes.map_or_else(String::new, |bytes| format!(" ({bytes} bytes)"));
-    let what = format!("the client requested the size of {}{size}, but then did not load it", file.file);
+    let description = format!("the client requested the size of {}{size}, but then did not load it", file.file);
     let advice = "check the client's screen; the file may exceed the client's memory or a size limit: serve a smaller boot program that loads the rest";
-    Some(Conclusion::failed(Reason::FileTooLarge, stage, file.end_ns, what, advice).likely())
+    Some(Conclusion::failed(Reason::FileTooLarge, stage, file.end_ns, description, advice).likely())
 }
 
-fn ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64, what: &str) -> Conclusion {
-    let what = format!("{what}; the capture ends {} later", time(evidence.rest_ns(last_ns)));
-    Conclusion::unknown(Reason::CaptureEnds, Some(stage), last_ns, what, CAPTURE_LONGER)
+fn ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64, description: &str) -> Conclusion {
+    let description = format!("{description}; the capture ends {} later", time(evidence.rest_ns(last_ns)));
+    Conclusion::unknown(Reason::CaptureEnds, Some(stage), last_ns, description, CAPTURE_LONGER)
 }
 
 /// A boot program was loaded, and the server refused the files it then requested.
@@ -198,15 +198,16 @@ fn refused_after(evidence: &Evidence<'_>, loaded: &Loaded, file: &FileTransfer, 
         return None;
     }
     let files = if refused == 1 { "1 file".to_owned() } else { format!("{refused} files") };
-    let what = format!(
+    let description = format!(
         "{} was loaded and then requested {files}, the last one {}, which the server refused",
         loaded.name, file.file
     );
     if !evidence.is_over(file.end_ns) {
-        return Some(ends(evidence, stage(evidence, file), file.end_ns, &what));
+        return Some(ends(evidence, stage(evidence, file), file.end_ns, &description));
     }
     let advice = "put the loader's configuration where it looks for it (its requests are listed under files), or correct its prefix";
-    let mut found = Conclusion::failed(Reason::FileRefused, stage(evidence, file), file.end_ns, what, advice).likely();
+    let mut found =
+        Conclusion::failed(Reason::FileRefused, stage(evidence, file), file.end_ns, description, advice).likely();
     found.tftp_code = file.error.as_ref().map(|error| error.code);
     Some(found)
 }
@@ -234,24 +235,26 @@ fn transfer_failed(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Tran
     let name = name(file);
     let end_ns = file.end_ns;
     let bytes = file.counts.bytes;
-    let fail = |reason: Reason, what: String, advice: &str| Conclusion::failed(reason, stage, end_ns, what, advice);
+    let fail = |reason: Reason, description: String, advice: &str| {
+        Conclusion::failed(reason, stage, end_ns, description, advice)
+    };
     if transfer.highest_block == MAX_BLOCK_NUMBER
         && file.outcome != Outcome::Refused
         && stopped(evidence, file, transfer)
     {
-        let what = format!(
+        let description = format!(
             "{name} stopped at block 65,535 ({bytes} bytes in blocks of {}): one side does not let the block number wrap",
             file.block_size
         );
         let advice = "use larger blocks (blksize 1468 allows 96 MB; 1448 over IPv6), or a server and a client that let the block number wrap";
-        return fail(Reason::BlockNumberLimit, what, advice);
+        return fail(Reason::BlockNumberLimit, description, advice);
     }
     let error = file.error.as_ref();
     match file.outcome {
         Outcome::Refused => {
             let (code, text) = error.map_or((0, ""), |error| (error.code, error.text.as_str()));
-            let what = format!("the server refused {name}: {text} (TFTP error {code})");
-            let mut found = fail(Reason::FileRefused, what, refusal_advice(code));
+            let description = format!("the server refused {name}: {text} (TFTP error {code})");
+            let mut found = fail(Reason::FileRefused, description, refusal_advice(code));
             found.tftp_code = Some(code);
             found
         }
@@ -272,12 +275,12 @@ fn silent(
     fail: impl Fn(Reason, String, &str) -> Conclusion,
 ) -> Conclusion {
     match transfer.last_new_packet {
-        LastPacket::OptionAcknowledgment => fail(
+        PacketKind::OptionAcknowledgment => fail(
             Reason::OptionsUnanswered,
             format!("the client did not respond to the server's option acknowledgment (OACK) for {name}"),
             "look for a filter between client and server: the server responds from a new port above 1023, and a firewall that allows only port 69 drops its packets; or the client does not accept the granted options: turn them off at the server to test",
         ),
-        LastPacket::Data if transfer.client_repeats > 0 => fail(
+        PacketKind::Data if transfer.client_retransmissions > 0 => fail(
             Reason::ClientSilent,
             format!(
                 "{name} stopped after {bytes} bytes: the client repeated an earlier acknowledgment and did not acknowledge the server's last block"
@@ -285,14 +288,14 @@ fn silent(
             "look for a link or filter between the capture point and the client that drops the server's blocks",
         )
         .likely(),
-        LastPacket::Data => fail(
+        PacketKind::Data => fail(
             Reason::ClientSilent,
             format!(
                 "the client stopped responding within {name}, after {bytes} bytes; the server's last block was not acknowledged"
             ),
             "check the client: it hung, was turned off or lost its link; or its acknowledgments are dropped on the way",
         ),
-        _ if transfer.server_repeats > 0 => fail(
+        _ if transfer.server_retransmissions > 0 => fail(
             Reason::ServerSilent,
             format!(
                 "{name} stopped after {bytes} bytes: the server repeated an earlier block although the client had acknowledged it"
@@ -327,16 +330,16 @@ fn aborted(file: &FileTransfer, name: &str, fail: impl Fn(Reason, String, &str) 
     let lower = text.to_ascii_lowercase();
     let room = ["alloc", "full", "memory", "space", "too large", "too big", "buffer"];
     let mut found = if code == 3 || room.iter().any(|word| lower.contains(word)) {
-        let what = format!("the client has no room for {name} and aborted it {message}");
-        fail(Reason::FileTooLarge, what, "serve a smaller file, or give the client more memory")
+        let description = format!("the client has no room for {name} and aborted it {message}");
+        fail(Reason::FileTooLarge, description, "serve a smaller file, or give the client more memory")
     } else if file.counts.blocks == 0 && file.granted.is_some() {
-        let what =
+        let description =
             format!("the client refused the options that the server granted for {name}: {text} (TFTP error {code})");
         let advice = "let the server grant only requested options, up to the requested values (blksize, windowsize; RFC 2347): update it, or turn its options off";
-        fail(Reason::OptionsRefused, what, advice)
+        fail(Reason::OptionsRefused, description, advice)
     } else {
-        let what = format!("the client aborted {name} {message}");
-        fail(Reason::ClientAborted, what, "check the client's screen or log: it ended the transfer itself")
+        let description = format!("the client aborted {name} {message}");
+        fail(Reason::ClientAborted, description, "check the client's screen or log: it ended the transfer itself")
     };
     found.tftp_code = Some(code);
     found
@@ -355,30 +358,32 @@ fn unanswered(
         report.time_ns >= file.request_ns
             && report.packet.destination.ip() == server
             && report.packet.source == transfer.client
-            && report.packet.reason != UndeliveredReason::TooLarge
+            && report.packet.reason != UnreachableReason::TooLarge
     });
     if let Some(report) = report {
         let packet = report.packet;
-        let what = format!("{} answered the request for {name} with ICMP {}", packet.by, packet.reason.as_str());
+        let description =
+            format!("{} answered the request for {name} with ICMP {}", packet.reporter, packet.reason.as_str());
         let advice = match packet.reason {
-            UndeliveredReason::Port => {
+            UnreachableReason::Port => {
                 "start the TFTP service on the server and have it listen on UDP port 69 of this address"
             }
-            UndeliveredReason::Prohibited => {
+            UnreachableReason::Prohibited => {
                 "open UDP port 69, and the ports the server responds from, in the firewall"
             }
             _ => "correct the server's address in the DHCP configuration, or the route to it",
         };
-        return Conclusion { time_ns: report.time_ns, ..fail(Reason::ServerUnreachable, what, advice) };
+        return Conclusion { time_ns: report.time_ns, ..fail(Reason::ServerUnreachable, description, advice) };
     }
     if !stopped(evidence, file, transfer) {
         return ends(evidence, stage(evidence, file), file.end_ns, &format!("the client requested {name}"));
     }
     let times = if file.requests == 1 { "1 request".to_owned() } else { format!("{} requests", file.requests) };
-    let what = format!("{server} did not answer {times} for {name} in {}", time(evidence.rest_ns(file.request_ns)));
+    let description =
+        format!("{server} did not answer {times} for {name} in {}", time(evidence.rest_ns(file.request_ns)));
     fail(
         Reason::RequestUnanswered,
-        what,
+        description,
         "check that the TFTP service is running at this address and that no filter drops UDP port 69; the address comes from the DHCP configuration (next-server, option 66)",
     )
 }
@@ -386,14 +391,14 @@ fn unanswered(
 /// True if an incomplete transfer is over: one side repeats itself without effect, the capture continues without it, or
 /// the client does something else.
 fn stopped(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Transfer) -> bool {
-    let is_repeating = transfer.client_repeats.max(transfer.server_repeats) >= MIN_REPEATS;
+    let is_repeating = transfer.client_retransmissions.max(transfer.server_retransmissions) >= MIN_REPEATS;
     (is_repeating && evidence.is_over(transfer.last_new_ns)) || evidence.is_over(file.end_ns)
 }
 
 fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Conclusion> {
     let url = &download.url;
-    let fail = |reason: Reason, what: String, advice: &str| {
-        Conclusion::failed(reason, StageKind::Http, download.end_ns, what, advice)
+    let fail = |reason: Reason, description: String, advice: &str| {
+        Conclusion::failed(reason, StageKind::Http, download.end_ns, description, advice)
     };
     if let Some(status) = download.status.filter(|&status| status >= 400) {
         let advice = match status {
@@ -426,18 +431,18 @@ fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Conclusion> 
             .is_some_and(|connection| connection.requests.len() == 1 && (connection.closed || connection.reset));
         if encrypted && closed {
             // TLS 1.3 encrypts the alert for a refused certificate.
-            let what = format!("the connection to {} was closed right after its TLS handshake", download.server);
-            return Some(fail(Reason::TlsFailed, what, CHECK_CERTIFICATES).likely());
+            let description = format!("the connection to {} was closed right after its TLS handshake", download.server);
+            return Some(fail(Reason::TlsFailed, description, CHECK_CERTIFICATES).likely());
         }
-        let what = format!("the server did not respond to the request for {url}");
-        return Some(fail(Reason::HttpUnanswered, what, "check the HTTP server's log and load at this time"));
+        let description = format!("the server did not respond to the request for {url}");
+        return Some(fail(Reason::HttpUnanswered, description, "check the HTTP server's log and load at this time"));
     }
     let missing = download.announced_bytes.map_or_else(String::new, |bytes| format!(" of {bytes}"));
-    let what = format!("{url} stopped after {}{missing} bytes", download.bytes);
+    let description = format!("{url} stopped after {}{missing} bytes", download.bytes);
     Some(
         fail(
             Reason::ServerSilent,
-            what,
+            description,
             "check client and server at this time: the connection stopped within the file",
         )
         .likely(),
@@ -472,8 +477,9 @@ fn connection(evidence: &Evidence<'_>, after_ns: i64) -> Option<Conclusion> {
     }
     let server = connection.server;
     let advice = "start the HTTP server and open its port in the firewall; the address comes from the URL in the DHCP configuration";
-    let fail =
-        |what: String| Conclusion::failed(Reason::HttpUnanswered, StageKind::Http, connection.last_ns, what, advice);
+    let fail = |description: String| {
+        Conclusion::failed(Reason::HttpUnanswered, StageKind::Http, connection.last_ns, description, advice)
+    };
     if connection.accepted_ns.is_none() && connection.reset {
         return Some(fail(format!("{server} refused the connection (TCP reset)")));
     }
@@ -493,23 +499,23 @@ const CHECK_CERTIFICATES: &str = "enroll the server's CA certificate in the clie
 /// A TLS handshake without a request after it.
 fn tls(evidence: &Evidence<'_>, connection: &Connection) -> Option<Conclusion> {
     let server = connection.server;
-    let fail = |what: String, advice: &str| {
-        Conclusion::failed(Reason::TlsFailed, StageKind::Http, connection.last_ns, what, advice)
+    let fail = |description: String, advice: &str| {
+        Conclusion::failed(Reason::TlsFailed, StageKind::Http, connection.last_ns, description, advice)
     };
     if let Some(alert) = connection.tls_alert {
         let who = if alert.from_client { "the client" } else { "the server" };
         let name = alert.name();
-        let what = format!("{who} aborted the TLS handshake with {server}: {name} (alert {})", alert.code);
-        let advice = if alert.of_certificate() {
+        let description = format!("{who} aborted the TLS handshake with {server}: {name} (alert {})", alert.code);
+        let advice = if alert.is_about_certificate() {
             CHECK_CERTIFICATES
         } else {
             "let the server offer a TLS version and ciphers that the client supports; its log shows what it refused"
         };
-        return Some(fail(what, advice));
+        return Some(fail(description, advice));
     }
     if !connection.closed && !connection.reset && !evidence.is_over(connection.last_new_ns) {
-        let what = format!("the TLS handshake with {server} was in progress");
-        return Some(ends(evidence, StageKind::Http, connection.last_ns, &what));
+        let description = format!("the TLS handshake with {server} was in progress");
+        return Some(ends(evidence, StageKind::Http, connection.last_ns, &description));
     }
     Some(fail(format!("the TLS handshake with {server} ended without a request"), CHECK_CERTIFICATES).likely())
 }
@@ -519,13 +525,13 @@ fn name_lookup(evidence: &Evidence<'_>, after_ns: i64) -> Option<Conclusion> {
     let until_ns = evidence.system_ns.unwrap_or(evidence.until_ns);
     let clients = evidence.client.addresses.iter().filter_map(|address| address.parse().ok());
     let lookups: Vec<&Lookup> = clients.flat_map(|client| evidence.link.lookups(client, after_ns, until_ns)).collect();
-    let last = lookups.iter().max_by_key(|lookup| lookup.asked_ns)?;
+    let last = lookups.iter().max_by_key(|lookup| lookup.query_ns)?;
     let name = &last.name;
     // IPv4 and IPv6 addresses are looked up separately; one of them is enough.
     let same = || lookups.iter().filter(|lookup| lookup.name.eq_ignore_ascii_case(name));
-    let connected = evidence.traffic.connections.iter().any(|connection| connection.first_ns > last.asked_ns);
-    let requested = evidence.traffic.transfers.iter().any(|transfer| transfer.request_ns > last.asked_ns);
-    if same().any(|lookup| lookup.found) || connected || requested {
+    let connected = evidence.traffic.connections.iter().any(|connection| connection.first_ns > last.query_ns);
+    let requested = evidence.traffic.transfers.iter().any(|transfer| transfer.request_ns > last.query_ns);
+    if same().any(|lookup| lookup.has_record) || connected || requested {
         return None;
     }
     let urls = evidence.dhcp.iter().filter_map(|exchange| exchange.boot_file.as_deref());
@@ -533,12 +539,12 @@ fn name_lookup(evidence: &Evidence<'_>, after_ns: i64) -> Option<Conclusion> {
     if !named && !has_program(evidence) {
         return None;
     }
-    let last_ns = last.answered_ns.unwrap_or(last.asked_ns);
+    let last_ns = last.response_ns.unwrap_or(last.query_ns);
     if !evidence.is_over(last_ns) {
         return Some(ends(evidence, StageKind::Http, last_ns, &format!("the client looked up {name}")));
     }
     let code = same().filter_map(|lookup| lookup.code).max();
-    let (what, advice) = match code {
+    let (description, advice) = match code {
         None => (
             format!("no DNS server answered the client's query for {name}"),
             "start the DNS server, or correct its address in the DHCP configuration (option 6; DHCPv6 option 23)",
@@ -556,7 +562,7 @@ fn name_lookup(evidence: &Evidence<'_>, after_ns: i64) -> Option<Conclusion> {
             "check the DNS server's log at this time: it refused the query or could not answer it",
         ),
     };
-    let found = Conclusion::failed(Reason::NameNotResolved, StageKind::Http, last_ns, what, advice);
+    let found = Conclusion::failed(Reason::NameNotResolved, StageKind::Http, last_ns, description, advice);
     Some(if named { found } else { found.likely() })
 }
 
@@ -575,29 +581,31 @@ pub(super) fn loaded(evidence: &Evidence<'_>, loaded: &Loaded) -> Conclusion {
         .count() as u64;
     let again = evidence.firmware_dialogues().filter(|exchange| exchange.start_ns > loaded.end_ns).last();
     if programs >= MIN_LOOP_LOADS {
-        let what = format!("the boot program was loaded {programs} times, and no operating system network started");
+        let description =
+            format!("the boot program was loaded {programs} times, and no operating system network started");
         let advice = "check the client's screen: the boot program exits or resets the computer each time";
-        return Conclusion::failed(Reason::Loop, StageKind::Client, loaded.end_ns, what, advice);
+        return Conclusion::failed(Reason::Loop, StageKind::Client, loaded.end_ns, description, advice);
     }
     if let Some(again) = again {
-        let what = format!(
+        let description = format!(
             "{} after {} was loaded, the firmware requested an address again: the program returned to the firmware, or the computer was reset",
             time(again.start_ns.saturating_sub(loaded.end_ns)),
             loaded.name
         );
         let advice = "check the client's screen: the program may be for another architecture, be unsigned under Secure Boot, or have exited";
-        return Conclusion::failed(Reason::BackToFirmware, StageKind::Client, again.start_ns, what, advice).likely();
+        return Conclusion::failed(Reason::BackToFirmware, StageKind::Client, again.start_ns, description, advice)
+            .likely();
     }
     if let Some(program) = evidence.dhcp.iter().rfind(|exchange| {
         exchange.stack == Stack::BootProgram && exchange.start_ns > loaded.end_ns && !exchange.complete
     }) {
         let last_ns = program.messages.last().map_or(program.start_ns, |message| message.time_ns);
         if program.attempts > 1 || evidence.is_over(last_ns) {
-            let what = format!("{} was loaded, and its own DHCP request was not answered", loaded.name);
+            let description = format!("{} was loaded, and its own DHCP request was not answered", loaded.name);
             let advice = "answer its request: some servers serve each client only once, and a switch port that blocks after a link reset drops the first requests (portfast)";
             return Conclusion {
                 ip_version: program.ip_version,
-                ..Conclusion::failed(Reason::NoDhcpAnswer, StageKind::Dhcp, last_ns, what, advice)
+                ..Conclusion::failed(Reason::NoDhcpAnswer, StageKind::Dhcp, last_ns, description, advice)
             };
         }
     }
@@ -609,17 +617,17 @@ pub(super) fn loaded(evidence: &Evidence<'_>, loaded: &Loaded) -> Conclusion {
         ..1_000_000 => "the capture ends there".to_owned(),
         rest_ns => format!("no operating system network started in the following {}", time(rest_ns)),
     };
-    let what = format!("{} was loaded, {others}; {after}", loaded.name);
-    let found = Conclusion::new(Verdict::Loaded, Reason::FilesLoaded, loaded.end_ns, what);
+    let description = format!("{} was loaded, {others}; {after}", loaded.name);
+    let found = Conclusion::new(Verdict::Loaded, Reason::FilesLoaded, loaded.end_ns, description);
     // Only enough time without another attempt shows that the client ran it.
     if loaded.certain && evidence.is_over(loaded.end_ns) { found } else { found.likely() }
 }
 
 /// Only transfers whose request was not captured.
 pub(super) fn started_before_capture(evidence: &Evidence<'_>) -> Option<Conclusion> {
-    let file = evidence.files.iter().rfind(|file| file.under_way)?;
+    let file = evidence.files.iter().rfind(|file| file.started_before_capture)?;
     let end = if file.outcome == Outcome::Complete { "was complete" } else { "did not finish within the capture" };
-    let what = format!(
+    let description = format!(
         "a transfer had started before the capture; {} bytes of it were captured, and it {end}",
         file.counts.bytes
     );
@@ -627,7 +635,7 @@ pub(super) fn started_before_capture(evidence: &Evidence<'_>) -> Option<Conclusi
         Reason::CaptureBegins,
         Some(StageKind::OtherFile),
         file.end_ns,
-        what,
+        description,
         "start the capture before the client",
     ))
 }

@@ -9,7 +9,7 @@ pub struct Finding {
     /// Stable name of the rule, e.g. `window_small`.
     pub rule: &'static str,
     /// The finding with its numbers, as a sentence without a period.
-    pub what: String,
+    pub title: String,
     /// Cost, ns; `None` if unknown.
     pub cost_ns: Option<i64>,
     /// True if the boot failed because of it.

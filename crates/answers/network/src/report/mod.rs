@@ -6,7 +6,7 @@ mod outcome;
 
 use onoff_netboot::MacAddress;
 use onoff_netboot::tftp::{Options, ProgramMachine};
-use onoff_netboot::transfer::{Counts, DoubledRun, ErrorPacket, Outcome, Timeout, WindowTurn};
+use onoff_netboot::transfer::{DuplicatedRun, ErrorPacket, Outcome, Timeout, TransferCounts, WindowTurnaround};
 use onoff_netboot::turnaround::Turnaround;
 use onoff_netboot::window::WindowChange;
 use onoff_trace::Losses;
@@ -80,7 +80,7 @@ pub struct NetworkBoot {
     pub capture_side: CaptureSide,
     /// Upper bound of the round trip between the client and its main server, ns: the sum of the shortest responses of
     /// both ends to each other (turns, TCP handshakes, ARP, ICMP).
-    pub round_trip_at_most_ns: Option<i64>,
+    pub max_round_trip_ns: Option<i64>,
     /// The stages in order, without gaps.
     pub stages: Vec<Stage>,
     /// Dialogues with DHCP and boot servers.
@@ -230,7 +230,7 @@ pub struct FileTransfer {
     /// True for an upload.
     pub write: bool,
     /// True if the transfer started before the capture, so that name and options are unknown.
-    pub under_way: bool,
+    pub started_before_capture: bool,
     /// Address and port of the client.
     pub client: String,
     /// Address and port of the server; the port is 69 if it never responded.
@@ -259,7 +259,7 @@ pub struct FileTransfer {
     /// Bytes per second, from request to end.
     pub bytes_per_s: Option<f64>,
     /// Requested options.
-    pub asked: Options,
+    pub requested: Options,
     /// Granted options; `None` if the server responded without options.
     pub granted: Option<Options>,
     /// Bytes per block.
@@ -270,23 +270,23 @@ pub struct FileTransfer {
     pub variable_window: bool,
     /// Options of which less was granted than requested.
     pub downgraded: Vec<&'static str>,
-    pub counts: Counts,
+    pub counts: TransferCounts,
     /// Retransmitted DATA packets, percent.
     pub repeated_percent: f64,
     /// Mean blocks per acknowledgment.
     pub window_mean: Option<f64>,
     /// Maximum blocks per acknowledgment.
-    pub window_largest: u32,
+    pub max_window: u32,
     /// Window changes over time.
     pub windows: Vec<WindowChange>,
     /// Number of window changes not in `windows`.
-    pub windows_left_out: u64,
+    pub omitted_window_changes: u64,
     /// From an acknowledgment to the first block after it.
     pub server_turn: Turnaround,
     /// From the last block before an acknowledgment to the acknowledgment.
     pub client_turn: Turnaround,
     /// Turns of the receiver, by the number of blocks since its previous acknowledgment.
-    pub turns_by_window: Vec<WindowTurn>,
+    pub turns_by_window: Vec<WindowTurnaround>,
     /// Between blocks of one window.
     pub gap: Turnaround,
     /// Silences of half a second or more before a retransmission; the first 256.
@@ -295,11 +295,11 @@ pub struct FileTransfer {
     /// Total duration of the timeouts, ns.
     pub timeout_ns: i64,
     /// Longest run of blocks that were each sent and acknowledged exactly twice (Sorcerer's Apprentice).
-    pub doubled: Option<DoubledRun>,
+    pub duplicate_blocks: Option<DuplicatedRun>,
     /// Number of times the block number wrapped after 65,535.
     pub wraps: u32,
     /// Block number after 65,535, if reached: 0, or 1 with some servers.
-    pub after_last_number: Option<u16>,
+    pub first_wrapped_number: Option<u16>,
     /// Largest block that fits into an Ethernet frame of 1,500 bytes: 1468 with IPv4, 1448 with IPv6.
     pub unfragmented_limit: u32,
     /// Breakdown of the duration; `None` if the transfer is incomplete.

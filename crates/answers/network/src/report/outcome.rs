@@ -12,13 +12,13 @@ pub struct BootOutcome {
     /// The stage that failed, or in which the capture ends; `None` if the boot loaded.
     pub stage: Option<StageKind>,
     /// The reason with its numbers, as a sentence without a period.
-    pub what: String,
+    pub description: String,
     /// True if the verdict is certain, false if it is only likely.
     pub certain: bool,
     /// Error codes shown on the client's screen.
     pub codes: Vec<ErrorCode>,
     /// What to do; empty if the boot loaded.
-    pub cure: String,
+    pub advice: String,
     /// HTTP status, if it is the reason.
     pub http_status: Option<u16>,
     /// TFTP error code, if it is the reason.

@@ -3,7 +3,7 @@
 use onoff_trace::{ActivityKind, Trace, milestone};
 
 use super::phases::started_too_late;
-use super::report::NotABoot;
+use super::report::NoBoot;
 use crate::{TransitionKind, contents};
 use onoff_usage::processes::runs;
 
@@ -43,9 +43,9 @@ pub(super) fn contains_a_boot(trace: &Trace) -> bool {
 }
 
 /// Describes a recording without a boot.
-pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
+pub(super) fn not_a_boot(trace: &Trace) -> NoBoot {
     let contents = contents::describe_instead(trace, TransitionKind::Boot);
-    NotABoot {
+    NoBoot {
         reason: "no start of smss.exe, wininit.exe, or of the device and service phases".to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),

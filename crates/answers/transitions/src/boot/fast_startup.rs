@@ -4,11 +4,11 @@ use onoff_trace::{SystemKind, Trace, milestone};
 
 use super::{BeforeKernel, BootOptions, BootReport, EarlierTime, TrainingState, WindowsBoot, session, startup};
 use crate::suspend::PowerTransition;
-use crate::{Half, Phase, PhaseName, TransitionKind, Variant, losses_touching};
-use onoff_evidence::activity::Work;
+use crate::{Phase, PhaseName, SuspendStage, TransitionKind, Variant, losses_touching};
+use onoff_evidence::activity::NamedActivity;
 use onoff_evidence::missing_evidence;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Certainty, Span, touched_by};
+use onoff_evidence::{Certainty, DerivedInterval, affecting_losses};
 use onoff_firmware_times::before_kernel::value;
 use onoff_trace::TableName;
 use onoff_usage::processes;
@@ -18,19 +18,19 @@ use onoff_usage::units;
 /// after the computer woke up. Work restored from the memory image is excluded. `None` if it is not a fast startup or
 /// its resume was not recorded.
 #[must_use]
-pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &BootOptions) -> Option<BootReport> {
+pub fn fast_startup(trace: &Trace, transition: &PowerTransition, options: &BootOptions) -> Option<BootReport> {
     let awake_ns = transition.details.resume.measured.start_ns?;
     if transition.variant != Variant::FastStartup {
         return None;
     }
-    let is_of_session = |phase: &&Phase| phase.half == Some(Half::After) && phase.start_ns.is_some();
+    let is_of_session = |phase: &&Phase| phase.half == Some(SuspendStage::After) && phase.start_ns.is_some();
     let phases: Vec<Phase> = transition.phases.iter().filter(is_of_session).cloned().collect();
     if phases.is_empty() {
         return None;
     }
     let desktop = phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit);
     let desktop_ns = desktop.and_then(|phase| phase.end_ns);
-    let later = |works: &mut Vec<Work>| works.retain(|work| work.start_ns >= awake_ns);
+    let later = |works: &mut Vec<NamedActivity>| works.retain(|work| work.start_ns >= awake_ns);
     let mut logon = session::logon(trace, &options.shell, (awake_ns, desktop_ns));
     for works in [
         &mut logon.welcome_screens,
@@ -67,7 +67,7 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
         }),
         user_input: user_input.map_or_else(EarlierTime::default, |(ns, row)| EarlierTime {
             duration_ns: Some(ns),
-            rule: Rule::KernelRecordsPersonTimeAtResumeLoader,
+            rule: Rule::KernelRecordsUserInputAtResumeLoader,
             event: trace.text(row.event).to_owned(),
             certainty: Certainty::Measured,
         }),
@@ -80,22 +80,22 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
         os_loader_ns: None,
         before_kernel,
         axis: None,
-        main_path_boot: Span {
+        main_path_boot: DerivedInterval {
             start_ns: Some(awake_ns),
             end_ns: desktop_ns,
             duration_ns: desktop_ns.map(|end| end.saturating_sub(awake_ns)),
             rule: Rule::FromMemoryImageToDesktop,
             certainty: desktop.map_or(Certainty::Missing, |phase| phase.certainty),
-            ..Span::default()
+            ..DerivedInterval::default()
         },
-        auto_start: Span::default(),
+        auto_start: DerivedInterval::default(),
         service_groups: Vec::new(),
-        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        losses_affecting_units: affecting_losses(trace, &[TableName::ServiceTransitions]),
         device_phases: Vec::new(),
         drivers: Vec::new(),
         device_totals: Vec::new(),
         devices: Vec::new(),
-        devices_touched_by: Vec::new(),
+        losses_affecting_devices: Vec::new(),
         group_policy,
         logon,
         video: super::VideoInitialization::default(),
@@ -108,7 +108,7 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
         },
         processes,
         process_summary,
-        processes_touched_by: touched_by(trace, &[TableName::Processes]),
+        losses_affecting_processes: affecting_losses(trace, &[TableName::Processes]),
     };
     Some(BootReport {
         system: SystemKind::Windows,
@@ -120,12 +120,12 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
         total_ns: transition.details.resume.whole_ns,
         total_at_least_ns: transition.details.resume.at_least_ns,
         total_certainty: transition.details.resume.measured.certainty,
-        person_ns: transition.person_ns,
-        touched_by: losses_touching(&phases),
+        user_input_ns: transition.user_input_ns,
+        affecting_losses: losses_touching(&phases),
         settling: transition.settling.clone(),
         phases,
         units,
-        lacking: missing_evidence::for_boot(trace),
+        missing_evidence: missing_evidence::for_boot(trace),
         losses: trace.losses.clone(),
         culprits: Vec::new(),
         fix_first: None,

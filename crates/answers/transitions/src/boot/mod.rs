@@ -13,10 +13,10 @@ mod startup;
 mod tests;
 
 use crate::{Phase, PhaseName};
-use crate::{PhaseSpan, TransitionKind, Variant, losses_touching};
-use onoff_trace::{SystemKind, TableName, Tables, Trace};
+use crate::{PhaseInterval, TransitionKind, Variant, losses_touching};
+use onoff_trace::{SystemKind, TableName, TableSet, Trace};
 
-pub use fast_startup::of_fast_startup;
+pub use fast_startup::fast_startup;
 pub use report::*;
 
 pub use onoff_firmware_times::before_kernel::{
@@ -28,17 +28,17 @@ use crate::usage;
 use onoff_evidence::auto_start;
 use onoff_evidence::missing_evidence;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Boundary, Certainty, Span, touched_by};
+use onoff_evidence::{Boundary, Certainty, DerivedInterval, affecting_losses};
 use onoff_usage::cpu::{self, CpuSource};
 use onoff_usage::devices;
 use onoff_usage::idle::{self, Settling};
-use onoff_usage::person::{PersonTime, without_person};
 use onoff_usage::processes;
 use onoff_usage::units;
+use onoff_usage::user_input::{UserInputTime, without_user_input};
 use phases::MainPath;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -57,17 +57,17 @@ const BOUNDARY_TABLES: [TableName; 3] = [TableName::Processes, TableName::Milest
 ///
 /// # Errors
 /// The recording contains no boot; the error describes what it contains instead.
-pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<NotABoot>> {
+pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<NoBoot>> {
     if !absence::contains_a_boot(trace) {
         return Err(Box::new(absence::not_a_boot(trace)));
     }
     let path = phases::main_path(trace, options);
     let post_boot = match path.desktop_ready.time_ns {
-        Some(start_ns) => idle::settle(trace, start_ns, options.idle),
+        Some(start_ns) => idle::find_settling(trace, start_ns, options.idle),
         None => Settling {
             metric: options.idle,
             rule: Rule::IdleCountNeedsDesktop,
-            missing: path.desktop_ready.missing.clone(),
+            unmatched_rules: path.desktop_ready.unmatched_rules.clone(),
             ..Settling::default()
         },
     };
@@ -75,20 +75,20 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     let kernel_ns = path.kernel_start.time_ns.unwrap_or(0);
     // If the user had not logged on when the recording ended, the wait extends beyond the recorded part of the boot.
     let until_ns = path.desktop_ready.time_ns.unwrap_or_else(|| path.latest_ns());
-    let person = PersonTime::before_desktop(trace, &options.shell, (kernel_ns, until_ns));
+    let person = UserInputTime::before_desktop(trace, &options.shell, (kernel_ns, until_ns));
     phases.iter_mut().for_each(|phase| phase.set_person_time(&person));
-    let person_ns = person.ns();
+    let user_input_ns = person.ns();
     let before_kernel =
         onoff_firmware_times::before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
     let os_loader_ns = before_kernel.os_loader.duration_ns;
     // A disk password is entered before the kernel starts, so it counts only in times measured from reset.
-    let from_reset_person_ns = person_ns.saturating_add(before_kernel.user_input.duration_ns.unwrap_or(0));
+    let from_reset_person_ns = user_input_ns.saturating_add(before_kernel.user_input.duration_ns.unwrap_or(0));
     let settled_ns = post_boot.end_ns.map(|end| end.saturating_sub(post_boot.idle_ns));
-    let intervals: Vec<_> = phases.iter().map(Phase::span).collect();
+    let intervals: Vec<_> = phases.iter().map(Phase::interval).collect();
     let axis = AxisInputs {
         firmware_table: before_kernel.firmware_table.as_ref(),
         manager_difference_ns: None,
-        person_ns: from_reset_person_ns,
+        user_input_ns: from_reset_person_ns,
     }
     .axis(
         trace,
@@ -100,7 +100,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         .kernel_start
         .time_ns
         .zip(post_boot.end_ns)
-        .map(|(start, end)| without_person(end.saturating_sub(start), person_ns));
+        .map(|(start, end)| without_user_input(end.saturating_sub(start), user_input_ns));
     let total_ns = total_with_idle_ns.map(|ns| ns.saturating_sub(post_boot.idle_ns));
     let total_certainty = match total_ns {
         Some(_) => path.kernel_start.certainty.and(path.desktop_ready.certainty).and(post_boot.certainty),
@@ -121,20 +121,20 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
             .zip(total_ns)
             .map(|((reset, kernel), total)| {
                 let before_ns = before_kernel.user_input.duration_ns.unwrap_or(0);
-                total.saturating_add(without_person(kernel.saturating_sub(reset), before_ns))
+                total.saturating_add(without_user_input(kernel.saturating_sub(reset), before_ns))
             }),
         os_loader_ns,
         before_kernel,
         axis,
-        main_path_boot: Span::between(&path.kernel_start, &path.desktop_ready),
+        main_path_boot: DerivedInterval::between(&path.kernel_start, &path.desktop_ready),
         auto_start: auto_start::window(trace),
         service_groups: units::groups(trace, &units),
-        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        losses_affecting_units: affecting_losses(trace, &[TableName::ServiceTransitions]),
         device_phases: devices::phases(trace, &devices),
         drivers: devices::by_driver(&devices),
         device_totals: devices::by_device(&devices),
         devices,
-        devices_touched_by: touched_by(trace, &[TableName::DeviceOperations]),
+        losses_affecting_devices: affecting_losses(trace, &[TableName::DeviceOperations]),
         group_policy: session::group_policy(trace),
         logon: session::logon(trace, &options.shell, (kernel_ns, path.desktop_ready.time_ns)),
         video: session::video(trace),
@@ -142,7 +142,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         read_ahead: session::read_ahead(trace),
         processes,
         process_summary,
-        processes_touched_by: touched_by(trace, &[TableName::Processes]),
+        losses_affecting_processes: affecting_losses(trace, &[TableName::Processes]),
     };
     Ok(BootReport {
         system: SystemKind::Windows,
@@ -151,16 +151,16 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         number: 1,
         start_ns: path.kernel_start.time_ns,
         end_ns: post_boot.end_ns,
-        touched_by: losses_touching(&phases),
+        affecting_losses: losses_touching(&phases),
         total_ns,
         total_at_least_ns: total_ns
-            .unwrap_or_else(|| without_person(path.latest_ns(), person_ns).saturating_add(post_boot.busy_ns)),
+            .unwrap_or_else(|| without_user_input(path.latest_ns(), user_input_ns).saturating_add(post_boot.busy_ns)),
         total_certainty,
-        person_ns,
+        user_input_ns,
         settling: Some(post_boot),
         phases,
         units,
-        lacking: missing_evidence::for_boot(trace),
+        missing_evidence: missing_evidence::for_boot(trace),
         losses: trace.losses.clone(),
         culprits: Vec::new(),
         fix_first: None,
@@ -171,13 +171,13 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
 /// Start and end of each phase except `TraceTail`, ns, without CPU and disk usage. Empty if the recording contains no
 /// boot.
 #[must_use]
-pub(crate) fn phase_intervals(trace: &Trace, options: &BootOptions) -> Vec<PhaseSpan> {
+pub(crate) fn phase_intervals(trace: &Trace, options: &BootOptions) -> Vec<PhaseInterval> {
     if !absence::contains_a_boot(trace) {
         return Vec::new();
     }
     let path = phases::main_path(trace, options);
     let ready_ns = path.desktop_ready.time_ns;
-    let settled_ns = ready_ns.and_then(|start_ns| idle::settle(trace, start_ns, options.idle).end_ns);
+    let settled_ns = ready_ns.and_then(|start_ns| idle::find_settling(trace, start_ns, options.idle).end_ns);
     PhaseName::WINDOWS_BOOT
         .into_iter()
         .filter_map(|name| match name {
@@ -199,14 +199,14 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
             CpuSource::None => String::new(),
         },
         certainty: post_boot.certainty,
-        missing: post_boot.missing.clone(),
+        unmatched_rules: post_boot.unmatched_rules.clone(),
     };
     let last_event = Boundary {
         time_ns: Some(trace.duration_ns),
         rule: Rule::LastEvent,
         event: String::new(),
         certainty: Certainty::Measured,
-        missing: Vec::new(),
+        unmatched_rules: Vec::new(),
     };
     let ends = |name: PhaseName| match name {
         PhaseName::PostBoot => (&path.desktop_ready, &settled),
@@ -214,10 +214,10 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
         _ => path.ends(name).unwrap_or((&settled, &settled)),
     };
     let mut tables = BOUNDARY_TABLES.to_vec();
-    let boundary_losses = touched_by(trace, &tables);
+    let boundary_losses = affecting_losses(trace, &tables);
     tables.extend([TableName::DiskIos]);
     tables.extend(cpu::source(trace).tables());
-    let settling_losses = touched_by(trace, &tables);
+    let settling_losses = affecting_losses(trace, &tables);
 
     let mut phases: Vec<Phase> = PhaseName::WINDOWS_BOOT
         .into_iter()
@@ -227,7 +227,7 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
             // If PostBoot did not end in the recording, it is described up to the end of the recording.
             let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
             let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
-            Phase { touched_by: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
+            Phase { affecting_losses: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
         })
         .collect();
     usage::fill(trace, &mut phases);

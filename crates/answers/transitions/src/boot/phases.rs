@@ -56,8 +56,8 @@ pub(super) fn main_path(trace: &Trace, options: &BootOptions) -> MainPath {
     let shell = options.shell.as_str();
     let (kernel_start, session_manager) = if started_too_late(trace) {
         let too_late = Boundary {
-            rule: Rule::RecordingBeganTooLate,
-            missing: vec![Rule::RecordingFromTheKernel],
+            rule: Rule::RecordingStartedTooLate,
+            unmatched_rules: vec![Rule::RecordingStartsWithKernel],
             ..Boundary::default()
         };
         (too_late.clone(), too_late)
@@ -89,7 +89,7 @@ fn kernel_start(session_manager: &Boundary) -> Boundary {
             Certainty::Missing => Certainty::Inferred,
             _ => Certainty::Measured,
         },
-        missing: Vec::new(),
+        unmatched_rules: Vec::new(),
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(times(&path), [Some(0), Some(100), Some(200), Some(300), Some(400)]);
         assert_eq!(path.desktop_ready.certainty, Certainty::Measured);
         assert_eq!(path.desktop_ready.event, "event of shell.desktop_ready.end");
-        assert!(path.desktop_ready.missing.is_empty());
+        assert!(path.desktop_ready.unmatched_rules.is_empty());
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         let ready = |trace: &Trace| main_path(trace, &BootOptions::default()).desktop_ready;
         let end = ready(&trace);
         assert_eq!((end.time_ns, end.certainty), (Some(360), Certainty::Inferred));
-        assert_eq!(end.missing.len(), 4);
+        assert_eq!(end.unmatched_rules.len(), 4);
 
         milestone(&mut trace, 500, milestone::USER_BOOT_END, "");
         assert_eq!(ready(&trace).time_ns, Some(500));
@@ -190,7 +190,7 @@ mod tests {
         milestone(&mut trace, 470, milestone::MARK, "Xperf ExplorerReady");
         let end = ready(&trace);
         assert_eq!((end.time_ns, end.certainty), (Some(470), Certainty::Measured));
-        assert_eq!(end.missing, [Rule::DesktopReady]);
+        assert_eq!(end.unmatched_rules, [Rule::DesktopReady]);
         milestone(&mut trace, 480, milestone::DESKTOP_READY, "");
         assert_eq!(ready(&trace).time_ns, Some(480));
     }

@@ -9,14 +9,14 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::boot_axis::BootAxis;
-use onoff_evidence::Span;
-use onoff_evidence::activity::Work;
+use onoff_evidence::DerivedInterval;
+use onoff_evidence::activity::NamedActivity;
 use onoff_firmware_times::before_kernel::{BeforeKernel, GivenFirmware};
-use onoff_usage::devices::{Device, DevicePhaseSpan, DeviceTotal};
+use onoff_usage::devices::{Device, DevicePhaseInterval, DeviceTotal};
 use onoff_usage::idle::IdleMetric;
-use onoff_usage::person::{is_answered_by_a_person, without_person};
-use onoff_usage::processes::{ProcessLife, ProcessSummary};
+use onoff_usage::processes::{ProcessLifetime, ProcessSummary};
 use onoff_usage::units::ServiceGroup;
+use onoff_usage::user_input::{waited_for_user, without_user_input};
 
 /// Options of the boot analysis.
 #[derive(Clone, Debug)]
@@ -50,9 +50,9 @@ impl Default for BootOptions {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VideoInitialization {
     /// System session: from the end of the first start of csrss.exe to the start of wininit.exe.
-    pub system_session: Span,
+    pub system_session: DerivedInterval,
     /// User session: from the end of the second start of csrss.exe to the start of winlogon.exe.
-    pub user_session: Span,
+    pub user_session: DerivedInterval,
 }
 
 /// Group Policy work during boot and logon, each list longest first.
@@ -60,25 +60,25 @@ pub struct VideoInitialization {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupPolicy {
     /// Policy processing for the computer or a user.
-    pub applications: Vec<Work>,
-    pub extensions: Vec<Work>,
-    pub scripts: Vec<Work>,
-    pub network_waits: Vec<Work>,
+    pub applications: Vec<NamedActivity>,
+    pub extensions: Vec<NamedActivity>,
+    pub scripts: Vec<NamedActivity>,
+    pub network_waits: Vec<NamedActivity>,
 }
 
 /// Logon, from the welcome screen to the shell. Lists are ordered by start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Logon {
-    pub welcome_screens: Vec<Work>,
+    pub welcome_screens: Vec<NamedActivity>,
     /// Credential requests. Time spent waiting for user input does not count; automatic logon responds immediately.
-    pub credential_requests: Vec<Work>,
+    pub credential_requests: Vec<NamedActivity>,
     /// Credential checks.
-    pub authentications: Vec<Work>,
+    pub authentications: Vec<NamedActivity>,
     /// User profile loads.
-    pub user_profiles: Vec<Work>,
+    pub user_profiles: Vec<NamedActivity>,
     /// Notification subscribers, longest first.
-    pub notification_subscribers: Vec<Work>,
+    pub notification_subscribers: Vec<NamedActivity>,
     /// From the end of the last credential request to the ready desktop, ns: how long the user waited. `None` without a
     /// request or if an end is unknown.
     pub to_desktop_ns: Option<i64>,
@@ -117,7 +117,7 @@ pub struct StartupApplications {
     /// The programs, by CPU plus disk time of their processes, most expensive first.
     pub programs: Vec<StartupApplication>,
     /// The startup lists that the shell processed.
-    pub lists: Vec<Work>,
+    pub lists: Vec<NamedActivity>,
 }
 
 /// Training state of ReadyBoot, the boot read-ahead.
@@ -144,7 +144,7 @@ pub struct ReadAhead {
     pub training_count: Option<i64>,
     pub state: TrainingState,
     /// File prefetches, ordered by start.
-    pub work: Vec<Work>,
+    pub work: Vec<NamedActivity>,
     /// The record with the count; empty if there is none.
     pub event: String,
 }
@@ -175,15 +175,15 @@ pub struct WindowsBoot {
     /// The boot on one time axis with firmware data and network packets; `None` without either.
     pub axis: Option<BootAxis>,
     /// PreSMSS to ExplorerInit: from kernel start to the desktop.
-    pub main_path_boot: Span,
+    pub main_path_boot: DerivedInterval,
     /// The interval in which auto-start services start.
-    pub auto_start: Span,
+    pub auto_start: DerivedInterval,
     /// Load-order groups, ordered by start.
     pub service_groups: Vec<ServiceGroup>,
     /// Names of the losses that can affect services.
-    pub units_touched_by: Vec<String>,
+    pub losses_affecting_units: Vec<String>,
     /// The three phases of device initialization, in order.
-    pub device_phases: Vec<DevicePhaseSpan>,
+    pub device_phases: Vec<DevicePhaseInterval>,
     /// Device and driver operations, longest first.
     pub devices: Vec<Device>,
     /// Totals by driver, longest first.
@@ -191,25 +191,25 @@ pub struct WindowsBoot {
     /// Totals by device, longest first.
     pub device_totals: Vec<DeviceTotal>,
     /// Names of the losses that can affect devices.
-    pub devices_touched_by: Vec<String>,
+    pub losses_affecting_devices: Vec<String>,
     pub group_policy: GroupPolicy,
     pub logon: Logon,
     pub video: VideoInitialization,
     pub startup_applications: StartupApplications,
     pub read_ahead: ReadAhead,
     /// Processes, ordered by start.
-    pub processes: Vec<ProcessLife>,
+    pub processes: Vec<ProcessLifetime>,
     /// Number of processes in each class.
     pub process_summary: ProcessSummary,
     /// Names of the losses that can affect processes.
-    pub processes_touched_by: Vec<String>,
+    pub losses_affecting_processes: Vec<String>,
 }
 
 /// The recording contains no boot. Describes what it contains instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("no boot in this recording ({reason}): {found}")]
-pub struct NotABoot {
+pub struct NoBoot {
     /// What was looked for and not found.
     pub reason: String,
     /// What the recording contains instead, as a clause.
@@ -228,8 +228,8 @@ pub struct NotABoot {
 
 impl Logon {
     /// The credential requests that waited for user input.
-    pub fn waits_for_a_person(&self) -> impl Iterator<Item = &Work> {
-        self.credential_requests.iter().filter(|request| is_answered_by_a_person(request.start_ns, request.end_ns))
+    pub fn user_input_requests(&self) -> impl Iterator<Item = &NamedActivity> {
+        self.credential_requests.iter().filter(|request| waited_for_user(request.start_ns, request.end_ns))
     }
 }
 
@@ -239,8 +239,8 @@ impl BootReport {
     #[must_use]
     pub fn main_path_ns(&self) -> Option<i64> {
         let path = &self.details.main_path_boot;
-        let person_ns = self.phases.iter().filter(|phase| phase.start_ns >= path.start_ns);
-        let person_ns = person_ns.fold(0_i64, |sum, phase| sum.saturating_add(phase.person_ns));
-        Some(without_person(path.duration_ns?, person_ns))
+        let user_input_ns = self.phases.iter().filter(|phase| phase.start_ns >= path.start_ns);
+        let user_input_ns = user_input_ns.fold(0_i64, |sum, phase| sum.saturating_add(phase.user_input_ns));
+        Some(without_user_input(path.duration_ns?, user_input_ns))
     }
 }

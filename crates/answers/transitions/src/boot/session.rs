@@ -3,12 +3,12 @@
 use onoff_trace::{Activity, ActivityKind, Trace, milestone};
 
 use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialization};
-use onoff_evidence::activity::{of_kind, worst_first};
+use onoff_evidence::activity::{of_kind, sort_longest_first};
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Certainty, Span};
+use onoff_evidence::{Certainty, DerivedInterval};
 use onoff_firmware_times::before_kernel::value;
-use onoff_usage::person;
 use onoff_usage::processes::runs;
+use onoff_usage::user_input;
 
 /// Initialization of the video driver in both sessions, measured as in the Microsoft paper.
 pub(super) fn video(trace: &Trace) -> VideoInitialization {
@@ -19,7 +19,7 @@ pub(super) fn video(trace: &Trace) -> VideoInitialization {
 }
 
 /// From the end of the `nth` start of csrss.exe to the start of `next`.
-fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
+fn video_in(trace: &Trace, nth: usize, next: &str) -> DerivedInterval {
     let ordinal = u32::try_from(nth).unwrap_or(u32::MAX).saturating_add(1);
     let programs = |name: &str| -> Vec<Activity> {
         let mut rows: Vec<Activity> = trace
@@ -31,14 +31,14 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
         rows.sort_by_key(|row| row.start_ns);
         rows
     };
-    let interval = |start: i64, end: i64, certainty, rule: Rule, event: String, missing| Span {
+    let interval = |start: i64, end: i64, certainty, rule: Rule, event: String, missing| DerivedInterval {
         start_ns: Some(start),
         end_ns: Some(end),
         duration_ns: Some(end.saturating_sub(start)),
         rule,
         event,
         certainty,
-        missing,
+        unmatched_rules: missing,
     };
     let best = Rule::FromSubsystemToProgram { ordinal, program: next.to_owned() };
     let stem = next.trim_end_matches(".exe");
@@ -66,15 +66,15 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
         let rule = Rule::FromSubsystemStartToProgramStart { ordinal, program: next.to_owned() };
         return interval(start, end, Certainty::Inferred, rule, "Process/Start".to_owned(), vec![best]);
     }
-    Span::absent([best])
+    DerivedInterval::not_found([best])
 }
 
 /// Logon between `start_ns` and a desktop that was ready at `desktop_ns`, in a session with shell `shell`.
 pub(super) fn logon(trace: &Trace, shell: &str, (start_ns, desktop_ns): (i64, Option<i64>)) -> Logon {
     let mut notification_subscribers = of_kind(trace, ActivityKind::NotificationSubscriber);
-    worst_first(&mut notification_subscribers);
+    sort_longest_first(&mut notification_subscribers);
     let logged_on = |desktop_ns: i64| {
-        let logged_on_ns = person::logged_on_ns(trace, shell, (start_ns, desktop_ns))?;
+        let logged_on_ns = user_input::logged_on_ns(trace, shell, (start_ns, desktop_ns))?;
         Some(desktop_ns.saturating_sub(logged_on_ns))
     };
     Logon {
@@ -91,7 +91,7 @@ pub(super) fn logon(trace: &Trace, shell: &str, (start_ns, desktop_ns): (i64, Op
 pub(super) fn group_policy(trace: &Trace) -> GroupPolicy {
     let longest_first = |kind| {
         let mut works = of_kind(trace, kind);
-        worst_first(&mut works);
+        sort_longest_first(&mut works);
         works
     };
     GroupPolicy {
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(video.user_session.duration_ns, Some(250 * MS));
         assert_eq!(video.user_session.start_ns, Some(1000 * MS));
         assert_eq!(video.user_session.certainty, Certainty::Inferred);
-        assert!(video.user_session.missing.is_empty());
+        assert!(video.user_session.unmatched_rules.is_empty());
     }
 
     #[test]
@@ -159,14 +159,14 @@ mod tests {
         for (start_ms, end_ms) in [(1_000, 5_000), (2_000, 3_000), (4_000, 6_000), (7_000, 7_005)] {
             activity(&mut trace, request, "", start_ms * MS, Some(end_ms * MS));
         }
-        let until = |ms: i64| person::PersonTime::before_desktop(&trace, "explorer.exe", (0, ms * MS)).ns() / MS;
+        let until = |ms: i64| user_input::UserInputTime::before_desktop(&trace, "explorer.exe", (0, ms * MS)).ns() / MS;
         assert_eq!((until(90_000), until(5_500), until(500)), (5_000, 4_500, 0));
         // The last response is the logon, whether it came from the user or automatically.
         let to_desktop = logon(&trace, "explorer.exe", (0, Some(9_000 * MS))).to_desktop_ns;
         assert_eq!(to_desktop, Some(1_995 * MS));
         // A request without a response counts until the recording ends.
         activity(&mut trace, request, "", 95_000 * MS, None);
-        let whole = person::PersonTime::before_desktop(&trace, "explorer.exe", (0, trace.duration_ns));
+        let whole = user_input::UserInputTime::before_desktop(&trace, "explorer.exe", (0, trace.duration_ns));
         assert_eq!(whole.ns() / MS, 10_000);
     }
 

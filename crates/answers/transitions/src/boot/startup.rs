@@ -7,7 +7,7 @@ use onoff_trace::{ActivityKind, Process, Trace};
 
 use super::report::{StartupApplication, StartupApplications};
 use crate::Phase;
-use onoff_evidence::activity::{Work, of_kind};
+use onoff_evidence::activity::{NamedActivity, of_kind};
 use onoff_usage::owners::file_name;
 
 /// Maximum number of candidate processes per program; the shell creates one process for each program it starts.
@@ -28,7 +28,7 @@ pub(super) fn startup_applications(trace: &Trace, phases: &[Phase]) -> StartupAp
     StartupApplications { programs, lists: of_kind(trace, ActivityKind::StartupEnumeration) }
 }
 
-fn program(trace: &Trace, children: &Children, costs: &Costs<'_>, work: Work) -> StartupApplication {
+fn program(trace: &Trace, children: &Children, costs: &Costs<'_>, work: NamedActivity) -> StartupApplication {
     let process = children.started(trace, &work);
     let image = process.map_or("", |process| file_name(trace.text(process.image)));
     let cost = |recorded: bool, by_process: &HashMap<(u32, &str), i64>| {
@@ -102,7 +102,7 @@ impl Children {
 
     /// The process that the shell created while it started the program; if there are several, the one named in the
     /// command.
-    fn started(&self, trace: &Trace, work: &Work) -> Option<Process> {
+    fn started(&self, trace: &Trace, work: &NamedActivity) -> Option<Process> {
         let shell = work.pid?;
         let end = work.end_ns?;
         let command = work.name.to_lowercase();

@@ -3,7 +3,7 @@
 use onoff_trace::{Counter, IoPriority, Severity, TableName, Trace, milestone};
 
 use super::*;
-use onoff_testkit::hostile::hostile;
+use onoff_testkit::hostile::hostile_trace;
 use onoff_testkit::synthetic::{MS, disk, milestone, milestone_value, process, switches, thread};
 use onoff_usage::idle::IdleMetric;
 
@@ -118,7 +118,7 @@ fn without_the_desktop_event_the_result_is_inferred() {
     assert_eq!(report.total_certainty, Certainty::Inferred);
     assert!(report.total_ns.is_some());
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
-    assert_eq!(explorer.ends.missing.len(), 2);
+    assert_eq!(explorer.ends.unmatched_rules.len(), 2);
     assert_eq!(explorer.ends.rule, Rule::ShellInitializationEnds);
 }
 
@@ -165,15 +165,15 @@ fn losses_are_listed_only_where_they_apply() {
         name: "switches_lost",
         severity: Severity::Error,
         help: "lost",
-        touches: &[TableName::ContextSwitches],
+        affects: &[TableName::ContextSwitches],
     };
     let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     trace.losses.add(&SWITCHES, 3);
     let report = analyzed(&trace);
-    assert_eq!(report.settling.as_ref().unwrap().touched_by, ["switches_lost"]);
-    assert!(report.phases[0].touched_by.is_empty());
-    assert_eq!(report.phases[0].cpu.as_ref().unwrap().touched_by, ["switches_lost"]);
-    assert!(report.details.units_touched_by.is_empty());
+    assert_eq!(report.settling.as_ref().unwrap().affecting_losses, ["switches_lost"]);
+    assert!(report.phases[0].affecting_losses.is_empty());
+    assert_eq!(report.phases[0].cpu.as_ref().unwrap().affecting_losses, ["switches_lost"]);
+    assert!(report.details.losses_affecting_units.is_empty());
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn error_for_a_recording_without_a_boot() {
 fn random_traces_are_analyzed_without_panic() {
     let mut answered = 0;
     for seed in 0..600 {
-        let trace = hostile(seed);
+        let trace = hostile_trace(seed);
         for idle in [IdleMetric::XPERF, IdleMetric::ADK] {
             let options = BootOptions { idle, ..BootOptions::default() };
             if let Ok(report) = analyze(&trace, &options) {

@@ -5,7 +5,7 @@ use onoff_netboot::transfer::Outcome;
 use super::report::{AxisEvidence, AxisEvidenceKind as Kind, AxisJoin, AxisMoment, AxisSource};
 use super::{AxisFirmware, AxisRecording, digits};
 use onoff_evidence::Certainty;
-use onoff_firmware_times::{checkpoint_faults, counts_over_resets};
+use onoff_firmware_times::{checkpoint_faults, spans_resets};
 use onoff_network::dhcp::Stack;
 use onoff_network::http::Download;
 use onoff_network::report::{FileRole, NetbootReport, NetworkBoot, StageKind};
@@ -31,7 +31,7 @@ pub(super) fn firmware(
     recording: Option<&AxisRecording<'_>>,
     firmware: &AxisFirmware<'_>,
 ) -> (Option<AxisJoin>, Option<i64>) {
-    let over_resets = counts_over_resets(&checkpoint_faults(&firmware.checkpoints));
+    let over_resets = spans_resets(&checkpoint_faults(&firmware.checkpoints));
     let Some(recording) = recording else { return (None, (!over_resets).then_some(0)) };
     let mut evidence = vec![AxisEvidence::moments(Kind::SameMoment, AxisMoment::ExitReturn, AxisMoment::KernelStart)];
     let mut against = Vec::new();
@@ -51,7 +51,8 @@ pub(super) fn firmware(
             certainty = Certainty::Measured;
         }
         if let Some(difference_ns) = fit.manager_difference_ns {
-            let manager = AxisEvidence { apart_ns: Some(difference_ns), ..AxisEvidence::of(Kind::Manager) };
+            let manager =
+                AxisEvidence { difference_ns: Some(difference_ns), ..AxisEvidence::of(Kind::ServiceManagerTimes) };
             if difference_ns.saturating_abs() > MANAGER_TOLERANCE_NS {
                 against.push(manager);
             } else {
@@ -62,9 +63,9 @@ pub(super) fn firmware(
     }
     let shift_ns = firmware.checkpoints.exit_end_ns.map(|end| recording.kernel_ns.saturating_sub(end));
     if over_resets {
-        against.push(AxisEvidence::of(Kind::OverResets));
+        against.push(AxisEvidence::of(Kind::SpansResets));
     } else if shift_ns.is_none() {
-        against.push(AxisEvidence::of(Kind::NoPlace));
+        against.push(AxisEvidence::of(Kind::NoExitTime));
     }
     let shift_ns = shift_ns.filter(|_| against.is_empty());
     (Some(join(AxisSource::Firmware, shift_ns, certainty, (earlier_ns, evidence, against))), shift_ns)
@@ -81,10 +82,10 @@ fn join(
         joined: shift_ns.is_some(),
         certainty: if shift_ns.is_some() { certainty } else { Certainty::Missing },
         shift_ns,
-        earlier_by_at_most_ns: shift_ns.and(earlier_ns),
+        max_earlier_ns: shift_ns.and(earlier_ns),
         evidence,
-        against,
-        equally_good: 0,
+        opposing: against,
+        equal_matches: 0,
     }
 }
 
@@ -104,7 +105,7 @@ pub(super) fn capture<'a>(
             let alone = join(AxisSource::Capture, boot.map(|_| 0), Certainty::Measured, Default::default());
             return (alone, boot.map(|boot| (boot, 0)));
         }
-        return (nothing(AxisEvidence::of(Kind::NothingJoins)), None);
+        return (nothing(AxisEvidence::of(Kind::NoEvidence)), None);
     }
     let mut candidates: Vec<Candidate<'a>> = Vec::new();
     for boot in &capture.boots {
@@ -126,7 +127,7 @@ pub(super) fn capture<'a>(
         let apart = best.clock_ns.zip(second_ns).is_some_and(|(best, second)| second > best.saturating_mul(2));
         if !apart {
             let undecided = join(AxisSource::Capture, None, Certainty::Missing, (None, best.join.evidence, Vec::new()));
-            return (AxisJoin { equally_good: joined as u64, ..undecided }, None);
+            return (AxisJoin { equal_matches: joined as u64, ..undecided }, None);
         }
     }
     let shift_ns = best.join.shift_ns;
@@ -268,12 +269,12 @@ fn candidate<'a>(
             evidence.push(order(first, second, ns.saturating_sub(shift)));
         }
         for &(first, second, ns) in &lower {
-            let apart_ns = shift.saturating_sub(ns);
-            let order = order(first, second, apart_ns);
-            if apart_ns < -tolerance { against.push(order) } else { evidence.push(order) }
+            let difference_ns = shift.saturating_sub(ns);
+            let order = order(first, second, difference_ns);
+            if difference_ns < -tolerance { against.push(order) } else { evidence.push(order) }
         }
         if let Some(difference_ns) = clocks(recording, capture, shift) {
-            let clocks = AxisEvidence { apart_ns: Some(difference_ns), ..AxisEvidence::of(Kind::Clocks) };
+            let clocks = AxisEvidence { difference_ns: Some(difference_ns), ..AxisEvidence::of(Kind::Clocks) };
             clock_ns = Some(difference_ns.saturating_abs());
             let room = CLOCK_TOLERANCE_NS.saturating_add(slack_ns.unwrap_or(0));
             if difference_ns.saturating_abs() > room {
@@ -289,9 +290,9 @@ fn candidate<'a>(
                 && packets_ns.saturating_mul(100) >= load_ns.saturating_mul(FILLED_PERCENT);
             if fills {
                 evidence.push(AxisEvidence {
-                    apart_ns: Some(load_ns.saturating_sub(packets_ns)),
-                    of_ns: Some(load_ns),
-                    ..AxisEvidence::of(Kind::Fills)
+                    difference_ns: Some(load_ns.saturating_sub(packets_ns)),
+                    load_ns: Some(load_ns),
+                    ..AxisEvidence::of(Kind::FillsLoadTime)
                 });
                 // With a recording, clocks and MAC addresses decide; firmware tables have neither.
                 identified |= recording.is_none();
@@ -299,7 +300,7 @@ fn candidate<'a>(
         }
     }
     if !identified && against.is_empty() {
-        against.push(AxisEvidence::of(Kind::NothingJoins));
+        against.push(AxisEvidence::of(Kind::NoEvidence));
     }
     let shift_ns = shift_ns.filter(|_| against.is_empty());
     Candidate {
@@ -310,8 +311,8 @@ fn candidate<'a>(
 }
 
 /// Evidence that one moment precedes another.
-fn order(first: AxisMoment, second: AxisMoment, apart_ns: i64) -> AxisEvidence {
-    AxisEvidence { apart_ns: Some(apart_ns), ..AxisEvidence::moments(Kind::Order, first, second) }
+fn order(first: AxisMoment, second: AxisMoment, difference_ns: i64) -> AxisEvidence {
+    AxisEvidence { difference_ns: Some(difference_ns), ..AxisEvidence::moments(Kind::Order, first, second) }
 }
 
 /// Whether a file was downloaded completely. For HTTPS, all that is known is that data was received.
@@ -328,12 +329,12 @@ fn identify(
     boot: &NetworkBoot,
     (evidence, against): (&mut Vec<AxisEvidence>, &mut Vec<AxisEvidence>),
 ) -> bool {
-    let stations = recording.map_or(&[][..], |recording| &recording.stations);
+    let stations = recording.map_or(&[][..], |recording| &recording.mac_addresses);
     let Some(client) = boot.client.mac.map(|mac| mac.to_string()).filter(|_| !stations.is_empty()) else {
         return false;
     };
     let same = digits(&client).is_some_and(|client| stations.contains(&client));
-    let station = AxisEvidence { detail: client, ..AxisEvidence::of(Kind::Station) };
+    let station = AxisEvidence { detail: client, ..AxisEvidence::of(Kind::MacAddress) };
     if same {
         evidence.push(station)
     } else {

@@ -14,11 +14,11 @@ use onoff_trace::firmware::FirmwareCheckpoints;
 
 pub use report::*;
 
-use onoff_evidence::phase_name::PhaseSpan;
+use onoff_evidence::phase_name::PhaseInterval;
 use onoff_firmware_times::FirmwarePhase;
 use onoff_firmware_times::before_kernel::{FirmwareBeforeKernel, GivenFirmware, same_times};
 use onoff_network::report::NetbootReport;
-use onoff_usage::person::without_person;
+use onoff_usage::user_input::without_user_input;
 
 /// Input from the recording.
 #[derive(Clone, Debug)]
@@ -28,12 +28,12 @@ pub struct AxisRecording<'a> {
     /// Kernel start in wall-clock time, ns since 1970-01-01 UTC; `None` if not recorded.
     pub kernel_unix_ns: Option<i64>,
     /// MAC addresses of the machine, as lowercase hexadecimal digits; empty if not recorded.
-    pub stations: Vec<String>,
-    pub phases: &'a [PhaseSpan],
+    pub mac_addresses: Vec<String>,
+    pub phases: &'a [PhaseInterval],
     /// End of the boot, ns, without the required idle time; `None` if not recorded.
     pub settled_ns: Option<i64>,
     /// Time spent waiting for user input between the start of the axis and the end of the boot, ns.
-    pub person_ns: i64,
+    pub user_input_ns: i64,
 }
 
 /// Input from the firmware.
@@ -90,15 +90,15 @@ pub fn axis(
         None => stages.last().map(|stage| stage.end_ns),
     };
     Some(BootAxis {
-        zero: match (recording, placed) {
-            (Some(_), _) => AxisZero::Recording,
-            (None, Some(_)) => AxisZero::Reset,
-            (None, None) => AxisZero::Capture,
+        origin: match (recording, placed) {
+            (Some(_), _) => AxisOrigin::Recording,
+            (None, Some(_)) => AxisOrigin::Reset,
+            (None, None) => AxisOrigin::Capture,
         },
         start_ns,
         end_ns,
         total_ns: start_ns.zip(end_ns).map(|(start, end)| {
-            without_person(end.saturating_sub(start), recording.map_or(0, |recording| recording.person_ns))
+            without_user_input(end.saturating_sub(start), recording.map_or(0, |recording| recording.user_input_ns))
         }),
         stages,
         joins: all,
@@ -112,7 +112,7 @@ pub(crate) struct AxisInputs<'a> {
     /// End of firmware and loader in the table, minus the same end as reported by the service manager, ns.
     pub(crate) manager_difference_ns: Option<i64>,
     /// Time spent waiting for user input between the start of the axis and the end of the boot, ns.
-    pub(crate) person_ns: i64,
+    pub(crate) user_input_ns: i64,
 }
 
 impl AxisInputs<'_> {
@@ -122,15 +122,15 @@ impl AxisInputs<'_> {
         &self,
         trace: &Trace,
         (given, capture): (Option<&GivenFirmware>, Option<&NetbootReport>),
-        (kernel_ns, phases, settled_ns): (i64, &[PhaseSpan], Option<i64>),
+        (kernel_ns, phases, settled_ns): (i64, &[PhaseInterval], Option<i64>),
     ) -> Option<BootAxis> {
         let recording = AxisRecording {
             kernel_ns,
             kernel_unix_ns: trace.clock.unix_ns(kernel_ns),
-            stations: stations(trace),
+            mac_addresses: stations(trace),
             phases,
             settled_ns,
-            person_ns: self.person_ns,
+            user_input_ns: self.user_input_ns,
         };
         let firmware = self.firmware_table.map(|table| AxisFirmware {
             checkpoints: table.checkpoints,

@@ -9,7 +9,7 @@ use onoff_evidence::Certainty;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootAxis {
     /// Time zero of the axis.
-    pub zero: AxisZero,
+    pub origin: AxisOrigin,
     /// The earliest moment on the axis, ns: processor reset if firmware times are placed; `None` if the axis is empty.
     pub start_ns: Option<i64>,
     /// End of the boot, ns: when the computer was idle; without a recording, the end of the last stage. `None` if not
@@ -27,7 +27,7 @@ pub struct BootAxis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum AxisZero {
+pub enum AxisOrigin {
     /// The first event of the recording, or the kernel start.
     Recording,
     /// Processor reset.
@@ -59,7 +59,7 @@ pub struct AxisStage {
     pub end_ns: i64,
     pub duration_ns: i64,
     /// Parts from other sources, ordered by start: network boot stages, firmware phases.
-    pub inside: Vec<AxisPart>,
+    pub parts: Vec<AxisPart>,
     /// Time within the network boot without a file transfer or DHCP exchange, ns; `None` outside the network boot or
     /// once the operating system runs.
     pub off_network_ns: Option<i64>,
@@ -92,13 +92,13 @@ pub struct AxisJoin {
     /// Shift that was added to the times, ns; `None` if not joined.
     pub shift_ns: Option<i64>,
     /// Its times may be up to this much earlier, ns; `None` if unbounded.
-    pub earlier_by_at_most_ns: Option<i64>,
+    pub max_earlier_ns: Option<i64>,
     /// Evidence for the join.
     pub evidence: Vec<AxisEvidence>,
     /// Evidence against the join; empty if joined.
-    pub against: Vec<AxisEvidence>,
+    pub opposing: Vec<AxisEvidence>,
     /// Number of boots in the capture that fit equally well, if more than one; otherwise 0.
-    pub equally_good: u64,
+    pub equal_matches: u64,
 }
 
 /// A moment used as evidence for a join.
@@ -140,9 +140,9 @@ pub struct AxisEvidence {
     /// Difference between two moments, clocks or reported times, ns. `order`: negative if they are in the wrong order.
     /// `clocks`: capture minus recording. `fills`: the part of the firmware's load time that the DHCP exchange and the
     /// boot program do not fill.
-    pub apart_ns: Option<i64>,
+    pub difference_ns: Option<i64>,
     /// `fills`: the firmware's load time, ns.
-    pub of_ns: Option<i64>,
+    pub load_ns: Option<i64>,
     /// `station`: the client's address; `other_times`: the differences; otherwise empty.
     pub detail: String,
 }
@@ -160,29 +160,29 @@ pub enum AxisEvidenceKind {
     /// The recording contains different times.
     OtherTimes,
     /// End of firmware and loader in the table, compared with the service manager's.
-    Manager,
+    ServiceManagerTimes,
     /// The times do not start at the reset of this boot: the firmware's clock kept running over earlier boots.
-    OverResets,
+    SpansResets,
     /// The times do not include the return of `ExitBootServices`, as after a legacy boot.
-    NoPlace,
+    NoExitTime,
     /// The capture's client has a MAC address of the recorded machine; as evidence against a join: it has none of them.
-    Station,
+    MacAddress,
     /// The clocks of the capture and the recording, as placed by the join.
     Clocks,
     /// The moments are in the only possible order.
     Order,
     /// The DHCP exchange and transfer of the boot program fill the firmware's load time.
-    Fills,
+    FillsLoadTime,
     /// The capture contains no network boot that loaded a file completely.
     NoLoadedBoot,
     /// No evidence shows whether the sources belong to the same boot.
-    NothingJoins,
+    NoEvidence,
 }
 
 impl AxisEvidence {
     /// Evidence of a kind without further data.
     pub(super) fn of(kind: AxisEvidenceKind) -> Self {
-        Self { kind, first: None, second: None, apart_ns: None, of_ns: None, detail: String::new() }
+        Self { kind, first: None, second: None, difference_ns: None, load_ns: None, detail: String::new() }
     }
 
     /// Evidence about two moments.

@@ -24,7 +24,7 @@ pub(super) fn stages(
                 start_ns,
                 end_ns,
                 duration_ns,
-                inside,
+                parts: inside,
                 off_network_ns,
             });
         }
@@ -58,7 +58,7 @@ pub(super) fn stages(
                 start_ns: start,
                 end_ns: known.unwrap_or(end),
                 duration_ns: known.unwrap_or(end).saturating_sub(start),
-                inside: Vec::new(),
+                parts: Vec::new(),
                 off_network_ns: None,
             });
         }
@@ -71,7 +71,7 @@ pub(super) fn stages(
         if let Some(packets) = packets {
             network_parts(stage, packets);
         }
-        stage.inside.sort_by_key(|part| (part.start_ns, part.end_ns));
+        stage.parts.sort_by_key(|part| (part.start_ns, part.end_ns));
     }
     stages
 }
@@ -85,7 +85,7 @@ fn firmware_parts(stage: &mut AxisStage, firmware: &AxisFirmware<'_>, shift_ns: 
     if stage.source != AxisSource::Firmware {
         return;
     }
-    for phase in firmware.phases.iter().filter(|phase| phase.inside.is_empty()) {
+    for phase in firmware.phases.iter().filter(|phase| phase.parent.is_empty()) {
         let ends = (phase.start_ns.saturating_add(shift_ns), phase.end_ns.saturating_add(shift_ns));
         add_part(stage, (&phase.name, AxisSource::Firmware, ""), ends);
     }
@@ -121,7 +121,7 @@ fn add_part(stage: &mut AxisStage, (name, source, detail): (&str, AxisSource, &s
         return 0;
     }
     let duration_ns = end_ns.saturating_sub(start_ns);
-    stage.inside.push(AxisPart {
+    stage.parts.push(AxisPart {
         name: name.to_owned(),
         source,
         detail: detail.to_owned(),

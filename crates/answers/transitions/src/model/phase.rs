@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use onoff_evidence::phase_name::{Half, PhaseName, PhaseSpan};
-use onoff_evidence::{Boundary, Certainty, Span};
+use onoff_evidence::phase_name::{PhaseInterval, PhaseName, SuspendStage};
+use onoff_evidence::{Boundary, Certainty, DerivedInterval};
 use onoff_usage::cpu::CpuUsage;
 use onoff_usage::disk::DiskUsage;
-use onoff_usage::person::{PersonTime, without_person};
+use onoff_usage::user_input::{UserInputTime, without_user_input};
 
 /// A phase: its interval, the rules that set its ends, and what the machine did in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,7 +14,7 @@ use onoff_usage::person::{PersonTime, without_person};
 pub struct Phase {
     pub name: PhaseName,
     /// Its part of a suspend and resume; `None` in other transitions.
-    pub half: Option<Half>,
+    pub half: Option<SuspendStage>,
     /// Start, ns; negative before the kernel. `None` if no rule matched.
     pub start_ns: Option<i64>,
     /// End, ns; `None` if no rule matched or the recording ended earlier.
@@ -22,7 +22,7 @@ pub struct Phase {
     /// Length, ns; `None` if unknown.
     pub duration_ns: Option<i64>,
     /// Time spent waiting for user input, ns.
-    pub person_ns: i64,
+    pub user_input_ns: i64,
     /// The recorded part, ns: a lower bound of the length.
     pub recorded_ns: i64,
     /// Certainty of the weaker end.
@@ -40,7 +40,7 @@ pub struct Phase {
     /// Disk activity; `None` if no disk request was recorded or an end is unknown.
     pub disk: Option<DiskUsage>,
     /// Names of the losses that can affect its ends.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
 }
 
 /// Requests to applications, services or devices in a phase.
@@ -55,9 +55,9 @@ pub struct PhaseWork {
     pub covered_ns: i64,
     /// Length of the phase minus `total_ns`, ns; negative if requests overlap. `None` if the length is unknown or no
     /// request completed.
-    pub beyond_ns: Option<i64>,
+    pub other_ns: Option<i64>,
     /// Windows: the request that completed last and so ended the phase.
-    pub last: Option<LastEnded>,
+    pub last: Option<LastFinished>,
     /// Linux: the critical path of the phase, latest first: the callback that ended last, the one it waited for, and so
     /// on.
     pub path: Vec<CallbackStep>,
@@ -68,7 +68,7 @@ pub struct PhaseWork {
 /// The request that completed last in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LastEnded {
+pub struct LastFinished {
     /// Name of the application, service or device.
     pub name: String,
     /// Driver of a device; empty if unknown.
@@ -86,7 +86,7 @@ pub struct LastEnded {
 #[serde(rename_all = "snake_case")]
 pub enum CallbackReason {
     /// It ended last in the phase.
-    EndedLast,
+    FinishedLast,
     /// The next callback's device is the parent of this one and waits for it: children suspend first.
     Child,
     /// The next callback's device is a child of this one and waits for it: parents resume first.
@@ -106,7 +106,7 @@ pub struct CallbackStep {
     pub end_ns: i64,
     /// Time on the path, ns: its duration minus what the previous step on the path covers.
     pub duration_ns: i64,
-    pub because: CallbackReason,
+    pub reason: CallbackReason,
 }
 
 impl Phase {
@@ -118,7 +118,7 @@ impl Phase {
             start_ns: None,
             end_ns: None,
             duration_ns: None,
-            person_ns: 0,
+            user_input_ns: 0,
             recorded_ns: 0,
             certainty: Certainty::Missing,
             starts: Boundary::default(),
@@ -127,12 +127,12 @@ impl Phase {
             work: PhaseWork::default(),
             cpu: None,
             disk: None,
-            touched_by: Vec::new(),
+            affecting_losses: Vec::new(),
         }
     }
 
     pub(crate) fn between(name: PhaseName, starts: &Boundary, ends: &Boundary) -> Self {
-        let interval = Span::between(starts, ends);
+        let interval = DerivedInterval::between(starts, ends);
         Self {
             start_ns: interval.start_ns,
             end_ns: interval.end_ns,
@@ -162,19 +162,19 @@ impl Phase {
     /// Length without the time spent waiting for user input, ns. `None` if the length is unknown.
     #[must_use]
     pub fn took_ns(&self) -> Option<i64> {
-        Some(without_person(self.duration_ns?, self.person_ns))
+        Some(without_user_input(self.duration_ns?, self.user_input_ns))
     }
 
     /// Sets the time spent waiting for user input.
-    pub(crate) fn set_person_time(&mut self, person: &PersonTime) {
+    pub(crate) fn set_person_time(&mut self, person: &UserInputTime) {
         if let Some(window) = self.recorded() {
-            self.person_ns = person.within(window);
+            self.user_input_ns = person.within(window);
         }
     }
 
     /// Its name, start and end.
     #[must_use]
-    pub const fn span(&self) -> PhaseSpan {
+    pub const fn interval(&self) -> PhaseInterval {
         (self.name, self.start_ns, self.end_ns)
     }
 

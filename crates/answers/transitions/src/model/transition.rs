@@ -11,8 +11,8 @@ use crate::linux::suspend::LinuxSuspend;
 use crate::shutdown::WindowsShutdown;
 use crate::suspend::WindowsSuspend;
 use onoff_evidence::account_model::{Culprit, FixFirst};
-use onoff_evidence::missing_evidence::Lacking;
-use onoff_evidence::{Certainty, Span};
+use onoff_evidence::missing_evidence::MissingEvidence;
+use onoff_evidence::{Certainty, DerivedInterval};
 use onoff_usage::idle::Settling;
 use onoff_usage::units::Unit;
 
@@ -99,7 +99,7 @@ pub struct Transition<D = Details> {
     /// Certainty of the total, or of the lower bound if there is no total.
     pub total_certainty: Certainty,
     /// Time spent waiting for user input, ns: at logon and at the resume loader. No total includes it.
-    pub person_ns: i64,
+    pub user_input_ns: i64,
     /// The phases, in order. Boots and shutdowns include phases that no rule found, without times.
     pub phases: Vec<Phase>,
     /// Services or units that started or stopped, ordered by start; empty for suspends.
@@ -107,9 +107,9 @@ pub struct Transition<D = Details> {
     /// How long the computer took to become idle after a boot or resume; `None` for shutdowns.
     pub settling: Option<Settling>,
     /// Names of the losses that can affect its phases.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     /// Evidence that the recording does not contain, and how to record it.
-    pub lacking: Lacking,
+    pub missing_evidence: MissingEvidence,
     /// All losses of the recording.
     pub losses: Losses,
     /// The subjects that made it slow, longest first, from the accounts of its phases; may be empty.
@@ -175,12 +175,12 @@ impl<D> Transition<D> {
             total_ns: common.total_ns,
             total_at_least_ns: common.total_at_least_ns,
             total_certainty: common.total_certainty,
-            person_ns: common.person_ns,
+            user_input_ns: common.user_input_ns,
             phases: common.phases,
             units: common.units,
             settling: common.settling,
-            touched_by: common.touched_by,
-            lacking: common.lacking,
+            affecting_losses: common.affecting_losses,
+            missing_evidence: common.missing_evidence,
             losses: common.losses,
             culprits: common.culprits,
             fix_first: common.fix_first,
@@ -199,12 +199,12 @@ impl<D> Transition<D> {
             total_ns: self.total_ns,
             total_at_least_ns: self.total_at_least_ns,
             total_certainty: self.total_certainty,
-            person_ns: self.person_ns,
+            user_input_ns: self.user_input_ns,
             phases: self.phases,
             units: self.units,
             settling: self.settling,
-            touched_by: self.touched_by,
-            lacking: self.lacking,
+            affecting_losses: self.affecting_losses,
+            missing_evidence: self.missing_evidence,
             losses: self.losses,
             culprits: self.culprits,
             fix_first: self.fix_first,
@@ -215,9 +215,9 @@ impl<D> Transition<D> {
 }
 
 /// Duration of suspend plus resume: the total, its lower bound, and the certainty of the total.
-pub(crate) fn total_of_halves(suspend: &Span, resume: &Span) -> (Option<i64>, i64, Certainty) {
+pub(crate) fn total_of_halves(suspend: &DerivedInterval, resume: &DerivedInterval) -> (Option<i64>, i64, Certainty) {
     let total_ns = suspend.duration_ns.zip(resume.duration_ns).map(|(down, up)| down.saturating_add(up));
-    let known = |half: &Span| half.duration_ns.unwrap_or(0);
+    let known = |half: &DerivedInterval| half.duration_ns.unwrap_or(0);
     let at_least_ns = total_ns.unwrap_or_else(|| known(suspend).saturating_add(known(resume)));
     let certainty = match total_ns {
         Some(_) => suspend.certainty.and(resume.certainty),
@@ -230,7 +230,7 @@ pub(crate) fn total_of_halves(suspend: &Span, resume: &Span) -> (Option<i64>, i6
 pub(crate) fn losses_touching(phases: &[Phase]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let phases = phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
-    for name in phases.flat_map(|phase| &phase.touched_by) {
+    for name in phases.flat_map(|phase| &phase.affecting_losses) {
         if !names.contains(name) {
             names.push(name.clone());
         }
@@ -262,8 +262,8 @@ pub struct Transitions<D = Details> {
 impl<D> Transitions<D> {
     /// Missing evidence, the same for all transitions.
     #[must_use]
-    pub fn lacking(&self) -> Option<&Lacking> {
-        self.transitions.first().map(|transition| &transition.lacking)
+    pub fn missing_evidence(&self) -> Option<&MissingEvidence> {
+        self.transitions.first().map(|transition| &transition.missing_evidence)
     }
 
     /// All losses, the same for all transitions.

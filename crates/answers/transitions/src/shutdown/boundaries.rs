@@ -192,7 +192,7 @@ impl<'a> Events<'a> {
                 rule: Rule::PowerTransitionFollows,
                 event,
                 certainty: Certainty::Inferred,
-                missing: Vec::new(),
+                unmatched_rules: Vec::new(),
             }),
             Variant::Logoff => Some(user.1.clone()),
             _ => None,
@@ -249,7 +249,7 @@ impl<'a> Events<'a> {
                     let follows = self.system_shutdown().filter(|found| found.0 >= from)?;
                     starts.time_ns.map(|_| follows)
                 }),
-                Search::inferred(Rule::LastUserApplicationAnswered, |_| {
+                Search::inferred(Rule::LastUserApplicationResponded, |_| {
                     let last = notified.iter().max_by_key(|row| row.end_ns)?;
                     let answered = rows.is_empty() && notified.iter().all(|row| row.end_ns.is_some());
                     let end = last.end_ns.filter(|_| answered)?;
@@ -285,7 +285,7 @@ impl<'a> Events<'a> {
             &[
                 Search::measured(Rule::PreShutdownNotified, |_| self.start(pre_shutdown)),
                 Search::measured(Rule::SystemSessionNotified, |_| self.start(session)),
-                Search::inferred(Rule::FirstServiceToldToStop, |from| {
+                Search::inferred(Rule::FirstServiceStopRequested, |from| {
                     first_stop(from).filter(|_| !self.ends_with_user_sessions())
                 }),
                 Search::inferred(Rule::LastUserProgramEnds, |from| {
@@ -298,8 +298,8 @@ impl<'a> Events<'a> {
         let reached = starts.time_ns.unwrap_or(from);
         let ends = first_of(
             &[
-                Search::measured(Rule::SystemSessionOver, |_| self.end(session)),
-                Search::inferred(Rule::SystemProcessesWaitedFor, |from| {
+                Search::measured(Rule::SystemSessionShutdownEnds, |_| self.end(session)),
+                Search::inferred(Rule::SystemProcessWaitEnds, |from| {
                     let step = self.step(&self.steps, shutdown_step::WAIT_FOR_SYSTEM_PROCESSES);
                     self.end(step).filter(|found| found.0 >= from)
                 }),
@@ -376,10 +376,10 @@ impl<'a> Events<'a> {
                 return (Variant::Restart, Rule::KindKernelRestarts { event: event.to_owned() });
             }
             Some((SHUTDOWN | POWER_OFF, event)) if kernel || self.power.is_none() => {
-                return (Variant::PowerOff, Rule::KindKernelTurnsOff { event: event.to_owned() });
+                return (Variant::PowerOff, Rule::KindKernelPowersOff { event: event.to_owned() });
             }
             Some((HIBERNATE, event)) if !kernel => {
-                return (Variant::FastStartup, Rule::KindImageToBeWritten { event: event.to_owned() });
+                return (Variant::FastStartup, Rule::KindImageWriteRequested { event: event.to_owned() });
             }
             _ => {}
         }

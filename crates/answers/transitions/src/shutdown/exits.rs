@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::{Process, TableName, Trace};
 
 use super::report::{Exits, ProcessExit};
-use onoff_evidence::touched_by;
+use onoff_evidence::affecting_losses;
 use onoff_usage::owners::file_name;
 use onoff_usage::processes::runs;
 
@@ -89,7 +89,7 @@ pub(super) fn burst(trace: &Trace) -> Option<Burst> {
 
 /// If process exits are the only evidence of a shutdown: the intervals from each exit to the next, with the process
 /// that exited at its end. The system waits for all of them.
-pub fn ends_waited_for(trace: &Trace) -> Vec<(i64, i64, u32)> {
+pub fn exits_waited_for(trace: &Trace) -> Vec<(i64, i64, u32)> {
     if !trace.notifications.is_empty() || !trace.context_switches.is_empty() {
         return Vec::new();
     }
@@ -169,6 +169,6 @@ pub(super) fn exits(trace: &Trace, from_ns: i64) -> Exits {
         first_ns,
         last_ns,
         still_running,
-        touched_by: touched_by(trace, &[TableName::Processes, TableName::Threads, TableName::Images]),
+        affecting_losses: affecting_losses(trace, &[TableName::Processes, TableName::Threads, TableName::Images]),
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
             start_ns,
             duration_ns,
             percent: percent_of(duration_ns, whole),
-            because,
+            reason: because,
             certainty,
         });
     };
@@ -72,7 +72,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
             }
             let length = until(work.end_ns, None, work.start_ns);
             let because = match work.end_ns {
-                None => Reason::NotEnded,
+                None => Reason::Unfinished,
                 Some(_) => Reason::None,
             };
             let certainty = Certainty::Measured;
@@ -88,7 +88,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
                 start_ns: exit.end_ns.saturating_sub(exit.since_previous_ns),
                 duration_ns: exit.since_previous_ns,
                 percent: percent_of(exit.since_previous_ns, whole),
-                because: Reason::NoProcessEnded,
+                reason: Reason::NoProcessExited,
                 certainty: Certainty::Inferred,
             });
         }
@@ -120,7 +120,7 @@ fn why_application(application: &ApplicationEnd) -> Reason {
         },
         terminated: application.details.terminated,
         limit_ns: limit.and_then(|limit| limit.limit_ns),
-        ran_out: limit.is_some(),
+        timed_out: limit.is_some(),
     }
 }
 
@@ -131,7 +131,7 @@ fn why_service(service: &Unit) -> Reason {
             Reason::ServiceDidNotStopInTime { limit_ns: limit.limit_ns }
         }
         (_, None) => Reason::ServiceDidNotStop,
-        (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => Reason::NotifiedFirst,
+        (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => Reason::PreShutdownService,
         (None, Some(_)) => Reason::None,
     }
 }

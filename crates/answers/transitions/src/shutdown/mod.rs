@@ -5,7 +5,7 @@
 
 mod boundaries;
 mod exits;
-pub use exits::ends_waited_for;
+pub use exits::exits_waited_for;
 mod longest;
 pub mod report;
 mod services;
@@ -16,7 +16,7 @@ mod tests;
 use crate::losses_touching;
 use crate::{Phase, PhaseName};
 use onoff_trace::{
-    ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, SystemKind, TableName, Tables, Trace,
+    ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, SystemKind, TableName, TableSet, Trace,
     shutdown_step,
 };
 
@@ -28,14 +28,14 @@ use crate::Variant;
 use crate::usage;
 use crate::{TransitionKind, contents};
 use boundaries::{Events, ShutdownBoundaries};
-use onoff_evidence::activity::{Work, of_kind, worst_first};
+use onoff_evidence::activity::{NamedActivity, of_kind, sort_longest_first};
 use onoff_evidence::missing_evidence;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Boundary, Certainty, Span, touched_by};
+use onoff_evidence::{Boundary, Certainty, DerivedInterval, affecting_losses};
 use services::Windows;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::Images,
@@ -57,7 +57,7 @@ const BOUNDARY_TABLES: [TableName; 4] =
 ///
 /// # Errors
 /// The recording contains no shutdown; the error describes what it contains instead.
-pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownReport, Box<NotAShutdown>> {
+pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownReport, Box<NoShutdown>> {
     let events = Events::of(trace, exits::burst(trace));
     if !events.show_a_shutdown() {
         return Err(Box::new(not_a_shutdown(trace)));
@@ -74,7 +74,7 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
     let units = services::services(trace, from, &windows, &service_time_out);
     // After the memory image of a fast startup, work belongs to the next session.
     let until = boundaries.ends.time_ns.filter(|_| boundaries.variant == Variant::FastStartup).unwrap_or(i64::MAX);
-    let since = |kind: ActivityKind| -> Vec<Work> {
+    let since = |kind: ActivityKind| -> Vec<NamedActivity> {
         let mut works = of_kind(trace, kind);
         works.retain(|work| work.start_ns >= from && work.start_ns <= until);
         works.sort_by_key(|work| work.start_ns);
@@ -82,7 +82,7 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
     };
     let longest_first = |kind| {
         let mut works = since(kind);
-        worst_first(&mut works);
+        sort_longest_first(&mut works);
         works
     };
     let details = WindowsShutdown {
@@ -91,11 +91,11 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         intervals: intervals(trace, &boundaries),
         difference: difference(&sessions, &phases, total_ns, total_at_least_ns),
         sessions,
-        sessions_touched_by: touched_by(trace, &[TableName::Notifications, TableName::Activities]),
+        losses_affecting_sessions: affecting_losses(trace, &[TableName::Notifications, TableName::Activities]),
         pre_shutdown,
         service_shutdown,
         service_time_out,
-        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        losses_affecting_units: affecting_losses(trace, &[TableName::ServiceTransitions]),
         notifications: since(ActivityKind::LogonNotification),
         subscribers: longest_first(ActivityKind::NotificationSubscriber),
         scripts: longest_first(ActivityKind::GroupPolicyScript),
@@ -114,18 +114,18 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         start_ns: boundaries.starts.time_ns,
         end_ns: boundaries.ends.time_ns,
         settling: None,
-        touched_by: losses_touching(&phases),
+        affecting_losses: losses_touching(&phases),
         details,
         total_ns,
         total_at_least_ns,
-        person_ns: 0,
+        user_input_ns: 0,
         total_certainty: match total_ns {
             Some(_) => boundaries.starts.certainty.and(boundaries.ends.certainty),
             None => Certainty::Missing,
         },
         phases,
         units,
-        lacking: missing_evidence::for_shutdown(trace),
+        missing_evidence: missing_evidence::for_shutdown(trace),
         losses: trace.losses.clone(),
         culprits: Vec::new(),
         fix_first: None,
@@ -134,9 +134,9 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
     Ok(report)
 }
 
-fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
+fn not_a_shutdown(trace: &Trace) -> NoShutdown {
     let contents = contents::describe_instead(trace, TransitionKind::Shutdown);
-    NotAShutdown {
+    NoShutdown {
         reason: "no request to an application, service or the kernel to end, and no burst of process exits".to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),
@@ -150,14 +150,14 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
 
 /// The three phases, with CPU and disk usage.
 fn phases(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<Phase> {
-    let touched_by = touched_by(trace, &BOUNDARY_TABLES);
+    let affecting_losses = affecting_losses(trace, &BOUNDARY_TABLES);
     let mut phases: Vec<Phase> = PhaseName::WINDOWS_SHUTDOWN
         .into_iter()
         .map(|name| {
             let (starts, ends) = boundaries.phase(name);
             // If a phase did not end in the recording, it is described up to the end of the recording.
             let phase = Phase::between(name, starts, ends).recorded_until(trace.duration_ns);
-            Phase { touched_by: touched_by.clone(), ..phase }
+            Phase { affecting_losses: affecting_losses.clone(), ..phase }
         })
         .collect();
     usage::fill(trace, &mut phases);
@@ -166,7 +166,7 @@ fn phases(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<Phase> {
 
 /// The intervals between the request and the phases.
 fn intervals(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<ShutdownInterval> {
-    let mut works: Vec<Work> = [
+    let mut works: Vec<NamedActivity> = [
         ActivityKind::ShutdownStep,
         ActivityKind::LogonNotification,
         ActivityKind::NotificationSubscriber,
@@ -184,7 +184,7 @@ fn intervals(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<ShutdownInte
         if let (Some(from), Some(to)) = (before.1, start.time_ns)
             && to > from
         {
-            let overlaps = |work: &&Work| work.start_ns < to && work.end_ns.is_none_or(|end| end > from);
+            let overlaps = |work: &&NamedActivity| work.start_ns < to && work.end_ns.is_none_or(|end| end > from);
             intervals.push(ShutdownInterval {
                 name: format!("{} to {}", before.0, name.as_str()),
                 start_ns: from,
@@ -201,32 +201,37 @@ fn intervals(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<ShutdownInte
 }
 
 /// When services were notified: pre-shutdown services, and all others.
-fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], boundaries: &ShutdownBoundaries) -> (Span, Span) {
+fn service_windows(
+    trace: &Trace,
+    from: i64,
+    sessions: &[SessionEnd],
+    boundaries: &ShutdownBoundaries,
+) -> (DerivedInterval, DerivedInterval) {
     let step = of_kind(trace, ActivityKind::ShutdownStep)
         .into_iter()
         .find(|work| work.name == shutdown_step::PRE_SHUTDOWN_NOTIFICATION && work.start_ns >= from);
     let pre_shutdown = match step {
-        Some(work) => Span {
+        Some(work) => DerivedInterval {
             start_ns: Some(work.start_ns),
             end_ns: work.end_ns,
             duration_ns: work.duration_ns,
             rule: Rule::PreShutdownNotification,
             event: work.event,
             certainty: Certainty::Measured,
-            missing: Vec::new(),
+            unmatched_rules: Vec::new(),
         },
-        None => Span::absent([Rule::NotificationBeforeShutdown]),
+        None => DerivedInterval::not_found([Rule::NotificationBeforeShutdown]),
     };
     let system = sessions.iter().rfind(|session| session.session == Some(0));
     let shutdown = match system {
-        Some(session) => Span {
+        Some(session) => DerivedInterval {
             start_ns: Some(session.start_ns),
             end_ns: session.end_ns,
             duration_ns: session.duration_ns,
             rule: Rule::SystemSession,
             event: session.event.clone(),
             certainty: Certainty::Measured,
-            missing: Vec::new(),
+            unmatched_rules: Vec::new(),
         },
         // Without it: the rest of the phase after the pre-shutdown services.
         None => {
@@ -240,9 +245,9 @@ fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], boundaries
             let stops =
                 trace.service_transitions.iter().any(|row| row.kind == ServiceChange::Stop && row.start_ns >= from);
             if stops {
-                Span::between(pre_shutdown_end.as_ref().unwrap_or(start), end)
+                DerivedInterval::between(pre_shutdown_end.as_ref().unwrap_or(start), end)
             } else {
-                Span::absent([Rule::SystemSession])
+                DerivedInterval::not_found([Rule::SystemSession])
             }
         }
     };

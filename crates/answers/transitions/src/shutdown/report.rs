@@ -6,11 +6,11 @@ use onoff_usage::device_work::DeviceWork;
 use serde::Serialize;
 use thiserror::Error;
 
-use onoff_evidence::activity::Work;
+use onoff_evidence::activity::NamedActivity;
 use onoff_evidence::notified::Notified;
 use onoff_evidence::reason::Reason;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Boundary, Certainty, Span};
+use onoff_evidence::{Boundary, Certainty, DerivedInterval};
 use onoff_usage::units::TimeOut;
 
 /// Options of the shutdown analysis.
@@ -30,7 +30,7 @@ pub struct ShutdownInterval {
     pub end_ns: i64,
     pub duration_ns: i64,
     /// Work in the interval, ordered by start: scripts, subscribers, waits.
-    pub work: Vec<Work>,
+    pub work: Vec<NamedActivity>,
 }
 
 /// The end of the applications of one session.
@@ -73,7 +73,7 @@ pub struct EndRequest {
     /// Time-outs it exceeded, ordered by time.
     pub time_outs: Vec<TimeOut>,
     /// Requests to its GUI threads, ordered by start.
-    pub threads: Vec<ThreadAsked>,
+    pub threads: Vec<WindowThreadRequest>,
 }
 
 /// The kind of program that was notified.
@@ -93,7 +93,7 @@ pub enum ProgramKind {
 /// A request to a GUI thread to end its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ThreadAsked {
+pub struct WindowThreadRequest {
     /// Thread id.
     pub tid: Option<u32>,
     /// When it was asked, ns.
@@ -178,7 +178,7 @@ pub struct Exits {
     /// Processes that were still running when the recording ended, except system processes.
     pub still_running: u64,
     /// Names of the losses that can affect exits.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
 }
 
 /// The kind of the longest work.
@@ -209,7 +209,7 @@ pub struct LongestWork {
     /// Percentage of the shutdown.
     pub percent: f64,
     /// Why it took so long; `none` if unknown.
-    pub because: Reason,
+    pub reason: Reason,
     pub certainty: Certainty,
 }
 
@@ -231,25 +231,25 @@ pub struct WindowsShutdown {
     /// Sessions, ordered by start.
     pub sessions: Vec<SessionEnd>,
     /// Names of the losses that can affect sessions and applications.
-    pub sessions_touched_by: Vec<String>,
+    pub losses_affecting_sessions: Vec<String>,
     /// The interval in which pre-shutdown services were notified.
-    pub pre_shutdown: Span,
+    pub pre_shutdown: DerivedInterval,
     /// The interval in which all other services were notified.
-    pub service_shutdown: Span,
+    pub service_shutdown: DerivedInterval,
     /// The service shutdown time-out.
     pub service_time_out: ServiceTimeOut,
     /// Names of the losses that can affect services.
-    pub units_touched_by: Vec<String>,
+    pub losses_affecting_units: Vec<String>,
     /// Winlogon notifications to its subscribers, ordered by start.
-    pub notifications: Vec<Work>,
+    pub notifications: Vec<NamedActivity>,
     /// Winlogon subscribers, longest first.
-    pub subscribers: Vec<Work>,
+    pub subscribers: Vec<NamedActivity>,
     /// Policy scripts, longest first.
-    pub scripts: Vec<Work>,
+    pub scripts: Vec<NamedActivity>,
     /// Steps of ending the sessions, ordered by start.
-    pub session_steps: Vec<Work>,
+    pub session_steps: Vec<NamedActivity>,
     /// Kernel steps, ordered by start.
-    pub kernel_steps: Vec<Work>,
+    pub kernel_steps: Vec<NamedActivity>,
     /// Devices that were asked to power down, longest first.
     pub devices: Vec<DeviceEnd>,
     /// Kernel time by subtraction, as computed by readers of xperf's output.
@@ -262,7 +262,7 @@ pub struct WindowsShutdown {
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("no shutdown in this recording ({reason}): {found}")]
-pub struct NotAShutdown {
+pub struct NoShutdown {
     /// What was looked for and not found.
     pub reason: String,
     /// What the recording contains instead, as a clause.

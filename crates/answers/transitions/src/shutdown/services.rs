@@ -6,7 +6,7 @@ use super::report::{ServiceTimeOut, ShutdownOptions};
 use super::sessions::CLOCK_RESOLUTION_NS;
 use onoff_evidence::reason::Reason;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Certainty, Span};
+use onoff_evidence::{Certainty, DerivedInterval};
 use onoff_usage::processes::Images;
 use onoff_usage::units::{ServiceNotification, TimeOut, TimeOutKind, Unit, unit};
 
@@ -45,9 +45,9 @@ pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeO
 /// The intervals in which services were notified, as far as recorded.
 pub(super) struct Windows<'a> {
     /// Pre-shutdown services.
-    pub pre_shutdown: &'a Span,
+    pub pre_shutdown: &'a DerivedInterval,
     /// All other services.
-    pub shutdown: &'a Span,
+    pub shutdown: &'a DerivedInterval,
 }
 
 /// The services that were asked to stop at or after `from_ns`, ordered by start.
@@ -79,8 +79,8 @@ fn service(
 }
 
 fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
-    let started = |window: &Span| window.start_ns.is_some_and(|start| start <= start_ns);
-    let over = |window: &Span| window.end_ns.is_some_and(|end| end < start_ns);
+    let started = |window: &DerivedInterval| window.start_ns.is_some_and(|start| start <= start_ns);
+    let over = |window: &DerivedInterval| window.end_ns.is_some_and(|end| end < start_ns);
     if started(windows.shutdown) {
         ServiceNotification::Shutdown
     } else if started(windows.pre_shutdown) {
@@ -120,9 +120,7 @@ fn time_out_of(
             of(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, Certainty::Measured, Reason::NeverStopped)
         }
         // The time-out differs from the assumed one, or Windows did not wait for this service.
-        (None, _, Some(over)) => {
-            of(Some(over), waited_ns(over), Certainty::Inferred, Reason::NotStoppedWhenWaitWasOver)
-        }
+        (None, _, Some(over)) => of(Some(over), waited_ns(over), Certainty::Inferred, Reason::NotStoppedWhenWaitEnded),
         (None, Some(limit_ns), None) if waited_ns(trace.duration_ns) >= limit_ns => of(
             Some(row.start_ns.saturating_add(limit_ns)),
             limit_ns,

@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, Notification, NotificationKind, Trace};
 
-use super::report::{ApplicationEnd, EndRequest, ProgramKind, SessionEnd, ThreadAsked};
+use super::report::{ApplicationEnd, EndRequest, ProgramKind, SessionEnd, WindowThreadRequest};
 use onoff_evidence::Certainty;
 use onoff_evidence::reason::Reason;
 use onoff_usage::owners::file_name;
@@ -65,7 +65,7 @@ impl Rows {
             let mut groups = ByRecipient::new();
             for row in rows(kind) {
                 let recipient =
-                    row.pid.map_or(Recipient::NotifiedBy(row.teller_pid, row.teller_tid), Recipient::Process);
+                    row.pid.map_or(Recipient::NotifiedBy(row.sender_pid, row.sender_tid), Recipient::Process);
                 groups.entry(recipient).or_default().push(row);
             }
             groups
@@ -157,7 +157,7 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
     let process = row.pid.and_then(|pid| images.row_at(pid, row.start_ns)).and_then(|at| trace.processes.get(at));
     let until = row.end_ns.unwrap_or(i64::MAX);
     let inside = |rows: &ByRecipient| -> Vec<Notification> {
-        let groups = [row.pid.map(Recipient::Process), Some(Recipient::NotifiedBy(row.teller_pid, row.teller_tid))];
+        let groups = [row.pid.map(Recipient::Process), Some(Recipient::NotifiedBy(row.sender_pid, row.sender_tid))];
         let mut found = Vec::new();
         for rows in groups.into_iter().flatten().filter_map(|key| rows.get(&key)) {
             let first = rows.partition_point(|inner| inner.start_ns < row.start_ns);
@@ -196,7 +196,7 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
             time_outs: time_outs(trace, row, program, &requests, termination),
             threads: requests
                 .iter()
-                .map(|thread| ThreadAsked {
+                .map(|thread| WindowThreadRequest {
                     tid: thread.tid,
                     start_ns: thread.start_ns,
                     end_ns: thread.end_ns,
@@ -249,9 +249,9 @@ fn time_outs(
         } else if timed_out {
             waited_for_a_window = true;
             let (certainty, evidence) = match (again, terminated_at) {
-                (true, _) => (Certainty::Measured, Reason::WindowSilentTwice),
-                (false, Some(_)) => (Certainty::Measured, Reason::WindowSilentAndTerminated),
-                _ => (Certainty::Inferred, Reason::WindowSilent),
+                (true, _) => (Certainty::Measured, Reason::WindowUnresponsiveTwice),
+                (false, Some(_)) => (Certainty::Measured, Reason::WindowUnresponsiveAndTerminated),
+                _ => (Certainty::Inferred, Reason::WindowUnresponsive),
             };
             add(TimeOutKind::Window, thread.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
         }
@@ -265,8 +265,8 @@ fn time_outs(
             Some(at) if at.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS => {
                 (Certainty::Measured, Reason::TerminatedAfterNotification)
             }
-            _ if row.status == Some(STATUS_TIME_OUT) => (Certainty::Measured, Reason::StatusOfTimeOut),
-            _ => (Certainty::Inferred, Reason::Silent),
+            _ if row.status == Some(STATUS_TIME_OUT) => (Certainty::Measured, Reason::TimeOutStatus),
+            _ => (Certainty::Inferred, Reason::Unresponsive),
         };
         // Windows that respond slowly one after another do not exceed a time-out. In the system session, the service
         // manager responds when its services have stopped.

@@ -4,7 +4,7 @@ use crate::Variant;
 use onoff_trace::{ActivityKind, IoPriority, NotificationKind as Kind, Trace, milestone, shutdown_step};
 
 use super::*;
-use onoff_testkit::hostile::hostile;
+use onoff_testkit::hostile::hostile_trace;
 use onoff_testkit::synthetic::{
     MS, activity, disk, milestone, milestone_value, notification, process, service_stop, session_shutdown, thread,
 };
@@ -202,7 +202,7 @@ fn a_console_program_is_terminated_after_its_time_out() {
     let longest = report.details.longest.unwrap();
     assert_eq!(longest.name, "slow_shutdown.exe");
     assert_eq!(longest.duration_ns, 5_050 * MS);
-    assert_eq!(longest.because.to_string(), "console program, terminated after its 5.00 s time-out");
+    assert_eq!(longest.reason.to_string(), "console program, terminated after its 5.00 s time-out");
 }
 
 /// The user forces the shutdown: the window is asked again, for 0.25 and 0.5 s.
@@ -248,7 +248,7 @@ fn a_service_that_never_stops_has_a_measured_time_out() {
     assert!(report.units.iter().all(|row| row.name == "Stuck" || row.time_out.is_none()));
     let longest = report.details.longest.unwrap();
     assert_eq!(longest.name, "Stuck");
-    assert_eq!(longest.because.to_string(), "did not stop within the service time-out of 12.0 s");
+    assert_eq!(longest.reason.to_string(), "did not stop within the service time-out of 12.0 s");
 
     // A configured time-out overrides the default of the Windows version.
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
@@ -290,7 +290,7 @@ fn a_recording_that_ends_in_the_kernel_phase_has_no_total() {
     let kernel = report.phase(PhaseName::KernelShutdown).unwrap();
     assert_eq!((kernel.start_ns, kernel.end_ns), (Some(11_020 * MS), None));
     assert_eq!(kernel.recorded_ns, 980 * MS);
-    assert_eq!(kernel.ends.missing, [Rule::KernelOrderlyShutdownEnds]);
+    assert_eq!(kernel.ends.unmatched_rules, [Rule::KernelOrderlyShutdownEnds]);
     assert!(!report.details.difference.ended);
     let sessions = (6_642_800 + 2_675_200) * US;
     assert_eq!(report.details.difference.kernel_ns, 12 * S - 100 * US - sessions);
@@ -400,7 +400,7 @@ fn a_few_process_exits_are_not_a_shutdown() {
 fn random_traces_are_analyzed_without_panic() {
     let mut answered = 0;
     for seed in 0..600 {
-        let trace = hostile(seed);
+        let trace = hostile_trace(seed);
         if let Ok(report) = analyze(&trace, &ShutdownOptions::default()) {
             answered += 1;
             assert_eq!(report.phases.len(), 3, "seed {seed}");

@@ -81,13 +81,13 @@ fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
         return (Variant::FastStartup, Rule::KindFastStartupByBootType, Measured);
     }
     if facts.written && facts.target == Some(OFF) {
-        return (Variant::FastStartup, Rule::KindImageWrittenOnWayToOff, Measured);
+        return (Variant::FastStartup, Rule::KindImageWrittenBeforePowerOff, Measured);
     }
     if facts.session_ended && (facts.written || facts.effective == Some(HIBERNATE)) {
         return (Variant::FastStartup, Rule::KindImageWrittenAfterSession, Inferred);
     }
     if facts.written && (sleeping(facts.target) || sleeping(facts.woke_from)) {
-        return (Variant::HybridSleep, Rule::KindImageWrittenOnWayToSleep, Measured);
+        return (Variant::HybridSleep, Rule::KindImageWrittenBeforeSleep, Measured);
     }
     if sleeping(facts.target) && facts.effective == Some(HIBERNATE) && !facts.read {
         return (Variant::HybridSleep, Rule::KindDevicesPreparedForHibernation, Inferred);
@@ -114,8 +114,8 @@ fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
         return (Variant::Sleep, Rule::KindSleepBySystem, Measured);
     }
     match (facts.requested_state, facts.action) {
-        (Some(HIBERNATE), _) => (Variant::Hibernate, Rule::KindDevicesToldToHibernate, Inferred),
-        (Some(2..=4), _) => (Variant::Sleep, Rule::KindDevicesToldToSleep, Inferred),
+        (Some(HIBERNATE), _) => (Variant::Hibernate, Rule::KindDevicesRequestedToHibernate, Inferred),
+        (Some(2..=4), _) => (Variant::Sleep, Rule::KindDevicesRequestedToSleep, Inferred),
         (_, Some(3)) => (Variant::Hibernate, Rule::KindHibernationAction, Inferred),
         (_, Some(2)) => (Variant::Sleep, Rule::KindSleepAction, Inferred),
         _ => (Variant::Unknown, Rule::KindNotRecorded, Certainty::Missing),
@@ -137,7 +137,7 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
     }
     if let Some(row) = cycle.milestone(trace, milestone::HIBERNATE) {
         facts.written = true;
-        add(KindFact::ImageAboutToBeWritten, row);
+        add(KindFact::ImageWriteRequested, row);
     }
     if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_WRITE_TIME) {
         facts.written |= ns > 0;
@@ -207,7 +207,7 @@ fn requested_state(requests: &[PowerRequest], cycle: &Cycle) -> Option<i64> {
 
 fn standby_evidence(trace: &Trace, cycle: &Cycle) -> Vec<KindEvidence> {
     let Some((enter, exit)) = &cycle.standby else { return Vec::new() };
-    [(enter, KindFact::StandbyEntered), (exit, KindFact::StandbyLeft)]
+    [(enter, KindFact::StandbyEntered), (exit, KindFact::StandbyExited)]
         .into_iter()
         .filter_map(|(row, fact)| Some(KindEvidence::of(fact, trace.text(row.as_ref()?.event))))
         .collect()

@@ -8,14 +8,14 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindEvidence {
-    pub says: KindFact,
+    pub fact: KindFact,
     /// The event; empty if the evidence comes from another part of the recording.
     pub event: String,
 }
 
 impl KindEvidence {
     pub(super) fn of(fact: KindFact, event: &str) -> Self {
-        Self { says: fact, event: event.to_owned() }
+        Self { fact, event: event.to_owned() }
     }
 }
 
@@ -34,7 +34,7 @@ pub enum KindFact {
     /// The computer woke.
     Woke { from_state: i64 },
     /// The memory image was about to be written.
-    ImageAboutToBeWritten,
+    ImageWriteRequested,
     /// The time for writing a memory image was recorded.
     ImageWriteTime {
         /// False if it was zero.
@@ -74,13 +74,13 @@ pub enum KindFact {
     /// Modern standby was entered.
     StandbyEntered,
     /// Modern standby was left.
-    StandbyLeft,
+    StandbyExited,
 }
 
 /// The phrase, with the event in parentheses.
 impl Display for KindEvidence {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        self.says.fmt(f)?;
+        self.fact.fmt(f)?;
         if self.event.is_empty() { Ok(()) } else { write!(f, " ({})", self.event) }
     }
 }
@@ -93,7 +93,7 @@ impl Display for KindFact {
                 write!(f, "{} requested, devices prepared for {}", state_name(*state), state_name(*prepared))
             }
             Self::Woke { from_state } => write!(f, "woke from {}", state_name(*from_state)),
-            Self::ImageAboutToBeWritten => f.write_str("memory image about to be written"),
+            Self::ImageWriteRequested => f.write_str("memory image about to be written"),
             Self::ImageWriteTime { spent: true } => f.write_str("memory image write time recorded"),
             Self::ImageWriteTime { spent: false } => f.write_str("memory image write time is zero"),
             Self::ImageReadTime { spent: true } => f.write_str("memory image read time recorded"),
@@ -108,7 +108,7 @@ impl Display for KindFact {
             Self::PowerAction { value } => write!(f, "power action {value}"),
             Self::DevicesRequested { state } => write!(f, "devices requested {}", state_name(*state)),
             Self::StandbyEntered => f.write_str("modern standby entered"),
-            Self::StandbyLeft => f.write_str("modern standby left"),
+            Self::StandbyExited => f.write_str("modern standby left"),
         }
     }
 }

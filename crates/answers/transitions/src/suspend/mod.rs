@@ -20,26 +20,26 @@ mod tests;
 
 use crate::Phase;
 use crate::usage;
-use crate::{Half, PhaseName};
+use crate::{PhaseName, SuspendStage};
 use crate::{TransitionKind, Variant};
-use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, Tables, Trace};
+use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, TableSet, Trace};
 
 pub use kind_evidence::{KindEvidence, KindFact, state_name};
 pub use notified::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
-pub use onoff_usage::asleep::STOOD_STILL_NS;
+pub use onoff_usage::asleep::MIN_CLOCK_STOP_NS;
 pub use report::*;
 
-use onoff_evidence::missing_evidence::{self, Lacking};
+use onoff_evidence::missing_evidence::{self, MissingEvidence};
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Boundary, Certainty, touched_by};
+use onoff_evidence::{Boundary, Certainty, affecting_losses};
 use onoff_usage::asleep::cycles::{self, Cycle, is_kernel_logger};
 use onoff_usage::idle::{self, Settling};
 use onoff_usage::owners::Owners;
-use onoff_usage::person::PersonTime;
 use onoff_usage::processes::Images;
+use onoff_usage::user_input::UserInputTime;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -121,7 +121,7 @@ struct Source<'a> {
     notifications: Vec<Notification>,
     requests: Vec<PowerRequest>,
     sessions: session::Sessions,
-    lacking: Lacking,
+    missing_evidence: MissingEvidence,
 }
 
 impl<'a> Source<'a> {
@@ -136,7 +136,7 @@ impl<'a> Source<'a> {
             notifications,
             requests,
             sessions: session::Sessions::of(trace),
-            lacking: missing_evidence::for_suspend(trace),
+            missing_evidence: missing_evidence::for_suspend(trace),
         }
     }
 
@@ -181,9 +181,9 @@ impl<'a> Source<'a> {
             rule: Rule::ResumeEnds,
             event: String::new(),
             certainty: halves.resume.measured.certainty,
-            missing: Vec::new(),
+            unmatched_rules: Vec::new(),
         };
-        let mut person_ns = match halves.resume.unrecorded_ns {
+        let mut user_input_ns = match halves.resume.unrecorded_ns {
             Some(_) => phases::set_loader_person_time(trace, cycle, &mut phases),
             None => 0,
         };
@@ -195,19 +195,19 @@ impl<'a> Source<'a> {
                 halves.resume.extend_to_desktop(desktop_ns);
             }
             if let Some((awake_ns, desktop_ns)) = halves.resume.measured.start_ns.zip(desktop_ns) {
-                let person = PersonTime::before_desktop(trace, &options.shell, (awake_ns, desktop_ns));
-                let of_session = |phase: &&mut Phase| phase.half == Some(Half::After);
+                let person = UserInputTime::before_desktop(trace, &options.shell, (awake_ns, desktop_ns));
+                let of_session = |phase: &&mut Phase| phase.half == Some(SuspendStage::After);
                 phases.iter_mut().filter(of_session).for_each(|phase| phase.set_person_time(&person));
-                person_ns = person_ns.saturating_add(person.ns());
+                user_input_ns = user_input_ns.saturating_add(person.ns());
             }
         }
-        halves.resume.subtract_person_time(person_ns);
+        halves.resume.subtract_person_time(user_input_ns);
         let post_resume = self.settle(&resumed, &phases, cycle, owners, options);
         phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
 
         let requests_until = phases
             .iter()
-            .filter(|phase| phase.half == Some(Half::Resume))
+            .filter(|phase| phase.half == Some(SuspendStage::Resume))
             .filter_map(|phase| phase.end_ns)
             .chain(halves.end_ns)
             .max()
@@ -237,12 +237,12 @@ impl<'a> Source<'a> {
             total_ns,
             total_at_least_ns,
             total_certainty,
-            person_ns,
+            user_input_ns,
             phases,
             units: Vec::new(),
             settling: Some(post_resume),
-            touched_by: touched_by(trace, &BOUNDARY_TABLES),
-            lacking: self.lacking.clone(),
+            affecting_losses: affecting_losses(trace, &BOUNDARY_TABLES),
+            missing_evidence: self.missing_evidence.clone(),
             losses: trace.losses.clone(),
             culprits: Vec::new(),
             fix_first: None,
@@ -271,10 +271,10 @@ impl<'a> Source<'a> {
                 kernel_account: kernel_account::account(trace, cycle),
                 hibernate_file_bytes: value(onoff_trace::milestone::HIBERNATE_FILE_SIZE),
                 hibernate_pages: value(onoff_trace::milestone::POWER_HIBERNATE_PAGES),
-                missing: Vec::new(),
+                unmatched_rules: Vec::new(),
             },
         };
-        transition.details.missing = missing(&transition);
+        transition.details.unmatched_rules = missing(&transition);
         transition
     }
 
@@ -290,12 +290,12 @@ impl<'a> Source<'a> {
         match desktop(phases).and_then(|phase| phase.end_ns).or(resumed.time_ns) {
             Some(start_ns) => {
                 let latest_ns = cycle.until_ns.min(start_ns.saturating_add(MAX_POST_RESUME_NS));
-                idle::settle_before(self.trace, owners, start_ns, latest_ns, options.idle)
+                idle::find_settling_before(self.trace, owners, start_ns, latest_ns, options.idle)
             }
             None => Settling {
                 metric: options.idle,
                 rule: Rule::IdleCountNeedsResume,
-                missing: vec![Rule::ResumeEnds],
+                unmatched_rules: vec![Rule::ResumeEnds],
                 ..Settling::default()
             },
         }
@@ -321,7 +321,7 @@ fn post_resume_phase(settling: &Settling, phases: &[Phase], is_fast: bool) -> Op
         rule: settling.rule.clone(),
         event: String::new(),
         certainty: settling.certainty,
-        missing: settling.missing.clone(),
+        unmatched_rules: settling.unmatched_rules.clone(),
     };
     Some(Phase::between(name, &starts, &ends).with_half())
 }
@@ -329,8 +329,10 @@ fn post_resume_phase(settling: &Settling, phases: &[Phase], is_fast: bool) -> Op
 /// The rules that did not match in any part of a transition, without duplicates.
 fn missing(transition: &PowerTransition) -> Vec<Rule> {
     let mut all: Vec<Rule> = Vec::new();
-    let parts = [&transition.details.suspend.measured.missing, &transition.details.resume.measured.missing];
-    let of_phases = transition.phases.iter().flat_map(|phase| [&phase.starts.missing, &phase.ends.missing]);
+    let parts =
+        [&transition.details.suspend.measured.unmatched_rules, &transition.details.resume.measured.unmatched_rules];
+    let of_phases =
+        transition.phases.iter().flat_map(|phase| [&phase.starts.unmatched_rules, &phase.ends.unmatched_rules]);
     for name in parts.into_iter().chain(of_phases).flatten() {
         if !all.contains(name) {
             all.push(name.clone());

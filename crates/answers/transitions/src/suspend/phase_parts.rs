@@ -2,7 +2,7 @@
 
 use super::report::{PowerDevice, PowerNotification};
 use super::requests::DEVICE_PHASES;
-use crate::{LastEnded, Phase, PhaseName};
+use crate::{LastFinished, Phase, PhaseName};
 use onoff_evidence::interval::covered_ns;
 
 /// A request in a phase, with its index in the source list.
@@ -32,16 +32,16 @@ pub(super) fn sum_up(
             let ended: Vec<Request> =
                 started.iter().filter_map(|&(at, row)| request(at, row.start_ns, row.end_ns)).collect();
             let last = total(phase, &ended);
-            for (at, alone_ns) in alone(&ended) {
+            for (at, exclusive_ns) in alone(&ended) {
                 if let Some(device) = devices.get_mut(at) {
-                    device.details.alone_ns = Some(alone_ns);
+                    device.details.exclusive_ns = Some(exclusive_ns);
                 }
             }
             if let Some((last, after_others_ns)) = last
                 && let Some(device) = devices.get_mut(last.at)
             {
                 device.details.ends_phase = true;
-                phase.work.last = Some(LastEnded {
+                phase.work.last = Some(LastFinished {
                     name: device.name().to_owned(),
                     driver: device.driver.clone(),
                     duration_ns: last.end_ns.saturating_sub(last.start_ns),
@@ -60,7 +60,7 @@ pub(super) fn sum_up(
                 started.iter().filter_map(|&(at, row)| request(at, row.start_ns, row.end_ns)).collect();
             let last = total(phase, &ended);
             phase.work.last = last.and_then(|(last, after_others_ns)| {
-                Some(LastEnded {
+                Some(LastFinished {
                     name: notifications.get(last.at)?.name.clone(),
                     driver: String::new(),
                     duration_ns: last.end_ns.saturating_sub(last.start_ns),
@@ -90,7 +90,7 @@ fn total(phase: &mut Phase, requests: &[Request]) -> Option<(Request, Option<i64
     let lengths = requests.iter().map(|request| request.end_ns.saturating_sub(request.start_ns));
     let total_ns = lengths.reduce(i64::saturating_add)?;
     phase.work.total_ns = total_ns;
-    phase.work.beyond_ns = phase.duration_ns.map(|length| length.saturating_sub(total_ns));
+    phase.work.other_ns = phase.duration_ns.map(|length| length.saturating_sub(total_ns));
     if let Some((start, end)) = phase.start_ns.zip(phase.end_ns) {
         phase.work.covered_ns = covered(requests, start, end);
     }

@@ -1,13 +1,13 @@
 //! Finds the phases of a transition from their own records, from the kernel's own times, or from notifications.
 
-use crate::Half;
+use crate::SuspendStage;
 use crate::{Phase, PhaseName};
 use onoff_trace::{Milestone, Trace, milestone};
 
 use super::report::PowerNotification;
-use onoff_evidence::{Boundary, Certainty, Span};
+use onoff_evidence::{Boundary, Certainty, DerivedInterval};
 use onoff_usage::asleep::cycles::Cycle;
-use onoff_usage::asleep::lengths::{BEFORE_THE_KERNEL, first, image_write};
+use onoff_usage::asleep::durations::{BEFORE_KERNEL, first, image_write};
 
 use PhaseName as Name;
 use onoff_evidence::rule::Rule;
@@ -16,15 +16,15 @@ use onoff_evidence::rule::Rule;
 const MAX_PHASES: usize = 64;
 
 /// A phase whose start and end were set by the same rule.
-pub(super) fn of_interval(name: PhaseName, interval: &Span) -> Phase {
+pub(super) fn of_interval(name: PhaseName, interval: &DerivedInterval) -> Phase {
     let boundary = |time_ns| Boundary {
         time_ns,
         rule: interval.rule.clone(),
         event: interval.event.clone(),
         certainty: interval.certainty,
-        missing: Vec::new(),
+        unmatched_rules: Vec::new(),
     };
-    let ends = Boundary { missing: interval.missing.clone(), ..boundary(interval.end_ns) };
+    let ends = Boundary { unmatched_rules: interval.unmatched_rules.clone(), ..boundary(interval.end_ns) };
     Phase { duration_ns: interval.duration_ns, ..Phase::between(name, &boundary(interval.start_ns), &ends).with_half() }
 }
 
@@ -54,7 +54,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
             let starts = at(Some(row.start_ns), Rule::StartRecorded, event);
             let ends = match row.end_ns {
                 Some(end_ns) => at(Some(end_ns), Rule::EndRecorded, event),
-                None => Boundary { missing: vec![Rule::PhaseEnds { phase: *name }], ..Boundary::default() },
+                None => Boundary { unmatched_rules: vec![Rule::PhaseEnds { phase: *name }], ..Boundary::default() },
             };
             Phase::between(*name, &starts, &ends).with_half()
         })
@@ -70,9 +70,9 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
             phase.duration_ns = Some(ns);
             phase.certainty = Certainty::Inferred;
             phase.ends.certainty = Certainty::Inferred;
-            phase.ends.rule = Rule::LengthByKernelAccount;
+            phase.ends.rule = Rule::DurationByKernelAccount;
             trace.text(row.event).clone_into(&mut phase.ends.event);
-            phase.ends.missing.clear();
+            phase.ends.unmatched_rules.clear();
         }
     }
     phases.extend(from_kernel_times(trace, cycle));
@@ -80,7 +80,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
 }
 
 fn at(time_ns: Option<i64>, rule: Rule, event: &str) -> Boundary {
-    Boundary { time_ns, rule, event: event.to_owned(), certainty: Certainty::Measured, missing: Vec::new() }
+    Boundary { time_ns, rule, event: event.to_owned(), certainty: Certainty::Measured, unmatched_rules: Vec::new() }
 }
 
 /// The phases that are only known from the kernel's own times, because the system was not running.
@@ -95,13 +95,13 @@ fn from_kernel_times(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     if let Some(begin) = hibernate {
         let phase = write.get_or_insert_with(|| {
             let missing = Rule::KernelAccountOfImageWrite;
-            let ends = Boundary { missing: vec![missing], ..Boundary::default() };
+            let ends = Boundary { unmatched_rules: vec![missing], ..Boundary::default() };
             Phase { ends, ..Phase::unknown(Name::HiberWrite).with_half() }
         });
         phase.starts = at(Some(begin.time_ns), Rule::StartRecorded, trace.text(begin.event));
         phase.start_ns = Some(begin.time_ns);
     }
-    let before = BEFORE_THE_KERNEL.into_iter().filter_map(|(name, length)| phase(name, length(trace, cycle)));
+    let before = BEFORE_KERNEL.into_iter().filter_map(|(name, length)| phase(name, length(trace, cycle)));
     let critical =
         phase(Name::ResumeCritical, length(&[milestone::POWER_DRIVER_WAKE_TIME, milestone::RESUME_DEVICES_TIME]));
     write.into_iter().chain(before).chain(critical).collect()
@@ -109,10 +109,10 @@ fn from_kernel_times(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
 
 /// Sets the time spent waiting for user input at the resume loader, ns; it is part of the loader phase.
 pub(super) fn set_loader_person_time(trace: &Trace, cycle: &Cycle, phases: &mut [Phase]) -> i64 {
-    let Some((person_ns, _)) = cycle.length(trace, milestone::RESUME_USER_TIME) else { return 0 };
+    let Some((user_input_ns, _)) = cycle.length(trace, milestone::RESUME_USER_TIME) else { return 0 };
     let Some(loader) = phases.iter_mut().find(|phase| phase.name == Name::ResumeLoader) else { return 0 };
-    loader.person_ns = person_ns.clamp(0, loader.duration_ns.unwrap_or(0).max(0));
-    loader.person_ns
+    loader.user_input_ns = user_input_ns.clamp(0, loader.duration_ns.unwrap_or(0).max(0));
+    loader.user_input_ns
 }
 
 /// A phase without records of its own, derived from the notifications in it; `times` are their starts and ends.
@@ -124,11 +124,11 @@ pub(super) fn inferred(name: PhaseName, times: impl Iterator<Item = (i64, Option
         time_ns: Some(time_ns),
         rule,
         certainty: Certainty::Inferred,
-        missing: vec![missing],
+        unmatched_rules: vec![missing],
         ..Boundary::default()
     };
-    let starts = boundary(start, Rule::FirstNotifiedInIt, Rule::PhaseStarts { phase: name });
-    let ends = boundary(end, Rule::LastNotifiedInIt, Rule::PhaseEnds { phase: name });
+    let starts = boundary(start, Rule::FirstNotification, Rule::PhaseStarts { phase: name });
+    let ends = boundary(end, Rule::LastNotification, Rule::PhaseEnds { phase: name });
     Some(Phase::between(name, &starts, &ends).with_half())
 }
 
@@ -155,7 +155,7 @@ pub(super) fn infer_from_notifications(phases: &mut Vec<Phase>, notifications: &
 pub(super) fn sort(phases: &mut [Phase]) {
     phases.sort_by_key(|phase| {
         let unknown = match phase.half {
-            Some(Half::Suspend) => i64::MAX,
+            Some(SuspendStage::Suspend) => i64::MAX,
             _ => i64::MIN,
         };
         (phase.half, phase.start_ns.unwrap_or(unknown), phase.name)

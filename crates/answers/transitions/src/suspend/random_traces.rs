@@ -5,7 +5,7 @@ use onoff_trace::{
     PowerRequestKind, PowerRequestScope, PowerStateKind, Process, StringId, Trace, milestone, power_phase,
 };
 
-use onoff_testkit::hostile::Source;
+use onoff_testkit::hostile::ExtremeValues;
 
 use super::{PowerTransition, SuspendOptions, analyze, fast_startup};
 
@@ -35,7 +35,7 @@ const TEXTS: [&str; 22] = [
 ];
 
 fn random_trace(seed: u64) -> Trace {
-    let mut any = Source(seed);
+    let mut any = ExtremeValues(seed);
     let mut trace = Trace { duration_ns: any.time(), ..Trace::default() };
     trace.system.processors = any.pick(&[0, 1, 8, u32::MAX]);
     let texts: Vec<StringId> = TEXTS.iter().map(|text| trace.strings.intern(text)).collect();
@@ -51,7 +51,7 @@ fn random_trace(seed: u64) -> Trace {
             name: any.pick(&texts),
             detail: any.pick(&texts),
             start_ns: any.time(),
-            end_ns: any.maybe_time(),
+            end_ns: any.optional_time(),
             pid: None,
             tid: None,
             end_tid: None,
@@ -63,7 +63,7 @@ fn random_trace(seed: u64) -> Trace {
             time_ns: any.time(),
             name: any.pick(&texts),
             detail: any.pick(&texts),
-            value: any.maybe_time(),
+            value: any.optional_time(),
             pid: None,
             tid: None,
             event: any.pick(&texts),
@@ -71,7 +71,7 @@ fn random_trace(seed: u64) -> Trace {
         trace.notifications.push(Notification {
             kind: any.pick(NotificationKind::ALL),
             start_ns: any.time(),
-            end_ns: any.maybe_time(),
+            end_ns: any.optional_time(),
             name: any.pick(&texts),
             pid: Some(any.pick(&[0, 4, u32::MAX])),
             tid: None,
@@ -79,15 +79,15 @@ fn random_trace(seed: u64) -> Trace {
             level: None,
             flags: None,
             status: None,
-            teller_pid: None,
-            teller_tid: None,
+            sender_pid: None,
+            sender_tid: None,
             event: any.pick(&texts),
         });
         trace.power_requests.push(PowerRequest {
             kind: any.pick(PowerRequestKind::ALL),
             scope: any.pick(PowerRequestScope::ALL),
             start_ns: any.time(),
-            end_ns: any.maybe_time(),
+            end_ns: any.optional_time(),
             device: any.pick(&texts),
             driver: any.pick(&texts),
             description: StringId::EMPTY,
@@ -97,7 +97,7 @@ fn random_trace(seed: u64) -> Trace {
             status: None,
             failed_driver: StringId::EMPTY,
             irp: any.value() % 3,
-            waiting_ns: any.maybe_time(),
+            waiting_ns: any.optional_time(),
             parent: StringId::EMPTY,
             message: StringId::EMPTY,
             tid: None,
@@ -105,7 +105,7 @@ fn random_trace(seed: u64) -> Trace {
         });
         trace.processes.push(Process {
             image: any.pick(&texts),
-            start_ns: any.maybe_time(),
+            start_ns: any.optional_time(),
             ..Process::unknown(any.pick(&[0, 4, u32::MAX]))
         });
     }

@@ -1,7 +1,7 @@
 //! Result of the suspend analysis. The serialized names are the documented interface of `suspend --format json`.
 
 use super::kind_evidence::KindEvidence;
-use crate::{Half, Phase, PhaseName};
+use crate::{Phase, PhaseName, SuspendStage};
 use crate::{Transition, Transitions};
 use onoff_trace::{NotificationKind, PowerRequestKind, PowerStateKind};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use onoff_evidence::notified::Notified;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Certainty, Span};
+use onoff_evidence::{Certainty, DerivedInterval};
 use onoff_usage::device_work::DeviceWork;
 use onoff_usage::idle::IdleMetric;
 use onoff_usage::units::TimeOut;
@@ -80,7 +80,7 @@ pub struct WindowsSuspend {
     /// Pages in the memory image.
     pub hibernate_pages: Option<i64>,
     /// Better rules that did not match, without duplicates.
-    pub missing: Vec<Rule>,
+    pub unmatched_rules: Vec<Rule>,
 }
 
 impl WindowsSuspend {
@@ -89,9 +89,9 @@ impl WindowsSuspend {
     #[must_use]
     pub fn counts(&self, phase: &Phase) -> bool {
         match phase.half {
-            Some(Half::Suspend) => self.suspend.is_recorded(),
-            Some(Half::Resume) => phase.name != PhaseName::ResumeCritical && self.resume.is_recorded(),
-            Some(Half::After) => matches!(phase.name, PhaseName::WinLogonInit | PhaseName::ExplorerInit),
+            Some(SuspendStage::Suspend) => self.suspend.is_recorded(),
+            Some(SuspendStage::Resume) => phase.name != PhaseName::ResumeCritical && self.resume.is_recorded(),
+            Some(SuspendStage::After) => matches!(phase.name, PhaseName::WinLogonInit | PhaseName::ExplorerInit),
             _ => false,
         }
     }
@@ -102,7 +102,7 @@ impl WindowsSuspend {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerTotal {
     /// As measured by events.
-    pub measured: Span,
+    pub measured: DerivedInterval,
     /// As measured by the kernel, ns; to the millisecond.
     pub kernel_ns: Option<i64>,
     /// The record with the kernel's time; empty if there is none.
@@ -140,7 +140,7 @@ impl PowerTotal {
 pub struct SleepGap {
     /// The time asleep on the recording's axis: from the last record before to the first record after. If the
     /// recording's clock kept running, without the unrecorded parts of suspend and resume.
-    pub measured: Span,
+    pub measured: DerivedInterval,
     /// The time asleep by the wall clock, ns: the whole transition minus both halves and their unrecorded parts. `None`
     /// if no clock was recorded or clocks contradict each other.
     pub wall_ns: Option<i64>,
@@ -154,7 +154,7 @@ pub struct SleepGap {
     /// Wall-clock end of the transition, ns since 1970-01-01 UTC.
     pub end_unix_ns: Option<i64>,
     /// By how much the system clock was changed during the transition, ns; `None` if it was not.
-    pub clock_set_ns: Option<i64>,
+    pub clock_adjustment_ns: Option<i64>,
 }
 
 /// A suspend or resume notification to an application or service.
@@ -190,7 +190,7 @@ pub struct StateRequest {
     /// When the power manager had nothing left to do but wait for this request, ns.
     pub waiting_ns: Option<i64>,
     /// Time in its phase without any other device request in flight, ns: what it cost the phase alone.
-    pub alone_ns: Option<i64>,
+    pub exclusive_ns: Option<i64>,
     /// Whether it was the last device request to complete, and so ended the phase.
     pub ends_phase: bool,
     /// Result status.
@@ -232,7 +232,7 @@ pub struct PowerDriverTotal {
     /// Longest duration, ns.
     pub longest_ns: i64,
     /// True: the driver's own part of requests. False: whole requests to devices whose function driver it is.
-    pub own_part: bool,
+    pub is_own_part: bool,
 }
 
 /// The parts of a resume from a memory image, as recorded by the kernel, to the millisecond.

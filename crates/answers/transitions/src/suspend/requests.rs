@@ -164,7 +164,7 @@ fn describe(trace: &Trace, row: &PowerRequest, phase: Option<PhaseName>) -> Powe
             state_kind: row.state_kind,
             state: row.state,
             waiting_ns: row.waiting_ns,
-            alone_ns: None,
+            exclusive_ns: None,
             ends_phase: false,
             status: row.status,
             failed_driver: text(row.failed_driver),
@@ -209,7 +209,7 @@ impl DriverTotals {
                 requests,
                 total_ns,
                 longest_ns,
-                own_part,
+                is_own_part: own_part,
             })
             .collect();
         totals.sort_by(|a, b| {

@@ -58,7 +58,7 @@ impl Sessions {
             rule,
             event: trace.text(event).to_owned(),
             certainty: Certainty::Measured,
-            missing: Vec::new(),
+            unmatched_rules: Vec::new(),
         })
     }
 }
@@ -75,13 +75,13 @@ pub(super) fn user_session(start: &Boundary, phases: &[Phase], first_ns: i64) ->
             rule: Rule::PhaseStarts { phase: PhaseName::SuspendApps },
             event: phase.starts.event.clone(),
             certainty: Certainty::Measured,
-            missing: Vec::new(),
+            unmatched_rules: Vec::new(),
         },
         None => Boundary {
             time_ns: Some(first_ns),
             rule: Rule::PowerManagerFirstRecord,
             certainty: Certainty::Inferred,
-            missing: vec![Rule::PhaseStarts { phase: PhaseName::SuspendApps }],
+            unmatched_rules: vec![Rule::PhaseStarts { phase: PhaseName::SuspendApps }],
             ..Boundary::default()
         },
     };

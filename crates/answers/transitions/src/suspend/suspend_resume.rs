@@ -1,15 +1,17 @@
 //! Measures suspend, sleep and resume: from events, from the kernel's own times, and from the wall clock.
 
-use crate::{Half, Phase, PhaseName, Variant};
+use crate::{Phase, PhaseName, SuspendStage, Variant};
 use onoff_trace::{Trace, milestone};
 
 use super::report::{PowerTotal, SleepGap};
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Boundary, Certainty, Span};
+use onoff_evidence::{Boundary, Certainty, DerivedInterval};
 use onoff_usage::asleep::cycles::Cycle;
-use onoff_usage::asleep::lengths::{before_the_kernel_ns, clock_set, image_beyond, image_read, real_gap, went_on};
+use onoff_usage::asleep::durations::{
+    before_kernel_ns, clock_adjustment, image_read, kept_running, uncovered_image_write_ns, wall_clock_gap,
+};
 use onoff_usage::asleep::without;
-use onoff_usage::person::without_person;
+use onoff_usage::user_input::without_user_input;
 
 /// Suspend and resume, and the time between them.
 pub(super) struct Halves {
@@ -26,7 +28,10 @@ pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Vari
             Some(row) => at(row.time_ns, rule, trace.text(row.event), Certainty::Measured),
             None => not_found(rule),
         };
-        let gap = Span::between(&boundary(enter, Rule::ModernStandbyEntered), &boundary(exit, Rule::ModernStandbyLeft));
+        let gap = DerivedInterval::between(
+            &boundary(enter, Rule::ModernStandbyEntered),
+            &boundary(exit, Rule::ModernStandbyExited),
+        );
         return Halves {
             suspend: PowerTotal::default(),
             resume: PowerTotal::default(),
@@ -39,9 +44,9 @@ pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Vari
     let end_ns = up.end_ns.or(cycle.whole.and_then(|row| row.end_ns));
     let writes = matches!(variant, Variant::Hibernate | Variant::HybridSleep | Variant::FastStartup);
     let reads = matches!(variant, Variant::Hibernate | Variant::FastStartup);
-    let unrecorded_down_ns = if writes { image_beyond(trace, cycle, down.end_ns) } else { Some(0) };
+    let unrecorded_down_ns = if writes { uncovered_image_write_ns(trace, cycle, down.end_ns) } else { Some(0) };
     let read_is_known = !reads || image_read(trace, cycle).is_some();
-    let unrecorded_up_ns = read_is_known.then(|| before_the_kernel_ns(trace, cycle));
+    let unrecorded_up_ns = read_is_known.then(|| before_kernel_ns(trace, cycle));
     let asleep = asleep(trace, cycle, &down, &up, (unrecorded_down_ns.unwrap_or(0), unrecorded_up_ns.unwrap_or(0)));
     Halves {
         suspend: total(trace, cycle, down, unrecorded_down_ns, &[milestone::POWER_SUSPEND_TIME]),
@@ -52,19 +57,19 @@ pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Vari
 }
 
 fn at(time_ns: i64, rule: Rule, event: &str, certainty: Certainty) -> Boundary {
-    Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, missing: Vec::new() }
+    Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, unmatched_rules: Vec::new() }
 }
 
 fn not_found(rule: Rule) -> Boundary {
-    Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() }
+    Boundary { rule: Rule::NotFound, unmatched_rules: vec![rule], ..Boundary::default() }
 }
 
 /// The suspend: from the earliest start to the latest end. The ends of phases are used if the defining events are
 /// missing.
-fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
+fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> DerivedInterval {
     const START: Rule = Rule::KernelTransitionBegins;
     const SLEEP: Rule = Rule::LastRecordBeforeSleep;
-    let suspend_phases = || phases.iter().filter(|phase| phase.half == Some(Half::Suspend));
+    let suspend_phases = || phases.iter().filter(|phase| phase.half == Some(SuspendStage::Suspend));
     let whole = cycle.whole.map(|row| at(row.start_ns, START, trace.text(row.event), Certainty::Measured));
     let first_phase = suspend_phases()
         .filter_map(|phase| Some((phase.start_ns?, phase)))
@@ -79,7 +84,7 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
                 if measured { Certainty::Measured } else { Certainty::Inferred },
             );
             if !measured {
-                boundary.missing.push(START);
+                boundary.unmatched_rules.push(START);
             }
             boundary
         });
@@ -91,7 +96,7 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
         .map(|(row, rule)| at(row.time_ns, rule, trace.text(row.event), Certainty::Measured))
         .max_by_key(|boundary| boundary.time_ns);
     if whole.is_none() && first_phase.is_none() && sleep.is_none() {
-        return Span::absent([Rule::WayDownNotRecorded]);
+        return DerivedInterval::not_found([Rule::SuspendNotRecorded]);
     }
     let awake_ns = cycle.awake_ns(trace).unwrap_or(i64::MAX);
     let ended = suspend_phases().filter_map(|phase| Some((phase.end_ns.filter(|&end| end <= awake_ns)?, phase)));
@@ -99,7 +104,7 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
         let certainty = if sleep.is_some() { Certainty::Measured } else { Certainty::Inferred };
         let mut boundary = at(end, Rule::PhaseEnds { phase: phase.name }, &phase.ends.event, certainty);
         if sleep.is_none() {
-            boundary.missing.push(SLEEP);
+            boundary.unmatched_rules.push(SLEEP);
         }
         boundary
     });
@@ -113,13 +118,13 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
         .flatten()
         .max_by_key(|boundary| boundary.time_ns)
         .unwrap_or_else(|| not_found(SLEEP));
-    Span::between(&start, &end)
+    DerivedInterval::between(&start, &end)
 }
 
-fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> Span {
+fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> DerivedInterval {
     const WAKE: Rule = Rule::FirstRecordAfterSleep;
     const END: Rule = Rule::KernelTransitionEnds;
-    let resume_phases = || phases.iter().filter(|phase| phase.half == Some(Half::Resume));
+    let resume_phases = || phases.iter().filter(|phase| phase.half == Some(SuspendStage::Resume));
     let wake = cycle.wake(trace).map(|row| at(row.time_ns, WAKE, trace.text(row.event), Certainty::Measured));
     let first_phase = resume_phases()
         .filter_map(|phase| Some((phase.start_ns?, phase)))
@@ -130,7 +135,7 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> 
     let start = [wake, first_phase].into_iter().flatten().min_by_key(|boundary| boundary.time_ns);
     let last_phase = resume_phases().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(
         |(end, phase)| Boundary {
-            missing: vec![END],
+            unmatched_rules: vec![END],
             ..at(end, Rule::PhaseEnds { phase: phase.name }, &phase.ends.event, Certainty::Inferred)
         },
     );
@@ -138,7 +143,7 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> 
         .into_iter()
         .find_map(|name| cycle.value(trace, name))
         .map(|(_, row)| Boundary {
-            missing: vec![END],
+            unmatched_rules: vec![END],
             ..at(row.time_ns, Rule::KernelAccountAfterResume, trace.text(row.event), Certainty::Inferred)
         });
     let started_ns = start.as_ref().and_then(|start| start.time_ns).or(after_ns);
@@ -152,8 +157,8 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> 
     // A failed transition ends without having slept: it has no resume.
     let Some(start) = start else {
         return match kernel_time {
-            Some(end) => Span::between(&not_found(WAKE), &end),
-            None => Span::absent([Rule::WayUpNotRecorded]),
+            Some(end) => DerivedInterval::between(&not_found(WAKE), &end),
+            None => DerivedInterval::not_found([Rule::ResumeNotRecorded]),
         };
     };
     let end = whole
@@ -161,10 +166,16 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> 
         .or(last_phase.filter(not_before))
         .or(kernel_time.filter(not_before))
         .unwrap_or_else(|| not_found(END));
-    Span::between(&start, &end)
+    DerivedInterval::between(&start, &end)
 }
 
-fn total(trace: &Trace, cycle: &Cycle, measured: Span, unrecorded_ns: Option<i64>, names: &[&str]) -> PowerTotal {
+fn total(
+    trace: &Trace,
+    cycle: &Cycle,
+    measured: DerivedInterval,
+    unrecorded_ns: Option<i64>,
+    names: &[&str],
+) -> PowerTotal {
     let kernel = names.iter().find_map(|name| cycle.length(trace, name));
     let kernel_ns = kernel.map(|(ns, _)| ns);
     PowerTotal {
@@ -194,9 +205,9 @@ impl PowerTotal {
     }
 
     /// Subtracts the time spent waiting for user input.
-    pub(super) fn subtract_person_time(&mut self, person_ns: i64) {
-        self.whole_ns = self.whole_ns.map(|ns| without_person(ns, person_ns));
-        self.at_least_ns = without_person(self.at_least_ns, person_ns);
+    pub(super) fn subtract_person_time(&mut self, user_input_ns: i64) {
+        self.whole_ns = self.whole_ns.map(|ns| without_user_input(ns, user_input_ns));
+        self.at_least_ns = without_user_input(self.at_least_ns, user_input_ns);
     }
 }
 
@@ -219,30 +230,39 @@ impl Halves {
 
 /// The time between suspend and resume. `unrecorded` is the time at its start and end that belongs to suspend and
 /// resume but is not covered by events.
-fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded: (i64, i64)) -> SleepGap {
+fn asleep(
+    trace: &Trace,
+    cycle: &Cycle,
+    down: &DerivedInterval,
+    up: &DerivedInterval,
+    unrecorded: (i64, i64),
+) -> SleepGap {
     let unrecorded_ns = unrecorded.0.saturating_add(unrecorded.1);
     let boundary = |time_ns: Option<i64>, rule: Rule| match time_ns {
         Some(time_ns) => at(time_ns, rule, "", Certainty::Measured),
         None => not_found(rule),
     };
     let mut gap = SleepGap {
-        measured: Span::between(&boundary(down.end_ns, Rule::WayDownEnds), &boundary(up.start_ns, Rule::WayUpStarts)),
+        measured: DerivedInterval::between(
+            &boundary(down.end_ns, Rule::SuspendEnds),
+            &boundary(up.start_ns, Rule::ResumeStarts),
+        ),
         start_unix_ns: cycle.value(trace, milestone::POWER_BEGIN_UTC).map(|(ns, _)| ns),
         end_unix_ns: cycle.value(trace, milestone::POWER_END_UTC).map(|(ns, _)| ns),
-        clock_set_ns: clock_set(trace, cycle, down.start_ns),
+        clock_adjustment_ns: clock_adjustment(trace, cycle, down.start_ns),
         ..SleepGap::default()
     };
     if gap.measured.duration_ns.is_some_and(|ns| ns < 0) {
-        gap.measured = Span::absent([Rule::WayUpBeforeWayDown]);
+        gap.measured = DerivedInterval::not_found([Rule::ResumeBeforeSuspend]);
     }
     let Some(on_axis) = gap.measured.duration_ns else { return gap };
-    if let Some((real_ns, rule, certainty)) = real_gap(trace, cycle, on_axis, down.start_ns) {
+    if let Some((real_ns, rule, certainty)) = wall_clock_gap(trace, cycle, on_axis, down.start_ns) {
         gap.clock_missed_ns = Some(real_ns.saturating_sub(on_axis));
         gap.wall_ns = Some(real_ns.saturating_sub(unrecorded_ns));
         (gap.wall_rule, gap.wall_certainty) = (rule, certainty);
     }
     if let Some(between) = gap.measured.start_ns.zip(gap.measured.end_ns)
-        && went_on(gap.clock_missed_ns)
+        && kept_running(gap.clock_missed_ns)
     {
         let (start_ns, end_ns) = without(between, unrecorded);
         gap.measured.duration_ns = Some(end_ns.saturating_sub(start_ns));
@@ -252,7 +272,7 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded: (i64
     if gap.wall_ns.is_some_and(|ns| ns < 0) {
         gap.wall_ns = None;
         gap.wall_certainty = Certainty::Missing;
-        gap.wall_rule = Rule::RealTimesContradict;
+        gap.wall_rule = Rule::WallClockContradicts;
     }
     gap
 }

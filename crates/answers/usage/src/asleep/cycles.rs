@@ -10,7 +10,7 @@
 //! The first and last transitions may be only half recorded, and the records of start and end may be missing.
 
 use super::names::phase_of_row;
-use onoff_evidence::phase_name::{Half, PhaseName};
+use onoff_evidence::phase_name::{PhaseName, SuspendStage};
 use onoff_trace::{Activity, ActivityKind, Milestone, StringId, Trace, milestone};
 
 /// The rows of one transition.
@@ -73,7 +73,7 @@ impl Cycle {
     /// When the computer was awake again: the wake record, or the first resume phase; `None` if neither was recorded.
     pub fn awake_ns(&self, trace: &Trace) -> Option<i64> {
         let wake = self.wake(trace).map(|row| row.time_ns);
-        let resume_phases = self.phases.iter().filter(|(name, _)| name.half() == Some(Half::Resume));
+        let resume_phases = self.phases.iter().filter(|(name, _)| name.half() == Some(SuspendStage::Resume));
         resume_phases.map(|(_, row)| row.start_ns).chain(wake).min()
     }
 
@@ -210,7 +210,7 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
             Item::Phase(name, _) => match name.half() {
                 // Zeroing happens much later and does not show the state of the transition.
                 _ if *name == PhaseName::ZeroHiberFile => false,
-                Some(Half::Suspend) => current.is_none_or(|cycle| {
+                Some(SuspendStage::Suspend) => current.is_none_or(|cycle| {
                     let again = || cycle.phases.iter().any(|(other, _)| other == name);
                     cycle.resuming || (cycle.whole.is_none() && again())
                 }),
@@ -231,7 +231,7 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
             Item::End => (cycle.resuming, cycle.ended) = (true, true),
             Item::Whole(row) => cycle.whole = Some(row),
             Item::Phase(name, row) => {
-                cycle.resuming |= name.half() == Some(Half::Resume);
+                cycle.resuming |= name.half() == Some(SuspendStage::Resume);
                 cycle.phases.push((name, row));
             }
             Item::Milestone(role, row) => {
@@ -293,7 +293,7 @@ fn is_a_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> boo
         .milestones
         .iter()
         .any(|row| !matches!(trace.text(row.name), milestone::POWER_BEGIN_UTC | milestone::POWER_END_UTC))
-        || cycle.phases.iter().any(|(name, _)| name.half() == Some(Half::Resume));
+        || cycle.phases.iter().any(|(name, _)| name.half() == Some(SuspendStage::Resume));
     let by_kernel_logger = cycle.whole.filter(|row| is_kernel_logger(trace, row.event));
     // `POWER_ACTION`: 4 shutdown, 5 restart, 6 power off, 7 eject, 8 display off.
     let action = by_kernel_logger.and_then(|row| trace.text(row.name).parse::<u32>().ok());

@@ -4,17 +4,17 @@
 //! If the recording's clock stops during the sleep, the interval is empty.
 
 pub mod cycles;
-pub mod lengths;
+pub mod durations;
 mod names;
 mod windows;
 
-use onoff_trace::{SystemKind, TableName, Tables, Trace};
+use onoff_trace::{SystemKind, TableName, TableSet, Trace};
 
-pub use lengths::STOOD_STILL_NS;
+pub use durations::MIN_CLOCK_STOP_NS;
 use onoff_evidence::interval::union;
 
 /// The tables needed to find sleeps.
-pub const TABLES: Tables = Tables::of(&[TableName::Milestones, TableName::Activities]);
+pub const TABLES: TableSet = TableSet::of(&[TableName::Milestones, TableName::Activities]);
 
 /// Maximum number of records per sleep; between the last suspend record and the first resume record there are few.
 const MAX_RECORDS: usize = 1 << 20;
@@ -33,14 +33,14 @@ pub(crate) struct SleepWindow {
 
 /// The sleeps in a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asleep {
+pub struct SleepIntervals {
     /// Intervals without CPU activity because of a sleep, ns; sorted and disjoint.
     silent: Vec<(i64, i64)>,
     /// The part of them that is time asleep.
     asleep: Vec<(i64, i64)>,
 }
 
-impl Asleep {
+impl SleepIntervals {
     /// Finds the sleeps in `trace`.
     pub fn of(trace: &Trace) -> Self {
         let windows = match trace.system.kind {
@@ -55,7 +55,7 @@ impl Asleep {
     }
 
     /// True if the machine never slept.
-    pub fn is_never(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.silent.is_empty()
     }
 

@@ -4,8 +4,8 @@ use onoff_trace::{Activity, ActivityKind, Milestone, Trace, milestone};
 
 use super::SleepWindow;
 use super::cycles::{self, Cycle};
-use super::lengths::{before_the_kernel_ns, image_beyond, real_gap, went_on};
-use onoff_evidence::phase_name::{Half, PhaseName};
+use super::durations::{before_kernel_ns, kept_running, uncovered_image_write_ns, wall_clock_gap};
+use onoff_evidence::phase_name::{PhaseName, SuspendStage};
 
 /// Maximum time without CPU activity on a running machine, ns; a running machine switches many times a second.
 const MAX_SILENCE_NS: i64 = 1_000_000_000;
@@ -28,10 +28,10 @@ fn window(trace: &Trace, cycle: &Cycle) -> Option<SleepWindow> {
         (None, None) => (whole?, MAX_SILENCE_NS),
     };
     let on_axis = between.1.saturating_sub(between.0);
-    let real_ns = real_gap(trace, cycle, on_axis, Some(cycle.first_ns)).map(|(ns, ..)| ns);
-    let unrecorded = if went_on(real_ns.map(|real| real.saturating_sub(on_axis))) {
-        let written_ns = image_beyond(trace, cycle, down_ns).unwrap_or(0);
-        (written_ns, before_the_kernel_ns(trace, cycle))
+    let real_ns = wall_clock_gap(trace, cycle, on_axis, Some(cycle.first_ns)).map(|(ns, ..)| ns);
+    let unrecorded = if kept_running(real_ns.map(|real| real.saturating_sub(on_axis))) {
+        let written_ns = uncovered_image_write_ns(trace, cycle, down_ns).unwrap_or(0);
+        (written_ns, before_kernel_ns(trace, cycle))
     } else {
         (0, 0)
     };
@@ -41,7 +41,7 @@ fn window(trace: &Trace, cycle: &Cycle) -> Option<SleepWindow> {
 /// Time of the last suspend record, ns.
 fn down_ns(trace: &Trace, cycle: &Cycle, awake_ns: i64) -> Option<i64> {
     let time = |row: Option<Milestone>| row.map(|row| row.time_ns);
-    let suspend_phases = cycle.phases.iter().filter(|(name, _)| name.half() == Some(Half::Suspend));
+    let suspend_phases = cycle.phases.iter().filter(|(name, _)| name.half() == Some(SuspendStage::Suspend));
     suspend_phases
         .filter_map(|(_, row)| row.end_ns)
         .chain(time(cycle.milestone(trace, milestone::SLEEP)))
@@ -52,7 +52,7 @@ fn down_ns(trace: &Trace, cycle: &Cycle, awake_ns: i64) -> Option<i64> {
 
 /// The intervals in which the machine slept, each between two records.
 pub(super) fn of_linux(trace: &Trace) -> Vec<SleepWindow> {
-    let machine = |row: &Activity| PhaseName::of(trace.text(row.name)) == Some(PhaseName::Machine);
+    let machine = |row: &Activity| PhaseName::parse(trace.text(row.name)) == Some(PhaseName::Machine);
     let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase && machine(row));
     let ends = rows.filter_map(|row| Some((row.start_ns, row.end_ns.filter(|&end| end > row.start_ns)?)));
     ends.map(|between| SleepWindow { between, min_ns: 0, unrecorded: (0, 0) }).collect()

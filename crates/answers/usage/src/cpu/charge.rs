@@ -5,19 +5,19 @@ use std::ops::Range;
 use onoff_trace::Trace;
 
 use super::{CpuSource, recorded, source};
-use crate::asleep::Asleep;
+use crate::asleep::SleepIntervals;
 use crate::owners::{OwnerIndex, Owners};
 
 /// An interval in which one thread ran on one CPU, within one of the requested intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct CpuInterval {
     /// Index of the requested interval.
     pub interval: usize,
     pub processor: u16,
     /// Thread id; 0 is the idle thread of the CPU.
     pub tid: u32,
     pub owner: OwnerIndex,
-    /// Lifetime of the thread id; see [`Owners::whose`].
+    /// Lifetime of the thread id; see [`Owners::owner_at`].
     pub life: u32,
     /// Thread priority, 0 to 31.
     pub priority: u8,
@@ -33,7 +33,7 @@ pub struct Stretch {
 
 /// Attributes all CPU time between the first and the last of `cuts`, which must be in ascending order. Calls for one
 /// CPU are in order of time.
-pub fn charge(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnMut(Stretch)) -> CpuSource {
+pub fn charge(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnMut(CpuInterval)) -> CpuSource {
     let source = source(trace);
     match source {
         CpuSource::ContextSwitches => charge_switches(trace, owners, cuts, charge),
@@ -44,7 +44,12 @@ pub fn charge(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnM
 }
 
 /// Like [`charge`], but always from profile samples: only samples have addresses.
-pub fn charge_samples_of(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnMut(Stretch)) -> CpuSource {
+pub fn charge_samples_of(
+    trace: &Trace,
+    owners: &mut Owners,
+    cuts: &[i64],
+    charge: impl FnMut(CpuInterval),
+) -> CpuSource {
     if trace.samples.is_empty() {
         return CpuSource::None;
     }
@@ -57,7 +62,7 @@ pub(crate) fn charge_switches_of(
     trace: &Trace,
     owners: &mut Owners,
     cuts: &[i64],
-    charge: impl FnMut(Stretch),
+    charge: impl FnMut(CpuInterval),
 ) -> CpuSource {
     if trace.context_switches.is_empty() {
         return CpuSource::None;
@@ -83,7 +88,12 @@ impl Running {
     /// Charges the running thread up to `time_ns`, split at the ends of intervals. Time that goes backwards charges
     /// nothing.
     #[inline]
-    fn charge_until(&mut self, time_ns: i64, (cuts, asleep): (&[i64], &Asleep), charge: &mut impl FnMut(Stretch)) {
+    fn charge_until(
+        &mut self,
+        time_ns: i64,
+        (cuts, asleep): (&[i64], &SleepIntervals),
+        charge: &mut impl FnMut(CpuInterval),
+    ) {
         while time_ns > self.interval_end_ns {
             self.charge_one(self.interval_end_ns, asleep, charge);
             self.interval += 1;
@@ -95,7 +105,13 @@ impl Running {
     /// Like [`charge_until`](Self::charge_until), for a row that switches away from thread `tid`. If another thread was
     /// running, rows in between were lost, and the time is unknown.
     #[inline]
-    fn switch_from(&mut self, tid: u32, time_ns: i64, within: (&[i64], &Asleep), charge: &mut impl FnMut(Stretch)) {
+    fn switch_from(
+        &mut self,
+        tid: u32,
+        time_ns: i64,
+        within: (&[i64], &SleepIntervals),
+        charge: &mut impl FnMut(CpuInterval),
+    ) {
         if self.tid == tid {
             self.charge_until(time_ns, within, charge);
         } else {
@@ -104,11 +120,11 @@ impl Running {
     }
 
     #[inline]
-    fn charge_one(&mut self, time_ns: i64, asleep: &Asleep, charge: &mut impl FnMut(Stretch)) {
+    fn charge_one(&mut self, time_ns: i64, asleep: &SleepIntervals, charge: &mut impl FnMut(CpuInterval)) {
         if time_ns <= self.since_ns {
             return;
         }
-        let mut ran = Stretch {
+        let mut ran = CpuInterval {
             interval: self.interval,
             processor: self.processor,
             tid: self.tid,
@@ -121,17 +137,17 @@ impl Running {
             continues: false,
         };
         self.since_ns = time_ns;
-        if asleep.is_never() {
+        if asleep.is_empty() {
             return charge(ran);
         }
         for (start_ns, end_ns) in asleep.awake(ran.start_ns, time_ns) {
-            charge(Stretch { start_ns, ns: end_ns.saturating_sub(start_ns), ..ran });
+            charge(CpuInterval { start_ns, ns: end_ns.saturating_sub(start_ns), ..ran });
             ran.continues = true;
         }
     }
 }
 
-fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(Stretch)) {
+fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(CpuInterval)) {
     let (Some(&begin), Some(&end), Some(recorded)) = (cuts.first(), cuts.last(), recorded(trace)) else { return };
     let (begin, end) = (begin.max(recorded.0), end.min(recorded.1));
     let interval = cuts.partition_point(|&cut| cut <= begin).saturating_sub(1);
@@ -140,7 +156,7 @@ fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge:
     let within = (cuts, &*asleep);
     let mut running: Vec<Option<Running>> = Vec::new();
     for (processor, occupant) in range.before() {
-        let (owner, life) = owners.whose(occupant.tid, occupant.told_ns);
+        let (owner, life) = owners.owner_at(occupant.tid, occupant.since_ns);
         let at = usize::from(processor);
         if at >= running.len() {
             running.resize(at + 1, None);
@@ -165,13 +181,13 @@ fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge:
             let Some(Some(processor)) = running.get_mut(usize::from(cpu)) else { continue };
             processor.switch_from(old_tid, time_ns.min(end), within, &mut charge);
             processor.tid = new_tid;
-            (processor.owner, processor.life) = owners.whose(new_tid, time_ns);
+            (processor.owner, processor.life) = owners.owner_at(new_tid, time_ns);
             processor.priority = clamped(new_priority);
         }
     }
     for (processor, occupant) in range.after() {
         let Some(Some(running)) = running.get_mut(usize::from(processor)) else { continue };
-        running.switch_from(occupant.next_off().unwrap_or(running.tid), end, within, &mut charge);
+        running.switch_from(occupant.next_switched_out().unwrap_or(running.tid), end, within, &mut charge);
     }
 }
 
@@ -186,7 +202,7 @@ fn clamped(priority: i8) -> u8 {
 }
 
 /// Every sample represents one sampling period: the most common distance between two samples of a CPU.
-fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(Stretch)) {
+fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(CpuInterval)) {
     let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return };
     let period_ns = sampling_period(trace);
     let mut interval = 0;
@@ -201,11 +217,11 @@ fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: 
             if source != 0 || time_ns < begin || time_ns >= end {
                 continue;
             }
-            let (owner, life) = owners.whose(tid, time_ns);
+            let (owner, life) = owners.owner_at(tid, time_ns);
             while cuts.get(interval + 1).is_some_and(|&cut| time_ns >= cut) {
                 interval += 1;
             }
-            charge(Stretch {
+            charge(CpuInterval {
                 interval,
                 processor,
                 tid,
@@ -228,7 +244,7 @@ pub fn sampling_period(trace: &Trace) -> i64 {
     const DEFAULT_NS: i64 = 1_000_000;
     let mut last: Vec<Option<i64>> = Vec::new();
     let mut distances = Vec::new();
-    for chunk in trace.samples.pieces() {
+    for chunk in trace.samples.chunks() {
         for ((&time_ns, &cpu), &source) in chunk.time_ns.iter().zip(&chunk.cpu).zip(&chunk.source) {
             let cpu = usize::from(cpu);
             if source != 0 {

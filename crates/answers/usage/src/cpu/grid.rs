@@ -39,15 +39,15 @@ impl ProcessorGrid {
 }
 
 /// Maximum number of intervals in a grid, to bound its memory.
-pub const INTERVALS: usize = 100_000;
+pub const MAX_INTERVALS: usize = 100_000;
 
 /// The boundaries of intervals of `step_ns` from `start_ns` to `end_ns`, the last one shorter if needed; `None` if
-/// there would be more than [`INTERVALS`] or none.
+/// there would be more than [`MAX_INTERVALS`] or none.
 #[must_use]
 pub fn steps(start_ns: i64, end_ns: i64, step_ns: i64) -> Option<Vec<i64>> {
     let length_ns = end_ns.checked_sub(start_ns).filter(|&length| length > 0)?;
     let count = usize::try_from(length_ns.checked_sub(1)? / step_ns.max(1)).ok()? + 1;
-    if step_ns <= 0 || count > INTERVALS {
+    if step_ns <= 0 || count > MAX_INTERVALS {
         return None;
     }
     let mut cuts: Vec<i64> =
@@ -67,14 +67,14 @@ pub fn grid(trace: &Trace, cuts: &[i64], source: CpuSource, without_interrupts: 
     let mut low_ns = busy_ns.clone();
     let mut interruptions = without_interrupts.then(|| Interruptions::of(trace));
     let mut owners = Owners::of(trace);
-    let add = |ran: super::Stretch| {
+    let add = |ran: super::CpuInterval| {
         if ran.owner == IDLE {
             return;
         }
         let end_ns = ran.start_ns.saturating_add(ran.ns);
         let taken_ns = interruptions
             .as_mut()
-            .map_or(0, |interruptions| interruptions.taken_ns(ran.processor, ran.start_ns, end_ns));
+            .map_or(0, |interruptions| interruptions.total_ns(ran.processor, ran.start_ns, end_ns));
         let at = ran.interval * width + usize::from(ran.processor);
         if let Some(sum) = busy_ns.get_mut(at) {
             *sum = sum.saturating_add(ran.ns).saturating_sub(taken_ns);

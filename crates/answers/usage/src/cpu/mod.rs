@@ -2,7 +2,7 @@
 //!
 //! A CPU runs the thread that was switched in last until the next switch. Before the first switch it ran the thread
 //! that was switched out; after the last one, the thread that was switched in. If no CPU switches for more than
-//! [`QUIET_NS`] at the start or end of the recording, switches were not recorded there (the recorder started later or
+//! [`MAX_SILENCE_NS`] at the start or end of the recording, switches were not recorded there (the recorder started later or
 //! stopped earlier than another one), and that time is unknown. Interrupts and deferred procedure calls count for the
 //! interrupted thread. No thread runs while the machine is asleep, whatever the last switches were.
 
@@ -17,9 +17,9 @@ use serde::Serialize;
 
 use crate::owners::{IDLE, Owners, UNKNOWN, file_name};
 use onoff_evidence::interval::Interval;
-use onoff_evidence::{Certainty, touched_by};
+use onoff_evidence::{Certainty, affecting_losses};
 
-pub use charge::{Stretch, charge, charge_samples_of, sampling_period};
+pub use charge::{CpuInterval, charge, charge_samples_of, sampling_period};
 pub use ready::{ReadyWait, ready_waits};
 pub use totals::Capacity;
 pub use totals::CpuTotals;
@@ -87,7 +87,7 @@ pub struct CpuUsage {
     /// By priority, highest priority first.
     pub by_priority: Vec<PriorityCpu>,
     /// Names of the losses that can affect these values.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
 }
 
 /// Number of thread priorities.
@@ -130,12 +130,12 @@ impl CpuSource {
 /// Number of logical processors: the configured number, or as many as were active if that is higher.
 #[must_use]
 pub fn processors(trace: &Trace) -> u32 {
-    trace.processors_seen().max(trace.system.processors).clamp(1, MAX_PROCESSORS)
+    trace.recorded_processors().max(trace.system.processors).clamp(1, MAX_PROCESSORS)
 }
 
 /// Time without any context switch or sample, ns, at the start or end of a recording, beyond which that part counts as
 /// not recorded: 1 s. Even an idle Windows switches many times a second.
-pub const QUIET_NS: i64 = 1_000_000_000;
+pub const MAX_SILENCE_NS: i64 = 1_000_000_000;
 
 /// The interval with CPU times, ns: the whole recording, or less if switches or samples start late or end early. `None`
 /// if neither was recorded.
@@ -152,14 +152,14 @@ fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
     }
     let (first, last) = match source {
         CpuSource::ContextSwitches => {
-            let chunks = trace.context_switches.pieces().iter();
+            let chunks = trace.context_switches.chunks().iter();
             ends(chunks.map(|chunk| &*chunk.time_ns))
         }
-        CpuSource::Samples => ends(trace.samples.pieces().iter().map(|chunk| &*chunk.time_ns)),
+        CpuSource::Samples => ends(trace.samples.chunks().iter().map(|chunk| &*chunk.time_ns)),
         CpuSource::None => None,
     }?;
-    let begin = if first.saturating_sub(trace.start_ns) > QUIET_NS { first } else { trace.start_ns };
-    let end = if trace.duration_ns.saturating_sub(last) > QUIET_NS { last } else { trace.duration_ns };
+    let begin = if first.saturating_sub(trace.start_ns) > MAX_SILENCE_NS { first } else { trace.start_ns };
+    let end = if trace.duration_ns.saturating_sub(last) > MAX_SILENCE_NS { last } else { trace.duration_ns };
     Some((begin, end))
 }
 
@@ -203,7 +203,7 @@ fn usage_of_batch(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUs
     });
 
     let capacity = Capacity::of(trace, owners);
-    let touched_by = touched_by(trace, source.tables());
+    let affecting_losses = affecting_losses(trace, source.tables());
     cuts.windows(2)
         .enumerate()
         .map(|(interval, ends)| {
@@ -242,7 +242,7 @@ fn usage_of_batch(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUs
                 unknown_ns: totals.unknown_ns,
                 by_process,
                 by_priority,
-                touched_by: touched_by.clone(),
+                affecting_losses: affecting_losses.clone(),
             }
         })
         .collect()

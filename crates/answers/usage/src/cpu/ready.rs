@@ -5,7 +5,7 @@
 use hashbrown::HashMap;
 use onoff_trace::{ContextSwitches, ReadyThreads, Trace};
 
-use super::charge::Stretch;
+use super::charge::CpuInterval;
 use crate::owners::{IDLE, OwnerIndex, Owners};
 use onoff_evidence::interval::Interval;
 
@@ -29,8 +29,8 @@ pub struct ReadyWait {
 
 impl ReadyWait {
     /// An empty interval at the time it was switched in.
-    pub const fn stretch(&self) -> Stretch {
-        Stretch {
+    pub const fn interval(&self) -> CpuInterval {
+        CpuInterval {
             interval: 0,
             processor: self.processor,
             tid: self.tid,
@@ -51,11 +51,11 @@ pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut repo
     let mut since: HashMap<u32, i64> = HashMap::new();
     let mut readies = trace
         .ready_threads
-        .pieces()
+        .chunks()
         .iter()
         .flat_map(|chunk: &ReadyThreads| chunk.time_ns.iter().zip(&chunk.ready_tid))
         .peekable();
-    for chunk in trace.context_switches.pieces() {
+    for chunk in trace.context_switches.chunks() {
         let chunk: &ContextSwitches = chunk;
         let rows = chunk
             .time_ns
@@ -75,7 +75,7 @@ pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut repo
             if let Some(ready_ns) = since.remove(&new_tid) {
                 let (from, to) = (ready_ns.max(range.start_ns), time_ns.min(range.end_ns));
                 let ns = to.saturating_sub(from).saturating_sub(asleep.silent_ns(from, to));
-                let (owner, life) = owners.whose(new_tid, time_ns);
+                let (owner, life) = owners.owner_at(new_tid, time_ns);
                 if ns > 0 && owner != IDLE {
                     report(ReadyWait {
                         tid: new_tid,
@@ -102,7 +102,7 @@ pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut repo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_testkit::synthetic::{MS, process, readies, switches, thread};
+    use onoff_testkit::synthetic::{MS, process, ready_threads, switches, thread};
 
     #[test]
     fn a_wait_lasts_from_ready_to_switch_in_within_the_range() {
@@ -110,7 +110,7 @@ mod tests {
         process(&mut trace, 100, "busy.exe", Some(0), None);
         thread(&mut trace, 8, 100, Some(0), None);
         thread(&mut trace, 12, 100, Some(0), None);
-        readies(&mut trace, &[(10 * MS, 8, 12), (15 * MS, 8, 12), (20 * MS, 12, 8)]);
+        ready_threads(&mut trace, &[(10 * MS, 8, 12), (15 * MS, 8, 12), (20 * MS, 12, 8)]);
         // Thread 8 is ready at 10 and runs at 18; thread 12 is ready at 20 and runs at 40.
         switches(&mut trace, &[(18 * MS, 0, 0, 8, 9), (40 * MS, 0, 8, 12, 4)]);
         let mut waits = Vec::new();

@@ -6,7 +6,7 @@ use onoff_trace::Trace;
 use serde::Serialize;
 
 use super::{CpuSource, percent_of, processors, recorded_by, source};
-use crate::asleep::Asleep;
+use crate::asleep::SleepIntervals;
 use crate::owners::Owners;
 use onoff_evidence::Certainty;
 use onoff_evidence::interval::Interval;
@@ -39,7 +39,7 @@ pub struct Capacity {
     source: CpuSource,
     processors: u32,
     recorded: Option<(i64, i64)>,
-    asleep: Arc<Asleep>,
+    asleep: Arc<SleepIntervals>,
 }
 
 impl Capacity {
@@ -58,7 +58,7 @@ impl Capacity {
     /// idle threads for `idle_ns`.
     pub fn totals(&self, range: Interval, busy_ns: i64, idle_ns: i64, unattributed_ns: i64) -> CpuTotals {
         let processors = i64::from(self.processors);
-        let capacity_ns = range.length_ns().saturating_mul(processors);
+        let capacity_ns = range.duration_ns().saturating_mul(processors);
         let asleep_ns = self.asleep.asleep_ns(range.start_ns, range.end_ns).saturating_mul(processors);
         let idle_ns = match self.source {
             // Idle CPUs are not necessarily sampled.

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use onoff_trace::{DiskIo, DiskOperation, Losses, SystemKind, TableName, Tables, Trace};
+use onoff_trace::{DiskIo, DiskOperation, Losses, SystemKind, TableName, TableSet, Trace};
 use serde::Serialize;
 
-use super::grouping::{Groups, Key, Names, Shared};
+use super::grouping::{Groups, Key, Names, SharedValues};
 use super::queue::{issued_ns, neighbors};
 use crate::disk::{DiskOperations, DiskWork, is_read_ahead};
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 
 /// The tables that [`analyze`] reads.
-pub const TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::of(&[TableName::DiskIos, TableName::Processes]);
 
 /// The result of `onoff disk`.
 #[derive(Clone, Debug, Serialize)]
@@ -31,7 +31,7 @@ pub struct DiskReport {
     /// Number of requests in the recording, regardless of the selection.
     pub recorded: u64,
     /// Names of the losses that can affect the result.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     pub losses: Losses,
 }
 
@@ -63,7 +63,7 @@ pub struct DiskActivity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskGroup {
     #[serde(flatten)]
-    pub shared: Shared,
+    pub shared: SharedValues,
     #[serde(flatten)]
     pub amounts: DiskAmounts,
 }
@@ -99,9 +99,9 @@ pub struct DiskAmounts {
     pub flush_service_ns: i64,
     /// Sum over all requests of the number of requests outstanding on the disk at their issue; divided by `requests`,
     /// the mean queue length at issue.
-    pub queued_before: u64,
+    pub queue_depth_sum: u64,
     /// Maximum number of requests outstanding at the issue of one of them.
-    pub longest_queue_before: u32,
+    pub max_queue_depth: u32,
 }
 
 /// Disk requests in `scope`, grouped by `by`; without keys there is one group.
@@ -139,7 +139,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
         total,
         groups,
         recorded: trace.disk_ios.len() as u64,
-        touched_by: touched_by(trace, &[TableName::DiskIos, TableName::Processes]),
+        affecting_losses: affecting_losses(trace, &[TableName::DiskIos, TableName::Processes]),
         losses: trace.losses.clone(),
     }
 }
@@ -164,8 +164,8 @@ impl DiskAmounts {
         let requests = i64::try_from(self.requests).unwrap_or(i64::MAX);
         self.mean_response_ns = self.response_ns / requests.max(1);
         self.longest_response_ns = self.longest_response_ns.max(response_ns);
-        self.queued_before = self.queued_before.saturating_add(queued_before.into());
-        self.longest_queue_before = self.longest_queue_before.max(queued_before);
+        self.queue_depth_sum = self.queue_depth_sum.saturating_add(queued_before.into());
+        self.max_queue_depth = self.max_queue_depth.max(queued_before);
     }
 }
 
@@ -209,7 +209,7 @@ impl Meter {
     }
 
     fn finish(self, trace: &Trace, disk: u32, range: Interval) -> DiskActivity {
-        let length_ns = range.length_ns();
+        let length_ns = range.duration_ns();
         let model =
             trace.system.disks.iter().find(|known| known.number == disk).map(|known| known.model.trim().to_owned());
         DiskActivity {
@@ -324,7 +324,7 @@ mod tests {
             ]
         );
         let report = analyze(&trace, &Scope::whole(&trace), &[Key::Path]);
-        assert!(report.groups.iter().any(|group| group.shared.path.as_deref() == Some(super::super::NO_FILE_READ)));
+        assert!(report.groups.iter().any(|group| group.shared.path.as_deref() == Some(super::super::NO_FILE)));
     }
 
     #[test]
@@ -337,12 +337,12 @@ mod tests {
         assert_eq!(disk.operations.read.operations, 3);
         assert_eq!(disk.read_ahead.bytes, 65536);
         assert_eq!(disk.busy_ns, 40 * MS);
-        assert_eq!(disk.idle_ns + disk.busy_ns, report.range.length_ns());
+        assert_eq!(disk.idle_ns + disk.busy_ns, report.range.duration_ns());
         assert_eq!(disk.longest_queue, 3);
         // 10 + 13 + 25 + 10 ms of requests in 100 ms.
         assert!((disk.mean_queue - 0.58).abs() < 1e-6, "{}", disk.mean_queue);
         assert_eq!(report.disks[1].operations.flush.operations, 1);
-        assert_eq!(report.disks[1].idle_ns, report.range.length_ns() - 10 * MS);
+        assert_eq!(report.disks[1].idle_ns, report.range.duration_ns() - 10 * MS);
     }
 
     #[test]
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(report.disks[0].longest_queue, 3);
         assert_eq!(report.disks[1].idle_ns, 15 * MS);
         // Outstanding at the issue of the request at 12 ms: one; of the one at 10 ms: none.
-        assert_eq!(report.total.queued_before, 1);
+        assert_eq!(report.total.queue_depth_sum, 1);
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! File operations of programs, and the disk requests they caused.
 
 use hashbrown::HashMap;
-use onoff_trace::{DiskIo, DiskOperation, FileIo, FileOperation, Losses, TableName, Tables, Trace};
+use onoff_trace::{DiskIo, DiskOperation, FileIo, FileOperation, Losses, TableName, TableSet, Trace};
 use serde::Serialize;
 
-use super::grouping::{Groups, Key, Names, Shared};
+use super::grouping::{Groups, Key, Names, SharedValues};
 use super::queue::issued_ns;
 use crate::disk::DiskOperations;
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 
 /// The tables that [`analyze`] reads.
-pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
 
 /// The result of `onoff files`.
 #[derive(Clone, Debug, Serialize)]
@@ -32,7 +32,7 @@ pub struct FileReport {
     /// Number of file operations in the recording, regardless of the selection.
     pub recorded: u64,
     /// Names of the losses that can affect the result.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     pub losses: Losses,
 }
 
@@ -41,7 +41,7 @@ pub struct FileReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileGroup {
     #[serde(flatten)]
-    pub shared: Shared,
+    pub shared: SharedValues,
     #[serde(flatten)]
     pub amounts: FileAmounts,
 }
@@ -159,7 +159,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
         flushes,
         recorded: trace.file_ios.len() as u64,
         losses: trace.losses.clone(),
-        touched_by: touched_by(trace, &[TableName::FileIos, TableName::DiskIos, TableName::Processes]),
+        affecting_losses: affecting_losses(trace, &[TableName::FileIos, TableName::DiskIos, TableName::Processes]),
     }
 }
 
@@ -298,7 +298,7 @@ mod tests {
             file,
             offset: 0,
             size,
-            level: onoff_trace::IoLevel::Application,
+            level: onoff_trace::IoOrigin::Application,
             unbuffered: false,
             status: end.map(|_| status),
             irp: 0,

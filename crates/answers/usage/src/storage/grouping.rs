@@ -59,13 +59,13 @@ impl Key {
 
 /// File name shown for reads without a file. During a boot these are the reads of ReadyBoot, which works below the file
 /// system; xperf shows them as file `Unknown (0x0)`.
-pub const NO_FILE_READ: &str = "no file (read-ahead)";
+pub const NO_FILE: &str = "no file (read-ahead)";
 
 /// The values that all members of a group have in common, whether or not they are keys: a group by process has a path
 /// if all members use one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Shared {
+pub struct SharedValues {
     /// Process id; `None` if members differ or it is unknown.
     pub pid: Option<u32>,
     /// Image file name, empty if unknown; `None` if members differ.
@@ -85,7 +85,7 @@ pub struct Shared {
     pub operation: Option<&'static str>,
 }
 
-impl Shared {
+impl SharedValues {
     /// A tie-breaker for groups that are otherwise equal, so that the order is deterministic.
     pub(super) fn order(&self) -> impl Ord + '_ {
         (
@@ -216,11 +216,11 @@ impl<'t> Names<'t> {
         if number as usize == self.described.len() {
             let path = match key {
                 FileKey::Named(file) => self.path(file),
-                FileKey::NoFileRead => Cow::Borrowed(NO_FILE_READ),
+                FileKey::NoFileRead => Cow::Borrowed(NO_FILE),
             };
             let (file, extension) = match key {
                 FileKey::Named(_) => (file_name(&path).to_owned(), extension(&path)),
-                FileKey::NoFileRead => (NO_FILE_READ.to_owned(), String::new()),
+                FileKey::NoFileRead => (NO_FILE.to_owned(), String::new()),
             };
             self.described.push(FileDescription {
                 file: self.file_texts.number(file),
@@ -344,7 +344,7 @@ impl<A: Default> Groups<A> {
     }
 
     /// The groups, with the values that their members share.
-    pub(super) fn finish(self, names: &Names<'_>) -> Vec<(Shared, A)> {
+    pub(super) fn finish(self, names: &Names<'_>) -> Vec<(SharedValues, A)> {
         let operations = self.operations;
         self.groups
             .into_iter()
@@ -352,7 +352,7 @@ impl<A: Default> Groups<A> {
                 let value = |key: Key| (!group.differs[key as usize]).then(|| group.values[key as usize]);
                 let process = value(Key::Process).and_then(|number| names.processes.get(number));
                 let path = value(Key::Path).and_then(|file| names.described.get(file as usize));
-                let shared = Shared {
+                let shared = SharedValues {
                     pid: process.and_then(|&(pid, _)| pid),
                     image: process.map(|&(_, image)| image.to_owned()),
                     path: path.map(|file| file.path.clone().into_owned()),

@@ -1,15 +1,15 @@
 //! Hard faults (page faults that were read from disk), by process, file or extension.
 
-use onoff_trace::{Losses, TableName, Tables, Trace};
+use onoff_trace::{Losses, TableName, TableSet, Trace};
 use serde::Serialize;
 
-use super::grouping::{Groups, Key, Names, Shared};
+use super::grouping::{Groups, Key, Names, SharedValues};
+use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
-use onoff_evidence::touched_by;
 
 /// The tables that [`analyze`] reads.
-pub const TABLES: Tables = Tables::of(&[TableName::HardFaults, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::of(&[TableName::HardFaults, TableName::Processes]);
 
 /// The result of `onoff hardfaults`.
 #[derive(Clone, Debug, Serialize)]
@@ -25,7 +25,7 @@ pub struct HardFaultReport {
     /// Number of hard faults in the recording, regardless of the selection.
     pub recorded: u64,
     /// Names of the losses that can affect the result.
-    pub touched_by: Vec<String>,
+    pub affecting_losses: Vec<String>,
     pub losses: Losses,
 }
 
@@ -34,7 +34,7 @@ pub struct HardFaultReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardFaultGroup {
     #[serde(flatten)]
-    pub shared: Shared,
+    pub shared: SharedValues,
     #[serde(flatten)]
     pub amounts: HardFaultAmounts,
 }
@@ -91,7 +91,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> HardFaultReport {
         total,
         groups,
         recorded: trace.hard_faults.len() as u64,
-        touched_by: touched_by(trace, &[TableName::HardFaults, TableName::Processes]),
+        affecting_losses: affecting_losses(trace, &[TableName::HardFaults, TableName::Processes]),
         losses: trace.losses.clone(),
     }
 }

@@ -22,4 +22,4 @@ pub mod requests;
 pub mod utilization;
 
 pub use crate::drive_paths::DrivePaths;
-pub use grouping::{Key, NO_FILE_READ, Shared};
+pub use grouping::{Key, NO_FILE, SharedValues};

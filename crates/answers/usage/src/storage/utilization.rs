@@ -37,7 +37,7 @@ pub struct BusyInterval {
 pub fn utilization(trace: &Trace, range: Interval, interval_ns: i64) -> Utilization {
     let disks: BTreeSet<u32> = trace.disk_ios.iter().map(|io| io.disk).collect();
     let max_intervals = i64::try_from((MAX_INTERVALS / disks.len().max(1)).max(1)).unwrap_or(1);
-    let interval_ns = interval_ns.max(1).max(range.length_ns() / max_intervals + 1);
+    let interval_ns = interval_ns.max(1).max(range.duration_ns() / max_intervals + 1);
     let places: BTreeMap<u32, usize> = disks.iter().copied().zip(0..).collect();
     let mut intervals = Vec::new();
     let mut start_ns = range.start_ns;
@@ -141,7 +141,7 @@ mod tests {
         let busy: Vec<_> =
             found.intervals.iter().map(|interval| (interval.busy_ns[0] / MS, interval.busy_ns[1] / MS)).collect();
         assert_eq!(busy, [(8, 10), (2, 10), (0, 5)]);
-        assert_eq!(found.intervals[2].range.length_ns(), 5 * MS);
+        assert_eq!(found.intervals[2].range.duration_ns(), 5 * MS);
     }
 
     #[test]

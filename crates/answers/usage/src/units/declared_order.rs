@@ -125,13 +125,13 @@ impl<'t> Starts<'t> {
                 StillStarting {
                     unit: self.trace.text(row.service).to_owned(),
                     start_ns: row.start_ns,
-                    for_ns: until_ns.saturating_sub(row.start_ns),
+                    elapsed_ns: until_ns.saturating_sub(row.start_ns),
                     limit_ns: row.timeout_ns,
                     holds_up,
                 }
             })
             .collect();
-        found.sort_by(|a, b| b.for_ns.cmp(&a.for_ns).then(a.unit.cmp(&b.unit)));
+        found.sort_by(|a, b| b.elapsed_ns.cmp(&a.elapsed_ns).then(a.unit.cmp(&b.unit)));
         found
     }
 
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!((wait.name.as_str(), wait.gap_ns), ("a.service", MS));
         assert_eq!(wait.certainty, Certainty::Measured);
         assert_eq!(services[0].held_up, ["c.service"]);
-        assert_eq!(services[1].held_up_in_turn, 0);
+        assert_eq!(services[1].held_up_total, 0);
     }
 
     #[test]

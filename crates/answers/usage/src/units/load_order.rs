@@ -11,7 +11,7 @@ use onoff_trace::{ActivityKind, ServiceChange, Trace};
 
 use super::unit::{ServiceGroup, Unit, UnitWait, WaitKind};
 use onoff_evidence::Certainty;
-use onoff_evidence::activity::{Work, of_kind};
+use onoff_evidence::activity::{NamedActivity, of_kind};
 
 /// Maximum time, ns, from the end of a service start to the start of one that counts as having waited for it: 50 ms. In
 /// published summaries the gap is 0 to 31 ms.
@@ -76,7 +76,7 @@ pub fn holds_up_its_group(trace: &Trace, service: &Unit) -> bool {
     holds_up(&of_kind(trace, ActivityKind::ServiceGroup), service)
 }
 
-fn holds_up(groups: &[Work], service: &Unit) -> bool {
+fn holds_up(groups: &[NamedActivity], service: &Unit) -> bool {
     if !is_ordered_start(service) || service.group.is_empty() || service.start_type == Some(DEMAND_START) {
         return false;
     }
@@ -275,7 +275,7 @@ mod tests {
             ]
         );
         assert_eq!(services[1].held_up, ["RpcEptMapper", "eventlog"]);
-        let in_turn: Vec<_> = services.iter().map(|service| service.held_up_in_turn).collect();
+        let in_turn: Vec<_> = services.iter().map(|service| service.held_up_total).collect();
         assert_eq!(in_turn, [4, 3, 1, 0, 0]);
     }
 

@@ -34,9 +34,9 @@ pub fn units(trace: &Trace) -> Vec<Unit> {
     for (at, (earlier, wait)) in waits.into_iter().enumerate().rev().filter_map(|(at, wait)| Some((at, wait?))) {
         if let Some(earlier) = earlier {
             let name = units[at].name.clone();
-            let in_turn = units[at].held_up_in_turn.saturating_add(1);
+            let in_turn = units[at].held_up_total.saturating_add(1);
             units[earlier].held_up.push(name);
-            units[earlier].held_up_in_turn = units[earlier].held_up_in_turn.saturating_add(in_turn);
+            units[earlier].held_up_total = units[earlier].held_up_total.saturating_add(in_turn);
         }
         units[at].waited_for = Some(wait);
     }
@@ -87,7 +87,7 @@ pub fn unit(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Unit
         on_path: false,
         waited_for: None,
         held_up: Vec::new(),
-        held_up_in_turn: 0,
+        held_up_total: 0,
         processes: Vec::new(),
         event: trace.text(row.event).to_owned(),
     }

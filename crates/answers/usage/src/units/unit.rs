@@ -192,7 +192,7 @@ pub struct Unit {
     /// Names of the units that waited for this one.
     pub held_up: Vec<String>,
     /// Number of units that waited for this one, directly or indirectly.
-    pub held_up_in_turn: u64,
+    pub held_up_total: u64,
     /// For a stop on Linux: its own processes and its stop commands, ordered by end.
     pub processes: Vec<UnitProcess>,
     /// The record that set the start.
@@ -207,7 +207,7 @@ pub struct StillStarting {
     /// When it began to start, ns.
     pub start_ns: i64,
     /// Time until the end of the recording, ns.
-    pub for_ns: i64,
+    pub elapsed_ns: i64,
     /// Start time-out of the service manager, ns; `None` if infinite or unknown.
     pub limit_ns: Option<i64>,
     /// Units that are ordered after it and were not started; empty if dependencies were not recorded.

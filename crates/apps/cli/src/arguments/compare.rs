@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use onoff_compare::SetApartReason;
+use onoff_compare::ExclusionReason;
 
 use super::{Choice, EXIT_CODES, OutputArguments, one_of};
 
@@ -22,17 +22,17 @@ pub enum CompareFormat {
 }
 
 /// Reasons for excluding a run that `--include` overrides.
-const INCLUDED: [Choice<SetApartReason>; 5] = [
-    ("untrained", "Boots before ReadyBoot was trained", SetApartReason::Untrained),
-    ("losses", "Runs and values affected by lost events", SetApartReason::Losses),
-    ("analysis-tracing", "Recordings with call stacks, which slow down the run", SetApartReason::AnalysisTracing),
-    ("other-kind", "Other kinds of the transition, such as hibernation among sleeps", SetApartReason::OtherKind),
-    ("same-recording", "Duplicates of a recording, under any name", SetApartReason::SameRecording),
+const INCLUDED: [Choice<ExclusionReason>; 5] = [
+    ("untrained", "Boots before ReadyBoot was trained", ExclusionReason::Untrained),
+    ("losses", "Runs and values affected by lost events", ExclusionReason::Losses),
+    ("analysis-tracing", "Recordings with call stacks, which slow down the run", ExclusionReason::AnalysisTracing),
+    ("other-kind", "Other kinds of the transition, such as hibernation among sleeps", ExclusionReason::OtherKind),
+    ("same-recording", "Duplicates of a recording, under any name", ExclusionReason::SameRecording),
 ];
 
 /// The recordings of each side, and which of them count; shared by all verbs that compare.
 #[derive(Clone, Debug, Args)]
-pub struct SidesArguments {
+pub struct ComparisonArguments {
     /// Recordings of the baseline, one run each; a folder stands for the recordings in it, A+B for two files of one
     /// recording, and .json for a baseline written by 'onoff gate --save-baseline'
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -49,7 +49,7 @@ pub struct SidesArguments {
 
     /// Include runs normally excluded for this reason; can be repeated
     #[arg(long, value_name = "REASON", value_parser = one_of(&INCLUDED))]
-    pub include: Vec<SetApartReason>,
+    pub include: Vec<ExclusionReason>,
 
     /// Minimum runs per side to report a difference
     #[arg(long, alias = "least-runs", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
@@ -63,7 +63,7 @@ pub struct RunsArguments {
     pub pair: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub sides: SidesArguments,
+    pub sides: ComparisonArguments,
 
     /// Event schemas for your own providers: an instrumentation manifest (.man), a provider DLL or EXE, or a folder of
     /// these

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use onoff_lists::cpu::CpuGroup;
-use onoff_lists::functions::{CodeGroup, TimeOf};
+use onoff_lists::functions::{CodeGroup, TimeKind};
 
 use super::storage::Grouping;
 use super::symbols::SymbolArguments;
@@ -19,9 +19,9 @@ const GROUPS: [Choice<Grouping<CpuGroup>>; 7] = [
     ("stack", "Call stack of each CPU sample", Grouping::Code(CodeGroup::Stack)),
 ];
 
-const TIMES: [Choice<TimeOf>; 2] = [
-    ("samples", "CPU samples", TimeOf::Samples),
-    ("waits", "Waits: from a thread's switch out to its switch in", TimeOf::Waits),
+const TIMES: [Choice<TimeKind>; 2] = [
+    ("samples", "CPU samples", TimeKind::Samples),
+    ("waits", "Waits: from a thread's switch out to its switch in", TimeKind::Waits),
 ];
 
 /// Show CPU usage, and which threads waited for a processor
@@ -53,7 +53,7 @@ pub struct CpuArguments {
 
     /// What to count with '--by module', 'function' or 'stack' and in flame graphs [default: samples]
     #[arg(long, value_name = "WHAT", value_parser = one_of(&TIMES))]
-    pub of: Option<TimeOf>,
+    pub of: Option<TimeKind>,
 
     #[command(flatten)]
     pub symbols: SymbolArguments,

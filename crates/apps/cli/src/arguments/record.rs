@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use onoff_record::job::{LoaderChoice, SleepBy, Transition};
+use onoff_record::job::{LoaderChoice, SleepMethod, Transition};
 
 use super::{Choice, one_of};
 
@@ -27,9 +27,9 @@ const LOADERS: [Choice<LoaderChoice>; 2] = [
     ("manual", "You have changed it already", LoaderChoice::Manual),
 ];
 
-const SLEEP_BY: [Choice<SleepBy>; 2] = [
-    ("kernel", "Write to /sys/power/state", SleepBy::Kernel),
-    ("systemd", "Ask systemd, which runs sleep hooks", SleepBy::Systemd),
+const SLEEP_BY: [Choice<SleepMethod>; 2] = [
+    ("kernel", "Write to /sys/power/state", SleepMethod::Kernel),
+    ("systemd", "Ask systemd, which runs sleep hooks", SleepMethod::Systemd),
 ];
 
 /// Record boots, shutdowns and sleeps of this computer, several runs in a row (Linux, Windows 10 and 11)
@@ -96,7 +96,7 @@ pub struct RecordArguments {
 
     /// On Linux, how to put the computer to sleep
     #[arg(long, value_name = "HOW", default_value = "kernel", value_parser = one_of(&SLEEP_BY))]
-    pub sleep_by: SleepBy,
+    pub sleep_by: SleepMethod,
 
     /// On Linux, for suspend: state from /sys/power/state
     #[arg(long, value_name = "STATE", default_value = "mem")]

@@ -13,7 +13,7 @@ Examples:
   onoff shutdown kernel.etl user.etl        two logs of one shutdown
   onoff shutdown shutdown.etl --top 20      longer lists
   onoff shutdown shutdown.etl --service-timeout 12
-  onoff shutdown shutdown.etl --format json | jq '.longest, .lacking.items'
+  onoff shutdown shutdown.etl --format json | jq '.longest, .missing_evidence.items'
   onoff shutdown shutdown.etl --format xml -o summary.xml
   onoff shutdown linux.tar.xz               Linux: units, processes, final program, kernel
   onoff shutdown last.export                Linux: only the journal, 'journalctl -b -1 -o export'

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::compare::SidesArguments;
+use super::compare::ComparisonArguments;
 use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 
 /// Open an interactive report in the browser, or write it to a file
@@ -30,7 +30,7 @@ pub struct ViewArguments {
     pub recording: RecordingArguments,
 
     #[command(flatten)]
-    pub sides: SidesArguments,
+    pub sides: ComparisonArguments,
 
     /// Firmware tables from the same boot, as for 'onoff firmware'; can be repeated
     #[arg(long = "firmware", value_name = "FILE")]

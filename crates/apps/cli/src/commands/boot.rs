@@ -1,10 +1,10 @@
 //! `onoff boot`.
 
-use onoff::{Boot, Refusal, boot_axis_without_recording};
+use onoff::{Boot, QueryError, boot_axis_without_recording};
 use onoff_evidence::recording::Provenance;
 use onoff_report::text;
 use onoff_sections::json;
-use onoff_transitions::boot::{BootOptions, NotABoot};
+use onoff_transitions::boot::{BootOptions, NoBoot};
 use onoff_transitions::{TransitionKind, linux};
 use onoff_xperf::layouts::boot_xml::{self, BootXmlOptions};
 use onoff_xperf::layouts::pnp_csv;
@@ -20,23 +20,23 @@ use crate::output::Destination;
 pub fn resolve(arguments: BootArguments) -> Result<Invocation, Failure> {
     let BootArguments { files, reading, format, csv, top, output, .. } = arguments;
     let recording = Recording::from(RecordingArguments { files, reading });
-    let refused = |message: &str| Err(Failure::no_data(message));
+    let no_data = |message: &str| Err(Failure::no_data(message));
     let inputs = BootInputs { firmware: arguments.firmware, capture: arguments.capture };
     if arguments.list_boots {
         if !matches!(format, TransitionFormat::Text | TransitionFormat::Json) {
-            return refused("--list-boots supports text and JSON only");
+            return no_data("--list-boots supports text and JSON only");
         }
         let invocation = Invocation::new(recording, output, move |recording, to| list(recording, format, to));
         return Ok(invocation.single_recording().text_if(format == TransitionFormat::Text));
     }
     if format == TransitionFormat::Svg {
         if !inputs.is_empty() {
-            return refused("--format svg does not support --firmware and --capture; use text or json");
+            return no_data("--format svg does not support --firmware and --capture; use text or json");
         }
         return Ok(picture::of(TransitionKind::Boot, recording, output));
     }
     if csv.is_some() && format != TransitionFormat::Csv {
-        return refused("--csv requires '--format csv'");
+        return no_data("--csv requires '--format csv'");
     }
     let options = BootOptions {
         idle: arguments.idle,
@@ -83,7 +83,7 @@ fn run(
     let report = match answer.report {
         Boot::Windows(report) => *report,
         // xperf's boot XML cannot represent a resume.
-        Boot::FastStartup(_) => session.boot_from_off(&options).map_err(no_boot)?,
+        Boot::FastStartup(_) => session.full_boot(&options).map_err(no_boot)?,
         Boot::Linux(_) => {
             let message = "xperf's XML and CSV formats do not support Linux boots; use text or json, or see 'onoff services' and 'onoff devices'";
             return Err(Failure::no_data(message));
@@ -102,7 +102,7 @@ fn run(
     })
 }
 
-fn no_boot(refusal: Refusal<Box<NotABoot>>) -> Failure {
+fn no_boot(refusal: QueryError<Box<NoBoot>>) -> Failure {
     Failure::from_refusal_with(refusal, |reason| text::boot::no_boot(&reason))
 }
 

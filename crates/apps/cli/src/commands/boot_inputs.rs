@@ -34,8 +34,8 @@ impl BootInputs {
         }
         if !self.capture.is_empty() {
             let added = add_capture(boot, &self.capture, options);
-            let refused = |refusal| Failure::from_refusal_with(refusal, |reason| format!("--capture: {reason}"));
-            provenances.push(added.map_err(refused)?);
+            let failure = |refusal| Failure::from_refusal_with(refusal, |reason| format!("--capture: {reason}"));
+            provenances.push(added.map_err(failure)?);
         }
         Ok(provenances)
     }

@@ -9,9 +9,9 @@ use crate::output::Destination;
 pub fn run(question: &CollectArguments, destination: &Destination) -> Result<(), Failure> {
     use std::io::BufWriter;
 
-    use onoff_record::collection::{Collecting, redaction_of, write};
+    use onoff_record::collection::{CollectionOptions, redaction_for, write};
     use onoff_record::live::LiveMachine;
-    use onoff_record::running::{JournalFile, Wanted, look};
+    use onoff_record::running::{JournalFile, Scope, inspect};
     use onoff_sink::OutputFile;
 
     let path = &question.output;
@@ -24,14 +24,16 @@ pub fn run(question: &CollectArguments, destination: &Destination) -> Result<(),
     // Fail early if the file cannot be created: collecting takes a while.
     let file = OutputFile::create_new(path).map_err(failed)?;
     let mut machine = LiveMachine::new(question.root.clone());
-    let found = look(&mut machine, Wanted::ThisBoot);
+    let found = inspect(&mut machine, Scope::ThisBoot);
     super::local_machine::report_unread(&found);
-    if found.journals.is_empty() && found.members.is_empty() {
+    if found.journals.is_empty() && found.files.is_empty() {
         return Err(Failure::no_data("no boot data is readable for this user; try sudo"));
     }
     let journals = match found.journals.is_empty() {
         true => None,
-        false => Some(onoff_files::open_found(&found.journals, Vec::new(), &onoff_files::Options::default())?),
+        false => {
+            Some(onoff_files::open_files_and_bytes(&found.journals, Vec::new(), &onoff_files::Options::default())?)
+        }
     };
     // Files damaged beyond repair are skipped, as in all verbs.
     let opened: Vec<JournalFile<'_>> = journals
@@ -39,8 +41,8 @@ pub fn run(question: &CollectArguments, destination: &Destination) -> Result<(),
         .flat_map(|files| files.iter())
         .filter_map(|file| JournalFile::open(file.bytes()).ok())
         .collect();
-    let wanted = Collecting { boots: question.boots.into(), redact: question.redact };
-    let redaction = question.redact.then(|| redaction_of(&machine));
+    let wanted = CollectionOptions { boots: question.boots.into(), redact: question.redact };
+    let redaction = question.redact.then(|| redaction_for(&machine));
     let writer = BufWriter::new(file.writer().map_err(failed)?);
     let collected = write(&found, &opened, wanted, redaction, writer).map_err(failed)?;
     file.commit().map_err(failed)?;
@@ -48,7 +50,7 @@ pub fn run(question: &CollectArguments, destination: &Destination) -> Result<(),
         writeln!(out, "Wrote {}:", path.display())?;
         writeln!(out, "  boots            {}", collected.boots.len())?;
         writeln!(out, "  journal entries  {}", collected.entries)?;
-        writeln!(out, "  other files      {}", found.members.len())?;
+        writeln!(out, "  other files      {}", found.files.len())?;
         if let Some(replaced) = collected.replaced {
             writeln!(out, "Replaced:")?;
             writeln!(out, "  computer names  {}", replaced.hosts)?;

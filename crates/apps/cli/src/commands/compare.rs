@@ -6,7 +6,7 @@ use onoff::{
     BadRecording, ConfigurationSource, ReadRuns, RunsQuery, TransitionChoice, read_study, split_recording_path,
 };
 use onoff_compare::table::TableSpecification;
-use onoff_compare::{CompareOptions, RunSubject, SetApart, SetApartReason, compare};
+use onoff_compare::{CompareOptions, Exclusion, ExclusionReason, RunSubject, compare};
 use onoff_files::Options;
 use onoff_page::picture;
 use onoff_report::markdown;
@@ -15,7 +15,7 @@ use onoff_sections::csv;
 use onoff_sections::json;
 use onoff_sections::section;
 
-use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments, SidesArguments};
+use crate::arguments::compare::{CompareArguments, CompareFormat, ComparisonArguments, RunsArguments};
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
@@ -32,7 +32,7 @@ impl ComparedRuns {
     pub fn paths(&self) -> Vec<PathBuf> {
         let named = self.runs.configurations.iter().flat_map(|configuration| &configuration.paths);
         let files = named.flat_map(|path| split_recording_path(path));
-        self.runs.reading.manifests.iter().cloned().chain(files).collect()
+        self.runs.options.manifests.iter().cloned().chain(files).collect()
     }
 }
 
@@ -78,13 +78,13 @@ fn from_study(path: &Path, arguments: RunsArguments) -> Result<(ComparedRuns, Ve
     let (study, configurations) = read_study(path)?;
     let mut compared = compared(arguments.sides, reading(arguments.manifests), configurations);
     compared.runs.transition = transition(study.transition.as_deref())?;
-    compared.options.kinds_differ = true;
+    compared.options.allow_mixed_kinds = true;
     Ok((compared, study.tables))
 }
 
 impl RunsArguments {
     /// The two sides, given as a pair or by --baseline and --candidate.
-    pub fn all_sides(&self) -> Result<SidesArguments, Failure> {
+    pub fn all_sides(&self) -> Result<ComparisonArguments, Failure> {
         let mut sides = self.sides.clone();
         match self.pair.as_slice() {
             [] => {}
@@ -102,7 +102,7 @@ impl RunsArguments {
 }
 
 /// Resolves the sides to runs. Without a candidate, `baseline_alone` must be set.
-pub fn runs(arguments: SidesArguments, reading: Options, baseline_alone: bool) -> Result<ComparedRuns, Failure> {
+pub fn runs(arguments: ComparisonArguments, reading: Options, baseline_alone: bool) -> Result<ComparedRuns, Failure> {
     let named =
         |name: &str, paths: Vec<PathBuf>| ConfigurationSource { name: name.to_owned(), factors: Vec::new(), paths };
     for (name, paths) in [("--baseline", &arguments.baseline), ("--candidate", &arguments.candidate)] {
@@ -125,13 +125,17 @@ pub fn reading(manifests: Vec<PathBuf>) -> Options {
     Options { manifests, ..Options::default() }
 }
 
-fn compared(arguments: SidesArguments, reading: Options, configurations: Vec<ConfigurationSource>) -> ComparedRuns {
+fn compared(
+    arguments: ComparisonArguments,
+    reading: Options,
+    configurations: Vec<ConfigurationSource>,
+) -> ComparedRuns {
     ComparedRuns {
-        runs: RunsQuery { configurations, transition: TransitionChoice::default(), reading },
+        runs: RunsQuery { configurations, transition: TransitionChoice::default(), options: reading },
         options: CompareOptions {
             include: arguments.include,
-            least_runs: usize::from(arguments.min_runs),
-            kinds_differ: false,
+            min_runs: usize::from(arguments.min_runs),
+            allow_mixed_kinds: false,
         },
     }
 }
@@ -148,7 +152,7 @@ fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
             "--transition: '{text}' is invalid; use boot, shutdown, suspend, netboot, firmware, suspend:N or netboot:N (N from 1)"
         ))
     };
-    let name = RunSubject::of(name).ok_or_else(invalid)?;
+    let name = RunSubject::from_name(name).ok_or_else(invalid)?;
     let several = matches!(name, RunSubject::Suspend | RunSubject::Netboot);
     if text.contains(':') && (number.is_none() || !several) {
         return Err(invalid());
@@ -163,7 +167,7 @@ fn run(compared: &ComparedRuns, shown: OutputOptions, destination: &Destination)
     let mut comparison =
         compare(&configurations, &compared.options).map_err(|answer| Failure::NoData(answer.to_string()))?;
     if tables.is_empty() && format == CompareFormat::Markdown {
-        tables.push(TableSpecification::of_all(&comparison));
+        tables.push(TableSpecification::totals_and_phases(&comparison));
     }
     comparison.tables = tables
         .iter()
@@ -190,9 +194,9 @@ fn run(compared: &ComparedRuns, shown: OutputOptions, destination: &Destination)
         }
         Ok(())
     })?;
-    let is_unread = |apart: &SetApart| apart.reason == SetApartReason::Unreadable;
+    let is_unread = |apart: &Exclusion| apart.reason == ExclusionReason::Unreadable;
     let runs = comparison.configurations.iter().flat_map(|configuration| &configuration.runs);
-    match runs.flat_map(|run| &run.set_apart).any(is_unread) {
+    match runs.flat_map(|run| &run.exclusions).any(is_unread) {
         true => Err(Failure::Reported(1)),
         false => Ok(()),
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use onoff_evidence::recording::summarize;
 use onoff_findings::diagnosis::DiagnosisOptions;
-use onoff_findings::image::speak_together;
+use onoff_findings::image::add_image_evidence;
 use onoff_findings::{RULES, Rule, RuleList, TABLES};
 use onoff_report::text;
 use onoff_report::text::time_point::TimePoint;
@@ -100,12 +100,12 @@ fn run(
     let paths: Vec<String> = recording.files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let (session, diagnosis) = super::ask(recording, |session| session.diagnose(&question.options))?;
     let mut diagnosis = diagnosis?;
-    diagnosis.name_recording(paths.iter().map(String::as_str));
+    diagnosis.insert_recording_paths(paths.iter().map(String::as_str));
     if diagnosis.transitions.is_empty() {
         return Err(Failure::no_data("no boot, shutdown or sleep in this recording; 'onoff info' shows its contents"));
     }
     if !question.image.is_empty() {
-        speak_together(&mut diagnosis, &super::image::open(&question.image)?.report);
+        add_image_evidence(&mut diagnosis, &super::image::open(&question.image)?.report);
     }
     // Already cached by the diagnosis.
     let trace = session.tables(TABLES)?;
@@ -116,7 +116,7 @@ fn run(
         }
         Ok(())
     })?;
-    match (diagnosis.most_measured_cost_ns(), question.fail_on) {
+    match (diagnosis.max_measured_cost_ns(), question.fail_on) {
         (Some(highest), Some(limit)) if highest >= limit => Err(Failure::Reported(COST_LIMIT_REACHED)),
         _ => Ok(()),
     }

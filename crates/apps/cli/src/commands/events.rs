@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use onoff::{EventQuery, EventsError, RangeError, Refusal, Session};
+use onoff::{EventQuery, EventsError, QueryError, RangeError, Session};
 use onoff_report::text::quantity::duration;
 use onoff_report::text::{self, losses};
 use onoff_sections::json::event::EventLines;
@@ -48,8 +48,8 @@ fn run(
     // No progress line if rows go to the terminal.
     let line = (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
     options.progress = line.as_ref().map(ProgressLine::listener);
-    let session = Session::of(files, options.read()?);
-    let events = session.events(question).map_err(refused)?;
+    let session = Session::new(files, options.read()?);
+    let events = session.events(question).map_err(failure)?;
     if let Some(phase) = events.phase() {
         // On stderr, to keep the rows machine-readable. A closed stderr does not affect them.
         let (start, end) = (duration(phase.start_ns), duration(phase.end_ns));
@@ -73,7 +73,7 @@ fn run(
                 events.for_each(|event| flow(dumper.event(event, out)))
             }
         }?;
-        shown = end.shown;
+        shown = end.visited;
         lost = end.losses;
         match end.outcome {
             ControlFlow::Continue(()) => Ok(()),
@@ -95,9 +95,9 @@ fn run(
     Ok(())
 }
 
-fn refused(refusal: Refusal<EventsError>) -> Failure {
+fn failure(refusal: QueryError<EventsError>) -> Failure {
     match refusal {
-        Refusal::Nothing(EventsError::Range(error @ RangeError::Order { .. })) => {
+        QueryError::Unanswerable(EventsError::Range(error @ RangeError::Order { .. })) => {
             Failure::usage(format!("--range: {error}"))
         }
         refusal => Failure::from_refusal_with(refusal, |reason| match reason {

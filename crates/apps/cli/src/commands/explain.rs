@@ -2,7 +2,7 @@
 
 use onoff_report::text;
 use onoff_report::text::style::{HEADLINE, QUIET};
-use onoff_sections::glossary::{columns, find, like};
+use onoff_sections::glossary::{columns, find, suggestions};
 
 use crate::failure::Failure;
 use crate::output::Destination;
@@ -25,7 +25,7 @@ pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
     }
     destination.write(|out| {
         for entry in entries {
-            writeln!(out, "{HEADLINE}{}{HEADLINE:#}: {}", entry.word, entry.meaning)?;
+            writeln!(out, "{HEADLINE}{}{HEADLINE:#}: {}", entry.term, entry.meaning)?;
         }
         for column in columns {
             let table = column.table.name.as_str();
@@ -40,7 +40,7 @@ pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
 }
 
 fn unknown_term(word: &str) -> String {
-    let mut suggestions = like(word);
+    let mut suggestions = suggestions(word);
     suggestions.truncate(MAX_SUGGESTIONS);
     match suggestions.as_slice() {
         [] => format!("explain: '{word}' is not in the glossary; 'onoff explain' lists all terms"),
@@ -53,7 +53,7 @@ fn list(destination: &Destination) -> Result<(), Failure> {
     destination.write(|out| {
         for part in onoff_sections::glossary::PARTS {
             writeln!(out, "{HEADLINE}{}{HEADLINE:#}", part.title)?;
-            let mut words: Vec<&str> = part.entries.iter().map(|entry| entry.word).collect();
+            let mut words: Vec<&str> = part.entries.iter().map(|entry| entry.term).collect();
             words.sort_by_key(|word| word.to_lowercase());
             writeln!(out, "  {}", words.join(", "))?;
         }

@@ -2,7 +2,7 @@
 
 use onoff_evidence::Scope;
 use onoff_export::{ExportError, ExportedTable, Format, Question, export};
-use onoff_lists::functions::{CodeTimes, TimeOf};
+use onoff_lists::functions::{CodeTimes, TimeKind};
 use onoff_page::export::{firefox, perfetto};
 use onoff_report::text::quantity::{count, size};
 use onoff_trace::Trace;
@@ -63,7 +63,7 @@ fn table_format(format: ExportFormat) -> Result<Format, Failure> {
 }
 
 fn names_of_samples(trace: &Trace, symbols: SymbolTask) -> FunctionNames {
-    let places = CodeTimes::of(trace, &Scope::whole(trace), TimeOf::Samples).places();
+    let places = CodeTimes::new(trace, &Scope::whole(trace), TimeKind::Samples).locations();
     functions::names(symbols)(trace, &places)
 }
 

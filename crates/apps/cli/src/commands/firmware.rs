@@ -1,6 +1,6 @@
 //! `onoff firmware`.
 
-use onoff::{Refusal, firmware, firmware_provenance};
+use onoff::{QueryError, firmware, firmware_provenance};
 use onoff_files::Options;
 use onoff_firmware_times::compare;
 use onoff_report::text;
@@ -26,7 +26,9 @@ fn run(question: &FirmwareArguments, destination: &Destination) -> Result<(), Fa
     let (options, guids) = (&Options::default(), &question.guids);
     let report = match firmware(&question.files, options, guids, question.boot) {
         // JSON consumers get a document that lists the missing evidence instead of an error.
-        Err(Refusal::Nothing(error)) if question.format == FirmwareFormat::Json && !error.found.tables.is_empty() => {
+        Err(QueryError::Unanswerable(error))
+            if question.format == FirmwareFormat::Json && !error.found.tables.is_empty() =>
+        {
             error.found.into_report(error.inputs)
         }
         answer => answer.map_err(Failure::from_refusal)?,

@@ -1,6 +1,6 @@
 //! Looks up the function names of call stacks.
 
-use onoff::function_names;
+use onoff::resolve_functions;
 use onoff_symbols::SymbolFinder;
 use onoff_trace::Trace;
 use onoff_usage::functions::{CodePlace, FunctionNames};
@@ -16,7 +16,7 @@ pub const fn is_offline(symbols: &SymbolTask) -> bool {
 pub fn names(symbols: SymbolTask) -> impl FnMut(&Trace, &[CodePlace]) -> FunctionNames {
     let servers_skipped = is_offline(&symbols) && !symbols.path.servers().is_empty();
     let mut finder = finder(symbols);
-    move |trace, places| function_names(trace, places, &mut finder, servers_skipped)
+    move |trace, places| resolve_functions(trace, places, &mut finder, servers_skipped)
 }
 
 pub fn finder(symbols: SymbolTask) -> SymbolFinder {

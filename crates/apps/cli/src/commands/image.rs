@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use onoff::{ImageContext, OpenedImage};
-use onoff_findings::image::ImageAnswer;
+use onoff_findings::image::ImageDiagnosis;
 use onoff_image::{OverlayLimits, compare};
 use onoff_report::text;
 use onoff_sections::json;
@@ -23,7 +23,7 @@ const MAX_LIST_BYTES: usize = 1 << 20;
 pub fn resolve(arguments: ImageArguments) -> Result<Invocation, Failure> {
     let limits = OverlayLimits {
         cluster_bytes: io::bytes("--cluster", &arguments.cluster)?,
-        most_bytes: arguments.overlay_size.as_deref().map(|text| io::bytes("--overlay-size", text)).transpose()?,
+        max_bytes: arguments.overlay_size.as_deref().map(|text| io::bytes("--overlay-size", text)).transpose()?,
         warning_bytes: None,
         exclusions: arguments.exclusions.clone(),
     };
@@ -73,7 +73,7 @@ fn run(
     };
     let knowledge = ImageContext { needed, is_power_cut: question.power_cut };
     let audit = image.audit(&knowledge, overlay.as_ref());
-    let answer = ImageAnswer { image: image.report, audit, overlay, unreadable: image.unreadable };
+    let answer = ImageDiagnosis { image: image.report, audit, overlay, unreadable: image.unreadable };
     destination.write(|out| {
         match question.format {
             TableFormat::Text => text::image::write(&answer, top, out)?,
@@ -92,7 +92,7 @@ fn run(
 pub(super) fn open(paths: &[PathBuf]) -> Result<OpenedImage, Failure> {
     let image = OpenedImage::open(paths)?;
     if image.report.hives.is_empty() {
-        return Err(Failure::NoData(text::image::nothing(&image.unreadable)));
+        return Err(Failure::NoData(text::image::no_hives(&image.unreadable)));
     }
     Ok(image)
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use onoff::{Refusal, RequestsError};
+use onoff::{QueryError, RequestsError};
 use onoff_evidence::recording::Provenance;
 use onoff_record::file_operations::{Tracer, record_command};
 use onoff_report::text;
@@ -185,18 +185,18 @@ fn run(recording: Recording, question: &Question, destination: &Destination) -> 
     })
 }
 
-pub fn refused(refusal: Refusal<RequestsError>) -> Failure {
+pub fn failure(refusal: QueryError<RequestsError>) -> Failure {
     Failure::from_refusal_with(refusal, |reason| match reason {
         RequestsError::Range(error) => format!("--range: {error}"),
         reason @ RequestsError::NoPhase => format!("--by phase: {reason}"),
-        RequestsError::Nothing(message) => message,
+        RequestsError::NoRequests(message) => message,
     })
 }
 
 fn read(recording: Recording, question: &Question) -> Result<(IoReport, Provenance), Failure> {
     let (session, report) =
         super::ask(recording, |session| session.requests(question.range, &question.processes, &question.options))?;
-    let report = report.map_err(refused)?;
+    let report = report.map_err(failure)?;
     let provenance = if question.format == TableFormat::Json { session.provenance()? } else { Provenance::default() };
     Ok((report, provenance))
 }

@@ -1,8 +1,8 @@
 //! The list verbs: `onoff processes`, `services`, `cpu`, `disk` and so on.
 
-use onoff::{List, ListAnswer, ListError, ListQuery, RangeError, Refusal, Session};
+use onoff::{List, ListAnswer, ListError, ListQuery, QueryError, RangeError, Session};
 use onoff_lists::cpu::CpuGroup;
-use onoff_lists::functions::{CodeGroup, TimeOf};
+use onoff_lists::functions::{CodeGroup, TimeKind};
 use onoff_report::folded;
 use onoff_report::speedscope;
 use onoff_report::svg;
@@ -49,19 +49,19 @@ pub fn cpu(it: CpuArguments) -> Result<Invocation, Failure> {
     };
     let by = it.by.into_iter().map(of_code).collect();
     let groups = Groups { by, process: CpuGroup::Process, list: List::Cpu };
-    let code = Code { of: it.of.unwrap_or(TimeOf::Samples), symbols: it.symbols, is_chosen: it.of.is_some() };
+    let code = Code { of: it.of.unwrap_or(TimeKind::Samples), symbols: it.symbols, is_chosen: it.of.is_some() };
     list_or_functions(groups, code, it.recording, it.table, it.output)
 }
 
 pub fn disk(it: DiskArguments) -> Result<Invocation, Failure> {
     let groups = Groups { by: it.by, process: Key::Process, list: List::Disk };
-    let code = Code { of: TimeOf::DiskRequests, symbols: it.symbols, is_chosen: false };
+    let code = Code { of: TimeKind::DiskRequests, symbols: it.symbols, is_chosen: false };
     list_or_functions(groups, code, it.recording, it.table, it.output)
 }
 
 pub fn hard_faults(it: HardFaultsArguments) -> Result<Invocation, Failure> {
     let groups = Groups { by: it.by, process: Key::Process, list: List::HardFaults };
-    let code = Code { of: TimeOf::HardFaults, symbols: it.symbols, is_chosen: false };
+    let code = Code { of: TimeKind::HardFaults, symbols: it.symbols, is_chosen: false };
     list_or_functions(groups, code, it.recording, it.table, it.output)
 }
 
@@ -76,7 +76,7 @@ struct Groups<K> {
 
 /// Options for lists grouped by code.
 struct Code {
-    of: TimeOf,
+    of: TimeKind,
     symbols: SymbolArguments,
     /// `of` was given on the command line, so ignoring it is an error.
     is_chosen: bool,
@@ -91,7 +91,7 @@ fn list_or_functions<K: Copy + PartialEq>(
     table: TableArguments,
     output: OutputArguments,
 ) -> Result<Invocation, Failure> {
-    let refused = |message: &str| Err(Failure::usage(message));
+    let usage_error = |message: &str| Err(Failure::usage(message));
     let (question, format) = table::resolve(table)?;
     let groups: Vec<CodeGroup> = by
         .iter()
@@ -103,10 +103,10 @@ fn list_or_functions<K: Copy + PartialEq>(
     let has_code = by.iter().any(|by| matches!(by, Grouping::Code(_)));
     if !has_code && !format.is_picture() {
         if code.is_chosen {
-            return refused("--of requires '--by module', 'function' or 'stack', or a flame graph format");
+            return usage_error("--of requires '--by module', 'function' or 'stack', or a flame graph format");
         }
         if code.symbols.symbols.is_some() {
-            return refused("--symbols requires '--by function' or '--by stack'");
+            return usage_error("--symbols requires '--by function' or '--by stack'");
         }
         let keys = by.into_iter().filter_map(|by| match by {
             Grouping::Key(key) => Some(key),
@@ -115,7 +115,7 @@ fn list_or_functions<K: Copy + PartialEq>(
         return Ok(listed(list(keys.collect()), recording, (question, format), output));
     }
     if groups.len() < by.len() || groups.iter().filter(|&&group| group != CodeGroup::Process).count() > 1 {
-        return refused("--by: 'module', 'function', 'stack' and flame graphs can be combined with 'process' only");
+        return usage_error("--by: 'module', 'function', 'stack' and flame graphs can be combined with 'process' only");
     }
     let symbols = SymbolTask::resolve(code.symbols);
     let invocation = Invocation::new(recording, output, move |recording, to| {
@@ -131,14 +131,14 @@ fn run(
     to: &Destination,
 ) -> Result<(), Failure> {
     let (session, answer) = super::ask(recording, |session| session.list(list, question))?;
-    let answer = answer.map_err(refused)?;
+    let answer = answer.map_err(failure)?;
     write(&session, &answer, format, to)
 }
 
 /// Writes the time by function, as a list or a flame graph.
 fn run_functions(
     recording: Recording,
-    (of, by): (TimeOf, &[CodeGroup]),
+    (of, by): (TimeKind, &[CodeGroup]),
     (question, format): (&ListQuery, TableFormat),
     symbols: SymbolTask,
     to: &Destination,
@@ -146,15 +146,15 @@ fn run_functions(
     let mut name = functions::names(symbols);
     if !format.is_picture() {
         let (session, answer) = super::ask(recording, |session| session.functions(of, by, question, &mut name))?;
-        return write(&session, &answer.map_err(refused)?, format, to);
+        return write(&session, &answer.map_err(failure)?, format, to);
     }
     let (_, answer) = super::ask(recording, |session| session.flame(of, question, &mut name))?;
-    let (flame, scope) = answer.map_err(refused)?;
+    let (flame, scope) = answer.map_err(failure)?;
     let (title, what) = match of {
-        TimeOf::Samples => ("CPU time", "samples"),
-        TimeOf::Waits => ("Wait time", "waits"),
-        TimeOf::DiskRequests => ("Disk requests", "disk requests"),
-        TimeOf::HardFaults => ("Hard faults", "hard faults"),
+        TimeKind::Samples => ("CPU time", "samples"),
+        TimeKind::Waits => ("Wait time", "waits"),
+        TimeKind::DiskRequests => ("Disk requests", "disk requests"),
+        TimeKind::HardFaults => ("Hard faults", "hard faults"),
     };
     let (from, until) = (duration(scope.range.start_ns), duration(scope.range.end_ns));
     to.write(|out| {
@@ -180,16 +180,16 @@ fn write(session: &Session, answer: &ListAnswer, format: TableFormat, to: &Desti
     })
 }
 
-fn refused(refusal: Refusal<ListError>) -> Failure {
+fn failure(refusal: QueryError<ListError>) -> Failure {
     match refusal {
-        Refusal::Unreadable(error) => error.into(),
-        Refusal::Nothing(ListError::Column(error)) => Failure::usage(format!("--sort: {error}")),
-        Refusal::Nothing(error @ ListError::NotPerProcess(_)) => Failure::usage(format!("--process: {error}")),
-        Refusal::Nothing(ListError::Phase(error)) => Failure::NoData(error.to_string()),
-        Refusal::Nothing(ListError::Range(error @ RangeError::Order { .. })) => {
+        QueryError::Unreadable(error) => error.into(),
+        QueryError::Unanswerable(ListError::Column(error)) => Failure::usage(format!("--sort: {error}")),
+        QueryError::Unanswerable(error @ ListError::NotPerProcess(_)) => Failure::usage(format!("--process: {error}")),
+        QueryError::Unanswerable(ListError::Phase(error)) => Failure::NoData(error.to_string()),
+        QueryError::Unanswerable(ListError::Range(error @ RangeError::Order { .. })) => {
             Failure::usage(format!("--range: {error}"))
         }
-        Refusal::Nothing(ListError::Range(error)) => Failure::no_data(format!("--range: {error}")),
-        Refusal::Nothing(ListError::Nothing(message)) => Failure::NoData(message),
+        QueryError::Unanswerable(ListError::Range(error)) => Failure::no_data(format!("--range: {error}")),
+        QueryError::Unanswerable(ListError::NoRows(message)) => Failure::NoData(message),
     }
 }

@@ -11,19 +11,19 @@ use crate::failure::Failure;
 #[cfg(target_os = "linux")]
 pub fn open(root: &Path, options: &Options) -> Result<Files, Failure> {
     use onoff_record::live::LiveMachine;
-    use onoff_record::machine::Files as _;
-    use onoff_record::running::{Wanted, look};
+    use onoff_record::machine::MachineFiles as _;
+    use onoff_record::running::{Scope, inspect};
 
     let mut machine = LiveMachine::new(root.to_owned());
-    let wanted = Wanted::of(options.boot.as_deref(), &machine.boot_id());
-    let found = look(&mut machine, wanted);
+    let wanted = Scope::for_boot(options.boot.as_deref(), &machine.boot_id());
+    let found = inspect(&mut machine, wanted);
     report_unread(&found);
-    let others: Vec<(String, Vec<u8>)> = found.members.into_iter().map(|member| (member.name, member.bytes)).collect();
+    let others: Vec<(String, Vec<u8>)> = found.files.into_iter().map(|member| (member.name, member.bytes)).collect();
     if found.journals.is_empty() && others.is_empty() {
         let message = "no boot data is readable for this user; pass a recording, or see 'onoff record'";
         return Err(Failure::no_data(message));
     }
-    Ok(onoff_files::open_found(&found.journals, others, options)?)
+    Ok(onoff_files::open_files_and_bytes(&found.journals, others, options)?)
 }
 
 /// Prints on stderr which sources could not be read, and what to do about it.
@@ -31,8 +31,8 @@ pub fn open(root: &Path, options: &Options) -> Result<Files, Failure> {
 pub fn report_unread(found: &onoff_record::running::RunningSystem) {
     use std::io::Write;
 
-    for unread in &found.unread {
-        let line = format!("not read: {}. Try: {}.", unread.what, unread.instead);
+    for unread in &found.unreadable {
+        let line = format!("not read: {}. Try: {}.", unread.problem, unread.remedy);
         let line = onoff_report::text::printable::printable(&line).into_owned();
         // A closed stderr does not affect the output.
         let _ = writeln!(std::io::stderr(), "onoff: {line}");

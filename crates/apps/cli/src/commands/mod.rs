@@ -41,7 +41,7 @@ use std::sync::Arc;
 use onoff::{BadRecording, List, Listener, ReadRuns, RunsQuery, Session};
 use onoff_files::Options;
 use onoff_sources::Files;
-use onoff_trace::{Tables, Trace};
+use onoff_trace::{TableSet, Trace};
 
 use crate::arguments::display::Color;
 use crate::arguments::{Arguments, Command, verbs};
@@ -138,13 +138,13 @@ fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<
     let mut options = recording.options;
     options.progress = Some(line.listener());
     let files = files_of(&recording.files, recording.local_root.as_deref(), &options)?;
-    let session = Session::of(files, options.read()?);
+    let session = Session::new(files, options.read()?);
     let answer = question(&session);
     Ok((session, answer))
 }
 
 /// Reads tables with a progress line.
-fn open(recording: Recording, wanted: Tables) -> Result<(Session, Arc<Trace>), Failure> {
+fn open(recording: Recording, wanted: TableSet) -> Result<(Session, Arc<Trace>), Failure> {
     let (session, trace) = ask(recording, |session| session.tables(wanted))?;
     Ok((session, trace?))
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use onoff::{Session, overview_of_files};
+use onoff::{Session, file_overview};
 use onoff_files::volume::Volume;
 use onoff_report::text;
 use onoff_report::text::overview::Overview;
@@ -15,17 +15,17 @@ pub fn run(recording: Recording, destination: &Destination) -> Result<(), Failur
     let paths = recording.files.clone();
     if let [path] = paths.as_slice()
         && Volume::open(path).is_some()
-        && let Some(overview) = overview_of_files(&paths)
+        && let Some(overview) = file_overview(&paths)
     {
         return write(&overview, destination);
     }
     let overview = match super::ask(recording, Session::overview) {
         // Firmware tables alone contain no transition of a system.
         Ok((session, _)) if session.files().are_firmware_tables() => {
-            overview_of_files(&paths).ok_or_else(|| no_verb(&paths))?
+            file_overview(&paths).ok_or_else(|| no_verb(&paths))?
         }
         Ok((_, overview)) => overview?,
-        Err(failure) => overview_of_files(&paths).ok_or(failure)?,
+        Err(failure) => file_overview(&paths).ok_or(failure)?,
     };
     write(&overview, destination)
 }

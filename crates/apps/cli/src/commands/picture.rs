@@ -18,7 +18,7 @@ fn run(recording: &Recording, kind: TransitionKind, destination: &Destination) -
     let shown = view::one_recording(recording)?;
     // With fast startup, a boot is a resume with a new session, as in `onoff boot`.
     let is_fast = |one: &&PageTransition| kind == TransitionKind::Boot && one.variant == Variant::FastStartup.as_str();
-    let all = &shown.recording.transitions;
+    let all = &shown.content.transitions;
     let found = all.iter().find(|one| one.kind == kind.as_str()).or_else(|| all.iter().find(is_fast));
     let Some(transition) = found else {
         let others: Vec<&str> = all.iter().map(|transition| transition.kind.as_str()).collect();
@@ -27,5 +27,5 @@ fn run(recording: &Recording, kind: TransitionKind, destination: &Destination) -
         let message = format!("no {} with known phases in this recording; {others}", kind.as_str());
         return Err(Failure::NoData(message));
     };
-    destination.write(|out| Ok(picture::transition(&shown.recording, transition, out)?))
+    destination.write(|out| Ok(picture::transition(&shown.content, transition, out)?))
 }

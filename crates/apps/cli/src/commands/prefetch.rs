@@ -3,13 +3,13 @@
 use std::ops::ControlFlow;
 
 use onoff::Session;
-use onoff_image::prefetch::{ReadAheadWork, TABLES, of_boot};
+use onoff_image::prefetch::{ReadAheadReport, TABLES, boot_read_ahead};
 use onoff_report::text;
 use onoff_sections::json;
 use onoff_sections::section;
 use onoff_sources::{EventFilter, EventStream, Pattern};
 use onoff_transitions::boot::{self, BootOptions};
-use onoff_xperf::collected::ready_boot::{EVENTS, ReadyBoot};
+use onoff_xperf::event_analyses::ready_boot::{EVENTS, ReadyBoot};
 
 use super::table;
 use crate::arguments::prefetch::PrefetchArguments;
@@ -34,7 +34,7 @@ fn run(recording: Recording, question: &PrefetchArguments, destination: &Destina
     if !recording.files.is_empty() {
         let (session, work) = read_ahead(recording)?;
         recordings.push(session.provenance()?);
-        report.with_boot(work);
+        report.add_boot(work);
     }
     if report.is_empty() {
         let reason =
@@ -55,7 +55,7 @@ fn run(recording: Recording, question: &PrefetchArguments, destination: &Destina
 }
 
 /// Analyzes the read-ahead of a recorded boot, including ReadyBoot's own events if recorded.
-fn read_ahead(recording: Recording) -> Result<(Session, ReadAheadWork), Failure> {
+fn read_ahead(recording: Recording) -> Result<(Session, ReadAheadReport), Failure> {
     let options = recording.options.read()?;
     let files = onoff_files::open_all(&recording.files, &recording.options.limits)?;
     let mut ready_boot = ReadyBoot::default();
@@ -74,5 +74,5 @@ fn read_ahead(recording: Recording) -> Result<(Session, ReadAheadWork), Failure>
             "--trace: no disk requests in this recording; record the kernel flags DISK_IO and FILENAME",
         ));
     }
-    Ok((session, of_boot(&trace, &report, ready_boot.sums)))
+    Ok((session, boot_read_ahead(&trace, &report, ready_boot.sums)))
 }

@@ -8,7 +8,7 @@ mod local_windows;
 use std::path::PathBuf;
 
 #[cfg(any(target_os = "linux", windows))]
-use onoff_record::check::{Item, Standing};
+use onoff_record::check::{Availability, CheckItem};
 use onoff_record::error::Error;
 use onoff_record::job::{Job, Transition};
 #[cfg(any(target_os = "linux", windows))]
@@ -117,7 +117,7 @@ fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
     let mut groups = Vec::new();
     let mut events = Vec::new();
     for word in text.split(['+', ',']).map(str::trim) {
-        let group = TraceGroup::ALL.into_iter().find(|it| it.word() == word);
+        let group = TraceGroup::ALL.into_iter().find(|it| it.name() == word);
         let is_event = word.split_once(':').is_some_and(|(system, event)| {
             let is_name =
                 |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -127,7 +127,7 @@ fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
             Some(group) => groups.push(group),
             None if is_event => events.push(word.to_owned()),
             None => {
-                let words: Vec<&str> = TraceGroup::ALL.map(TraceGroup::word).to_vec();
+                let words: Vec<&str> = TraceGroup::ALL.map(TraceGroup::name).to_vec();
                 return Err(Failure::no_data(format!(
                     "--trace-flags: '{word}' is invalid; use {} or system:event",
                     words.join(", ")
@@ -165,7 +165,7 @@ fn plan_windows(job: &Job, destination: &Destination) -> Result<(), Failure> {
         for section in windows::plan(job) {
             writeln!(out, "{}:", section.title)?;
             for line in section.lines {
-                let indent = if section.commands { "    " } else { "  - " };
+                let indent = if section.is_commands { "    " } else { "  - " };
                 writeln!(out, "{indent}{line}")?;
             }
             writeln!(out)?;
@@ -192,7 +192,7 @@ fn consent(job: &Job) -> Result<(), Failure> {
     if job.transition.restarts() || job.wake_after_s.is_some() {
         return Ok(());
     }
-    let word = job.transition.word();
+    let word = job.transition.name();
     let times = match job.total_runs() {
         1 => String::new(),
         runs => format!(", {runs} times"),
@@ -215,13 +215,13 @@ fn consent(job: &Job) -> Result<(), Failure> {
 /// Prints the progress of the job; `follow` says how to follow it after a restart.
 fn report_progress(machine: &mut impl Machine, progress: &Progress, follow: &str) {
     match progress {
-        Progress::Restarting => machine.say(&format!("onoff record: restarting the computer; {follow}")),
+        Progress::Restarting => machine.print_line(&format!("onoff record: restarting the computer; {follow}")),
         Progress::Finished(recordings) => {
             for recording in recordings {
-                machine.say(recording);
+                machine.print_line(recording);
             }
         }
-        Progress::Nothing => {}
+        Progress::NoJob => {}
     }
 }
 
@@ -237,20 +237,20 @@ fn program() -> Result<String, Failure> {
 
 #[cfg(any(target_os = "linux", windows))]
 /// Prints the check; fails with exit code 2 if a requirement is missing.
-fn write_check(items: &[Item], destination: &Destination) -> Result<(), Failure> {
+fn write_check(items: &[CheckItem], destination: &Destination) -> Result<(), Failure> {
     let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
     destination.write(|out| {
         for item in items {
-            let standing = match item.standing {
-                Standing::There => "ok     ",
-                Standing::Narrower => "limited",
-                Standing::Lacking => "missing",
+            let standing = match item.availability {
+                Availability::Available => "ok     ",
+                Availability::Limited => "limited",
+                Availability::Missing => "missing",
             };
             writeln!(out, "{standing}  {:width$}  {}", item.name, item.text)?;
         }
         Ok(())
     })?;
-    match items.iter().any(|item| item.standing == Standing::Lacking) {
+    match items.iter().any(|item| item.availability == Availability::Missing) {
         true => Err(Failure::Reported(2)),
         false => Ok(()),
     }

@@ -8,8 +8,8 @@ use onoff_files::volume::Volume;
 use onoff_report::svg;
 use onoff_sections::json;
 use onoff_sections::lists::write_on;
-use onoff_sections::paper::{HtmlPaper, TextPaper};
-use onoff_sections::table::{Order, TableReport, arrange, write_csv};
+use onoff_sections::report_writer::{HtmlWriter, TextWriter};
+use onoff_sections::table::{RowSelection, TableReport, sort_and_truncate, write_csv};
 
 use crate::arguments::summary::SummaryArguments;
 use crate::arguments::table::TableFormat;
@@ -23,14 +23,19 @@ pub fn resolve(arguments: SummaryArguments) -> Result<Invocation, Failure> {
     if matches!(format, TableFormat::Folded | TableFormat::Speedscope) {
         return Err(Failure::usage("--format: a summary has no call stacks; use 'onoff cpu', 'disk' or 'hardfaults'"));
     }
-    let order = Order { sort, reverse, top: (top > 0).then_some(top) };
+    let order = RowSelection { sort, reverse, top: (top > 0).then_some(top) };
     let invocation = Invocation::new(Recording::of(paths), output, move |recording, destination| {
         run(&recording, &order, format, destination)
     });
     Ok(invocation.text_if(format == TableFormat::Text))
 }
 
-fn run(recording: &Recording, order: &Order, format: TableFormat, destination: &Destination) -> Result<(), Failure> {
+fn run(
+    recording: &Recording,
+    order: &RowSelection,
+    format: TableFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
     let found = onoff_files::recordings(&recording.files)?;
     let (other_files, unusable) = (found.other_files, found.unusable.len());
     let recordings = found.all();
@@ -38,14 +43,14 @@ fn run(recording: &Recording, order: &Order, format: TableFormat, destination: &
     let summary = summarize_all(&recordings, &recording.options, &|| line.increment());
     drop(line);
     let mut summary = Summary { other_files, ..summary };
-    let left_out = arrange(&mut summary, order).map_err(|error| Failure::usage(format!("--sort: {error}")))?;
+    let omitted = sort_and_truncate(&mut summary, order).map_err(|error| Failure::usage(format!("--sort: {error}")))?;
     if summary.rows.is_empty() {
-        return Err(Failure::NoData(summary.nothing()));
+        return Err(Failure::NoData(summary.empty_message()));
     }
     destination.write(|out| {
         match format {
-            TableFormat::Text => write_on(&summary, left_out, &mut TextPaper(out))?,
-            TableFormat::Html => HtmlPaper::write("Summary", out, |paper| write_on(&summary, left_out, paper))?,
+            TableFormat::Text => write_on(&summary, omitted, &mut TextWriter(out))?,
+            TableFormat::Html => HtmlWriter::write("Summary", out, |writer| write_on(&summary, omitted, writer))?,
             TableFormat::Json => json::document::write(&[], &summary, out)?,
             // The last two were rejected earlier.
             TableFormat::Csv | TableFormat::Folded | TableFormat::Speedscope => write_csv(&summary, out)?,

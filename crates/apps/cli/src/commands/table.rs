@@ -1,7 +1,7 @@
 //! Resolves the shared arguments of verbs that print a table.
 
 use onoff::ListQuery;
-use onoff_sections::table::{Order, TEXT_ROWS};
+use onoff_sections::table::{RowSelection, TEXT_ROWS};
 use onoff_sources::Pattern;
 
 use crate::arguments::table::{TableArguments, TableFormat};
@@ -18,7 +18,7 @@ pub fn resolve(arguments: TableArguments) -> Result<(ListQuery, TableFormat), Fa
         range: time_range(arguments.range.as_deref())?,
         phase: arguments.phase,
         processes: arguments.processes.iter().map(|text| Pattern::new(text)).collect(),
-        order: Order { sort: arguments.sort, reverse: arguments.reverse, top },
+        selection: RowSelection { sort: arguments.sort, reverse: arguments.reverse, top },
     };
     Ok((question, arguments.format))
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use onoff::other_kind;
+use onoff::identify_other_kind;
 use onoff_files::is_standard_input;
 use onoff_sources::KnownKind;
 
@@ -19,8 +19,8 @@ pub fn add(failure: Failure, paths: &[PathBuf]) -> Failure {
     };
     let is_named = paths.iter().any(|path| message.contains(&*path.to_string_lossy())) || message.contains(&name);
     let message = if is_named { message } else { format!("{name}: {message}") };
-    match other_kind(paths) {
-        Some(KnownKind { is, read_by, .. }) if !message.contains(is) => {
+    match identify_other_kind(paths) {
+        Some(KnownKind { description: is, read_by, .. }) if !message.contains(is) => {
             Failure::no_data(format!("{message}. It is {is}: {read_by} reads it"))
         }
         _ => Failure::NoData(message),

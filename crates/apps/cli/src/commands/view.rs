@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use onoff::{BadRecording, EventQuery, ReadRuns, RunsQuery, Session, firmware};
 use onoff_compare::{CompareOptions, compare};
 use onoff_network::NetbootOptions;
-use onoff_page::build::{Shown, TABLES};
-use onoff_page::compare::{PageComparison, comparison, mark, typical_run};
+use onoff_page::build::{LoadedRecording, TABLES};
+use onoff_page::compare::{PageComparison, comparison, mark_changed_tracks, representative_run};
 use onoff_page::events::{EventReader, Visit};
 use onoff_page::file;
-use onoff_page::page::{Page, drawn_beforehand};
+use onoff_page::page::{Page, predraw_lanes};
 use onoff_requests::IoOptions;
 use onoff_server::Server;
 use onoff_sources::{EventFilter, RecordingKind};
@@ -70,7 +70,7 @@ pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
 /// Writes the page to a file, or serves it on a port of 127.0.0.1 (0 for any free port) and opens the browser if `open`
 /// is set.
 fn run(
-    mut shown: Vec<Shown>,
+    mut shown: Vec<LoadedRecording>,
     comparison: Option<PageComparison>,
     (port, open): (u16, bool),
     destination: &Destination,
@@ -84,12 +84,12 @@ fn run(
     let budget_bytes = DRAWN_BYTES / shown.len().max(1);
     for each in &mut shown {
         if to_file {
-            each.complete();
+            each.add_offline_content();
         }
-        let mut content = each.recording.clone();
+        let mut content = each.content.clone();
         if to_file {
             let end_ns = content.start_ns.saturating_add(content.duration_ns);
-            content.drawn = drawn_beforehand((&each.tracks, &each.arrows), content.start_ns, end_ns, budget_bytes);
+            content.drawn = predraw_lanes((&each.tracks, &each.arrows), content.start_ns, end_ns, budget_bytes);
         }
         page.recordings.push(content);
     }
@@ -101,17 +101,17 @@ fn run(
 }
 
 /// Opens each recording among the files; also returns the files that are not recordings, with the reason.
-fn recordings(recording: &Recording, inputs: &BootInputs) -> Result<(Vec<Shown>, Vec<String>), Failure> {
+fn recordings(recording: &Recording, inputs: &BootInputs) -> Result<(Vec<LoadedRecording>, Vec<String>), Failure> {
     let mut boot = BootOptions::default();
     inputs.add_to(&mut boot, &recording.options)?;
     if recording.local_root.is_some() {
         return Ok((
-            vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)],
+            vec![LoadedRecording::new("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)],
             Vec::new(),
         ));
     }
     let found = onoff_files::recordings(&recording.files)?;
-    let mut all: Vec<Shown> = Vec::new();
+    let mut all: Vec<LoadedRecording> = Vec::new();
     for files in &found.recordings {
         all.push(shown(files, recording, boot.clone())?);
     }
@@ -127,9 +127,9 @@ fn recordings(recording: &Recording, inputs: &BootInputs) -> Result<(Vec<Shown>,
 }
 
 /// Opens all files as one recording.
-pub fn one_recording(recording: &Recording) -> Result<Shown, Failure> {
+pub fn one_recording(recording: &Recording) -> Result<LoadedRecording, Failure> {
     let shown = match &recording.local_root {
-        Some(_) => Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1),
+        Some(_) => LoadedRecording::new("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1),
         None => shown(&recording.files, recording, BootOptions::default())?,
     };
     if shown.tracks.is_empty() {
@@ -139,7 +139,7 @@ pub fn one_recording(recording: &Recording) -> Result<Shown, Failure> {
 }
 
 /// Opens one recording: of a system, a network capture, file operations or firmware tables.
-fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<Shown, Failure> {
+fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<LoadedRecording, Failure> {
     let one = Recording { files: files.to_vec(), ..recording.clone() };
     let name = |path: &PathBuf| {
         path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
@@ -147,23 +147,23 @@ fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<
     let name = files.iter().map(name).collect::<Vec<String>>().join("+");
     let (session, shown) = super::ask(one, |session| match session.kind() {
         RecordingKind::NetworkCapture => match session.netboot(&NetbootOptions::default()) {
-            Ok(report) => Ok(Shown::of_capture(name, &report)),
+            Ok(report) => Ok(LoadedRecording::from_capture(name, &report)),
             Err(refusal) => Err(Failure::from_refusal(refusal)),
         },
         RecordingKind::FileOperations => match session.requests(None, &[], &IoOptions::default()) {
-            Ok(report) => Ok(Shown::of_requests(name, session.tables(onoff_requests::TABLES)?, &report)),
-            Err(refusal) => Err(super::io::refused(refusal)),
+            Ok(report) => Ok(LoadedRecording::from_requests(name, session.tables(onoff_requests::TABLES)?, &report)),
+            Err(refusal) => Err(super::io::failure(refusal)),
         },
         _ => {
-            let system = Shown::with(name.clone(), session.tables(TABLES)?, boot);
+            let system = LoadedRecording::with_boot_options(name.clone(), session.tables(TABLES)?, boot);
             // Firmware tables can be part of a Linux recording; alone, they contain no transition of a system.
-            if !system.recording.transitions.is_empty() {
+            if !system.content.transitions.is_empty() {
                 return Ok(system);
             }
             match firmware(files, &recording.options, &[], 0) {
-                Ok(report) => Ok(Shown::of_firmware(name, &report).unwrap_or(system)),
+                Ok(report) => Ok(LoadedRecording::from_firmware(name, &report).unwrap_or(system)),
                 // An FPDT without the tables it points to: the page would be empty.
-                Err(onoff::Refusal::Nothing(why)) if system.recording.duration_ns == 0 => {
+                Err(onoff::QueryError::Unanswerable(why)) if system.content.duration_ns == 0 => {
                     Err(Failure::NoData(why.to_string()))
                 }
                 Err(_) => Ok(system),
@@ -187,7 +187,10 @@ fn read_events(session: &Session, (from_ns, until_ns): (i64, i64), visit: Visit<
 
 /// Compares two sides, and opens the run nearest to the median of each side, the candidate first. Runs without lanes,
 /// such as network boots and saved baselines, are only compared.
-fn compared(question: &RunsQuery, options: &CompareOptions) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
+fn compared(
+    question: &RunsQuery,
+    options: &CompareOptions,
+) -> Result<(Vec<LoadedRecording>, Option<PageComparison>), Failure> {
     let ReadRuns { configurations, files, .. } = super::runs(question, false, BadRecording::Fail)?;
     let answer = compare(&configurations, options).map_err(|refusal| Failure::NoData(refusal.to_string()))?;
     let mut page = comparison(&configurations, &answer);
@@ -195,21 +198,28 @@ fn compared(question: &RunsQuery, options: &CompareOptions) -> Result<(Vec<Shown
     let mut all = Vec::new();
     for side in (0..configurations.len()).rev().filter(|_| has_lanes) {
         let of_run = |run: usize| files.get(side).and_then(|runs| runs.get(run)).filter(|files| !files.is_empty());
-        let Some(run) = typical_run(&configurations, &answer, side, |run| of_run(run).is_some()) else { continue };
+        let Some(run) = representative_run(&configurations, &answer, side, |run| of_run(run).is_some()) else {
+            continue;
+        };
         let Some(files) = of_run(run) else { continue };
-        let reading = Recording { options: question.reading.clone(), ..Recording::of(files.clone()) };
+        let reading = Recording { options: question.options.clone(), ..Recording::of(files.clone()) };
         let mut shown = shown(files, &reading, BootOptions::default())?;
-        mark(&mut shown.recording.tracks, &answer, side == 0);
+        mark_changed_tracks(&mut shown.content.tracks, &answer, side == 0);
         if let Some(page_side) = page.sides.get_mut(side) {
             (page_side.recording, page_side.shown_run) = (Some(all.len()), Some(run));
-            shown.recording.name = format!("{}: {}", page_side.name, shown.recording.name);
+            shown.content.name = format!("{}: {}", page_side.name, shown.content.name);
         }
         all.push(shown);
     }
     Ok((all, Some(page)))
 }
 
-fn serve((port, open): (u16, bool), html: String, shown: Vec<Shown>, destination: &Destination) -> Result<(), Failure> {
+fn serve(
+    (port, open): (u16, bool),
+    html: String,
+    shown: Vec<LoadedRecording>,
+    destination: &Destination,
+) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Unreadable(format!("cannot serve the page on 127.0.0.1: {error}"));
     let server = Server::bind(port, token()?, html, shown).map_err(failed)?;
     let url = server.url();

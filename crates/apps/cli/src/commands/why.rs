@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use onoff::{RangeError, Session};
 use onoff_blame::waits::{CriticalPath, PathOptions};
-use onoff_blame::why::{About, WhyQuestion, WhyReport};
+use onoff_blame::why::{WhyQuestion, WhyReport, WhyTarget};
 use onoff_evidence::Interval;
 use onoff_lists::flame;
 use onoff_report::folded;
@@ -32,7 +32,7 @@ struct Task {
 }
 
 /// Flame graphs and pictures use every step.
-const EVERY_STEP: PathOptions = PathOptions { shortest_ns: 0, most_steps: 1 << 22 };
+const EVERY_STEP: PathOptions = PathOptions { min_step_ns: 0, max_steps: 1 << 22 };
 
 pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     let symbols = SymbolTask::resolve(arguments.symbols);
@@ -47,34 +47,34 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     let phase = arguments.phase.clone();
     let pattern = |text: Option<String>| text.map(|text| Pattern::new(&text));
     let about = if let Some(process) = pattern(arguments.process) {
-        About::Process(process)
+        WhyTarget::Process(process)
     } else if let Some(tid) = arguments.thread {
-        About::Thread(tid)
+        WhyTarget::Thread(tid)
     } else if let Some(service) = pattern(arguments.service) {
-        About::Service(service)
+        WhyTarget::Service(service)
     } else if let Some(device) = pattern(arguments.device) {
-        About::Device(device)
+        WhyTarget::Device(device)
     } else if arguments.phase.as_ref().is_some_and(String::is_empty) {
-        About::LongestPhase(arguments.transition)
+        WhyTarget::LongestPhase(arguments.transition)
     } else {
-        About::Phase(pattern(arguments.phase), arguments.transition)
+        WhyTarget::Phase(pattern(arguments.phase), arguments.transition)
     };
     let (format, steps) = (arguments.format, arguments.steps);
     let path = match format {
-        WhyFormat::Text => PathOptions { shortest_ns: 0, ..PathOptions::default() },
+        WhyFormat::Text => PathOptions { min_step_ns: 0, ..PathOptions::default() },
         WhyFormat::Json => PathOptions::default(),
         WhyFormat::Folded | WhyFormat::Svg | WhyFormat::Flamegraph => EVERY_STEP,
     };
     let question = WhyQuestion {
-        about,
+        target: about,
         at_ns: None,
         within: None,
-        min_ns: i64::from(arguments.min) * 1_000_000,
-        top: Some(arguments.top),
-        waits_for_work: arguments.idle,
+        min_duration_ns: i64::from(arguments.min) * 1_000_000,
+        max_intervals: Some(arguments.top),
+        include_work_waits: arguments.idle,
         path,
     };
-    let phase = phase.filter(|_| !matches!(question.about, About::Phase(..) | About::LongestPhase(_)));
+    let phase = phase.filter(|_| !matches!(question.target, WhyTarget::Phase(..) | WhyTarget::LongestPhase(_)));
     let task = Task { question, at, phase, symbols };
     let invocation = Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
         run(recording, task, (format, steps), destination)
@@ -104,20 +104,21 @@ fn run(
 
 /// Draws all critical paths as one flame graph.
 fn flame_graph(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
-    let paths: Vec<CriticalPath> = report.stretches.iter().map(|stretch| stretch.path.clone()).collect();
+    let paths: Vec<CriticalPath> = report.intervals.iter().map(|interval| interval.path.clone()).collect();
     let from_ns = paths.iter().map(|path| path.start_ns).min().unwrap_or(0);
     let until_ns = paths.iter().map(|path| path.end_ns).max().unwrap_or(0);
-    let flame = flame::of_paths(&paths, Interval::new(from_ns, until_ns));
+    let flame = flame::path_flame(&paths, Interval::new(from_ns, until_ns));
     svg::flame::write(&flame, "Waits", "on the critical path", out)
 }
 
 fn answer(session: &Session, mut task: Task) -> Result<WhyReport, Failure> {
     // Read all tables needed below in one pass.
-    session.tables(Session::TABLES_OF_WAITS)?;
+    session.tables(Session::WAIT_TABLES)?;
     if let Some(at) = task.at {
         let no_time =
             |_: RangeError| "--at: the time is out of range, or the recording has no wall-clock time".to_owned();
-        task.question.at_ns = Some(session.time(at).map_err(|refusal| Failure::from_refusal_with(refusal, no_time))?);
+        task.question.at_ns =
+            Some(session.resolve_time(at).map_err(|refusal| Failure::from_refusal_with(refusal, no_time))?);
     }
     if let Some(name) = &task.phase {
         let phase = session.phase(name).map_err(Failure::from_refusal)?;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use onoff_simulator::{Scenario, Truth, Work};
+use onoff_simulator::{Scenario, Truth, WorkStep};
 use serde::Deserialize;
 
 const MS: i64 = 1_000_000;
@@ -107,22 +107,22 @@ pub fn scenario(name: &str) -> Scenario {
 /// * `subscriber NAME`, `answer of IMAGE`, `limit of services`.
 pub fn injected_ns(scenario: &Scenario, what: &str) -> i64 {
     let of = |prefix: &str| what.strip_prefix(prefix);
-    let threads = |image: &str, length: &dyn Fn(&Work) -> i64| -> i64 {
+    let threads = |image: &str, length: &dyn Fn(&WorkStep) -> i64| -> i64 {
         let its = scenario.processes.iter().filter(|it| it.image == image);
         its.flat_map(|process| &process.thread).flat_map(|thread| &thread.work).map(length).sum()
     };
-    let service = |name: &str, length: &dyn Fn(&Work) -> i64| -> i64 {
+    let service = |name: &str, length: &dyn Fn(&WorkStep) -> i64| -> i64 {
         let its = scenario.services.service.iter().filter(|it| it.name == name);
         its.flat_map(|service| &service.work).map(length).sum()
     };
-    let cpu = |work: &Work| match work {
-        Work::Cpu(time) => time.nanoseconds(),
+    let cpu = |work: &WorkStep| match work {
+        WorkStep::Cpu(time) => time.as_ns(),
         _ => 0,
     };
     let sum = if what == "requests beyond a healthy disk" {
         let bytes_ns = |bytes: u64, mebibyte_ns: i64| i64::try_from(bytes).unwrap() * mebibyte_ns / (1 << 20);
-        let beyond = |work: &Work| match work {
-            Work::Disk { count, size, .. } => {
+        let beyond = |work: &WorkStep| match work {
+            WorkStep::Disk { count, size, .. } => {
                 let bytes = u64::from(*size);
                 i64::from(*count)
                     * (request_ns(scenario, bytes) - HEALTHY_REQUEST_NS - bytes_ns(bytes, HEALTHY_MEBIBYTE_NS))
@@ -132,10 +132,10 @@ pub fn injected_ns(scenario: &Scenario, what: &str) -> i64 {
         main_work(scenario).map(beyond).sum()
     } else if what == "limit of services" {
         let shutdown = scenario.shutdown.as_ref().unwrap();
-        shutdown.service_timeout.nanoseconds()
+        shutdown.service_timeout.as_ns()
     } else if let Some(image) = of("sleep of ") {
         threads(image, &|work| match work {
-            Work::Sleep(time) => time.nanoseconds(),
+            WorkStep::Sleep(time) => time.as_ns(),
             _ => 0,
         })
     } else if let Some(name) = of("cpu of service ") {
@@ -144,12 +144,12 @@ pub fn injected_ns(scenario: &Scenario, what: &str) -> i64 {
         threads(image, &cpu)
     } else if let Some(name) = of("time-out of service ") {
         service(name, &|work| match work {
-            Work::WaitAtMost(_, time) => time.nanoseconds(),
+            WorkStep::WaitAtMost(_, time) => time.as_ns(),
             _ => 0,
         })
     } else if let Some(path) = of("reads of ") {
-        let reads = |work: &Work| match work {
-            Work::Disk { count, size, path: read, .. } if read.starts_with(path) => {
+        let reads = |work: &WorkStep| match work {
+            WorkStep::Disk { count, size, path: read, .. } if read.starts_with(path) => {
                 i64::from(*count) * request_ns(scenario, u64::from(*size))
             }
             _ => 0,
@@ -160,30 +160,30 @@ pub fn injected_ns(scenario: &Scenario, what: &str) -> i64 {
         let drivers = kernel.boot_start.iter().chain(&kernel.system_start);
         drivers
             .filter(|driver| driver.name == name)
-            .map(|driver| driver.start.nanoseconds() + driver.enumerate.unwrap().nanoseconds())
+            .map(|driver| driver.start.as_ns() + driver.enumerate.unwrap().as_ns())
             .sum()
     } else if let Some(name) = of("suspend of ") {
         let devices = scenario.devices.iter().filter(|it| it.driver == name);
-        devices.map(|device| device.suspend.nanoseconds()).sum()
+        devices.map(|device| device.suspend.as_ns()).sum()
     } else if let Some(name) = of("waits for ") {
-        let waits = |work: &Work| match work {
-            Work::Device { time, driver, .. } if driver == name => time.nanoseconds(),
+        let waits = |work: &WorkStep| match work {
+            WorkStep::Device { time, driver, .. } if driver == name => time.as_ns(),
             _ => 0,
         };
         main_work(scenario).map(waits).sum()
     } else if let Some(name) = of("calls of ") {
-        let calls = |work: &Work| match work {
-            Work::Dpc { time, driver } if driver == name => time.nanoseconds(),
+        let calls = |work: &WorkStep| match work {
+            WorkStep::Dpc { time, driver } if driver == name => time.as_ns(),
             _ => 0,
         };
         let parallel = scenario.applications.iter().flat_map(|it| &it.background);
         main_work(scenario).chain(parallel).map(calls).sum()
     } else if let Some(name) = of("subscriber ") {
         let subscribers = scenario.logon.subscriber.iter();
-        subscribers.filter(|subscriber| subscriber.name == name).map(|subscriber| subscriber.time.nanoseconds()).sum()
+        subscribers.filter(|subscriber| subscriber.name == name).map(|subscriber| subscriber.time.as_ns()).sum()
     } else if let Some(image) = of("answer of ") {
         let its = scenario.applications.iter().filter(|it| it.image == image);
-        its.flat_map(|it| [&it.query, &it.suspend]).flatten().map(|answer| answer.time.nanoseconds()).sum()
+        its.flat_map(|it| [&it.query, &it.suspend]).flatten().map(|answer| answer.time.as_ns()).sum()
     } else {
         panic!("what is `{what}`?")
     };
@@ -194,11 +194,11 @@ pub fn injected_ns(scenario: &Scenario, what: &str) -> i64 {
 /// The time the scenario's disk needs for a request, in ns.
 fn request_ns(scenario: &Scenario, bytes: u64) -> i64 {
     let machine = &scenario.machine;
-    machine.disk_access.nanoseconds() + machine.disk_per_mib.nanoseconds() * i64::try_from(bytes).unwrap() / (1 << 20)
+    machine.disk_access.as_ns() + machine.disk_per_mib.as_ns() * i64::try_from(bytes).unwrap() / (1 << 20)
 }
 
 /// Work on the boot's critical path.
-fn main_work(scenario: &Scenario) -> impl Iterator<Item = &Work> {
+fn main_work(scenario: &Scenario) -> impl Iterator<Item = &WorkStep> {
     let services = scenario.services.service.iter().flat_map(|it| &it.work);
     (scenario.kernel.work.iter())
         .chain(&scenario.session.registry)

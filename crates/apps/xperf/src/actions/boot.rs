@@ -46,7 +46,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     Ok(Query::tables(boot::TABLES, move |trace, out| {
         let report =
-            boot::analyze(trace, &options).map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
+            boot::analyze(trace, &options).map_err(|answer| Failure::Unanswerable(text::boot::no_boot(&answer)))?;
         Ok(boot_xml::write(&report, &document, out)?)
     }))
 }

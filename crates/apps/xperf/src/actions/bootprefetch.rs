@@ -1,7 +1,7 @@
 //! `-a bootprefetch`: the boot's read-ahead (ReadyBoot).
 
 use crate::boot_prefetch;
-use crate::collected::ready_boot::{EVENTS, ReadyBoot};
+use crate::event_analyses::ready_boot::{EVENTS, ReadyBoot};
 use crate::layouts::boot_prefetch as report;
 use onoff_report::text;
 use onoff_transitions::boot::{self, BootOptions};
@@ -43,7 +43,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
                 "-a bootprefetch: -events cannot be combined with -summary or -disktime; use a separate -a bootprefetch",
             ));
         }
-        return Ok(Query::collected(&EVENTS, range, ReadyBoot::default(), ReadyBoot::take, |events, out| {
+        return Ok(Query::collect_events(&EVENTS, range, ReadyBoot::default(), ReadyBoot::take, |events, out| {
             if events.requests.is_empty() && events.sums.is_none() {
                 return Err(usage(
                     "no ReadyBoot requests recorded; this needs Microsoft-Windows-ReadyBoostDriver (keyword 0x20) and \
@@ -58,7 +58,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     Ok(Query::tables(boot::TABLES, move |trace, out| {
         let boot = boot::analyze(trace, &BootOptions::default())
-            .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
+            .map_err(|answer| Failure::Unanswerable(text::boot::no_boot(&answer)))?;
         if trace.disk_ios.is_empty() {
             return Err(usage(super::NO_DISK_REQUESTS));
         }

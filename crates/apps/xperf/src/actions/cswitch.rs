@@ -4,7 +4,7 @@ use crate::layouts::cswitch::{self, CswitchOptions};
 use crate::layouts::utilization::{self, Share};
 use onoff_lists::cpu::{CpuGroup, list, tables};
 use onoff_usage::cpu::CpuSource;
-use onoff_usage::cpu::grid::{INTERVALS, grid, steps};
+use onoff_usage::cpu::grid::{MAX_INTERVALS, grid, steps};
 
 use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
@@ -89,6 +89,6 @@ pub(super) fn cuts(start_ns: i64, end_ns: i64, step_ns: i64) -> Result<Vec<i64>,
         return Ok(vec![start_ns]);
     }
     steps(start_ns, end_ns, step_ns).ok_or_else(|| {
-        usage(format!("the range has more than {INTERVALS} intervals; use a shorter range or longer intervals"))
+        usage(format!("the range has more than {MAX_INTERVALS} intervals; use a shorter range or longer intervals"))
     })
 }

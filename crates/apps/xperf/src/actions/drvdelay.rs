@@ -1,6 +1,6 @@
 //! `-a drvdelay`: time that drivers spent on requests.
 
-use crate::collected::driver_calls::{DriverCallListener, EVENTS};
+use crate::event_analyses::driver_calls::{DriverCallListener, EVENTS};
 use crate::layouts::driver_delays;
 
 use crate::action::{Action, Query};
@@ -27,7 +27,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         }
     }
     let collector = DriverCallListener::new(min_ns, name.as_deref());
-    Ok(Query::collected(&EVENTS, range, collector, DriverCallListener::take, |collector, out| {
+    Ok(Query::collect_events(&EVENTS, range, collector, DriverCallListener::take, |collector, out| {
         let answer = collector.finish();
         let is_empty = answer.drivers.is_empty() && answer.unfinished == 0;
         driver_delays::write(&answer, out)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::layouts::dumper::Dumper;
 use onoff_sources::{EventFilter, EventWriter, Pattern};
-use onoff_trace::{DescribedEvent, EventColumns, StreamHeader};
+use onoff_trace::{DescribedEvent, EventSchema, StreamHeader};
 use onoff_usage::address_names::AddressNames;
 
 use crate::action::{Action, Listener, Query};
@@ -97,11 +97,11 @@ impl Listener for Dump {
         true
     }
 
-    fn wants_columns(&self) -> bool {
+    fn wants_schemas(&self) -> bool {
         true
     }
 
-    fn columns(&mut self, columns: &[EventColumns]) {
+    fn schemas(&mut self, columns: &[EventSchema]) {
         self.rows.dumper = Dumper::after_survey(columns.to_vec())
             .with_names(self.with_names)
             .with_whole_stacks(self.whole_stacks)

@@ -1,7 +1,7 @@
 //! `-a eventmetadata`: the description of each recorded event type.
 
 use crate::layouts::trace_stats;
-use onoff_trace::{TableName, Tables};
+use onoff_trace::{TableName, TableSet};
 
 use crate::action::{Action, Query};
 use crate::command_words::Words;
@@ -19,7 +19,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     if let Some(option) = words.option()? {
         return Err(words.unknown(ACTION.name, &option));
     }
-    Ok(Query::tables(Tables::of(&[TableName::Inventory]), |trace, out| {
+    Ok(Query::tables(TableSet::of(&[TableName::Inventory]), |trace, out| {
         if let Some(inventory) = &trace.inventory {
             trace_stats::write_metadata(inventory, out)?;
         }

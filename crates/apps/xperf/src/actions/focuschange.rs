@@ -1,6 +1,6 @@
 //! `-a focuschange`: which process had the keyboard focus.
 
-use crate::collected::focus::{EVENTS, FocusListener};
+use crate::event_analyses::focus::{EVENTS, FocusListener};
 use crate::layouts::provider_reports;
 
 use crate::action::{Action, Query};
@@ -16,7 +16,7 @@ pub const ACTION: Action = Action {
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let range = words.range_only(ACTION.name)?;
-    Ok(Query::collected(&EVENTS, range, FocusListener::default(), FocusListener::take, |collector, out| {
+    Ok(Query::collect_events(&EVENTS, range, FocusListener::default(), FocusListener::take, |collector, out| {
         let rows = collector.finish();
         let is_empty = rows.is_empty();
         provider_reports::write_focus(&rows, out)?;

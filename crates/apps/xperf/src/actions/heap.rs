@@ -1,6 +1,6 @@
 //! `-a heap`: heap allocations of processes.
 
-use crate::collected::heap::{EVENTS, HeapListener};
+use crate::event_analyses::heap::{EVENTS, HeapListener};
 use crate::layouts::memory;
 
 use crate::action::{Action, Query};
@@ -16,7 +16,7 @@ pub const ACTION: Action = Action {
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let range = words.range_only(ACTION.name)?;
-    Ok(Query::collected(&EVENTS, range, HeapListener::default(), HeapListener::take, |collector, out| {
+    Ok(Query::collect_events(&EVENTS, range, HeapListener::default(), HeapListener::take, |collector, out| {
         let answer = collector.finish();
         let is_empty = answer.heaps.is_empty() && answer.unreadable == 0;
         memory::write_heaps(&answer, out)?;

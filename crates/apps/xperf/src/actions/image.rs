@@ -1,7 +1,7 @@
 //! `-a image`: modules loaded by each process.
 
 use crate::layouts::image;
-use onoff_trace::{TableName, Tables};
+use onoff_trace::{TableName, TableSet};
 
 use crate::action::{Action, Query};
 use crate::command_words::Words;
@@ -15,7 +15,7 @@ pub const ACTION: Action = Action {
     ..Action::of(parse)
 };
 
-pub(super) const TABLES: Tables = Tables::of(&[TableName::Images, TableName::Processes]);
+pub(super) const TABLES: TableSet = TableSet::of(&[TableName::Images, TableName::Processes]);
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let range = words.range_only(ACTION.name)?;

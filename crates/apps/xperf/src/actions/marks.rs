@@ -1,7 +1,7 @@
 //! `-a marks`: marks set during the recording.
 
 use crate::layouts::marks;
-use onoff_trace::{Milestone, TableName, Tables, milestone};
+use onoff_trace::{Milestone, TableName, TableSet, milestone};
 
 use crate::action::{Action, Query};
 use crate::command_words::Words;
@@ -27,7 +27,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Query::tables(Tables::of(&[TableName::Milestones]), move |trace, out| {
+    Ok(Query::tables(TableSet::of(&[TableName::Milestones]), move |trace, out| {
         let (from, until) = range_of(trace, range)?;
         let marks: Vec<Milestone> = trace
             .milestones

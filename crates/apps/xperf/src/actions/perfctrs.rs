@@ -1,6 +1,6 @@
 //! `-a perfctrs`: memory and handle counters of processes.
 
-use crate::collected::process_counters::{EVENTS, ProcessCounterListener};
+use crate::event_analyses::process_counters::{EVENTS, ProcessCounterListener};
 use crate::layouts::provider_reports;
 
 use crate::action::{Action, Query};
@@ -17,7 +17,7 @@ pub const ACTION: Action = Action {
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let range = words.range_only(ACTION.name)?;
     let collector = ProcessCounterListener::default();
-    Ok(Query::collected(&EVENTS, range, collector, ProcessCounterListener::take, |collector, out| {
+    Ok(Query::collect_events(&EVENTS, range, collector, ProcessCounterListener::take, |collector, out| {
         let rows = collector.finish();
         let is_empty = rows.is_empty();
         provider_reports::write_counters(&rows, out)?;

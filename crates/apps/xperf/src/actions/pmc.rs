@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::collected::hardware_counters::{HardwareCounterListener, SWITCH};
+use crate::event_analyses::hardware_counters::{HardwareCounterListener, SWITCH};
 use crate::layouts::dumper::Dumper;
 use crate::layouts::hardware_counters;
 use onoff_sources::{EventFilter, Pattern};
@@ -39,7 +39,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         return Ok(Query::events(filter, range, Interrupts { dumper: Dumper::new(), header_written: false }));
     }
     let collector = HardwareCounterListener::default();
-    Ok(Query::collected(&[SWITCH], range, collector, HardwareCounterListener::take, move |collector, out| {
+    Ok(Query::collect_events(&[SWITCH], range, collector, HardwareCounterListener::take, move |collector, out| {
         let answer = collector.finish();
         for threads in reports {
             hardware_counters::write(&answer, threads, out)?;

@@ -1,7 +1,7 @@
 //! `-a pnp`: driver and device operations.
 
 use crate::layouts::pnp_csv;
-use onoff_trace::{TableName, Tables};
+use onoff_trace::{TableName, TableSet};
 use onoff_usage::devices;
 
 use crate::action::{Action, Query};
@@ -16,7 +16,7 @@ pub const ACTION: Action = Action {
     ..Action::of(parse)
 };
 
-const TABLES: Tables = Tables::of(&[TableName::DeviceOperations, TableName::Milestones]);
+const TABLES: TableSet = TableSet::of(&[TableName::DeviceOperations, TableName::Milestones]);
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let range = words.range_only(ACTION.name)?;

@@ -1,6 +1,6 @@
 //! `-a pool`: kernel pool allocations, by image and tag.
 
-use crate::collected::pool::{EVENTS, PoolListener, PoolUse};
+use crate::event_analyses::pool::{EVENTS, PoolListener, PoolUse};
 use crate::layouts::memory;
 
 use crate::action::{Action, Query};
@@ -26,7 +26,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
 
 /// A query for pool allocations, written by `write`.
 pub(super) fn query(write: fn(&PoolUse, &mut dyn std::io::Write) -> std::io::Result<()>) -> Query {
-    Query::collected(&EVENTS, None, PoolListener::default(), PoolListener::take, move |collector, out| {
+    Query::collect_events(&EVENTS, None, PoolListener::default(), PoolListener::take, move |collector, out| {
         let answer = collector.finish();
         let is_empty = answer.tags.is_empty() && answer.unmatched_frees == 0;
         write(&answer, out)?;

@@ -1,6 +1,6 @@
 //! `-a prefetch`: application prefetch.
 
-use crate::collected::prefetch::{EVENTS, PrefetchListener};
+use crate::event_analyses::prefetch::{EVENTS, PrefetchListener};
 use crate::layouts::provider_reports;
 use crate::layouts::time_unit::TimeUnit;
 
@@ -33,7 +33,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         }
     }
     let collector = PrefetchListener::default();
-    Ok(Query::collected(&EVENTS, None, collector, PrefetchListener::take, move |collector, out| {
+    Ok(Query::collect_events(&EVENTS, None, collector, PrefetchListener::take, move |collector, out| {
         let mut rows = collector.finish();
         rows.retain(|row| row.duration_ns().is_none_or(|ns| ns >= min_ns));
         let is_empty = rows.is_empty();

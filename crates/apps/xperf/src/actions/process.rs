@@ -1,7 +1,7 @@
 //! `-a process`: processes, with start and end.
 
 use crate::layouts::process::{self, ProcessOptions};
-use onoff_trace::{TableName, Tables};
+use onoff_trace::{TableName, TableSet};
 
 use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
@@ -43,7 +43,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     if options.tree && (options.threads || options.images) {
         return Err(usage("-tree cannot be combined with -thread or -image"));
     }
-    let mut wanted = Tables::of(&[TableName::Processes]);
+    let mut wanted = TableSet::of(&[TableName::Processes]);
     if options.threads {
         wanted = wanted.with(TableName::Threads);
     }

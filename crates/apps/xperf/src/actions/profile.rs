@@ -3,7 +3,7 @@
 use crate::layouts::profile::{self, CodeTime};
 use crate::layouts::utilization::{self, Share};
 use onoff_lists::cpu::{CpuGroup, list, tables};
-use onoff_lists::functions::{self, CodeGroup, CodeTimes, TimeOf};
+use onoff_lists::functions::{self, CodeGroup, CodeTimes, TimeKind};
 use onoff_usage::cpu::CpuSource;
 use onoff_usage::cpu::grid::grid;
 
@@ -46,7 +46,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     if reports.is_empty() {
         reports.push(Report::Utilization(SECOND_NS));
     }
-    let wanted = tables(&[CpuGroup::Module]).union(functions::tables(TimeOf::Samples));
+    let wanted = tables(&[CpuGroup::Module]).union(functions::tables(TimeKind::Samples));
     Ok(Query::with_functions(wanted, move |trace, mut name, out| {
         let scope = scope_of(trace, range)?;
         let is_empty = trace.samples.is_empty();
@@ -64,8 +64,8 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
                     let rows = match &mut name {
                         None => of_modules(),
                         Some(name) => {
-                            let times = CodeTimes::of(trace, &scope, TimeOf::Samples);
-                            let names = name(trace, &times.places());
+                            let times = CodeTimes::new(trace, &scope, TimeKind::Samples);
+                            let names = name(trace, &times.locations());
                             let by_function = times.list(&[CodeGroup::Process, CodeGroup::Function], &names);
                             by_function.rows.iter().filter(|row| row.own_ns > 0).map(CodeTime::of_function).collect()
                         }

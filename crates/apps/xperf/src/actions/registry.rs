@@ -1,6 +1,6 @@
 //! `-a registry`: registry operations.
 
-use crate::collected::registry::{EVENTS, RegistryListener};
+use crate::event_analyses::registry::{EVENTS, RegistryListener};
 use crate::layouts::registry;
 
 use crate::action::{Action, Query};
@@ -32,7 +32,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         }
     }
     let collector = RegistryListener::default();
-    Ok(Query::collected(&EVENTS, range, collector, RegistryListener::take, move |collector, out| {
+    Ok(Query::collect_events(&EVENTS, range, collector, RegistryListener::take, move |collector, out| {
         let answer = collector.finish();
         let is_empty = answer.operations.is_empty();
         if counts || !(tree || unknown) {

@@ -2,7 +2,7 @@
 
 use crate::layouts::services_csv::{self, PointsOfInterest};
 use onoff_evidence::auto_start;
-use onoff_trace::{TableName, Tables};
+use onoff_trace::{TableName, TableSet};
 use onoff_usage::units;
 
 use crate::action::{Action, Query};
@@ -20,8 +20,8 @@ pub const ACTION: Action = Action {
     ..Action::of(parse)
 };
 
-const TABLES: Tables =
-    Tables::of(&[TableName::ServiceTransitions, TableName::Processes, TableName::Milestones, TableName::Activities]);
+const TABLES: TableSet =
+    TableSet::of(&[TableName::ServiceTransitions, TableName::Processes, TableName::Milestones, TableName::Activities]);
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;

@@ -32,7 +32,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     Ok(Query::tables(shutdown::TABLES, move |trace, out| {
         let report = shutdown::analyze(trace, &ShutdownOptions::default())
-            .map_err(|answer| Failure::NothingToAnswer(text::shutdown::no_shutdown(&answer)))?;
+            .map_err(|answer| Failure::Unanswerable(text::shutdown::no_shutdown(&answer)))?;
         Ok(shutdown_xml::write(&report, &document, out)?)
     }))
 }

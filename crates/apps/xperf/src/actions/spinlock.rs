@@ -1,6 +1,6 @@
 //! `-a spinlock`: spin locks and the time spent waiting for them.
 
-use crate::collected::spin_locks::{EVENTS, SpinLockListener};
+use crate::event_analyses::spin_locks::{EVENTS, SpinLockListener};
 use crate::layouts::spin_locks;
 
 use crate::action::{Action, Query};
@@ -25,7 +25,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         }
     }
     let collector = SpinLockListener::default();
-    Ok(Query::collected(&EVENTS, None, collector, SpinLockListener::take, move |collector, out| {
+    Ok(Query::collect_events(&EVENTS, None, collector, SpinLockListener::take, move |collector, out| {
         let answer = collector.finish();
         let is_empty = answer.locks.is_empty();
         if summary || counts.is_none() {

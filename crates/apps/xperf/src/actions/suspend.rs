@@ -37,7 +37,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     Ok(Query::tables(suspend::TABLES, move |trace, out| {
         let report = suspend::analyze(trace, &SuspendOptions::default())
-            .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+            .map_err(|answer| Failure::Unanswerable(answer.to_string()))?;
         Ok(suspend_xml::write(&report, &document, out)?)
     }))
 }

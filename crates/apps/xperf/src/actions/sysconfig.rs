@@ -1,7 +1,7 @@
 //! `-a sysconfig`: configuration of the recorded computer.
 
 use crate::layouts::sysconfig::{self, SECTIONS};
-use onoff_trace::Tables;
+use onoff_trace::TableSet;
 
 use crate::action::{Action, Query};
 use crate::command_words::Words;
@@ -30,7 +30,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     if sections.is_empty() {
         sections.extend(SECTIONS);
     }
-    Ok(Query::tables(Tables::NONE, move |trace, out| {
+    Ok(Query::tables(TableSet::NONE, move |trace, out| {
         match xml {
             true => sysconfig::write_xml(trace, &sections, out)?,
             false => sysconfig::write_text(trace, &sections, out)?,

@@ -1,7 +1,7 @@
 //! `-a tracestats`: number of events and bytes by provider, and losses.
 
 use crate::layouts::trace_stats::{self, TraceStatsOptions};
-use onoff_trace::{TableName, Tables};
+use onoff_trace::{TableName, TableSet};
 use onoff_usage::call_stacks;
 
 use crate::action::{Action, Query};
@@ -44,9 +44,9 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         }
     }
     let tables = match options.detail {
-        true if options.stacks => Tables::of(&[TableName::Inventory]).union(call_stacks::tables(true)),
-        true => Tables::of(&[TableName::Inventory]),
-        false => Tables::NONE,
+        true if options.stacks => TableSet::of(&[TableName::Inventory]).union(call_stacks::tables(true)),
+        true => TableSet::of(&[TableName::Inventory]),
+        false => TableSet::NONE,
     };
     Ok(Query::tables(tables, move |trace, out| Ok(trace_stats::write(trace, options, out)?)))
 }

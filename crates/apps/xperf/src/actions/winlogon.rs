@@ -1,6 +1,6 @@
 //! `-a winlogon`: work of the logon process.
 
-use crate::collected::work::WorkListener;
+use crate::event_analyses::work::WorkListener;
 use crate::layouts::provider_reports;
 
 use crate::action::{Action, Query};
@@ -34,7 +34,7 @@ pub(super) fn provider_work(
 ) -> Result<Query, Failure> {
     let range = words.range_only(action)?;
     let collector = WorkListener::new(providers);
-    Ok(Query::collected(names, range, collector, WorkListener::take, move |collector, out| {
+    Ok(Query::collect_events(names, range, collector, WorkListener::take, move |collector, out| {
         let (rows, _) = collector.finish();
         provider_reports::write_work(&rows, out)?;
         no_data_if(rows.is_empty(), no_data)

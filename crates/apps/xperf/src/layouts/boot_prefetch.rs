@@ -4,7 +4,7 @@ use onoff_transitions::PhaseName;
 use std::io::{self, Write};
 
 use crate::boot_prefetch::BootPrefetch;
-use crate::collected::ready_boot::ReadyBoot;
+use crate::event_analyses::ready_boot::ReadyBoot;
 use onoff_usage::disk::DiskWork;
 
 use super::microseconds;
@@ -103,8 +103,8 @@ pub fn write_events(answer: &ReadyBoot, out: &mut dyn Write) -> io::Result<()> {
             printable(&request.file)
         )?;
     }
-    if answer.left_out > 0 {
-        writeln!(out, "Requests beyond the number that is kept: {}", answer.left_out)?;
+    if answer.omitted > 0 {
+        writeln!(out, "Requests beyond the number that is kept: {}", answer.omitted)?;
     }
     Ok(())
 }

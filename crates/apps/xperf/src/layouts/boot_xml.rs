@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use onoff_trace::{DeviceOperationKind, DevicePhase};
 use onoff_transitions::boot::BootReport;
-use onoff_usage::devices::{Device, DevicePhaseSpan};
-use onoff_usage::processes::{Lifetime, ProcessLife};
+use onoff_usage::devices::{Device, DevicePhaseInterval};
+use onoff_usage::processes::{Lifetime, ProcessLifetime};
 use onoff_usage::units::Unit;
 
 use super::interval_xml::{attribute, container, write_cpu, write_disk};
@@ -58,7 +58,7 @@ fn write_process_summary(report: &BootReport, out: &mut dyn Write) -> io::Result
     writeln!(out, "</processSummary>")
 }
 
-fn write_process(process: &ProcessLife, out: &mut dyn Write) -> io::Result<()> {
+fn write_process(process: &ProcessLifetime, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<process name=\"{}\" startTime=\"{}\" endTime=\"{}\" lifetime=\"{}\"/>",
@@ -91,9 +91,9 @@ fn write_timing(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Wri
         write!(
             out,
             "\n{prefix}StartTime=\"{}\" {prefix}EndTime=\"{}\" {prefix}Duration=\"{}\"",
-            milliseconds(span.and_then(|phase| phase.span.start_ns)),
-            milliseconds(span.and_then(|phase| phase.span.end_ns)),
-            milliseconds(span.and_then(|phase| phase.span.duration_ns)),
+            milliseconds(span.and_then(|phase| phase.interval.start_ns)),
+            milliseconds(span.and_then(|phase| phase.interval.end_ns)),
+            milliseconds(span.and_then(|phase| phase.interval.duration_ns)),
         )?;
     }
     writeln!(out, ">")?;
@@ -103,7 +103,7 @@ fn write_timing(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Wri
     writeln!(out, "</timing>")
 }
 
-fn device_phase(report: &BootReport, name: DevicePhase) -> Option<&DevicePhaseSpan> {
+fn device_phase(report: &BootReport, name: DevicePhase) -> Option<&DevicePhaseInterval> {
     report.details.device_phases.iter().find(|phase| phase.name == name)
 }
 
@@ -171,9 +171,9 @@ fn write_pnp(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write)
             out,
             "<phase name=\"{}\" startTime=\"{}\" endTime=\"{}\" duration=\"{}\">",
             phase.name,
-            milliseconds(phase.span.start_ns),
-            milliseconds(phase.span.end_ns),
-            milliseconds(phase.span.duration_ns),
+            milliseconds(phase.interval.start_ns),
+            milliseconds(phase.interval.end_ns),
+            milliseconds(phase.interval.duration_ns),
         )?;
         // The report is sorted longest first, like xperf's output.
         for device in report

@@ -29,7 +29,7 @@ pub fn write(
         out,
         "   Process Name ( PID){thread},        CPU, CPU % ,  Reads,    ReadSize,  Writes,   WriteSize, Flushes,  DiskSrvT"
     )?;
-    let capacity_ns = range.length_ns().saturating_mul(i64::from(processors));
+    let capacity_ns = range.duration_ns().saturating_mul(i64::from(processors));
     for row in rows {
         write!(out, "{}", ProcessName(Some(&row.image), row.pid))?;
         if threads {

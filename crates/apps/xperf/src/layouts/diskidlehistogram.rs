@@ -44,7 +44,7 @@ pub fn write(trace: &Trace, scope: &Scope, options: &DiskIdleOptions, out: &mut 
         if at > 0 {
             writeln!(out)?;
         }
-        write_disk(disk, scope.range.length_ns(), options, out)?;
+        write_disk(disk, scope.range.duration_ns(), options, out)?;
     }
     Ok(())
 }
@@ -53,7 +53,7 @@ fn write_disk(disk: &DiskGaps, range_ns: i64, options: &DiskIdleOptions, out: &m
     let mut buckets = vec![(0_u64, 0_i64); options.buckets_ns.len() + 1];
     let mut idle_ns: i64 = 0;
     for gap in &disk.gaps {
-        let length_ns = gap.length_ns();
+        let length_ns = gap.duration_ns();
         let bucket = options.buckets_ns.partition_point(|&end| end < length_ns);
         if let Some((count, sum_ns)) = buckets.get_mut(bucket) {
             *count += 1;
@@ -85,7 +85,7 @@ fn write_disk(disk: &DiskGaps, range_ns: i64, options: &DiskIdleOptions, out: &m
         from = end.unwrap_or(from);
     }
     if let Some(spindown_ns) = options.spindown_ns {
-        let long = disk.gaps.iter().map(|gap| gap.length_ns());
+        let long = disk.gaps.iter().map(|gap| gap.duration_ns());
         let stopped: Vec<i64> =
             long.filter(|&length| length > spindown_ns).map(|length| length - spindown_ns).collect();
         let sum_ns = stopped.iter().fold(0_i64, |sum, &length| sum.saturating_add(length));

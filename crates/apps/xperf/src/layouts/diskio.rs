@@ -8,7 +8,7 @@ use onoff_trace::{DiskOperation, IoPriority, Trace};
 use onoff_usage::storage::disk;
 use onoff_usage::storage::requests::{self, Request};
 use onoff_usage::storage::utilization::{queue_depths, utilization};
-use onoff_usage::storage::{Key, NO_FILE_READ};
+use onoff_usage::storage::{Key, NO_FILE};
 
 use super::{process_cell, whole_microseconds};
 use onoff_report::text::printable::printable;
@@ -102,7 +102,7 @@ fn write_utilization(trace: &Trace, range: Interval, interval_ns: i64, out: &mut
         let (start, end) = (interval.range.start_ns, interval.range.end_ns);
         write!(out, "{:>10},{:>10}", whole_microseconds(start), whole_microseconds(end))?;
         for &busy_ns in &interval.busy_ns {
-            let share = busy_ns as f64 * 100.0 / interval.range.length_ns().max(1) as f64;
+            let share = busy_ns as f64 * 100.0 / interval.range.duration_ns().max(1) as f64;
             write!(out, ", {share:>6.2}")?;
         }
         writeln!(out)?;
@@ -199,7 +199,7 @@ fn write_request(request: &Request<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn write_overlap(trace: &Trace, range: Interval, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Disk, Outstanding,       Time,       %,   Issued")?;
     for depth in queue_depths(trace, range) {
-        let share = depth.time_ns as f64 * 100.0 / range.length_ns().max(1) as f64;
+        let share = depth.time_ns as f64 * 100.0 / range.duration_ns().max(1) as f64;
         writeln!(
             out,
             "{:>4}, {:>11}, {:>10}, {share:>7.2}, {:>8}",
@@ -228,7 +228,7 @@ const fn priority_number(priority: IoPriority) -> u8 {
 fn file_name(path: &str) -> std::borrow::Cow<'_, str> {
     match path {
         "" => "\"Unknown\"".into(),
-        NO_FILE_READ => "\"Unknown (0x0)\"".into(),
+        NO_FILE => "\"Unknown (0x0)\"".into(),
         path => printable(path),
     }
 }

@@ -120,7 +120,7 @@ const NS_PER_MS: i64 = 1_000_000;
 fn total_ns(found: &InterruptModules, cuts: &[i64]) -> Vec<Vec<i64>> {
     let mut taken = vec![vec![0_i64; found.processors as usize]; cuts.len().saturating_sub(1)];
     for module in &found.modules {
-        for (&(interval, processor), &ns) in &module.taken_ns {
+        for (&(interval, processor), &ns) in &module.total_ns {
             let cell = taken.get_mut(interval).and_then(|cells| cells.get_mut(usize::from(processor)));
             if let Some(cell) = cell {
                 *cell = cell.saturating_add(ns);
@@ -189,13 +189,13 @@ mod tests {
                 ModuleInterrupts {
                     module: "nvlddmkm.sys".to_owned(),
                     count: 5_000,
-                    taken_ns: [((0, 0), 1_624 * US), ((0, 1), 27 * US), ((1, 1), 100_000 * US)].into(),
+                    total_ns: [((0, 0), 1_624 * US), ((0, 1), 27 * US), ((1, 1), 100_000 * US)].into(),
                     histogram: vec![2_000, 1_000, 800, 1_200, 0],
                 },
                 ModuleInterrupts {
                     module: String::new(),
                     count: 1,
-                    taken_ns: [((0, 0), 376 * US)].into(),
+                    total_ns: [((0, 0), 376 * US)].into(),
                     histogram: vec![1, 0, 0, 0, 0],
                 },
             ],

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::collected::driver_calls::DriverCalls;
+use crate::event_analyses::driver_calls::DriverCalls;
 
 use super::microseconds;
 use super::process_name::ProcessName;
@@ -44,8 +44,8 @@ pub fn write(answer: &DriverCalls, out: &mut dyn Write) -> io::Result<()> {
     if answer.unfinished > 0 {
         writeln!(out, "\nCalls that did not return in the recording: {}", answer.unfinished)?;
     }
-    if answer.left_out > 0 {
-        writeln!(out, "\nCalls beyond the number that is kept: {}", answer.left_out)?;
+    if answer.omitted > 0 {
+        writeln!(out, "\nCalls beyond the number that is kept: {}", answer.omitted)?;
     }
     Ok(())
 }

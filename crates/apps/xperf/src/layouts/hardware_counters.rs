@@ -6,7 +6,7 @@ use onoff_report::text::printable::printable;
 
 use super::microseconds;
 use super::process_name::ProcessName;
-use crate::collected::hardware_counters::{HardwareCounters, ThreadCounts};
+use crate::event_analyses::hardware_counters::{HardwareCounters, ThreadCounts};
 
 /// Writes one row per process or thread, longest running first, and the number of skipped runs.
 pub fn write(answer: &HardwareCounters, threads: bool, out: &mut dyn Write) -> io::Result<()> {

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::collected::Memory;
-use crate::collected::heap::HeapUse;
-use crate::collected::pool::{PoolTag, PoolUse};
+use crate::event_analyses::Memory;
+use crate::event_analyses::heap::HeapUse;
+use crate::event_analyses::pool::{PoolTag, PoolUse};
 
 use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
@@ -47,7 +47,7 @@ pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> 
 
 fn write_rest(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\nFrees of what was not seen to be allocated: {}", answer.unmatched_frees)?;
-    write_left_out(answer.left_out, out)
+    write_omitted(answer.omitted, out)
 }
 
 /// Writes heap allocations by process and heap.
@@ -72,13 +72,13 @@ pub fn write_heaps(answer: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
     if answer.unreadable > 0 {
         writeln!(out, "Events of a layout that is not known: {}", answer.unreadable)?;
     }
-    write_left_out(answer.left_out, out)
+    write_omitted(answer.omitted, out)
 }
 
-fn write_left_out(left_out: u64, out: &mut dyn Write) -> io::Result<()> {
-    match left_out {
+fn write_omitted(omitted: u64, out: &mut dyn Write) -> io::Result<()> {
+    match omitted {
         0 => Ok(()),
-        left_out => writeln!(out, "Allocations beyond the number that is kept: {left_out}"),
+        omitted => writeln!(out, "Allocations beyond the number that is kept: {omitted}"),
     }
 }
 

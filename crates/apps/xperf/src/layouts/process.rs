@@ -110,7 +110,7 @@ impl Writer<'_> {
                 continue;
             }
             let Some(process) = self.trace.processes.get(row) else { continue };
-            if self.range.meets(process.start_ns, process.end_ns) {
+            if self.range.overlaps(process.start_ns, process.end_ns) {
                 self.write_process(row, &process, depth, out)?;
             }
             if let Some(children) = self.children.get(&row) {
@@ -150,7 +150,7 @@ impl Writer<'_> {
         let of = |rows: &BTreeMap<usize, Vec<usize>>| rows.get(&row).cloned().unwrap_or_default();
         for thread in of(&self.threads) {
             let Some(thread) = self.trace.threads.get(thread) else { continue };
-            if self.range.meets(thread.start_ns, thread.end_ns) {
+            if self.range.overlaps(thread.start_ns, thread.end_ns) {
                 writeln!(
                     out,
                     "{:indent$}{}, {},  Thread, {:>10}, 0x{:0digits$x}",
@@ -164,7 +164,7 @@ impl Writer<'_> {
         }
         for image in of(&self.images) {
             let Some(image) = self.trace.images.get(image) else { continue };
-            if self.range.meets(image.load_ns, image.unload_ns) {
+            if self.range.overlaps(image.load_ns, image.unload_ns) {
                 writeln!(
                     out,
                     "{:indent$}{}, {},   Image, 0x{:0digits$x}, 0x{:0digits$x}, \"{}\"",

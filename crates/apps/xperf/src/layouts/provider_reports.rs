@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::collected::focus::Focus;
-use crate::collected::prefetch::Prefetch;
-use crate::collected::process_counters::ProcessCounters;
-use crate::collected::work::ReportedWork;
+use crate::event_analyses::focus::Focus;
+use crate::event_analyses::prefetch::Prefetch;
+use crate::event_analyses::process_counters::ProcessCounters;
+use crate::event_analyses::work::ReportedWork;
 
 use super::microseconds;
 use super::process_name::ProcessName;

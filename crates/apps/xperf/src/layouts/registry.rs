@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::collected::registry::{RegistryKey, RegistryUse, RegistryWork};
+use crate::event_analyses::registry::{RegistryKey, RegistryUse, RegistryWork};
 
 use super::microseconds;
 use onoff_report::text::printable::printable;
@@ -16,13 +16,13 @@ pub fn write_counts(answer: &RegistryUse, max_rows: usize, out: &mut dyn Write) 
     }
     writeln!(out)?;
     write_keys(answer.keys.iter().take(max_rows), out)?;
-    write_left_out(answer, out)
+    write_omitted(answer, out)
 }
 
 /// Writes the keys whose handles could not be resolved.
 pub fn write_unknown(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
     write_keys(answer.keys.iter().filter(|key| !key.is_resolved), out)?;
-    write_left_out(answer, out)
+    write_omitted(answer, out)
 }
 
 fn write_keys<'a>(keys: impl Iterator<Item = &'a RegistryKey>, out: &mut dyn Write) -> io::Result<()> {
@@ -44,10 +44,10 @@ fn write_row(work: &RegistryWork, name: &str, out: &mut dyn Write) -> io::Result
     )
 }
 
-fn write_left_out(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
-    match answer.left_out {
+fn write_omitted(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
+    match answer.omitted {
         0 => Ok(()),
-        left_out => writeln!(out, "{left_out:>10}, operations on keys beyond the number that is kept"),
+        omitted => writeln!(out, "{omitted:>10}, operations on keys beyond the number that is kept"),
     }
 }
 
@@ -80,12 +80,12 @@ pub fn write_tree(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
             indent = above.len() * 2,
         )?;
     }
-    write_left_out(answer, out)
+    write_omitted(answer, out)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::collected::DurationStats;
+    use crate::event_analyses::DurationStats;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_evidence::Span;
+use onoff_evidence::DerivedInterval;
 use onoff_trace::ServiceChange;
 use onoff_usage::units::Unit;
 
@@ -21,7 +21,12 @@ pub struct PointsOfInterest {
 }
 
 /// Writes service starts and stops. `window` is the auto-start window.
-pub fn write(window: &Span, services: &[Unit], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    window: &DerivedInterval,
+    services: &[Unit],
+    points: &PointsOfInterest,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "AutoStart, StartTime, EndTime, Duration")?;
     if !(services.is_empty() && window.start_ns.is_none() && window.end_ns.is_none()) {
         writeln!(

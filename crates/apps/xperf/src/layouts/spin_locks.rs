@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::collected::spin_locks::{SpinLock, SpinLockUse};
+use crate::event_analyses::spin_locks::{SpinLock, SpinLockUse};
 
 use onoff_report::text::printable::printable;
 
@@ -27,7 +27,7 @@ pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()
         write_sums(&sum, out)?;
         writeln!(out, ", {}", name(module))?;
     }
-    write_left_out(answer, out)
+    write_omitted(answer, out)
 }
 
 /// Writes up to `max_rows` locks with their callers.
@@ -37,7 +37,7 @@ pub fn write_counts(answer: &SpinLockUse, max_rows: usize, out: &mut dyn Write) 
         write_sums(lock, out)?;
         writeln!(out, ", {:#018x}, {}!{:#x}", lock.lock, name(&lock.module), lock.caller)?;
     }
-    write_left_out(answer, out)
+    write_omitted(answer, out)
 }
 
 fn write_sums(lock: &SpinLock, out: &mut dyn Write) -> io::Result<()> {
@@ -52,9 +52,9 @@ fn name(module: &str) -> std::borrow::Cow<'_, str> {
     if module.is_empty() { "Unknown".into() } else { printable(module) }
 }
 
-fn write_left_out(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
-    match answer.left_out {
+fn write_omitted(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
+    match answer.omitted {
         0 => Ok(()),
-        left_out => writeln!(out, "{left_out:>10}, of locks beyond the number that is kept"),
+        omitted => writeln!(out, "{omitted:>10}, of locks beyond the number that is kept"),
     }
 }

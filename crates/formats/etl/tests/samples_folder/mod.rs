@@ -29,7 +29,7 @@ pub struct Row {
 
 /// The folder of all samples, if present.
 pub fn folder() -> Option<PathBuf> {
-    onoff_testkit::real::samples("")
+    onoff_testkit::real_recordings::samples_folder("")
 }
 
 /// All recordings, decompressed once; empty if the folder is missing.

@@ -165,13 +165,13 @@ impl Shared {
         let (length, length_value) = match property.length {
             Length::Natural => (0, None),
             Length::Fixed(length) => (1, Some(length)),
-            Length::Of(index) => (2, Some(index)),
-            Length::OfAndTerminator(index) => (3, Some(index)),
+            Length::FromProperty(index) => (2, Some(index)),
+            Length::FromPropertyPlusOne(index) => (3, Some(index)),
         };
         let (count, count_value) = match property.count {
             Count::One => (0, None),
             Count::Fixed(count) => (1, Some(count)),
-            Count::Of(index) => (2, Some(index)),
+            Count::FromProperty(index) => (2, Some(index)),
             Count::Rest => (3, None),
         };
         let map = property.map_name.as_deref().and_then(|name| self.map_index.get(name));
@@ -179,7 +179,7 @@ impl Shared {
             | length << 1
             | count << 3
             | u64::from(property.padding != [0; 2]) << 5
-            | u64::from(property.optional) << 6
+            | u64::from(property.is_optional) << 6
             | u64::from(map.is_some()) << 7
             | u64::from(property.in_type == InType::Struct) << 8;
         out.number(flags);
@@ -354,10 +354,10 @@ fn manifest_properties(fields: &[Value], has_only_names: bool) -> Result<(usize,
         for (place, member) in members.iter().enumerate() {
             let mut property = manifest_property(&members[..place], member, false)?;
             // Members refer to other members.
-            if let Length::Of(other) = &mut property.length {
+            if let Length::FromProperty(other) = &mut property.length {
                 *other += first;
             }
-            if let Count::Of(other) = &mut property.count {
+            if let Count::FromProperty(other) = &mut property.count {
                 *other += first;
             }
             properties.push(property);
@@ -381,13 +381,13 @@ fn manifest_property(before: &[Value], field: &Value, has_only_names: bool) -> R
     if let Some(count) = field["count"].as_str() {
         property.count = match count.parse() {
             Ok(number) => Count::Fixed(number),
-            Err(_) => Count::Of(earlier(before, count).context("count")?),
+            Err(_) => Count::FromProperty(earlier(before, count).context("count")?),
         };
     }
     property.length = match field["length"].as_str() {
         Some(length) => match length.parse() {
             Ok(number) => Length::Fixed(number),
-            Err(_) => Length::Of(earlier(before, length).context("length")?),
+            Err(_) => Length::FromProperty(earlier(before, length).context("length")?),
         },
         None => implied_length(before, name, in_type, has_only_names),
     };
@@ -438,7 +438,7 @@ fn implied_length(earlier: &[Value], name: &str, in_type: InType, has_only_names
     suffixes
         .iter()
         .find_map(|suffix| self::earlier(earlier, &format!("{name}{suffix}")))
-        .map_or(Length::Natural, Length::Of)
+        .map_or(Length::Natural, Length::FromProperty)
 }
 
 /// The last field with this name; some manifests write it with spaces or in another case.
@@ -549,15 +549,15 @@ fn kernel_property(name: &str, type_name: &str, before: &[Property]) -> Result<P
         let mut property = Property::new(name, InType::UnicodeArray);
         property.length = match (number, count.strip_suffix("+1")) {
             (Some(units), _) => Length::Fixed(units),
-            (None, Some(field)) => Length::OfAndTerminator(index(field)?),
-            (None, None) => Length::Of(index(count)?),
+            (None, Some(field)) => Length::FromPropertyPlusOne(index(field)?),
+            (None, None) => Length::FromProperty(index(count)?),
         };
         return Ok(property);
     }
     let mut property = kernel_scalar(name, element)?;
     property.count = match number {
         Some(count) => Count::Fixed(count),
-        None => Count::Of(index(count)?),
+        None => Count::FromProperty(index(count)?),
     };
     // Byte arrays without an interpretation are binary values.
     if let (InType::UInt8, Count::Fixed(size)) = (property.in_type, property.count) {
@@ -600,7 +600,7 @@ fn kernel_scalar(name: &str, type_name: &str) -> Result<Property> {
     property.out_type = out_type;
     match type_name {
         "ptr*" => property.count = Count::Rest,
-        "wstr?" => property.optional = true,
+        "wstr?" => property.is_optional = true,
         "ipv6" | "struct16" => property.length = Length::Fixed(16),
         _ => {}
     }
@@ -626,7 +626,7 @@ fn kernel_size(property: &Property, pointer: u64) -> Option<u64> {
     match property.count {
         Count::One => Some(element),
         Count::Fixed(count) => Some(element * u64::from(count)),
-        Count::Of(_) | Count::Rest => None,
+        Count::FromProperty(_) | Count::Rest => None,
     }
 }
 

@@ -65,7 +65,7 @@ impl<'b> Block<'b> {
             let bits = self.number()? != 0;
             let entries =
                 (0..self.count()?).map(|_| Some((self.number()?, shared.text(self)?))).collect::<Option<_>>()?;
-            shared.maps.push((name, Arc::new(ValueMap { bits, entries })));
+            shared.maps.push((name, Arc::new(ValueMap { is_bit_map: bits, entries })));
         }
         for _ in 0..self.count()? {
             let layout = self.layout(&shared)?;
@@ -93,19 +93,19 @@ impl<'b> Block<'b> {
         property.length = match flags >> 1 & 3 {
             0 => Length::Natural,
             1 => Length::Fixed(self.small()?),
-            2 => Length::Of(self.small()?),
-            _ => Length::OfAndTerminator(self.small()?),
+            2 => Length::FromProperty(self.small()?),
+            _ => Length::FromPropertyPlusOne(self.small()?),
         };
         property.count = match flags >> 3 & 3 {
             0 => Count::One,
             1 => Count::Fixed(self.small()?),
-            2 => Count::Of(self.small()?),
+            2 => Count::FromProperty(self.small()?),
             _ => Count::Rest,
         };
         if flags & 0x20 != 0 {
             property.padding = [self.number()?.try_into().ok()?, self.number()?.try_into().ok()?];
         }
-        property.optional = flags & 0x40 != 0;
+        property.is_optional = flags & 0x40 != 0;
         if flags & 0x80 != 0 {
             let (name, map) = shared.maps.get(usize::from(self.small()?))?;
             property.map_name = Some(Arc::clone(name));

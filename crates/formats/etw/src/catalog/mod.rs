@@ -279,7 +279,7 @@ mod tests {
         let mut compared = 0;
         for (ids, group, less) in groups {
             for id in ids {
-                let Some(event) = provider.exact(id, 0) else { continue };
+                let Some(event) = provider.find_exact(id, 0) else { continue };
                 let known = kernel().by_hook(group | (id - less)).unwrap().version(2).unwrap();
                 assert_eq!(sizes(&event.layout.properties), sizes(&known.layout.properties), "{id}");
                 compared += 1;
@@ -298,7 +298,7 @@ mod tests {
         let guid = Guid::from_u128(0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d);
         let provider = providers().get(&guid).unwrap().schema();
         assert_eq!(&*provider.name, "Microsoft-Windows-Kernel-General");
-        let event = provider.exact(1, 1).unwrap();
+        let event = provider.find_exact(1, 1).unwrap();
         let names: Vec<_> = event.layout.properties.iter().map(|p| &*p.name).collect();
         assert_eq!(names, ["NewTime", "OldTime", "Reason"]);
         assert!(event.layout.properties[2].map.is_some());

@@ -35,7 +35,7 @@ pub struct DiskTransfer {
     /// [`DiskOperation::Read`] or [`DiskOperation::Write`].
     pub operation: DiskOperation,
     /// True for an optical disk.
-    pub optical: bool,
+    pub is_optical: bool,
     /// Disk number, as in the system configuration.
     pub disk_number: u32,
     pub irp_flags: IrpFlags,
@@ -79,7 +79,7 @@ impl DiskTransfer {
         let issuing_thread_id = if version >= 3 { Some(fields.u32()?) } else { None };
         Some(Self {
             operation,
-            optical,
+            is_optical: optical,
             disk_number,
             irp_flags,
             transfer_size,
@@ -116,7 +116,7 @@ events! {
 pub struct DiskRequestStart {
     pub operation: DiskOperation,
     /// True for an optical disk.
-    pub optical: bool,
+    pub is_optical: bool,
     /// Address of the I/O request packet (IRP).
     pub irp: u64,
     /// Thread that issued the request; `None` before version 3.
@@ -140,7 +140,7 @@ impl DiskRequestStart {
         let mut fields = payload.fields;
         Some(Self {
             operation,
-            optical,
+            is_optical: optical,
             irp: fields.pointer()?,
             issuing_thread_id: if payload.version >= 3 { Some(fields.u32()?) } else { None },
         })

@@ -80,7 +80,7 @@ parse_from_record!(FileOpen<'b>);
 
 /// Fields of every operation on an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileSubject {
+pub struct FileOperationContext {
     /// Address of the IRP, as in the matching [`FileOperationEnd`].
     pub irp: u64,
     /// File object of the handle.
@@ -90,7 +90,7 @@ pub struct FileSubject {
     pub thread_id: u32,
 }
 
-impl FileSubject {
+impl FileOperationContext {
     /// The common fields of any operation on an open file: hooks 0x0441 to 0x044B, 0x044D, 0x044F to 0x0451.
     #[must_use]
     pub fn of(mut payload: KernelPayload<'_>) -> Option<Self> {
@@ -139,7 +139,7 @@ kinds! {
 pub struct FileOperation {
     pub kind: FileOperationKind,
     /// File, thread and IRP.
-    pub subject: FileSubject,
+    pub subject: FileOperationContext,
 }
 
 impl FileOperation {
@@ -147,7 +147,7 @@ impl FileOperation {
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
         let kind = FileOperationKind::from_hook(payload.hook)?;
-        Some(Self { kind, subject: FileSubject::read(&mut payload, false)?.0 })
+        Some(Self { kind, subject: FileOperationContext::read(&mut payload, false)?.0 })
     }
 }
 parse_from_record!(FileOperation);
@@ -156,11 +156,11 @@ parse_from_record!(FileOperation);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileTransfer {
     /// True for a write.
-    pub write: bool,
+    pub is_write: bool,
     /// Offset in the file, in bytes.
     pub offset: u64,
     /// File, thread and IRP.
-    pub subject: FileSubject,
+    pub subject: FileOperationContext,
     /// Requested bytes.
     pub size: u32,
     /// I/O flags (`IRP_*`).
@@ -177,8 +177,8 @@ impl FileTransfer {
             _ => return None,
         };
         let offset = payload.fields.u64()?;
-        let (subject, _) = FileSubject::read(&mut payload, false)?;
-        Some(Self { write, offset, subject, size: payload.fields.u32()?, flags: payload.fields.u32()? })
+        let (subject, _) = FileOperationContext::read(&mut payload, false)?;
+        Some(Self { is_write: write, offset, subject, size: payload.fields.u32()?, flags: payload.fields.u32()? })
     }
 }
 parse_from_record!(FileTransfer);
@@ -209,7 +209,7 @@ pub enum FileInformationKind {
 pub struct FileInformation<'b> {
     pub kind: FileInformationKind,
     /// File, thread and IRP.
-    pub subject: FileSubject,
+    pub subject: FileOperationContext,
     /// Operation-specific argument.
     pub extra_info: u64,
     /// `FILE_INFORMATION_CLASS`; the control code for [`FileInformationKind::FileSystemControl`].
@@ -233,7 +233,7 @@ impl<'b> FileInformation<'b> {
             0x0451 => (FileInformationKind::SetLinkPath, true),
             _ => return None,
         };
-        let (subject, extra_info) = FileSubject::read(&mut payload, true)?;
+        let (subject, extra_info) = FileOperationContext::read(&mut payload, true)?;
         Some(Self {
             kind,
             subject,
@@ -251,7 +251,7 @@ pub struct DirectoryOperation<'b> {
     /// True if the caller waits for changes, false if it lists entries.
     pub notify: bool,
     /// Directory, thread and IRP.
-    pub subject: FileSubject,
+    pub subject: FileOperationContext,
     /// Size of the caller's buffer in bytes.
     pub length: u32,
     /// `FILE_INFORMATION_CLASS` of the entries, or the filter of the changes.
@@ -271,7 +271,7 @@ impl<'b> DirectoryOperation<'b> {
             0x044d => true,
             _ => return None,
         };
-        let (subject, _) = FileSubject::read(&mut payload, false)?;
+        let (subject, _) = FileOperationContext::read(&mut payload, false)?;
         Some(Self {
             notify,
             subject,
@@ -343,7 +343,7 @@ mod tests {
         let v2 = FileTransfer::read(KernelPayload::new(0x0443, 2, &v2, 8)).unwrap();
         let v3 = FileTransfer::read(KernelPayload::new(0x0443, 3, &v3, 8)).unwrap();
         assert_eq!(v2, v3);
-        let subject = FileSubject { irp: 10, file_object: 30, file_key: 40, thread_id: 20 };
+        let subject = FileOperationContext { irp: 10, file_object: 30, file_key: 40, thread_id: 20 };
         assert_eq!((v2.subject, v2.size, v2.flags), (subject, 100, 7));
     }
 

@@ -78,7 +78,7 @@ impl<'b> KernelPayload<'b> {
     /// The payload of a record with a SYSTEM, COMPACT or PERFINFO header; `None` for other headers.
     #[inline]
     #[must_use]
-    pub fn of(record: &Record<'b>) -> Option<Self> {
+    pub fn from_record(record: &Record<'b>) -> Option<Self> {
         Some(Self::new(record.hook()?, record.version(), record.payload(), record.pointer_size()))
     }
 }
@@ -237,7 +237,7 @@ macro_rules! parse_from_record {
             #[inline]
             #[must_use]
             pub fn parse(record: &onoff_etl::Record<'_>) -> Option<Self> {
-                Self::read($crate::kernel::KernelPayload::of(record)?)
+                Self::read($crate::kernel::KernelPayload::from_record(record)?)
             }
         }
     };
@@ -247,7 +247,7 @@ macro_rules! parse_from_record {
             #[inline]
             #[must_use]
             pub fn parse(record: &onoff_etl::Record<'b>) -> Option<Self> {
-                Self::read($crate::kernel::KernelPayload::of(record)?)
+                Self::read($crate::kernel::KernelPayload::from_record(record)?)
             }
         }
     };

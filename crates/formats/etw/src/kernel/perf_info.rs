@@ -27,7 +27,7 @@ impl SampledProfile {
     /// another reader.
     #[inline]
     #[must_use]
-    pub fn in_dpc_or_isr(&self) -> bool {
+    pub fn is_in_dpc_or_isr(&self) -> bool {
         self.flags & 3 != 0
     }
 }
@@ -201,7 +201,7 @@ impl<'b> Mark<'b> {
     /// Reads the event from a record of either form; `None` for other records.
     #[must_use]
     pub fn parse(record: &Record<'b>) -> Option<Self> {
-        match KernelPayload::of(record) {
+        match KernelPayload::from_record(record) {
             Some(payload) => Self::read(payload),
             None => (record.class_guid()? == PERF_INFO_CLASS && record.opcode() == 0x22)
                 .then(|| Self { message: Ansi::new(record.payload()).until_nul() }),

@@ -86,7 +86,7 @@ impl ReadyThread {
     /// True if the thread was readied from a deferred procedure call.
     #[inline]
     #[must_use]
-    pub fn from_dpc(&self) -> bool {
+    pub fn is_from_dpc(&self) -> bool {
         self.flags & 1 != 0
     }
 

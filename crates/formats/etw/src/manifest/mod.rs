@@ -21,14 +21,14 @@ use names::DeclaredNames;
 
 /// Why a manifest cannot be used, with the position of the error.
 #[derive(Debug, thiserror::Error)]
-#[error("line {line}, column {column}: {what}")]
+#[error("line {line}, column {column}: {message}")]
 pub struct ManifestError {
     /// Line, counted from 1.
     pub line: u32,
     /// Column in characters, counted from 1.
     pub column: u32,
     /// Description of the error.
-    pub what: String,
+    pub message: String,
 }
 
 impl ManifestError {
@@ -39,7 +39,7 @@ impl ManifestError {
         let before = String::from_utf8_lossy(bytes);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let column = before.get(line_start..).map_or(0, |line| line.chars().count());
-        Self { line: number(before.matches('\n').count()), column: number(column), what: what.into() }
+        Self { line: number(before.matches('\n').count()), column: number(column), message: what.into() }
     }
 }
 
@@ -166,7 +166,7 @@ fn maps<'a>(provider: Node<'a>, strings: &Strings<'a>) -> Result<Maps<'a>, Manif
     let mut maps = Maps::new();
     for (kind, bits) in [("valueMap", false), ("bitMap", true)] {
         for node in items_of(provider, "maps", kind) {
-            let mut map = ValueMap { bits, entries: Vec::new() };
+            let mut map = ValueMap { is_bit_map: bits, entries: Vec::new() };
             for entry in node.children().filter(|child| child.is("map")) {
                 let value = number(entry, "value")?.ok_or_else(|| entry.fault("map has no attribute value"))?;
                 let text = message(entry, strings).or_else(|| entry.attribute("symbol"));

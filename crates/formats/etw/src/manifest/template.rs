@@ -70,7 +70,7 @@ fn data(node: Node<'_>, maps: &Maps<'_>, find: impl Fn(&str) -> Option<usize>) -
     property.length = match extent(node, "length", &find)? {
         None => Length::Natural,
         Some(Extent::Number(length)) => Length::Fixed(length),
-        Some(Extent::Property(at)) => Length::Of(at),
+        Some(Extent::Property(at)) => Length::FromProperty(at),
     };
     property.count = count(node, &find)?;
     if let Some(map) = node.attribute("map") {
@@ -84,7 +84,7 @@ fn count(node: Node<'_>, find: impl Fn(&str) -> Option<usize>) -> Result<Count, 
     Ok(match extent(node, "count", &find)? {
         None => Count::One,
         Some(Extent::Number(count)) => Count::Fixed(count),
-        Some(Extent::Property(at)) => Count::Of(at),
+        Some(Extent::Property(at)) => Count::FromProperty(at),
     })
 }
 

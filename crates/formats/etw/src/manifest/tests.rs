@@ -58,37 +58,37 @@ fn reads_event_numbers_and_names() {
     assert_eq!(provider.guid.to_string(), "11111111-2222-3333-4444-555555555555");
     assert_eq!(provider.keywords, [(0x10, "slow".into())]);
 
-    let event = provider.exact(7, 1).unwrap();
+    let event = provider.find_exact(7, 1).unwrap();
     assert_eq!((event.task, &*event.task_name), (Some(3), "Disk"));
     assert_eq!((event.opcode, &*event.opcode_name), (Some(1), "Start"));
     assert_eq!((event.level, event.keyword), (3, 0x10 | 1 << 48));
     assert_eq!((&*event.name, &*event.message), ("DISK_WORK", "Work on %2"));
 
     // An opcode of the task. Its message is not in the string table, so its name is used.
-    let retry = provider.exact(8, 0).unwrap();
+    let retry = provider.find_exact(8, 0).unwrap();
     assert_eq!((retry.opcode, &*retry.opcode_name), (Some(12), "retry"));
     assert!(retry.layout.properties.is_empty());
     // The qualifier of a legacy id is not part of the event id.
-    assert!(provider.exact(9, 0).is_some());
+    assert!(provider.find_exact(9, 0).is_some());
 }
 
 #[test]
 fn reads_lengths_counts_and_maps() {
     let providers = parse(MANIFEST).unwrap();
-    let work = &providers[0].exact(7, 1).unwrap().layout;
+    let work = &providers[0].find_exact(7, 1).unwrap().layout;
     assert_eq!(work.top_level, 3);
-    assert_eq!(work.properties[1].length, Length::Of(0));
+    assert_eq!(work.properties[1].length, Length::FromProperty(0));
     let kind = &work.properties[2];
     assert_eq!(kind.out_type, OutType::HexInt32);
     let map = kind.map.as_ref().unwrap();
     assert_eq!(map.names(1).collect::<Vec<_>>(), ["read"], "American English, without the final space");
     assert_eq!(map.names(0xFFFF_FFFF).collect::<Vec<_>>(), ["write"]);
 
-    let block = &providers[0].exact(9, 0).unwrap().layout;
+    let block = &providers[0].find_exact(9, 0).unwrap().layout;
     assert_eq!((block.top_level, block.properties.len()), (4, 6));
     let rows = &block.properties[1];
-    assert_eq!((rows.in_type, rows.count, rows.members), (InType::Struct, Count::Of(0), (4, 2)));
-    assert_eq!(block.properties[5].length, Length::Of(4), "a sibling inside the struct");
+    assert_eq!((rows.in_type, rows.count, rows.members), (InType::Struct, Count::FromProperty(0), (4, 2)));
+    assert_eq!(block.properties[5].length, Length::FromProperty(4), "a sibling inside the struct");
     assert_eq!(block.properties[2].length, Length::Fixed(16));
     assert_eq!(block.properties[3].count, Count::Fixed(2));
 }
@@ -102,7 +102,7 @@ fn reports_errors_with_position() {
     assert!(wrong("{11111111", "{1111111").contains("is not a GUID"));
     assert!(wrong("value=\"7\"", "value=\"seven\"").contains("is not a number"));
     assert!(wrong("count=\"2\"", "count=\"70000\"").contains("above 65,535"));
-    assert!(parse("<a/>").unwrap_err().what.contains("no provider"));
+    assert!(parse("<a/>").unwrap_err().message.contains("no provider"));
     assert_eq!(parse("not xml").unwrap_err().line, 1);
 }
 

@@ -107,7 +107,7 @@ fn property(item: &Item, count: usize) -> Property {
     let flags = item.flags;
     let mut property = Property::new(Arc::from(&*item.name), InType::Struct);
     property.count = match item.count {
-        index if flags & COUNT_OF != 0 => Count::Of(index),
+        index if flags & COUNT_OF != 0 => Count::FromProperty(index),
         count if flags & COUNT_FIXED != 0 || count > 1 => Count::Fixed(count),
         _ => Count::One,
     };
@@ -123,7 +123,7 @@ fn property(item: &Item, count: usize) -> Property {
     property.out_type = OutType::from_number(out_type.into());
     let takes_length = matches!(property.in_type, InType::UnicodeString | InType::AnsiString | InType::Binary);
     property.length = match item.length {
-        index if flags & LENGTH_OF != 0 => Length::Of(index),
+        index if flags & LENGTH_OF != 0 => Length::FromProperty(index),
         length if takes_length && length > 0 => Length::Fixed(length),
         _ => Length::Natural,
     };
@@ -230,12 +230,12 @@ mod tests {
         let providers = read_compiled(&compiled()).unwrap();
         let [provider] = &providers[..] else { panic!("one provider") };
         assert_eq!(provider.guid, Guid::from_u128(7));
-        let event = provider.exact(7, 2).unwrap();
+        let event = provider.find_exact(7, 2).unwrap();
         assert_eq!((event.level, event.opcode, event.keyword), (4, Some(1), 0x10));
         assert_eq!(&*event.opcode_name, "Start");
         let [length, text] = &event.layout.properties[..] else { panic!("two properties") };
         assert_eq!((&*length.name, length.in_type), ("Length", InType::UInt16));
-        assert_eq!((&*text.name, text.length), ("Text", Length::Of(0)));
+        assert_eq!((&*text.name, text.length), ("Text", Length::FromProperty(0)));
     }
 
     /// The events of a compiled manifest as read by the `evtx` crate: id, version, level, opcode, task, keywords and

@@ -66,7 +66,8 @@ fn compare(file: &str, baseline: &str, kinds: usize) {
     files::each(&bytes, |record| {
         let description = schemas.describe(record);
         // PerfView ignores samples of idle processors.
-        let idle = SampledProfile::parse(record).is_some_and(|sample| sample.thread_id == 0 && !sample.in_dpc_or_isr());
+        let idle =
+            SampledProfile::parse(record).is_some_and(|sample| sample.thread_id == 0 && !sample.is_in_dpc_or_isr());
         let name = match description.source {
             _ if idle => None,
             SchemaSource::Kernel => baseline_name(description.provider, description.event),

@@ -33,7 +33,7 @@ const MAX_THREADS: usize = 4096;
 const MAX_ROWS: usize = 200_000;
 
 counters! {
-    CALLS_SKIPPED = "call_graph_calls_left_out", Notice, [CallGraphFunctions],
+    CALLS_SKIPPED = "call_graph_calls_skipped", Notice, [CallGraphFunctions],
         "calls in call graphs were skipped: too deep, or too many different functions; their time counts for the caller";
     UNPAIRED = "call_graph_calls_unpaired", Notice, [CallGraphFunctions],
         "calls in call graphs have no duration because their begin or end was not recorded; their time counts for the caller";
@@ -146,7 +146,7 @@ impl CallGraphTracker {
 
     pub(super) fn on_call(&mut self, time_ns: i64, tid: u32, function: &str, depth: u32, assembly: &mut Assembly) {
         let Some(work) = self.threads.get_mut(&tid).and_then(|stack| stack.last_mut()) else { return };
-        let function = assembly.text(function);
+        let function = assembly.intern(function);
         work.on_call(time_ns, function, depth, assembly);
     }
 

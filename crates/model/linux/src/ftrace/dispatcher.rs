@@ -70,9 +70,9 @@ impl<'a> EventDispatcher<'a> {
             }
         }
         let recorded = i64::try_from(event.time_ns).unwrap_or(i64::MAX);
-        let time_ns = self.clocks.axis_or_same_ns(SourceClock::Trace, recorded);
+        let time_ns = self.clocks.axis_ns_or_unchanged(SourceClock::Trace, recorded);
         let assembly = &mut *self.assembly;
-        assembly.reaches(time_ns);
+        assembly.extend_to(time_ns);
         assembly.trace_begin_ns.get_or_insert(time_ns);
         let Some(kind) = Kind::of(event) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{} at {time_ns} ns", event.name));
@@ -101,20 +101,20 @@ impl<'a> EventDispatcher<'a> {
                 self.switches.on_waking(time_ns, event, (task, pid, first), in_interrupt, assembly);
             }
             Kind::Fork { parent_pid, child_task, child_pid } => {
-                let name = assembly.text(child_task);
+                let name = assembly.intern(child_task);
                 assembly.processes.fork(time_ns, parent_pid, child_pid, name);
             }
             Kind::Exec { file, pid } => {
-                let path = assembly.text(file);
-                let name = assembly.text(file.rsplit('/').next().unwrap_or(file));
+                let path = assembly.intern(file);
+                let name = assembly.intern(file.rsplit('/').next().unwrap_or(file));
                 assembly.processes.exec(pid, name, path);
             }
             Kind::Exit { task, pid } => {
-                let name = assembly.text(task);
+                let name = assembly.intern(task);
                 assembly.processes.exit(time_ns, pid, name);
             }
             Kind::InterruptBegin { number, name } => {
-                let name = assembly.text(name);
+                let name = assembly.intern(name);
                 self.interrupts.on_begin(time_ns, event.cpu, number, name);
             }
             Kind::InterruptEnd { number } => {
@@ -132,7 +132,7 @@ impl<'a> EventDispatcher<'a> {
                 if let Some(graphs) = &mut self.call_graphs {
                     // For a function of a module, the row's description is the module.
                     let driver = assembly.device_operations.last().map(|row| row.description).unwrap_or_default();
-                    let name = assembly.text(function);
+                    let name = assembly.intern(function);
                     graphs.begin(time_ns, event.pid, CallGraphSubject::Initcall, (name, driver), assembly);
                 }
             }
@@ -149,7 +149,7 @@ impl<'a> EventDispatcher<'a> {
             Kind::DevicePower { driver, device, edge } => {
                 self.power.on_device(time_ns, event.pid, driver, device, edge, assembly);
                 if let Some(graphs) = &mut self.call_graphs {
-                    let (name, driver) = (assembly.text(device), assembly.text(driver));
+                    let (name, driver) = (assembly.intern(device), assembly.intern(driver));
                     let subject = CallGraphSubject::DeviceCallback;
                     match edge {
                         PowerEdge::Begin { .. } => graphs.begin(time_ns, event.pid, subject, (name, driver), assembly),
@@ -169,12 +169,12 @@ impl<'a> EventDispatcher<'a> {
             Kind::Mark(text) => {
                 let row = Milestone {
                     time_ns,
-                    name: assembly.text(milestone::MARK),
-                    detail: assembly.text(text),
+                    name: assembly.intern(milestone::MARK),
+                    detail: assembly.intern(text),
                     value: None,
                     pid: Some(event.pid),
                     tid: Some(event.pid),
-                    event: assembly.text("ftrace/tracing_mark_write"),
+                    event: assembly.intern("ftrace/tracing_mark_write"),
                 };
                 assembly.milestones.push(row);
             }

@@ -29,8 +29,8 @@ pub(super) struct InitcallTracker {
 
 impl InitcallTracker {
     pub(super) fn on_module(&mut self, time_ns: i64, tid: u32, module: &str, assembly: &mut Assembly) {
-        let name = assembly.text(module);
-        let event = assembly.text("ftrace/module_load");
+        let name = assembly.intern(module);
+        let event = assembly.intern("ftrace/module_load");
         let row = operation(DeviceOperationKind::ModuleLoad, time_ns, tid, name, event);
         let open = self.threads.entry(tid).or_default();
         let before = open.module.replace(assembly.device_operations.len());
@@ -41,8 +41,8 @@ impl InitcallTracker {
     }
 
     pub(super) fn on_begin(&mut self, time_ns: i64, tid: u32, function: &str, assembly: &mut Assembly) {
-        let name = assembly.text(function);
-        let event = assembly.text("ftrace/initcall_start");
+        let name = assembly.intern(function);
+        let event = assembly.intern("ftrace/initcall_start");
         let mut row = operation(DeviceOperationKind::Initcall, time_ns, tid, name, event);
         let open = self.threads.entry(tid).or_default();
         let module = open

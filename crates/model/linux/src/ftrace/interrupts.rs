@@ -95,7 +95,7 @@ impl InterruptTracker {
                 kind: InterruptKind::SoftInterrupt,
                 routine: 0,
                 vector: u16::try_from(vector).unwrap_or(u16::MAX),
-                name: assembly.text(name.unwrap_or_default()),
+                name: assembly.intern(name.unwrap_or_default()),
             });
         }
     }

@@ -41,7 +41,7 @@ impl PowerTracker {
         assembly: &mut Assembly,
     ) {
         // For a device class the driver is empty.
-        let device = assembly.text(device);
+        let device = assembly.intern(device);
         match edge {
             PowerEdge::Begin { parent, operations, event } => {
                 let row = power::Callback {
@@ -69,14 +69,14 @@ impl PowerTracker {
             RuntimePower::Idle(device) => (PowerRequestKind::RuntimeIdle, device, "ftrace/rpm_idle"),
             RuntimePower::Return { function, device, result } => {
                 let Some(kind) = runtime_kind(function) else { return };
-                let device = assembly.text(device);
+                let device = assembly.intern(device);
                 let matches = |open: &OpenRequest| open.is_of(tid, device) && open.kind == kind;
                 self.end(matches, time_ns, result, assembly);
                 return;
             }
         };
-        let device = assembly.text(device);
-        let event = assembly.text(event);
+        let device = assembly.intern(device);
+        let event = assembly.intern(event);
         let row = power::runtime_request(kind, time_ns, tid, device, event);
         // A thread runs one such step per device at a time, so the end of the previous one was not recorded.
         self.open.retain(|open| !(open.is_of(tid, device) && open.kind == kind));

@@ -45,7 +45,7 @@ impl SelectedTraces<'_> {
     pub(crate) fn count_losses(&self, losses: &mut Losses) {
         losses.add(&SAME_TIME, self.skipped);
         if let Some(name) = &self.first_skipped {
-            losses.place(&SAME_TIME, || name.clone());
+            losses.set_first_place(&SAME_TIME, || name.clone());
         }
         losses.add(&UNKNOWN_CLOCK, self.clock_unknown.into());
         losses.add(&NOT_CONVERTED, self.not_converted.into());
@@ -168,7 +168,7 @@ pub(crate) fn count_losses(name: &str, lost: &TraceLosses, losses: &mut Losses) 
     losses.add(&TEXT_STACKS, lost.text_stacks);
     if let Some(offset) = lost.first_at {
         for counter in [&UNREADABLE_LINES, &UNKNOWN_EVENTS, &DAMAGED] {
-            losses.place(counter, || format!("{name}, byte offset {offset:#x}"));
+            losses.set_first_place(counter, || format!("{name}, byte offset {offset:#x}"));
         }
     }
 }

@@ -28,12 +28,12 @@ pub(super) fn on_signal(time_ns: i64, sender: u32, number: i32, (task, pid): (&s
     let row = Notification {
         kind,
         start_ns: time_ns,
-        name: assembly.text(task),
+        name: assembly.intern(task),
         pid: Some(pid),
         flags: u32::try_from(number).ok(),
-        teller_pid: Some(sender),
-        teller_tid: Some(sender),
-        event: assembly.text(EVENT),
+        sender_pid: Some(sender),
+        sender_tid: Some(sender),
+        event: assembly.intern(EVENT),
         ..Notification::UNKNOWN
     };
     assembly.notifications.push(row);

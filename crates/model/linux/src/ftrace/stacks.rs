@@ -218,8 +218,8 @@ impl<'f> StackTracker<'f> {
             let method = Method {
                 address: function.addresses.start,
                 size: function.addresses.end - function.addresses.start,
-                name: assembly.text(function.name),
-                module: assembly.text(&module_name(function.module)),
+                name: assembly.intern(function.name),
+                module: assembly.intern(&module_name(function.module)),
                 ..Method::UNKNOWN
             };
             assembly.methods.push(method);
@@ -227,7 +227,7 @@ impl<'f> StackTracker<'f> {
         assembly.losses.add(&UNLISTED, unlisted);
         for code in self.data.kernel_code() {
             if modules.contains(code.module) {
-                let path = assembly.text(&module_name(code.module));
+                let path = assembly.intern(&module_name(code.module));
                 let (base, size) = (code.addresses.start, code.addresses.end - code.addresses.start);
                 assembly.images.push(image(0, base, size, path));
             }
@@ -240,7 +240,7 @@ impl<'f> StackTracker<'f> {
             // The vDSO is the only mapping without a file that contains code.
             let code = map.files.iter().filter(|file| !file.path.starts_with('[') || file.path == "[vdso]");
             for file in code {
-                let path = assembly.text(&file.path);
+                let path = assembly.intern(&file.path);
                 assembly.images.push(image(map.pid, file.begin, file.end - file.begin, path));
             }
         }

@@ -73,7 +73,7 @@ impl SwitchTracker {
     ) {
         let (task, pid, first) = waking;
         if first {
-            let name = assembly.text(task);
+            let name = assembly.intern(task);
             assembly.processes.first_run(time_ns, event.pid, pid, name);
         } else {
             let again = event.name == "sched_wakeup";

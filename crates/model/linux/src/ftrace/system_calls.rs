@@ -15,7 +15,7 @@ counters! {
         "system calls that began before the recording were skipped";
     WITHOUT_END = "system_calls_without_end", Notice, [FileIos],
         "system calls that had not returned when the recording ended were skipped";
-    OFFSET_NOT_RECORDED = "system_call_places_not_recorded", Notice, [FileIos],
+    OFFSET_NOT_RECORDED = "system_call_offsets_not_recorded", Notice, [FileIos],
         "file copies were skipped because their offset is behind a pointer, which the tracer does not follow";
 }
 
@@ -203,7 +203,7 @@ fn is_file_call(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use onoff_trace::{FileOperation, TableName, Tables, Trace};
+    use onoff_trace::{FileOperation, TableName, TableSet, Trace};
 
     use onoff_input::options::Options;
     use onoff_input::unpack::Limits;
@@ -211,7 +211,7 @@ mod tests {
 
     fn read(text: &str) -> Trace {
         let files = files_from_bytes([("trace.txt".to_owned(), text.as_bytes().to_vec())], &Limits::default()).unwrap();
-        open_files(&files, Tables::of(&[TableName::FileIos, TableName::Processes]), &Options::default()).unwrap()
+        open_files(&files, TableSet::of(&[TableName::FileIos, TableName::Processes]), &Options::default()).unwrap()
     }
 
     fn lines(calls: &[&str]) -> String {
@@ -286,8 +286,8 @@ mod tests {
                 .all(|row| row.operation == FileOperation::Create && trace.text(row.file) == "/etc/motd")
         );
         let lost = |name: &str| trace.losses.iter().find(|loss| loss.counter == name).map_or(0, |loss| loss.count);
-        assert_eq!(lost("fileio_descriptor_not_known"), 1);
+        assert_eq!(lost("fileio_descriptor_unknown"), 1);
         assert_eq!((lost("system_calls_without_begin"), lost("system_calls_without_end")), (2, 1));
-        assert_eq!(lost("system_call_places_not_recorded"), 1);
+        assert_eq!(lost("system_call_offsets_not_recorded"), 1);
     }
 }

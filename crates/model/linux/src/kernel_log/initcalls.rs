@@ -47,10 +47,10 @@ impl InitcallTracker {
         let (what, tid) = text.strip_prefix("calling  ")?.rsplit_once(" @ ")?;
         let tid: u32 = tid.trim().parse().ok()?;
         let (function, module) = function_and_module(what);
-        let driver = assembly.text(function);
-        let event = assembly.text("kernel log/initcall");
+        let driver = assembly.intern(function);
+        let event = assembly.intern("kernel log/initcall");
         let mut row = operation(DeviceOperationKind::Initcall, time_ns, tid, driver, event);
-        row.description = assembly.text(module);
+        row.description = assembly.intern(module);
         if self.open.len() >= MAX_OPEN {
             let (_, oldest) = self.open.remove(0);
             self.rows.push(oldest);
@@ -79,10 +79,10 @@ impl InitcallTracker {
         let device = between(text, "probe of ", " returned ")?;
         let (_, result) = text.rsplit_once(" returned ")?;
         let (result, after) = returned(result)?;
-        let event = assembly.text("kernel log/probe");
+        let event = assembly.intern("kernel log/probe");
         let start_ns = time_ns.saturating_sub(after);
         let mut row = operation(DeviceOperationKind::Probe, start_ns, 0, StringId::EMPTY, event);
-        row.device = assembly.text(device);
+        row.device = assembly.intern(device);
         row.end_ns = Some(time_ns);
         row.status = Some(result.cast_unsigned());
         row.tid = None;
@@ -90,7 +90,7 @@ impl InitcallTracker {
         // running function started before the probe, it belongs to that function.
         let mut candidates = self.open.iter().filter(|(_, call)| call.start_ns <= start_ns);
         if let (Some((function, call)), None) = (candidates.next(), candidates.next()) {
-            row.driver = if call.description.is_empty() { assembly.text(function) } else { call.description };
+            row.driver = if call.description.is_empty() { assembly.intern(function) } else { call.description };
         }
         assembly.device_operations.push(row);
         Some(())

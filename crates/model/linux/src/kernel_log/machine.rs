@@ -29,7 +29,7 @@ impl FirstProgram {
     pub(super) fn finish(self, assembly: &mut Assembly) {
         if let Some(time_ns) = self.init_memory_freed_ns.filter(|_| !self.named) {
             let name = if self.has_initramfs { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
-            assembly.milestone(time_ns, name, "", None, "kernel log/Freeing unused kernel memory");
+            assembly.add_milestone(time_ns, name, "", None, "kernel log/Freeing unused kernel memory");
         }
     }
 }
@@ -45,7 +45,7 @@ pub(super) fn on_message(time_ns: i64, text: &str, program: &mut FirstProgram, a
     let system = &mut assembly.system;
     if let Some(rest) = text.strip_prefix("Linux version ") {
         set(&mut system.os_build_text, rest.split(' ').next());
-        assembly.milestone(
+        assembly.add_milestone(
             0,
             milestone::KERNEL_BEGIN,
             rest.split(' ').next().unwrap_or_default(),
@@ -76,17 +76,17 @@ pub(super) fn on_message(time_ns: i64, text: &str, program: &mut FirstProgram, a
     } else if let Some(rest) = text.strip_prefix("systemd[1]: Hostname set to <") {
         set(&mut system.computer, rest.split('>').next());
     } else if is_unpacking(text) {
-        assembly.milestone(time_ns, milestone::INITRD_UNPACK_BEGIN, "", None, "kernel log/unpack rootfs image");
+        assembly.add_milestone(time_ns, milestone::INITRD_UNPACK_BEGIN, "", None, "kernel log/unpack rootfs image");
     } else if let Some(rest) = text.strip_prefix("Freeing initrd memory: ") {
         // `29256K`, `29256k freed`
         let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         let kib = digits.parse().ok();
-        assembly.milestone(time_ns, milestone::INITRD_UNPACK_END, "", kib, "kernel log/Freeing initrd memory");
+        assembly.add_milestone(time_ns, milestone::INITRD_UNPACK_END, "", kib, "kernel log/Freeing initrd memory");
     } else if let Some(rest) = text.strip_prefix("Run ")
         && let Some(program) = rest.strip_suffix(" as init process")
     {
         // `/init` is the program of the initramfs; any other is the service manager.
         let name = if program == "/init" { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
-        assembly.milestone(time_ns, name, program, None, "kernel log/Run … as init process");
+        assembly.add_milestone(time_ns, name, program, None, "kernel log/Run … as init process");
     }
 }

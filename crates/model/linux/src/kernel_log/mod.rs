@@ -27,17 +27,17 @@ use super::parts::{Part, PartKind};
 counters! {
     UNREADABLE = "kernel_log_lines_unreadable", Notice, TABLES,
         "kernel log lines without a timestamp were skipped (usually continuation lines)";
-    LOADER_LINES = "loader_lines_by_another_clock", Notice, [],
+    LOADER_LINES = "loader_lines_skipped", Notice, [],
         "boot loader lines (TegraBoot, CBoot) were skipped: the loader's clock cannot be related to the kernel's";
-    TRUNCATED = "kernel_log_cut", Warning, TABLES,
+    TRUNCATED = "kernel_log_truncated", Warning, TABLES,
         "a JSON kernel log ends within a message or has unexpected content; the messages before that were read";
     WALL_CLOCK = "kernel_log_wall_clock", Warning, TABLES,
         "the kernel log has dates (dmesg -T), usually in whole seconds: times count from its first line; use 'dmesg' without -T";
-    BY_RECEIPT = "kernel_log_times_of_receipt", Warning, TABLES,
+    BY_RECEIPT = "kernel_log_receipt_times", Warning, TABLES,
         "kernel messages have the wall-clock time at which the log received them, which is late during a sleep, so suspend and resume durations are unknown; use 'dmesg', or 'journalctl' with '-o short-monotonic' or '-o export'";
-    TOO_MANY = "kernel_log_messages_left_out", Error, TABLES,
+    TOO_MANY = "kernel_log_messages_skipped", Error, TABLES,
         "the kernel log has too many messages; the rest were skipped";
-    CLOCK_NOT_CONVERTED = "kernel_log_clock_not_compared", Notice, TABLES,
+    CLOCK_NOT_CONVERTED = "kernel_log_clock_not_converted", Notice, TABLES,
         "the recording has no pair of times to convert the kernel log's clock to the monotonic clock; its times are used unchanged and may be off by tens of milliseconds";
 }
 
@@ -219,7 +219,7 @@ impl Messages {
     pub(super) fn axis_ns(&self, message: &Message, clocks: &Clocks) -> i64 {
         match self.by_receipt {
             true => message.time_ns,
-            false => clocks.axis_or_same_ns(SourceClock::KernelLog, message.time_ns),
+            false => clocks.axis_ns_or_unchanged(SourceClock::KernelLog, message.time_ns),
         }
     }
 
@@ -227,7 +227,9 @@ impl Messages {
         losses.add(&UNREADABLE, self.unreadable);
         losses.add(&LOADER_LINES, self.loader_lines);
         if self.loader_lines > 0 {
-            losses.place(&LOADER_LINES, || format!("last line at {} s on the loader's clock", self.loader_until));
+            losses.set_first_place(&LOADER_LINES, || {
+                format!("last line at {} s on the loader's clock", self.loader_until)
+            });
         }
         losses.add(&TRUNCATED, self.truncated);
         losses.add(&WALL_CLOCK, self.wall_clock.into());
@@ -251,11 +253,11 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
     let mut program = machine::FirstProgram::default();
     for message in messages.iter() {
         let time_ns = messages.axis_ns(message, clocks).max(0);
-        assembly.reaches(time_ns);
+        assembly.extend_to(time_ns);
         let text = message.text.as_str();
-        assembly.network_line(time_ns, "", text, "kernel log");
+        assembly.add_network_change(time_ns, "", text, "kernel log");
         if is_low_power_missed(text) {
-            assembly.milestone(time_ns, milestone::LOW_POWER_MISSED, text, None, "kernel log");
+            assembly.add_milestone(time_ns, milestone::LOW_POWER_NOT_REACHED, text, None, "kernel log");
         }
         if !(initcalls.on_message(time_ns, text, assembly)
             || power.on_message(time_ns, text, assembly)

@@ -333,7 +333,7 @@ impl Cycle {
         } else if is_abort(text) {
             let text = text.strip_prefix("PM: ").unwrap_or(text);
             self.status = self.status.or_else(|| error(text));
-            let name = milestone::POWER_REFUSED;
+            let name = milestone::POWER_ABORTED;
             self.points.push((time_ns, name, text.to_owned(), None));
         } else if let Some(irq) = text.strip_prefix("PM: Triggering wakeup from IRQ ") {
             let detail = format!("IRQ {}", irq.trim());
@@ -354,7 +354,7 @@ impl Cycle {
             let tid: u32 = tid.trim().parse().ok()?;
             let (driver, device) = subject.rsplit_once(' ').unwrap_or(("", subject));
             let (function, _) = super::function_and_module(function);
-            let device = assembly.text(device);
+            let device = assembly.intern(device);
             let callback = Callback {
                 kind: kind(function),
                 driver,
@@ -363,7 +363,7 @@ impl Cycle {
                 event: "",
             };
             let mut row = power::request(time_ns, tid, device, &callback, assembly);
-            row.event = assembly.text(self.event());
+            row.event = assembly.intern(self.event());
             if self.callbacks.len() < MAX_CALLBACKS {
                 self.open_callbacks.push((format!("{subject} {function}"), self.callbacks.len()));
                 self.callbacks.push(row);
@@ -418,7 +418,7 @@ impl Cycle {
                     start_ns: self.start_ns,
                     end_ns,
                     status: self.status,
-                    event: assembly.text(self.event()),
+                    event: assembly.intern(self.event()),
                     ..Activity::UNKNOWN
                 };
                 assembly.activities.push(row);
@@ -442,7 +442,7 @@ impl Cycle {
         for (time_ns, name, detail, value) in self.points {
             let of_sleep = name == milestone::SLEEP || name == milestone::WAKE;
             if !of_sleep || !has_sleep {
-                assembly.milestone(time_ns, name, &detail, value, event);
+                assembly.add_milestone(time_ns, name, &detail, value, event);
             }
         }
         assembly.power_requests.extend(self.callbacks);
@@ -499,7 +499,7 @@ fn image(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
     if let Some(pages) = between(text, "Need to copy ", " pages") {
         let pages = pages.parse().ok()?;
         let name = milestone::POWER_HIBERNATE_PAGES;
-        assembly.milestone(time_ns, name, "", Some(pages), EVENT);
+        assembly.add_milestone(time_ns, name, "", Some(pages), EVENT);
         return Some(());
     }
     let (name, rest) = [("Wrote ", power_phase::WRITE_IMAGE), ("Read ", power_phase::READ_IMAGE)]
@@ -516,14 +516,14 @@ fn image(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::Tables;
+    use onoff_trace::TableSet;
 
     /// Phase, detail, start and end, ms.
     type PhaseRow = (String, String, i64, Option<i64>);
 
     /// Reads log lines. Returns the phases, and the state and end of each sleep.
     fn read(lines: &[(i64, &str)]) -> (Vec<PhaseRow>, Vec<(String, Option<i64>)>) {
-        let mut assembly = Assembly::new(Tables::all());
+        let mut assembly = Assembly::new(TableSet::all());
         let mut tracker = PowerTracker::new(false, &assembly);
         for (ms, text) in lines {
             tracker.on_message(ms * 1_000_000, text, &mut assembly);

@@ -32,7 +32,7 @@ impl ShutdownTracker {
             Some(text) if text.starts_with("Restarting system") => "reboot",
             _ => return false,
         };
-        assembly.milestone(time_ns, milestone::SHUTDOWN_KIND, kind, None, "kernel log/reboot");
+        assembly.add_milestone(time_ns, milestone::SHUTDOWN_KIND, kind, None, "kernel log/reboot");
         self.step(Some(shutdown_step::KERNEL_STOP), time_ns, assembly);
         self.step(None, time_ns, assembly);
         true
@@ -42,7 +42,7 @@ impl ShutdownTracker {
         self.last_ns = time_ns;
         if !self.begun {
             self.begun = true;
-            assembly.milestone(time_ns, milestone::SHUTDOWN_EXECUTOR, "", None, EVENT);
+            assembly.add_milestone(time_ns, milestone::SHUTDOWN_EXECUTOR, "", None, EVENT);
         }
         if text.starts_with("Sending SIGTERM to remaining") {
             self.step(Some(shutdown_step::TERMINATE_REMAINING), time_ns, assembly);
@@ -66,8 +66,8 @@ impl ShutdownTracker {
                 "Rebooting with kexec" => "kexec",
                 _ => return,
             };
-            assembly.milestone(time_ns, milestone::SHUTDOWN_KIND, kind, None, EVENT);
-            assembly.milestone(time_ns, milestone::SHUTDOWN_FINAL, kind, None, EVENT);
+            assembly.add_milestone(time_ns, milestone::SHUTDOWN_KIND, kind, None, EVENT);
+            assembly.add_milestone(time_ns, milestone::SHUTDOWN_FINAL, kind, None, EVENT);
             self.step(Some(shutdown_step::KERNEL_STOP), time_ns, assembly);
         }
     }
@@ -99,11 +99,11 @@ fn push_step(name: &str, start_ns: i64, end_ns: Option<i64>, assembly: &mut Asse
         } else {
             ActivityKind::ShutdownStep
         },
-        name: assembly.text(name),
+        name: assembly.intern(name),
         start_ns,
         end_ns,
         pid: Some(1),
-        event: assembly.text(EVENT),
+        event: assembly.intern(EVENT),
         ..Activity::UNKNOWN
     };
     assembly.activities.push(row);
@@ -125,10 +125,10 @@ fn terminated(time_ns: i64, name: &str, pid: Option<u32>, event: &str, assembly:
     let row = Notification {
         kind: NotificationKind::Termination,
         start_ns: time_ns,
-        name: assembly.text(name),
+        name: assembly.intern(name),
         pid,
-        teller_pid: Some(1),
-        event: assembly.text(event),
+        sender_pid: Some(1),
+        event: assembly.intern(event),
         ..Notification::UNKNOWN
     };
     assembly.notifications.push(row);

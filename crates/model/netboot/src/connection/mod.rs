@@ -41,17 +41,17 @@ pub struct Connection {
     /// Server name in the TLS handshake.
     pub server_name: Option<String>,
     /// Time of the first TLS message, ns.
-    pub tls_ns: Option<i64>,
+    pub tls_start_ns: Option<i64>,
     /// Time of the client's first encrypted data, ns.
     pub tls_ready_ns: Option<i64>,
     /// Requests in time order. With TLS, a single entry covers all requests of the connection.
     pub requests: Vec<HttpRequest>,
     /// Number of requests beyond the limit.
-    pub requests_left_out: u64,
+    pub requests_skipped: u64,
     /// New bytes from the server.
     pub server_bytes: u64,
     /// Retransmitted data segments of the server.
-    pub repeated_segments: u64,
+    pub retransmitted_segments: u64,
     /// Data segments of the server.
     pub data_segments: u64,
     /// Frames larger than an Ethernet frame with 1,500 bytes of payload.
@@ -111,7 +111,7 @@ impl TlsAlert {
 
     /// True if the peer's certificate was rejected.
     #[must_use]
-    pub const fn of_certificate(self) -> bool {
+    pub const fn is_about_certificate(self) -> bool {
         matches!(self.code, 42..=46 | 48 | 113)
     }
 }

@@ -161,7 +161,7 @@ mod tests {
         let found = connections.finish(&HashSet::new(), &mut losses);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].requests.len(), 1);
-        assert_eq!(losses.count("left_out"), 0);
+        assert_eq!(losses.count("limit_reached"), 0);
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         let mut losses = Losses::default();
         let found = connections.finish(&HashSet::from([CLIENT]), &mut losses);
         assert_eq!(found.len(), limits::MAX_OTHER_CONNECTIONS + 20);
-        assert_eq!((losses.count("left_out"), losses.count("others_left_out")), (0, 5_000));
+        assert_eq!((losses.count("limit_reached"), losses.count("other_machines_skipped")), (0, 5_000));
     }
 
     #[test]
@@ -188,6 +188,6 @@ mod tests {
         }
         let mut losses = Losses::default();
         assert_eq!(connections.finish(&HashSet::from([CLIENT]), &mut losses).len(), limits::MAX_CONNECTIONS);
-        assert_eq!(losses.count("left_out"), 5_000);
+        assert_eq!(losses.count("limit_reached"), 5_000);
     }
 }

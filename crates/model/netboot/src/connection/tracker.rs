@@ -38,12 +38,12 @@ impl ConnectionTracker {
                 last_new_ns: time_ns,
                 protocol: Protocol::Other,
                 server_name: None,
-                tls_ns: None,
+                tls_start_ns: None,
                 tls_ready_ns: None,
                 requests: Vec::new(),
-                requests_left_out: 0,
+                requests_skipped: 0,
                 server_bytes: 0,
-                repeated_segments: 0,
+                retransmitted_segments: 0,
                 data_segments: 0,
                 oversized_frames: 0,
                 zero_windows: 0,
@@ -118,7 +118,7 @@ impl ConnectionTracker {
         connection.last_new_ns = connection.last_new_ns.max(time_ns);
         if tls::starts_handshake(segment.payload) && connection.protocol == Protocol::Other {
             connection.protocol = Protocol::Tls;
-            connection.tls_ns = Some(time_ns);
+            connection.tls_start_ns = Some(time_ns);
             connection.server_name = tls::server_name(segment.payload);
         } else if connection.protocol == Protocol::Tls {
             if tls::is_data(segment.payload) && connection.tls_ready_ns.is_none() {
@@ -134,7 +134,7 @@ impl ConnectionTracker {
         } else if let Some(head) = http::request(segment.payload) {
             connection.protocol = Protocol::Http;
             if connection.requests.len() >= MAX_REQUESTS {
-                connection.requests_left_out += 1;
+                connection.requests_skipped += 1;
                 return;
             }
             connection.requests.push(HttpRequest {
@@ -168,7 +168,7 @@ impl ConnectionTracker {
         connection.data_segments += 1;
         let new = new_bytes(&mut self.server_next, segment);
         if new == 0 {
-            connection.repeated_segments += 1;
+            connection.retransmitted_segments += 1;
             return;
         }
         connection.last_new_ns = connection.last_new_ns.max(time_ns);

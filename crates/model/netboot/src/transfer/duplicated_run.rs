@@ -12,7 +12,7 @@ const MIN_RUN_LEN: u64 = 4;
 /// A run of consecutive blocks that were each sent and acknowledged exactly twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DoubledRun {
+pub struct DuplicatedRun {
     /// First block, from 1.
     pub first_block: u64,
     /// Number of blocks.
@@ -32,8 +32,8 @@ pub(super) struct DuplicatedRunFinder {
     /// Blocks before this one are evaluated.
     evaluated: u64,
     highest: u64,
-    run: DoubledRun,
-    longest: Option<DoubledRun>,
+    run: DuplicatedRun,
+    longest: Option<DuplicatedRun>,
 }
 
 impl Default for DuplicatedRunFinder {
@@ -42,7 +42,7 @@ impl Default for DuplicatedRunFinder {
             slots: Box::new([Slot::default(); SLOTS]),
             evaluated: 1,
             highest: 0,
-            run: DoubledRun { first_block: 1, blocks: 0 },
+            run: DuplicatedRun { first_block: 1, blocks: 0 },
             longest: None,
         }
     }
@@ -62,7 +62,7 @@ impl DuplicatedRunFinder {
         }
     }
 
-    pub(super) fn longest(mut self) -> Option<DoubledRun> {
+    pub(super) fn longest(mut self) -> Option<DuplicatedRun> {
         self.evaluate_until(self.highest.saturating_add(1));
         self.end_run();
         self.longest
@@ -115,7 +115,7 @@ impl DuplicatedRunFinder {
 mod tests {
     use super::*;
 
-    fn longest_run(doubled: impl Fn(u64) -> bool) -> Option<DoubledRun> {
+    fn longest_run(doubled: impl Fn(u64) -> bool) -> Option<DuplicatedRun> {
         let mut finder = DuplicatedRunFinder::default();
         for block in 1..=2000 {
             let times = if doubled(block) { 2 } else { 1 };
@@ -133,7 +133,7 @@ mod tests {
     fn finds_longest_run() {
         assert_eq!(longest_run(|_| false), None);
         assert_eq!(longest_run(|block| block % 3 == 0), None);
-        let run = |first_block, blocks| Some(DoubledRun { first_block, blocks });
+        let run = |first_block, blocks| Some(DuplicatedRun { first_block, blocks });
         assert_eq!(longest_run(|block| block >= 700), run(700, 1301));
         assert_eq!(longest_run(|block| (10..20).contains(&block) || (900..950).contains(&block)), run(900, 50));
     }

@@ -14,7 +14,7 @@ use crate::tftp::{Options, ProgramMachine};
 use crate::turnaround::Turnaround;
 use crate::window::WindowChange;
 
-pub use duplicated_run::DoubledRun;
+pub use duplicated_run::DuplicatedRun;
 pub use table::TransferTable;
 
 /// Minimum interval before a retransmission that counts as a time-out, ns.
@@ -39,7 +39,7 @@ pub struct Transfer {
     /// Number of requests, including retransmissions.
     pub requests: u64,
     /// Requested options.
-    pub asked: Options,
+    pub requested: Options,
     /// Granted options; `None` if the server answered without any.
     pub granted: Option<Options>,
     /// Time of the first answer to the request, ns.
@@ -53,15 +53,15 @@ pub struct Transfer {
     /// Time of the last packet, ns.
     pub last_ns: i64,
     /// True if the transfer started before the capture: name, request and options are unknown.
-    pub under_way: bool,
+    pub started_before_capture: bool,
     /// Time of the last packet that was not a retransmission, ns.
     pub last_new_ns: i64,
     /// Kind of that packet, which shows its sender.
-    pub last_new_packet: LastPacket,
+    pub last_new_packet: PacketKind,
     /// Retransmissions of the client after that packet.
-    pub client_repeats: u64,
+    pub client_retransmissions: u64,
     /// Retransmissions of the server after that packet.
-    pub server_repeats: u64,
+    pub server_retransmissions: u64,
     /// Highest acknowledged block; `None` without an acknowledgment.
     pub acknowledged: Option<u64>,
     /// Highest block seen or acknowledged, from 1; 0 if none.
@@ -72,21 +72,21 @@ pub struct Transfer {
     pub outcome: Outcome,
     /// The ERROR packet, if any.
     pub error: Option<ErrorPacket>,
-    pub counts: Counts,
+    pub counts: TransferCounts,
     /// Window size over time.
     pub windows: Vec<WindowChange>,
     /// Window changes beyond the limit.
-    pub windows_left_out: u64,
+    pub windows_skipped: u64,
     /// Mean number of blocks per acknowledgment.
-    pub window_mean: Option<f64>,
+    pub mean_window: Option<f64>,
     /// Maximum number of blocks per acknowledgment.
-    pub window_largest: u32,
+    pub max_window: u32,
     /// Time from an acknowledgment to the next block.
-    pub server_turn: Turnaround,
+    pub server_turnaround: Turnaround,
     /// Time from the last block of a window to its acknowledgment.
-    pub client_turn: Turnaround,
+    pub client_turnaround: Turnaround,
     /// The receiver's turnaround times by window size, in ascending order.
-    pub turns_by_window: Vec<WindowTurn>,
+    pub turnarounds_by_window: Vec<WindowTurnaround>,
     /// Time between the blocks of a window.
     pub gap: Turnaround,
     /// Time from the first to the last fragment, summed over all blocks, ns.
@@ -98,17 +98,17 @@ pub struct Transfer {
     /// Total duration of all time-outs, ns.
     pub timeout_ns: i64,
     /// The longest run of blocks that were each sent and acknowledged twice.
-    pub doubled: Option<DoubledRun>,
+    pub duplicated_run: Option<DuplicatedRun>,
     /// Number of block number wraps.
     pub wraps: u32,
     /// The block number that followed 65,535, once reached: 0, or 1 with some servers.
-    pub after_last_number: Option<u16>,
+    pub number_after_wrap: Option<u16>,
 }
 
 /// Turnaround times of the receiver for one window size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WindowTurn {
+pub struct WindowTurnaround {
     /// Blocks since the previous acknowledgment.
     pub blocks: u32,
     /// Time from the last block to the acknowledgment.
@@ -119,7 +119,7 @@ pub struct WindowTurn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum LastPacket {
+pub enum PacketKind {
     /// The client's request.
     Request,
     /// The server's OACK.
@@ -166,7 +166,7 @@ pub struct ErrorPacket {
 /// Packet and byte counts of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Counts {
+pub struct TransferCounts {
     /// DATA packets, including retransmissions.
     pub data_packets: u64,
     /// Distinct blocks.

@@ -57,7 +57,7 @@ impl TransferTable {
         let message = match Message::parse(datagram.payload, datagram.payload_bytes) {
             Ok(message) => message,
             Err(ParseError::Truncated) => {
-                losses.add(&losses::OPTIONS_CUT, 1);
+                losses.add(&losses::OPTIONS_TRUNCATED, 1);
                 return Some(client);
             }
             Err(ParseError::Malformed) => {
@@ -126,7 +126,7 @@ impl TransferTable {
                 return Some(client);
             }
             Err(ParseError::Truncated) => {
-                losses.add(&losses::OPTIONS_CUT, 1);
+                losses.add(&losses::OPTIONS_TRUNCATED, 1);
                 return None;
             }
             Err(ParseError::Malformed) => {
@@ -135,7 +135,7 @@ impl TransferTable {
             }
         };
         if request.options.cut {
-            losses.add(&losses::OPTIONS_CUT, 1);
+            losses.add(&losses::OPTIONS_TRUNCATED, 1);
         }
         let arrival = arrival(frame, datagram, true);
         if let Some(open) = self.open.get_mut(&client) {

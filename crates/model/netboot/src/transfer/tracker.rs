@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::duplicated_run::DuplicatedRunFinder;
-use super::{Counts, ErrorPacket, LastPacket, Outcome, TIMEOUT_NS, Timeout, Transfer, WindowTurn};
+use super::{ErrorPacket, Outcome, PacketKind, TIMEOUT_NS, Timeout, Transfer, TransferCounts, WindowTurnaround};
 use crate::address::MacAddress;
 use crate::block_numbers::BlockNumbers;
 use crate::histogram::DurationHistogram;
@@ -71,7 +71,7 @@ pub(super) struct TransferTracker {
     pub(super) last_ns: i64,
     last: PreviousPacket,
     error: Option<ErrorPacket>,
-    counts: Counts,
+    counts: TransferCounts,
     blocks: BlockNumbers,
     /// The last block, once a short one has been seen.
     end: Option<u64>,
@@ -91,7 +91,7 @@ pub(super) struct TransferTracker {
     /// Largest block seen, bytes: the block size of a transfer whose options were not captured.
     seen_block_size: u32,
     last_new_ns: i64,
-    last_new_packet: LastPacket,
+    last_new_packet: PacketKind,
     client_repeats: u64,
     server_repeats: u64,
     program: Option<ProgramMachine>,
@@ -114,7 +114,7 @@ impl TransferTracker {
         open.is_under_way = true;
         open.is_accepted = true;
         open.requests = 0;
-        open.counts = Counts::default();
+        open.counts = TransferCounts::default();
         open
     }
 
@@ -144,7 +144,7 @@ impl TransferTracker {
             last_ns: arrival.time_ns,
             last: PreviousPacket::Request,
             error: None,
-            counts: Counts::default(),
+            counts: TransferCounts::default(),
             blocks: BlockNumbers::default(),
             end: None,
             last_full_block: 0,
@@ -161,7 +161,7 @@ impl TransferTracker {
             is_under_way: false,
             seen_block_size: 0,
             last_new_ns: arrival.time_ns,
-            last_new_packet: LastPacket::Request,
+            last_new_packet: PacketKind::Request,
             client_repeats: 0,
             server_repeats: 0,
             program: None,
@@ -189,11 +189,11 @@ impl TransferTracker {
         self.count_frame(arrival.wire_bytes);
         self.end_silence(arrival, true);
         self.last = PreviousPacket::Request;
-        self.count_retransmission(arrival, LastPacket::Request, false);
+        self.count_retransmission(arrival, PacketKind::Request, false);
     }
 
     /// Counts retransmissions since the last new packet.
-    fn count_retransmission(&mut self, arrival: &Arrival, packet: LastPacket, is_new: bool) {
+    fn count_retransmission(&mut self, arrival: &Arrival, packet: PacketKind, is_new: bool) {
         match (is_new, arrival.from_client) {
             (true, _) => {
                 (self.last_new_ns, self.last_new_packet) = (arrival.time_ns, packet);
@@ -232,7 +232,7 @@ impl TransferTracker {
                 }
                 self.end_silence(arrival, again);
                 self.last = PreviousPacket::Request;
-                self.count_retransmission(arrival, LastPacket::OptionAcknowledgment, !again);
+                self.count_retransmission(arrival, PacketKind::OptionAcknowledgment, !again);
             }
             Message::Data { block, program } => {
                 if block == 1 && self.first_data_ns.is_none() {
@@ -251,7 +251,7 @@ impl TransferTracker {
                     text,
                 });
                 self.end_silence(arrival, false);
-                self.count_retransmission(arrival, LastPacket::Error, true);
+                self.count_retransmission(arrival, PacketKind::Error, true);
             }
             Message::ReadRequest(_) | Message::WriteRequest(_) => {}
         }
@@ -266,7 +266,7 @@ impl TransferTracker {
         let bytes = arrival.payload_bytes.saturating_sub(DATA_HEADER);
         self.seen_block_size = self.seen_block_size.max(bytes);
         self.in_window = self.in_window.saturating_add(1);
-        self.count_retransmission(arrival, LastPacket::Data, new);
+        self.count_retransmission(arrival, PacketKind::Data, new);
         self.counts.data_packets += 1;
         self.counts.fragmented += u64::from(arrival.fragmented);
         if new {
@@ -325,7 +325,7 @@ impl TransferTracker {
             }
         }
         self.in_window = 0;
-        self.count_retransmission(arrival, LastPacket::Acknowledgment, before.is_none_or(|before| position > before));
+        self.count_retransmission(arrival, PacketKind::Acknowledgment, before.is_none_or(|before| position > before));
         if advanced > 0 {
             self.windows.record(arrival.time_ns, advanced, next_window);
         }
@@ -433,13 +433,13 @@ impl TransferTracker {
         self.counts.missing_blocks = if self.write { 0 } else { settled.saturating_sub(self.counts.blocks) };
         let turns_by_window = std::mem::take(&mut self.turns_by_window)
             .into_iter()
-            .map(|(blocks, turns)| WindowTurn { blocks, turn: Turnaround::of(&turns) })
+            .map(|(blocks, turns)| WindowTurnaround { blocks, turn: Turnaround::from_histogram(&turns) })
             .collect();
         let window_mean = self.windows.mean();
-        let window_largest = self.windows.largest();
-        let (windows, windows_left_out) = self.windows.into_changes();
-        let sender_turn = Turnaround::of(&self.after_acknowledgment);
-        let receiver_turn = Turnaround::of(&self.after_data);
+        let max_window = self.windows.largest();
+        let (windows, windows_skipped) = self.windows.into_changes();
+        let sender_turn = Turnaround::from_histogram(&self.after_acknowledgment);
+        let receiver_turn = Turnaround::from_histogram(&self.after_data);
         let (server_turn, client_turn) =
             if self.write { (receiver_turn, sender_turn) } else { (sender_turn, receiver_turn) };
         Transfer {
@@ -450,18 +450,18 @@ impl TransferTracker {
             file: self.file,
             request_ns: self.request_ns,
             requests: self.requests,
-            asked: self.asked,
+            requested: self.asked,
             granted: self.granted,
             answer_ns: self.answer_ns,
             first_data_ns: self.first_data_ns,
             first_acknowledgment_ns: self.first_acknowledgment_ns,
             complete_ns: self.complete_ns,
             last_ns: self.last_ns,
-            under_way: self.is_under_way,
+            started_before_capture: self.is_under_way,
             last_new_ns: self.last_new_ns,
             last_new_packet: self.last_new_packet,
-            client_repeats: self.client_repeats,
-            server_repeats: self.server_repeats,
+            client_retransmissions: self.client_repeats,
+            server_retransmissions: self.server_repeats,
             acknowledged: self.acknowledged,
             highest_block,
             program: self.program,
@@ -469,20 +469,20 @@ impl TransferTracker {
             error: self.error,
             counts: self.counts,
             windows,
-            windows_left_out,
-            window_mean,
-            window_largest,
-            server_turn,
-            client_turn,
-            turns_by_window,
-            gap: Turnaround::of(&self.between_data),
+            windows_skipped,
+            mean_window: window_mean,
+            max_window,
+            server_turnaround: server_turn,
+            client_turnaround: client_turn,
+            turnarounds_by_window: turns_by_window,
+            gap: Turnaround::from_histogram(&self.between_data),
             fragments_ns: self.fragments_ns,
             timeouts: self.timeouts,
             timeout_count: self.timeout_count,
             timeout_ns: self.timeout_ns,
-            doubled: self.doubled.longest(),
+            duplicated_run: self.doubled.longest(),
             wraps: self.blocks.wraps(),
-            after_last_number: self.blocks.number_after_wrap(),
+            number_after_wrap: self.blocks.number_after_wrap(),
         }
     }
 }

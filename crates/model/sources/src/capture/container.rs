@@ -169,7 +169,7 @@ fn pcap_frame<'a>(header: &PcapHeader, rest: &'a [u8]) -> Step<'a> {
             };
             Step::Frame(frame, rest.len() - after.len())
         }
-        Err(Fault::Incomplete(_)) => Step::Ended(&losses::CAPTURE_CUT),
+        Err(Fault::Incomplete(_)) => Step::Ended(&losses::CAPTURE_TRUNCATED),
         Err(_) => Step::Ended(&losses::CAPTURE_DAMAGED),
     }
 }
@@ -193,7 +193,7 @@ fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Opt
             // If the whole block is present, its length is known and the next block may be intact.
             return match (block_length(section, rest), fault) {
                 (Some(length), _) => Step::Loss(&losses::BLOCKS_SKIPPED, 1, length),
-                (None, Fault::Incomplete(_)) => Step::Ended(&losses::CAPTURE_CUT),
+                (None, Fault::Incomplete(_)) => Step::Ended(&losses::CAPTURE_TRUNCATED),
                 (None, _) => Step::Ended(&losses::CAPTURE_DAMAGED),
             };
         }

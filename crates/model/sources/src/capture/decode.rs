@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use etherparse::{
     LaxIpv4Slice, LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpSlice, UdpSlice, ip_number,
 };
-use onoff_netboot::frame::{Datagram, FragmentKey, Frame, Packet, Segment, Undelivered, UndeliveredReason};
+use onoff_netboot::frame::{Datagram, FragmentKey, Frame, Packet, Segment, UnreachableReason, UnreachableReport};
 
 use super::container::RawFrame;
 use super::fault::Fault;
@@ -93,12 +93,12 @@ fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Result<Packet<'a>, Fault> {
             [ICMP_UNREACHABLE, code, ..] => {
                 // RFC 792 and RFC 1812.
                 let reason = match code {
-                    3 => UndeliveredReason::Port,
-                    1 | 7 | 8 => UndeliveredReason::Host,
-                    0 | 6 => UndeliveredReason::Network,
-                    4 => UndeliveredReason::TooLarge,
-                    9 | 10 | 13 => UndeliveredReason::Prohibited,
-                    _ => UndeliveredReason::Other,
+                    3 => UnreachableReason::Port,
+                    1 | 7 | 8 => UnreachableReason::Host,
+                    0 | 6 => UnreachableReason::Network,
+                    4 => UnreachableReason::TooLarge,
+                    9 | 10 | 13 => UnreachableReason::Prohibited,
+                    _ => UnreachableReason::Other,
                 };
                 undelivered(endpoints, reason, payload)
             }
@@ -129,17 +129,17 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
             [ICMPV6_UNREACHABLE, code, ..] => {
                 // RFC 4443.
                 let reason = match code {
-                    4 => UndeliveredReason::Port,
-                    3 => UndeliveredReason::Host,
-                    0 => UndeliveredReason::Network,
-                    1 | 5 => UndeliveredReason::Prohibited,
-                    _ => UndeliveredReason::Other,
+                    4 => UnreachableReason::Port,
+                    3 => UnreachableReason::Host,
+                    0 => UnreachableReason::Network,
+                    1 | 5 => UnreachableReason::Prohibited,
+                    _ => UnreachableReason::Other,
                 };
                 undelivered(endpoints, reason, message)
             }
             [ICMPV6_ECHO, ..] => Packet::AddressProbe { target: endpoints.destination },
             [ICMPV6_ECHO_REPLY, ..] => Packet::AddressAnswer { address: endpoints.source },
-            [ICMPV6_TOO_BIG, ..] => undelivered(endpoints, UndeliveredReason::TooLarge, message),
+            [ICMPV6_TOO_BIG, ..] => undelivered(endpoints, UnreachableReason::TooLarge, message),
             _ => Packet::Other,
         });
     }
@@ -148,7 +148,7 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
 }
 
 /// The packet quoted in an ICMP message: its addresses, and its ports if present.
-fn undelivered<'a>(endpoints: Endpoints, reason: UndeliveredReason, message: &[u8]) -> Packet<'a> {
+fn undelivered<'a>(endpoints: Endpoints, reason: UnreachableReason, message: &[u8]) -> Packet<'a> {
     let quoted = message.get(ICMP_HEADER..).unwrap_or_default();
     let ends = match quoted.first().map(|byte| byte >> 4) {
         Some(4) => quoted.first_chunk::<20>().map(|head| {
@@ -166,8 +166,8 @@ fn undelivered<'a>(endpoints: Endpoints, reason: UndeliveredReason, message: &[u
         let bytes = quoted.get(head + at..).and_then(|rest| rest.first_chunk::<2>());
         bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
     };
-    Packet::Unreachable(Undelivered {
-        by: endpoints.source,
+    Packet::Unreachable(UnreachableReport {
+        reporter: endpoints.source,
         reason,
         source: SocketAddr::new(source, port(0)),
         destination: SocketAddr::new(destination, port(2)),

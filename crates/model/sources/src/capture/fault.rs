@@ -18,8 +18,8 @@ impl Fault {
     pub(super) fn counter(self) -> &'static Counter {
         match self {
             Self::Malformed => &losses::FRAMES_MALFORMED,
-            Self::UnknownLink => &losses::LINK_UNKNOWN,
-            Self::Encapsulated => &losses::ENCAPSULATION_UNREAD,
+            Self::UnknownLink => &losses::LINK_TYPE_UNSUPPORTED,
+            Self::Encapsulated => &losses::ENCAPSULATION_UNSUPPORTED,
         }
     }
 }

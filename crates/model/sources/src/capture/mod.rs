@@ -11,7 +11,7 @@ mod tables;
 use std::ops::ControlFlow;
 
 use onoff_etl::Recording;
-use onoff_netboot::{Capture, CaptureFile, Follower, losses};
+use onoff_netboot::{Capture, CaptureBuilder, CaptureFile, losses};
 
 use onoff_input::error::Error;
 use onoff_input::opened::{Files, SourceFile};
@@ -41,12 +41,12 @@ fn read_files(files: &Files, options: &Options) -> Result<Capture, Error> {
     if files.kind() == RecordingKind::EventTraceLog {
         return read_event_trace(files, options);
     }
-    files.must_be(RecordingKind::NetworkCapture)?;
+    files.require_kind(RecordingKind::NetworkCapture)?;
     let mut order: Vec<(Option<i64>, usize, &SourceFile)> =
         files.iter().enumerate().map(|(index, file)| (first_time(file), index, file)).collect();
     order.sort_by_key(|(time, index, _)| (*time, *index));
     let mut reader = CaptureReader {
-        follower: Follower::default(),
+        follower: CaptureBuilder::default(),
         options,
         files,
         start_unix_ns: order.iter().find_map(|(time, _, _)| *time),
@@ -78,7 +78,7 @@ fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> 
     let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
     let windows = recording.windows((bytes / STEP as usize).max(1));
     let total_bytes = windows.iter().map(|window| window.size() as u64).sum();
-    let mut follower = Follower::default();
+    let mut follower = CaptureBuilder::default();
     let mut events = PacketEvents::default();
     let mut frames = vec![0_u64; files.iter().len()];
     let mut start_ns: Option<i64> = None;
@@ -99,12 +99,12 @@ fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> 
                     }
                     let time_ns = record.time_ns().saturating_sub(*start_ns.get_or_insert(record.time_ns()));
                     if bytes.len() < wire_bytes as usize {
-                        follower.losses().add_at(&losses::FRAMES_CUT, place);
+                        follower.losses().add_at(&losses::FRAMES_TRUNCATED, place);
                         snap_length = snap_length.max(u32::try_from(bytes.len()).ok());
                     }
                     let raw = RawFrame { unix_ns: clock.unix_ns(record.time_ns()), link, wire_bytes, bytes };
                     match decode::decode(time_ns, &raw) {
-                        Ok(frame) => follower.see(&frame),
+                        Ok(frame) => follower.on_frame(&frame),
                         Err(fault) => follower.losses().add_at(fault.counter(), place),
                     }
                 }
@@ -113,7 +113,7 @@ fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> 
         });
         walked.merge(&walk.losses);
         done_bytes += window.size() as u64;
-        for range in window.finished_ranges() {
+        for range in window.releasable_ranges() {
             files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
         }
         options.report(Progress { done_bytes, total_bytes });
@@ -152,7 +152,7 @@ fn first_time(file: &SourceFile) -> Option<i64> {
 }
 
 struct CaptureReader<'a> {
-    follower: Follower,
+    follower: CaptureBuilder,
     options: &'a Options,
     files: &'a Files,
     start_unix_ns: Option<i64>,
@@ -178,17 +178,17 @@ impl CaptureReader<'_> {
                     let place = || format!("{}, frame {frames}", file.name());
                     let losses = self.follower.losses();
                     if cut {
-                        losses.add_at(&losses::FRAMES_CUT, place);
+                        losses.add_at(&losses::FRAMES_TRUNCATED, place);
                     }
                     match decode::decode(time_ns, &frame) {
-                        Ok(frame) => self.follower.see(&frame),
+                        Ok(frame) => self.follower.on_frame(&frame),
                         Err(fault) => losses.add_at(fault.counter(), place),
                     }
                 }
                 Item::Loss(counter, count, offset) => {
                     let losses = self.follower.losses();
                     losses.add(counter, count);
-                    losses.place(counter, || format!("{}, byte {offset:#x}", file.name()));
+                    losses.set_first_place(counter, || format!("{}, byte {offset:#x}", file.name()));
                 }
             }
             let offset = container.offset();

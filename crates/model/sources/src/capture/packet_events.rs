@@ -188,7 +188,7 @@ fn monitored(payload: &[u8]) -> PacketEvent<'_> {
         1 => ETHERNET,
         2 => WIRELESS,
         3 => RAW_IP,
-        _ => return PacketEvent::Lost(&losses::LINK_UNKNOWN),
+        _ => return PacketEvent::Lost(&losses::LINK_TYPE_UNSUPPORTED),
     };
     packet(link, bytes, usize::from(original.max(logged)))
 }

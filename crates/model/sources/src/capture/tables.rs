@@ -4,18 +4,18 @@ use onoff_netboot::Capture;
 use onoff_netboot::connection::{Connection, Protocol};
 use onoff_netboot::transfer::{Outcome, Transfer};
 use onoff_trace::{
-    Clock, DhcpMessage, NameLookup, NetworkTransfer, RecordingFile, StringId, StringPool, TableName, Tables, Trace,
+    Clock, DhcpMessage, NameLookup, NetworkTransfer, RecordingFile, StringId, StringPool, TableName, TableSet, Trace,
     TransferOutcome, TransferProtocol,
 };
 
 /// The `wanted` tables of a capture. Times are relative to its first frame.
-pub(crate) fn tables(capture: Capture, wanted: Tables) -> Trace {
+pub(crate) fn tables(capture: Capture, wanted: TableSet) -> Trace {
     let mut strings = StringPool::new();
     let mut trace = Trace {
         recorder: "network capture".to_owned(),
         clock: Clock { start_unix_ns: capture.start_unix_ns, ..Clock::default() },
         duration_ns: capture.duration_ns,
-        wanted,
+        requested_tables: wanted,
         ..Trace::default()
     };
     if wanted.contains(TableName::NetworkTransfers) {
@@ -46,8 +46,8 @@ pub(crate) fn tables(capture: Capture, wanted: Tables) -> Trace {
     }
     if wanted.contains(TableName::NameLookups) {
         let rows = capture.lookups.iter().map(|lookup| NameLookup {
-            start_ns: lookup.asked_ns,
-            end_ns: lookup.answered_ns,
+            start_ns: lookup.query_ns,
+            end_ns: lookup.response_ns,
             client: interned(lookup.client, &mut strings),
             name: strings.intern(&lookup.name),
         });
@@ -100,7 +100,7 @@ fn requests(connection: &Connection, strings: &mut StringPool, rows: &mut Vec<Ne
         Protocol::Other => return,
     };
     // Segments are counted per connection, so they can be assigned to a request only if it is the only one.
-    let is_only_request = connection.requests.len() == 1 && connection.requests_left_out == 0;
+    let is_only_request = connection.requests.len() == 1 && connection.requests_skipped == 0;
     for request in &connection.requests {
         let refused = request.status.is_some_and(|status| status >= 400);
         let file = match protocol {
@@ -124,7 +124,7 @@ fn requests(connection: &Connection, strings: &mut StringPool, rows: &mut Vec<Ne
                 (false, false) => TransferOutcome::Unfinished,
             },
             status: request.status.map(u32::from),
-            repeated_packets: is_only_request.then_some(connection.repeated_segments),
+            repeated_packets: is_only_request.then_some(connection.retransmitted_segments),
             timeout_ns: None,
         });
     }

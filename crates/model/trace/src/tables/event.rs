@@ -29,7 +29,7 @@ table! {
         /// Opcode name.
         opcode: StringId,
         /// First row of this event's fields in [`EventFields`].
-        first_field: u64 as Place,
+        first_field: u64 as RowOffset,
         /// Number of fields of the event.
         fields: u16,
     }

@@ -48,7 +48,7 @@ table! {
         /// First request, ns.
         start_ns: i64 as Start,
         /// First data of the response, ns.
-        first_data_ns: Option<i64> as Moment,
+        first_data_ns: Option<i64> as OtherTime,
         /// Last byte received or acknowledged, ns; `None` when the transfer did not end in the capture.
         end_ns: Option<i64> as End,
         /// Bytes of the file received, each counted once.

@@ -58,9 +58,9 @@ table! {
         /// Result status recorded with the end.
         status: Option<u32>,
         /// Process that sent the notification.
-        teller_pid: Option<u32> as OtherProcess,
+        sender_pid: Option<u32> as OtherProcess,
         /// Thread that sent the notification.
-        teller_tid: Option<u32> as OtherThread,
+        sender_tid: Option<u32> as OtherThread,
         /// Record that set the start, e.g. `Microsoft-Windows-Subsys-Csr/3`.
         event: StringId,
     }
@@ -161,7 +161,7 @@ table! {
         /// IRP, as recorded; rows of one request share it.
         irp: u64,
         /// Time at which the power manager had nothing left to do but wait for the request, ns.
-        waiting_ns: Option<i64> as Moment,
+        waiting_ns: Option<i64> as OtherTime,
         /// Parent device; empty when not recorded.
         parent: StringId,
         /// Caller of the callback (Linux: `bus`, `class`, `type`, `driver`, `power domain`) and the requested event,

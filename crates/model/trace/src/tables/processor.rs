@@ -54,7 +54,7 @@ table! {
         flags: u8,
         /// Number of context switches logged before it, which orders events with the same time on a coarse clock.
         /// `None` where no switch was logged before, or the order is not known.
-        after_switches: Option<u32> as Place,
+        after_switches: Option<u32> as RowOffset,
     }
 }
 

@@ -120,7 +120,7 @@ codes! {
 
 codes! {
     /// Origin of a request.
-    pub enum IoLevel {
+    pub enum IoOrigin {
         /// A program.
         Application = "application",
         /// The memory manager or the cache, for missing or modified pages.
@@ -150,7 +150,7 @@ table! {
         /// Bytes requested.
         size: u64 as Bytes,
         /// Origin of the request.
-        level: IoLevel,
+        level: IoOrigin,
         /// True if the operation bypassed the cache.
         unbuffered: bool,
         /// Result status: an `NTSTATUS` on every system.

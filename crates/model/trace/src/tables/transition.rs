@@ -38,9 +38,9 @@ table! {
         /// Time of the request, ns.
         start_ns: i64 as Start,
         /// First report from the service's host process, ns: the host process is running.
-        checkpoint_ns: Option<i64> as Moment,
+        checkpoint_ns: Option<i64> as OtherTime,
         /// The service's own code starts (its image is loaded), ns.
-        load_ns: Option<i64> as Moment,
+        load_ns: Option<i64> as OtherTime,
         /// Completion, ns.
         end_ns: Option<i64> as End,
         /// Command line of the host process.
@@ -151,7 +151,7 @@ table! {
         /// Start, ns.
         start_ns: i64 as Start,
         /// Time at which the driver returned "pending", ns; `None` if it did the work before returning.
-        pend_ns: Option<i64> as Moment,
+        pend_ns: Option<i64> as OtherTime,
         /// End, ns; `None` when it did not end in the recording.
         end_ns: Option<i64> as End,
         /// Device instance; empty for driver work.

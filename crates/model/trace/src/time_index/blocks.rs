@@ -28,10 +28,10 @@ struct Block {
 
 impl Blocks {
     /// Indexes a table with chunks of the given lengths; `extent` returns the start and end of a row of a chunk, ns.
-    pub(super) fn of(pieces: impl IntoIterator<Item = usize>, extent: impl Fn(usize, usize) -> (i64, i64)) -> Self {
+    pub(super) fn of(chunks: impl IntoIterator<Item = usize>, extent: impl Fn(usize, usize) -> (i64, i64)) -> Self {
         let mut blocks: Vec<Block> = Vec::new();
         let mut reach_ns = i64::MIN;
-        for (chunk, length) in pieces.into_iter().enumerate() {
+        for (chunk, length) in chunks.into_iter().enumerate() {
             for first_row in (0..length).step_by(BLOCK_ROWS) {
                 let rows = BLOCK_ROWS.min(length - first_row);
                 let (mut begin_ns, mut end_ns) = (i64::MAX, i64::MIN);
@@ -69,8 +69,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn indexed(pieces: &[Vec<(i64, i64)>]) -> Blocks {
-        Blocks::of(pieces.iter().map(Vec::len), |chunk, row| pieces[chunk][row])
+    fn indexed(chunks: &[Vec<(i64, i64)>]) -> Blocks {
+        Blocks::of(chunks.iter().map(Vec::len), |chunk, row| chunks[chunk][row])
     }
 
     #[test]
@@ -98,11 +98,11 @@ mod tests {
                 rows.sort_unstable();
             }
             let second = rows.split_off(cut.min(rows.len()));
-            let pieces = [rows, second];
-            let every = || (0..2).flat_map(|chunk| (0..pieces[chunk].len()).map(move |row| (chunk, row)));
-            let blocks = indexed(&pieces);
+            let chunks = [rows, second];
+            let every = || (0..2).flat_map(|chunk| (0..chunks[chunk].len()).map(move |row| (chunk, row)));
+            let blocks = indexed(&chunks);
             for (start_ns, end_ns) in ranges {
-                let is_in = |&(chunk, row): &(usize, usize)| pieces[chunk][row].0 < end_ns && pieces[chunk][row].1 >= start_ns;
+                let is_in = |&(chunk, row): &(usize, usize)| chunks[chunk][row].0 < end_ns && chunks[chunk][row].1 >= start_ns;
                 let scanned = blocks.between(start_ns, end_ns);
                 let found: Vec<_> =
                     scanned.into_iter().flat_map(|(chunk, rows)| rows.map(move |row| (chunk, row))).filter(is_in).collect();

@@ -72,27 +72,27 @@ impl Trace {
 
     /// The samples from `start_ns` to before `end_ns`, and few others, as chunks with row ranges, in order.
     pub fn samples_between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (&Samples, Range<usize>)> {
-        let pieces = self.samples.pieces();
+        let chunks = self.samples.chunks();
         let index = self.time_index.samples.of(self.samples.len(), || {
-            Blocks::of(pieces.iter().map(Samples::len), |chunk, row| {
-                (pieces[chunk].time_ns[row], pieces[chunk].time_ns[row])
+            Blocks::of(chunks.iter().map(Samples::len), |chunk, row| {
+                (chunks[chunk].time_ns[row], chunks[chunk].time_ns[row])
             })
         });
         let found = index.between(start_ns, end_ns).into_iter();
-        found.filter_map(|(chunk, rows)| Some((pieces.get(chunk)?, rows)))
+        found.filter_map(|(chunk, rows)| Some((chunks.get(chunk)?, rows)))
     }
 
     /// The interrupts and DPCs that ran at any time from `start_ns` to before `end_ns`, and few others, as chunks with
     /// row ranges, in order.
     pub fn interrupts_between(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (&Interrupts, Range<usize>)> {
-        let pieces = self.interrupts.pieces();
+        let chunks = self.interrupts.chunks();
         let index = self.time_index.interrupts.of(self.interrupts.len(), || {
-            Blocks::of(pieces.iter().map(Interrupts::len), |chunk, row| {
-                (pieces[chunk].start_ns[row], pieces[chunk].end_ns[row])
+            Blocks::of(chunks.iter().map(Interrupts::len), |chunk, row| {
+                (chunks[chunk].start_ns[row], chunks[chunk].end_ns[row])
             })
         });
         let found = index.between(start_ns, end_ns).into_iter();
-        found.filter_map(|(chunk, rows)| Some((pieces.get(chunk)?, rows)))
+        found.filter_map(|(chunk, rows)| Some((chunks.get(chunk)?, rows)))
     }
 
     /// The disk requests that were in service at any time from `start_ns` to before `end_ns`, or completed at
@@ -110,10 +110,10 @@ impl Trace {
 
     /// One more than the highest processor number in switches and samples; 0 without any.
     #[must_use]
-    pub fn processors_seen(&self) -> u32 {
+    pub fn recorded_processors(&self) -> u32 {
         *self.time_index.processors.of(self.context_switches.len() + self.samples.len(), || {
-            let switching = self.context_switches.pieces().iter().filter_map(|chunk| chunk.cpu.iter().max());
-            let sampled = self.samples.pieces().iter().filter_map(|chunk| chunk.cpu.iter().max());
+            let switching = self.context_switches.chunks().iter().filter_map(|chunk| chunk.cpu.iter().max());
+            let sampled = self.samples.chunks().iter().filter_map(|chunk| chunk.cpu.iter().max());
             switching.chain(sampled).max().map_or(0, |&cpu| u32::from(cpu) + 1)
         })
     }

@@ -42,7 +42,7 @@ struct Mark {
 pub struct RunningThread {
     /// Time of the row this is taken from, ns: the row that switched the thread in, or, before a processor's first row,
     /// the row that switches it out.
-    pub told_ns: i64,
+    pub since_ns: i64,
     pub tid: u32,
     /// Thread switched out by the processor's next row; differs from `tid` where rows were lost.
     next_off: u32,
@@ -54,7 +54,7 @@ pub struct RunningThread {
 impl RunningThread {
     /// Thread switched out by the processor's next row; `None` after its last row.
     #[must_use]
-    pub fn next_off(&self) -> Option<u32> {
+    pub fn next_switched_out(&self) -> Option<u32> {
         self.has_next.then_some(self.next_off)
     }
 }
@@ -77,7 +77,7 @@ impl SwitchIndex {
         let mut open: Vec<usize> = Vec::new();
         let mut reach_ns = i64::MIN;
         let mut since_mark = usize::MAX;
-        for (chunk, rows) in switches.pieces().iter().enumerate() {
+        for (chunk, rows) in switches.chunks().iter().enumerate() {
             let threads = rows.new_tid.iter().zip(&rows.old_tid).zip(rows.new_priority.iter().zip(&rows.old_priority));
             for (row, ((&time_ns, &cpu), ((&new_tid, &old_tid), (&new_priority, &old_priority)))) in
                 rows.time_ns.iter().zip(&rows.cpu).zip(threads).enumerate()
@@ -100,7 +100,7 @@ impl SwitchIndex {
                 let slot = *slots[number].get_or_insert_with(|| {
                     index.processors.push(cpu);
                     index.first.push(RunningThread {
-                        told_ns: time_ns,
+                        since_ns: time_ns,
                         tid: old_tid,
                         next_off: old_tid,
                         has_next: true,
@@ -117,7 +117,7 @@ impl SwitchIndex {
                 }
                 open[slot] = index.marks.len();
                 let priority = new_priority;
-                now[slot] = RunningThread { told_ns: time_ns, tid: new_tid, next_off: 0, has_next: false, priority };
+                now[slot] = RunningThread { since_ns: time_ns, tid: new_tid, next_off: 0, has_next: false, priority };
             }
         }
         // The end of the table is a mark too.
@@ -170,7 +170,7 @@ impl SwitchRange {
     ) -> impl Iterator<Item = (&'t ContextSwitches, Range<usize>)> + use<'t> {
         let mark = |at: usize| self.index.marks.get(at).map_or((0, 0), |mark| (mark.chunk, mark.row));
         let (from, until) = (mark(self.first), mark(self.until));
-        switches.pieces().iter().enumerate().skip(from.0).map_while(move |(number, chunk)| {
+        switches.chunks().iter().enumerate().skip(from.0).map_while(move |(number, chunk)| {
             let first_row = if number == from.0 { from.1 } else { 0 };
             let end_row = if number == until.0 { until.1 } else { chunk.len() };
             (number <= until.0).then_some((chunk, first_row..end_row))
@@ -236,9 +236,9 @@ mod tests {
             let next = rows[at..].iter().find(|row| row.cpu == cpu);
             let (next_off, has_next) = (next.map_or(0, |row| row.old_tid), next.is_some());
             match rows[..at].iter().rfind(|row| row.cpu == cpu) {
-                Some(row) => RunningThread { told_ns: row.time_ns, tid: row.new_tid, next_off, has_next, priority: 8 },
+                Some(row) => RunningThread { since_ns: row.time_ns, tid: row.new_tid, next_off, has_next, priority: 8 },
                 None => RunningThread {
-                    told_ns: next.map_or(0, |row| row.time_ns),
+                    since_ns: next.map_or(0, |row| row.time_ns),
                     tid: next_off,
                     next_off,
                     has_next,

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{
     ContextSwitch, CounterConfiguration, CounterInterrupt, DeferredProcedureCall, DiskFlush, DiskRequestStart,
-    DiskTransfer, FileName, FileOpen, FileOperationEnd, FileSubject, HardFault, Image, ImageEventKind,
+    DiskTransfer, FileName, FileOpen, FileOperationContext, FileOperationEnd, HardFault, Image, ImageEventKind,
     InterruptServiceRoutine, KernelPayload, NetworkTransfer, Process, ReadyThread, RegistryKeyOperation,
     SampledProfile, Stack, StackKeyReference, SystemConfigEx, Thread, thread_state_name,
 };
@@ -155,7 +155,7 @@ impl Follower {
         let Some(hook) = hook else { return attribution };
         self.kernel_event(hook, record, clock, &mut attribution);
         if attribution.pid.is_none() {
-            attribution.pid = attribution.tid.and_then(|tid| self.directory.process_of_thread(tid));
+            attribution.pid = attribution.tid.and_then(|tid| self.directory.thread_process(tid));
         }
         attribution
     }
@@ -173,7 +173,7 @@ impl Follower {
             Subject::ReadyThread => {
                 self.charge_running(record, attribution);
                 let ready = ReadyThread::read(payload).map(|ready| ready.thread_id);
-                attribution.other_pid = ready.and_then(|tid| self.directory.process_of_thread(tid));
+                attribution.other_pid = ready.and_then(|tid| self.directory.thread_process(tid));
             }
             Subject::SampledProfile => {
                 attribution.tid = SampledProfile::read(payload).map(|sample| sample.thread_id);
@@ -269,7 +269,7 @@ impl Follower {
             Subject::RegistryKeyOperation => {
                 if let Some(operation) = RegistryKeyOperation::read(payload) {
                     attribution.elapsed_ns = match operation.elapsed_ticks {
-                        Some(ticks) => Some(clock.span_ns(u64::try_from(ticks).unwrap_or(0))),
+                        Some(ticks) => Some(clock.duration_ns(u64::try_from(ticks).unwrap_or(0))),
                         None => operation.start_ticks.and_then(took),
                     };
                 }
@@ -296,7 +296,7 @@ impl Follower {
         let now = record.time_ns();
         attribution.tid = Some(switch.new_thread_id);
         attribution.pid = None;
-        attribution.other_pid = self.directory.process_of_thread(switch.old_thread_id);
+        attribution.other_pid = self.directory.thread_process(switch.old_thread_id);
         attribution.old_state = Some(thread_state_name(switch.old_thread_state));
         attribution.old_wait_reason = Some(wait_reason::name(switch.old_thread_wait_reason).unwrap_or("Unknown"));
         // Idle threads share id 0, so the last run of one is unrelated to another.
@@ -339,7 +339,7 @@ impl Follower {
                 self.directory.set_file(open.file_object, &open.open_path.to_string());
                 (open.irp, open.file_object, None, open.thread_id)
             }),
-            _ => FileSubject::of(payload)
+            _ => FileOperationContext::of(payload)
                 .map(|subject| (subject.irp, subject.file_object, Some(subject.file_key), subject.thread_id)),
         };
         let Some((irp, file_object, file_key, thread_id)) = subject else { return };
@@ -372,7 +372,7 @@ impl Follower {
         }
         attribution.logging_tid = attribution.tid;
         attribution.logging_pid =
-            attribution.pid.or_else(|| attribution.tid.and_then(|tid| self.directory.process_of_thread(tid)));
+            attribution.pid.or_else(|| attribution.tid.and_then(|tid| self.directory.thread_process(tid)));
     }
 
     fn module(&mut self, image: &Image<'_>) {

@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use hashbrown::HashSet;
-use onoff_etl::{BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording, Window};
+use onoff_etl::{BufferScratch, ExtendedItem, Guid, HeaderKind, Record, Recording, Window};
 use onoff_etw::kernel::{CounterConfiguration, KernelPayload, Stack};
 use onoff_etw::{Fields, Schemas, Sid, Value};
 use onoff_trace::{
-    Derived, DescribedEvent, EventColumns, EventContext, EventOrigin, Losses, StreamHeader, Tables, Trace,
+    DerivedValues, DescribedEvent, EventContext, EventOrigin, EventSchema, Losses, StreamHeader, TableSet, Trace,
 };
 
 use rayon::prelude::*;
@@ -33,12 +33,12 @@ use follower::{Attribution, Follower};
 use kinds::Kinds;
 use look_ahead::LookAhead;
 use onoff_input::error::Error;
-use onoff_input::event_filter::{EventFilter, StreamEnd};
+use onoff_input::event_filter::{EventFilter, StreamResult};
 use onoff_input::opened::Files;
 use onoff_input::options::{Options, Progress};
 use onoff_input::sniff::RecordingKind;
 
-pub use parallel::{EventWriter, STRETCH_EVENTS, writers_at_once};
+pub use parallel::{BATCH_EVENTS, EventWriter, parallel_writers};
 
 /// Bytes at the end of each file that are searched for schemas before the first event.
 const LOOK_AHEAD_BYTES: usize = 32 << 20;
@@ -66,7 +66,7 @@ impl<'f> EventStream<'f> {
     /// # Errors
     /// Files that are not a recording, or a user-supplied schema that is invalid.
     pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
-        files.must_be(RecordingKind::EventTraceLog)?;
+        files.require_kind(RecordingKind::EventTraceLog)?;
         let recording = Recording::open(&files.inputs())?;
         let schemas = schemas::known(options)?;
         let header = header(&recording, files);
@@ -81,7 +81,7 @@ impl<'f> EventStream<'f> {
         })
     }
 
-    /// Returns call stacks only as [`Derived::frames`] and not as fields, which makes a stream of stacks a third
+    /// Returns call stacks only as [`DerivedValues::frames`] and not as fields, which makes a stream of stacks a third
     /// faster.
     #[must_use]
     pub fn without_stack_fields(mut self) -> Self {
@@ -96,7 +96,7 @@ impl<'f> EventStream<'f> {
 
     /// Reads the whole recording for the events it contains and their fields. Afterwards all schemas are known,
     /// wherever they are in the file. Returns the events that `filter` may select, sorted by name.
-    pub fn survey(&mut self, filter: &EventFilter) -> Vec<EventColumns> {
+    pub fn survey(&mut self, filter: &EventFilter) -> Vec<EventSchema> {
         let mut survey = KindSurvey::of(filter);
         self.read_ahead(Some(&mut survey));
         let counters = counter_columns(&self.follower.counter_names, survey.max_counters);
@@ -140,7 +140,7 @@ impl<'f> EventStream<'f> {
                 if let Some(survey) = &mut survey {
                     survey.max_counters = survey.max_counters.max(scan.max_counters);
                 }
-                for range in window.finished_ranges() {
+                for range in window.releasable_ranges() {
                     files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
                 }
             }
@@ -154,7 +154,7 @@ impl<'f> EventStream<'f> {
         filter: &EventFilter,
         options: &Options,
         mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
-    ) -> StreamEnd<B> {
+    ) -> StreamResult<B> {
         self.look_ahead();
         let Self { files, recording, schemas, follower, stack_fields, .. } = self;
         let mut walker = Walker::new(&recording, schemas, follower, filter, stack_fields);
@@ -176,7 +176,7 @@ impl<'f> EventStream<'f> {
                 }
             }
             done_bytes += window.size() as u64;
-            for range in window.finished_ranges() {
+            for range in window.releasable_ranges() {
                 files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
             }
             options.report(Progress { done_bytes, total_bytes });
@@ -185,7 +185,7 @@ impl<'f> EventStream<'f> {
         losses::count(&recording, &walked, &mut losses);
         schemas::count(&walker.schemas, &mut losses);
         losses.add(&counters::STACK_KEY_UNKNOWN, walker.unknown_stacks);
-        StreamEnd { outcome, shown: walker.shown, losses }
+        StreamResult { outcome, visited: walker.shown, losses }
     }
 
     /// As [`Self::for_each`], and also reads the `wanted` tables in the same pass. Reading continues to the end of the
@@ -195,11 +195,11 @@ impl<'f> EventStream<'f> {
     /// A user-supplied schema that is invalid.
     pub fn for_each_with_tables<B>(
         mut self,
-        wanted: Tables,
+        wanted: TableSet,
         filter: &EventFilter,
         options: &Options,
         mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
-    ) -> Result<(StreamEnd<B>, Trace), Error> {
+    ) -> Result<(StreamResult<B>, Trace), Error> {
         self.look_ahead();
         let Self { files, recording, schemas, follower, stack_fields, .. } = self;
         let mut walker = Walker::new(&recording, schemas, follower, filter, stack_fields);
@@ -217,7 +217,7 @@ impl<'f> EventStream<'f> {
             Some(End::Visitor(value)) => ControlFlow::Break(value),
             Some(End::OfRange) | None => ControlFlow::Continue(()),
         };
-        Ok((StreamEnd { outcome, shown: walker.shown, losses: trace.losses.clone() }, trace))
+        Ok((StreamResult { outcome, visited: walker.shown, losses: trace.losses.clone() }, trace))
     }
 }
 
@@ -259,7 +259,7 @@ struct KindSurvey<'q> {
     /// Hooks and versions of kernel events seen.
     hooks: HashSet<(u16, u16)>,
     /// By kind of event, so that a better name found later replaces an earlier one.
-    columns: BTreeMap<(String, u16, u16, usize), EventColumns>,
+    columns: BTreeMap<(String, u16, u16, usize), EventSchema>,
     scratch: Fields<'static>,
     /// Maximum number of hardware counters in an event.
     max_counters: usize,
@@ -295,12 +295,12 @@ impl WindowScan {
 }
 
 /// The columns of hardware counter rows, named as in the configuration event; `None` without counters.
-fn counter_columns(names: &[Box<str>], min_columns: usize) -> Option<EventColumns> {
+fn counter_columns(names: &[Box<str>], min_columns: usize) -> Option<EventSchema> {
     let fields: Vec<String> = (0..names.len().max(min_columns))
         .map(|at| names.get(at).map_or_else(|| format!("Counter {}", at + 1), |name| name.to_string()))
         .collect();
     let origin = EventOrigin::Kernel { hook: CounterConfiguration::HOOK };
-    (!fields.is_empty()).then(|| EventColumns { name: "Pmc".to_owned(), origin, described: true, fields })
+    (!fields.is_empty()).then(|| EventSchema { name: "Pmc".to_owned(), origin, described: true, fields })
 }
 
 /// Maximum number of kinds in a survey; others are announced when they occur.
@@ -332,7 +332,7 @@ impl<'q> KindSurvey<'q> {
         schemas.decode(record, &mut decoded);
         let fields: Vec<String> = decoded.iter().map(|field| title(&field)).collect();
         let key = (name.to_owned(), id, record.version(), fields.len());
-        self.columns.insert(key, EventColumns { name: name.to_owned(), origin, described, fields });
+        self.columns.insert(key, EventSchema { name: name.to_owned(), origin, described, fields });
         self.scratch = decoded.reuse();
     }
 }
@@ -355,7 +355,7 @@ fn title(field: &onoff_etw::Field<'_, '_>) -> String {
 
 /// Reads the last buffers of each file, where recorders write schemas and drive letters.
 fn read_file_ends(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut Follower) {
-    let mut space = BufferSpace::default();
+    let mut space = BufferScratch::default();
     for file in 0..recording.files().len() {
         let mut left = LOOK_AHEAD_BYTES;
         let of_file = recording.buffers().iter().rev().filter(|buffer| buffer.file == file);
@@ -509,7 +509,7 @@ impl<'w> Walker<'w> {
             fields: &fields,
             described: kind.described,
             complete: is_exact,
-            derived: Derived {
+            derived: DerivedValues {
                 elapsed_ns: attribution.elapsed_ns,
                 service_ns: attribution.service_ns,
                 since_last_ns: attribution.since_last_ns,
@@ -640,7 +640,7 @@ fn context(record: &Record<'_>) -> EventContext {
 fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {
     let header = recording.header();
     let clock = recording.clock();
-    let finished = recording.files().iter().all(|file| file.finished);
+    let finished = recording.files().iter().all(|file| file.is_finished);
     let coverage = Coverage::of(recording);
     StreamHeader {
         os_version: (header.os_version.0, header.os_version.1, header.os_build),
@@ -651,8 +651,8 @@ fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {
         start_unix_ns: Some(clock.start_unix_ns()),
         utc_bias_minutes: Some(header.time_zone.bias_minutes),
         duration_ns: finished.then(|| recording.duration_ns()),
-        reliable_ns: coverage.events_ns,
-        reliable_switches_ns: coverage.switches_ns,
+        complete_from_ns: coverage.events_ns,
+        switches_complete_from_ns: coverage.switches_ns,
         name: recording.files().first().map(|file| file.name.clone()).unwrap_or_default(),
     }
 }

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use onoff_trace::{DescribedEvent, Losses};
 
-use super::{End, EventFilter, EventStream, STEP_BYTES, StreamEnd, Walker, counters, losses, schemas};
+use super::{End, EventFilter, EventStream, STEP_BYTES, StreamResult, Walker, counters, losses, schemas};
 use onoff_input::options::Options;
 use onoff_input::options::Progress;
 
@@ -26,14 +26,14 @@ pub trait EventWriter: Send {
 }
 
 /// Number of events in a batch; its text is a few megabytes.
-pub const STRETCH_EVENTS: u64 = 1 << 14;
+pub const BATCH_EVENTS: u64 = 1 << 14;
 
 /// Maximum number of threads: each walks the whole recording.
 const MAX_THREADS: usize = 8;
 
 /// Number of writers for the best speed on this computer; 1 if a single thread is just as fast.
 #[must_use]
-pub fn writers_at_once() -> usize {
+pub fn parallel_writers() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
 }
 
@@ -47,14 +47,14 @@ struct WalkSummary {
 impl EventStream<'_> {
     /// As [`Self::for_each`], with one thread per writer. The writers describe batches of `batch_events` events in turn.
     /// Calls `take` with the text of each batch, in time order, until it breaks.
-    pub fn for_each_side_by_side<B>(
+    pub fn for_each_parallel<B>(
         mut self,
         filter: &EventFilter,
         options: &Options,
         writers: Vec<Box<dyn EventWriter>>,
         batch_events: u64,
         mut take: impl FnMut(&[u8]) -> ControlFlow<B>,
-    ) -> StreamEnd<B> {
+    ) -> StreamResult<B> {
         self.look_ahead();
         let stream = &self;
         let count = writers.len();
@@ -83,12 +83,12 @@ impl EventStream<'_> {
                 }
             }
             drop(texts);
-            let mut end = StreamEnd { outcome, shown: 0, losses: Losses::new() };
+            let mut end = StreamResult { outcome, visited: 0, losses: Losses::new() };
             let mut unknown_stacks = 0;
             for (number, thread) in threads.into_iter().enumerate() {
                 match thread.join() {
                     Ok(summary) => {
-                        end.shown += summary.shown;
+                        end.visited += summary.shown;
                         unknown_stacks += summary.unknown_stacks;
                         // All threads have the same losses.
                         if number == 0 {
@@ -170,7 +170,7 @@ impl Thread<'_, '_> {
             done_bytes += window.size() as u64;
             // One thread reports progress; the threads are never far apart.
             if self.turn.number == 0 {
-                for range in window.finished_ranges() {
+                for range in window.releasable_ranges() {
                     files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
                 }
                 self.options.report(Progress { done_bytes, total_bytes });

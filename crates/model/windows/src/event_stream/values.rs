@@ -74,6 +74,6 @@ fn value<'r>(field: &onoff_etw::Field<'_, 'r>, pointer_size: usize) -> FieldValu
         Value::Ansi(text) => FieldValue::Text(text.to_str()),
         Value::Array => FieldValue::List(field.children().map(|child| value(&child, pointer_size)).collect()),
         Value::Struct => FieldValue::Structure(field.children().map(|child| named(&child, pointer_size)).collect()),
-        other => FieldValue::Form(Cow::Owned(other.to_string())),
+        other => FieldValue::Formatted(Cow::Owned(other.to_string())),
     }
 }

@@ -14,35 +14,35 @@ use onoff_lists::flame;
 use onoff_usage::functions::FunctionNames;
 
 use super::perfetto::{group_name, tone_name};
-use crate::build::Shown;
+use crate::build::LoadedRecording;
 use onoff_lanes::{Lane, TrackGroup};
 
 /// Writes a recording; `names` resolves the functions of tracks samples.
 ///
 /// # Errors
-/// Errors of `out`.
-pub fn write(shown: &Shown, names: &FunctionNames, out: &mut dyn Write) -> io::Result<()> {
+/// Returns errors from `out`.
+pub fn write(shown: &LoadedRecording, names: &FunctionNames, out: &mut dyn Write) -> io::Result<()> {
     let profile = profile(shown, names);
     serde_json::to_writer(out, &profile).map_err(io::Error::other)
 }
 
-fn profile(shown: &Shown, names: &FunctionNames) -> Profile {
+fn profile(shown: &LoadedRecording, names: &FunctionNames) -> Profile {
     let trace = &shown.trace;
     let since_epoch_ms = trace.clock.start_unix_ns.map_or(0.0, |ns| ns as f64 / 1e6);
     let reference = ReferenceTimestamp::from_millis_since_unix_epoch(since_epoch_ms);
     let period_ns = u64::try_from(flame::sampling_period_ns(trace)).unwrap_or(1_000_000).max(1);
-    let mut profile = Profile::new(&shown.recording.name, reference, SamplingInterval::from_nanos(period_ns));
+    let mut profile = Profile::new(&shown.content.name, reference, SamplingInterval::from_nanos(period_ns));
     profile.set_product("onoff");
-    profile.set_os_name(&shown.recording.machine);
+    profile.set_os_name(&shown.content.machine);
     profile.set_symbolicated(true);
     let zero = Timestamp::from_nanos_since_reference(0);
-    let transitions = profile.add_process(&shown.recording.name, 0, zero);
-    let times = Times { origin_ns: shown.recording.start_ns.min(0) };
+    let transitions = profile.add_process(&shown.content.name, 0, zero);
+    let times = Times { origin_ns: shown.content.start_ns.min(0) };
 
     let phases = profile.add_thread(transitions, 1, zero, false);
     profile.set_thread_name(phases, "Phases");
     let category = profile.add_category("Phase", CategoryColor::Blue);
-    for transition in &shown.recording.transitions {
+    for transition in &shown.content.transitions {
         for phase in &transition.phases {
             let detail = format!("{} ({})", phase.rule, phase.certainty.as_str());
             let marker = MarkerText { name: phase.name.clone(), label: transition.title.clone(), detail, category };
@@ -68,7 +68,7 @@ fn profile(shown: &Shown, names: &FunctionNames) -> Profile {
         let category = profile.add_category(group_name(group), color);
         for track in tracks() {
             let Lane::Slices(lane) = &track.lane else { continue };
-            for (start_ns, end_ns, label, tone) in lane.rows_of_slices().flatten() {
+            for (start_ns, end_ns, label, tone) in lane.slice_rows().flatten() {
                 let detail = tone_name(tone).to_owned();
                 let marker = MarkerText { name: track.name.clone(), label: label.to_owned(), detail, category };
                 times.mark(&mut profile, thread, (start_ns, end_ns), marker);
@@ -80,11 +80,11 @@ fn profile(shown: &Shown, names: &FunctionNames) -> Profile {
 }
 
 /// Adds the samples of every thread, with stacks.
-fn samples(shown: &Shown, names: &FunctionNames, profile: &mut Profile, times: &Times) {
+fn samples(shown: &LoadedRecording, names: &FunctionNames, profile: &mut Profile, times: &Times) {
     let whole = Interval::new(0, shown.trace.duration_ns);
     let mut processes = HashMap::new();
     let mut threads: HashMap<(Option<u32>, String, u32), ThreadHandle> = HashMap::new();
-    flame::each_sample(&shown.trace, whole, names, |sample| {
+    flame::for_each_sample(&shown.trace, whole, names, |sample| {
         let at = times.at(sample.time_ns);
         let process = *processes
             .entry((sample.pid, sample.process.clone()))

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use hashbrown::HashMap;
 use prost::Message;
 
-use crate::build::Shown;
+use crate::build::LoadedRecording;
 use onoff_lanes::slices::Tone;
 use onoff_lanes::{Lane, TrackGroup};
 
@@ -97,10 +97,10 @@ struct DebugAnnotation {
 /// Writes a recording.
 ///
 /// # Errors
-/// Errors of `out`.
-pub fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
+/// Returns errors from `out`.
+pub fn write(shown: &LoadedRecording, out: &mut dyn Write) -> io::Result<()> {
     let mut writer =
-        Writer { out, buffer: Vec::new(), origin_ns: shown.recording.start_ns.min(0), next: 1, is_first: true };
+        Writer { out, buffer: Vec::new(), origin_ns: shown.content.start_ns.min(0), next: 1, is_first: true };
     phases(shown, &mut writer)?;
     let flows = Flows::of(shown);
     let mut groups: HashMap<TrackGroup, u64> = HashMap::new();
@@ -126,7 +126,7 @@ pub fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
         };
         let rank = i32::try_from(id).ok();
         match &track.lane {
-            Lane::Shares(lane) => {
+            Lane::Utilization(lane) => {
                 let uuid = writer.track(&track.name, Some(parent), rank, Some("%"))?;
                 let mut last = None;
                 for (time_ns, percent) in lane.steps() {
@@ -138,7 +138,7 @@ pub fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
                 }
             }
             Lane::Slices(lane) => {
-                for row in lane.rows_of_slices() {
+                for row in lane.slice_rows() {
                     let uuid = writer.track(&track.name, Some(parent), rank, None)?;
                     for (start_ns, end_ns, label, tone) in row {
                         let (outgoing, incoming) = flows.for_slice(id, start_ns, end_ns);
@@ -158,10 +158,10 @@ pub fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
     writer.flush()
 }
 
-fn phases(shown: &Shown, writer: &mut Writer<'_>) -> io::Result<()> {
+fn phases(shown: &LoadedRecording, writer: &mut Writer<'_>) -> io::Result<()> {
     let annotation =
         |name: &str, value: &str| DebugAnnotation { name: Some(name.to_owned()), string_value: Some(value.to_owned()) };
-    for transition in &shown.recording.transitions {
+    for transition in &shown.content.transitions {
         let uuid = writer.track(&transition.title, None, Some(0), None)?;
         // Slices of one track must nest or be disjoint, so overlapping phases go to separate tracks.
         let mut rows: Vec<(u64, i64)> = vec![(uuid, i64::MIN)];
@@ -182,7 +182,8 @@ fn phases(shown: &Shown, writer: &mut Writer<'_>) -> io::Result<()> {
             }
             for entry in phase.account.iter().take(8) {
                 let time = onoff_report::text::quantity::duration(entry.ns);
-                annotations.push(annotation(&format!("blamed on {}", entry.subject), &format!("{time} {}", entry.did)));
+                annotations
+                    .push(annotation(&format!("blamed on {}", entry.subject), &format!("{time} {}", entry.actions)));
             }
             let event = TrackEvent {
                 name: Some(phase.title.clone()),
@@ -221,7 +222,7 @@ struct Flows {
 }
 
 impl Flows {
-    fn of(shown: &Shown) -> Self {
+    fn of(shown: &LoadedRecording) -> Self {
         let mut flows = Self { outgoing: HashMap::new(), incoming: HashMap::new() };
         for (arrow, id) in shown.arrows.iter().zip(1_u64..) {
             flows.outgoing.entry((arrow.from, arrow.time_ns)).or_default().push(id);

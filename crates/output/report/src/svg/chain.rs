@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use onoff_blame::waits::{PathStep, StepKind};
-use onoff_blame::why::{WhyReport, WhyStretch};
+use onoff_blame::why::{ExplainedInterval, WhyReport};
 use onoff_evidence::Certainty;
 
 use super::drawing::{self, CHARACTER, HEADLINE, INK, LINE_CHARACTERS, MARGIN, QUIET, WIDTH, shortened};
-use crate::text::phases::shown;
+use crate::text::phases::display_name;
 use crate::text::why;
 use onoff_sections::terminal::quantity::duration;
 
@@ -22,25 +22,25 @@ const FOOT: i64 = 44;
 /// Writes one chart per interval.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
-    let charts: Vec<(&WhyStretch, Vec<&PathStep>)> =
-        report.stretches.iter().take(MAX_INTERVALS).map(|stretch| (stretch, longest(stretch))).collect();
+    let charts: Vec<(&ExplainedInterval, Vec<&PathStep>)> =
+        report.intervals.iter().take(MAX_INTERVALS).map(|interval| (interval, longest(interval))).collect();
     let tall = |steps: &[&PathStep]| HEAD + ROW * i64::try_from(steps.len()).unwrap_or(0) + FOOT;
-    let left_out = report.stretches.len().saturating_sub(charts.len());
-    let rest = if left_out > 0 { 24 } else { 0 };
+    let omitted = report.intervals.len().saturating_sub(charts.len());
+    let rest = if omitted > 0 { 24 } else { 0 };
     drawing::open(charts.iter().map(|(_, steps)| tall(steps)).sum::<i64>() + rest, out)?;
     let mut top = 0;
-    for (stretch, steps) in &charts {
-        chart(stretch, steps, top, out)?;
+    for (interval, steps) in &charts {
+        chart(interval, steps, top, out)?;
         top += tall(steps);
     }
-    if left_out > 0 {
+    if omitted > 0 {
         drawing::line(
             MARGIN,
             top + 8,
             QUIET,
-            &format!("{left_out} more not drawn; select one, for example with --phase"),
+            &format!("{omitted} more not drawn; select one, for example with --phase"),
             out,
         )?;
     }
@@ -48,25 +48,25 @@ pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The longest steps, in time order.
-fn longest(stretch: &WhyStretch) -> Vec<&PathStep> {
-    let mut steps: Vec<&PathStep> = stretch.path.steps.iter().filter(|step| step.duration_ns > 0).collect();
+fn longest(interval: &ExplainedInterval) -> Vec<&PathStep> {
+    let mut steps: Vec<&PathStep> = interval.path.steps.iter().filter(|step| step.duration_ns > 0).collect();
     steps.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
     // Steps below 1 % of the path explain little.
-    let min_ns = stretch.path.duration_ns / 100;
+    let min_ns = interval.path.duration_ns / 100;
     let long = steps.partition_point(|step| step.duration_ns >= min_ns);
     steps.truncate(long.clamp(steps.len().min(1), MAX_STEPS));
     steps.sort_by_key(|step| step.start_ns);
     steps
 }
 
-fn chart(stretch: &WhyStretch, steps: &[&PathStep], top: i64, out: &mut dyn Write) -> io::Result<()> {
-    let path = &stretch.path;
-    let title = match stretch.name.as_str() {
-        "" => stretch
-            .thread
-            .as_ref()
-            .map_or_else(|| stretch.action.clone(), |thread| format!("wait of {}: {}", thread.process, stretch.action)),
-        name => shown(name),
+fn chart(interval: &ExplainedInterval, steps: &[&PathStep], top: i64, out: &mut dyn Write) -> io::Result<()> {
+    let path = &interval.path;
+    let title = match interval.name.as_str() {
+        "" => interval.thread.as_ref().map_or_else(
+            || interval.action.clone(),
+            |thread| format!("wait of {}: {}", thread.process, interval.action),
+        ),
+        name => display_name(name),
     };
     drawing::line(MARGIN, top + 28, HEADLINE, &format!("{title}: {}", duration(path.duration_ns)), out)?;
     let kinds: Vec<String> =

@@ -24,7 +24,7 @@ pub const SHADES: [&str; 6] = ["#d6e4f7", "#c0d8f0", "#a7cbe9", "#c3e0d0", "#f3e
 /// Starts a picture of this height with a white background.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn open(height: i64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -35,7 +35,7 @@ pub fn open(height: i64, out: &mut dyn Write) -> io::Result<()> {
 /// Ends a picture.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn close(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</svg>")
 }
@@ -43,7 +43,7 @@ pub fn close(out: &mut dyn Write) -> io::Result<()> {
 /// Writes a line of text with its baseline at `y`.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     line_at(x as f64, y, look, text, out)
 }
@@ -51,7 +51,7 @@ pub fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::
 /// Like [`line()`], at a fractional position.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, r##"<text x="{x:.1}" y="{y}" {look}>{}</text>"##, escaped(&shortened(text, LINE_CHARACTERS)))
 }
@@ -59,7 +59,7 @@ pub fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> i
 /// Draws the grid lines of an axis from 0 to `length_ns` between two heights, with their times below.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn axis(
     length_ns: i64,
     place: impl Fn(i64) -> f64,
@@ -77,7 +77,7 @@ pub fn axis(
 /// Draws a box with a tooltip.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn area(
     (x, y): (f64, i64),
     (wide, tall): (f64, i64),

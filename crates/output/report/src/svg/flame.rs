@@ -17,16 +17,16 @@ const MAX_BOXES: usize = 6_000;
 /// Writes a flame graph with a title; `of` names the kind of time.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(flame: &Flame, title: &str, of: &str, out: &mut dyn Write) -> io::Result<()> {
-    let arranged = flame.arranged(flame.total_ns / MIN_SHARE_DIVISOR);
+    let arranged = flame.layout(flame.total_ns / MIN_SHARE_DIVISOR);
     let drawn = &arranged[..arranged.len().min(MAX_BOXES)];
     let depth = drawn.iter().map(|(_, node)| node.depth).max().unwrap_or(0);
     let rows = i64::try_from(depth).unwrap_or(0).saturating_add(1);
     drawing::open(TOP + rows * ROW + MARGIN, out)?;
     drawing::line(MARGIN, 28, HEADLINE, title, out)?;
-    let left_out = flame.nodes.len().saturating_sub(drawn.len());
-    let rest = if left_out == 0 { String::new() } else { format!("; {left_out} boxes too narrow to be drawn") };
+    let omitted = flame.nodes.len().saturating_sub(drawn.len());
+    let rest = if omitted == 0 { String::new() } else { format!("; {omitted} boxes too narrow to be drawn") };
     drawing::line(MARGIN, 48, QUIET, &format!("{of}: {}{rest}", duration(flame.total_ns)), out)?;
     let room = (WIDTH - 2 * MARGIN) as f64;
     let place = |ns: i64| MARGIN as f64 + drawing::share(ns, flame.total_ns) * room;

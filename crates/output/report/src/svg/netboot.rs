@@ -25,7 +25,7 @@ const LABEL_CHARACTERS: usize = 40;
 /// Writes the chart.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
     let charts: Vec<(&NetworkBoot, Vec<&Stage>)> = report.boots.iter().map(|boot| (boot, rows(boot))).collect();
     let height: i64 = charts.iter().map(|(_, rows)| height_of(rows.len())).sum();

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_compare::summary::{Summary, SummaryRow};
 
 use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, WIDTH, fitting, shortened};
-use crate::text::phases::shown;
+use crate::text::phases::display_name;
 use onoff_sections::lists::summary::kind;
 use onoff_sections::terminal::quantity::{counted, duration};
 
@@ -18,10 +18,10 @@ const LABEL_CHARACTERS: usize = 42;
 /// Writes the picture.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let rows = &summary.rows[..summary.rows.len().min(MAX_ROWS)];
-    let left_out = summary.rows.len() - rows.len();
+    let omitted = summary.rows.len() - rows.len();
     let bottom = TOP + ROW * i64::try_from(rows.len()).unwrap_or(0);
     drawing::open(bottom + 46, out)?;
     let (transitions, recordings) =
@@ -55,7 +55,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         bar(whole_ns, &format!(r##"fill="#c0d8f0"{open}"##), &took, out)?;
         let mut text = took;
         if let Some(phase_ns) = row.phase_ns.filter(|_| !row.phase.is_empty()) {
-            let phase = format!("{} {}", shown(&row.phase), duration(phase_ns));
+            let phase = format!("{} {}", display_name(&row.phase), duration(phase_ns));
             bar(phase_ns, r##"fill="#1f5fb4""##, &phase, out)?;
             text = format!("{text}; longest phase: {phase}");
             if let Some(ns) = row.subject_ns.filter(|_| !row.subject.is_empty()) {
@@ -64,9 +64,9 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         }
         drawing::line(left, y + 14, QUIET, &fitting(&text, room), out)?;
     }
-    let below = match left_out {
+    let below = match omitted {
         0 => "dark: longest phase, drawn from the left".to_owned(),
-        left_out => format!("{left_out} more not drawn"),
+        omitted => format!("{omitted} more not drawn"),
     };
     drawing::line(MARGIN, bottom + 34, QUIET, &below, out)?;
     drawing::close(out)

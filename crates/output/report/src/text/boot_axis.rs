@@ -23,7 +23,7 @@ const MAX_PARTS: usize = 12;
 /// Writes the axis as a report of its own, for firmware tables and captures without a recording.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
     match axis.total_ns {
         Some(total) => {
@@ -44,8 +44,8 @@ pub fn section(axis: &BootAxis) -> Section<'_> {
 
 /// True if the axis shows more than the table of phases.
 #[must_use]
-pub fn adds_to_phases(axis: &BootAxis) -> bool {
-    let inside = axis.stages.iter().any(|stage| !stage.inside.is_empty());
+pub fn shows_more_than_phases(axis: &BootAxis) -> bool {
+    let inside = axis.stages.iter().any(|stage| !stage.parts.is_empty());
     inside || axis.joins.iter().any(|join| join.source == AxisSource::Capture || !join.joined)
 }
 
@@ -125,7 +125,7 @@ fn stages(axis: &BootAxis, note: String) -> Section<'_> {
             None => Value::Nothing.into(),
         })
         .name("detail", "", 56, |row| Value::text(row.note).styled(QUIET))
-        .done()
+        .build()
 }
 
 fn source(source: AxisSource) -> &'static str {
@@ -138,7 +138,7 @@ fn source(source: AxisSource) -> &'static str {
 
 /// Adds the rows for the parts of a stage.
 fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
-    let mut lengths: Vec<i64> = stage.inside.iter().map(|part| part.duration_ns).collect();
+    let mut lengths: Vec<i64> = stage.parts.iter().map(|part| part.duration_ns).collect();
     lengths.sort_by_key(|&length| std::cmp::Reverse(length));
     let shortest_shown = lengths.get(MAX_PARTS).map_or(i64::MIN, |&length| length.saturating_add(1));
     let is_shown = |part: &&AxisPart| {
@@ -153,17 +153,17 @@ fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
         took_ns,
         note,
     };
-    rows.extend(stage.inside.iter().filter(is_shown).map(|part| Row {
+    rows.extend(stage.parts.iter().filter(is_shown).map(|part| Row {
         start_ns: Some(part.start_ns),
         end_ns: Some(part.end_ns),
         ..sum(title(&part.name), &part.name, part.duration_ns, &part.detail)
     }));
-    let hidden: Vec<&AxisPart> = stage.inside.iter().filter(|part| !is_shown(part)).collect();
+    let hidden: Vec<&AxisPart> = stage.parts.iter().filter(|part| !is_shown(part)).collect();
     if !hidden.is_empty() {
         let took_ns = hidden.iter().fold(0_i64, |sum, part| sum.saturating_add(part.duration_ns));
         rows.push(sum(format!("and {}", counted(hidden.len() as u64, "shorter part")), "others", took_ns, ""));
     }
-    let on_network = stage.inside.iter().any(|part| part.source == AxisSource::Capture);
+    let on_network = stage.parts.iter().any(|part| part.source == AxisSource::Capture);
     let is_worth_a_row = |ns: &i64| on_network && share(*ns, stage.duration_ns) >= BRIEF_PERCENT;
     if let Some(off_ns) = stage.off_network_ns.filter(is_worth_a_row) {
         let note = "the client ran the loaded program, or waited";
@@ -190,7 +190,7 @@ fn join_line(join: &AxisJoin) -> Line {
             false => format!("{source}: {}.", evidence.join("; ")),
         };
         if join.source == AxisSource::Capture && !join.evidence.is_empty() {
-            sentence += &match join.earlier_by_at_most_ns {
+            sentence += &match join.max_earlier_ns {
                 Some(0) => String::new(),
                 Some(ns) => format!(" Its packets may be up to {} earlier than shown.", duration(ns)),
                 None => " Its packets may be earlier than shown, by an unknown amount.".to_owned(),
@@ -201,8 +201,8 @@ fn join_line(join: &AxisJoin) -> Line {
         }
         return Line { style: QUIET, text: printable(&sentence).into_owned() };
     }
-    let against: Vec<String> = join.against.iter().map(contradicting).collect();
-    let reason = match join.equally_good {
+    let against: Vec<String> = join.opposing.iter().map(contradicting).collect();
+    let reason = match join.equal_matches {
         0 => against.join("; "),
         boots => format!("{boots} boots in the capture fit equally well; select the boot of one machine"),
     };
@@ -230,25 +230,30 @@ fn supporting(evidence: &AxisEvidence) -> Option<String> {
     use AxisEvidenceKind as Kind;
     let first = evidence.first.map_or("", moment);
     let second = evidence.second.map_or("", moment);
-    let apart_ns = evidence.apart_ns.unwrap_or(0);
-    let apart = duration(apart_ns.saturating_abs());
+    let difference_ns = evidence.difference_ns.unwrap_or(0);
+    let apart = duration(difference_ns.saturating_abs());
     Some(match evidence.kind {
         Kind::SameMoment => format!("{first} is taken as {second}; the time between them was not measured"),
         Kind::InRecording => "part of the recording".to_owned(),
         Kind::SameTimes => "the recording has the same five timestamps".to_owned(),
-        Kind::Manager => format!("systemd's firmware and loader times differ by {apart}"),
-        Kind::Station => format!("client {} is the recorded machine", evidence.detail),
+        Kind::ServiceManagerTimes => format!("systemd's firmware and loader times differ by {apart}"),
+        Kind::MacAddress => format!("client {} is the recorded machine", evidence.detail),
         Kind::Clocks => format!("the clocks of capture and recording agree within {apart}"),
-        Kind::Order if apart_ns == 0 => format!("aligned so that {first} is {second}"),
-        Kind::Fills => {
-            let load_ns = evidence.of_ns.unwrap_or(0);
+        Kind::Order if difference_ns == 0 => format!("aligned so that {first} is {second}"),
+        Kind::FillsLoadTime => {
+            let load_ns = evidence.load_ns.unwrap_or(0);
             format!(
                 "DHCP and the boot program took {} of the {} that the firmware measured for loading the loader",
-                duration(load_ns.saturating_sub(apart_ns)),
+                duration(load_ns.saturating_sub(difference_ns)),
                 duration(load_ns)
             )
         }
-        Kind::Order | Kind::OtherTimes | Kind::OverResets | Kind::NoPlace | Kind::NoLoadedBoot | Kind::NothingJoins => {
+        Kind::Order
+        | Kind::OtherTimes
+        | Kind::SpansResets
+        | Kind::NoExitTime
+        | Kind::NoLoadedBoot
+        | Kind::NoEvidence => {
             return None;
         }
     })
@@ -259,32 +264,32 @@ fn contradicting(evidence: &AxisEvidence) -> String {
     use AxisEvidenceKind as Kind;
     let first = evidence.first.map_or("", moment);
     let second = evidence.second.map_or("", moment);
-    let apart_ns = evidence.apart_ns.unwrap_or(0);
-    let apart = duration(apart_ns.saturating_abs());
+    let difference_ns = evidence.difference_ns.unwrap_or(0);
+    let apart = duration(difference_ns.saturating_abs());
     match evidence.kind {
         Kind::OtherTimes => {
             format!("the recording has different timestamps, so the table is from another boot ({})", evidence.detail)
         }
-        Kind::Manager => format!(
+        Kind::ServiceManagerTimes => format!(
             "systemd's firmware and loader times differ by {apart}, so the table is from another boot"
         ),
-        Kind::OverResets => {
+        Kind::SpansResets => {
             "its clock kept running across earlier boots, so its times do not start at the reset of this boot".to_owned()
         }
-        Kind::NoPlace => {
+        Kind::NoExitTime => {
             "it has no timestamp for the return from ExitBootServices: a legacy boot has none, and a log may be truncated"
                 .to_owned()
         }
-        Kind::Station => format!("client {} is not the recorded machine", evidence.detail),
+        Kind::MacAddress => format!("client {} is not the recorded machine", evidence.detail),
         Kind::Clocks => {
-            let direction = if apart_ns < 0 { "earlier" } else { "later" };
+            let direction = if difference_ns < 0 { "earlier" } else { "later" };
             format!("by the clocks of capture and recording, this network boot was {apart} {direction}")
         }
         Kind::Order => format!("{first} would be {apart} after {second}, so the capture is from another boot"),
         Kind::NoLoadedBoot => "no network boot in the capture loaded a file completely".to_owned(),
-        Kind::NothingJoins => {
+        Kind::NoEvidence => {
             "nothing ties it to this boot: the two share neither a MAC address nor a clock".to_owned()
         }
-        Kind::SameMoment | Kind::InRecording | Kind::SameTimes | Kind::Fills => String::new(),
+        Kind::SameMoment | Kind::InRecording | Kind::SameTimes | Kind::FillsLoadTime => String::new(),
     }
 }

@@ -9,7 +9,7 @@ use super::printable::printable;
 /// Writes an event as one line.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
     let is_line = event.origin == EventOrigin::LogLine;
     let task = match event.tid {

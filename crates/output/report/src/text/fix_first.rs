@@ -12,7 +12,7 @@ use super::style::{WORST, styled};
 /// The most expensive finding with its cost.
 #[must_use]
 pub fn sentence(fix: &FixFirst) -> String {
-    let at_most = if fix.at_most { "at most " } else { "" };
+    let at_most = if fix.is_upper_bound { "at most " } else { "" };
     format!("Fix first: {}. Cost: {at_most}{}.", printable(&fix.title), duration(fix.cost_ns))
 }
 

@@ -16,7 +16,7 @@ use onoff_sections::table::Value;
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &GateReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let style = style(report.verdict);
     writeln!(out, "{style}{}{style:#}", headline(report))?;
@@ -62,7 +62,7 @@ pub(crate) struct LimitCase<'a> {
 
 pub(crate) fn cases(limit: &LimitReport) -> Vec<LimitCase<'_>> {
     if limit.checks.is_empty() {
-        let (verdict, message) = (limit.verdict, limit.because.clone());
+        let (verdict, message) = (limit.verdict, limit.reason.clone());
         return vec![LimitCase { key: &limit.limit, verdict, message, check: None }];
     }
     let case = |check| {
@@ -91,7 +91,7 @@ fn sentence(limit: &str, check: &LimitCheck) -> String {
     match check.verdict {
         GateVerdict::Pass => format!("{numbers}, within {limit}"),
         GateVerdict::Regression => format!("{numbers}, more than {limit}{noise}"),
-        GateVerdict::NoVerdict => format!("{numbers}: {}{noise}", printable(&check.because)),
+        GateVerdict::NoVerdict => format!("{numbers}: {}{noise}", printable(&check.reason)),
     }
 }
 
@@ -101,8 +101,8 @@ fn write_limit(limit: &LimitReport, top: usize, out: &mut dyn Write) -> io::Resu
         all => format!("{} · {}", word(limit.verdict), counted(all as u64, "measure")),
     };
     title(&printable(&limit.limit), &note, out)?;
-    if !limit.because.is_empty() {
-        return writeln!(out, "  {DOUBT}{}{DOUBT:#}", printable(&limit.because));
+    if !limit.reason.is_empty() {
+        return writeln!(out, "  {DOUBT}{}{DOUBT:#}", printable(&limit.reason));
     }
     let single = limit.checks.len() == 1;
     let shown: Vec<&LimitCheck> =
@@ -130,8 +130,8 @@ fn write_limit(limit: &LimitReport, top: usize, out: &mut dyn Write) -> io::Resu
             Cell::words(QUIET, check.noise_floor.map(|floor| value(check.unit, floor)).unwrap_or_default())
         })
         .name("verdict", "", 14, |check| Value::text(word(check.verdict)).styled(style(check.verdict)))
-        .name("because", "", 110, |check| Value::text(&check.because).styled(QUIET))
-        .done();
+        .name("reason", "", 110, |check| Value::text(&check.reason).styled(QUIET))
+        .build();
     section::text::write(&section, out)?;
     let more = shown.len().saturating_sub(top);
     if more > 0 {

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use onoff_findings::finding::FindingSeverity;
-use onoff_findings::image::{ImageAnswer, ImageAudit, UnreadableHive};
+use onoff_findings::image::{ImageAudit, ImageDiagnosis, UnreadableHive};
 use onoff_findings::protected::{PART_OF_WINDOWS, guard};
 use onoff_image::{
     HiveReport, ImageComparison, ImageReport, OverlayGrowth, OverlayKind, ServiceEntry, ServiceKind, WriteFilter,
@@ -24,9 +24,9 @@ const MAX_EVIDENCE: usize = 4;
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`.
-pub fn write(answer: &ImageAnswer, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let ImageAnswer { image: report, audit, overlay, unreadable } = answer;
+/// Returns errors from `out`.
+pub fn write(answer: &ImageDiagnosis, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let ImageDiagnosis { image: report, audit, overlay, unreadable } = answer;
     headline(report, audit, out)?;
     findings(audit, top, out)?;
     filters(report, out)?;
@@ -36,7 +36,7 @@ pub fn write(answer: &ImageAnswer, top: usize, out: &mut dyn Write) -> io::Resul
     let sections = [
         candidates(audit, top),
         services(report, top),
-        start_programs(report, top),
+        startup_programs(report, top),
         autologgers(report),
         boot_menu(report),
     ];
@@ -120,12 +120,12 @@ fn findings(audit: &ImageAudit, rows: usize, out: &mut dyn Write) -> io::Result<
 }
 
 fn state(filter: &WriteFilter) -> String {
-    let now = match filter.is_on {
+    let now = match filter.is_enabled {
         Some(true) => "on",
         Some(false) => "off",
         None => "installed; the registry does not show whether it is on",
     };
-    match filter.is_on_next {
+    match filter.is_enabled_after_restart {
         Some(true) => format!("{now}; on after the next restart"),
         Some(false) => format!("{now}; off after the next restart"),
         None => now.to_owned(),
@@ -140,7 +140,7 @@ fn filters(report: &ImageReport, out: &mut dyn Write) -> io::Result<()> {
             OverlayKind::Disk => "on the disk",
             OverlayKind::Unknown => "in an unknown location",
         };
-        let max = filter.most_bytes.map_or_else(String::new, |bytes| format!(", at most {}", size(bytes)));
+        let max = filter.max_bytes.map_or_else(String::new, |bytes| format!(", at most {}", size(bytes)));
         let warning = filter.warning_bytes.map_or_else(String::new, |bytes| format!(", warning at {}", size(bytes)));
         writeln!(out, "  Overlay {overlay}{max}{warning}.")?;
         for volume in &filter.volumes {
@@ -155,7 +155,7 @@ fn filters(report: &ImageReport, out: &mut dyn Write) -> io::Result<()> {
             };
             writeln!(out, "  {}: {protected}{}.", printable(&volume.name), printable(&exclusions))?;
         }
-        if filter.is_on == Some(true) {
+        if filter.is_enabled == Some(true) {
             writeln!(
                 out,
                 "  While it is on, Windows turns off hibernation (and with it fast startup), paging files, Superfetch, defragmentation, \
@@ -186,7 +186,7 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
             writeln!(out, "  At that rate it {event} after {}.", duration(ns))?;
         }
     }
-    if growth.most_bytes.is_none() {
+    if growth.max_bytes.is_none() {
         writeln!(out, "  {QUIET}To see when it is full, specify --overlay-size.{QUIET:#}")?;
     }
     if growth.excluded_bytes > 0 {
@@ -195,7 +195,7 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
     if growth.prefetch_percent > 0.0 {
         writeln!(out, "  \\Windows\\Prefetch accounts for {} of it.", percent(growth.prefetch_percent))?;
     }
-    if growth.is_cut {
+    if growth.is_truncated {
         writeln!(out, "  {DOUBT}More clusters were written than can be counted: the growth is larger.{DOUBT:#}")?;
     }
     let owners = [
@@ -213,7 +213,7 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
             })
             .quantity("new_bytes", "new", |owner| Value::Bytes(owner.new_bytes))
             .quantity("written_bytes", "written", |owner| Value::Bytes(owner.written_bytes))
-            .done();
+            .build();
         section::text::write(&section, out)?;
     }
     Ok(())
@@ -280,7 +280,7 @@ pub enum ImageRows {
 pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows) -> Section<'a> {
     match rows {
         ImageRows::Services => {
-            service_columns(Section::of("services", "Services and drivers", report.services.iter())).done()
+            service_columns(Section::of("services", "Services and drivers", report.services.iter())).build()
         }
         ImageRows::Findings => Section::of("findings", "Findings", &audit.findings)
             .data("code", |finding| Value::text(finding.code))
@@ -292,7 +292,7 @@ pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows)
                 let evidence: Vec<&str> = finding.evidence.iter().map(|one| one.text.as_str()).collect();
                 Value::Text(evidence.join("; ").into())
             })
-            .done(),
+            .build(),
     }
 }
 
@@ -340,11 +340,11 @@ const fn kind(kind: ServiceKind) -> &'static str {
     }
 }
 
-fn start_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
-    Section::of("start_programs", "Startup programs", &report.start_programs)
+fn startup_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
+    Section::of("startup_programs", "Startup programs", &report.startup_programs)
         .first(top)
         .name("name", "name", 32, |program| Value::text(&program.name))
-        .name("origin", "from", 14, |program| Value::text(program.origin.in_words()))
+        .name("origin", "from", 14, |program| Value::text(program.origin.phrase()))
         .name("delay", "delay", 8, |program| Value::text(&program.delay))
         .name("command", "command", 72, |program| Value::text(&program.command))
         .name("key", "key", 64, |program| Value::text(&program.key).styled(QUIET))
@@ -352,7 +352,7 @@ fn start_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
 }
 
 fn autologgers(report: &ImageReport) -> Option<Section<'_>> {
-    let on: Vec<&str> = report.autologgers.iter().filter(|one| one.is_on).map(|one| one.name.as_str()).collect();
+    let on: Vec<&str> = report.autologgers.iter().filter(|one| one.is_enabled).map(|one| one.name.as_str()).collect();
     let names = printable(&on.join(", ")).into_owned();
     let section = Section::of_lines("autologgers", "Trace sessions started at boot (autologgers)");
     (!on.is_empty()).then(|| section.line(anstyle::Style::new(), names))
@@ -361,7 +361,7 @@ fn autologgers(report: &ImageReport) -> Option<Section<'_>> {
 fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
     let menu = report.boot_menu.as_ref()?;
     let waits = match menu.timeout_s {
-        Some(seconds) if menu.shown() > 1 => format!("waits {seconds} s for a selection"),
+        Some(seconds) if menu.shown_count() > 1 => format!("waits {seconds} s for a selection"),
         Some(_) => "one entry: does not wait".to_owned(),
         None => "wait time unknown".to_owned(),
     };
@@ -378,7 +378,7 @@ fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
             let notes: Vec<String> = default.into_iter().chain(settings).chain(hidden).collect();
             Cell::words(QUIET, notes.join(", "))
         })
-        .done();
+        .build();
     Some(section)
 }
 
@@ -428,7 +428,7 @@ fn hive_notes(hive: &HiveReport) -> String {
 /// Writes the changes between two images.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write_comparison(comparison: &ImageComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let changes = &comparison.changes;
     writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", counted(changes.len() as u64, "change"))?;
@@ -452,12 +452,12 @@ pub fn changed(comparison: &ImageComparison, top: usize) -> Section<'_> {
         .name("was", "before", 40, move |change| Cell::shown(value(&change.was), side(&change.was)))
         .name("is", "after", 40, move |change| Cell::shown(value(&change.is), side(&change.is)))
         .data("weight", |change| Value::Id(change.weight.into()))
-        .done()
+        .build()
 }
 
 /// The one-line message for a folder without a registry hive.
 #[must_use]
-pub fn nothing(unreadable: &[UnreadableHive]) -> String {
+pub fn no_hives(unreadable: &[UnreadableHive]) -> String {
     match unreadable.first() {
         Some(file) => format!("{}: {}", file.name, file.reason),
         None => {

@@ -15,7 +15,7 @@ use onoff_sections::table::Value;
 /// Writes the summary.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
     write_recording(summary, out)?;
     write_machine(summary, out)?;
@@ -74,7 +74,7 @@ fn properties(name: &'static str, title: &'static str, rows: Vec<(String, String
     Section::of(name, title, rows)
         .name("property", "", 34, |row| Value::Text(row.0.clone().into()).styled(QUIET))
         .name("value", "", 120, |row| Value::Text(row.1.clone().into()))
-        .done()
+        .build()
 }
 
 /// The common folder or archive of all parts; empty if there is none or the files are no parts.
@@ -187,7 +187,7 @@ fn providers(summary: &RecordingSummary, top: usize) -> Section<'_> {
             let guid = if provider.name == provider.guid { "" } else { &provider.guid };
             Cell::shown(Value::text(&provider.guid), guid).styled(QUIET)
         })
-        .done()
+        .build()
 }
 
 fn kinds(summary: &RecordingSummary, top: usize) -> Section<'_> {
@@ -202,7 +202,7 @@ fn kinds(summary: &RecordingSummary, top: usize) -> Section<'_> {
             let provider = if kind.name.starts_with(&kind.provider) { "" } else { &kind.provider };
             Cell::shown(Value::text(&kind.provider), provider).styled(QUIET)
         })
-        .done()
+        .build()
 }
 
 fn share_of(part: u64, whole: u64) -> Value<'static> {

@@ -18,7 +18,7 @@ use onoff_sections::table::Value;
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline(report, out)?;
     findings(report, top, out)?;
@@ -43,7 +43,7 @@ fn requests(view: &IoView, number: u64) -> String {
 }
 
 fn headline(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
-    let mut sentences = answer(report).into_iter();
+    let mut sentences = headline_sentences(report).into_iter();
     if let Some(first) = sentences.next() {
         writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
     }
@@ -52,7 +52,7 @@ fn headline(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
 
 /// The headline, in one or two sentences.
 #[must_use]
-pub fn answer(report: &IoReport) -> Vec<String> {
+pub fn headline_sentences(report: &IoReport) -> Vec<String> {
     let Some(view) = report.views.first() else { return Vec::new() };
     let table = &view.table;
     let mut sentences = vec![format!(
@@ -93,7 +93,7 @@ fn findings(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()
             Some(ns) => writeln!(out, "    {} of that time is on the critical path.", duration(ns))?,
             None => {}
         }
-        if let Some(cure) = cure(finding, report.buffer_bytes) {
+        if let Some(cure) = advice(finding, report.buffer_bytes) {
             writeln!(out, "    {cure}")?;
         }
     }
@@ -118,8 +118,8 @@ pub fn sentence(finding: &IoFinding) -> String {
         file => printable(file).into_owned(),
     };
     let verb = finding.direction;
-    let (part, all) = (count(finding.requests), count(finding.of_requests));
-    let share = percent(finding.requests as f64 * 100.0 / finding.of_requests.max(1) as f64);
+    let (part, all) = (count(finding.requests), count(finding.total_requests));
+    let share = percent(finding.requests as f64 * 100.0 / finding.total_requests.max(1) as f64);
     let time = finding.time_ns.map_or_else(String::new, |ns| format!(" All {all} took {}.", duration(ns)));
     match finding.code {
         FindingCode::SmallRequests => {
@@ -129,10 +129,10 @@ pub fn sentence(finding: &IoFinding) -> String {
             "{process}: a filter would amplify {all} {verb}s {} times, {file}.{time}",
             count(finding.amplification.unwrap_or(0.0).round() as u64)
         ),
-        FindingCode::ReadAgain => {
+        FindingCode::RepeatedReads => {
             format!("{process}: {part} of {all} {verb}s ({share}) repeat earlier reads, {file}.{time}")
         }
-        FindingCode::Unbuffered => {
+        FindingCode::SmallUnbuffered => {
             format!(
                 "{process}: {part} of {all} {verb}s ({share}) bypass the cache with less than a page, {file}.{time}"
             )
@@ -153,13 +153,13 @@ pub fn sentence(finding: &IoFinding) -> String {
 
 /// The advice for a finding, with the predicted result.
 #[must_use]
-pub fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
+pub fn advice(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
     let verb = finding.direction;
     let buffer = finding.buffered_requests.map(|after| {
         format!(
             "a {} buffer would reduce {} {verb}s to {}",
             size(buffer_bytes),
-            count(finding.of_requests),
+            count(finding.total_requests),
             count(after)
         )
     });
@@ -222,7 +222,7 @@ fn pages(report: &IoReport, view: &IoView) -> Section<'static> {
         .name("what", "", 56, |row| Value::Text(row.0.clone().into()))
         .quantity("pages", "pages", |row| Value::Count(row.1))
         .quantity("bytes", "bytes", |row| Value::Bytes(row.1.saturating_mul(page_bytes)))
-        .done()
+        .build()
 }
 
 /// `part` of `whole`.
@@ -246,7 +246,7 @@ fn sizes(view: &IoView) -> Section<'_> {
         .quantity("requests", "requests", |bin| Value::Count(bin.requests))
         .quantity("share_percent", "share", move |bin| part_of(bin.requests, all))
         .quantity("bytes", "bytes", |bin| Value::Bytes(bin.bytes))
-        .done()
+        .build()
         .line_if(QUIET, exact)
 }
 
@@ -275,7 +275,7 @@ fn patterns(report: &IoReport, view: &IoView) -> Section<'static> {
         .name("order", "pattern", 40, |row| Value::Text(row.0.clone().into()))
         .quantity("requests", "requests", |row| Value::Count(row.1))
         .quantity("share_percent", "share", move |row| part_of(row.1, all))
-        .done()
+        .build()
         .line(anstyle::Style::new(), merged)
 }
 
@@ -286,7 +286,7 @@ fn signed_count(number: i64) -> String {
 
 fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
     let curve = &view.cache;
-    if curve.most_hits() == 0 {
+    if curve.max_hits() == 0 {
         let nothing = "A cache would not help: no page is touched twice.";
         return Section::of_lines("cache", "Page cache").line(QUIET, nothing);
     }
@@ -294,14 +294,14 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
         format!(
             "; sampled from {} of the pages, error at most {} in {} that were also simulated exactly",
             percent(how.share * 100.0),
-            percent(how.largest_error * 100.0),
+            percent(how.max_error * 100.0),
             counted(how.compared_accesses, "access")
         )
     });
     // The last point compares a cache of all pages with one that also has all key blocks, which needs a few pages more.
     let everything = curve.points.last().map_or(u64::MAX, |point| point.pages);
     let misses = move |curve: &CacheCurve, pages| {
-        let hits = if pages >= everything { curve.most_hits() } else { curve.hits(pages) };
+        let hits = if pages >= everything { curve.max_hits() } else { curve.hits(pages) };
         // A cache smaller than one read-ahead group cannot read ahead.
         let smallest = curve.points.first().map_or(everything, |point| point.pages);
         if pages < smallest && pages < everything {
@@ -331,7 +331,7 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
         enough(curve.pages_for_90_percent),
         enough(curve.pages_for_99_percent)
     );
-    section.done().line(anstyle::Style::new(), smallest)
+    section.build().line(anstyle::Style::new(), smallest)
 }
 
 fn filter(costs: &FilterCosts, report: &IoReport) -> Section<'static> {
@@ -360,7 +360,7 @@ fn filter(costs: &FilterCosts, report: &IoReport) -> Section<'static> {
         .quantity("operations", "operations", |row| Value::Count(row.1.operations))
         .quantity("bytes", "bytes", |row| Value::Bytes(row.1.bytes))
         .quantity("time_ns", "time", |row| Cell::duration_or_dash(row.1.time_ns))
-        .done()
+        .build()
 }
 
 fn groups(view: &IoView, top: usize) -> Option<Section<'_>> {
@@ -369,14 +369,14 @@ fn groups(view: &IoView, top: usize) -> Option<Section<'_>> {
     }
     let rows = view.groups.iter().map(|group| (view, group));
     let section = group_columns(Section::of("groups", "By process and file", rows));
-    Some(section.first(if top == 0 { usize::MAX } else { top }).done())
+    Some(section.first(if top == 0 { usize::MAX } else { top }).build())
 }
 
 /// The groups of all views.
 #[must_use]
 pub fn all_groups(report: &IoReport) -> Section<'_> {
     let rows = report.views.iter().flat_map(|view| view.groups.iter().map(move |group| (view, group)));
-    group_columns(Section::of("groups", "By process and file", rows)).done()
+    group_columns(Section::of("groups", "By process and file", rows)).build()
 }
 
 /// The display name of a group.
@@ -459,11 +459,11 @@ fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
             counted(report.failed, "request")
         )?;
     }
-    if report.pages_not_followed > 0 {
+    if report.uncounted_pages > 0 {
         writeln!(
             out,
             "{QUIET}Not simulated one by one: {} of requests larger than 1 GiB.{QUIET:#}",
-            counted(report.pages_not_followed, "page")
+            counted(report.uncounted_pages, "page")
         )?;
     }
     Ok(())
@@ -472,7 +472,7 @@ fn notes(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the comparison of two recordings.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write_comparison(comparison: &IoComparison, out: &mut dyn Write) -> io::Result<()> {
     section::text::write(&changes(comparison), out)
 }
@@ -503,12 +503,12 @@ pub fn changes(comparison: &IoComparison) -> Section<'_> {
             (Some(was), Some(is)) if was > 0.0 => Value::Text(format!("{:.2}", is / was).into()),
             _ => Value::text("-"),
         })
-        .done()
+        .build()
 }
 
 /// The one-line message for a recording without reads and writes.
 #[must_use]
-pub fn nothing(report: &IoReport, recorder: &str) -> String {
+pub fn no_requests(report: &IoReport, recorder: &str) -> String {
     let mut sentence =
         format!("no reads or writes in the recording ({})", if recorder.is_empty() { "unnamed" } else { recorder });
     if report.reads_at_end + report.failed > 0 {

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_evidence::missing_evidence::{Lacking, PartOfLinux, RecordingCommand};
-use onoff_transitions::MissingEvidence;
+use onoff_evidence::missing_evidence::{LinuxSource, MissingEvidence, RecordingCommand};
+use onoff_transitions::MissingSource;
 
 use super::style::QUIET;
 use onoff_sections::section::{self, Cell, Section};
@@ -12,8 +12,8 @@ use onoff_sections::table::Value;
 /// Writes what was not recorded; nothing if nothing is missing.
 ///
 /// # Errors
-/// Errors of `out`.
-pub fn write(missing: &Lacking, out: &mut dyn Write) -> io::Result<()> {
+/// Returns errors from `out`.
+pub fn write(missing: &MissingEvidence, out: &mut dyn Write) -> io::Result<()> {
     if missing.items.is_empty() {
         return Ok(());
     }
@@ -23,19 +23,19 @@ pub fn write(missing: &Lacking, out: &mut dyn Write) -> io::Result<()> {
 
 /// The sections with missing parts of Linux recordings and with missing events, without empty ones.
 #[must_use]
-pub fn sections(missing: &Lacking) -> Vec<Section<'_>> {
+pub fn sections(missing: &MissingEvidence) -> Vec<Section<'_>> {
     let (parts, events): (Vec<_>, Vec<_>) =
-        missing.items.iter().partition(|item| item.unanswered.part_of_linux().is_some());
+        missing.items.iter().partition(|item| item.unknown.linux_source().is_some());
     let title = "Not recorded";
     let first = if parts.is_empty() { title } else { "" };
     let sections = [
-        Section::of("lacking_parts", title, parts)
-            .name("unknown", "unknown", 70, |item| Value::text(item.unanswered.question()))
+        Section::of("missing_parts", title, parts)
+            .name("unknown", "unknown", 70, |item| Value::text(item.unknown.phrase()))
             .name("part", "would need", 60, |item| of_linux(item, |part| part.part))
             .name("record", "how to record it", 120, |item| of_linux(item, |part| part.record).styled(QUIET))
-            .done(),
-        Section::of("lacking_events", first, events)
-            .name("unknown", "unknown", 80, |item| Value::text(item.unanswered.question()))
+            .build(),
+        Section::of("missing_events", first, events)
+            .name("unknown", "unknown", 80, |item| Value::text(item.unknown.phrase()))
             .name("provider", "would need", 60, |item| match item.provider.as_str() {
                 "" => Cell::shown(Value::Nothing, format!("kernel flags {}", item.kernel_flags.join("+"))),
                 provider => Value::text(provider).into(),
@@ -52,19 +52,19 @@ pub fn sections(missing: &Lacking) -> Vec<Section<'_>> {
                 "" => Value::Nothing.into(),
                 guid => Cell::shown(Value::text(guid), format!("{{{guid}}}")).styled(QUIET),
             })
-            .done(),
+            .build(),
     ];
     sections.into_iter().filter(|section| !section.is_empty()).collect()
 }
 
-fn of_linux(item: &MissingEvidence, text: impl Fn(PartOfLinux) -> &'static str) -> Value<'static> {
-    Value::of(item.unanswered.part_of_linux(), |part| Value::text(text(part)))
+fn of_linux(item: &MissingSource, text: impl Fn(LinuxSource) -> &'static str) -> Value<'static> {
+    Value::of(item.unknown.linux_source(), |part| Value::text(text(part)))
 }
 
 /// Writes the commands that record what is missing.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write_commands(commands: &[RecordingCommand], out: &mut dyn Write) -> io::Result<()> {
     for command in commands {
         writeln!(out, "  {QUIET}With {}, {}:{QUIET:#}", command.tool, command.purpose)?;

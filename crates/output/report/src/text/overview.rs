@@ -13,18 +13,18 @@ pub struct Overview {
     /// The name of the recording.
     pub name: String,
     /// The kind of recording, as a phrase.
-    pub is: String,
+    pub kind: String,
     /// The recorded computer; empty if unknown.
     pub machine: String,
     pub lines: Vec<OverviewLine>,
     /// Commands that suit such recordings but have no data in this one.
-    pub silent: Vec<&'static str>,
+    pub without_data: Vec<&'static str>,
 }
 
 /// The first line of the report of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverviewLine {
-    pub verb: &'static str,
+    pub command: &'static str,
     /// The line, with escape sequences for colors.
     pub line: String,
 }
@@ -35,19 +35,19 @@ const LINE_CELLS: usize = 240;
 /// Writes the overview.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{HEADLINE}{}: {}{HEADLINE:#}", printable(&overview.name), overview.is)?;
+    writeln!(out, "{HEADLINE}{}: {}{HEADLINE:#}", printable(&overview.name), overview.kind)?;
     if !overview.machine.is_empty() {
         writeln!(out, "{QUIET}{}{QUIET:#}", overview.machine)?;
     }
     let section = Section::of("answers", "Answers", &overview.lines)
         .note("('onoff VERB FILE' shows everything)")
-        .name("verb", "", 12, |line| Value::text(line.verb))
+        .name("verb", "", 12, |line| Value::text(line.command))
         .name("line", "", LINE_CELLS, |line| Value::Text(without_colors(&line.line).into()));
-    section::text::write(&section.done(), out)?;
-    if !overview.silent.is_empty() {
-        writeln!(out, "  {QUIET}No data for: {} (the command says why){QUIET:#}", overview.silent.join(", "))?;
+    section::text::write(&section.build(), out)?;
+    if !overview.without_data.is_empty() {
+        writeln!(out, "  {QUIET}No data for: {} (the command says why){QUIET:#}", overview.without_data.join(", "))?;
     }
     Ok(())
 }

@@ -4,8 +4,8 @@ use anstyle::Style;
 use onoff_evidence::Certainty;
 use onoff_evidence::rule::Rule;
 use onoff_firmware_times::FirmwareStageName;
-use onoff_trace::firmware::FirmwareFault;
-use onoff_transitions::{Half, Phase, PhaseName};
+use onoff_trace::firmware::FirmwareProblem;
+use onoff_transitions::{Phase, PhaseName, SuspendStage};
 use onoff_usage::cpu::CpuSource;
 use onoff_usage::idle::Settling;
 
@@ -25,15 +25,17 @@ const NOTABLE_GAP_NS: i64 = 1_000_000;
 /// The display name of a phase.
 #[must_use]
 pub fn name(phase: PhaseName) -> String {
-    phase.shown()
+    phase.display_name()
 }
 
 /// The display name of a phase with the given JSON name.
 #[must_use]
-pub fn shown(phase: &str) -> String {
-    let of_firmware =
-        || FirmwareStageName::of(phase).map_or_else(|| printable(phase).into_owned(), |stage| stage.words().to_owned());
-    PhaseName::of(phase).map_or_else(of_firmware, PhaseName::shown)
+pub fn display_name(phase: &str) -> String {
+    let of_firmware = || {
+        FirmwareStageName::parse(phase)
+            .map_or_else(|| printable(phase).into_owned(), |stage| stage.display_name().to_owned())
+    };
+    PhaseName::parse(phase).map_or_else(of_firmware, PhaseName::display_name)
 }
 
 /// A row of the table: a phase, or a gap between phases.
@@ -42,15 +44,15 @@ pub struct PhaseRow {
     pub name: String,
     pub start_ns: Option<i64>,
     pub end_ns: Option<i64>,
-    pub took_ns: Option<i64>,
+    pub duration_ns: Option<i64>,
     /// The duration is a lower bound: the end is not in the recording.
-    pub at_least: bool,
+    pub is_lower_bound: bool,
     /// Part of the total: the row has a share and may be the longest.
-    pub counts: bool,
+    pub is_part_of_total: bool,
     /// The row has a bar.
-    pub drawn: bool,
+    pub has_bar: bool,
     /// A gap between phases.
-    pub between: bool,
+    pub is_gap: bool,
     /// What ended the phase, or what was in the gap.
     pub note: (Style, String),
 }
@@ -64,11 +66,11 @@ impl PhaseRow {
             name: name(phase.name),
             start_ns: phase.start_ns,
             end_ns: phase.end_ns,
-            took_ns: phase.took_ns().or(Some(phase.recorded_ns).filter(|&ns| open && ns > 0)),
-            at_least: open,
-            counts: phase.name != PhaseName::TraceTail && phase.half != Some(Half::Asleep),
-            drawn: phase.name != PhaseName::TraceTail && phase.half != Some(Half::Asleep),
-            between: false,
+            duration_ns: phase.took_ns().or(Some(phase.recorded_ns).filter(|&ns| open && ns > 0)),
+            is_lower_bound: open,
+            is_part_of_total: phase.name != PhaseName::TraceTail && phase.half != Some(SuspendStage::Asleep),
+            has_bar: phase.name != PhaseName::TraceTail && phase.half != Some(SuspendStage::Asleep),
+            is_gap: false,
             note: note(phase),
         }
     }
@@ -80,11 +82,11 @@ impl PhaseRow {
             name: "  between".to_owned(),
             start_ns: Some(start_ns),
             end_ns: Some(end_ns),
-            took_ns: Some(end_ns.saturating_sub(start_ns)),
-            at_least: false,
-            counts: true,
-            drawn: true,
-            between: true,
+            duration_ns: Some(end_ns.saturating_sub(start_ns)),
+            is_lower_bound: false,
+            is_part_of_total: true,
+            has_bar: true,
+            is_gap: true,
             note: (QUIET, note),
         }
     }
@@ -98,7 +100,7 @@ impl PhaseRow {
             Some(_) => (QUIET, format!("{} of idle time reached", duration(settling.idle_ns))),
             None => self.note,
         };
-        Self { took_ns: known.then_some(settling.busy_ns), at_least: false, note, ..self }
+        Self { duration_ns: known.then_some(settling.busy_ns), is_lower_bound: false, note, ..self }
     }
 }
 
@@ -116,7 +118,7 @@ fn note(phase: &Phase) -> (Style, String) {
         }
         (Certainty::Missing, _) => (MISSING, "not recorded".to_owned()),
     };
-    let person = match phase.person_ns {
+    let person = match phase.user_input_ns {
         0 => String::new(),
         ns => format!("excluding {} waiting for a user", duration(ns)),
     };
@@ -141,7 +143,7 @@ fn work(phase: &Phase) -> String {
         text += &format!(", {} in total", duration(work.total_ns));
     }
     if matches!(what, "application" | "service") {
-        if let Some(beyond) = work.beyond_ns.filter(|&ns| ns > 0) {
+        if let Some(beyond) = work.other_ns.filter(|&ns| ns > 0) {
             text += &format!(", plus {} outside them", duration(beyond));
             if phase.name == PhaseName::SuspendApps {
                 text += " (usually the display fading out)";
@@ -174,7 +176,7 @@ pub struct PhaseTable {
     /// Times are relative to this, ns.
     pub origin_ns: i64,
     /// The total that shares refer to, ns; `None` if unknown.
-    pub whole_ns: Option<i64>,
+    pub total_ns: Option<i64>,
     /// Start and end of the sleep, which the axis leaves out, ns.
     pub asleep: Option<(i64, i64)>,
     pub rows: Vec<PhaseRow>,
@@ -219,25 +221,28 @@ impl PhaseTable {
 
     #[must_use]
     pub fn section(self, note: impl Into<String>) -> Section<'static> {
-        let drawn = || self.rows.iter().filter(|row| row.drawn);
+        let drawn = || self.rows.iter().filter(|row| row.has_bar);
         let until = |row: &PhaseRow| {
-            row.end_ns.or_else(|| Some(row.start_ns?.saturating_add(row.took_ns?))).map(|end| self.awake(end))
+            row.end_ns.or_else(|| Some(row.start_ns?.saturating_add(row.duration_ns?))).map(|end| self.awake(end))
         };
         let start = drawn().filter_map(|row| row.start_ns).min().unwrap_or(0);
         let end = drawn().filter_map(until).max().unwrap_or(0);
         let axis = Axis::new(self.awake(start), end, AXIS_CELLS);
-        let longest = self.rows.iter().filter(|row| row.counts && !row.between).filter_map(|row| row.took_ns).max();
-        let style = |row: &PhaseRow| match row.between {
+        let longest =
+            self.rows.iter().filter(|row| row.is_part_of_total && !row.is_gap).filter_map(|row| row.duration_ns).max();
+        let style = |row: &PhaseRow| match row.is_gap {
             true => QUIET,
-            false if row.counts && row.took_ns.is_some_and(|ns| ns > 0) && row.took_ns == longest => WORST,
+            false if row.is_part_of_total && row.duration_ns.is_some_and(|ns| ns > 0) && row.duration_ns == longest => {
+                WORST
+            }
             false => Style::new(),
         };
         let bar = |row: &PhaseRow| match (row.start_ns, until(row)) {
-            (Some(start), Some(end)) if row.drawn => axis.bar(self.awake(start), end),
+            (Some(start), Some(end)) if row.has_bar => axis.bar(self.awake(start), end),
             _ => String::new(),
         };
-        let part = |row: &PhaseRow| match (row.took_ns, self.whole_ns) {
-            (Some(took), Some(whole)) if row.counts && took > 0 => Value::Percent(share(took, whole)),
+        let part = |row: &PhaseRow| match (row.duration_ns, self.total_ns) {
+            (Some(took), Some(whole)) if row.is_part_of_total && took > 0 => Value::Percent(share(took, whole)),
             _ => Value::Nothing,
         };
         Section::of("phases", "Phases", &self.rows)
@@ -245,17 +250,17 @@ impl PhaseTable {
             .name("name", "phase", 34, |row| Value::Text(row.name.clone().into()).styled(style(row)))
             .time("start_ns", "start", |row| Cell::since_or_dash(row.start_ns, self.origin_ns))
             .time("end_ns", "end", |row| Cell::since_or_dash(row.end_ns, self.origin_ns))
-            .quantity("duration_ns", "duration", |row| match row.took_ns {
-                Some(ns) if row.at_least => {
+            .quantity("duration_ns", "duration", |row| match row.duration_ns {
+                Some(ns) if row.is_lower_bound => {
                     Cell::shown(Value::Nothing, format!("≥ {}", duration(ns))).styled(style(row))
                 }
                 took => Cell::duration_or_dash(took).styled(style(row)),
             })
-            .data("at_least_ns", |row| Value::of(row.took_ns, Value::Duration))
+            .data("at_least_ns", |row| Value::of(row.duration_ns, Value::Duration))
             .quantity("share_percent", "share", |row| part(row))
-            .name("", "", AXIS_CELLS, |row| Cell::words(if row.between { QUIET } else { BAR }, bar(row)))
+            .name("", "", AXIS_CELLS, |row| Cell::words(if row.is_gap { QUIET } else { BAR }, bar(row)))
             .name("ended_by", "ended by", 150, |row| Value::Text(row.note.1.clone().into()).styled(row.note.0))
-            .done()
+            .build()
     }
 }
 
@@ -292,15 +297,15 @@ pub fn settling(what: &str, settling: Option<&Settling>) -> Option<Line> {
 
 /// A problem with firmware times.
 #[must_use]
-pub fn fault(fault: &FirmwareFault) -> Line {
+pub fn fault(fault: &FirmwareProblem) -> Line {
     Line { style: DOUBT, text: format!("Firmware, {}: {}.", fault.kind.as_str(), printable(&fault.text)) }
 }
 
 /// The names of the losses that affect any phase, each once.
 #[must_use]
-pub fn touched_by<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Vec<String> {
+pub fn affecting_losses<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for name in phases.into_iter().flat_map(|phase| &phase.touched_by) {
+    for name in phases.into_iter().flat_map(|phase| &phase.affecting_losses) {
         if !names.contains(name) {
             names.push(name.clone());
         }
@@ -310,12 +315,12 @@ pub fn touched_by<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Vec<String
 
 /// What the inferred ends would need to be exact, each item once.
 #[must_use]
-pub fn doubts<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Option<Line> {
+pub fn inexact_ends<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Option<Line> {
     // The first rule defines the end; the others are substitutes.
     let best = phases
         .into_iter()
         .filter(|phase| phase.ends.certainty != Certainty::Measured)
-        .filter_map(|phase| phase.ends.missing.first());
+        .filter_map(|phase| phase.ends.unmatched_rules.first());
     let mut missing: Vec<String> = Vec::new();
     for rule in best.map(Rule::to_string) {
         if !missing.contains(&rule) {

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use onoff_image::prefetch::{BootTrace, PlanReport, PlannedVolume, PrefetchReport, ReadAheadWork, TrainingEvidence};
+use onoff_image::prefetch::{BootTrace, PlanReport, PlannedVolume, PrefetchReport, ReadAheadReport, TrainingEvidence};
 use onoff_transitions::boot::{ReadAhead, TrainingState};
 use onoff_usage::disk::DiskWork;
 
@@ -40,7 +40,7 @@ pub fn rows(report: &PrefetchReport, rows: PrefetchRows) -> Section<'_> {
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline(report, out)?;
     let sections = [plans(report, top), files(report, top)].into_iter().filter(|section| !section.is_empty());
@@ -55,7 +55,7 @@ pub fn write(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::Re
 }
 
 fn headline(report: &PrefetchReport, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(max) = report.most_plans {
+    if let Some(max) = report.max_plans {
         writeln!(
             out,
             "{HEADLINE}{} of at most {} ({}).{HEADLINE:#}",
@@ -97,7 +97,7 @@ fn training(report: &PrefetchReport) -> String {
         TrainingEvidence::BootCounter => {
             format!("the installation booted {} in total (BootId)", counted(training.boots.unwrap_or(0), "time"))
         }
-        TrainingEvidence::TurnedOff => {
+        TrainingEvidence::Disabled => {
             return "Boot read-ahead is turned off (EnablePrefetcher). Set it to 3.".to_owned();
         }
         TrainingEvidence::None => {
@@ -175,7 +175,7 @@ fn plans(report: &PrefetchReport, top: usize) -> Section<'_> {
         .data("newer_files", move |plan| Value::of(plan.newer_files, count))
         .data("unreadable", move |plan| count(plan.unreadable))
         .name("", "", 60, |plan| Cell::words(QUIET, note(plan)))
-        .done()
+        .build()
 }
 
 fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
@@ -191,7 +191,7 @@ fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
         .quantity("bytes", "reads", |file| Value::Bytes(file.bytes))
         .data("planned_bytes", |file| Value::Bytes(file.planned_bytes))
         .quantity("file_bytes", "of", |file| Value::of(file.file_bytes, Value::Bytes))
-        .done()
+        .build()
         .line_if(QUIET, layout)
 }
 
@@ -221,7 +221,7 @@ fn volumes(report: &PrefetchReport) -> Section<'_> {
         .quantity("files", "files", |volume| Value::Count(volume.files))
         .quantity("bytes", "reads", |volume| Value::Bytes(volume.bytes))
         .name("", "", 24, |volume| Cell::words(QUIET, if volume.is_system { "Windows volume" } else { "" }))
-        .done()
+        .build()
 }
 
 fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
@@ -244,7 +244,7 @@ fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
         })
         .data("unreadable", |boot| Value::Count(boot.unreadable))
         .name("", "bytes over time", 24, |boot| Value::Text(sparkline(&boot.bytes_by_slice).into()))
-        .done()
+        .build()
         .line_if(QUIET, in_all)
         .line_if(QUIET, next)
 }
@@ -291,7 +291,7 @@ fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
     let lines = last.iter().filter(|boot| boot.unreadable > 0);
     let lines =
         lines.map(|boot| format!("{} of {} unreadable.", counted(boot.unreadable, "record"), printable(&boot.name)));
-    Some(lines.fold(section.done(), |section, line| section.line(DOUBT, line)))
+    Some(lines.fold(section.build(), |section, line| section.line(DOUBT, line)))
 }
 
 fn databases(report: &PrefetchReport) -> Section<'_> {
@@ -303,10 +303,10 @@ fn databases(report: &PrefetchReport) -> Section<'_> {
         .quantity("volumes", "volumes", |database| Value::Count(database.volumes.into()))
         .quantity("files", "files", |database| Value::Count(database.files.into()))
         .quantity("sources", "programs", |database| Value::Count(database.sources.into()))
-        .done()
+        .build()
 }
 
-fn read_ahead(work: &ReadAheadWork) -> Section<'_> {
+fn read_ahead(work: &ReadAheadReport) -> Section<'_> {
     let done = |what, done: &DiskWork| (what, Some(done.operations), Some(done.bytes), Some(done.service_ns));
     let mut rows = vec![
         done("read ahead", &work.ahead),
@@ -314,7 +314,7 @@ fn read_ahead(work: &ReadAheadWork) -> Section<'_> {
         done("  of these: also read ahead, but too late", &work.late),
         done("written", &work.writes),
     ];
-    if let Some(sums) = &work.sums {
+    if let Some(sums) = &work.totals {
         rows.push(("served from read-ahead data (hits)", Some(sums.hits), Some(sums.hit_bytes), None));
         rows.push(("read ahead but not needed (wasted)", None, Some(work.wasted_bytes.unwrap_or(0)), None));
     }
@@ -328,7 +328,7 @@ fn read_ahead(work: &ReadAheadWork) -> Section<'_> {
                 duration(without)
             ),
         ),
-        None if work.sums.is_none() => {
+        None if work.totals.is_none() => {
             let what = "To see hits, waste and the savings from training, record Microsoft-Windows-ReadyBoost.";
             (QUIET, what.to_owned())
         }
@@ -340,7 +340,7 @@ fn read_ahead(work: &ReadAheadWork) -> Section<'_> {
         .quantity("requests", "requests", |row| Value::of(row.1, Value::Count))
         .quantity("bytes", "bytes", |row| Value::of(row.2, Value::Bytes))
         .quantity("service_ns", "disk time", |row| Value::of(row.3, Value::Duration))
-        .done()
+        .build()
         .line(style, worth)
 }
 
@@ -352,7 +352,7 @@ fn unreadable(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::R
         .first(top)
         .name("name", "file", 80, |file| Value::text(&file.name).styled(DOUBT))
         .name("reason", "reason", 120, |file| Value::text(&file.reason))
-        .done();
+        .build();
     section::text::write(&files, out)
 }
 

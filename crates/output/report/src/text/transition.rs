@@ -14,19 +14,19 @@ use super::quantity::counted;
 use super::style::{HEADLINE, QUIET, TITLE};
 use super::{ending, fix_first};
 use onoff_sections::json::document::{self, Document};
-use onoff_sections::paper::Paper;
+use onoff_sections::report_writer::ReportWriter;
 use onoff_sections::section::{self, Section};
 
 /// Default number of rows per list in text.
-pub const LISTED: usize = 5;
+pub const DEFAULT_LIST_ROWS: usize = 5;
 
 /// A report of boots, shutdowns or sleeps of any system.
 pub trait TransitionReport {
     /// Writes the report with `top` rows per list.
     ///
     /// # Errors
-    /// Errors of `writer`.
-    fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn Paper) -> io::Result<()>;
+    /// Returns errors from `writer`.
+    fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn ReportWriter) -> io::Result<()>;
 
     /// The sections of all transitions; text shows `top` rows of each list.
     fn sections(&self, top: usize) -> Vec<Section<'_>>;
@@ -34,7 +34,7 @@ pub trait TransitionReport {
     /// Writes the report on `recordings` as JSON.
     ///
     /// # Errors
-    /// Errors of `out`.
+    /// Returns errors from `out`.
     fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()>;
 }
 
@@ -60,10 +60,10 @@ impl<D: SingleReport> TransitionReport for Transition<D>
 where
     Self: Document,
 {
-    fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn Paper) -> io::Result<()> {
+    fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn ReportWriter) -> io::Result<()> {
         writer.lines(&mut |out| D::headline(self, recording, out))?;
         writer.sections(&D::sections(self, top))?;
-        writer.lines(&mut |out| ending::write(&self.losses, &self.lacking, out))
+        writer.lines(&mut |out| ending::write(&self.losses, &self.missing_evidence, out))
     }
 
     fn sections(&self, top: usize) -> Vec<Section<'_>> {
@@ -93,7 +93,7 @@ impl<D: SleepReport> TransitionReport for Transitions<D>
 where
     Self: Document,
 {
-    fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn Paper) -> io::Result<()> {
+    fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn ReportWriter) -> io::Result<()> {
         let (title, one) = D::NAMES;
         let several = self.transitions.len() != 1;
         if several {
@@ -117,7 +117,7 @@ where
             })?;
             writer.sections(&sections_of(sleep, top))?;
         }
-        match self.losses().zip(self.lacking()) {
+        match self.losses().zip(self.missing_evidence()) {
             Some((lost, missing)) => writer.lines(&mut |out| ending::write(lost, missing, out)),
             None => Ok(()),
         }
@@ -135,8 +135,8 @@ where
 /// The sections of a sleep; the last one names the losses that affect it.
 fn sections_of<D: SleepReport>(sleep: &Transition<D>, top: usize) -> Vec<Section<'_>> {
     let mut sections = D::sections(sleep, top);
-    sections.extend(super::usage::sections(&sleep.phases, &sleep.touched_by));
+    sections.extend(super::usage::sections(&sleep.phases, &sleep.affecting_losses));
     let last = sections.pop().unwrap_or_else(|| Section::of_lines("losses", ""));
-    sections.push(last.affected_by(&sleep.touched_by, &[]));
+    sections.push(last.affected_by(&sleep.affecting_losses, &[]));
     sections
 }

@@ -65,8 +65,8 @@ fn processors<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>>
         })
         .quantity("busy_ns", "CPU time", |row| Value::Duration(row.1.busy_ns))
         .name("most_by", "top processes", 100, |row| Value::Text(top_processes(row.1).into()))
-        .done();
-    Some(section.affected_by(&first.touched_by, named))
+        .build();
+    Some(section.affected_by(&first.affecting_losses, named))
 }
 
 fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
@@ -96,8 +96,8 @@ fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
             Value::Bytes(row.1.read_ahead.bytes)
         })
         .name("most_for", "top files", 90, |row| Value::Text(top_files(row.1).into()).styled(QUIET))
-        .done();
-    Some(section.affected_by(&first.touched_by, named))
+        .build();
+    Some(section.affected_by(&first.affecting_losses, named))
 }
 
 fn top_files(disk: &DiskUsage) -> String {

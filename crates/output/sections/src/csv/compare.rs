@@ -22,10 +22,10 @@ pub fn measures(comparison: &Comparison) -> Section<'_> {
         .data("unit", |row| Value::text(unit(row.0.unit)))
         .data("configuration", |row| Value::text(&row.1.name))
         .data("runs", |row| Value::Count(row.2.runs))
-        .data("left_out", |row| Value::Count(row.2.left_out))
+        .data("excluded_runs", |row| Value::Count(row.2.excluded_runs))
         .data("median", move |row| integer(row.2.median))
-        .data("least", move |row| integer(row.2.least))
-        .data("most", move |row| integer(row.2.most))
+        .data("min", move |row| integer(row.2.min))
+        .data("max", move |row| integer(row.2.max))
         .data("noise_floor", move |row| integer(row.0.noise_floor.filter(|_| row.4 == 0)))
         .data("difference", move |row| integer(row.3.and_then(|change| change.difference)))
         .data("percent", move |row| number(row.3.and_then(|change| change.percent)))
@@ -34,8 +34,8 @@ pub fn measures(comparison: &Comparison) -> Section<'_> {
         .data("high", move |row| integer(row.3.and_then(|change| Some(change.interval?.high))))
         .data("cliffs_delta", move |row| number(row.3.and_then(|change| change.cliffs_delta)))
         .data("p_value", move |row| number(row.3.and_then(|change| change.p_value)))
-        .data("least_p_value", move |row| number(row.3.and_then(|change| change.least_p_value)))
-        .done()
+        .data("min_p_value", move |row| number(row.3.and_then(|change| change.min_p_value)))
+        .build()
 }
 
 /// The values of all runs: one row per run and measure.
@@ -55,7 +55,7 @@ pub fn runs<'c>(configurations: &'c [Configuration], comparison: &'c Comparison)
         .data("category", |row| Value::text(row.3.category.as_str()))
         .data("unit", |row| Value::text(unit(row.3.unit)))
         .data("value", |row| Value::Id(row.3.value))
-        .done()
+        .build()
 }
 
 fn integer(value: Option<i64>) -> Value<'static> {

@@ -38,7 +38,7 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
     rows.extend(report.phases.iter().map(|phase| Row {
         kind: "phase",
         text: &phase.name,
-        phase: &phase.inside,
+        phase: &phase.parent,
         start_ns: Some(phase.start_ns),
         end_ns: Some(phase.end_ns),
         duration_ns: Some(phase.duration_ns),
@@ -60,14 +60,14 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
         handle: &work.handle,
         apic: Some(work.apic.into()),
     }));
-    rows.extend(report.lengths.iter().map(|length| Row {
+    rows.extend(report.durations.iter().map(|length| Row {
         kind: length.work.as_str(),
         text: &length.text,
         module: &length.module,
         duration_ns: Some(length.duration_ns),
         ..Row::default()
     }));
-    for (marks, ends) in [(&report.marks, true), (&report.unended, false)] {
+    for (marks, ends) in [(&report.marks, true), (&report.unfinished, false)] {
         rows.extend(marks.iter().map(|mark| Row {
             kind: mark.work.as_str(),
             text: &mark.text,
@@ -92,7 +92,7 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
         .data("caller", |row| Value::text(row.caller))
         .data("handle", |row| Value::text(row.handle))
         .data("apic", |row| Value::of(row.apic, Value::Id))
-        .done()
+        .build()
 }
 
 /// The changes between two boots.
@@ -109,8 +109,8 @@ pub fn changes(comparison: &FirmwareComparison) -> Section<'_> {
         .data("kind", |row| Value::text(row.0))
         .data("name", |row| Value::text(&row.1.name))
         .data("guid", |row| Value::text(&row.1.guid))
-        .data("was_ns", |row| Value::of(row.1.was_ns, Value::Duration))
-        .data("is_ns", |row| Value::of(row.1.is_ns, Value::Duration))
+        .data("before_ns", |row| Value::of(row.1.before_ns, Value::Duration))
+        .data("after_ns", |row| Value::of(row.1.after_ns, Value::Duration))
         .data("change_ns", |row| Value::of(row.1.change_ns, Value::Duration))
-        .done()
+        .build()
 }

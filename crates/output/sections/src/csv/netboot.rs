@@ -45,7 +45,7 @@ pub fn rows(report: &NetbootReport) -> Section<'_> {
         .data("server_turn_median_ns", |row| ns(row, |file| file.server_turn.median_ns))
         .data("client_turn_median_ns", |row| ns(row, |file| file.client_turn.median_ns))
         .data("unexplained_ns", |row| ns(row, |file| Some(file.model.as_ref()?.unexplained_ns)))
-        .done()
+        .build()
 }
 
 fn rows_of_boot(boot: &NetworkBoot) -> Vec<Row<'_>> {

@@ -1,6 +1,6 @@
 //! The rows of a shutdown or sleep report on any system: everything that took time.
 
-use onoff_evidence::activity::Work;
+use onoff_evidence::activity::NamedActivity;
 use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 use onoff_transitions::linux::suspend::LinuxSuspendReport;
 use onoff_transitions::shutdown::ShutdownReport;
@@ -47,7 +47,7 @@ impl<'a> Row<'a> {
         row.between(Some(unit.start_ns), unit.end_ns, unit.duration_ns)
     }
 
-    fn of_work(kind: &'static str, work: &'a Work) -> Self {
+    fn of_work(kind: &'static str, work: &'a NamedActivity) -> Self {
         let row = Self { pid: work.pid, session: work.session, ..Self::of(kind, &work.name) };
         row.between(Some(work.start_ns), work.end_ns, work.duration_ns)
     }
@@ -74,7 +74,7 @@ fn section<'a>(name: &'static str, title: &'static str, rows: Vec<Row<'a>>, colu
             _ => section.column(heading, |row| Value::text(row.name)),
         };
     }
-    section.done()
+    section.build()
 }
 
 /// A Windows shutdown: phases, intervals, sessions, applications, services and steps, by start.
@@ -133,7 +133,7 @@ pub fn linux_shutdown(report: &LinuxShutdownReport) -> Section<'_> {
     }));
     rows.extend(report.details.processes.iter().map(|process| {
         let row = Row { pid: Some(process.pid), unit: &process.unit, ..Row::of("process", &process.image) };
-        row.between(Some(process.asked_ns), process.end_ns, process.duration_ns)
+        row.between(Some(process.signaled_ns), process.end_ns, process.duration_ns)
     }));
     rows.extend(report.details.killed.iter().map(|process| Row {
         pid: process.pid,

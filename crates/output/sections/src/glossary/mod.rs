@@ -10,28 +10,28 @@ use onoff_trace::{DECLARATIONS, TableDeclaration};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The term as printed in reports.
-    pub word: &'static str,
+    pub term: &'static str,
     /// Synonyms, and the spelling in JSON.
-    pub also: &'static [&'static str],
+    pub synonyms: &'static [&'static str],
     /// The meaning, in complete sentences.
     pub meaning: &'static str,
 }
 
 impl Entry {
     const fn new(word: &'static str, meaning: &'static str) -> Self {
-        Self { word, also: &[], meaning }
+        Self { term: word, synonyms: &[], meaning }
     }
 
     const fn also(self, also: &'static [&'static str]) -> Self {
-        Self { also, ..self }
+        Self { synonyms: also, ..self }
     }
 
     fn matches(&self, folded: &str) -> bool {
-        fold(self.word) == folded || self.also.iter().any(|also| fold(also) == folded)
+        fold(self.term) == folded || self.synonyms.iter().any(|also| fold(also) == folded)
     }
 
     fn contains(&self, folded: &str) -> bool {
-        fold(self.word).contains(folded) || self.also.iter().any(|also| fold(also).contains(folded))
+        fold(self.term).contains(folded) || self.synonyms.iter().any(|also| fold(also).contains(folded))
     }
 }
 
@@ -85,12 +85,12 @@ pub fn columns(name: &str) -> Vec<ColumnMeaning> {
 
 /// Suggestions: terms that contain `word` or are contained in it.
 #[must_use]
-pub fn like(word: &str) -> Vec<&'static str> {
+pub fn suggestions(word: &str) -> Vec<&'static str> {
     let folded = fold(word);
     let is_like = |entry: &&Entry| {
-        folded.len() > 2 && (entry.contains(&folded) || (entry.word.len() > 3 && folded.contains(&fold(entry.word))))
+        folded.len() > 2 && (entry.contains(&folded) || (entry.term.len() > 3 && folded.contains(&fold(entry.term))))
     };
-    entries().filter(is_like).map(|entry| entry.word).collect()
+    entries().filter(is_like).map(|entry| entry.term).collect()
 }
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
@@ -108,12 +108,12 @@ pub fn page() -> String {
         page += &format!("\n## {}\n\n| term | meaning |\n| --- | --- |\n", part.title);
         let mut entries: Vec<&Entry> = part.entries.iter().collect();
         if part.title != "Phases" {
-            entries.sort_by_key(|entry| fold(entry.word));
+            entries.sort_by_key(|entry| fold(entry.term));
         }
         for entry in entries {
-            let also: Vec<String> = entry.also.iter().map(|also| format!("`{also}`")).collect();
+            let also: Vec<String> = entry.synonyms.iter().map(|also| format!("`{also}`")).collect();
             let also = if also.is_empty() { String::new() } else { format!(" Also: {}.", also.join(", ")) };
-            page += &format!("| **{}** | {}{also} |\n", entry.word, entry.meaning.replace('|', "\\|"));
+            page += &format!("| **{}** | {}{also} |\n", entry.term, entry.meaning.replace('|', "\\|"));
         }
     }
     page
@@ -167,10 +167,10 @@ mod tests {
     fn explains_each_word_once_in_sentences() {
         let mut seen = BTreeSet::new();
         for entry in entries() {
-            assert!(entry.meaning.ends_with(['.', '…']), "{}", entry.word);
+            assert!(entry.meaning.ends_with(['.', '…']), "{}", entry.term);
             // The JSON spelling may differ from the word only in separators.
             let words: BTreeSet<String> =
-                std::iter::once(&entry.word).chain(entry.also).map(|word| fold(word)).collect();
+                std::iter::once(&entry.term).chain(entry.synonyms).map(|word| fold(word)).collect();
             for word in words {
                 assert!(!seen.contains(&word), "{word}");
                 seen.insert(word);
@@ -184,7 +184,7 @@ mod tests {
             assert_eq!(find(word).len(), 1, "{word}");
         }
         assert!(find("").is_empty() && find("nothing of that name").is_empty());
-        assert!(like("smss").contains(&"PreSMSS"));
+        assert!(suggestions("smss").contains(&"PreSMSS"));
         assert!(!columns("duration_ns").is_empty() || !columns("start_ns").is_empty());
     }
 

@@ -10,7 +10,7 @@ use onoff_compare::gate::GateReport;
 use onoff_compare::summary::Summary;
 use onoff_evidence::recording::{Provenance, RecordingSummary};
 use onoff_findings::diagnosis::Diagnosis;
-use onoff_findings::image::ImageAnswer;
+use onoff_findings::image::ImageDiagnosis;
 use onoff_findings::{RuleDescription, RuleList};
 use onoff_firmware_times::{FirmwareComparison, FirmwareReport};
 use onoff_image::ImageComparison;
@@ -39,7 +39,7 @@ use serde::Serialize;
 use super::escape::write_indented;
 
 /// The version of the schema: it increases when a field is removed, renamed or changes its meaning, not when one is added.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A report that can be written as a document.
 pub trait Document: Serialize {
@@ -96,7 +96,7 @@ documents! {
     IoReport => "io",
     IoComparison => "io_comparison",
     PrefetchReport => "prefetch",
-    ImageAnswer => "image",
+    ImageDiagnosis => "image",
     ImageComparison => "image_comparison",
     NetbootReport => "netboot",
     Summary => "summary",
@@ -128,7 +128,7 @@ struct DocumentWithHeader<'r, D> {
 /// Writes the document about `recordings`, indented, with a line end.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write<D: Document>(recordings: &[Provenance], document: &D, out: &mut dyn Write) -> io::Result<()> {
     let onoff =
         DocumentHeader { version: env!("CARGO_PKG_VERSION"), schema: SCHEMA_VERSION, document: D::NAME, recordings };

@@ -11,7 +11,7 @@ use crate::terminal::printable::is_unprintable;
 /// Writes `value` on one line.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write_compact<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(out, Escaping(CompactFormatter))).map_err(io::Error::from)
 }
@@ -19,7 +19,7 @@ pub fn write_compact<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> i
 /// Writes `value` indented.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write_indented<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(out, Escaping(PrettyFormatter::new()))).map_err(io::Error::from)
 }

@@ -6,7 +6,7 @@
 //! A recording has tens of millions of events, so lines are assembled from bytes, and the common prefix of all events of a kind is
 //! cached.
 
-use onoff_trace::{Derived, DescribedEvent, EventOrigin, Field, FieldValue};
+use onoff_trace::{DerivedValues, DescribedEvent, EventOrigin, Field, FieldValue};
 
 use super::escape::write_compact;
 
@@ -50,7 +50,7 @@ impl EventLines {
         boolean(event.complete, line);
         line.extend_from_slice(b",\"fields\":");
         fields(event.fields, line);
-        if event.derived != Derived::default() {
+        if event.derived != DerivedValues::default() {
             line.extend_from_slice(b",\"derived\":{");
             derived(&event.derived, line);
             line.push(b'}');
@@ -146,7 +146,7 @@ fn value(value: &FieldValue<'_>, line: &mut Vec<u8>) {
         FieldValue::Hexadecimal(number, digits) => hexadecimal(*number, usize::from(*digits), line),
         // Writing to memory cannot fail.
         FieldValue::Float(number) => drop(write_compact(number, line)),
-        FieldValue::Text(value) | FieldValue::Form(value) => text(value, line),
+        FieldValue::Text(value) | FieldValue::Formatted(value) => text(value, line),
         FieldValue::List(values) => list(values.iter(), line, |one, line| self::value(one, line)),
         FieldValue::Addresses(addresses, digits) => {
             list(addresses.iter(), line, |&address, line| hexadecimal(address, usize::from(*digits), line));
@@ -166,7 +166,7 @@ fn list<T>(values: impl Iterator<Item = T>, line: &mut Vec<u8>, mut one: impl Fn
     line.push(b']');
 }
 
-fn derived(derived: &Derived<'_>, line: &mut Vec<u8>) {
+fn derived(derived: &DerivedValues<'_>, line: &mut Vec<u8>) {
     let mut is_first = true;
     let mut next = |name: &str, line: &mut Vec<u8>| {
         if !std::mem::take(&mut is_first) {
@@ -328,7 +328,7 @@ mod tests {
             fields: &fields,
             described: true,
             complete: false,
-            derived: Derived { ran_ns: Some(9), file: Some("C:\\x"), ..Derived::default() },
+            derived: DerivedValues { ran_ns: Some(9), file: Some("C:\\x"), ..DerivedValues::default() },
             context: EventContext::default(),
             directory: &directory,
         };
@@ -351,7 +351,7 @@ mod tests {
                 origin: logged,
                 cpu: 0,
                 fields: &[],
-                derived: Derived::default(),
+                derived: DerivedValues::default(),
                 ..event.clone()
             };
             let line = written(|line| lines.append(&other, line));

@@ -50,9 +50,7 @@ impl TableReport for CpuList {
             new("switches", "switches in", Kind::Quantity, |row| Value::of(row.switches, Value::Count)),
             new("samples", "samples", Kind::Quantity, |row| Value::of(row.samples, Value::Count)),
             new("ready_ns", "ready", Kind::Quantity, |row| Value::of(row.ready_ns, Value::Duration)),
-            new("ready_longest_ns", "longest ready", Kind::Quantity, |row| {
-                Value::of(row.ready_longest_ns, Value::Duration)
-            }),
+            new("max_ready_ns", "longest ready", Kind::Quantity, |row| Value::of(row.max_ready_ns, Value::Duration)),
             new("ready_waits", "", Kind::Quantity, |row| Value::of(row.ready_waits, Value::Count)),
         ]);
         columns
@@ -66,18 +64,18 @@ impl TableReport for CpuList {
         &mut self.rows
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match self.cpu.source {
             CpuSource::None => format!(
                 "no CPU usage in this recording; not recorded: {}",
-                self.missing.iter().map(|&records| missing_records(records)).collect::<Vec<_>>().join("; ")
+                self.missing_evidence.iter().map(|&records| missing_records(records)).collect::<Vec<_>>().join("; ")
             ),
             _ if self.cpu.busy_ns == 0 => "no thread ran in that range, as far as recorded".to_owned(),
             _ => format!("no matching thread ran in that range; other threads ran for {}", duration(self.cpu.busy_ns)),
         }
     }
 
-    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
         let answer = format!("CPU {} busy", percent(share(self.cpu.busy_ns, self.cpu.capacity_ns)));
         headline(&answer, self.range, out)?;
         processors_line(&self.cpu, out)?;
@@ -88,11 +86,11 @@ impl TableReport for CpuList {
         Ok(())
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        for &records in &self.missing {
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
+        for &records in &self.missing_evidence {
             writeln!(out, "  {QUIET}Not recorded: {}.{QUIET:#}", missing_records(records))?;
         }
-        write_losses(&self.touched_by, &self.losses, out)
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }
 

@@ -44,20 +44,20 @@ impl TableReport for DeviceList {
         &mut self.devices
     }
 
-    fn nothing_on_linux(&self) -> Option<&'static str> {
+    fn empty_message_on_linux(&self) -> Option<&'static str> {
         (self.recorded == 0).then_some(
             "no device operations were recorded; record the trace events initcall:* and module:*, or the kernel log with initcall_debug",
         )
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match self.recorded {
             0 => "no device operations were recorded; record the provider Microsoft-Windows-Kernel-PnP".to_owned(),
             recorded => format!("no device or driver operation in that range (the recording has {})", count(recorded)),
         }
     }
 
-    fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let unfinished = self.devices.iter().filter(|row| row.end_ns.is_none()).count();
         let mut answer = format!("Devices and drivers: {}", counted(rows as u64, "operation"));
         if unfinished > 0 {
@@ -66,8 +66,8 @@ impl TableReport for DeviceList {
         headline(&answer, self.range, out)
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_losses(&self.touched_by, &self.losses, out)
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_usage::storage::Shared;
+use onoff_usage::storage::SharedValues;
 use onoff_usage::storage::disk::{DiskActivity, DiskGroup, DiskReport};
 
 use super::grouped::{self, Grouped};
@@ -12,7 +12,7 @@ use crate::table::{Column, Kind, TableReport, Value};
 use crate::terminal::quantity::{count, counted, duration, share, size};
 
 impl Grouped for DiskGroup {
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &SharedValues {
         &self.shared
     }
 }
@@ -42,9 +42,8 @@ impl TableReport for DiskReport {
             new("response_ns", "", quantity, |row| Value::Duration(row.amounts.response_ns)),
             new("mean_response_ns", "mean response", quantity, |row| Value::Duration(row.amounts.mean_response_ns)),
             new("longest_response_ns", "longest", quantity, |row| Value::Duration(row.amounts.longest_response_ns)),
-            new("queued_before", "", quantity, |row| Value::Count(row.amounts.queued_before)),
-            new("longest_queue_before", "queue", quantity, |row| Value::Count(row.amounts.longest_queue_before.into()))
-                .sparse(),
+            new("queue_depth_sum", "", quantity, |row| Value::Count(row.amounts.queue_depth_sum)),
+            new("max_queue_depth", "queue", quantity, |row| Value::Count(row.amounts.max_queue_depth.into())).sparse(),
         ]);
         columns
     }
@@ -57,18 +56,18 @@ impl TableReport for DiskReport {
         &mut self.groups
     }
 
-    fn nothing_on_linux(&self) -> Option<&'static str> {
+    fn empty_message_on_linux(&self) -> Option<&'static str> {
         (self.recorded == 0).then_some("no disk requests were recorded; record the trace events block:*")
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match self.recorded {
             0 => "no disk requests were recorded; record the kernel flags DISK_IO and DISK_IO_INIT".to_owned(),
             recorded => format!("no disk request matches (the recording has {})", count(recorded)),
         }
     }
 
-    fn write_before(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let total = &self.total;
         let answer = format!(
             "{}, {}, {} of service time",
@@ -80,8 +79,8 @@ impl TableReport for DiskReport {
         section::text::write(&disks(&self.disks), out)
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_losses(&self.touched_by, &self.losses, out)
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }
 
@@ -103,5 +102,5 @@ fn disks(disks: &[DiskActivity]) -> Section<'_> {
         .column(Heading::quantity("flushes", "flushes").sparse(), move |disk| count(disk.operations.flush.operations))
         .quantity("mean_queue", "mean queue", |disk| Value::Real { value: disk.mean_queue, decimals: 3 })
         .quantity("longest_queue", "longest queue", move |disk| count(disk.longest_queue.into()))
-        .done()
+        .build()
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_usage::storage::Shared;
+use onoff_usage::storage::SharedValues;
 use onoff_usage::storage::files::{FileFlush, FileGroup, FileReport};
 
 use super::grouped::{self, Grouped};
@@ -16,7 +16,7 @@ use crate::terminal::style::QUIET;
 const MAX_FLUSHES: usize = 10;
 
 impl Grouped for FileGroup {
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &SharedValues {
         &self.shared
     }
 }
@@ -59,11 +59,11 @@ impl TableReport for FileReport {
         &mut self.groups
     }
 
-    fn nothing_on_linux(&self) -> Option<&'static str> {
+    fn empty_message_on_linux(&self) -> Option<&'static str> {
         (true).then_some("file operations are only read from Windows recordings; 'onoff disk' shows disk requests")
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match (self.recorded, self.disk_alone.operations()) {
             (0, 0) => "no file operations were recorded; record the kernel flags FILE_IO and FILE_IO_INIT".to_owned(),
             (0, requests) => format!(
@@ -75,7 +75,7 @@ impl TableReport for FileReport {
         }
     }
 
-    fn write_before(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let total = &self.total;
         let answer = format!("{}, {}", counted(total.operations, "file operation"), duration(total.time_ns));
         headline(&answer, self.range, out)?;
@@ -92,7 +92,7 @@ impl TableReport for FileReport {
         )
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
         let alone = &self.disk_alone;
         if alone.operations() > 0 {
             writeln!(
@@ -104,7 +104,7 @@ impl TableReport for FileReport {
             )?;
         }
         write_flushes(&self.flushes, out)?;
-        write_losses(&self.touched_by, &self.losses, out)
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }
 
@@ -138,6 +138,6 @@ fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
             0 => Value::Nothing,
             _ => Value::Duration(flush.disk_service_ns),
         })
-        .done();
+        .build();
     section::text::write(&section, out)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_evidence::missing_evidence::MissingRecords;
-use onoff_lists::functions::{CodeGroup, FunctionList, FunctionRow, TimeOf};
+use onoff_lists::functions::{CodeGroup, FunctionList, FunctionRow, TimeKind};
 use onoff_usage::functions::CodeFrame;
 
 use super::{headline, write_losses};
@@ -53,7 +53,7 @@ impl TableReport for FunctionList {
             new("inclusive_ns", "inclusive", Kind::Quantity, |row| Value::of(row.inclusive_ns, Value::Duration)),
         ]);
         let count = |title| new("count", title, Kind::Quantity, |row| Value::Count(row.count));
-        columns.push(count(events(self.of).1));
+        columns.push(count(events(self.kind).1));
         if by(CodeGroup::Stack) {
             columns.retain(|column| column.name != "inclusive_ns");
         }
@@ -68,17 +68,17 @@ impl TableReport for FunctionList {
         &mut self.rows
     }
 
-    fn nothing(&self) -> String {
-        match self.missing.first() {
+    fn empty_message(&self) -> String {
+        match self.missing_evidence.first() {
             Some(&records) if self.rows.is_empty() && (records == MissingRecords::CallStacks || self.count == 0) => {
                 format!("not recorded: {}", missing_records(records))
             }
-            _ => format!("no {} of a matching process in that range", events(self.of).0),
+            _ => format!("no {} of a matching process in that range", events(self.kind).0),
         }
     }
 
-    fn nothing_on_linux(&self) -> Option<&'static str> {
-        Some(match self.missing.first()? {
+    fn empty_message_on_linux(&self) -> Option<&'static str> {
+        Some(match self.missing_evidence.first()? {
             MissingRecords::ProfileSamples => {
                 "the Linux tracer takes no samples; '--of waits' shows the call stacks of waits, 'onoff cpu' shows CPU usage"
             }
@@ -95,15 +95,15 @@ impl TableReport for FunctionList {
         })
     }
 
-    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
-        let what = match self.of {
-            TimeOf::Samples => "on CPU",
-            TimeOf::Waits => "off CPU",
-            TimeOf::DiskRequests => "of disk requests",
-            TimeOf::HardFaults => "of hard faults",
+    fn write_headline(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+        let what = match self.kind {
+            TimeKind::Samples => "on CPU",
+            TimeKind::Waits => "off CPU",
+            TimeKind::DiskRequests => "of disk requests",
+            TimeKind::HardFaults => "of hard faults",
         };
         headline(
-            &format!("{} {what}, {}", duration(self.total_ns), counted(self.count, events(self.of).0)),
+            &format!("{} {what}, {}", duration(self.total_ns), counted(self.count, events(self.kind).0)),
             self.range,
             out,
         )?;
@@ -114,18 +114,18 @@ impl TableReport for FunctionList {
         Ok(())
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        for &records in &self.missing {
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
+        for &records in &self.missing_evidence {
             writeln!(out, "  {QUIET}Not recorded: {}.{QUIET:#}", missing_records(records))?;
         }
         let named = self
             .rows
             .iter()
             .any(|row| !row.function.is_empty() || row.stack.iter().any(|frame| !frame.function.is_empty()));
-        for missing in self.symbols_missing.iter().take(MAX_SYMBOLS_NAMED) {
+        for missing in self.missing_symbols.iter().take(MAX_SYMBOLS_NAMED) {
             writeln!(out, "  {QUIET}No symbols: {}{QUIET:#}", printable(missing))?;
         }
-        let more = self.symbols_missing.len().saturating_sub(MAX_SYMBOLS_NAMED) as u64;
+        let more = self.missing_symbols.len().saturating_sub(MAX_SYMBOLS_NAMED) as u64;
         if more > 0 {
             writeln!(
                 out,
@@ -133,23 +133,23 @@ impl TableReport for FunctionList {
                 counted(more, "more file")
             )?;
         } else if !self.by.contains(&CodeGroup::Module)
-            && self.symbols_missing.is_empty()
+            && self.missing_symbols.is_empty()
             && !named
             && !self.rows.is_empty()
         {
             writeln!(out, "  {QUIET}No function names; use '--symbols PATH' to load PDB or ELF files.{QUIET:#}")?;
         }
-        write_losses(&self.touched_by, &self.losses, out)
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }
 
 /// The name of one event, and the title of their count.
-const fn events(of: TimeOf) -> (&'static str, &'static str) {
+const fn events(of: TimeKind) -> (&'static str, &'static str) {
     match of {
-        TimeOf::Samples => ("sample", "samples"),
-        TimeOf::Waits => ("wait", "waits"),
-        TimeOf::DiskRequests => ("request", "requests"),
-        TimeOf::HardFaults => ("hard fault", "faults"),
+        TimeKind::Samples => ("sample", "samples"),
+        TimeKind::Waits => ("wait", "waits"),
+        TimeKind::DiskRequests => ("request", "requests"),
+        TimeKind::HardFaults => ("hard fault", "faults"),
     }
 }
 

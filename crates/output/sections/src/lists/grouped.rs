@@ -1,13 +1,13 @@
 //! The columns for the common properties of a group.
 
-use onoff_usage::storage::{Key, Shared};
+use onoff_usage::storage::{Key, SharedValues};
 
 use crate::table::{Column, Kind, Value};
 
 /// A row that is a group.
 pub(super) trait Grouped: 'static {
     /// The common properties of the members.
-    fn shared(&self) -> &Shared;
+    fn shared(&self) -> &SharedValues;
 }
 
 /// The columns of the common properties. Text has the requested ones, and the path together with processes.

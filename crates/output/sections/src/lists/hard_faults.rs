@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_usage::storage::Shared;
+use onoff_usage::storage::SharedValues;
 use onoff_usage::storage::hard_faults::{HardFaultGroup, HardFaultReport};
 
 use super::grouped::{self, Grouped};
@@ -11,7 +11,7 @@ use crate::table::{Column, Kind, TableReport, Value};
 use crate::terminal::quantity::{count, counted, duration, size};
 
 impl Grouped for HardFaultGroup {
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &SharedValues {
         &self.shared
     }
 }
@@ -41,18 +41,18 @@ impl TableReport for HardFaultReport {
         &mut self.groups
     }
 
-    fn nothing_on_linux(&self) -> Option<&'static str> {
+    fn empty_message_on_linux(&self) -> Option<&'static str> {
         (true).then_some("hard faults are only read from Windows recordings; 'onoff disk' shows disk reads")
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match self.recorded {
             0 => "no hard faults were recorded; record the kernel flag HARD_FAULTS".to_owned(),
             recorded => format!("no hard fault matches (the recording has {})", count(recorded)),
         }
     }
 
-    fn write_before(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, _rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let total = &self.total;
         let answer = format!(
             "{}, {} read, {} of waiting",
@@ -63,7 +63,7 @@ impl TableReport for HardFaultReport {
         headline(&answer, self.range, out)
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_losses(&self.touched_by, &self.losses, out)
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }

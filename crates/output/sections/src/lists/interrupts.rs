@@ -46,18 +46,18 @@ impl TableReport for InterruptList {
         &mut self.rows
     }
 
-    fn nothing_on_linux(&self) -> Option<&'static str> {
+    fn empty_message_on_linux(&self) -> Option<&'static str> {
         (self.recorded == 0).then_some("no complete interrupts were recorded; record the trace events irq:*")
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match self.recorded {
             0 => "no interrupts and no DPCs were recorded; record the kernel flags INTERRUPT and DPC".to_owned(),
             recorded => format!("no interrupt or DPC ended in that range (the recording has {})", count(recorded)),
         }
     }
 
-    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
         let sum =
             |of: fn(&onoff_lists::interrupts::ProcessorInterrupts) -> u64| self.processors.iter().map(of).sum::<u64>();
         let answer =
@@ -65,7 +65,7 @@ impl TableReport for InterruptList {
         headline(&answer, self.range, out)
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
         let processors = Section::of("processors", "By processor", &self.processors)
             .note("nested ones count once in the share")
             .id("processor", "processor", |row| Value::Id(row.processor.into()))
@@ -73,10 +73,10 @@ impl TableReport for InterruptList {
             .quantity("interrupt_ns", "time", |row| Value::Duration(row.interrupt_ns))
             .quantity("dpcs", "DPCs", |row| Value::Count(row.dpcs))
             .quantity("dpc_ns", "time", |row| Value::Duration(row.dpc_ns))
-            .quantity("taken_percent", "share", |row| Value::Percent(row.taken_percent))
-            .done();
+            .quantity("total_percent", "share", |row| Value::Percent(row.total_percent))
+            .build();
         section::text::write(&processors, out)?;
-        write_losses(&self.touched_by, &self.losses, out)
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }
 

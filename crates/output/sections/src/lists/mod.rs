@@ -67,8 +67,8 @@ fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes the losses that affect the report, and all losses.
-fn write_losses(touched_by: &[String], lost: &Losses, out: &mut dyn Write) -> io::Result<()> {
-    losses::write_touching(touched_by, out)?;
+fn write_losses(affecting_losses: &[String], lost: &Losses, out: &mut dyn Write) -> io::Result<()> {
+    losses::write_affecting(affecting_losses, out)?;
     writeln!(out)?;
     losses::write(lost, out)
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_evidence::activity::Work;
+use onoff_evidence::activity::NamedActivity;
 use onoff_lists::policy::PolicyList;
 use onoff_trace::ActivityKind;
 
@@ -11,10 +11,10 @@ use crate::table::{Column, Kind, TableReport, Value};
 use crate::terminal::quantity::{count, duration};
 
 impl TableReport for PolicyList {
-    type Row = Work;
+    type Row = NamedActivity;
 
-    fn columns(&self) -> Vec<Column<Work>> {
-        let new = Column::<Work>::new;
+    fn columns(&self) -> Vec<Column<NamedActivity>> {
+        let new = Column::<NamedActivity>::new;
         vec![
             new("kind", "what", Kind::Name, |row| Value::text(kind(row.kind))),
             new("name", "name", Kind::Name, |row| Value::text(&row.name)).wide(48),
@@ -28,19 +28,19 @@ impl TableReport for PolicyList {
         ]
     }
 
-    fn rows(&self) -> &[Work] {
-        &self.works
+    fn rows(&self) -> &[NamedActivity] {
+        &self.work
     }
 
-    fn rows_mut(&mut self) -> &mut Vec<Work> {
-        &mut self.works
+    fn rows_mut(&mut self) -> &mut Vec<NamedActivity> {
+        &mut self.work
     }
 
-    fn nothing_on_linux(&self) -> Option<&'static str> {
+    fn empty_message_on_linux(&self) -> Option<&'static str> {
         (true).then_some("Group Policy exists only on Windows; this is a Linux recording")
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match self.recorded {
             0 => "no Group Policy was recorded; record the provider Microsoft-Windows-GroupPolicy".to_owned(),
             recorded => {
@@ -49,9 +49,9 @@ impl TableReport for PolicyList {
         }
     }
 
-    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
         let applied: Vec<String> = self
-            .works
+            .work
             .iter()
             .filter(|work| work.kind == ActivityKind::GroupPolicy)
             .map(|work| match work.duration_ns {
@@ -67,8 +67,8 @@ impl TableReport for PolicyList {
         headline(&answer, self.range, out)
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_losses(&self.touched_by, &self.losses, out)
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }
 

@@ -48,14 +48,14 @@ impl TableReport for ProcessList {
         &mut self.processes
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match self.recorded {
             0 => "no processes were recorded".to_owned(),
             recorded => format!("no process matches (the recording has {})", count(recorded)),
         }
     }
 
-    fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
         headline(&counted(rows as u64, "process"), self.range, out)?;
         processors_line(&self.cpu, out)?;
         if self.disk_service_ns > 0 {
@@ -64,8 +64,8 @@ impl TableReport for ProcessList {
         Ok(())
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_losses(&self.touched_by, &self.losses, out)
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }
 

@@ -26,7 +26,7 @@ impl TableReport for ServiceList {
             }),
             new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
             new("outcome", "outcome", Kind::Name, |row| Value::text(row.outcome.as_str())),
-            new("held_up_in_turn", "blocked", Kind::Quantity, |row| Value::Count(row.held_up_in_turn)),
+            new("held_up_total", "blocked", Kind::Quantity, |row| Value::Count(row.held_up_total)),
             new("waited_for", "waited for", Kind::Name, |row| {
                 let waited = row.waited_for.as_ref();
                 Value::of(waited, |waited| Value::text(&waited.name))
@@ -47,7 +47,7 @@ impl TableReport for ServiceList {
         &mut self.services
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         match self.recorded {
             0 => "no service events were recorded; record the provider Microsoft-Windows-Services".to_owned(),
             recorded => {
@@ -56,12 +56,12 @@ impl TableReport for ServiceList {
         }
     }
 
-    fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let answer = format!("Services: {}", counted(rows as u64, "change"));
         headline(&answer, self.range, out)
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_losses(&self.touched_by, &self.losses, out)
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_losses(&self.affecting_losses, &self.losses, out)
     }
 }

@@ -41,11 +41,11 @@ impl TableReport for Summary {
                 Value::text(if row.error.is_empty() { &row.subject } else { &row.error })
             })
             .wide(60),
-            new("subject_ns", "cost", Kind::Quantity, |row| match row.subject_at_most {
+            new("subject_ns", "cost", Kind::Quantity, |row| match row.subject_is_upper_bound {
                 true => Value::of(row.subject_ns, Value::AtMost),
                 false => Value::of(row.subject_ns, Value::Duration),
             }),
-            new("subject_at_most", "", Kind::Name, |row| Value::Flag(row.subject_at_most)),
+            new("subject_is_upper_bound", "", Kind::Name, |row| Value::Flag(row.subject_is_upper_bound)),
             new("error", "", Kind::Name, |row| Value::text(&row.error)),
         ]
     }
@@ -58,18 +58,18 @@ impl TableReport for Summary {
         &mut self.rows
     }
 
-    fn nothing(&self) -> String {
+    fn empty_message(&self) -> String {
         "no recordings in these files".to_owned()
     }
 
-    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_headline(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
         let (transitions, recordings) =
             (counted(self.transitions, "transition"), counted(self.recordings, "recording"));
         let headline = format!("{transitions} in {recordings}.");
         writeln!(out, "{HEADLINE}{headline}{HEADLINE:#}")
     }
 
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.unreadable > 0 {
             writeln!(out, "{} cannot be read.", counted(self.unreadable, "recording"))?;
         }
@@ -89,7 +89,7 @@ impl TableReport for Summary {
 /// Writes the statistics of all sleeps of one kind.
 fn write_sleeps(sleeps: &SleepStatistics, out: &mut dyn Write) -> io::Result<()> {
     let row = SummaryRow { transition: "suspend", variant: sleeps.variant.clone(), ..SummaryRow::default() };
-    let failures: Vec<String> = [(sleeps.given_up, "aborted"), (sleeps.unfinished, "unfinished")]
+    let failures: Vec<String> = [(sleeps.aborted, "aborted"), (sleeps.unfinished, "unfinished")]
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))

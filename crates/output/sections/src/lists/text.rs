@@ -2,19 +2,19 @@
 
 use std::io;
 
-use crate::paper::Paper;
+use crate::report_writer::ReportWriter;
 use crate::section::{Heading, Section};
 use crate::table::{Column, TableReport};
 use crate::terminal::quantity::count;
 use crate::terminal::style::QUIET;
 
-/// Writes `report`, from which `left_out` rows were removed.
+/// Writes `report`, from which `omitted` rows were removed.
 ///
 /// # Errors
-/// Errors of `writer`.
-pub fn write<T: TableReport>(report: &T, left_out: usize, writer: &mut dyn Paper) -> io::Result<()> {
+/// Returns errors from `writer`.
+pub fn write<T: TableReport>(report: &T, omitted: usize, writer: &mut dyn ReportWriter) -> io::Result<()> {
     writer.lines(&mut |out| {
-        report.write_before(report.rows().len() + left_out, out)?;
+        report.write_headline(report.rows().len() + omitted, out)?;
         writeln!(out)
     })?;
     let mut section = Section::of("rows", "", report.rows());
@@ -23,26 +23,26 @@ pub fn write<T: TableReport>(report: &T, left_out: usize, writer: &mut dyn Paper
         let heading = Heading { name, title, kind, width, sparse, in_text: !title.is_empty() };
         section = section.column(heading, |row| value(row));
     }
-    writer.sections(&[section.done()])?;
+    writer.sections(&[section.build()])?;
     writer.lines(&mut |out| {
-        if left_out > 0 {
-            let rows = if left_out == 1 { "row" } else { "rows" };
-            writeln!(out, "  {QUIET}and {} more {rows}; use --top 0 to show all{QUIET:#}", count(left_out as u64))?;
+        if omitted > 0 {
+            let rows = if omitted == 1 { "row" } else { "rows" };
+            writeln!(out, "  {QUIET}and {} more {rows}; use --top 0 to show all{QUIET:#}", count(omitted as u64))?;
         }
-        report.write_after(out)
+        report.write_footer(out)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paper::TextPaper;
+    use crate::report_writer::TextWriter;
     use crate::table::tests::report;
 
     #[test]
     fn writes_headline_rows_and_number_of_hidden_rows() {
         let mut out = Vec::new();
-        write(&report(), 1200, &mut TextPaper(&mut out)).unwrap();
+        write(&report(), 1200, &mut TextWriter(&mut out)).unwrap();
         let text = without_styles(&String::from_utf8(out).unwrap());
         assert_eq!(
             text,

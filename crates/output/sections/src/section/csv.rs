@@ -8,7 +8,7 @@ use crate::table::csv::Rows;
 /// Writes all rows of the sections, which must have the same name and therefore the same columns.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(sections: &[Section<'_>], out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = sections.first() else { return Ok(()) };
     let mut rows = Rows::begin(first.data().map(|column| column.heading.name), out)?;

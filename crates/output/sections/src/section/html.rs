@@ -14,7 +14,7 @@ use crate::terminal::quantity::counted;
 /// Writes the title, the rows that text shows, the others in a collapsed block, and the lines.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<section>")?;
     if !section.title.is_empty() {

@@ -160,7 +160,7 @@ impl<'a> Section<'a> {
 
     /// A section without a table.
     pub fn of_lines(name: &'static str, title: impl Into<Cow<'a, str>>) -> Self {
-        Self::of(name, title, [(); 0]).done()
+        Self::of(name, title, [(); 0]).build()
     }
 
     /// Adds a line below the table.
@@ -190,7 +190,7 @@ impl<'a> Section<'a> {
     #[must_use]
     pub fn affected_by(self, losses: &[String], named: &[String]) -> Self {
         let news = losses.iter().filter(|name| !named.contains(name));
-        let text = losses::touching(news.map(String::as_str));
+        let text = losses::affecting(news.map(String::as_str));
         self.line_if(DOUBT, text)
     }
 
@@ -297,7 +297,7 @@ impl<'a, R> SectionBuilder<'a, R> {
 
     /// The finished section.
     #[must_use]
-    pub fn done(self) -> Section<'a> {
+    pub fn build(self) -> Section<'a> {
         self.section
     }
 
@@ -324,7 +324,7 @@ mod tests {
             .column(Heading::quantity("duration_ns", "duration"), |row| Cell::took(row.1))
             .column(Heading::data("system"), |_| Value::text("linux"))
             .column(Heading::name("", ""), |row| Value::text(row.2).styled(QUIET))
-            .done()
+            .build()
             .line(QUIET, "All of it.")
     }
 

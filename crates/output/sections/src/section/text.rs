@@ -12,7 +12,7 @@ use crate::terminal::table::{Table, styled_cell};
 /// Writes the title, the first rows and the lines of a section.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !section.title.is_empty() {
         title(&section.title, &section.note, out)?;
@@ -48,7 +48,7 @@ pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// Writes several sections.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write_all<'s, 'a: 's>(
     sections: impl IntoIterator<Item = &'s Section<'a>>,
     out: &mut dyn Write,

@@ -9,7 +9,7 @@ use crate::terminal::printable::printable;
 /// Writes the rows of `report`.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write<T: TableReport>(report: &T, out: &mut dyn Write) -> io::Result<()> {
     let columns = report.columns();
     let mut rows = Rows::begin(columns.iter().map(|column| column.name), out)?;
@@ -27,7 +27,7 @@ impl<'o> Rows<'o> {
     /// Writes the header line.
     ///
     /// # Errors
-    /// Errors of `out`.
+    /// Returns errors from `out`.
     pub fn begin<'n>(names: impl IntoIterator<Item = &'n str>, out: &'o mut dyn Write) -> io::Result<Self> {
         let mut rows = csv::WriterBuilder::new().from_writer(out);
         rows.write_record(names).map_err(unwrapped)?;
@@ -37,7 +37,7 @@ impl<'o> Rows<'o> {
     /// Writes a row. Escapes control characters and turns spreadsheet formulas into text.
     ///
     /// # Errors
-    /// Errors of the output.
+    /// Returns errors from the output.
     pub fn write<'c>(&mut self, cells: impl IntoIterator<Item = Cow<'c, str>>) -> io::Result<()> {
         for cell in cells {
             self.0.write_field(without_formula(&printable(&cell)).as_bytes()).map_err(unwrapped)?;
@@ -48,7 +48,7 @@ impl<'o> Rows<'o> {
     /// Flushes the output.
     ///
     /// # Errors
-    /// Errors of the output.
+    /// Returns errors from the output.
     pub fn end(mut self) -> io::Result<()> {
         self.0.flush()
     }

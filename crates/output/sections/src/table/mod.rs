@@ -7,7 +7,7 @@ mod order;
 mod value;
 
 pub use csv::write as write_csv;
-pub use order::{Order, UnknownColumn, arrange};
+pub use order::{RowSelection, UnknownColumn, sort_and_truncate};
 pub use value::Value;
 
 use std::io::{self, Write};
@@ -91,25 +91,25 @@ pub trait TableReport: Serialize {
     fn rows_mut(&mut self) -> &mut Vec<Self::Row>;
 
     /// The message for a report without rows, with what the recording has instead.
-    fn nothing(&self) -> String;
+    fn empty_message(&self) -> String;
 
-    /// The message for a Linux recording that cannot have any rows, with how to record them; `None` if [`nothing`](Self::nothing) also
+    /// The message for a Linux recording that cannot have any rows, with how to record them; `None` if [`empty_message`](Self::empty_message) also
     /// fits Linux.
-    fn nothing_on_linux(&self) -> Option<&'static str> {
+    fn empty_message_on_linux(&self) -> Option<&'static str> {
         None
     }
 
     /// Writes the text before the table: the headline. `rows` is the number of rows before truncation.
     ///
     /// # Errors
-    /// Errors of `out`.
-    fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()>;
+    /// Returns errors from `out`.
+    fn write_headline(&self, rows: usize, out: &mut dyn Write) -> io::Result<()>;
 
     /// Writes the text after the table: further lists, what was not recorded, and losses.
     ///
     /// # Errors
-    /// Errors of `out`.
-    fn write_after(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// Returns errors from `out`.
+    fn write_footer(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
 #[cfg(test)]
@@ -155,15 +155,15 @@ pub(crate) mod tests {
             &mut self.rows
         }
 
-        fn nothing(&self) -> String {
+        fn empty_message(&self) -> String {
             "nothing".to_owned()
         }
 
-        fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+        fn write_headline(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "{rows} rows")
         }
 
-        fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+        fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "after")
         }
     }

@@ -6,7 +6,7 @@ use super::{Column, Kind, TableReport};
 
 /// The sort order and number of rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Order {
+pub struct RowSelection {
     /// The column to sort by; `None` for the default order.
     pub sort: Option<String>,
     pub reverse: bool,
@@ -17,14 +17,14 @@ pub struct Order {
 /// A sort column that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownColumn {
-    pub asked: String,
+    pub requested: String,
     /// The existing columns.
     pub columns: Vec<&'static str>,
 }
 
 impl fmt::Display for UnknownColumn {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "no column '{}'; columns are {}", self.asked, self.columns.join(", "))
+        write!(formatter, "no column '{}'; columns are {}", self.requested, self.columns.join(", "))
     }
 }
 
@@ -37,7 +37,7 @@ const UNITS: [&str; 3] = ["_ns", "_bytes", "_percent"];
 ///
 /// # Errors
 /// The sort column does not exist.
-pub fn arrange<T: TableReport>(report: &mut T, order: &Order) -> Result<usize, UnknownColumn> {
+pub fn sort_and_truncate<T: TableReport>(report: &mut T, order: &RowSelection) -> Result<usize, UnknownColumn> {
     let columns = report.columns();
     let column = match &order.sort {
         Some(asked) => Some(find(&columns, asked)?),
@@ -62,7 +62,7 @@ const FORMER_TITLES: [(&str, &str); 6] = [
     ("container", "container_ns"),
     ("init", "initialization_ns"),
     ("lived", "lifetime_ns"),
-    ("held up", "held_up_in_turn"),
+    ("held up", "held_up_total"),
 ];
 
 /// The column with the name `asked`, with or without its unit, or with that title.
@@ -80,7 +80,7 @@ fn find<R>(columns: &[Column<R>], asked: &str) -> Result<Column<R>, UnknownColum
         .or_else(|| columns.iter().find(|column| !wanted.is_empty() && column.title.to_lowercase() == wanted))
         .copied()
         .ok_or_else(|| UnknownColumn {
-            asked: asked.to_owned(),
+            requested: asked.to_owned(),
             columns: columns.iter().map(|column| short_name(column)).collect(),
         })
 }
@@ -99,15 +99,15 @@ mod tests {
     use super::super::tests::{Row, report};
     use super::*;
 
-    fn names(order: &Order) -> (Vec<String>, usize) {
+    fn names(order: &RowSelection) -> (Vec<String>, usize) {
         let mut report = report();
-        let left_out = arrange(&mut report, order).unwrap();
+        let omitted = sort_and_truncate(&mut report, order).unwrap();
         let names = report.rows().iter().map(|row: &Row| row.name.clone());
-        (names.collect(), left_out)
+        (names.collect(), omitted)
     }
 
-    fn by(sort: &str) -> Order {
-        Order { sort: Some(sort.to_owned()), ..Order::default() }
+    fn by(sort: &str) -> RowSelection {
+        RowSelection { sort: Some(sort.to_owned()), ..RowSelection::default() }
     }
 
     #[test]
@@ -116,13 +116,13 @@ mod tests {
         assert_eq!(names(&by("cpu")).0, ["b", "C", "a,\"x\""]);
         assert_eq!(names(&by("cpu time")).0, ["b", "C", "a,\"x\""]);
         assert_eq!(names(&by("name")).0, ["a,\"x\"", "b", "C"]);
-        let reversed = Order { reverse: true, top: Some(2), ..by("name") };
+        let reversed = RowSelection { reverse: true, top: Some(2), ..by("name") };
         assert_eq!(names(&reversed), (vec!["C".to_owned(), "b".to_owned()], 1));
     }
 
     #[test]
     fn reports_unknown_column() {
-        let error = arrange(&mut report(), &by("speed")).unwrap_err();
+        let error = sort_and_truncate(&mut report(), &by("speed")).unwrap_err();
         assert_eq!(error.to_string(), "no column 'speed'; columns are name, cpu, start");
     }
 }

@@ -35,8 +35,8 @@ pub(super) fn width() -> Width {
 /// Calls `write` with an output that fits text to `width`.
 ///
 /// # Errors
-/// Errors of `write` and `out`.
-pub fn fitted<E: From<io::Error>>(
+/// Returns errors from `write` and `out`.
+pub fn with_width<E: From<io::Error>>(
     width: Width,
     out: &mut dyn Write,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -179,7 +179,7 @@ mod tests {
 
     fn write(width: Width, text: &str) -> String {
         let mut out = Vec::new();
-        fitted::<io::Error>(width, &mut out, |out| write!(out, "{text}")).unwrap();
+        with_width::<io::Error>(width, &mut out, |out| write!(out, "{text}")).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -11,7 +11,7 @@ use super::style::{DOUBT, QUIET, TITLE, of_severity};
 /// Writes the losses, most severe first, with advice for each; one line if there are none.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     if losses.is_empty() {
         return writeln!(out, "{QUIET}Nothing was lost.{QUIET:#}");
@@ -37,7 +37,7 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A line naming the losses that affect a result, if there are any.
-pub fn touching<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+pub fn affecting<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
     let names: Vec<String> = names.into_iter().map(|name| name.replace('_', " ")).collect();
     (!names.is_empty()).then(|| format!("May be incomplete: {}.", names.join(", ")))
 }
@@ -45,9 +45,9 @@ pub fn touching<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> 
 /// Writes the line about the losses that affect a result.
 ///
 /// # Errors
-/// Errors of `out`.
-pub fn write_touching(names: &[String], out: &mut dyn Write) -> io::Result<()> {
-    match touching(names.iter().map(String::as_str)) {
+/// Returns errors from `out`.
+pub fn write_affecting(names: &[String], out: &mut dyn Write) -> io::Result<()> {
+    match affecting(names.iter().map(String::as_str)) {
         Some(line) => writeln!(out, "  {DOUBT}{line}{DOUBT:#}"),
         None => Ok(()),
     }

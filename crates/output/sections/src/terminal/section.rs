@@ -7,7 +7,7 @@ use super::style::{QUIET, TITLE};
 /// Writes an empty line and the title of a section.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     if note.is_empty() {

@@ -106,7 +106,7 @@ impl Table {
     /// moves columns to a second line below the row.
     ///
     /// # Errors
-    /// Errors of `out`.
+    /// Returns errors from `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
         let mut shown: Vec<usize> = (0..self.columns.len())
@@ -291,7 +291,7 @@ mod tests {
 
     fn at_width(table: &Table, cells: usize) -> String {
         let mut out = Vec::new();
-        layout::fitted::<io::Error>(Width::Cells(cells), &mut out, |out| table.write(out)).unwrap();
+        layout::with_width::<io::Error>(Width::Cells(cells), &mut out, |out| table.write(out)).unwrap();
         let text = String::from_utf8(out).unwrap().replace('\u{1b}', "").replace("[2m", "").replace("[0m", "");
         for line in text.lines() {
             assert!(line.width() <= cells, "{cells}: {line}");

@@ -6,7 +6,7 @@
 use super::profile;
 
 /// Exit code of `wpr` if there is no recording in progress (`0xC5583000`).
-pub const NOTHING_RECORDED: i32 = -984_076_288;
+pub const NOT_RECORDING: i32 = -984_076_288;
 /// Exit code of `schtasks /hresult` if the task does not exist (`0x80070002`, file not found).
 pub const NO_SUCH_TASK: i32 = -2_147_024_894;
 /// Name of the task that continues a job after a restart.
@@ -31,20 +31,20 @@ impl Installation {
     }
 
     fn line(&self, name: &str, words: &[&str]) -> Vec<String> {
-        std::iter::once(typed(&self.program(name))).chain(words.iter().map(|&word| word.to_owned())).collect()
+        std::iter::once(to_windows_path(&self.program(name))).chain(words.iter().map(|&word| word.to_owned())).collect()
     }
 
     /// Makes `wpr` record the next boot with the profile in `folder`. Temporary files go to `out`.
     #[must_use]
     pub fn record_boot(&self, folder: &str, out: &str) -> Vec<String> {
         let profile = profile_argument(folder);
-        self.line("wpr", &["-boottrace", "-addboot", &profile, "-filemode", "-recordtempto", &typed(out)])
+        self.line("wpr", &["-boottrace", "-addboot", &profile, "-filemode", "-recordtempto", &to_windows_path(out)])
     }
 
     /// Stops the recording of a boot and saves it.
     #[must_use]
     pub fn stop_boot(&self, recording: &str) -> Vec<String> {
-        self.line("wpr", &["-boottrace", "-stopboot", &typed(recording)])
+        self.line("wpr", &["-boottrace", "-stopboot", &to_windows_path(recording)])
     }
 
     /// Cancels the recording of a boot.
@@ -57,13 +57,13 @@ impl Installation {
     #[must_use]
     pub fn record(&self, folder: &str, out: &str) -> Vec<String> {
         let profile = profile_argument(folder);
-        self.line("wpr", &["-start", &profile, "-filemode", "-recordtempto", &typed(out)])
+        self.line("wpr", &["-start", &profile, "-filemode", "-recordtempto", &to_windows_path(out)])
     }
 
     /// Stops a recording and saves it.
     #[must_use]
     pub fn stop(&self, recording: &str) -> Vec<String> {
-        self.line("wpr", &["-stop", &typed(recording)])
+        self.line("wpr", &["-stop", &to_windows_path(recording)])
     }
 
     /// Stops a recording and discards it.
@@ -75,7 +75,7 @@ impl Installation {
     /// Registers a task from an XML file.
     #[must_use]
     pub fn create_task(&self, name: &str, file: &str) -> Vec<String> {
-        self.line("schtasks", &["/create", "/tn", name, "/xml", &typed(file), "/f", "/hresult"])
+        self.line("schtasks", &["/create", "/tn", name, "/xml", &to_windows_path(file), "/f", "/hresult"])
     }
 
     #[must_use]
@@ -100,18 +100,18 @@ impl Installation {
     pub fn sleep(&self) -> Vec<String> {
         let script = "Add-Type -AssemblyName System.Windows.Forms; \
                       [void][System.Windows.Forms.Application]::SetSuspendState('Suspend', $false, $false)";
-        let program = typed(&format!("{}/System32/WindowsPowerShell/v1.0/powershell.exe", self.windows));
+        let program = to_windows_path(&format!("{}/System32/WindowsPowerShell/v1.0/powershell.exe", self.windows));
         [program.as_str(), "-NoProfile", "-NonInteractive", "-Command", script].map(str::to_owned).to_vec()
     }
 
     /// Restricts a folder to administrators, the system and the user who records. The first two are given by security identifier,
     /// because their names are localized.
     #[must_use]
-    pub fn close_folder(&self, folder: &str) -> Vec<String> {
+    pub fn restrict_folder(&self, folder: &str) -> Vec<String> {
         let full_access = |account: &str| format!("{account}:(OI)(CI)F");
         let grants = [full_access("*S-1-5-32-544"), full_access("*S-1-5-18"), full_access(&self.user)];
         let [administrators, system, user] = grants.each_ref().map(String::as_str);
-        self.line("icacls", &[&typed(folder), "/inheritance:r", "/grant:r", administrators, system, user])
+        self.line("icacls", &[&to_windows_path(folder), "/inheritance:r", "/grant:r", administrators, system, user])
     }
 
     /// Prints a registry value.
@@ -129,11 +129,11 @@ impl Installation {
 
 /// The `FILE!PROFILE` argument of `wpr`.
 fn profile_argument(folder: &str) -> String {
-    format!("{}!{}.Light", typed(&format!("{folder}/{}", super::PROFILE_FILE)), profile::NAME)
+    format!("{}!{}.Light", to_windows_path(&format!("{folder}/{}", super::PROFILE_FILE)), profile::NAME)
 }
 
 /// Converts a path to the form that Windows programs accept.
 #[must_use]
-pub fn typed(path: &str) -> String {
+pub fn to_windows_path(path: &str) -> String {
     path.replace('/', "\\")
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::commands::{Installation, typed};
+use super::commands::{Installation, to_windows_path};
 use crate::error::Error;
-use crate::machine::{Clocks, Machine, Outcome};
+use crate::machine::{Clocks, CommandOutput, Machine};
 
 /// Security identifiers of the integrity levels of administrators' and system processes.
 const HIGH_INTEGRITY: [&str; 2] = ["S-1-16-12288", "S-1-16-16384"];
@@ -54,10 +54,10 @@ impl Machine for WindowsMachine {
         Path::new("")
     }
 
-    fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
+    fn run(&mut self, line: &[&str]) -> io::Result<CommandOutput> {
         let Some((program, arguments)) = line.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
         let output = Command::new(program).args(arguments).stdin(Stdio::null()).output()?;
-        Ok(Outcome { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
+        Ok(CommandOutput { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
     }
 
     fn clocks(&self) -> Clocks {
@@ -71,7 +71,7 @@ impl Machine for WindowsMachine {
         std::thread::sleep(time);
     }
 
-    fn say(&mut self, line: &str) {
+    fn print_line(&mut self, line: &str) {
         let _ = writeln!(io::stdout(), "{line}");
     }
 
@@ -106,7 +106,8 @@ impl Machine for WindowsMachine {
         let moved = folder.join(format!("onoff-record-{}.exe", std::process::id()));
         fs::rename(path, &moved)?;
         // Removes the file a few seconds later, after this program has exited.
-        let delayed_removal = format!("ping -n 4 127.0.0.1 >nul & del \"{}\"", typed(&moved.display().to_string()));
+        let delayed_removal =
+            format!("ping -n 4 127.0.0.1 >nul & del \"{}\"", to_windows_path(&moved.display().to_string()));
         Command::new(self.installation.program("cmd"))
             .raw_arg(format!("/d /s /c \"{delayed_removal}\""))
             .stdin(Stdio::null())

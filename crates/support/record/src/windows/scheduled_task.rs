@@ -5,7 +5,7 @@
 
 use onoff_trace::utc::CivilTime;
 
-use super::commands::typed;
+use super::commands::to_windows_path;
 
 /// What starts a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub fn text(trigger: Trigger, user: &str, program: &str, arguments: &str) -> Str
          <WakeToRun>{wakes}</WakeToRun><ExecutionTimeLimit>PT0S</ExecutionTimeLimit></Settings>\n\
          <Actions Context=\"Author\"><Exec><Command>{}</Command><Arguments>{}</Arguments></Exec></Actions>\n\
          </Task>\n",
-        escaped(&typed(program)),
+        escaped(&to_windows_path(program)),
         escaped(arguments),
     )
 }

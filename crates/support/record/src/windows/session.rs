@@ -12,13 +12,13 @@
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::commands::{Installation, NO_SUCH_TASK, NOTHING_RECORDED, TASK, WAKE_TASK, typed};
+use super::commands::{Installation, NO_SUCH_TASK, NOT_RECORDING, TASK, WAKE_TASK, to_windows_path};
 use super::scheduled_task::{self, Trigger};
 use super::{BOOT_DELAY_S, PROFILE_FILE, SLEEP_DELAY_S, profile};
-use crate::check::{Item, Standing};
+use crate::check::{Availability, CheckItem};
 use crate::error::Error;
-use crate::job::{Job, LoaderChoice, SleepBy, Transition};
-use crate::machine::{Files, Machine, Outcome};
+use crate::job::{Job, LoaderChoice, SleepMethod, Transition};
+use crate::machine::{CommandOutput, Machine, MachineFiles};
 use crate::session::{MAX_ATTEMPTS, Progress, conclude, say_run};
 use crate::state::{self, State};
 use crate::step::{Step, Undo};
@@ -65,10 +65,10 @@ pub fn start(machine: &mut dyn Machine, windows: &Installation, job: Job, progra
 /// # Errors
 /// The job failed; all changes are undone.
 pub fn resume(machine: &mut dyn Machine, windows: &Installation) -> Result<Progress, Error> {
-    let Some(mut state) = State::load(machine)? else { return Ok(Progress::Nothing) };
+    let Some(mut state) = State::load(machine)? else { return Ok(Progress::NoJob) };
     let boot = boot_id(machine, windows)?;
     if state.boot_id == boot {
-        return Ok(Progress::Nothing);
+        return Ok(Progress::NoJob);
     }
     state.boot_id = boot;
     let result = after_restart(machine, windows, &mut state);
@@ -88,37 +88,37 @@ pub fn restore(machine: &mut dyn Machine) -> Result<bool, Error> {
 }
 
 /// Checks whether a job can be recorded on this computer.
-pub fn check(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Vec<Item> {
-    let recorder = typed(&windows.program("wpr"));
+pub fn check(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Vec<CheckItem> {
+    let recorder = to_windows_path(&windows.program("wpr"));
     let no_recorder = format!("{recorder} is missing; it comes with Windows 10 and 11");
     let no_rights = "not an administrator: open a command prompt with 'Run as administrator'";
     let boot = boot_id(machine, windows);
     let no_boot = boot.as_ref().err().map(ToString::to_string).unwrap_or_default();
     let has_recorder = machine.exists(&windows.program("wpr"));
     let mut items = vec![
-        Item::of("rights", machine.is_superuser(), Standing::Lacking, "administrator", no_rights),
-        Item::of("wpr", has_recorder, Standing::Lacking, recorder, no_recorder),
-        Item::of("boot detection", boot.is_ok(), Standing::Lacking, "boots can be distinguished", no_boot),
+        CheckItem::new("rights", machine.is_superuser(), Availability::Missing, "administrator", no_rights),
+        CheckItem::new("wpr", has_recorder, Availability::Missing, recorder, no_recorder),
+        CheckItem::new("boot detection", boot.is_ok(), Availability::Missing, "boots can be distinguished", no_boot),
     ];
     if job.transition.records_shutdown() {
         let log = SHUTDOWN_LOGS.iter().map(|log| format!("{}/{log}", windows.windows)).find(|log| machine.exists(log));
         let no_log = "Windows has not written a shutdown log yet; it may be disabled by policy";
-        let available = log.as_deref().map(typed).unwrap_or_default();
-        items.push(Item::of("shutdown log", log.is_some(), Standing::Narrower, available, no_log));
+        let available = log.as_deref().map(to_windows_path).unwrap_or_default();
+        items.push(CheckItem::new("shutdown log", log.is_some(), Availability::Limited, available, no_log));
     }
     items
 }
 
 /// Describes a job, one sentence per step, in order.
 #[must_use]
-pub fn sentences(windows: &Installation, state_folder: &str, job: &Job) -> Vec<String> {
+pub fn describe(windows: &Installation, state_folder: &str, job: &Job) -> Vec<String> {
     let mut sentences = vec![
-        format!("Create the folder {}, accessible only to administrators and you", typed(&job.out)),
-        format!("Write the recording profile: {}", typed(&profile_file(state_folder))),
+        format!("Create the folder {}, accessible only to administrators and you", to_windows_path(&job.out)),
+        format!("Write the recording profile: {}", to_windows_path(&profile_file(state_folder))),
     ];
     if job.transition.restarts() {
-        sentences.push(format!("Copy this program to {}", typed(&program_file(state_folder))));
-        sentences.push(Step::sentence(&task(windows, state_folder)));
+        sentences.push(format!("Copy this program to {}", to_windows_path(&program_file(state_folder))));
+        sentences.push(Step::describe(&task(windows, state_folder)));
     }
     sentences.push(match (job.train, job.runs) {
         (0, 1) => "Repeat once:".to_owned(),
@@ -127,20 +127,23 @@ pub fn sentences(windows: &Installation, state_folder: &str, job: &Job) -> Vec<S
     });
     let mut nested = Vec::new();
     if job.transition.records_boot() {
-        nested.push(Step::sentence(&boot_recording(windows, state_folder, job)));
+        nested.push(Step::describe(&boot_recording(windows, state_folder, job)));
     }
     if job.transition.restarts() {
         nested.push("Restart the computer immediately: unsaved work is lost".to_owned());
         nested.push(format!("Wait until {} s after you have logged on", boot_delay(job)));
         if job.transition.records_boot() {
-            nested.push(format!("Write {}", typed(&recording(job, "boot", "N"))));
+            nested.push(format!("Write {}", to_windows_path(&recording(job, "boot", "N"))));
         }
         if job.transition.records_shutdown() {
-            nested.push(format!("Copy the shutdown log of Windows to {}", typed(&recording(job, "shutdown", "N"))));
+            nested.push(format!(
+                "Copy the shutdown log of Windows to {}",
+                to_windows_path(&recording(job, "shutdown", "N"))
+            ));
         }
     } else {
-        let kind = job.transition.word();
-        nested.push(Step::sentence(&running_recording(windows, state_folder, job)));
+        let kind = job.transition.name();
+        nested.push(Step::describe(&running_recording(windows, state_folder, job)));
         nested.extend(
             job.wake_after_s.map(|seconds| format!("Schedule a task that wakes the computer after {seconds} s")),
         );
@@ -148,7 +151,7 @@ pub fn sentences(windows: &Installation, state_folder: &str, job: &Job) -> Vec<S
         nested.push(format!(
             "After the resume, wait {} s and write {}",
             sleep_delay(job),
-            typed(&recording(job, kind, "N"))
+            to_windows_path(&recording(job, kind, "N"))
         ));
     }
     sentences.extend(nested.into_iter().map(|sentence| format!("    {sentence}")));
@@ -157,49 +160,49 @@ pub fn sentences(windows: &Installation, state_folder: &str, job: &Job) -> Vec<S
 }
 
 fn refuse(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Result<(), Error> {
-    let refused = |text: String| Err(Error::Refused(text));
-    let word = job.transition.word();
+    let reject = |text: String| Err(Error::Refused(text));
+    let word = job.transition.name();
     let linux_options: [(&str, bool); 7] = [
         ("--trace-flags", job.groups != TraceGroup::ALL || !job.events.is_empty()),
         ("--buffer", job.buffer_mib.is_some()),
         ("--loader", job.loader != LoaderChoice::Found),
-        ("--sleep-by", job.sleep_by != SleepBy::Kernel),
+        ("--sleep-by", job.sleep_by != SleepMethod::Kernel),
         ("--state", job.sleep_state != "mem"),
         ("--mem-sleep", job.mem_sleep.is_some()),
         ("--hibernate-mode", job.hibernate_mode.is_some()),
     ];
     if let Some((option, _)) = linux_options.iter().find(|(_, given)| *given) {
-        return refused(format!(
+        return reject(format!(
             "record {word}: {option} is for Linux only; on Windows, {PROFILE_FILE} determines what is recorded"
         ));
     }
     if !machine.is_superuser() {
-        return refused(format!(
+        return reject(format!(
             "record {word}: recording requires administrator rights: open a command prompt with 'Run as administrator' and try again"
         ));
     }
     if !machine.exists(&windows.program("wpr")) {
-        return refused(format!(
+        return reject(format!(
             "record {word}: {} is missing; it comes with Windows 10 and 11. For earlier versions, see 'onoff record {word} --plan windows'",
-            typed(&windows.program("wpr"))
+            to_windows_path(&windows.program("wpr"))
         ));
     }
     if machine.exists(machine.state_folder()) {
-        return refused(
+        return reject(
             "a recording is in progress or was interrupted: use 'onoff record --restore' to undo its changes"
                 .to_owned(),
         );
     }
     if job.out.starts_with("//") {
-        return refused(format!(
+        return reject(format!(
             "{}: is on the network, which is not available during a boot: choose a local folder with '--out'",
             job.out
         ));
     }
     if machine.exists(&job.out) {
-        return refused(format!(
+        return reject(format!(
             "{}: already exists. Recordings show what ran on this computer, so onoff creates their folder for administrators and you only: choose another '--out'",
-            typed(&job.out)
+            to_windows_path(&job.out)
         ));
     }
     Ok(())
@@ -211,7 +214,7 @@ fn boot_id(machine: &mut dyn Machine, windows: &Installation) -> Result<String, 
     for (key, name) in BOOT_MARKS {
         let line = windows.registry_value(key, name);
         let line: Vec<&str> = line.iter().map(String::as_str).collect();
-        if let Ok(Outcome { code: Some(0), stdout, .. }) = machine.run(&line) {
+        if let Ok(CommandOutput { code: Some(0), stdout, .. }) = machine.run(&line) {
             let text = String::from_utf8_lossy(&stdout).into_owned();
             let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
             marks.extend(words.filter_map(|words| match words.as_slice() {
@@ -232,9 +235,9 @@ fn boot_id(machine: &mut dyn Machine, windows: &Installation) -> Result<String, 
 fn prepare(machine: &mut dyn Machine, windows: &Installation, state: &mut State, program: &str) -> Result<(), Error> {
     let out = state.job.out.clone();
     state.perform(machine, &Step::Folder { path: out.clone() })?;
-    run(machine, &windows.close_folder(&out))?;
+    run(machine, &windows.restrict_folder(&out))?;
     // Another user may have placed a link there before access was restricted.
-    if fs::read_dir(machine.at(&out)).is_ok_and(|mut entries| entries.next().is_some()) {
+    if fs::read_dir(machine.host_path(&out)).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Error::Refused(format!("{out}: another process wrote to it while it was being created")));
     }
     let folder = machine.state_folder().to_owned();
@@ -307,8 +310,8 @@ fn save(machine: &mut dyn Machine, windows: &Installation, state: &mut State, nu
 
 fn add_recordings(machine: &mut dyn Machine, state: &mut State, paths: Vec<String>) -> Result<(), Error> {
     for path in paths {
-        let path = typed(&path);
-        machine.say(&format!("onoff record: wrote {path}"));
+        let path = to_windows_path(&path);
+        machine.print_line(&format!("onoff record: wrote {path}"));
         state.recordings.push(path);
     }
     state.save(machine)
@@ -316,7 +319,7 @@ fn add_recordings(machine: &mut dyn Machine, state: &mut State, paths: Vec<Strin
 
 /// Returns `path` if the recorder has written a recording to it.
 fn check_written(machine: &mut dyn Machine, path: String) -> Result<String, Error> {
-    match fs::metadata(machine.at(&path)) {
+    match fs::metadata(machine.host_path(&path)) {
         Ok(file) if file.len() > 0 => Ok(path),
         _ => Err(Error::Refused(format!("{path}: the recorder reported success but wrote nothing"))),
     }
@@ -329,7 +332,7 @@ fn copy_shutdown_log(machine: &mut dyn Machine, windows: &Installation, since_ns
     loop {
         let mut reason = format!("Windows wrote no log of this shutdown: {} are missing or older", logs.join(" and "));
         for log in &logs {
-            let place = machine.at(log);
+            let place = machine.host_path(log);
             let modified = fs::metadata(&place).and_then(|file| file.modified()).ok();
             let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             if modified.is_none_or(|time| time < Duration::from_nanos(since_ns)) {
@@ -350,7 +353,7 @@ fn copy_shutdown_log(machine: &mut dyn Machine, windows: &Installation, since_ns
 
 fn sleep_runs(machine: &mut dyn Machine, windows: &Installation, state: &mut State) -> Result<Progress, Error> {
     let folder = machine.state_folder().to_owned();
-    let kind = state.job.transition.word();
+    let kind = state.job.transition.name();
     while state.run <= state.job.total_runs() {
         let number = state.job.recording_number(state.run);
         if number.is_some() {
@@ -459,7 +462,7 @@ fn boot_recording(windows: &Installation, state_folder: &str, job: &Job) -> Step
     Step::Command {
         what: "records the next boot".to_owned(),
         line: Some(windows.record_boot(state_folder, &job.out)),
-        undo: Some(undo(windows.cancel_boot(), NOTHING_RECORDED)),
+        undo: Some(undo(windows.cancel_boot(), NOT_RECORDING)),
     }
 }
 
@@ -467,7 +470,7 @@ fn running_recording(windows: &Installation, state_folder: &str, job: &Job) -> S
     Step::Command {
         what: "starts the recording".to_owned(),
         line: Some(windows.record(state_folder, &job.out)),
-        undo: Some(undo(windows.cancel(), NOTHING_RECORDED)),
+        undo: Some(undo(windows.cancel(), NOT_RECORDING)),
     }
 }
 
@@ -477,5 +480,5 @@ fn undo(line: Vec<String>, nothing_to_undo: i32) -> Undo {
 
 fn run(machine: &mut dyn Machine, line: &[String]) -> Result<(), Error> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    machine.must_run(&line).map(|_| ())
+    machine.run_checked(&line).map(|_| ())
 }

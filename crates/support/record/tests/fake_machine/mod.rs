@@ -10,8 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use onoff_record::job::{Job, LoaderChoice, SleepBy, Transition};
-use onoff_record::machine::{Clocks, Files, Machine, Outcome};
+use onoff_record::job::{Job, LoaderChoice, SleepMethod, Transition};
+use onoff_record::machine::{Clocks, CommandOutput, Machine, MachineFiles};
 use onoff_record::tracing::TraceGroup;
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ impl FakeMachine {
     }
 
     pub fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
-        let place = self.at(path);
+        let place = self.host_path(path);
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         fs::write(place, bytes).unwrap();
     }
@@ -82,12 +82,12 @@ impl FakeMachine {
             "/proc/self/mountinfo",
             "1 0 0:1 / / rw - rootfs rootfs rw\n29 1 254:2 / / rw,relatime shared:1 - ext4 /dev/vda2 rw\n30 29 0:5 / /dev rw - devtmpfs udev rw\n",
         );
-        fs::create_dir_all(self.at("/run/systemd/system")).unwrap();
-        fs::create_dir_all(self.at("/usr/lib/systemd/system-shutdown")).unwrap();
-        fs::create_dir_all(self.at("/usr/local/sbin")).unwrap();
-        fs::create_dir_all(self.at("/etc/systemd/system/multi-user.target.wants")).unwrap();
-        fs::create_dir_all(self.at("/var/lib")).unwrap();
-        fs::create_dir_all(self.at("/var/log/journal")).unwrap();
+        fs::create_dir_all(self.host_path("/run/systemd/system")).unwrap();
+        fs::create_dir_all(self.host_path("/usr/lib/systemd/system-shutdown")).unwrap();
+        fs::create_dir_all(self.host_path("/usr/local/sbin")).unwrap();
+        fs::create_dir_all(self.host_path("/etc/systemd/system/multi-user.target.wants")).unwrap();
+        fs::create_dir_all(self.host_path("/var/lib")).unwrap();
+        fs::create_dir_all(self.host_path("/var/log/journal")).unwrap();
         self.put("/opt/onoff", "the program");
         self.put("/sys/power/state", "freeze mem disk\n");
         self.put("/sys/power/mem_sleep", "s2idle [deep]\n");
@@ -148,7 +148,7 @@ impl FakeMachine {
         self.put("/proc/sys/kernel/random/boot_id", format!("boot-{}\n", number + 1));
         let one_shot = format!("/sys/firmware/efi/efivars/LoaderEntryOneShot-{LOADER}");
         let chosen = self.read(&one_shot);
-        let _ = fs::remove_file(self.at(&one_shot));
+        let _ = fs::remove_file(self.host_path(&one_shot));
         let mut options = "root=LABEL=root rw\n".to_owned();
         if let Some(chosen) = chosen.filter(|_| boots_selected_entry) {
             let name: Vec<u16> = chosen[4..].chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
@@ -219,12 +219,12 @@ impl Machine for FakeMachine {
         self.tree.path()
     }
 
-    fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
+    fn run(&mut self, line: &[&str]) -> io::Result<CommandOutput> {
         let text = line.join(" ");
         self.ran.push(text.clone());
         if self.without_systemd && line.first() == Some(&"systemctl") {
             let stderr = b"Failed to connect to bus: Host is down\n".to_vec();
-            return Ok(Outcome { code: Some(1), stdout: Vec::new(), stderr });
+            return Ok(CommandOutput { code: Some(1), stdout: Vec::new(), stderr });
         }
         let answer = match line {
             ["systemctl", "show", "--no-pager"] => "Version=252\nUserspaceTimestampMonotonic=1\n",
@@ -247,7 +247,7 @@ impl Machine for FakeMachine {
             ["dmesg"] => "[    0.000000] Linux version 6.1.0\n",
             _ => "",
         };
-        Ok(Outcome { code: Some(0), stdout: answer.into(), stderr: Vec::new() })
+        Ok(CommandOutput { code: Some(0), stdout: answer.into(), stderr: Vec::new() })
     }
 
     fn clocks(&self) -> Clocks {
@@ -263,7 +263,7 @@ impl Machine for FakeMachine {
         self.waited += time;
     }
 
-    fn say(&mut self, line: &str) {
+    fn print_line(&mut self, line: &str) {
         self.said.push(line.to_owned());
     }
 
@@ -302,7 +302,7 @@ pub fn job(transition: Transition) -> Job {
         events: Vec::new(),
         buffer_mib: None,
         loader: LoaderChoice::Found,
-        sleep_by: SleepBy::Kernel,
+        sleep_by: SleepMethod::Kernel,
         sleep_state: "mem".to_owned(),
         mem_sleep: None,
         hibernate_mode: None,

@@ -30,7 +30,7 @@ impl Machine<'_> {
         let routine = self.routine_in(driver);
         let time = self.stamp();
         let record = kernel::dpc(self.recorder.clock(time), self.recorder.clock(began), routine);
-        self.put(cpu, &record);
+        self.write_record(cpu, &record);
     }
 
     /// Records the DPC of the driver that wakes the thread, if any.
@@ -56,19 +56,19 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn open(&mut self, cpu: usize, thread: usize, path: &str) {
+    pub(super) fn start_open(&mut self, cpu: usize, thread: usize, path: &str) {
         let time = self.stamp();
         let packet = FIRST_PACKET + time;
         self.threads[thread].packet = packet;
         let id = self.threads[thread].plan.id;
         let record = storage::file_open(self.recorder.clock(time), packet, id, path);
-        self.put(cpu, &record);
+        self.write_record(cpu, &record);
     }
 
     pub(super) fn complete_open(&mut self, cpu: usize, thread: usize) {
         let time = self.stamp();
         let packet = self.threads[thread].packet;
         let record = storage::file_operation_end(self.recorder.clock(time), packet);
-        self.put(cpu, &record);
+        self.write_record(cpu, &record);
     }
 }

@@ -3,16 +3,16 @@
 use super::{Machine, ReadiedBy};
 use crate::disk::Disk;
 use crate::disk::volume_path;
-use crate::program::Note;
+use crate::program::TruthNote;
 use onoff_testkit::assemble::Record;
-use onoff_testkit::events::kernel::{self, Image, Moment, SwitchReason};
+use onoff_testkit::events::kernel::{self, Image, LifetimeEvent, SwitchReason};
 use onoff_testkit::events::storage;
 
 impl Machine<'_> {
     pub(super) fn thread_record(
         &self,
         thread: usize,
-        moment: Moment,
+        moment: LifetimeEvent,
         time: u64,
         by: u32,
         by_process: u32,
@@ -31,7 +31,7 @@ impl Machine<'_> {
     pub(super) fn process_record(
         &self,
         process: usize,
-        moment: Moment,
+        moment: LifetimeEvent,
         time: u64,
         by: u32,
         by_process: u32,
@@ -52,17 +52,17 @@ impl Machine<'_> {
     /// Records a process that existed before the recording, with its threads and image.
     pub(super) fn rundown(&mut self, process: usize) {
         let time = self.stamp();
-        let record = self.process_record(process, Moment::RundownStart, time, 4, 4);
-        self.put(0, &record);
+        let record = self.process_record(process, LifetimeEvent::RundownStart, time, 4, 4);
+        self.write_record(0, &record);
         let path = self.processes[process].plan.path.clone();
         if !path.is_empty() {
-            self.load_image(0, process, path, Moment::RundownStart, 4);
+            self.load_image(0, process, path, LifetimeEvent::RundownStart, 4);
         }
         for thread in 0..self.threads.len() {
             if self.threads[thread].plan.process == process {
                 let time = self.stamp();
-                let record = self.thread_record(thread, Moment::RundownStart, time, 4, 4);
-                self.put(0, &record);
+                let record = self.thread_record(thread, LifetimeEvent::RundownStart, time, 4, 4);
+                self.write_record(0, &record);
                 self.threads[thread].started = true;
             }
         }
@@ -70,15 +70,15 @@ impl Machine<'_> {
 
     /// Records a module that was loaded before the recording.
     pub(in super::super) fn rundown_image(&mut self, process: usize, path: String) {
-        self.load_image(0, process, path, Moment::RundownStart, 4);
+        self.load_image(0, process, path, LifetimeEvent::RundownStart, 4);
     }
 
-    pub(super) fn start_process(&mut self, cpu: usize, by: usize, process: usize, note: Option<Note>) {
+    pub(super) fn start_process(&mut self, cpu: usize, by: usize, process: usize, note: Option<TruthNote>) {
         let plan = &self.threads[by].plan;
         let (by_id, by_process) = (plan.id, self.processes[plan.process].plan.id);
         let time = self.stamp();
-        let record = self.process_record(process, Moment::Start, time, by_id, by_process);
-        self.put(cpu, &record);
+        let record = self.process_record(process, LifetimeEvent::Start, time, by_id, by_process);
+        self.write_record(cpu, &record);
         self.processes[process].start = Some(time);
         if let Some(note) = note {
             self.note(note, time);
@@ -87,20 +87,20 @@ impl Machine<'_> {
         for thread in 0..self.threads.len() {
             if self.threads[thread].plan.process == process && !self.threads[thread].started {
                 let time = self.stamp();
-                let record = self.thread_record(thread, Moment::Start, time, by_id, by_process);
-                self.put(cpu, &record);
+                let record = self.thread_record(thread, LifetimeEvent::Start, time, by_id, by_process);
+                self.write_record(cpu, &record);
                 self.threads[thread].started = true;
                 first.get_or_insert(self.threads[thread].plan.id);
             }
         }
         let loader = first.unwrap_or(by_id);
         let path = self.processes[process].plan.path.clone();
-        self.load_image(cpu, process, path, Moment::Start, loader);
+        self.load_image(cpu, process, path, LifetimeEvent::Start, loader);
         self.load_image(
             cpu,
             process,
             "\\Device\\HarddiskVolume2\\Windows\\System32\\ntdll.dll".to_owned(),
-            Moment::Start,
+            LifetimeEvent::Start,
             loader,
         );
         for thread in 0..self.threads.len() {
@@ -125,8 +125,8 @@ impl Machine<'_> {
             }
             state.ended = true;
             let time = self.stamp();
-            let record = self.thread_record(thread, Moment::End, time, by_id, by_process);
-            self.put(cpu, &record);
+            let record = self.thread_record(thread, LifetimeEvent::End, time, by_id, by_process);
+            self.write_record(cpu, &record);
             for queue in &mut self.ready {
                 queue.retain(|&ready| ready != thread);
             }
@@ -137,8 +137,8 @@ impl Machine<'_> {
         }
         self.processes[process].live_threads = 0;
         let time = self.stamp();
-        let record = self.process_record(process, Moment::End, time, by_id, by_process);
-        self.put(cpu, &record);
+        let record = self.process_record(process, LifetimeEvent::End, time, by_id, by_process);
+        self.write_record(cpu, &record);
         self.processes[process].end = Some(time);
         for on in running {
             self.pause(on);
@@ -146,7 +146,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn load_image(&mut self, cpu: usize, process: usize, path: String, moment: Moment, by: u32) {
+    pub(super) fn load_image(&mut self, cpu: usize, process: usize, path: String, moment: LifetimeEvent, by: u32) {
         let kernel_mode = self.processes[process].plan.id == 4;
         let size = 0x2_0000 + self.random.below(64) * 0x1000;
         self.next_base += 0x40_0000;
@@ -163,9 +163,9 @@ impl Machine<'_> {
             let stem = name.split('.').next().unwrap_or(name);
             image.symbols(&format!("{stem}.pdb"), id, 1, clock, by, by_process)
         });
-        self.put(cpu, &record);
+        self.write_record(cpu, &record);
         if let Some(symbols) = symbols {
-            self.put(cpu, &symbols);
+            self.write_record(cpu, &symbols);
         }
         self.processes[process].images.push((base, size, path));
     }
@@ -179,14 +179,14 @@ impl Machine<'_> {
                 continue;
             }
             let time = self.stamp();
-            let record = self.process_record(process, Moment::RundownEnd, time, 4, 4);
-            self.put(0, &record);
+            let record = self.process_record(process, LifetimeEvent::RundownEnd, time, 4, 4);
+            self.write_record(0, &record);
             for thread in 0..self.threads.len() {
                 let state = &self.threads[thread];
                 if state.plan.process == process && state.started && !state.ended {
                     let time = self.stamp();
-                    let record = self.thread_record(thread, Moment::RundownEnd, time, 4, 4);
-                    self.put(0, &record);
+                    let record = self.thread_record(thread, LifetimeEvent::RundownEnd, time, 4, 4);
+                    self.write_record(0, &record);
                 }
             }
             let owner = match self.processes[process].plan.id {
@@ -203,8 +203,8 @@ impl Machine<'_> {
                     path: &path,
                     time_stamp: 0x5A00_0000 + (base >> 16) as u32 % 0x1000,
                 };
-                let record = image.record(Moment::RundownEnd, clock, 4, 4);
-                self.put(0, &record);
+                let record = image.record(LifetimeEvent::RundownEnd, clock, 4, 4);
+                self.write_record(0, &record);
             }
         }
         for (key, frames) in self.stack_keys.rundown() {
@@ -216,7 +216,7 @@ impl Machine<'_> {
             let time = self.stamp();
             let clock = self.recorder.clock(time);
             let record = storage::file_name(true, clock, 4, 4, key, &volume_path(&path));
-            self.put(0, &record);
+            self.write_record(0, &record);
         }
     }
 }

@@ -38,7 +38,7 @@ impl Machine<'_> {
             let process = self.processes[plan.process].plan.id;
             let clock = self.recorder.clock(time);
             let record = storage::file_name(false, clock, plan.id, process, key, &volume_path(path));
-            self.put(cpu, &record);
+            self.write_record(cpu, &record);
         }
         let operation = if transfer == Transfer::Write { Operation::Write } else { Operation::Read };
         let request = self.disk_request(thread, disk, operation, size, (key, offset));
@@ -49,7 +49,7 @@ impl Machine<'_> {
         let issued = if self.settings.disk_issue {
             let time = self.stamp();
             let record = request.issue(self.recorder.clock(time));
-            self.put(cpu, &record);
+            self.write_record(cpu, &record);
             time
         } else {
             self.now
@@ -60,7 +60,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn begin_disk(&mut self, disk: usize) {
-        if let Some(time) = self.disks[disk].begin(self.now) {
+        if let Some(time) = self.disks[disk].start_next(self.now) {
             self.schedule(self.now + time, Event::DiskDone(disk));
         }
     }
@@ -78,12 +78,12 @@ impl Machine<'_> {
             0xFFFF_F801_2000_1000,
             0x61,
         );
-        self.put(cpu, &record);
+        self.write_record(cpu, &record);
         let time = self.stamp();
         self.accounting.disk_busy(queued.request.priority, accounted, time);
         self.accounting.disk_completed(queued.request.operation, queued.request.size, time);
         let record = queued.request.complete(self.recorder.clock(time), time - queued.issued);
-        self.put(cpu, &record);
+        self.write_record(cpu, &record);
         // The disk continues at once, before anything else is recorded.
         self.begin_disk(disk);
         if queued.fault {
@@ -96,11 +96,11 @@ impl Machine<'_> {
                 queued.request.size,
                 queued.request.thread,
             );
-            self.put(cpu, &record);
+            self.write_record(cpu, &record);
         }
         let time = self.stamp();
         let record = kernel::dpc(self.recorder.clock(time), self.recorder.clock(began), 0xFFFF_F801_2000_4000);
-        self.put(cpu, &record);
+        self.write_record(cpu, &record);
         self.make_ready(queued.thread, cpu, ReadiedBy::Dpc);
     }
 }

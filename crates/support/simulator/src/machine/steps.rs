@@ -3,10 +3,10 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{Event, Machine, ReadiedBy};
-use crate::program::{Note, Signal, Step};
+use crate::program::{Signal, Step, TruthNote};
 use crate::usage::SLICE;
 use onoff_testkit::assemble::Record;
-use onoff_testkit::events::kernel::{self, Moment, SwitchReason};
+use onoff_testkit::events::kernel::{self, LifetimeEvent, SwitchReason};
 use onoff_testkit::events::storage::Operation;
 use onoff_testkit::events::{network, power};
 
@@ -65,7 +65,7 @@ impl Machine<'_> {
                 self.threads[thread].block_began = self.now;
                 true
             }
-            Step::Pad(ticks) => {
+            Step::PadTo(ticks) => {
                 let until = self.threads[thread].block_began + ticks;
                 self.sleep_until(cpu, thread, until)
             }
@@ -74,8 +74,9 @@ impl Machine<'_> {
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
                 let wall_clock = self.wall_clock(time);
-                let record = occurrence.stamped(wall_clock).at(self.recorder.clock(time), plan.id, process);
-                self.put(cpu, &record);
+                let record =
+                    occurrence.with_wall_clock_time(wall_clock).record(self.recorder.clock(time), plan.id, process);
+                self.write_record(cpu, &record);
                 for note in notes {
                     self.note(note, time);
                 }
@@ -87,7 +88,7 @@ impl Machine<'_> {
                 let process = self.processes[plan.process].plan.id;
                 let clock = self.recorder.clock(time);
                 let record = Record::system(hook, 2, clock, plan.id, process, payload);
-                self.put(cpu, &record);
+                self.write_record(cpu, &record);
                 for note in notes {
                     self.note(note, time);
                 }
@@ -98,13 +99,13 @@ impl Machine<'_> {
                     self.wall_ahead += ticks;
                     return true;
                 }
-                self.off(cpu, ticks);
+                self.turn_off(cpu, ticks);
                 true
             }
             Step::Mark(text) => {
                 let time = self.stamp();
                 let record = kernel::mark(self.recorder.clock(time), &text);
-                self.put(cpu, &record);
+                self.write_record(cpu, &record);
                 true
             }
             Step::Send { size, to } => {
@@ -115,8 +116,8 @@ impl Machine<'_> {
                     [network::tcp_sent(process, size, from, to), network::tcp_received(process, size, to, from)]
                 {
                     let time = self.stamp();
-                    let record = event.at(self.recorder.clock(time), thread, process);
-                    self.put(cpu, &record);
+                    let record = event.record(self.recorder.clock(time), thread, process);
+                    self.write_record(cpu, &record);
                 }
                 true
             }
@@ -126,8 +127,8 @@ impl Machine<'_> {
                 let set = power::clock_set_before_22h2(new, new.wrapping_sub(ticks), power::clock_set_reason::SLEEP);
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
-                let record = set.at(self.recorder.clock(time), plan.id, process);
-                self.put(cpu, &record);
+                let record = set.record(self.recorder.clock(time), plan.id, process);
+                self.write_record(cpu, &record);
                 for note in notes {
                     self.note(note, time);
                 }
@@ -140,8 +141,8 @@ impl Machine<'_> {
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
                 let set = power::clock_set_before_22h2(self.wall_clock(time), old, power::clock_set_reason::PROGRAM);
-                let record = set.at(self.recorder.clock(time), plan.id, process);
-                self.put(cpu, &record);
+                let record = set.record(self.recorder.clock(time), plan.id, process);
+                self.write_record(cpu, &record);
                 true
             }
             Step::Disk { transfer, size, path } => {
@@ -187,7 +188,7 @@ impl Machine<'_> {
                 false
             }
             Step::Open(path) => {
-                self.open(cpu, thread, &path);
+                self.start_open(cpu, thread, &path);
                 true
             }
             Step::Opened => {
@@ -218,7 +219,7 @@ impl Machine<'_> {
             Step::Load(path) => {
                 let process = self.threads[thread].plan.process;
                 let id = self.threads[thread].plan.id;
-                self.load_image(cpu, process, path, Moment::Start, id);
+                self.load_image(cpu, process, path, LifetimeEvent::Start, id);
                 true
             }
             Step::Loop { burst, pause, until } => {
@@ -246,18 +247,18 @@ impl Machine<'_> {
         false
     }
 
-    pub(super) fn note(&mut self, note: Note, time: u64) {
+    pub(super) fn note(&mut self, note: TruthNote, time: u64) {
         match note {
-            Note::Phase => {
+            TruthNote::Phase => {
                 self.account_all();
                 self.accounting.next_phase(time);
             }
-            Note::DesktopReady => {
+            TruthNote::DesktopReady => {
                 self.account_all();
                 self.accounting.desktop_ready(time);
                 self.schedule(time + SLICE, Event::Metric);
             }
-            Note::WallClock(row) => {
+            TruthNote::WallClock(row) => {
                 let wall_clock = self.wall_clock(time);
                 self.wall_clocks.push((row, wall_clock));
             }
@@ -271,14 +272,14 @@ impl Machine<'_> {
         let (id, process) = (plan.id, plan.process);
         let owner = self.processes[process].plan.id;
         let time = self.stamp();
-        let record = self.thread_record(thread, Moment::End, time, id, owner);
-        self.put(cpu, &record);
+        let record = self.thread_record(thread, LifetimeEvent::End, time, id, owner);
+        self.write_record(cpu, &record);
         self.threads[thread].ended = true;
         self.processes[process].live_threads -= 1;
         if self.processes[process].live_threads == 0 {
             let time = self.stamp();
-            let record = self.process_record(process, Moment::End, time, id, owner);
-            self.put(cpu, &record);
+            let record = self.process_record(process, LifetimeEvent::End, time, id, owner);
+            self.write_record(cpu, &record);
             self.processes[process].end = Some(time);
         }
         self.leave(cpu, SwitchReason::TERMINATED);

@@ -2,18 +2,18 @@
 
 use serde::Deserialize;
 
-use super::Timed;
-use crate::units::Span;
-use crate::work::Work;
+use super::NamedDuration;
+use crate::units::TickDuration;
+use crate::work::WorkStep;
 
 /// How an application or service responds to a notification.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Answer {
+pub struct NotificationResponse {
     /// Response time.
-    pub time: Span,
+    pub time: TickDuration,
     /// Work before the response, within `time`.
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// No response within the timeout.
     pub hangs: bool,
 }
@@ -33,21 +33,21 @@ pub struct PoweredDevice {
     pub order: u8,
     /// Duration of the query request.
     #[serde(default)]
-    pub query: Span,
+    pub query: TickDuration,
     /// Duration of the suspend request.
     #[serde(default)]
-    pub suspend: Span,
+    pub suspend: TickDuration,
     /// Duration of the resume request.
     #[serde(default)]
-    pub resume: Span,
+    pub resume: TickDuration,
     #[serde(default)]
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// Filter drivers above the function driver, and how long each one delays the request.
     #[serde(default)]
-    pub filter: Vec<Timed>,
+    pub filter: Vec<NamedDuration>,
     /// Duration of the device power request that the driver sends on behalf of the system power request, within the
     /// times above.
-    pub own_request: Option<Span>,
+    pub own_request: Option<TickDuration>,
     /// Ids of kernel threads that the driver waits for while it suspends. Each waits for the next; the last waits for a
     /// timer.
     #[serde(default)]
@@ -87,7 +87,7 @@ pub struct Power {
     pub kind: PowerKind,
     /// Earliest start; it always starts after the preceding transition.
     #[serde(default)]
-    pub at: Span,
+    pub at: TickDuration,
     /// Recorded reason.
     #[serde(default = "application_request")]
     pub reason: u32,
@@ -100,54 +100,54 @@ pub struct Power {
     #[serde(default)]
     pub asks: bool,
     #[serde(default = "application_timeout")]
-    pub application_timeout: Span,
+    pub application_timeout: TickDuration,
     #[serde(default = "service_timeout")]
-    pub service_timeout: Span,
+    pub service_timeout: TickDuration,
     /// Time from the last application's response to the end of the phase: the display fades out.
     #[serde(default)]
-    pub fade_out: Span,
+    pub fade_out: TickDuration,
     /// Duration of showing the screen.
-    pub show_ui: Option<Span>,
+    pub show_ui: Option<TickDuration>,
     /// Duration of hiding the screen.
-    pub hide_ui: Option<Span>,
+    pub hide_ui: Option<TickDuration>,
     /// Duration of the prefetcher's preparation.
-    pub superfetch: Option<Span>,
+    pub superfetch: Option<TickDuration>,
     /// Duration of Winlogon's preparation.
-    pub winlogon: Option<Span>,
-    pub callbacks: Option<Span>,
+    pub winlogon: Option<TickDuration>,
+    pub callbacks: Option<TickDuration>,
     /// Work while volumes are flushed, before the disk's cache is flushed.
     #[serde(default)]
-    pub flush_work: Vec<Work>,
+    pub flush_work: Vec<WorkStep>,
     /// Duration of flushing pages before the memory image is made.
-    pub flush_pages: Option<Span>,
+    pub flush_pages: Option<TickDuration>,
     /// Duration of building the device list.
-    pub notify_list: Option<Span>,
+    pub notify_list: Option<TickDuration>,
     /// Duration of writing the memory image.
     #[serde(default)]
-    pub write: Span,
+    pub write: TickDuration,
     #[serde(default)]
     pub image_record: ImageRecord,
     /// Duration of reading the memory image.
     #[serde(default)]
-    pub read: Span,
+    pub read: TickDuration,
     /// Number of pages in the memory image.
     #[serde(default)]
     pub pages: u32,
     /// Duration of the sleep.
     #[serde(default)]
-    pub asleep: Span,
+    pub asleep: TickDuration,
     /// Firmware time while resuming.
     #[serde(default)]
-    pub firmware: Span,
+    pub firmware: TickDuration,
     /// Record the firmware's own suspend and resume times.
     #[serde(default)]
     pub firmware_record: bool,
     /// Boot manager time while resuming.
     #[serde(default)]
-    pub boot_manager: Span,
+    pub boot_manager: TickDuration,
     /// Resume loader time, without reading the image.
     #[serde(default)]
-    pub loader: Span,
+    pub loader: TickDuration,
     /// The recording's clock stops while the computer is off.
     #[serde(default)]
     #[serde(rename = "clock_stands_still")]
@@ -156,12 +156,12 @@ pub struct Power {
     pub wake_source: String,
     /// The kernel's own totals, as it records them.
     #[serde(default)]
-    pub account: Account,
+    pub account: KernelTotals,
     /// Work after the devices have resumed.
     #[serde(default)]
-    pub after: Vec<Work>,
+    pub after: Vec<WorkStep>,
     /// Time from the end of the transition until Windows detects that the system is idle.
-    pub idle_after: Option<Span>,
+    pub idle_after: Option<TickDuration>,
     /// The recording ends when the computer turns off.
     #[serde(default)]
     pub ends_recording: bool,
@@ -173,28 +173,28 @@ pub struct Power {
 /// The kernel's own totals of a transition.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Account {
-    pub suspend: Span,
-    pub resume: Span,
+pub struct KernelTotals {
+    pub suspend: TickDuration,
+    pub resume: TickDuration,
     /// Resuming devices.
-    pub driver_wake: Span,
+    pub driver_wake: TickDuration,
     /// Notifying applications of the resume.
-    pub resume_apps: Span,
+    pub resume_apps: TickDuration,
     /// Notifying services of the resume.
-    pub resume_services: Span,
-    pub main_path: Span,
+    pub resume_services: TickDuration,
+    pub main_path: TickDuration,
 }
 
 const fn application_request() -> u32 {
     4
 }
 
-const fn application_timeout() -> Span {
-    Span(20_000_000)
+const fn application_timeout() -> TickDuration {
+    TickDuration(20_000_000)
 }
 
-const fn service_timeout() -> Span {
-    Span(300_000_000)
+const fn service_timeout() -> TickDuration {
+    TickDuration(300_000_000)
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -202,24 +202,24 @@ const fn service_timeout() -> Span {
 pub struct Standby {
     /// Earliest start.
     #[serde(default)]
-    pub at: Span,
-    pub time: Span,
+    pub at: TickDuration,
+    pub time: TickDuration,
     /// Time in the deepest idle state.
     #[serde(default)]
-    pub deepest: Span,
+    pub deepest: TickDuration,
     /// Time in the deepest idle state as counted by the hardware.
     #[serde(default)]
-    pub hardware: Span,
+    pub hardware: TickDuration,
     /// Duration of leaving the state.
     #[serde(default)]
-    pub exit: Span,
+    pub exit: TickDuration,
     #[serde(default = "lid_reason")]
     pub enter_reason: u32,
     #[serde(default = "lid_reason")]
     pub exit_reason: u32,
     /// Work after the standby.
     #[serde(default)]
-    pub after: Vec<Work>,
+    pub after: Vec<WorkStep>,
 }
 
 const fn lid_reason() -> u32 {

@@ -3,19 +3,19 @@
 
 use serde::Deserialize;
 
-use super::Timed;
-use super::power::Answer;
-use crate::units::Span;
-use crate::work::Work;
+use super::NamedDuration;
+use super::power::NotificationResponse;
+use crate::units::TickDuration;
+use crate::work::WorkStep;
 
 /// A machine that is already running: its boot is not recorded.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Running {
+pub struct RunningMachine {
     /// No user is logged on.
     pub without_user: bool,
     /// Work of a kernel thread that runs all the time.
-    pub background: Vec<Work>,
+    pub background: Vec<WorkStep>,
 }
 
 /// A program that already runs in a session.
@@ -36,15 +36,15 @@ pub struct Application {
     pub console: bool,
     /// Work of another thread that runs all the time.
     #[serde(default)]
-    pub background: Vec<Work>,
+    pub background: Vec<WorkStep>,
     /// How it ends; `None` if it is not asked to end.
     pub shutdown: Option<ApplicationShutdown>,
     /// Response to the suspend query; `None` if it is not queried.
-    pub query: Option<Answer>,
+    pub query: Option<NotificationResponse>,
     /// Response to the suspend notification.
-    pub suspend: Option<Answer>,
+    pub suspend: Option<NotificationResponse>,
     /// Response to the resume notification.
-    pub resume: Option<Answer>,
+    pub resume: Option<NotificationResponse>,
 }
 
 const fn user_session() -> u32 {
@@ -63,12 +63,12 @@ pub struct ApplicationShutdown {
     pub flags: u32,
     /// Duration of the handshake.
     #[serde(default)]
-    pub time: Span,
+    pub time: TickDuration,
     /// Work before the response, within `time`.
     #[serde(default)]
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// Time from the query to the end of the process; `None` if it stays.
-    pub gone: Option<Span>,
+    pub gone: Option<TickDuration>,
     /// Never responds, so it is terminated after the timeout.
     #[serde(default)]
     pub hangs: bool,
@@ -88,13 +88,13 @@ pub struct ServiceStop {
     #[serde(default)]
     pub ordered: bool,
     /// Time from the stop request to SERVICE_STOP_PENDING; `None` if it never reports that.
-    pub pending: Option<Span>,
+    pub pending: Option<TickDuration>,
     /// Time from the stop request to SERVICE_STOPPED.
     #[serde(default)]
-    pub time: Span,
+    pub time: TickDuration,
     /// Work within `time`.
     #[serde(default)]
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// Never stops.
     #[serde(default)]
     pub hangs: bool,
@@ -106,7 +106,7 @@ pub struct ServiceStop {
 pub struct Shutdown {
     /// Time of the request.
     #[serde(default)]
-    pub at: Span,
+    pub at: TickDuration,
     /// Only the user session ends; a `[[power]]` entry of kind `fast_startup` writes the system session to disk.
     #[serde(default)]
     pub fast_startup: bool,
@@ -127,39 +127,39 @@ pub struct Shutdown {
     #[serde(default)]
     pub by_winlogon: bool,
     /// Duration of the broadcast to all applications before the first is asked to end.
-    pub broadcast: Option<Span>,
+    pub broadcast: Option<TickDuration>,
     /// Notify the applications of a level in parallel, as current versions do.
     #[serde(default)]
     pub parallel: bool,
     /// Time an application may take to respond.
     #[serde(default = "application_timeout")]
-    pub application_timeout: Span,
+    pub application_timeout: TickDuration,
     /// Time until the user answers the dialog about applications that do not respond.
     #[serde(default)]
-    pub dialog: Span,
+    pub dialog: TickDuration,
     /// Earliest time at which the user's applications are notified.
-    pub user_session_at: Option<Span>,
+    pub user_session_at: Option<TickDuration>,
     /// Earliest end of that step.
-    pub user_session_end_at: Option<Span>,
+    pub user_session_end_at: Option<TickDuration>,
     /// Duration of the logoff scripts.
-    pub logoff_script: Option<Span>,
+    pub logoff_script: Option<TickDuration>,
     /// Duration of the shutdown scripts.
-    pub shutdown_script: Option<Span>,
+    pub shutdown_script: Option<TickDuration>,
     /// Number of the Winlogon notification.
     #[serde(default = "logoff")]
     pub notification: u32,
     /// Subscribers of that notification.
     #[serde(default)]
-    pub subscriber: Vec<Timed>,
+    pub subscriber: Vec<NamedDuration>,
     /// Earliest time at which pre-shutdown services are notified.
-    pub pre_shutdown_at: Option<Span>,
+    pub pre_shutdown_at: Option<TickDuration>,
     /// Earliest time at which the applications and services of the system session are notified.
-    pub system_session_at: Option<Span>,
+    pub system_session_at: Option<TickDuration>,
     /// Earliest end of that step.
-    pub system_session_end_at: Option<Span>,
+    pub system_session_end_at: Option<TickDuration>,
     /// Time the service manager waits for services.
     #[serde(default = "service_timeout")]
-    pub service_timeout: Span,
+    pub service_timeout: TickDuration,
     /// Shutdown level of the service control manager's process.
     #[serde(default = "default_level")]
     pub manager_level: u32,
@@ -167,24 +167,24 @@ pub struct Shutdown {
     #[serde(default)]
     pub manager_flags: u32,
     /// Duration of shutting down System Restore.
-    pub system_restore: Option<Span>,
+    pub system_restore: Option<TickDuration>,
     /// The kernel's steps.
     #[serde(default)]
     pub kernel: KernelShutdown,
     /// Earliest end of the kernel's steps.
-    pub end_at: Option<Span>,
+    pub end_at: Option<TickDuration>,
 }
 
 const fn power_off() -> u32 {
     6
 }
 
-const fn application_timeout() -> Span {
-    Span(50_000_000)
+const fn application_timeout() -> TickDuration {
+    TickDuration(50_000_000)
 }
 
-const fn service_timeout() -> Span {
-    Span(120_000_000)
+const fn service_timeout() -> TickDuration {
+    TickDuration(120_000_000)
 }
 
 /// Microsoft does not publish Winlogon's number for "logoff". Known ones: 0 "create session", 2 "logon", 8
@@ -197,17 +197,17 @@ const fn logoff() -> u32 {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelShutdown {
-    pub processes: Span,
+    pub processes: TickDuration,
     /// Overwriting the page file with zeros.
-    pub page_file: Option<Span>,
+    pub page_file: Option<TickDuration>,
     /// Shutting down drivers.
-    pub io_system: Span,
+    pub io_system: TickDuration,
     /// Shutting down file systems.
-    pub file_systems: Option<Span>,
+    pub file_systems: Option<TickDuration>,
     /// Closing the registry.
-    pub registry: Span,
+    pub registry: TickDuration,
     /// Work while the registry is closed, within `registry`.
-    pub work: Vec<Work>,
+    pub work: Vec<WorkStep>,
     /// Close the registry and the file systems after the record that ends the graceful part.
     pub closes_late: bool,
 }

@@ -3,14 +3,14 @@
 use super::Planner;
 use crate::program::Step;
 use crate::scenario::power::{Power, PowerKind};
-use crate::units::{Span, TICKS_PER_SECOND};
+use crate::units::{TICKS_PER_SECOND, TickDuration};
 use onoff_testkit::events::power as events;
 
 /// First build that records the kernel's newer totals.
 const NEWER_TOTALS: u32 = 10240;
 
 /// Whole milliseconds, the unit of the records.
-pub(super) fn ms(span: Span) -> u32 {
+pub(super) fn ms(span: TickDuration) -> u32 {
     (span.0 * 1000 / TICKS_PER_SECOND) as u32
 }
 
@@ -49,7 +49,7 @@ pub(super) fn after_devices(planner: &mut Planner<'_>, power: &Power) -> Vec<Ste
         let value = if name == "power.hibernate.pages" { Some(value.into()) } else { ns(value) };
         notes.push(planner.milestone(name, value, ""));
     }
-    let mut steps = vec![Step::Emit(Box::new(events::account(values)), notes)];
+    let mut steps = vec![Step::Emit(Box::new(events::kernel_totals(values)), notes)];
     if power.firmware_record {
         steps.extend(firmware(planner, power));
     }
@@ -191,7 +191,7 @@ pub(super) fn idle_detection(planner: &mut Planner<'_>, power: &Power) -> Vec<St
         steps.push(Step::emit_noted(events::idle_detection(id), begin));
         steps.push(Step::Begin);
         steps.extend(planner.plan.steps(&power.after));
-        steps.push(Step::Pad(time.0));
+        steps.push(Step::PadTo(time.0));
         steps.push(Step::emit_noted(events::idle_detection_stop(stop), end));
     } else {
         steps.extend(planner.plan.steps(&power.after));

@@ -2,7 +2,7 @@
 
 use super::Planner;
 use crate::plan::BOOT_PRIORITY;
-use crate::program::{Edge, Note, Step};
+use crate::program::{Edge, Step, TruthNote};
 use crate::scenario::transition::{Application, ApplicationShutdown, Shutdown};
 use crate::transition_truth::Notification;
 use crate::units::TICKS_PER_SECOND;
@@ -44,7 +44,7 @@ pub(super) fn plan(planner: &mut Planner<'_>) -> Vec<PlannedApplication> {
             let steps = planner.plan.steps(&application.background);
             planner.plan.thread(process, 8, steps);
         }
-        if planner.scenario.boots() {
+        if planner.scenario.is_boot() {
             let ready = planner.wait("desktop_ready");
             planner.plan.thread(parent, 8, vec![ready, Step::Start(process, None)]);
         } else {
@@ -82,7 +82,7 @@ pub(super) fn ask(
     });
     let mut steps = vec![
         Step::Begin,
-        planner.emit(events::process_start(pid, how.level, how.flags), Note::Notification(row, Edge::Begin)),
+        planner.emit(events::process_start(pid, how.level, how.flags), TruthNote::Notification(row, Edge::Begin)),
     ];
     let windows = (planner.version > 0).then(|| {
         let windows = planner.notification(Notification {
@@ -94,14 +94,14 @@ pub(super) fn ask(
             ..Notification::default()
         });
         let begin = events::windows_start(pid, how.flags);
-        steps.push(planner.emit(begin, Note::Notification(windows, Edge::Begin)));
+        steps.push(planner.emit(begin, TruthNote::Notification(windows, Edge::Begin)));
         windows
     });
     let handshake = if how.hangs {
         give_up(planner, shutdown, &notified, &responded)
     } else {
         let mut steps = vec![planner.set(&notified), planner.wait(&responded)];
-        steps.push(Step::Pad(how.time.0));
+        steps.push(Step::PadTo(how.time.0));
         steps
     };
     if application.console {
@@ -119,12 +119,14 @@ pub(super) fn ask(
     }
     if let Some(windows) = windows {
         let end = events::windows_stop(pid, status);
-        steps.push(planner.emit(end, Note::Notification(windows, Edge::End)));
+        steps.push(planner.emit(end, TruthNote::Notification(windows, Edge::End)));
     }
     if how.hangs {
         steps.extend(terminate(planner, application.session, process));
     }
-    steps.push(planner.emit(events::process_stop(planner.version, pid, status), Note::Notification(row, Edge::End)));
+    steps.push(
+        planner.emit(events::process_stop(planner.version, pid, status), TruthNote::Notification(row, Edge::End)),
+    );
     steps
 }
 
@@ -143,11 +145,11 @@ fn plan_response(
     } else {
         // A process that ends before the handshake has responded by ending.
         let answer = how.gone.map_or(how.time.0, |gone| gone.0.min(how.time.0));
-        steps.push(Step::Pad(answer));
+        steps.push(Step::PadTo(answer));
         steps.push(planner.set(responded));
         match how.gone {
             Some(gone) => {
-                steps.push(Step::Pad(gone.0));
+                steps.push(Step::PadTo(gone.0));
                 steps.push(Step::End(planned.process));
             }
             None => steps.push(planner.wait("never")),
@@ -181,12 +183,12 @@ fn ask_thread(
         ..Notification::default()
     });
     let mut steps = vec![
-        planner.emit(events::thread_start(version, thread, flags, pid), Note::Notification(row, Edge::Begin)),
+        planner.emit(events::thread_start(version, thread, flags, pid), TruthNote::Notification(row, Edge::Begin)),
         Step::emit(events::thread_message(version, events::WM_QUERYENDSESSION, flags, thread)),
     ];
     steps.extend(handshake);
     steps.push(Step::emit(events::thread_message(version, events::WM_ENDSESSION, flags, thread)));
-    steps.push(planner.emit(events::thread_stop(version, 0, thread), Note::Notification(row, Edge::End)));
+    steps.push(planner.emit(events::thread_stop(version, 0, thread), TruthNote::Notification(row, Edge::End)));
     steps
 }
 
@@ -201,10 +203,10 @@ fn terminate(planner: &mut Planner<'_>, session: u32, process: usize) -> Vec<Ste
     let terminated = planner.notification(row("termination", named.map(|_| 0)));
     let waited = planner.notification(row("process_wait", Some(0)));
     vec![
-        planner.emit(events::terminate_start(version, pid), Note::Notification(terminated, Edge::Begin)),
+        planner.emit(events::terminate_start(version, pid), TruthNote::Notification(terminated, Edge::Begin)),
         Step::End(process),
-        planner.emit(events::terminate_stop(version, pid, 0), Note::Notification(terminated, Edge::End)),
-        planner.emit(events::process_wait_start(version, pid), Note::Notification(waited, Edge::Begin)),
-        planner.emit(events::process_wait_stop(version, 0, pid), Note::Notification(waited, Edge::End)),
+        planner.emit(events::terminate_stop(version, pid, 0), TruthNote::Notification(terminated, Edge::End)),
+        planner.emit(events::process_wait_start(version, pid), TruthNote::Notification(waited, Edge::Begin)),
+        planner.emit(events::process_wait_stop(version, 0, pid), TruthNote::Notification(waited, Edge::End)),
     ]
 }

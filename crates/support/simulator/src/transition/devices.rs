@@ -3,10 +3,10 @@
 use super::Planner;
 use crate::plan::BOOT_PRIORITY;
 use crate::program::SYSTEM;
-use crate::program::{Edge, Note, Step};
+use crate::program::{Edge, Step, TruthNote};
 use crate::scenario::power::PoweredDevice;
 use crate::transition_truth::{NOT_STARTED, PowerRequest};
-use onoff_testkit::events::power::{self as events, Request, minor};
+use onoff_testkit::events::power::{self as events, PowerIrp, minor};
 
 /// First build that records each completion twice.
 const REPEATS_COMPLETIONS: u32 = 16299;
@@ -61,12 +61,13 @@ pub(super) fn plan_phase(
     if !planner.records_power() {
         let waking = u8::from(phase == DevicePhase::Resume);
         let payload = onoff_testkit::assemble::Payload::wide().u32(effective.into()).bytes(&[waking, 0, phase.minor()]);
-        let mut steps = vec![Step::Kernel { hook: 0x1224, payload, notes: vec![Note::Activity(row, Edge::Begin)] }];
+        let mut steps =
+            vec![Step::Kernel { hook: 0x1224, payload, notes: vec![TruthNote::Activity(row, Edge::Begin)] }];
         steps.extend(inner);
         steps.push(Step::Kernel {
             hook: 0x1225,
             payload: onoff_testkit::assemble::Payload::wide().u32(0),
-            notes: vec![Note::Activity(row, Edge::End)],
+            notes: vec![TruthNote::Activity(row, Edge::End)],
         });
         return steps;
     }
@@ -76,7 +77,7 @@ pub(super) fn plan_phase(
         let query = phase == DevicePhase::Query;
         (events::devices_start(query, target.into(), effective.into()), events::devices_stop())
     };
-    planner.within(row, begin, inner, end)
+    planner.wrap_in_activity(row, begin, inner, end)
 }
 
 fn request_steps(planner: &mut Planner<'_>, number: usize, phase: DevicePhase, state: u8) -> Vec<Step> {
@@ -119,7 +120,7 @@ fn request_steps(planner: &mut Planner<'_>, number: usize, phase: DevicePhase, s
         if let Some((_, row, irp)) = slowest
             && planner.records_power()
         {
-            steps.push(Step::emit_noted(events::request_waiting(irp), Note::PowerRequestWaiting(row)));
+            steps.push(Step::emit_noted(events::request_waiting(irp), TruthNote::PowerRequestWaiting(row)));
         }
         steps.extend(waits);
     }
@@ -170,7 +171,7 @@ fn device_request(
         inside.push(planner.set(&format!("{name} 0")));
         inside.push(planner.wait(&format!("{name} 0 done")));
     } else {
-        inside.push(Step::Pad(time));
+        inside.push(Step::PadTo(time));
     }
     let name = device.driver.clone();
     steps.extend(driver(planner, row, irp, &name, inside));
@@ -201,8 +202,8 @@ fn begin(
         irp,
         ..PowerRequest::default()
     });
-    let request = Request { irp, of_device, minor: phase.minor(), instance: &device.instance, state };
-    let note = Note::PowerRequest(row, Edge::Begin);
+    let request = PowerIrp { irp, of_device, minor: phase.minor(), instance: &device.instance, state };
+    let note = TruthNote::PowerRequest(row, Edge::Begin);
     steps.push(if records_power {
         Step::emit_noted(request.start(planner.version), note)
     } else {
@@ -213,7 +214,7 @@ fn begin(
 
 /// Completes the request.
 fn end(planner: &Planner<'_>, steps: &mut Vec<Step>, row: usize, irp: u64, elapsed: u64) {
-    let note = Note::PowerRequest(row, Edge::End);
+    let note = TruthNote::PowerRequest(row, Edge::End);
     if !planner.records_power() {
         steps.push(Step::Kernel { hook: 0x1227, payload: events::logger_request_stop(irp, 0), notes: vec![note] });
         return;
@@ -234,9 +235,9 @@ fn driver(planner: &mut Planner<'_>, request: usize, irp: u64, name: &str, insid
     let row = planner.request(PowerRequest { scope: "driver", driver: name.clone(), status: None, ..of });
     let object = 0xFFFF_9B00_0000_0000 + row as u64 * 0x200;
     let mut steps =
-        vec![Step::emit_noted(events::driver_start(irp, object, &name), Note::PowerRequest(row, Edge::Begin))];
+        vec![Step::emit_noted(events::driver_start(irp, object, &name), TruthNote::PowerRequest(row, Edge::Begin))];
     steps.extend(inside);
-    steps.push(Step::emit_noted(events::driver_stop(irp, object), Note::PowerRequest(row, Edge::End)));
+    steps.push(Step::emit_noted(events::driver_stop(irp, object), TruthNote::PowerRequest(row, Edge::End)));
     steps
 }
 

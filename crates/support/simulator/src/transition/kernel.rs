@@ -3,8 +3,8 @@
 use super::Planner;
 use crate::program::Step;
 use crate::scenario::transition::Shutdown;
-use crate::units::Span;
-use onoff_testkit::events::Occurrence;
+use crate::units::TickDuration;
+use onoff_testkit::events::EventTemplate;
 use onoff_testkit::events::shutdown as events;
 
 /// First build that records the shutdown of file systems separately.
@@ -20,7 +20,7 @@ pub(super) fn steps(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step>
     inner.extend(timed(planner, 51, "io_system", Some(kernel.io_system)));
     let mut work = vec![Step::Begin];
     work.extend(planner.plan.steps(&kernel.work));
-    work.push(Step::Pad(kernel.registry.0));
+    work.push(Step::PadTo(kernel.registry.0));
     let mut closing = step(planner, 55, "registry", work);
     if planner.scenario.machine.build >= RECORDS_FILE_SYSTEMS {
         closing.extend(timed(planner, 518, "file_systems", kernel.file_systems));
@@ -43,7 +43,7 @@ pub(super) fn steps(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step>
     steps
 }
 
-fn timed(planner: &mut Planner<'_>, first: u16, name: &'static str, time: Option<Span>) -> Vec<Step> {
+fn timed(planner: &mut Planner<'_>, first: u16, name: &'static str, time: Option<TickDuration>) -> Vec<Step> {
     match time {
         Some(time) => step(planner, first, name, vec![Step::Sleep(time.0)]),
         None => Vec::new(),
@@ -52,6 +52,6 @@ fn timed(planner: &mut Planner<'_>, first: u16, name: &'static str, time: Option
 
 fn step(planner: &mut Planner<'_>, first: u16, name: &str, inner: Vec<Step>) -> Vec<Step> {
     let row = planner.activity("kernel_shutdown_step", name, "");
-    let event = |begin| -> Occurrence { events::kernel_step(first, begin) };
-    planner.within(row, event(true), inner, event(false))
+    let event = |begin| -> EventTemplate { events::kernel_step(first, begin) };
+    planner.wrap_in_activity(row, event(true), inner, event(false))
 }

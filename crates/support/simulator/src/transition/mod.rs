@@ -24,11 +24,11 @@ mod shutdown;
 mod standby;
 
 use super::plan::{Actors, Plan};
-use super::program::{Edge, Note, Step};
+use super::program::{Edge, Step, TruthNote};
 use super::scenario::power::{Power, PowerKind, Standby};
 use super::scenario::{Scenario, ScenarioError};
 use super::transition_truth::{Activity, Milestone, NOT_STARTED, Notification};
-use onoff_testkit::events::Occurrence;
+use onoff_testkit::events::EventTemplate;
 use onoff_testkit::events::power as events;
 
 /// First build whose end events name the process, thread or service.
@@ -106,9 +106,9 @@ impl Planner<'_> {
     }
 
     /// Turns a milestone's note into one whose value is the wall clock.
-    fn with_wall_clock(&self, note: Note) -> Note {
+    fn with_wall_clock(&self, note: TruthNote) -> TruthNote {
         match note {
-            Note::Milestone(row) => Note::WallClock(row),
+            TruthNote::Milestone(row) => TruthNote::WallClock(row),
             other => other,
         }
     }
@@ -124,7 +124,7 @@ impl Planner<'_> {
         steps.push(Step::Kernel {
             hook: 0x1222,
             payload: events::logger_action_start(action, state.into()),
-            notes: vec![Note::Activity(row, Edge::Begin)],
+            notes: vec![TruthNote::Activity(row, Edge::Begin)],
         });
         Some(row)
     }
@@ -134,12 +134,12 @@ impl Planner<'_> {
         steps.push(Step::Kernel {
             hook: 0x1223,
             payload: events::logger_action_stop(0),
-            notes: vec![Note::Activity(row, Edge::End)],
+            notes: vec![TruthNote::Activity(row, Edge::End)],
         });
     }
 
     /// An event that starts or ends a row of the truth.
-    fn emit(&mut self, event: Occurrence, note: Note) -> Step {
+    fn emit(&mut self, event: EventTemplate, note: TruthNote) -> Step {
         Step::emit_noted(event, note)
     }
 
@@ -162,21 +162,27 @@ impl Planner<'_> {
     }
 
     /// Adds a milestone to the truth.
-    fn milestone(&mut self, name: &'static str, value: Option<i64>, detail: &str) -> Note {
+    fn milestone(&mut self, name: &'static str, value: Option<i64>, detail: &str) -> TruthNote {
         self.plan.transitions.milestones.push(Milestone {
             name,
             time_ns: NOT_STARTED,
             value,
             detail: detail.to_owned(),
         });
-        Note::Milestone(self.plan.transitions.milestones.len() - 1)
+        TruthNote::Milestone(self.plan.transitions.milestones.len() - 1)
     }
 
     /// Wraps steps in an activity.
-    fn within(&mut self, row: usize, begin: Occurrence, steps: Vec<Step>, end: Occurrence) -> Vec<Step> {
-        let mut all = vec![self.emit(begin, Note::Activity(row, Edge::Begin))];
+    fn wrap_in_activity(
+        &mut self,
+        row: usize,
+        begin: EventTemplate,
+        steps: Vec<Step>,
+        end: EventTemplate,
+    ) -> Vec<Step> {
+        let mut all = vec![self.emit(begin, TruthNote::Activity(row, Edge::Begin))];
         all.extend(steps);
-        all.push(self.emit(end, Note::Activity(row, Edge::End)));
+        all.push(self.emit(end, TruthNote::Activity(row, Edge::End)));
         all
     }
 

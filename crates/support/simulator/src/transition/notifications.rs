@@ -3,10 +3,10 @@
 use super::Planner;
 use super::applications::PlannedApplication;
 use crate::plan::BOOT_PRIORITY;
-use crate::program::{Edge, Note, Step};
-use crate::scenario::power::{Answer, Power};
+use crate::program::{Edge, Step, TruthNote};
+use crate::scenario::power::{NotificationResponse, Power};
 use crate::transition_truth::Notification;
-use crate::units::Span;
+use crate::units::TickDuration;
 use onoff_testkit::events::power as events;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum Message {
 }
 
 impl Message {
-    fn of(self, answers: [&Option<Answer>; 3]) -> Option<&Answer> {
+    fn of(self, answers: [&Option<NotificationResponse>; 3]) -> Option<&NotificationResponse> {
         let [query, suspend, resume] = answers;
         match self {
             Self::Query => query.as_ref(),
@@ -60,7 +60,7 @@ pub(super) fn notify_applications(
         let (notified, responded) = (format!("{what} notified"), format!("{what} responded"));
         let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
         thread_steps.extend(planner.plan.steps(&answer.work));
-        thread_steps.push(Step::Pad(answer.time.0));
+        thread_steps.push(Step::PadTo(answer.time.0));
         thread_steps.push(planner.set(&responded));
         planner.plan.threads[planned.thread].steps.extend(thread_steps);
 
@@ -77,14 +77,14 @@ pub(super) fn notify_applications(
             ..Notification::default()
         });
         let begin = events::application_start(id, pid, &application.image);
-        steps.push(planner.emit(begin, Note::Notification(row, Edge::Begin)));
+        steps.push(planner.emit(begin, TruthNote::Notification(row, Edge::Begin)));
         steps.push(planner.set(&notified));
         // Windows does not wait for the response to "resumed" and does not record it.
         if message != Message::Resume {
             let waits = wait(planner, answer, &responded, power.application_timeout);
             steps.push(waits);
             let end = events::application_stop(id + 1, pid);
-            steps.push(planner.emit(end, Note::Notification(row, Edge::End)));
+            steps.push(planner.emit(end, TruthNote::Notification(row, Edge::End)));
         }
     }
     let csrss = planner.actors.notifier;
@@ -110,7 +110,7 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
         let (notified, responded) = (format!("{what} notified"), format!("{what} responded"));
         let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
         thread_steps.extend(planner.plan.steps(&answer.work));
-        thread_steps.push(Step::Pad(answer.time.0));
+        thread_steps.push(Step::PadTo(answer.time.0));
         thread_steps.push(planner.set(&responded));
         thread_steps.push(planner.wait("never"));
         let host = planner.plan.service_hosts[index];
@@ -129,13 +129,13 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
             ..Notification::default()
         });
         let begin = events::service_start(id, name);
-        steps.push(planner.emit(begin, Note::Notification(row, Edge::Begin)));
+        steps.push(planner.emit(begin, TruthNote::Notification(row, Edge::Begin)));
         steps.push(planner.set(&notified));
         if message != Message::Resume {
             let waits = wait(planner, answer, &responded, power.service_timeout);
             steps.push(waits);
             let end = events::service_stop(id + 1, name);
-            steps.push(planner.emit(end, Note::Notification(row, Edge::End)));
+            steps.push(planner.emit(end, TruthNote::Notification(row, Edge::End)));
         }
     }
     let manager = planner.actors.manager;
@@ -143,7 +143,7 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
     run_in(planner, manager, number, &name, steps)
 }
 
-fn wait(planner: &mut Planner<'_>, answer: &Answer, responded: &str, timeout: Span) -> Step {
+fn wait(planner: &mut Planner<'_>, answer: &NotificationResponse, responded: &str, timeout: TickDuration) -> Step {
     if answer.hangs || answer.time > timeout {
         let responded = planner.plan.signal(responded);
         Step::WaitAtMost(responded, timeout.0)

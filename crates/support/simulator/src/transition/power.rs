@@ -13,9 +13,9 @@ use super::devices::{self, DevicePhase};
 use super::notifications::{Message, notify_applications, notify_services};
 use crate::plan::BOOT_PRIORITY;
 use crate::program::SYSTEM;
-use crate::program::{Edge, Note, Step};
+use crate::program::{Edge, Step, TruthNote};
 use crate::scenario::power::{ImageRecord, Power, PowerKind};
-use crate::units::Span;
+use crate::units::TickDuration;
 use onoff_testkit::events::power as events;
 
 /// First build that records the wake source and the clock correction.
@@ -95,7 +95,7 @@ fn suspend(
         let begin = planner.milestone("power.begin_utc", None, "");
         steps.push(Step::Emit(
             Box::new(events::transition_start(power.reason, power.flags)),
-            vec![Note::Activity(transition, Edge::Begin), planner.with_wall_clock(begin)],
+            vec![TruthNote::Activity(transition, Edge::Begin), planner.with_wall_clock(begin)],
         ));
     }
     let logger = planner.logger_transition(&mut steps, power.states().0);
@@ -139,7 +139,7 @@ fn suspend(
     if planner.records_power() {
         let (target, effective) = (u32::from(states.0), u32::from(states.1));
         let sleep = planner.milestone("power.sleep", Some(target.into()), &effective.to_string());
-        let event = events::pre_sleep(target, effective, power.reason, power.flags);
+        let event = events::last_before_sleep(target, effective, power.reason, power.flags);
         steps.push(Step::emit_noted(event, sleep));
     }
     steps
@@ -167,13 +167,13 @@ fn resume(
     let (target, effective) = power.states();
     if planner.records_power() {
         let wake = planner.milestone("power.wake", Some(target.into()), &target.to_string());
-        let event = events::post_sleep(target.into(), effective.into(), target.into());
+        let event = events::first_after_sleep(target.into(), effective.into(), target.into());
         steps.push(Step::emit_noted(event, wake));
         if power.writes_image() && power.image_record == ImageRecord::After {
             steps.push(image_record(planner));
         }
         if planner.scenario.machine.build >= FIRST_BUILD_WITH_CLOCK_REASON {
-            let delta = i64::from(ms(Span(off)));
+            let delta = i64::from(ms(TickDuration(off)));
             let reason = events::clock_set_reason::SLEEP.into();
             let notes = vec![
                 planner.milestone("clock.set", Some(delta), ""),
@@ -209,7 +209,7 @@ fn resume(
     if planner.records_power() {
         let end = planner.milestone("power.end_utc", None, "");
         let names = planner.scenario.machine.build >= FIRST_BUILD_WITH_WAKE_SOURCE;
-        let mut notes = vec![Note::Activity(transition, Edge::End), planner.with_wall_clock(end)];
+        let mut notes = vec![TruthNote::Activity(transition, Edge::End), planner.with_wall_clock(end)];
         if names && !power.wake_source.is_empty() {
             notes.push(planner.milestone("power.wake_source", None, &power.wake_source));
         }
@@ -233,7 +233,7 @@ fn image_record(planner: &mut Planner<'_>) -> Step {
 }
 
 /// A phase that only takes time; no steps if `time` is `None`.
-fn timed(planner: &mut Planner<'_>, first: u16, name: &'static str, time: Option<Span>) -> Vec<Step> {
+fn timed(planner: &mut Planner<'_>, first: u16, name: &'static str, time: Option<TickDuration>) -> Vec<Step> {
     match time {
         Some(time) => phase(planner, first, name, vec![Step::Sleep(time.0)]),
         None => Vec::new(),
@@ -247,5 +247,5 @@ fn phase(planner: &mut Planner<'_>, first: u16, name: &str, inner: Vec<Step>) ->
     }
     let row = planner.activity("power_phase", name, "");
     let (begin, end) = (events::phase(first, true), events::phase(first, false));
-    planner.within(row, begin, inner, end)
+    planner.wrap_in_activity(row, begin, inner, end)
 }

@@ -2,7 +2,7 @@
 
 use super::Planner;
 use crate::plan::BOOT_PRIORITY;
-use crate::program::{Note, Step};
+use crate::program::{Step, TruthNote};
 use crate::scenario::transition::{ServiceStop, Shutdown};
 use crate::transition_truth::{self as truth, NOT_STARTED};
 use onoff_testkit::events::service::{self as events, state};
@@ -41,7 +41,7 @@ pub(super) fn stop_all_others(planner: &mut Planner<'_>, shutdown: &Shutdown) ->
     }
     steps.extend(waits);
     if has_unresponsive {
-        steps.push(Step::Pad(shutdown.service_timeout.0));
+        steps.push(Step::PadTo(shutdown.service_timeout.0));
     }
     steps
 }
@@ -98,17 +98,19 @@ fn request_stop(
     let done = format!("service {name} reports stopped");
     let stopped = format!("service {name} has stopped");
     // A service that is asked to stop reports its state once more.
-    steps.push(planner.emit(events::status_change(PHASE, state::RUNNING, pid, name, &image), Note::ServiceStop(row)));
+    steps.push(
+        planner.emit(events::status_change(PHASE, state::RUNNING, pid, name, &image), TruthNote::ServiceStop(row)),
+    );
     steps.push(planner.set(&notified));
 
     let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
     if let Some(time) = how.pending {
-        thread_steps.push(Step::Pad(time.0));
+        thread_steps.push(Step::PadTo(time.0));
         thread_steps.push(planner.set(&pending));
     }
     thread_steps.extend(planner.plan.steps(&how.work));
     if !how.hangs {
-        thread_steps.push(Step::Pad(how.time.0));
+        thread_steps.push(Step::PadTo(how.time.0));
         thread_steps.push(planner.set(&done));
     }
     thread_steps.push(planner.wait("never"));
@@ -121,14 +123,14 @@ fn request_stop(
     let mut records = Vec::new();
     if how.pending.is_some() {
         records.push(planner.wait(&pending));
-        records.push(
-            planner
-                .emit(events::status_change(PHASE, state::STOP_PENDING, pid, name, &image), Note::ServiceStopping(row)),
-        );
+        records.push(planner.emit(
+            events::status_change(PHASE, state::STOP_PENDING, pid, name, &image),
+            TruthNote::ServiceStopping(row),
+        ));
     }
     records.extend([
         planner.wait(&done),
-        planner.emit(events::status_change(PHASE, state::STOPPED, 0, name, &image), Note::ServiceStopped(row)),
+        planner.emit(events::status_change(PHASE, state::STOPPED, 0, name, &image), TruthNote::ServiceStopped(row)),
         planner.set(&stopped),
         planner.wait("never"),
     ]);

@@ -4,13 +4,13 @@ use super::applications::{self, PlannedApplication};
 use super::{Planner, kernel, services};
 use crate::plan::BOOT_PRIORITY;
 use crate::program::SYSTEM;
-use crate::program::{Edge, Note, Step};
+use crate::program::{Edge, Step, TruthNote};
 use crate::scenario::transition::{Application, Shutdown};
 use crate::transition_truth::Notification;
-use crate::units::{Span, TICKS_PER_SECOND};
+use crate::units::{TICKS_PER_SECOND, TickDuration};
 use onoff_testkit::events::service as policy;
 use onoff_testkit::events::shutdown as events;
-use onoff_testkit::events::{Occurrence, logon};
+use onoff_testkit::events::{EventTemplate, logon};
 
 /// Group Policy script types.
 const LOGOFF_SCRIPT: u32 = 2;
@@ -54,9 +54,9 @@ fn broadcast(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
         ..Notification::default()
     });
     vec![
-        planner.emit(events::broadcast(true, BROADCAST), Note::Notification(row, Edge::Begin)),
+        planner.emit(events::broadcast(true, BROADCAST), TruthNote::Notification(row, Edge::Begin)),
         Step::Sleep(time.0),
-        planner.emit(events::broadcast(false, BROADCAST), Note::Notification(row, Edge::End)),
+        planner.emit(events::broadcast(false, BROADCAST), TruthNote::Notification(row, Edge::End)),
     ]
 }
 
@@ -94,7 +94,7 @@ fn request(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>)
     if shutdown.by_winlogon {
         let row = planner.activity("shutdown_step", "initiate_shutdown", "");
         let wait = vec![planner.set("shutdown requested"), planner.wait("shutdown begins")];
-        begin.extend(planner.within(
+        begin.extend(planner.wrap_in_activity(
             row,
             events::initiate_shutdown(true, flags),
             wait,
@@ -131,14 +131,19 @@ fn wininit(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>)
     steps.extend(wininit_step(planner, 3, "pre_shutdown_notification", wait));
     let row = planner.activity("shutdown_step", "shutdown_windows", "");
     let wait = vec![planner.set("system session"), planner.wait("system session done")];
-    steps.extend(planner.within(row, events::system_session(true, flags), wait, events::system_session(false, 0)));
+    steps.extend(planner.wrap_in_activity(
+        row,
+        events::system_session(true, flags),
+        wait,
+        events::system_session(false, 0),
+    ));
     let wait = vec![Step::Compute(2_000)];
     steps.extend(wininit_step(planner, 5, "wait_for_system_processes", wait));
     if let Some(time) = shutdown.system_restore {
         let wait = vec![Step::Sleep(time.0)];
         steps.extend(wininit_step(planner, 7, "system_restore", wait));
     }
-    steps.push(Step::emit_noted(events::kernel_asked(), kernel));
+    steps.push(Step::emit_noted(events::kernel_shutdown_requested(), kernel));
     steps.push(planner.set("kernel shutdown"));
     steps.push(planner.wait("never"));
     let process = planner.actors.wininit;
@@ -147,8 +152,8 @@ fn wininit(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>)
 
 fn wininit_step(planner: &mut Planner<'_>, first: u16, name: &str, inner: Vec<Step>) -> Vec<Step> {
     let row = planner.activity("shutdown_step", name, "");
-    let event = |begin| -> Occurrence { events::wininit_step(first, begin) };
-    planner.within(row, event(true), inner, event(false))
+    let event = |begin| -> EventTemplate { events::wininit_step(first, begin) };
+    planner.wrap_in_activity(row, event(true), inner, event(false))
 }
 
 /// Plans steps of the service control manager; returns the steps that start them and wait for them.
@@ -170,7 +175,12 @@ fn winlogon(planner: &mut Planner<'_>, shutdown: &Shutdown) {
     let row = planner.activity("shutdown_step", "shutdown_windows", "");
     let mut steps = vec![planner.wait("log off"), Step::emit_noted(events::received_logoff_request(flags), request)];
     let wait = vec![planner.set("user session"), planner.wait("user session done")];
-    steps.extend(planner.within(row, events::shutdown_windows(true, flags), wait, events::shutdown_windows(false, 0)));
+    steps.extend(planner.wrap_in_activity(
+        row,
+        events::shutdown_windows(true, flags),
+        wait,
+        events::shutdown_windows(false, 0),
+    ));
     if !shutdown.subscriber.is_empty() {
         let number = shutdown.notification;
         let mut inner = Vec::new();
@@ -178,11 +188,11 @@ fn winlogon(planner: &mut Planner<'_>, shutdown: &Shutdown) {
             let row = planner.activity("notification_subscriber", &subscriber.name, &number.to_string());
             let event = |begin| logon::notify_subscriber(begin, number, &subscriber.name);
             let wait = vec![Step::Sleep(subscriber.time.0)];
-            inner.extend(planner.within(row, event(true), wait, event(false)));
+            inner.extend(planner.wrap_in_activity(row, event(true), wait, event(false)));
         }
         let row = planner.activity("logon_notification", &number.to_string(), "");
         let event = |begin| events::notification(begin, number);
-        steps.extend(planner.within(row, event(true), inner, event(false)));
+        steps.extend(planner.wrap_in_activity(row, event(true), inner, event(false)));
     }
     steps.extend(script(planner, LOGOFF_SCRIPT, "logoff", shutdown.logoff_script));
     steps.push(planner.set("logged off"));
@@ -192,7 +202,7 @@ fn winlogon(planner: &mut Planner<'_>, shutdown: &Shutdown) {
 }
 
 /// Steps of a policy script, if there is one.
-fn script(planner: &mut Planner<'_>, kind: u32, name: &str, time: Option<Span>) -> Vec<Step> {
+fn script(planner: &mut Planner<'_>, kind: u32, name: &str, time: Option<TickDuration>) -> Vec<Step> {
     let Some(time) = time else {
         return Vec::new();
     };
@@ -200,7 +210,7 @@ fn script(planner: &mut Planner<'_>, kind: u32, name: &str, time: Option<Span>) 
     let principal = if kind == LOGOFF_SCRIPT { format!("{computer}\\user") } else { format!("{computer}$") };
     let row = planner.activity("group_policy_script", name, &principal);
     let session = u32::from(kind == LOGOFF_SCRIPT);
-    planner.within(
+    planner.wrap_in_activity(
         row,
         policy::policy_script_start(&principal, kind, session),
         vec![Step::Sleep(time.0)],
@@ -213,16 +223,21 @@ fn session(
     planner: &mut Planner<'_>,
     csrss: usize,
     name: &str,
-    at: Option<Span>,
+    at: Option<TickDuration>,
     asked: Vec<Step>,
-    end_at: Option<Span>,
+    end_at: Option<TickDuration>,
 ) {
     let mut steps = vec![planner.wait(name)];
     steps.extend(at.map(|at| Step::Until(at.0)));
     let mut inner = asked;
     inner.extend(end_at.map(|at| Step::Until(at.0)));
     let row = planner.activity("session_shutdown", "", "");
-    steps.extend(planner.within(row, events::session_processes(true), inner, events::session_processes(false)));
+    steps.extend(planner.wrap_in_activity(
+        row,
+        events::session_processes(true),
+        inner,
+        events::session_processes(false),
+    ));
     steps.push(planner.set(&format!("{name} done")));
     steps.push(planner.wait("never"));
     planner.plan.thread(csrss, BOOT_PRIORITY, steps);
@@ -280,8 +295,9 @@ fn ask_manager(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
     });
     let stop = services::stop_all_others(planner, shutdown);
     let wait = by_manager(planner, "services", stop);
-    let mut steps = vec![planner.emit(events::process_start(pid, level, flags), Note::Notification(row, Edge::Begin))];
+    let mut steps =
+        vec![planner.emit(events::process_start(pid, level, flags), TruthNote::Notification(row, Edge::Begin))];
     steps.extend(wait);
-    steps.push(planner.emit(events::process_stop(planner.version, pid, 0), Note::Notification(row, Edge::End)));
+    steps.push(planner.emit(events::process_stop(planner.version, pid, 0), TruthNote::Notification(row, Edge::End)));
     steps
 }

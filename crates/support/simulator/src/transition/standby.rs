@@ -3,7 +3,7 @@ use crate::plan::BOOT_PRIORITY;
 use crate::program::SYSTEM;
 use crate::program::Step;
 use crate::scenario::power::Standby;
-use crate::units::Span;
+use crate::units::TickDuration;
 use onoff_testkit::events::power as events;
 
 /// Plans a modern standby, which waits for the signal `before`; returns the signal set when it is over.
@@ -13,15 +13,15 @@ pub(super) fn plan(
     number: usize,
     (before, last): (Option<&str>, bool),
 ) -> String {
-    let us = |span: Span| span.0 / 10;
+    let us = |span: TickDuration| span.0 / 10;
     let done = format!("standby {number} done");
     let enter = planner.milestone("power.standby.enter", Some(standby.enter_reason.into()), "");
     let exit = [
         ("power.standby.exit", i64::from(standby.exit_reason)),
-        ("power.standby.total", standby.time.nanoseconds()),
-        ("power.standby.deepest", standby.deepest.nanoseconds()),
-        ("power.standby.hardware", standby.hardware.nanoseconds()),
-        ("power.standby.exit_latency", standby.exit.nanoseconds()),
+        ("power.standby.total", standby.time.as_ns()),
+        ("power.standby.deepest", standby.deepest.as_ns()),
+        ("power.standby.hardware", standby.hardware.as_ns()),
+        ("power.standby.exit_latency", standby.exit.as_ns()),
     ];
     let exit = exit.into_iter().map(|(name, value)| planner.milestone(name, Some(value), "")).collect();
     let idle = planner.milestone("idle_detection.begin", None, "modern_standby");

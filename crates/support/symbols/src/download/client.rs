@@ -8,7 +8,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Error};
 
 use super::{Failure, Limits};
-use crate::Fault;
+use crate::DownloadError;
 
 /// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,19 +39,21 @@ impl Client {
         match response.status().as_u16() {
             200 => {}
             404 | 410 => return Ok(Response::NotFound),
-            other => return Err(Fault::Status(other).into()),
+            other => return Err(DownloadError::Status(other).into()),
         }
-        let max_bytes = limits.most_bytes;
+        let max_bytes = limits.max_bytes;
         let body = response.into_body();
         if body.content_length().is_some_and(|length| length > max_bytes) {
-            return Err(Fault::TooLarge(max_bytes).into());
+            return Err(DownloadError::TooLarge(max_bytes).into());
         }
         let mut reader = body.into_reader().take(max_bytes.saturating_add(1));
-        let length = io::copy(&mut reader, file).map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
+        let length = io::copy(&mut reader, file)
+            .map_err(|error| Failure::Fault(DownloadError::InvalidResponse(error.to_string())))?;
         if length > max_bytes {
-            return Err(Fault::TooLarge(max_bytes).into());
+            return Err(DownloadError::TooLarge(max_bytes).into());
         }
-        file.seek(SeekFrom::Start(0)).map_err(|error| Failure::Fault(Fault::Broken(error.to_string())))?;
+        file.seek(SeekFrom::Start(0))
+            .map_err(|error| Failure::Fault(DownloadError::InvalidResponse(error.to_string())))?;
         Ok(Response::File)
     }
 }
@@ -60,7 +62,7 @@ impl Client {
 fn failure(error: Error) -> Failure {
     match error {
         Error::TooManyRedirects | Error::Protocol(_) | Error::RequireHttpsOnly(_) | Error::LargeResponseHeader(..) => {
-            Failure::Fault(Fault::Broken(error.to_string()))
+            Failure::Fault(DownloadError::InvalidResponse(error.to_string()))
         }
         other => Failure::Unreachable(other.to_string()),
     }
@@ -80,13 +82,13 @@ fn agent(limits: Limits) -> Agent {
         .build();
     Agent::config_builder()
         .http_status_as_error(false)
-        .max_redirects(limits.redirections)
+        .max_redirects(limits.max_redirects)
         .max_redirects_will_error(true)
         .timeout_resolve(Some(limits.connect))
         .timeout_connect(Some(limits.connect))
-        .timeout_recv_response(Some(limits.silence))
-        .timeout_per_read(Some(limits.silence))
-        .timeout_global(Some(limits.whole))
+        .timeout_recv_response(Some(limits.idle))
+        .timeout_per_read(Some(limits.idle))
+        .timeout_global(Some(limits.total))
         .user_agent(concat!("onoff/", env!("CARGO_PKG_VERSION")))
         .tls_config(tls)
         .build()

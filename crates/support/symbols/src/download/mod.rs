@@ -16,7 +16,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tempfile::NamedTempFile;
 
 use crate::path::checked;
-use crate::{Fault, Refusal, SymbolServer, Symbols};
+use crate::{DownloadError, SymbolError, SymbolServer, Symbols};
 use client::{Client, Response};
 
 /// Characters to percent-encode in a URL.
@@ -29,25 +29,25 @@ type Listener = Box<dyn FnMut(&str, &str)>;
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum size of a file, compressed or not, in bytes. Default: 2 GiB; the largest PDB files of browsers come close.
-    pub most_bytes: u64,
+    pub max_bytes: u64,
     /// Connection timeout. Default: 10 s.
     pub connect: Duration,
     /// Timeout between two reads. Default: 30 s.
-    pub silence: Duration,
+    pub idle: Duration,
     /// Timeout for a file. Default: 15 minutes.
-    pub whole: Duration,
+    pub total: Duration,
     /// Maximum number of redirects per file. Default: 5.
-    pub redirections: u32,
+    pub max_redirects: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            most_bytes: 2 << 30,
+            max_bytes: 2 << 30,
             connect: Duration::from_secs(10),
-            silence: Duration::from_secs(30),
-            whole: Duration::from_secs(15 * 60),
-            redirections: 5,
+            idle: Duration::from_secs(30),
+            total: Duration::from_secs(15 * 60),
+            max_redirects: 5,
         }
     }
 }
@@ -81,8 +81,8 @@ impl Downloads {
         servers: &[SymbolServer],
         name: &str,
         identity: &str,
-        refusal: Refusal,
-    ) -> Result<Symbols, Refusal> {
+        refusal: SymbolError,
+    ) -> Result<Symbols, SymbolError> {
         let Some((name, identity)) = checked(name, identity) else { return Err(refusal) };
         let mut refusal = refusal;
         for server in servers {
@@ -93,13 +93,13 @@ impl Downloads {
             (self.listener)(name, &server.url);
             match self.fetch(&server.url, store, name, identity) {
                 Ok(Some(path)) => return Symbols::open(&path, identity),
-                Ok(None) if matches!(refusal, Refusal::NotFound) => refusal = Refusal::NotServed,
+                Ok(None) if matches!(refusal, SymbolError::NotFound) => refusal = SymbolError::NotOnServer,
                 Ok(None) => {}
                 Err(Failure::Unreachable(reason)) => {
                     self.unreachable.insert(server.url.clone(), reason);
                 }
                 Err(Failure::Fault(fault)) => {
-                    refusal = Refusal::Server(server.url.clone(), fault);
+                    refusal = SymbolError::Server(server.url.clone(), fault);
                 }
             }
         }
@@ -114,7 +114,7 @@ impl Downloads {
 
     /// Downloads a file into `store`. Returns `None` if the server does not have it.
     fn fetch(&mut self, server: &str, store: &Path, name: &str, identity: &str) -> Result<Option<PathBuf>, Failure> {
-        let unkept = |error| Fault::Unkept(store.to_owned(), error);
+        let unkept = |error| DownloadError::CannotStore(store.to_owned(), error);
         std::fs::create_dir_all(store).map_err(unkept)?;
         let new_file = || new_file(store).map_err(unkept);
         let identity = identity.to_ascii_uppercase();
@@ -128,7 +128,7 @@ impl Downloads {
             let mut packed = new_file()?;
             response = self.client.get(&format!("{base}/{encoded}"), packed.as_file_mut())?;
             if response == Response::File {
-                cabinet::unpack(packed.as_file_mut(), file.as_file_mut(), self.limits.most_bytes)?;
+                cabinet::unpack(packed.as_file_mut(), file.as_file_mut(), self.limits.max_bytes)?;
             }
         }
         if response == Response::NotFound {
@@ -136,7 +136,7 @@ impl Downloads {
             let url = format!("{base}/file.ptr");
             return match self.client.get(&url, pointer.as_file_mut())? {
                 Response::NotFound => Ok(None),
-                Response::File => Err(Fault::Pointer.into()),
+                Response::File => Err(DownloadError::Pointer.into()),
             };
         }
         keep(file, store, name, &identity).map(Some)
@@ -155,11 +155,11 @@ fn new_file(store: &Path) -> io::Result<NamedTempFile> {
 fn keep(file: NamedTempFile, store: &Path, name: &str, identity: &str) -> Result<PathBuf, Failure> {
     match Symbols::open(file.path(), identity) {
         Ok(_) => {}
-        Err(Refusal::OtherBuild(_)) => return Err(Fault::OtherBuild.into()),
-        Err(Refusal::Damaged(_, error)) => return Err(Fault::NotPdb(error.to_string()).into()),
-        Err(other) => return Err(Fault::NotPdb(other.to_string()).into()),
+        Err(SymbolError::OtherBuild(_)) => return Err(DownloadError::OtherBuild.into()),
+        Err(SymbolError::Damaged(_, error)) => return Err(DownloadError::NotPdb(error.to_string()).into()),
+        Err(other) => return Err(DownloadError::NotPdb(other.to_string()).into()),
     }
-    let unkept = |error: io::Error| Fault::Unkept(store.to_owned(), error);
+    let unkept = |error: io::Error| DownloadError::CannotStore(store.to_owned(), error);
     let folder = store.join(name).join(identity);
     std::fs::create_dir_all(&folder).map_err(unkept)?;
     let path = folder.join(name);
@@ -178,11 +178,11 @@ enum Failure {
     /// The server is unreachable.
     Unreachable(String),
     /// The server did not provide this file.
-    Fault(Fault),
+    Fault(DownloadError),
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<DownloadError> for Failure {
+    fn from(fault: DownloadError) -> Self {
         Self::Fault(fault)
     }
 }

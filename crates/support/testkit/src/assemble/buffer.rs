@@ -46,9 +46,9 @@ pub struct Buffer {
     /// Start of every record in `records`.
     pub starts: Vec<u32>,
     /// Fill level to write instead of the true one.
-    pub announced_offset: Option<u32>,
+    pub offset_override: Option<u32>,
     /// Size to write instead of the true one.
-    pub announced_size: Option<u32>,
+    pub size_override: Option<u32>,
     /// Keeps this buffer uncompressed in a compressed file.
     pub store_uncompressed: bool,
 }
@@ -64,8 +64,8 @@ impl Buffer {
             kind: kind::GENERIC,
             records: Vec::new(),
             starts: Vec::new(),
-            announced_offset: None,
-            announced_size: None,
+            offset_override: None,
+            size_override: None,
             store_uncompressed: false,
         }
     }
@@ -111,7 +111,7 @@ impl Buffer {
         let size = packed
             .as_ref()
             .map_or_else(|| logger_size.max(fill.next_multiple_of(8)), |packed| BUFFER_HEADER_SIZE + packed.len());
-        let size = self.announced_size.unwrap_or(size as u32);
+        let size = self.size_override.unwrap_or(size as u32);
         let context = match session.processor_field {
             ProcessorField::Byte => [self.processor as u8, 8, 2, 0],
             ProcessorField::Index => {
@@ -119,7 +119,7 @@ impl Buffer {
                 [processor[0], processor[1], 2, 0]
             }
         };
-        let offset = self.announced_offset.unwrap_or(fill as u32);
+        let offset = self.offset_override.unwrap_or(fill as u32);
         let saved_offset = if header_buffer { 0 } else { offset };
         let start = out.len();
         for word in [size, saved_offset, size, 0] {

@@ -56,7 +56,7 @@ impl EtlBuilder {
     }
 
     /// Skips a sequence number, as a lost buffer does.
-    pub fn lose_buffer(&mut self) -> &mut Self {
+    pub fn skip_sequence_number(&mut self) -> &mut Self {
         *self.packer.next_sequence_mut() += 1;
         self.session.buffers_lost += 1;
         self

@@ -63,12 +63,12 @@ impl Defect {
             }
             Self::FillLevel { buffer, offset } => {
                 if let Some(buffer) = buffers.get_mut(buffer) {
-                    buffer.announced_offset = Some(offset);
+                    buffer.offset_override = Some(offset);
                 }
             }
             Self::BufferSize { buffer, size } => {
                 if let Some(buffer) = buffers.get_mut(buffer) {
-                    buffer.announced_size = Some(size);
+                    buffer.size_override = Some(size);
                 }
             }
             Self::Truncated { .. } | Self::FlippedByte { .. } => {}

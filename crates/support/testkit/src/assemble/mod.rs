@@ -22,6 +22,6 @@ pub use builder::EtlBuilder;
 pub use defect::{Defect, file_offset};
 pub use packer::Packer;
 pub use payload::{Payload, PointerSize};
-pub use record::{ClassEvent, Classic, ExtendedItem, Header, ManifestEvent, Message, Record};
+pub use record::{ClassHeader, EventHeader, ExtendedItem, Header, MessageHeader, Record, SystemHeader};
 pub use session::{ClockKind, ProcessorField, Session, mode};
 pub use writer::{EtlWriter, RecordSink};

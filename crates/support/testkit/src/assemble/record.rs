@@ -24,9 +24,9 @@ pub struct Record<'a> {
 #[derive(Clone, Debug)]
 pub enum Header<'a> {
     /// `SYSTEM_TRACE_HEADER`, 0x20 bytes.
-    System(Classic),
+    System(SystemHeader),
     /// Compact `SYSTEM_TRACE_HEADER` without CPU times, 0x18 bytes.
-    Compact(Classic),
+    Compact(SystemHeader),
     /// `PERFINFO_TRACE_HEADER`, 0x10 bytes plus extension values.
     Perfinfo {
         /// Group in the high byte, type in the low byte.
@@ -38,26 +38,26 @@ pub enum Header<'a> {
         counters: &'a [u64],
     },
     /// `EVENT_TRACE_HEADER` of classic providers and merge tools, 0x30 bytes.
-    Full(ClassEvent),
+    Full(ClassHeader),
     /// `EVENT_INSTANCE_GUID_HEADER`, 0x48 bytes.
     Instance {
         /// Fields shared with [`Header::Full`].
-        event: ClassEvent,
+        event: ClassHeader,
         instance: u32,
         parent: u32,
         parent_class: Uuid,
     },
     /// `EVENT_HEADER` of manifest and `TraceLogging` providers, 0x50 bytes plus extended items.
-    Event(Box<ManifestEvent>),
+    Event(Box<EventHeader>),
     /// `MESSAGE_TRACE_HEADER` of WPP tracing.
-    Message(Message),
+    Message(MessageHeader),
     /// Raw bytes, for defects: the payload is written without a header.
     Raw,
 }
 
 /// Fields of system and compact headers.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Classic {
+pub struct SystemHeader {
     /// Group in the high byte, type in the low byte.
     pub hook: u16,
     pub version: u8,
@@ -73,7 +73,7 @@ pub struct Classic {
 
 /// Fields of full and instance headers.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ClassEvent {
+pub struct ClassHeader {
     pub class: Uuid,
     pub opcode: u8,
     pub level: u8,
@@ -84,7 +84,7 @@ pub struct ClassEvent {
 
 /// Fields of an `EVENT_HEADER`.
 #[derive(Clone, Debug, Default)]
-pub struct ManifestEvent {
+pub struct EventHeader {
     pub provider: Uuid,
     pub id: u16,
     pub version: u8,
@@ -113,7 +113,7 @@ pub struct ExtendedItem {
 
 /// Fields of a WPP message header. The option flags are derived from the fields present.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Message {
+pub struct MessageHeader {
     /// Message number within its GUID.
     pub number: u16,
     /// Sequence number (flag 0x01).
@@ -134,12 +134,20 @@ impl<'a> Record<'a> {
     /// A kernel event with a system header, logged by `thread` of `process`.
     #[must_use]
     pub fn system(hook: u16, version: u8, ticks: u64, thread: u32, process: u32, payload: Payload) -> Self {
-        Self::new(ticks, Header::System(Classic { hook, version, thread, process, ..Classic::default() }), payload)
+        Self::new(
+            ticks,
+            Header::System(SystemHeader { hook, version, thread, process, ..SystemHeader::default() }),
+            payload,
+        )
     }
 
     #[must_use]
     pub fn compact(hook: u16, version: u8, ticks: u64, thread: u32, process: u32, payload: Payload) -> Self {
-        Self::new(ticks, Header::Compact(Classic { hook, version, thread, process, ..Classic::default() }), payload)
+        Self::new(
+            ticks,
+            Header::Compact(SystemHeader { hook, version, thread, process, ..SystemHeader::default() }),
+            payload,
+        )
     }
 
     /// A kernel event with a `PERFINFO` header.
@@ -149,18 +157,18 @@ impl<'a> Record<'a> {
     }
 
     #[must_use]
-    pub fn full(event: ClassEvent, ticks: u64, payload: Payload) -> Self {
+    pub fn full(event: ClassHeader, ticks: u64, payload: Payload) -> Self {
         Self::new(ticks, Header::Full(event), payload)
     }
 
     #[must_use]
-    pub fn manifest(event: ManifestEvent, ticks: u64, payload: Payload) -> Self {
+    pub fn manifest(event: EventHeader, ticks: u64, payload: Payload) -> Self {
         Self::new(ticks, Header::Event(Box::new(event)), payload)
     }
 
     /// A WPP message, followed by its arguments.
     #[must_use]
-    pub fn message(message: Message, ticks: u64, arguments: Payload) -> Self {
+    pub fn message(message: MessageHeader, ticks: u64, arguments: Payload) -> Self {
         Self::new(ticks, Header::Message(message), arguments)
     }
 
@@ -231,7 +239,7 @@ impl<'a> Record<'a> {
         out.extend_from_slice(&self.payload);
     }
 
-    fn classic(&self, classic: &Classic, kind: u8, size: u16, out: &mut Vec<u8>) {
+    fn classic(&self, classic: &SystemHeader, kind: u8, size: u16, out: &mut Vec<u8>) {
         out.extend_from_slice(&[classic.version, 0, kind, 0xC0]);
         out.extend_from_slice(&size.to_le_bytes());
         out.extend_from_slice(&classic.hook.to_le_bytes());
@@ -240,7 +248,7 @@ impl<'a> Record<'a> {
         out.extend_from_slice(&self.ticks.to_le_bytes());
     }
 
-    fn class_event(&self, event: &ClassEvent, kind: u8, size: u16, out: &mut Vec<u8>) {
+    fn class_event(&self, event: &ClassHeader, kind: u8, size: u16, out: &mut Vec<u8>) {
         out.extend_from_slice(&size.to_le_bytes());
         out.extend_from_slice(&[kind, 0xC0, event.opcode, event.level]);
         out.extend_from_slice(&event.version.to_le_bytes());
@@ -251,7 +259,7 @@ impl<'a> Record<'a> {
         out.extend_from_slice(&[0; 8]);
     }
 
-    fn manifest_event(&self, event: &ManifestEvent, wide: bool, size: u16, out: &mut Vec<u8>) {
+    fn manifest_event(&self, event: &EventHeader, wide: bool, size: u16, out: &mut Vec<u8>) {
         out.extend_from_slice(&size.to_le_bytes());
         out.extend_from_slice(&[if wide { 0x13 } else { 0x12 }, 0xC0]);
         out.extend_from_slice(&u16::from(!event.extended.is_empty()).to_le_bytes());
@@ -288,7 +296,7 @@ fn item_len(item: &ExtendedItem) -> usize {
     (8 + item.data.len()).next_multiple_of(8)
 }
 
-impl Message {
+impl MessageHeader {
     fn header_len(&self) -> usize {
         8 + 4 * usize::from(self.sequence.is_some())
             + match (self.component, self.guid) {

@@ -144,7 +144,7 @@ impl Session {
 
     /// Compresses the buffers and sets the layout version that requires.
     #[must_use]
-    pub fn compressed(mut self, compression: Compression) -> Self {
+    pub fn with_compression(mut self, compression: Compression) -> Self {
         self.compression = Some(compression);
         self.layout = (2, 0);
         self

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{
-    Container, Link, TcpFlags, TftpServer, TftpTransfer, Wrote, arp_reply, arp_request, ethernet, fragments, ipv4, tcp,
-    udp,
+    CaptureWriter, Container, Link, TcpFlags, TftpServer, TftpTransfer, arp_reply, arp_request, ethernet, fragments,
+    ipv4, tcp, udp,
 };
 
 /// Time of the first frame, ns since 1970.
@@ -19,7 +19,7 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 /// DHCP message type (option 53).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Dhcp {
+pub enum DhcpMessageType {
     Discover = 1,
     Offer = 2,
     Request = 3,
@@ -33,42 +33,42 @@ pub enum Dhcp {
 pub struct DhcpFields {
     /// Client architecture; only in messages from the client.
     pub architecture: u16,
-    pub class: String,
+    pub vendor_class: String,
     /// The message offers or assigns an address.
-    pub address: bool,
+    pub has_address: bool,
     /// File to load.
     pub boot_file: Option<String>,
     pub boot_server: Ipv4Addr,
     /// Transaction id.
     pub transaction: u32,
     /// Raw PXE options (option 43).
-    pub pxe: Vec<u8>,
+    pub pxe_options: Vec<u8>,
     /// Use a boot server's port 4011.
-    pub boot_server_port: bool,
+    pub uses_boot_server_port: bool,
     /// Plain BOOTP, without option 53.
-    pub plain: bool,
+    pub is_bootp: bool,
 }
 
 impl Default for DhcpFields {
     fn default() -> Self {
         Self {
             architecture: 7,
-            class: "PXEClient:Arch:00007:UNDI:003016".into(),
-            address: true,
+            vendor_class: "PXEClient:Arch:00007:UNDI:003016".into(),
+            has_address: true,
             boot_file: Some("boot.efi".into()),
             boot_server: SERVER,
             transaction: 0x1234_5678,
-            pxe: Vec::new(),
-            boot_server_port: false,
-            plain: false,
+            pxe_options: Vec::new(),
+            uses_boot_server_port: false,
+            is_bootp: false,
         }
     }
 }
 
 /// Builds a capture frame by frame.
 #[derive(Clone, Debug)]
-pub struct Scene {
-    writer: Wrote,
+pub struct CaptureBuilder {
+    writer: CaptureWriter,
     now_ns: u64,
     client_port: u16,
     server_port: u16,
@@ -81,10 +81,10 @@ pub struct Scene {
     receive_window: u16,
 }
 
-impl Default for Scene {
+impl Default for CaptureBuilder {
     fn default() -> Self {
         Self {
-            writer: Container::Pcapng.begin(Link::Ethernet.number(), 262_144),
+            writer: Container::Pcapng.writer(Link::Ethernet.number(), 262_144),
             now_ns: CAPTURE_START_NS,
             client_port: 2000,
             server_port: 40_000,
@@ -96,7 +96,7 @@ impl Default for Scene {
     }
 }
 
-impl Scene {
+impl CaptureBuilder {
     #[must_use]
     pub fn bytes(self) -> Vec<u8> {
         self.writer.bytes
@@ -105,19 +105,19 @@ impl Scene {
     /// The frames and their times, ns since 1970.
     #[must_use]
     pub fn frames(self) -> Vec<(u64, Vec<u8>)> {
-        super::frames_of(&self.bytes())
+        super::read_frames(&self.bytes())
     }
 
     /// Adds the operating system's DISCOVER.
     #[must_use]
-    pub fn system_discover(self, number: u32) -> Self {
+    pub fn os_discover(self, number: u32) -> Self {
         let fields = DhcpFields { transaction: !number, ..system_fields() };
-        self.dhcp(Dhcp::Discover, &fields)
+        self.dhcp(DhcpMessageType::Discover, &fields)
     }
 
     /// Sets the time of the next frame, ns since 1970.
     #[must_use]
-    pub fn at(mut self, unix_ns: u64) -> Self {
+    pub fn at_unix_ns(mut self, unix_ns: u64) -> Self {
         self.now_ns = unix_ns;
         self
     }
@@ -129,28 +129,28 @@ impl Scene {
     }
 
     #[must_use]
-    pub fn back_ms(mut self, ms: u64) -> Self {
+    pub fn set_clock_back_ms(mut self, ms: u64) -> Self {
         self.now_ns -= ms * 1_000_000;
         self
     }
 
     /// Captures every following frame `copies` times.
     #[must_use]
-    pub fn captured(mut self, copies: usize) -> Self {
+    pub fn duplicate_frames(mut self, copies: usize) -> Self {
         self.copies = copies;
         self
     }
 
     /// Misses every `nth` following block.
     #[must_use]
-    pub fn misses(mut self, nth: u64) -> Self {
+    pub fn miss_every(mut self, nth: u64) -> Self {
         self.missed_every = nth;
         self
     }
 
     fn frame(&mut self, frame: &[u8]) {
         for copy in 0..self.copies as u64 {
-            self.writer.frame(self.now_ns + copy * 3_000, frame);
+            self.writer.write_frame(self.now_ns + copy * 3_000, frame);
         }
         self.now_ns += FRAME_NS;
     }
@@ -177,14 +177,15 @@ impl Scene {
     }
 
     #[must_use]
-    pub fn dhcp(mut self, kind: Dhcp, fields: &DhcpFields) -> Self {
-        let from_client = matches!(kind, Dhcp::Discover | Dhcp::Request | Dhcp::Decline);
+    pub fn dhcp(mut self, kind: DhcpMessageType, fields: &DhcpFields) -> Self {
+        let from_client =
+            matches!(kind, DhcpMessageType::Discover | DhcpMessageType::Request | DhcpMessageType::Decline);
         let mut message = vec![0; 236];
         message[0] = if from_client { 1 } else { 2 };
         (message[1], message[2]) = (1, 6);
         message[4..8].copy_from_slice(&fields.transaction.to_be_bytes());
         message[28..34].copy_from_slice(&CLIENT_MAC);
-        if !from_client && fields.address && kind != Dhcp::Nak {
+        if !from_client && fields.has_address && kind != DhcpMessageType::Nak {
             message[16..20].copy_from_slice(&CLIENT.octets());
         }
         if !from_client && let Some(file) = &fields.boot_file {
@@ -196,25 +197,25 @@ impl Scene {
             message.extend([code, data.len() as u8]);
             message.extend(data);
         };
-        if !fields.plain {
+        if !fields.is_bootp {
             option(53, &[kind as u8]);
-            option(60, fields.class.as_bytes());
-            if from_client && fields.class.contains("Client") {
+            option(60, fields.vendor_class.as_bytes());
+            if from_client && fields.vendor_class.contains("Client") {
                 option(93, &fields.architecture.to_be_bytes());
             }
             if !from_client {
                 option(54, &SERVER.octets());
             }
-            if kind == Dhcp::Decline {
+            if kind == DhcpMessageType::Decline {
                 option(50, &CLIENT.octets());
             }
-            if !fields.pxe.is_empty() {
-                option(43, &fields.pxe);
+            if !fields.pxe_options.is_empty() {
+                option(43, &fields.pxe_options);
             }
         }
         message.push(255);
-        let port = if fields.boot_server_port { 4011 } else { 67 };
-        let (client, server): (SocketAddr, SocketAddr) = if fields.boot_server_port {
+        let port = if fields.uses_boot_server_port { 4011 } else { 67 };
+        let (client, server): (SocketAddr, SocketAddr) = if fields.uses_boot_server_port {
             ((CLIENT, 68).into(), (SERVER, port).into())
         } else if from_client {
             ((Ipv4Addr::UNSPECIFIED, 68).into(), (Ipv4Addr::BROADCAST, port).into())
@@ -229,8 +230,9 @@ impl Scene {
     /// DISCOVER, OFFER, REQUEST and ACK.
     #[must_use]
     pub fn lease(self, fields: &DhcpFields) -> Self {
-        let builder = self.dhcp(Dhcp::Discover, fields).wait_ms(2).dhcp(Dhcp::Offer, fields).wait_ms(900);
-        builder.dhcp(Dhcp::Request, fields).wait_ms(3).dhcp(Dhcp::Ack, fields).wait_ms(10)
+        let builder =
+            self.dhcp(DhcpMessageType::Discover, fields).wait_ms(2).dhcp(DhcpMessageType::Offer, fields).wait_ms(900);
+        builder.dhcp(DhcpMessageType::Request, fields).wait_ms(3).dhcp(DhcpMessageType::Ack, fields).wait_ms(10)
     }
 
     fn tftp(&mut self, from_client: bool, port: u16, payload: &[u8]) {
@@ -268,7 +270,7 @@ impl Scene {
 
     /// Adds an OACK from the server.
     #[must_use]
-    pub fn grant(mut self, options: &[(&str, &str)]) -> Self {
+    pub fn oack(mut self, options: &[(&str, &str)]) -> Self {
         let mut payload = vec![0, 6];
         payload.extend(texts(options));
         self.tftp(false, self.server_port, &payload);
@@ -325,7 +327,7 @@ impl Scene {
 
     /// The first bytes of a UEFI program for a PE/COFF machine number.
     #[must_use]
-    pub fn program(machine: u16) -> Vec<u8> {
+    pub fn uefi_program(machine: u16) -> Vec<u8> {
         let mut program = vec![0; 134];
         program[..2].copy_from_slice(b"MZ");
         program[60] = 128;
@@ -336,7 +338,7 @@ impl Scene {
 
     /// Adds an ICMP "destination unreachable" from the server; code 3 means that no process listens on the port.
     #[must_use]
-    pub fn unreachable(mut self, code: u8) -> Self {
+    pub fn icmp_unreachable(mut self, code: u8) -> Self {
         let quoted = udp((CLIENT, self.client_port).into(), (SERVER, 69).into(), &[0, 1]);
         let message = [&[3, code, 0, 0, 0, 0, 0, 0], &quoted[..28]].concat();
         let packet = ipv4(SERVER, CLIENT, 1, &message, None);
@@ -346,7 +348,7 @@ impl Scene {
 
     /// Adds an ARP request from the client for `target`.
     #[must_use]
-    pub fn looks_for(mut self, target: Ipv4Addr) -> Self {
+    pub fn arp_request(mut self, target: Ipv4Addr) -> Self {
         let frame = arp_request(CLIENT_MAC, CLIENT, target);
         self.frame(&frame);
         self
@@ -354,9 +356,9 @@ impl Scene {
 
     /// Adds an ARP request from the server, which the client answers after `after_ns`.
     #[must_use]
-    pub fn client_found_after(mut self, after_ns: u64) -> Self {
+    pub fn arp_for_client(mut self, after_ns: u64) -> Self {
         let request = arp_request(SERVER_MAC, SERVER, CLIENT);
-        self.writer.frame(self.now_ns, &request);
+        self.writer.write_frame(self.now_ns, &request);
         self.now_ns += after_ns;
         self.frame(&arp_reply(CLIENT_MAC, CLIENT, (SERVER_MAC, SERVER)));
         self
@@ -364,9 +366,9 @@ impl Scene {
 
     /// Adds an ARP request from the client, which the server answers after `after_ns`.
     #[must_use]
-    pub fn server_found_after(mut self, after_ns: u64) -> Self {
+    pub fn arp_for_server(mut self, after_ns: u64) -> Self {
         let request = arp_request(CLIENT_MAC, CLIENT, SERVER);
-        self.writer.frame(self.now_ns, &request);
+        self.writer.write_frame(self.now_ns, &request);
         self.now_ns += after_ns;
         self.frame(&arp_reply(SERVER_MAC, SERVER, (CLIENT_MAC, CLIENT)));
         self
@@ -374,9 +376,9 @@ impl Scene {
 
     /// Adds an ARP request from a third station, which the client answers after `after_ns`.
     #[must_use]
-    pub fn client_found_by_another_after(mut self, after_ns: u64) -> Self {
+    pub fn arp_for_client_from_third_station(mut self, after_ns: u64) -> Self {
         let (station, address) = ([2, 9, 9, 9, 9, 9], Ipv4Addr::new(10, 0, 0, 99));
-        self.writer.frame(self.now_ns, &arp_request(station, address, CLIENT));
+        self.writer.write_frame(self.now_ns, &arp_request(station, address, CLIENT));
         self.now_ns += after_ns;
         self.frame(&arp_reply(CLIENT_MAC, CLIENT, (station, address)));
         self
@@ -394,20 +396,20 @@ impl Scene {
 
     /// Sets the port the server responds from.
     #[must_use]
-    pub fn answers_from(mut self, port: u16) -> Self {
+    pub fn server_port(mut self, port: u16) -> Self {
         self.server_port = port;
         self
     }
 
     /// Adds a DHCPv6 SOLICIT from the client's firmware.
     #[must_use]
-    pub fn solicit(self, transaction: u8) -> Self {
+    pub fn dhcpv6_solicit(self, transaction: u8) -> Self {
         self.solicit_as(transaction, true)
     }
 
     /// Adds a DHCPv6 SOLICIT from an operating system that does not identify itself.
     #[must_use]
-    pub fn solicit_nameless(self, transaction: u8) -> Self {
+    pub fn dhcpv6_solicit_anonymous(self, transaction: u8) -> Self {
         self.solicit_as(transaction, false)
     }
 
@@ -438,7 +440,7 @@ impl Scene {
     #[must_use]
     pub fn fragmented_file(self, name: &str, blocks: u64, block_size: usize) -> Self {
         let size = block_size.to_string();
-        let mut builder = self.request(name, &[("blksize", &size)]).grant(&[("blksize", &size)]).acknowledge(0);
+        let mut builder = self.request(name, &[("blksize", &size)]).oack(&[("blksize", &size)]).acknowledge(0);
         for block in 1..=blocks {
             let bytes = if block == blocks { 10 } else { block_size };
             let number = (block as u16).to_be_bytes();
@@ -466,13 +468,13 @@ impl Scene {
             ..transfer.clone()
         };
         let server = TftpServer { link: Link::Ethernet, mac: SERVER_MAC };
-        self.now_ns = server.play(&transfer, self.now_ns, &mut self.writer) + 50_000;
+        self.now_ns = server.write_transfer(&transfer, self.now_ns, &mut self.writer) + 50_000;
         self
     }
 
     /// Adds a TCP segment between the client and port 80 of the server.
     #[must_use]
-    pub fn segment(mut self, from_client: bool, numbers: (u32, u32), flags: TcpFlags, payload: &[u8]) -> Self {
+    pub fn tcp_segment(mut self, from_client: bool, numbers: (u32, u32), flags: TcpFlags, payload: &[u8]) -> Self {
         let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, self.client_port).into(), (SERVER, 80).into());
         let ends = if from_client { (client, server) } else { (server, client) };
         let packet = tcp(ends, numbers, flags, self.receive_window, payload);
@@ -482,7 +484,7 @@ impl Scene {
 
     /// Opens or closes the receive window of following TCP segments.
     #[must_use]
-    pub fn receives(mut self, open: bool) -> Self {
+    pub fn receive_window_open(mut self, open: bool) -> Self {
         self.receive_window = if open { 60_000 } else { 0 };
         self
     }
@@ -496,16 +498,16 @@ impl Scene {
         let (syn, ack) = (TcpFlags { syn: true, ..TcpFlags::default() }, TcpFlags { ack: true, ..TcpFlags::default() });
         let both = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
         let sent = 1 + request.len() as u32;
-        self.segment(true, (0, 0), syn, b"")
-            .segment(false, (0, 1), both, b"")
-            .segment(true, (1, 1), ack, request.as_bytes())
-            .segment(false, (1, sent), ack, &[answer.as_bytes(), body].concat())
+        self.tcp_segment(true, (0, 0), syn, b"")
+            .tcp_segment(false, (0, 1), both, b"")
+            .tcp_segment(true, (1, 1), ack, request.as_bytes())
+            .tcp_segment(false, (1, sent), ack, &[answer.as_bytes(), body].concat())
     }
 
     /// Adds a DNS query with id `number`; `answer` is the response code and the number of records, if the server
     /// responds.
     #[must_use]
-    pub fn looks_up(mut self, host: &str, number: u8, answer: Option<(u8, u8)>) -> Self {
+    pub fn dns_query(mut self, host: &str, number: u8, answer: Option<(u8, u8)>) -> Self {
         let mut name: Vec<u8> = Vec::new();
         for label in host.split('.') {
             name.push(label.len() as u8);
@@ -530,7 +532,7 @@ impl Scene {
 
     /// Adds another machine's frame, which shows that the capture continues.
     #[must_use]
-    pub fn someone_else(mut self) -> Self {
+    pub fn unrelated_frame(mut self) -> Self {
         let other: IpAddr = [10, 0, 0, 99].into();
         let packet = udp(SocketAddr::new(other, 5353), SocketAddr::new([224, 0, 0, 251].into(), 5353), b"hello");
         let frame = ethernet([2, 9, 9, 9, 9, 9], [1, 0, 0x5E, 0, 0, 0xFB], 0x0800, &packet);
@@ -540,19 +542,19 @@ impl Scene {
 
     /// Adds a lease of an operating system that does not identify itself, as most except Windows do.
     #[must_use]
-    pub fn nameless_system(self) -> Self {
-        self.lease(&DhcpFields { class: String::new(), transaction: 0x7777_0002, ..system_fields() })
+    pub fn anonymous_os_lease(self) -> Self {
+        self.lease(&DhcpFields { vendor_class: String::new(), transaction: 0x7777_0002, ..system_fields() })
     }
 
     /// Adds the operating system's lease.
     #[must_use]
-    pub fn system(self) -> Self {
+    pub fn os_lease(self) -> Self {
         self.lease(&system_fields())
     }
 }
 
 fn system_fields() -> DhcpFields {
-    DhcpFields { class: "MSFT 5.0".into(), transaction: 0x7777_0001, boot_file: None, ..DhcpFields::default() }
+    DhcpFields { vendor_class: "MSFT 5.0".into(), transaction: 0x7777_0001, boot_file: None, ..DhcpFields::default() }
 }
 
 fn texts(pairs: &[(&str, &str)]) -> Vec<u8> {

@@ -6,7 +6,7 @@ pub enum Container {
     /// pcap, microseconds, little-endian.
     Pcap,
     /// pcap, nanoseconds, big-endian.
-    PcapNanosecondsBigEndian,
+    PcapBigEndianNs,
     /// pcapng, one section, nanoseconds, little-endian.
     Pcapng,
     /// pcapng, ticks of 2^-20 s, big-endian.
@@ -15,29 +15,29 @@ pub enum Container {
 
 /// Writes a capture file.
 #[derive(Clone, Debug)]
-pub struct Wrote {
+pub struct CaptureWriter {
     container: Container,
     snap_length: usize,
     pub bytes: Vec<u8>,
 }
 
 impl Container {
-    pub const ALL: [Container; 4] = [Self::Pcap, Self::PcapNanosecondsBigEndian, Self::Pcapng, Self::PcapngBigEndian];
+    pub const ALL: [Container; 4] = [Self::Pcap, Self::PcapBigEndianNs, Self::Pcapng, Self::PcapngBigEndian];
 
     /// Starts a file of frames of a link type, truncated to `snap_length` bytes.
     #[must_use]
-    pub fn begin(self, link: u16, snap_length: usize) -> Wrote {
-        let mut writer = Wrote { container: self, snap_length, bytes: Vec::new() };
+    pub fn writer(self, link: u16, snap_length: usize) -> CaptureWriter {
+        let mut writer = CaptureWriter { container: self, snap_length, bytes: Vec::new() };
         writer.header(link);
         writer
     }
 
     fn is_big_endian(self) -> bool {
-        matches!(self, Self::PcapNanosecondsBigEndian | Self::PcapngBigEndian)
+        matches!(self, Self::PcapBigEndianNs | Self::PcapngBigEndian)
     }
 }
 
-impl Wrote {
+impl CaptureWriter {
     fn u16(&mut self, value: u16) {
         let bytes = if self.container.is_big_endian() { value.to_be_bytes() } else { value.to_le_bytes() };
         self.bytes.extend(bytes);
@@ -51,7 +51,7 @@ impl Wrote {
     fn header(&mut self, link: u16) {
         let snap_length = self.snap_length as u32;
         match self.container {
-            Container::Pcap | Container::PcapNanosecondsBigEndian => {
+            Container::Pcap | Container::PcapBigEndianNs => {
                 let magic = if self.container == Container::Pcap { 0xA1B2_C3D4 } else { 0xA1B2_3C4D };
                 self.u32(magic);
                 self.u16(2);
@@ -87,11 +87,11 @@ impl Wrote {
     }
 
     /// Appends a frame captured at `unix_ns`.
-    pub fn frame(&mut self, unix_ns: u64, frame: &[u8]) -> &mut Self {
+    pub fn write_frame(&mut self, unix_ns: u64, frame: &[u8]) -> &mut Self {
         let captured = &frame[..frame.len().min(self.snap_length)];
         let (seconds, ns) = (unix_ns / 1_000_000_000, unix_ns % 1_000_000_000);
         match self.container {
-            Container::Pcap | Container::PcapNanosecondsBigEndian => {
+            Container::Pcap | Container::PcapBigEndianNs => {
                 let fraction = if self.container == Container::Pcap { ns / 1000 } else { ns };
                 self.u32(seconds as u32);
                 self.u32(fraction as u32);
@@ -123,7 +123,7 @@ impl Wrote {
     }
 
     /// Appends a pcapng interface statistics block with the number of dropped frames.
-    pub fn dropped(&mut self, frames: u64) -> &mut Self {
+    pub fn write_dropped_count(&mut self, frames: u64) -> &mut Self {
         self.u32(5);
         self.u32(40);
         self.u32(0);

@@ -2,7 +2,7 @@
 
 use uuid::{Uuid, uuid};
 
-use crate::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
+use crate::assemble::{EtlBuilder, EventHeader, Payload, Record, Session};
 
 const CAPTURE_FILTER: Uuid = uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
 const PACKET_MONITOR: Uuid = uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
@@ -38,7 +38,7 @@ pub fn event_trace(frames: &[(u64, Vec<u8>)], log: PacketLog) -> Vec<u8> {
         let ticks = first + (unix_ns - start_ns) / NS_PER_TICK;
         let thread = 100 + number as u32 % 2;
         let mut event = |provider, id, keyword, payload| {
-            let event = ManifestEvent { provider, id, keyword, process: 4, thread, ..ManifestEvent::default() };
+            let event = EventHeader { provider, id, keyword, process: 4, thread, ..EventHeader::default() };
             trace.push(0, &Record::manifest(event, ticks, payload));
         };
         match log {
@@ -78,7 +78,7 @@ fn fragment(bytes: &[u8]) -> Payload {
 /// Reads the frames of a capture written by this crate: little-endian pcapng with nanoseconds, or little-endian pcap
 /// with microseconds.
 #[must_use]
-pub fn frames_of(capture: &[u8]) -> Vec<(u64, Vec<u8>)> {
+pub fn read_frames(capture: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let number = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap_or_default());
     let mut frames = Vec::new();
     if number(0) == 0xA1B2_C3D4 {

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use super::{Container, DhcpFields, Link, Scene, TcpFlags, Wrote, ethernet, tcp};
+use super::{CaptureBuilder, CaptureWriter, Container, DhcpFields, Link, TcpFlags, ethernet, tcp};
 
 /// Frames per boot of [`Flood::Boots`].
 const FRAMES_OF_A_BOOT: usize = 10;
@@ -36,15 +36,15 @@ impl Flood {
                     SocketAddr::new(Ipv4Addr::from(0x0B00_0000 + number).into(), 1024 + (number % 60_000) as u16);
                 let server = SocketAddr::new([10, 9, 0, 1].into(), 443);
                 let syn = TcpFlags { syn: true, ..TcpFlags::default() };
-                capture.frame(at_ns, &unrelated_frame(&tcp((client, server), (number, 0), syn, 8192, b"")));
+                capture.write_frame(at_ns, &unrelated_frame(&tcp((client, server), (number, 0), syn, 8192, b"")));
             }),
             Self::Boots => {
-                let mut builder = Scene::default();
+                let mut builder = CaptureBuilder::default();
                 for number in 0..frames / FRAMES_OF_A_BOOT {
                     let fields = DhcpFields { transaction: number as u32 + 1, ..DhcpFields::default() };
                     // Four DHCP messages, a request, two blocks and acknowledgments, and the operating system's
                     // DISCOVER.
-                    builder = builder.lease(&fields).file("boot.efi", 2, b"").system_discover(number as u32);
+                    builder = builder.lease(&fields).file("boot.efi", 2, b"").os_discover(number as u32);
                 }
                 builder.bytes()
             }
@@ -52,22 +52,25 @@ impl Flood {
     }
 }
 
-fn around_a_boot(count: usize, one: impl Fn(u32, u64, &mut Wrote)) -> Vec<u8> {
+fn around_a_boot(count: usize, one: impl Fn(u32, u64, &mut CaptureWriter)) -> Vec<u8> {
     const INTERVAL_NS: u64 = 20_000;
-    let boot = Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, &Scene::program(0x8664)).frames();
+    let boot = CaptureBuilder::default()
+        .lease(&DhcpFields::default())
+        .file("boot.efi", 40, &CaptureBuilder::uefi_program(0x8664))
+        .frames();
     let start_ns = super::CAPTURE_START_NS;
-    let mut capture = Container::Pcapng.begin(Link::Ethernet.number(), 262_144);
+    let mut capture = Container::Pcapng.writer(Link::Ethernet.number(), 262_144);
     let from_ns = start_ns + (count as u64 / 2) * INTERVAL_NS;
     let mut boot = boot.iter().map(|(at_ns, frame)| (at_ns - start_ns + from_ns, frame)).peekable();
     for number in 0..count as u32 {
         let at_ns = start_ns + u64::from(number) * INTERVAL_NS;
         while let Some((boot_ns, frame)) = boot.next_if(|(boot_ns, _)| *boot_ns <= at_ns) {
-            capture.frame(boot_ns, frame);
+            capture.write_frame(boot_ns, frame);
         }
         one(number, at_ns, &mut capture);
     }
     for (boot_ns, frame) in boot {
-        capture.frame(boot_ns, frame);
+        capture.write_frame(boot_ns, frame);
     }
     capture.bytes
 }
@@ -77,7 +80,7 @@ fn unrelated_frame(packet: &[u8]) -> Vec<u8> {
 }
 
 /// Opens a connection, sends a request and a response in two segments, and closes it.
-fn connection(number: u32, port: u16, at_ns: u64, capture: &mut Wrote) {
+fn connection(number: u32, port: u16, at_ns: u64, capture: &mut CaptureWriter) {
     let client: SocketAddr = (Ipv4Addr::from(0x0B00_0000 + number), 40_000).into();
     let server: SocketAddr = (Ipv4Addr::from(0x0C00_0001 + number % SERVERS), port).into();
     let (up, down) = ((client, server), (server, client));
@@ -98,6 +101,6 @@ fn connection(number: u32, port: u16, at_ns: u64, capture: &mut Wrote) {
         (down, (2 + 2 * length, 2 + length), ack, b""),
     ];
     for (step, (ends, numbers, flags, payload)) in segments.into_iter().enumerate() {
-        capture.frame(at_ns + step as u64 * 1_000, &unrelated_frame(&tcp(ends, numbers, flags, 8192, payload)));
+        capture.write_frame(at_ns + step as u64 * 1_000, &unrelated_frame(&tcp(ends, numbers, flags, 8192, payload)));
     }
 }

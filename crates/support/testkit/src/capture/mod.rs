@@ -10,9 +10,9 @@ mod outcomes;
 mod packet;
 mod tftp;
 
-pub use capture_builder::{CAPTURE_START_NS, Dhcp, DhcpFields, Scene};
-pub use container::{Container, Wrote};
-pub use event_trace::{PacketLog, event_trace, frames_of};
+pub use capture_builder::{CAPTURE_START_NS, CaptureBuilder, DhcpFields, DhcpMessageType};
+pub use container::{CaptureWriter, Container};
+pub use event_trace::{PacketLog, event_trace, read_frames};
 pub use floods::Flood;
 pub use outcomes::{OutcomeSample, outcomes};
 pub use packet::{Link, TcpFlags, arp_reply, arp_request, ethernet, fragments, ipv4, ipv6, tcp, udp};

@@ -8,25 +8,26 @@ pub enum Link {
     /// Ethernet with a VLAN tag inside another one.
     Vlan,
     /// Linux cooked capture (SLL).
-    Cooked,
+    LinuxCooked,
     /// Linux cooked capture, version 2 (SLL2).
-    Cooked2,
+    LinuxCookedV2,
     /// BSD loopback.
-    Null,
+    BsdLoopback,
     Raw,
 }
 
 impl Link {
-    pub const ALL: [Link; 6] = [Self::Ethernet, Self::Vlan, Self::Cooked, Self::Cooked2, Self::Null, Self::Raw];
+    pub const ALL: [Link; 6] =
+        [Self::Ethernet, Self::Vlan, Self::LinuxCooked, Self::LinuxCookedV2, Self::BsdLoopback, Self::Raw];
 
     /// LINKTYPE number.
     #[must_use]
     pub fn number(self) -> u16 {
         match self {
             Self::Ethernet | Self::Vlan => 1,
-            Self::Cooked => 113,
-            Self::Cooked2 => 276,
-            Self::Null => 0,
+            Self::LinuxCooked => 113,
+            Self::LinuxCookedV2 => 276,
+            Self::BsdLoopback => 0,
             Self::Raw => 101,
         }
     }
@@ -47,19 +48,19 @@ impl Link {
                 tagged.extend(packet);
                 return ethernet(source, destination, 0x88A8, &tagged);
             }
-            Self::Cooked => {
+            Self::LinuxCooked => {
                 frame.extend([0, 0, 0, 1, 0, 6]);
                 frame.extend(source);
                 frame.extend([0, 0]);
                 frame.extend(kind.to_be_bytes());
             }
-            Self::Cooked2 => {
+            Self::LinuxCookedV2 => {
                 frame.extend(kind.to_be_bytes());
                 frame.extend([0, 0, 0, 0, 0, 2, 0, 1, 0, 6]);
                 frame.extend(source);
                 frame.extend([0, 0]);
             }
-            Self::Null => frame.extend(if ipv6 { [30, 0, 0, 0] } else { [2, 0, 0, 0] }),
+            Self::BsdLoopback => frame.extend(if ipv6 { [30, 0, 0, 0] } else { [2, 0, 0, 0] }),
             Self::Raw => {}
         }
         frame.extend(packet);

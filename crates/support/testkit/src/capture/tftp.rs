@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Link, Wrote, udp};
+use super::{CaptureWriter, Link, udp};
 
 /// A planned transfer. Times are in ns.
 #[derive(Clone, Debug)]
@@ -18,20 +18,20 @@ pub struct TftpTransfer {
     /// Blocks per acknowledgment; 1 requests no option.
     pub window: u32,
     /// Time from an acknowledgment to the next block.
-    pub server_turn_ns: u64,
+    pub server_response_ns: u64,
     /// Time from the last block of a window to its acknowledgment.
-    pub client_turn_ns: u64,
+    pub client_response_ns: u64,
     /// Time between the blocks of a window.
     pub gap_ns: u64,
     /// Numbers of blocks (from 1) that are lost once on their way to the client, after the capture point. Each must be
     /// the last of its window.
-    pub lost: Vec<u64>,
+    pub lost_blocks: Vec<u64>,
     /// Time before the client repeats its last acknowledgment.
     pub timeout_ns: u64,
     /// From this block on, every block and acknowledgment is sent twice.
-    pub doubled_from: Option<u64>,
+    pub duplicated_from: Option<u64>,
     /// The block number after 65,535: 0 or 1.
-    pub after_last: u16,
+    pub number_after_rollover: u16,
 }
 
 impl Default for TftpTransfer {
@@ -45,13 +45,13 @@ impl Default for TftpTransfer {
             bytes: 2_000_000,
             block_size: 1468,
             window: 8,
-            server_turn_ns: 50_000,
-            client_turn_ns: 100_000,
+            server_response_ns: 50_000,
+            client_response_ns: 100_000,
             gap_ns: 12_300,
-            lost: Vec::new(),
+            lost_blocks: Vec::new(),
             timeout_ns: 1_000_000_000,
-            doubled_from: None,
-            after_last: 0,
+            duplicated_from: None,
+            number_after_rollover: 0,
         }
     }
 }
@@ -65,7 +65,7 @@ pub struct TftpServer {
 
 impl TftpServer {
     /// Writes a transfer that starts at `start_ns`; returns the time of the last acknowledgment.
-    pub fn play(&self, transfer: &TftpTransfer, start_ns: u64, capture: &mut Wrote) -> u64 {
+    pub fn write_transfer(&self, transfer: &TftpTransfer, start_ns: u64, capture: &mut CaptureWriter) -> u64 {
         let mut run = TransferRun { server: *self, transfer, capture, now_ns: start_ns };
         run.run();
         run.now_ns
@@ -75,7 +75,7 @@ impl TftpServer {
 struct TransferRun<'a> {
     server: TftpServer,
     transfer: &'a TftpTransfer,
-    capture: &'a mut Wrote,
+    capture: &'a mut CaptureWriter,
     now_ns: u64,
 }
 
@@ -83,18 +83,18 @@ impl TransferRun<'_> {
     fn send_to_client(&mut self, payload: &[u8]) {
         let packet = udp(self.transfer.server, self.transfer.client, payload);
         let frame = self.server.link.wrap(self.server.mac, self.transfer.client_mac, &packet);
-        self.capture.frame(self.now_ns, &frame);
+        self.capture.write_frame(self.now_ns, &frame);
     }
 
     fn send_to_server(&mut self, port: u16, payload: &[u8]) {
         let server = SocketAddr::new(self.transfer.server.ip(), port);
         let packet = udp(self.transfer.client, server, payload);
         let frame = self.server.link.wrap(self.transfer.client_mac, self.server.mac, &packet);
-        self.capture.frame(self.now_ns, &frame);
+        self.capture.write_frame(self.now_ns, &frame);
     }
 
     fn number(&self, block: u64) -> u16 {
-        if self.transfer.after_last == 0 { block as u16 } else { ((block + 65_534) % 65_535 + 1) as u16 }
+        if self.transfer.number_after_rollover == 0 { block as u16 } else { ((block + 65_534) % 65_535 + 1) as u16 }
     }
 
     fn run(&mut self) {
@@ -111,33 +111,33 @@ impl TransferRun<'_> {
         }
         request.extend(&options);
         self.send_to_server(69, &request);
-        self.now_ns += transfer.server_turn_ns;
+        self.now_ns += transfer.server_response_ns;
         if !options.is_empty() {
             let answer = [&[0, 6][..], &options].concat();
             self.send_to_client(&answer);
-            self.now_ns += transfer.client_turn_ns;
+            self.now_ns += transfer.client_response_ns;
             self.acknowledge(0);
-            self.now_ns += transfer.server_turn_ns;
+            self.now_ns += transfer.server_response_ns;
         }
         let last = transfer.bytes / u64::from(transfer.block_size) + 1;
         let mut block = 1;
         while block <= last {
             let end = (block + u64::from(transfer.window) - 1).min(last);
             self.window(block, end, last);
-            self.now_ns += transfer.client_turn_ns;
-            if transfer.lost.contains(&end) {
+            self.now_ns += transfer.client_response_ns;
+            if transfer.lost_blocks.contains(&end) {
                 // The client times out on the last block and repeats its previous acknowledgment; the server resends
                 // the rest.
-                self.now_ns += transfer.timeout_ns - transfer.client_turn_ns;
+                self.now_ns += transfer.timeout_ns - transfer.client_response_ns;
                 self.acknowledge(end - 1);
-                self.now_ns += transfer.server_turn_ns;
+                self.now_ns += transfer.server_response_ns;
                 self.window(end, end, last);
-                self.now_ns += transfer.client_turn_ns;
+                self.now_ns += transfer.client_response_ns;
             }
             self.acknowledge(end);
             block = end + 1;
             if block <= last {
-                self.now_ns += transfer.server_turn_ns;
+                self.now_ns += transfer.server_response_ns;
             }
         }
     }
@@ -169,7 +169,7 @@ impl TransferRun<'_> {
     }
 
     fn copies(&self, block: u64) -> usize {
-        let is_doubled = self.transfer.doubled_from.is_some_and(|from| block >= from);
+        let is_doubled = self.transfer.duplicated_from.is_some_and(|from| block >= from);
         if is_doubled { 2 } else { 1 }
     }
 }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::assemble::{ClassEvent, Payload, Record};
+use crate::assemble::{ClassHeader, Payload, Record};
 
 /// Thread and process of configuration records: none.
 const NO_CONTEXT: u32 = u32::MAX;
@@ -160,12 +160,12 @@ pub fn rundown_complete(ticks: u64) -> Record<'static> {
 /// NT and DOS path of a volume, as merge tools add them (SystemConfigEx, opcode 35).
 #[must_use]
 pub fn volume_mapping(ticks: u64, nt_path: &str, dos_path: &str) -> Record<'static> {
-    let event = ClassEvent {
+    let event = ClassHeader {
         class: Uuid::from_u128(0x9b79ee91_b5fd_41c0_a243_4248e266e9d0),
         opcode: 35,
         thread: NO_CONTEXT,
         process: NO_CONTEXT,
-        ..ClassEvent::default()
+        ..ClassHeader::default()
     };
     Record::full(event, ticks, Payload::wide().text(nt_path).text(dos_path))
 }

@@ -1,6 +1,6 @@
 //! Kernel events of processes, threads, images, scheduling and sampling.
 
-use crate::assemble::{ClassEvent, Payload, PointerSize, Record};
+use crate::assemble::{ClassHeader, Payload, PointerSize, Record};
 use uuid::Uuid;
 
 /// A process in kernel process events (version 4).
@@ -19,7 +19,7 @@ pub struct Process<'a> {
 
 /// Event type of process, thread and image records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum LifetimeEvent {
     Start = 1,
     End = 2,
     /// It exists at the start of the recording.
@@ -31,7 +31,7 @@ pub enum Moment {
 impl Process<'_> {
     /// The process record (hooks 0x0301 to 0x0304), logged by `thread` of `process`.
     #[must_use]
-    pub fn record(&self, moment: Moment, ticks: u64, thread: u32, process: u32) -> Record<'static> {
+    pub fn record(&self, moment: LifetimeEvent, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let payload = Payload::wide()
             .pointer(0xFFFF_E000_0000_0000 + u64::from(self.id) * 0x1000)
             .u32(self.id)
@@ -65,7 +65,7 @@ pub struct Thread {
 impl Thread {
     /// The thread record (hooks 0x0501 to 0x0504), logged by `thread` of `process`.
     #[must_use]
-    pub fn record(&self, moment: Moment, ticks: u64, thread: u32, process: u32) -> Record<'static> {
+    pub fn record(&self, moment: LifetimeEvent, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let stack = 0xFFFF_D000_0000_0000 + u64::from(self.id) * 0x1_0000;
         let payload = Payload::wide()
             .u32(self.process)
@@ -96,9 +96,9 @@ pub struct Image<'a> {
 impl Image<'_> {
     /// The image record (version 3): load (hook 0x030A), unload, rundown (0x1402 to 0x1404).
     #[must_use]
-    pub fn record(&self, moment: Moment, ticks: u64, thread: u32, process: u32) -> Record<'static> {
+    pub fn record(&self, moment: LifetimeEvent, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let hook = match moment {
-            Moment::Start => 0x030A,
+            LifetimeEvent::Start => 0x030A,
             other => 0x1400 | other as u16,
         };
         let payload = Payload::wide()
@@ -118,13 +118,13 @@ impl Image<'_> {
     #[must_use]
     pub fn symbols(&self, pdb: &str, id: Uuid, age: u32, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let payload = Payload::wide().pointer(self.base).u32(self.process).guid(&id).u32(age).ansi(pdb);
-        let event = ClassEvent {
+        let event = ClassHeader {
             class: Uuid::from_u128(0xb3e675d7_2554_4f18_830b_2762732560de),
             opcode: 36,
             version: 2,
             thread,
             process,
-            ..ClassEvent::default()
+            ..ClassHeader::default()
         };
         Record::full(event, ticks, payload)
     }
@@ -162,7 +162,7 @@ pub struct ContextSwitch {
     pub old_priority: i8,
     pub reason: SwitchReason,
     /// Timer ticks the new thread waited.
-    pub waited: u32,
+    pub wait_ticks: u32,
 }
 
 impl ContextSwitch {
@@ -175,7 +175,7 @@ impl ContextSwitch {
         out[9] = self.old_priority.to_le_bytes()[0];
         out[12] = self.reason.wait_reason;
         out[14] = self.reason.state;
-        out[16..20].copy_from_slice(&self.waited.to_le_bytes());
+        out[16..20].copy_from_slice(&self.wait_ticks.to_le_bytes());
         out
     }
 }

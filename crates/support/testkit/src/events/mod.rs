@@ -13,22 +13,22 @@ pub mod storage;
 
 use uuid::Uuid;
 
-use crate::assemble::{ManifestEvent, Payload, Record};
+use crate::assemble::{EventHeader, Payload, Record};
 
 /// A manifest event without time, thread and process.
 #[derive(Clone, Debug)]
-pub struct Occurrence {
-    event: ManifestEvent,
+pub struct EventTemplate {
+    event: EventHeader,
     payload: Payload,
     /// Payload offset of the wall clock.
     wall_clock: Option<usize>,
 }
 
-impl Occurrence {
+impl EventTemplate {
     /// The record of this event at a time, logged by `thread` of `process`.
     #[must_use]
-    pub fn at(&self, ticks: u64, thread: u32, process: u32) -> Record<'static> {
-        let event = ManifestEvent { thread, process, ..self.event.clone() };
+    pub fn record(&self, ticks: u64, thread: u32, process: u32) -> Record<'static> {
+        let event = EventHeader { thread, process, ..self.event.clone() };
         Record::manifest(event, ticks, self.payload.clone())
     }
 
@@ -48,7 +48,7 @@ impl Occurrence {
 
     /// Fills in the wall clock, if the event has it.
     #[must_use]
-    pub fn stamped(mut self, filetime: u64) -> Self {
+    pub fn with_wall_clock_time(mut self, filetime: u64) -> Self {
         if let Some(offset) = self.wall_clock {
             self.payload = self.payload.overwrite(offset, &filetime.to_le_bytes());
         }
@@ -80,9 +80,9 @@ impl Provider {
         Self { guid: Uuid::from_u128(guid), channel_bit: 0x8000_0000_0000_0000 }
     }
 
-    fn event(&self, id: u16, task: u16, opcode: u8, keyword: u64, payload: Payload) -> Occurrence {
-        Occurrence {
-            event: ManifestEvent {
+    fn event(&self, id: u16, task: u16, opcode: u8, keyword: u64, payload: Payload) -> EventTemplate {
+        EventTemplate {
+            event: EventHeader {
                 provider: self.guid,
                 id,
                 task,
@@ -90,7 +90,7 @@ impl Provider {
                 level: 4,
                 channel: 16,
                 keyword: self.channel_bit | keyword,
-                ..ManifestEvent::default()
+                ..EventHeader::default()
             },
             payload,
             wall_clock: None,

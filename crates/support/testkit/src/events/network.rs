@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::{Occurrence, Provider};
+use super::{EventTemplate, Provider};
 use crate::assemble::Payload;
 
 const KERNEL_NETWORK: Provider = Provider::new(0x7dd42a49_5329_4832_8dfd_43d979153a88);
@@ -13,14 +13,14 @@ const OPCODE_RECEIVE: u8 = 11;
 
 /// A process sent `size` bytes (10; 26 for IPv6).
 #[must_use]
-pub fn tcp_sent(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> Occurrence {
+pub fn tcp_sent(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> EventTemplate {
     let times = |payload: Payload| payload.u32(1).u32(2);
     transfer(OPCODE_SEND, process, size, from, to, times)
 }
 
 /// A process received `size` bytes (11; 27 for IPv6).
 #[must_use]
-pub fn tcp_received(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> Occurrence {
+pub fn tcp_received(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> EventTemplate {
     transfer(OPCODE_RECEIVE, process, size, from, to, |payload| payload)
 }
 
@@ -31,7 +31,7 @@ fn transfer(
     from: SocketAddr,
     to: SocketAddr,
     times: impl FnOnce(Payload) -> Payload,
-) -> Occurrence {
+) -> EventTemplate {
     const IPV4: u64 = 0x10;
     const IPV6: u64 = 0x20;
     const CONNECTION: u64 = 0xffff_a10f_0000_1230;

@@ -1,6 +1,6 @@
 //! Sleep and hibernation: Kernel-Power, the kernel logger's power events, and related events.
 
-use super::{Occurrence, Provider, START, STOP};
+use super::{EventTemplate, Provider, START, STOP};
 use crate::assemble::Payload;
 
 const POWER: Provider = Provider::new(0x331c3b3a_2005_44c2_ac5e_77220c37d6b4);
@@ -20,14 +20,14 @@ pub mod minor {
 
 /// Start of a transition (1), with the wall clock.
 #[must_use]
-pub fn transition_start(reason: u32, flags: u32) -> Occurrence {
+pub fn transition_start(reason: u32, flags: u32) -> EventTemplate {
     let payload = Payload::wide().u32(reason).u32(flags).u64(0);
     POWER.event(1, 33, START, 0x3009, payload).with_wall_clock(8)
 }
 
 /// End of the transition (2), with the wall clock. Version 1 contains the wake source.
 #[must_use]
-pub fn transition_stop(status: u32, wake_source: Option<&str>) -> Occurrence {
+pub fn transition_stop(status: u32, wake_source: Option<&str>) -> EventTemplate {
     let payload = Payload::wide().u32(status).u64(0);
     let event = POWER.event(2, 33, STOP, 0x1009, payload.clone());
     let event = match wake_source {
@@ -51,7 +51,7 @@ pub fn transition_stop(status: u32, wake_source: Option<&str>) -> Occurrence {
 /// them, 26 and 27 resume them, 37 wake devices, 45 flush volumes, 57 show and 70 hide the screen, 64 prefetcher, 66
 /// logon, 68 callbacks, 100 flush pages, 102 build the device list.
 #[must_use]
-pub fn phase(first: u16, begin: bool) -> Occurrence {
+pub fn phase(first: u16, begin: bool) -> EventTemplate {
     let (task, last) = match first {
         3 => (34, 4),
         5 => (35, 6),
@@ -90,40 +90,40 @@ pub fn phase(first: u16, begin: bool) -> Occurrence {
 
 /// Start of a query or suspend phase of devices (35).
 #[must_use]
-pub fn devices_start(query: bool, target: u32, effective: u32) -> Occurrence {
+pub fn devices_start(query: bool, target: u32, effective: u32) -> EventTemplate {
     let payload = Payload::wide().boolean(query).u32(target).u32(effective);
     POWER.event(35, 41, PHASE_START, 0x3c0c, payload)
 }
 
 /// End of a query or suspend phase of devices (36).
 #[must_use]
-pub fn devices_stop() -> Occurrence {
+pub fn devices_stop() -> EventTemplate {
     POWER.event(36, 41, PHASE_STOP, 0x808, Payload::wide())
 }
 
 /// Notification to an application, by id (12 query, 16 suspend, 28 resume).
 #[must_use]
-pub fn application_start(id: u16, process: u32, name: &str) -> Occurrence {
+pub fn application_start(id: u16, process: u32, name: &str) -> EventTemplate {
     let payload = Payload::wide().u32(process).counted_text(name);
     POWER.event(id, task_of(id), START, 0x808, payload)
 }
 
 /// Response of an application (13 or 17).
 #[must_use]
-pub fn application_stop(id: u16, process: u32) -> Occurrence {
+pub fn application_stop(id: u16, process: u32) -> EventTemplate {
     POWER.event(id, task_of(id - 1), STOP, 0x808, Payload::wide().u32(process))
 }
 
 /// Notification to a service, by id (14 query, 18 suspend, 29 resume).
 #[must_use]
-pub fn service_start(id: u16, name: &str) -> Occurrence {
+pub fn service_start(id: u16, name: &str) -> EventTemplate {
     let payload = Payload::wide().counted_text(name);
     POWER.event(id, task_of(id), START, 0x808, payload)
 }
 
 /// Response of a service (15 or 19).
 #[must_use]
-pub fn service_stop(id: u16, name: &str) -> Occurrence {
+pub fn service_stop(id: u16, name: &str) -> EventTemplate {
     let payload = Payload::wide().counted_text(name);
     POWER.event(id, task_of(id - 1), STOP, 0x808, payload)
 }
@@ -141,7 +141,7 @@ const fn task_of(begin: u16) -> u16 {
 
 /// A power request to a device.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct PowerIrp<'a> {
     pub irp: u64,
     /// `state` is a device power state, not a system power state.
     pub of_device: bool,
@@ -151,10 +151,10 @@ pub struct Request<'a> {
     pub state: u8,
 }
 
-impl Request<'_> {
+impl PowerIrp<'_> {
     /// Start of the request (7). Version 1 contains the requested state.
     #[must_use]
-    pub fn start(&self, version: u8) -> Occurrence {
+    pub fn start(&self, version: u8) -> EventTemplate {
         let payload = Payload::wide()
             .pointer(self.irp)
             .u32(u32::from(self.of_device))
@@ -199,46 +199,46 @@ pub fn logger_action_stop(status: u32) -> Payload {
 
 /// Completion of a request (8).
 #[must_use]
-pub fn request_stop(irp: u64, status: u32) -> Occurrence {
+pub fn request_stop(irp: u64, status: u32) -> EventTemplate {
     let payload = Payload::wide().pointer(irp).u32(status).text("");
     POWER.event(8, 39, STOP, 0x8, payload)
 }
 
 /// Completion of a request as newer versions repeat it (523).
 #[must_use]
-pub fn request_info(irp: u64, status: u32, elapsed: u64) -> Occurrence {
+pub fn request_info(irp: u64, status: u32, elapsed: u64) -> EventTemplate {
     let payload = Payload::wide().pointer(irp).u32(status).text("").u64(elapsed);
     POWER.event(523, 39, 0, 0x2000_0000_0008, payload)
 }
 
 /// The transition only waits for this request (11).
 #[must_use]
-pub fn request_waiting(irp: u64) -> Occurrence {
+pub fn request_waiting(irp: u64) -> EventTemplate {
     POWER.event(11, 58, 0, 0, Payload::wide().pointer(irp))
 }
 
 /// A driver receives the request (20).
 #[must_use]
-pub fn driver_start(irp: u64, device: u64, driver: &str) -> Occurrence {
+pub fn driver_start(irp: u64, device: u64, driver: &str) -> EventTemplate {
     let payload = Payload::wide().pointer(irp).pointer(device).text(driver);
     POWER.event(20, 40, START, 0x8, payload)
 }
 
 /// A driver is done with the request (21).
 #[must_use]
-pub fn driver_stop(irp: u64, device: u64) -> Occurrence {
+pub fn driver_stop(irp: u64, device: u64) -> EventTemplate {
     POWER.event(21, 40, STOP, 0x8, Payload::wide().pointer(irp).pointer(device))
 }
 
 /// The memory image is about to be written (34).
 #[must_use]
-pub fn hibernate() -> Occurrence {
+pub fn hibernate() -> EventTemplate {
     POWER.event(34, 45, 0, 0x2c0c, Payload::wide().u32(0))
 }
 
 /// The last record before the system sleeps (42 v2).
 #[must_use]
-pub fn pre_sleep(target: u32, effective: u32, reason: u32, flags: u32) -> Occurrence {
+pub fn last_before_sleep(target: u32, effective: u32, reason: u32, flags: u32) -> EventTemplate {
     POWER
         .event(42, 64, 0, 0x404, Payload::wide())
         .version(2, Payload::wide().u32(target).u32(effective).u32(reason).u32(flags))
@@ -246,7 +246,7 @@ pub fn pre_sleep(target: u32, effective: u32, reason: u32, flags: u32) -> Occurr
 
 /// The first record after the sleep (107 v0).
 #[must_use]
-pub fn post_sleep(target: u32, effective: u32, from: u32) -> Occurrence {
+pub fn first_after_sleep(target: u32, effective: u32, from: u32) -> EventTemplate {
     let payload = Payload::wide().u32(target).u32(effective).u32(from);
     POWER.event(107, 102, 0, 0x444, payload)
 }
@@ -254,13 +254,13 @@ pub fn post_sleep(target: u32, effective: u32, from: u32) -> Occurrence {
 /// The kernel's totals (39 v0), ms: suspend, resume, resuming devices, writing the image, reading it; pages of the
 /// image; firmware, ms.
 #[must_use]
-pub fn account(values: [u32; 7]) -> Occurrence {
+pub fn kernel_totals(values: [u32; 7]) -> EventTemplate {
     POWER.event(39, 33, 0, 0x1c0c, all(&values))
 }
 
 /// Statistics of writing the memory image (108): bytes copied, then ms and counts.
 #[must_use]
-pub fn image_written(elapsed: u32, init: u32, pages: u32) -> Occurrence {
+pub fn image_written(elapsed: u32, init: u32, pages: u32) -> EventTemplate {
     let payload = Payload::wide()
         .u64(u64::from(pages) * 4096)
         .u32(elapsed)
@@ -299,7 +299,7 @@ pub struct ImageResume {
 
 /// Totals of a resume from a memory image (117 v0).
 #[must_use]
-pub fn image_resume(times: &ImageResume) -> Occurrence {
+pub fn image_resume(times: &ImageResume) -> EventTemplate {
     let mut fields = [0_u32; 30];
     fields[0] = times.total;
     fields[1] = times.firmware;
@@ -317,43 +317,43 @@ pub fn image_resume(times: &ImageResume) -> Occurrence {
 
 /// The kernel's totals of a hibernation (120): size of the file, KiB; whole hibernation and writing the file, ms.
 #[must_use]
-pub fn hibernate_totals(size_kib: u32, total: u32, file: u32) -> Occurrence {
+pub fn hibernate_totals(size_kib: u32, total: u32, file: u32) -> EventTemplate {
     POWER.event(120, 33, 0, 0x809, all(&[size_kib, total, file]))
 }
 
 /// The kernel's totals of a resume (121 v1), ms: devices, all, firmware, applications, services.
 #[must_use]
-pub fn resume_totals(values: [u32; 5]) -> Occurrence {
+pub fn resume_totals(values: [u32; 5]) -> EventTemplate {
     POWER.event(121, 33, 0, 0x809, Payload::wide()).version(1, all(&values))
 }
 
 /// The kernel's totals of a fast startup's shutdown (123 v1): size of the file, then ms.
 #[must_use]
-pub fn hybrid_shutdown_totals(size: u32, total: u32, file: u32, system: u32) -> Occurrence {
+pub fn hybrid_shutdown_totals(size: u32, total: u32, file: u32, system: u32) -> EventTemplate {
     POWER.event(123, 33, 0, 0x809, Payload::wide()).version(1, all(&[size, total, file, system]))
 }
 
 /// The firmware's record of a suspend (130), ms since reset.
 #[must_use]
-pub fn firmware_suspend(start: u64, end: u64) -> Occurrence {
+pub fn firmware_suspend(start: u64, end: u64) -> EventTemplate {
     POWER.event(130, 33, 0, 0x404, Payload::wide().u64(start).u64(end))
 }
 
 /// The firmware's record of resumes (131): count, then last and average, ms.
 #[must_use]
-pub fn firmware_resume(count: u32, last: u32, average: u32) -> Occurrence {
+pub fn firmware_resume(count: u32, last: u32, average: u32) -> EventTemplate {
     POWER.event(131, 33, 0, 0x404, all(&[count, last, average]))
 }
 
 /// Start of modern standby (506 v0).
 #[must_use]
-pub fn standby_enter(reason: u32) -> Occurrence {
+pub fn standby_enter(reason: u32) -> EventTemplate {
     POWER.event(506, 157, 0, 0x404, Payload::wide().u32(reason))
 }
 
 /// End of modern standby (507 v2), times in µs.
 #[must_use]
-pub fn standby_exit(reason: u32, total: u64, deepest: u64, hardware: u64, latency: u64) -> Occurrence {
+pub fn standby_exit(reason: u32, total: u64, deepest: u64, hardware: u64, latency: u64) -> EventTemplate {
     let payload = Payload::wide()
         .u32(120)
         .u64(total - deepest)
@@ -382,7 +382,7 @@ pub mod clock_set_reason {
 
 /// The clock was advanced after a sleep (Kernel-General 1 v4) by `delta_ms`; contains the wall clock.
 #[must_use]
-pub fn clock_set(delta_ms: i64) -> Occurrence {
+pub fn clock_set(delta_ms: i64) -> EventTemplate {
     let payload = Payload::wide()
         .u64(0)
         .u64(0)
@@ -399,7 +399,7 @@ pub fn clock_set(delta_ms: i64) -> Occurrence {
 
 /// The clock was set (`FILETIME`), as recorded by Windows before 11 22H2 (Kernel-General 1 v2).
 #[must_use]
-pub fn clock_set_before_22h2(new: u64, old: u64, reason: u32) -> Occurrence {
+pub fn clock_set_before_22h2(new: u64, old: u64, reason: u32) -> EventTemplate {
     let payload = Payload::wide().u64(new).u64(old).u32(reason).text("").u32(4);
     GENERAL.event(1, 5, 0, 0x10, Payload::wide()).version(2, payload)
 }
@@ -407,7 +407,7 @@ pub fn clock_set_before_22h2(new: u64, old: u64, reason: u32) -> Occurrence {
 /// Start of Windows' idle detection after a transition (PerfTrack, by id: 1001 and 1101 sleep, 1002 and 1102
 /// hibernation, 1111 fast startup, 1112 modern standby).
 #[must_use]
-pub fn idle_detection(id: u16) -> Occurrence {
+pub fn idle_detection(id: u16) -> EventTemplate {
     let payload = if id < 1100 { Payload::wide() } else { Payload::wide().text("").u64(0) };
     let task = if id < 1100 { id + 100 } else { id };
     PERFTRACK.event(id, task, START, 0, payload)
@@ -415,7 +415,7 @@ pub fn idle_detection(id: u16) -> Occurrence {
 
 /// Windows' totals of a fast startup (PerfTrack 1500 v0), ms: main path, firmware, resume.
 #[must_use]
-pub fn hybrid_boot(main_path: u32, firmware: u32, resume: u32) -> Occurrence {
+pub fn hybrid_boot(main_path: u32, firmware: u32, resume: u32) -> EventTemplate {
     PERFTRACK.event(1500, 1500, 0, 0, all(&[main_path, firmware, resume, 0]))
 }
 
@@ -425,6 +425,6 @@ fn all(values: &[u32]) -> Payload {
 
 /// End of Windows' idle detection (PerfTrack 1103; 1003 before Windows 8).
 #[must_use]
-pub fn idle_detection_stop(id: u16) -> Occurrence {
+pub fn idle_detection_stop(id: u16) -> EventTemplate {
     PERFTRACK.event(id, 1103, STOP, 0, Payload::wide())
 }

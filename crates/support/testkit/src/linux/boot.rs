@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::Simulation;
-use super::plan::{Ending, Initcall, LinuxUnit, Work};
+use super::plan::{Initcall, LinuxUnit, StartOutcome, Work};
 use super::records::UnitState;
 use super::scheduler::ThreadId;
 use super::truth::TrueInterval;
@@ -100,38 +100,38 @@ impl Simulation<'_> {
         ];
         self.scheduler.advance(FIRST_THREAD_START_US);
         let first = self.scheduler.thread(1, "swapper/0", true);
-        self.run_work(first, &[Work::Runs(50_000)]);
+        self.run_work(first, &[Work::Cpu(50_000)]);
         for initcall in &plan.initcalls {
             self.initcall(first, initcall, &mut log);
         }
-        if let Some(file_system) = plan.initial_file_system {
+        if let Some(file_system) = plan.initramfs {
             log.push((self.scheduler.now_us(), "Trying to unpack rootfs image as initramfs...".to_owned()));
-            let unpacks = Initcall::new("populate_rootfs").runs(file_system.unpack_ms);
+            let unpacks = Initcall::new("populate_rootfs").cpu_ms(file_system.unpack_ms);
             self.initcall(first, &unpacks, &mut log);
             log.push((self.scheduler.now_us(), format!("Freeing initrd memory: {}K", file_system.size_kib)));
         }
-        self.run_work(first, &[Work::Runs(20_000)]);
+        self.run_work(first, &[Work::Cpu(20_000)]);
         let now_us = self.scheduler.now_us();
         log.push((now_us, "Freeing unused kernel image (initmem) memory: 2792K".to_owned()));
-        let (program, name) = match plan.initial_file_system {
+        let (program, name) = match plan.initramfs {
             None => ("/sbin/init", "systemd"),
-            Some(file_system) if file_system.has_service_manager => ("/init", "systemd"),
+            Some(file_system) if file_system.has_systemd => ("/init", "systemd"),
             Some(_) => ("/init", "init"),
         };
         log.push((now_us + 10, format!("Run {program} as init process")));
         for (time_us, text) in log {
             self.recorder.log_early_kernel(time_us, &text);
         }
-        self.run_work(first, &[Work::Runs(2_000)]);
+        self.run_work(first, &[Work::Cpu(2_000)]);
         self.scheduler.rename(first, name, program);
-        if let Some(file_system) = plan.initial_file_system {
+        if let Some(file_system) = plan.initramfs {
             let begin_us = self.scheduler.now_us();
-            if file_system.has_service_manager {
+            if file_system.has_systemd {
                 self.recorder.property("InitRDTimestampMonotonic", begin_us);
                 self.truth.initrd_us = Some(begin_us);
                 self.log_manager_start(begin_us, true);
             }
-            self.run_work(first, &[Work::Sleeps(file_system.program_ms * 1_000)]);
+            self.run_work(first, &[Work::Sleep(file_system.init_ms * 1_000)]);
             self.scheduler.rename(first, "systemd", "/usr/lib/systemd/systemd");
         }
         first
@@ -183,8 +183,8 @@ impl Simulation<'_> {
             attempts: HashMap::new(),
             released_by: HashMap::new(),
         };
-        let hangs = plan.units.iter().any(|unit| unit.ending == Ending::Hangs);
-        let until_us = if hangs { plan.hung_ms * 1_000 } else { i64::MAX };
+        let hangs = plan.units.iter().any(|unit| unit.outcome == StartOutcome::Hangs);
+        let until_us = if hangs { plan.hung_recording_ms * 1_000 } else { i64::MAX };
         self.next_action(&mut manager);
         while let Some(done) = self.scheduler.next(until_us) {
             if done == first {
@@ -198,7 +198,7 @@ impl Simulation<'_> {
         if hangs {
             self.log_activity();
         }
-        self.truth.path = critical_path(plan.units.as_slice(), &manager, &plan.default_target);
+        self.truth.critical_path = critical_path(plan.units.as_slice(), &manager, &plan.default_target);
         self.manager_properties(begin_us);
     }
 
@@ -252,7 +252,7 @@ impl Simulation<'_> {
             Some(Action::Start(_) | Action::Command(..)) => START_US,
             Some(Action::Done(_)) => DONE_US,
         };
-        self.scheduler.add_work(manager.thread, &[Work::Runs(us)], None);
+        self.scheduler.add_work(manager.thread, &[Work::Cpu(us)], None);
     }
 
     /// Queues an action; `by` wakes the manager.
@@ -261,7 +261,7 @@ impl Simulation<'_> {
         if manager.current.is_none() {
             manager.current = manager.queue.pop_front();
             let us = if matches!(manager.current, Some(Action::Start(_))) { START_US } else { DONE_US };
-            self.scheduler.add_work(manager.thread, &[Work::Runs(us)], by);
+            self.scheduler.add_work(manager.thread, &[Work::Cpu(us)], by);
         }
     }
 
@@ -280,7 +280,7 @@ impl Simulation<'_> {
         let units = &self.plan.units;
         let index_of = |name: &String| units.iter().position(|unit| unit.name == *name);
         for (at, unit) in units.iter().enumerate() {
-            if unit.with.is_some() || manager.queued.contains(&at) {
+            if unit.triggered_by.is_some() || manager.queued.contains(&at) {
                 continue;
             }
             let before: Vec<usize> = unit.after.iter().filter_map(index_of).collect();
@@ -308,13 +308,13 @@ impl Simulation<'_> {
             self.truth.starts.insert(unit.name.clone(), TrueInterval { start_us: now_us, end_us: None });
         }
         for (waiting, other) in plan.units.iter().enumerate() {
-            if let Some((_, ms)) = other.with.as_ref().filter(|(name, _)| is_first && *name == unit.name) {
+            if let Some((_, ms)) = other.triggered_by.as_ref().filter(|(name, _)| is_first && *name == unit.name) {
                 let timer = self.scheduler.thread(20 + u32::try_from(waiting).unwrap_or(0), "kworker/u4:1", true);
-                self.scheduler.add_work(timer, &[Work::Sleeps(ms * 1_000)], None);
+                self.scheduler.add_work(timer, &[Work::Sleep(ms * 1_000)], None);
                 manager.roles.insert(timer, Role::Timer(waiting));
             }
         }
-        if unit.work.is_empty() && unit.modules.is_empty() && unit.ending == Ending::Up {
+        if unit.work.is_empty() && unit.modules.is_empty() && unit.outcome == StartOutcome::Up {
             self.unit_done(manager, at);
             return;
         }
@@ -327,8 +327,8 @@ impl Simulation<'_> {
         self.recorder.log_manager(now_us, &text, &[("MESSAGE_ID", id), ("UNIT", &unit.name), ("JOB_TYPE", "start")]);
         let mut work: Vec<Work> = if unit.modules.is_empty() { unit.work.clone() } else { Vec::new() };
         let is_last = unit.modules.is_empty();
-        if unit.ending == Ending::Hangs && is_last {
-            work.push(Work::Sleeps(i64::MAX / 4));
+        if unit.outcome == StartOutcome::Hangs && is_last {
+            work.push(Work::Sleep(i64::MAX / 4));
         }
         if unit.name.ends_with(".device") {
             let device = self.scheduler.thread(20 + u32::try_from(at).unwrap_or(0), "kworker/u4:0", true);
@@ -340,7 +340,7 @@ impl Simulation<'_> {
             let program = &program[..program.len().min(15)];
             let process = self.scheduler.process(pid, program, &work, manager.thread);
             manager.roles.insert(process, Role::Unit { unit: at, loaded: 0, in_module: false });
-            if unit.by_commands
+            if unit.has_command_per_module
                 && let Some(state) = &mut self.recorder.units[at]
             {
                 state.commands.push(pid);
@@ -352,7 +352,7 @@ impl Simulation<'_> {
         let Some(state) = &mut self.recorder.units[at] else { return };
         state.pid += COMMAND_PIDS;
         state.commands.push(state.pid);
-        let process = self.scheduler.process(state.pid, "load", &[Work::Runs(START_US)], manager.thread);
+        let process = self.scheduler.process(state.pid, "load", &[Work::Cpu(START_US)], manager.thread);
         manager.roles.insert(process, Role::Unit { unit: at, loaded, in_module: false });
     }
 
@@ -373,7 +373,7 @@ impl Simulation<'_> {
                 if let Some(module) = unit.modules.get(loaded) {
                     self.module_initcall(thread, module, in_module, self.unit_pid(at));
                     let (loaded, in_next_module) = if in_module { (loaded + 1, false) } else { (loaded, true) };
-                    if in_module && unit.by_commands && loaded < unit.modules.len() {
+                    if in_module && unit.has_command_per_module && loaded < unit.modules.len() {
                         self.enqueue(manager, Action::Command(at, loaded), Some(thread));
                         self.scheduler.exit(thread);
                         return;
@@ -381,8 +381,8 @@ impl Simulation<'_> {
                     manager.roles.insert(thread, Role::Unit { unit: at, loaded, in_module: in_next_module });
                     if in_module && loaded == unit.modules.len() {
                         let mut work = unit.work.clone();
-                        if unit.ending == Ending::Hangs {
-                            work.push(Work::Sleeps(i64::MAX / 4));
+                        if unit.outcome == StartOutcome::Hangs {
+                            work.push(Work::Sleep(i64::MAX / 4));
                         }
                         self.scheduler.add_work(thread, &work, None);
                     }
@@ -406,7 +406,7 @@ impl Simulation<'_> {
             self.scheduler.trace(thread, &format!("initcall_finish: func={call} ret=0"));
             if let Some(interval) = self.truth.drivers.get_mut(&module.module) {
                 interval.end_us = Some(now_us);
-                let length_us = interval.length_us();
+                let length_us = interval.duration_us();
                 self.recorder.log_kernel(now_us, &format!("initcall {call} returned 0 after {length_us} usecs"));
             }
         } else {
@@ -424,9 +424,9 @@ impl Simulation<'_> {
         let unit = &plan.units[at];
         let now_us = self.scheduler.now_us();
         let attempt = manager.attempts.get(&at).copied().unwrap_or(1);
-        let failed = match unit.ending {
-            Ending::Failed(result) => Some(result),
-            Ending::UpAtSecondAttempt(result) if attempt == 1 => Some(result),
+        let failed = match unit.outcome {
+            StartOutcome::Failed(result) => Some(result),
+            StartOutcome::UpAfterRetry(result) if attempt == 1 => Some(result),
             _ => None,
         };
         if let Some(state) = &mut self.recorder.units[at] {
@@ -442,16 +442,16 @@ impl Simulation<'_> {
             first.end_us = Some(now_us);
         }
         self.log_unit_done(unit, failed, now_us);
-        if matches!(unit.ending, Ending::UpAtSecondAttempt(_)) && failed.is_some() {
+        if matches!(unit.outcome, StartOutcome::UpAfterRetry(_)) && failed.is_some() {
             let text = format!("{}: Scheduled restart job, restart counter is at 1.", unit.name);
             self.recorder.log_manager(now_us + RESTART_US, &text, &[("UNIT", &unit.name)]);
             let timer = self.scheduler.thread(20 + u32::try_from(at).unwrap_or(0), "kworker/u4:2", true);
-            self.scheduler.add_work(timer, &[Work::Sleeps(RESTART_US)], None);
+            self.scheduler.add_work(timer, &[Work::Sleep(RESTART_US)], None);
             manager.roles.insert(timer, Role::Timer(at));
         }
         manager.ended_us.entry(at).or_insert(now_us);
         self.queue_ready_units(manager);
-        let wanted = plan.units.iter().enumerate().filter(|(_, unit)| unit.with.is_none());
+        let wanted = plan.units.iter().enumerate().filter(|(_, unit)| unit.triggered_by.is_none());
         if self.truth.finished_us.is_none() && wanted.clone().all(|(at, _)| manager.ended_us.contains_key(&at)) {
             self.truth.finished_us = Some(now_us);
         }

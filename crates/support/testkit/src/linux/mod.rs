@@ -8,11 +8,11 @@
 //! use onoff_testkit::linux::{LinuxMachine, LinuxUnit};
 //!
 //! let result = LinuxMachine::new()
-//!     .unit(LinuxUnit::new("slow.service").sleeps(3_000))
+//!     .unit(LinuxUnit::new("slow.service").sleep_ms(3_000))
 //!     .unit(LinuxUnit::new("multi-user.target").after("slow.service"))
-//!     .boots();
-//! assert_eq!(result.truth.path, ["slow.service", "multi-user.target"]);
-//! assert!(result.truth.start("slow.service").length_us() >= 3_000_000);
+//!     .simulate_boot();
+//! assert_eq!(result.truth.critical_path, ["slow.service", "multi-user.target"]);
+//! assert!(result.truth.start("slow.service").duration_us() >= 3_000_000);
 //! ```
 //!
 //! Source of the formats: recordings made in the lab (Debian 12, Linux 6.1, systemd 252).
@@ -26,9 +26,9 @@ mod sleep;
 mod trace_data;
 mod truth;
 
-pub use plan::{Ending, Initcall, InitialFileSystem, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, Work};
-pub use records::{JournalledBoot, LinuxFiles, journal_of_boots};
-pub use trace_data::{At, TraceData};
+pub use plan::{Initcall, Initramfs, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, StartOutcome, Work};
+pub use records::{JournaledBoot, LinuxFiles, journal_of_boots};
+pub use trace_data::{EventOrigin, TraceDatBuilder};
 pub use truth::{LinuxTruth, TrueInterval};
 
 use records::Recorder;
@@ -36,7 +36,7 @@ use scheduler::Scheduler;
 
 /// What was recorded of a simulated machine, and what really happened.
 #[derive(Debug)]
-pub struct Played {
+pub struct SimulationResult {
     pub files: LinuxFiles,
     pub truth: LinuxTruth,
 }
@@ -44,7 +44,7 @@ pub struct Played {
 impl LinuxMachine {
     /// Simulates a boot and the 13 s after it, or up to the end of the recording if the boot hangs.
     #[must_use]
-    pub fn boots(&self) -> Played {
+    pub fn simulate_boot(&self) -> SimulationResult {
         let mut simulation = Simulation::new(self);
         simulation.boot();
         if simulation.truth.finished_us.is_some() {
@@ -55,7 +55,7 @@ impl LinuxMachine {
 
     /// Simulates a boot, 15 s of idle time and a sleep.
     #[must_use]
-    pub fn sleeps(&self, plan: &LinuxSleepPlan) -> Played {
+    pub fn simulate_sleep(&self, plan: &LinuxSleepPlan) -> SimulationResult {
         let mut simulation = Simulation::new(self);
         simulation.boot();
         simulation.idle(15_000);
@@ -66,7 +66,7 @@ impl LinuxMachine {
 
     /// Simulates a boot, 15 s of idle time and a shutdown.
     #[must_use]
-    pub fn shuts_down(&self) -> Played {
+    pub fn simulate_shutdown(&self) -> SimulationResult {
         let mut simulation = Simulation::new(self);
         simulation.boot();
         simulation.idle(15_000);
@@ -100,14 +100,14 @@ impl<'p> Simulation<'p> {
     /// The kernel and a program log a message each.
     fn log_activity(&mut self) {
         let worker = self.scheduler.thread(9, "kworker/0:1", true);
-        self.run_work(worker, &[Work::Runs(50)]);
+        self.run_work(worker, &[Work::Cpu(50)]);
         self.scheduler.block(worker);
         let now_us = self.scheduler.now_us();
         self.recorder.log_kernel(now_us, "hpet: Lost 1 RTC interrupts");
         self.recorder.log_program(now_us, ("systemd-timesyncd", 140), "Contacted time server 192.0.2.1:123.");
     }
 
-    fn finish(self) -> Played {
-        Played { files: self.recorder.files(self.plan, self.scheduler), truth: self.truth }
+    fn finish(self) -> SimulationResult {
+        SimulationResult { files: self.recorder.files(self.plan, self.scheduler), truth: self.truth }
     }
 }

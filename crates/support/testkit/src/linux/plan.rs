@@ -3,20 +3,20 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Uses a CPU, µs.
-    Runs(i64),
+    Cpu(i64),
     /// Waits for a timer, µs.
-    Sleeps(i64),
+    Sleep(i64),
 }
 
 /// Outcome of a unit's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ending {
+pub enum StartOutcome {
     #[default]
     Up,
     /// Fails with this result (`exit-code`, `timeout`, …).
     Failed(&'static str),
     /// Fails once with this result and succeeds at the second attempt, 5 s later.
-    UpAtSecondAttempt(&'static str),
+    UpAfterRetry(&'static str),
     /// Never completes.
     Hangs,
 }
@@ -26,14 +26,14 @@ pub struct LinuxUnit {
     pub(super) name: String,
     pub(super) after: Vec<String>,
     pub(super) work: Vec<Work>,
-    pub(super) ending: Ending,
+    pub(super) outcome: StartOutcome,
     pub(super) stop: Vec<Work>,
-    pub(super) killed: bool,
+    pub(super) is_killed: bool,
     pub(super) modules: Vec<Initcall>,
     /// Each module is loaded by a separate command, one after another.
-    pub(super) by_commands: bool,
+    pub(super) has_command_per_module: bool,
     /// Unit that triggers this one, and the delay, ms; the unit is not part of the initial transaction.
-    pub(super) with: Option<(String, i64)>,
+    pub(super) triggered_by: Option<(String, i64)>,
 }
 
 impl LinuxUnit {
@@ -43,12 +43,12 @@ impl LinuxUnit {
             name: name.to_owned(),
             after: Vec::new(),
             work: Vec::new(),
-            ending: Ending::Up,
+            outcome: StartOutcome::Up,
             stop: Vec::new(),
-            killed: false,
+            is_killed: false,
             modules: Vec::new(),
-            by_commands: false,
-            with: None,
+            has_command_per_module: false,
+            triggered_by: None,
         }
     }
 
@@ -61,42 +61,42 @@ impl LinuxUnit {
 
     /// Appends a timer wait to its start.
     #[must_use]
-    pub fn sleeps(mut self, ms: i64) -> Self {
-        self.work.push(Work::Sleeps(ms * 1_000));
+    pub fn sleep_ms(mut self, ms: i64) -> Self {
+        self.work.push(Work::Sleep(ms * 1_000));
         self
     }
 
     /// Appends CPU work to its start.
     #[must_use]
-    pub fn runs(mut self, ms: i64) -> Self {
-        self.work.push(Work::Runs(ms * 1_000));
+    pub fn cpu_ms(mut self, ms: i64) -> Self {
+        self.work.push(Work::Cpu(ms * 1_000));
         self
     }
 
     /// Sets the outcome of its start.
     #[must_use]
-    pub fn ends(mut self, ending: Ending) -> Self {
-        self.ending = ending;
+    pub fn start_outcome(mut self, ending: StartOutcome) -> Self {
+        self.outcome = ending;
         self
     }
 
     /// Appends a timer wait to its stop.
     #[must_use]
-    pub fn stops_for(mut self, ms: i64) -> Self {
-        self.stop.push(Work::Sleeps(ms * 1_000));
+    pub fn stop_ms(mut self, ms: i64) -> Self {
+        self.stop.push(Work::Sleep(ms * 1_000));
         self
     }
 
     /// Does not stop, and is killed after this time.
     #[must_use]
-    pub fn is_killed_after(mut self, ms: i64) -> Self {
-        self.killed = true;
-        self.stops_for(ms)
+    pub fn killed_after_ms(mut self, ms: i64) -> Self {
+        self.is_killed = true;
+        self.stop_ms(ms)
     }
 
     /// Loads a module while it starts.
     #[must_use]
-    pub fn loads(mut self, module: Initcall) -> Self {
+    pub fn load_module(mut self, module: Initcall) -> Self {
         self.modules.push(module);
         self
     }
@@ -104,14 +104,14 @@ impl LinuxUnit {
     /// Loads each module with a separate command: the manager starts the next when the previous one has ended.
     #[must_use]
     pub fn by_commands(mut self) -> Self {
-        self.by_commands = true;
+        self.has_command_per_module = true;
         self
     }
 
     /// Is triggered by another unit, this long after that unit starts; no unit waits for it.
     #[must_use]
-    pub fn started_with(mut self, unit: &str, ms: i64) -> Self {
-        self.with = Some((unit.to_owned(), ms));
+    pub fn trigger(mut self, unit: &str, ms: i64) -> Self {
+        self.triggered_by = Some((unit.to_owned(), ms));
         self
     }
 }
@@ -133,34 +133,34 @@ impl Initcall {
 
     /// An initcall of a module.
     #[must_use]
-    pub fn of_module(module: &str, function: &str) -> Self {
+    pub fn in_module(module: &str, function: &str) -> Self {
         Self { module: module.to_owned(), ..Self::new(function) }
     }
 
     /// Appends a timer wait.
     #[must_use]
-    pub fn sleeps(mut self, ms: i64) -> Self {
-        self.work.push(Work::Sleeps(ms * 1_000));
+    pub fn sleep_ms(mut self, ms: i64) -> Self {
+        self.work.push(Work::Sleep(ms * 1_000));
         self
     }
 
     /// Appends CPU work.
     #[must_use]
-    pub fn runs(mut self, ms: i64) -> Self {
-        self.work.push(Work::Runs(ms * 1_000));
+    pub fn cpu_ms(mut self, ms: i64) -> Self {
+        self.work.push(Work::Cpu(ms * 1_000));
         self
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InitialFileSystem {
+pub struct Initramfs {
     pub unpack_ms: i64,
     /// Compressed size.
     pub size_kib: i64,
     /// Duration of its init program.
-    pub program_ms: i64,
+    pub init_ms: i64,
     /// It contains systemd, as dracut's images do.
-    pub has_service_manager: bool,
+    pub has_systemd: bool,
 }
 
 /// A device with suspend and resume callbacks.
@@ -192,28 +192,28 @@ impl LinuxDevice {
 
     /// Sets the parent, which suspends after it and resumes before it.
     #[must_use]
-    pub fn on(mut self, parent: &str) -> Self {
+    pub fn child_of(mut self, parent: &str) -> Self {
         self.parent = parent.to_owned();
         self
     }
 
     /// Sets the durations of its callbacks.
     #[must_use]
-    pub fn takes(mut self, suspend_ms: i64, resume_ms: i64) -> Self {
+    pub fn callbacks_ms(mut self, suspend_ms: i64, resume_ms: i64) -> Self {
         (self.suspend_ms, self.resume_ms) = (suspend_ms, resume_ms);
         self
     }
 
     /// Runs its callbacks asynchronously.
     #[must_use]
-    pub fn beside_others(mut self) -> Self {
+    pub fn asynchronous(mut self) -> Self {
         self.is_async = true;
         self
     }
 
     /// Makes its suspend callback fail.
     #[must_use]
-    pub fn refuses(mut self, error: i32) -> Self {
+    pub fn fails_suspend(mut self, error: i32) -> Self {
         self.error = error;
         self
     }
@@ -231,7 +231,7 @@ pub struct LinuxSleepPlan {
     /// Resume time reported by the firmware, if it reports one.
     pub firmware_ms: Option<i64>,
     /// Set for suspend-to-idle: the time in the low-power state counted by the hardware, ms, if it counts.
-    pub to_idle: Option<Option<i64>>,
+    pub suspend_to_idle: Option<Option<i64>>,
     /// Energy drawn from the battery, µWh, if read.
     pub battery_uwh: Option<i64>,
     /// Times until the wireless interface is associated again and then until it has an address, ms.
@@ -244,10 +244,10 @@ pub struct LinuxMachine {
     pub(super) firmware_ms: Option<i64>,
     pub(super) loader_ms: i64,
     pub(super) initcalls: Vec<Initcall>,
-    pub(super) initial_file_system: Option<InitialFileSystem>,
+    pub(super) initramfs: Option<Initramfs>,
     pub(super) units: Vec<LinuxUnit>,
     pub(super) default_target: String,
-    pub(super) hung_ms: i64,
+    pub(super) hung_recording_ms: i64,
 }
 
 impl Default for LinuxMachine {
@@ -266,10 +266,10 @@ impl LinuxMachine {
             firmware_ms: Some(2_000),
             loader_ms: 500,
             initcalls: Vec::new(),
-            initial_file_system: None,
+            initramfs: None,
             units: Vec::new(),
             default_target: "multi-user.target".to_owned(),
-            hung_ms: 60_000,
+            hung_recording_ms: 60_000,
         }
     }
 
@@ -277,17 +277,17 @@ impl LinuxMachine {
     #[must_use]
     pub fn healthy() -> Self {
         Self::new()
-            .initcall(Initcall::new("pci_subsys_init").runs(60))
-            .initcall(Initcall::new("acpi_init").runs(120))
-            .unit(LinuxUnit::new("systemd-udevd.service").runs(80).sleeps(60))
-            .unit(LinuxUnit::new("dev-sda1.device").after("systemd-udevd.service").sleeps(350))
+            .initcall(Initcall::new("pci_subsys_init").cpu_ms(60))
+            .initcall(Initcall::new("acpi_init").cpu_ms(120))
+            .unit(LinuxUnit::new("systemd-udevd.service").cpu_ms(80).sleep_ms(60))
+            .unit(LinuxUnit::new("dev-sda1.device").after("systemd-udevd.service").sleep_ms(350))
             .unit(LinuxUnit::new("local-fs.target").after("dev-sda1.device"))
-            .unit(LinuxUnit::new("systemd-tmpfiles-setup.service").after("local-fs.target").runs(60))
+            .unit(LinuxUnit::new("systemd-tmpfiles-setup.service").after("local-fs.target").cpu_ms(60))
             .unit(LinuxUnit::new("sysinit.target").after("systemd-tmpfiles-setup.service"))
             .unit(LinuxUnit::new("basic.target").after("sysinit.target"))
-            .unit(LinuxUnit::new("dbus.service").after("basic.target").runs(90))
-            .unit(LinuxUnit::new("cron.service").after("basic.target").runs(20))
-            .unit(LinuxUnit::new("ssh.service").after("basic.target").runs(120).sleeps(100))
+            .unit(LinuxUnit::new("dbus.service").after("basic.target").cpu_ms(90))
+            .unit(LinuxUnit::new("cron.service").after("basic.target").cpu_ms(20))
+            .unit(LinuxUnit::new("ssh.service").after("basic.target").cpu_ms(120).sleep_ms(100))
             .unit(LinuxUnit::new("multi-user.target").after("dbus.service").after("cron.service").after("ssh.service"))
     }
 
@@ -299,7 +299,7 @@ impl LinuxMachine {
 
     /// Sets firmware and loader times, ms; with `None`, the loader reports neither.
     #[must_use]
-    pub fn before_kernel(mut self, firmware_ms: Option<i64>, loader_ms: i64) -> Self {
+    pub fn firmware_and_loader_ms(mut self, firmware_ms: Option<i64>, loader_ms: i64) -> Self {
         (self.firmware_ms, self.loader_ms) = (firmware_ms, loader_ms);
         self
     }
@@ -313,8 +313,8 @@ impl LinuxMachine {
 
     /// Boots from an initramfs.
     #[must_use]
-    pub fn initial_file_system(mut self, file_system: InitialFileSystem) -> Self {
-        self.initial_file_system = Some(file_system);
+    pub fn initial_file_system(mut self, file_system: Initramfs) -> Self {
+        self.initramfs = Some(file_system);
         self
     }
 
@@ -328,7 +328,7 @@ impl LinuxMachine {
 
     /// Adds a unit that the default target waits for.
     #[must_use]
-    pub fn wanted(mut self, unit: LinuxUnit) -> Self {
+    pub fn wanted_unit(mut self, unit: LinuxUnit) -> Self {
         let target = self.default_target.clone();
         if let Some(target) = self.units.iter_mut().find(|known| known.name == target) {
             target.after.push(unit.name.clone());
@@ -338,8 +338,8 @@ impl LinuxMachine {
 
     /// Sets the end of the recording of a boot that hangs, ms since the kernel's start.
     #[must_use]
-    pub fn recorded_until(mut self, ms: i64) -> Self {
-        self.hung_ms = ms;
+    pub fn record_hang_until(mut self, ms: i64) -> Self {
+        self.hung_recording_ms = ms;
         self
     }
 }

@@ -34,19 +34,19 @@ pub struct LinuxFiles {
 
 /// One of several boots in a journal.
 #[derive(Clone, Copy, Debug)]
-pub struct JournalledBoot<'p> {
+pub struct JournaledBoot<'p> {
     pub files: &'p LinuxFiles,
     /// Day of the boot, relative to the day of the simulation.
     pub day: i64,
     /// Messages of programs after the boot: identifier and text.
-    pub said: &'p [(&'p str, &'p str)],
+    pub messages: &'p [(&'p str, &'p str)],
     /// Kernel release.
     pub kernel: &'p str,
 }
 
 /// The journal of several boots in the format of `journalctl -o export`.
 #[must_use]
-pub fn journal_of_boots(boots: &[JournalledBoot<'_>]) -> Vec<u8> {
+pub fn journal_of_boots(boots: &[JournaledBoot<'_>]) -> Vec<u8> {
     const DAY_US: i64 = 86_400_000_000;
     let mut text = String::new();
     for (number, boot) in (0x6000_u32..).zip(boots) {
@@ -65,7 +65,7 @@ pub fn journal_of_boots(boots: &[JournalledBoot<'_>]) -> Vec<u8> {
             text.push_str(&line);
             text.push('\n');
         }
-        for (after_us, (who, what)) in (1..).map(|minutes| minutes * 60_000_000).zip(boot.said) {
+        for (after_us, (who, what)) in (1..).map(|minutes| minutes * 60_000_000).zip(boot.messages) {
             let _ = writeln!(
                 text,
                 "__REALTIME_TIMESTAMP={}\n__MONOTONIC_TIMESTAMP={}\n_BOOT_ID={id}\n_MACHINE_ID=5c61d648e6dd4ef099ea0f4ccc0fe160\n_HOSTNAME=machine\n\
@@ -81,8 +81,8 @@ pub fn journal_of_boots(boots: &[JournalledBoot<'_>]) -> Vec<u8> {
 impl LinuxFiles {
     /// Every file, with the names `onoff record` uses.
     #[must_use]
-    pub fn all(&self) -> Vec<(String, Vec<u8>)> {
-        let mut files = self.without_trace();
+    pub fn all_files(&self) -> Vec<(String, Vec<u8>)> {
+        let mut files = self.files_without_trace();
         files.push(("trace.txt".to_owned(), self.trace.clone()));
         files.push(("trace_clock".to_owned(), b"local global [mono] boot\n".to_vec()));
         files
@@ -90,7 +90,7 @@ impl LinuxFiles {
 
     /// Every file except the trace.
     #[must_use]
-    pub fn without_trace(&self) -> Vec<(String, Vec<u8>)> {
+    pub fn files_without_trace(&self) -> Vec<(String, Vec<u8>)> {
         let parts = [
             ("journal.export", &self.journal),
             ("dmesg.txt", &self.kernel_log),
@@ -107,13 +107,13 @@ impl LinuxFiles {
 
     /// The journal alone, which includes the kernel log.
     #[must_use]
-    pub fn journal_alone(&self) -> Vec<(String, Vec<u8>)> {
+    pub fn journal_file(&self) -> Vec<(String, Vec<u8>)> {
         vec![("journal.export".to_owned(), self.journal.clone())]
     }
 
     /// The kernel log alone.
     #[must_use]
-    pub fn kernel_log_alone(&self) -> Vec<(String, Vec<u8>)> {
+    pub fn kernel_log_file(&self) -> Vec<(String, Vec<u8>)> {
         vec![("dmesg.txt".to_owned(), self.kernel_log.clone())]
     }
 }

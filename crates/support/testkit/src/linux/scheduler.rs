@@ -108,9 +108,9 @@ impl Scheduler {
         self.trace(parent, &format!("sched_wakeup_new: comm={parent_name} pid={pid} prio=120 target_cpu=000"));
         let entry = &mut self.threads[thread];
         entry.exec_name = Some(name.to_owned());
-        entry.work.push_back(Work::Runs(EXEC_US));
+        entry.work.push_back(Work::Cpu(EXEC_US));
         entry.work.extend(work);
-        entry.work.push_back(Work::Runs(EXIT_US));
+        entry.work.push_back(Work::Cpu(EXIT_US));
         self.make_ready(thread);
         thread
     }
@@ -281,8 +281,8 @@ impl Scheduler {
     fn until_event_us(&self, thread: ThreadId) -> i64 {
         let entry = &self.threads[thread];
         match entry.work.front() {
-            Some(&Work::Runs(us)) if self.ready.is_empty() => us,
-            Some(&Work::Runs(us)) => us.min(entry.slice_left_us.max(0)),
+            Some(&Work::Cpu(us)) if self.ready.is_empty() => us,
+            Some(&Work::Cpu(us)) => us.min(entry.slice_left_us.max(0)),
             _ => 0,
         }
     }
@@ -292,7 +292,7 @@ impl Scheduler {
         for &thread in self.running.iter().flatten() {
             let entry = &mut self.threads[thread];
             entry.slice_left_us -= us;
-            if let Some(Work::Runs(left)) = entry.work.front_mut() {
+            if let Some(Work::Cpu(left)) = entry.work.front_mut() {
                 *left -= us;
             }
         }
@@ -316,11 +316,11 @@ impl Scheduler {
     fn switch(&mut self) {
         for cpu in 0..self.running.len() {
             let Some(thread) = self.running[cpu] else { continue };
-            while matches!(self.threads[thread].work.front(), Some(&Work::Runs(left)) if left <= 0) {
+            while matches!(self.threads[thread].work.front(), Some(&Work::Cpu(left)) if left <= 0) {
                 self.threads[thread].work.pop_front();
             }
             match self.threads[thread].work.front() {
-                Some(&Work::Sleeps(us)) => {
+                Some(&Work::Sleep(us)) => {
                     self.threads[thread].work.pop_front();
                     self.threads[thread].state = State::Sleeping(self.now_us + us);
                     let state = if self.threads[thread].is_kernel { "D" } else { "S" };

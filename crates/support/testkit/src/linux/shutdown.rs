@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::Simulation;
 use super::boot::description;
-use super::plan::{Ending, Work};
+use super::plan::{StartOutcome, Work};
 use super::scheduler::ThreadId;
 use super::truth::TrueInterval;
 
@@ -34,7 +34,7 @@ impl Simulation<'_> {
         let manager = self.scheduler.thread(1, "systemd", false);
         let mut left: HashSet<usize> = (0..plan.units.len())
             .filter(|&at| self.recorder.units[at].as_ref().is_some_and(|state| state.active_us > 0))
-            .filter(|&at| plan.units[at].ending != Ending::Hangs)
+            .filter(|&at| plan.units[at].outcome != StartOutcome::Hangs)
             .collect();
         let index_of = |name: &String| plan.units.iter().position(|unit| unit.name == *name);
         let mut stopped_us: HashMap<usize, i64> = HashMap::new();
@@ -107,12 +107,12 @@ impl Simulation<'_> {
             last = released_by.get(&at).copied();
         }
         path.reverse();
-        self.truth.stop_path = path;
+        self.truth.critical_stop_path = path;
         self.final_shutdown(manager);
     }
 
     fn step(&mut self, manager: ThreadId) -> Vec<ThreadId> {
-        self.run_work(manager, &[Work::Runs(STEP_US)])
+        self.run_work(manager, &[Work::Cpu(STEP_US)])
     }
 
     fn unit_stopped(&mut self, at: usize) {
@@ -123,12 +123,12 @@ impl Simulation<'_> {
         }
         if let Some(state) = &mut self.recorder.units[at] {
             state.inactive_us = now_us;
-            if unit.killed {
+            if unit.is_killed {
                 (state.result, state.has_failed) = ("timeout", true);
             }
         }
         let name = unit.name.as_str();
-        if unit.killed {
+        if unit.is_killed {
             let pid = self.recorder.units[at].as_ref().map_or(0, |state| state.pid);
             let program = name.split(['.', '@']).next().unwrap_or("unit");
             for (before_us, text) in [

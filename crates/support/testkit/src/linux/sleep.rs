@@ -22,8 +22,8 @@ impl Simulation<'_> {
     /// Simulates a suspend and resume.
     pub(super) fn sleep(&mut self, plan: &LinuxSleepPlan) {
         let sleeper = self.scheduler.thread(SLEEPER, "systemd-sleep", false);
-        self.run_work(sleeper, &[Work::Runs(200)]);
-        let (word, state) = if plan.to_idle.is_some() { ("s2idle", 1) } else { ("deep", 3) };
+        self.run_work(sleeper, &[Work::Cpu(200)]);
+        let (word, state) = if plan.suspend_to_idle.is_some() { ("s2idle", 1) } else { ("deep", 3) };
         self.record_power(plan, false);
         if plan.wireless_ms.is_some() {
             self.log("wlan0: deauthenticating from 02:00:00:00:00:01 by local choice (Reason: 3=DEAUTH_LEAVING)");
@@ -32,7 +32,7 @@ impl Simulation<'_> {
         let begin_us = self.scheduler.now_us();
         self.trace_suspend(sleeper, &format!("suspend_enter[{state}]"), true);
         self.trace_suspend(sleeper, "sync_filesystems[0]", true);
-        self.run_work(sleeper, &[Work::Sleeps(plan.sync_ms * 1_000), Work::Runs(50)]);
+        self.run_work(sleeper, &[Work::Sleep(plan.sync_ms * 1_000), Work::Cpu(50)]);
         self.trace_suspend(sleeper, "sync_filesystems[0]", false);
         self.truth.sleep_phases.push(("sync_filesystems", begin_us, self.scheduler.now_us()));
         let sync_ms = (self.scheduler.now_us() - begin_us) / 1_000;
@@ -50,7 +50,7 @@ impl Simulation<'_> {
         } else {
             self.devices(sleeper, &[], DOWN[1]);
             self.devices(sleeper, &[], DOWN[2]);
-            match plan.to_idle {
+            match plan.suspend_to_idle {
                 Some(_) => self.suspend_to_idle(sleeper, plan),
                 None => self.suspend_to_ram(sleeper, plan),
             }
@@ -61,12 +61,12 @@ impl Simulation<'_> {
             self.log("PM: Finishing wakeup.");
         }
         self.thaw(sleeper, &tasks);
-        self.run_work(sleeper, &[Work::Runs(300)]);
+        self.run_work(sleeper, &[Work::Cpu(300)]);
         self.log("PM: suspend exit");
         self.scheduler.block(sleeper);
         self.record_power(plan, true);
         if let Some((associated_ms, address_ms)) = plan.wireless_ms {
-            self.truth.machine_back_us = back_us;
+            self.truth.resumed_us = back_us;
             let until = |simulation: &mut Self, us: i64| {
                 simulation.scheduler.advance((us - simulation.scheduler.now_us()).max(0))
             };
@@ -89,7 +89,8 @@ impl Simulation<'_> {
             us / 1_000_000,
             us % 1_000_000
         );
-        let counted_us = plan.to_idle.flatten().map(|ms| if after { 7_000_000 + ms * 1_000 } else { 7_000_000 });
+        let counted_us =
+            plan.suspend_to_idle.flatten().map(|ms| if after { 7_000_000 + ms * 1_000 } else { 7_000_000 });
         let battery_uwh = plan.battery_uwh.map(|used| if after { 40_000_000 - used } else { 40_000_000 });
         for (name, value) in [("total_hw_sleep_us", counted_us), ("BAT0.energy_uwh", battery_uwh)] {
             if let Some(value) = value {
@@ -107,7 +108,7 @@ impl Simulation<'_> {
         self.trace_suspend(sleeper, "machine_suspend[1]", true);
         self.scheduler.block(sleeper);
         self.scheduler.advance(plan.asleep_ms * 1_000);
-        self.run_work(sleeper, &[Work::Runs(100)]);
+        self.run_work(sleeper, &[Work::Cpu(100)]);
         self.trace_suspend(sleeper, "machine_suspend[1]", false);
         self.log("PM: Triggering wakeup from IRQ 9");
         self.log("PM: resume from suspend-to-idle");
@@ -130,7 +131,7 @@ impl Simulation<'_> {
         let mut tasks = Vec::new();
         for ((name, ms), pid) in plan.tasks.iter().zip(FIRST_TASK..) {
             let task = self.scheduler.thread(pid, name, false);
-            self.scheduler.add_work(task, &[Work::Sleeps(ms * 1_000), Work::Runs(80)], Some(sleeper));
+            self.scheduler.add_work(task, &[Work::Sleep(ms * 1_000), Work::Cpu(80)], Some(sleeper));
             tasks.push(task);
         }
         self.scheduler.block(sleeper);
@@ -140,13 +141,13 @@ impl Simulation<'_> {
             self.scheduler.freeze(done);
             frozen += 1;
         }
-        self.run_work(sleeper, &[Work::Runs(100)]);
+        self.run_work(sleeper, &[Work::Cpu(100)]);
         let us = self.scheduler.now_us() - begin_us;
         let elapsed = format!("(elapsed {}.{:03} seconds)", us / 1_000_000, us / 1_000 % 1_000);
         self.log(&format!("Freezing user space processes completed {elapsed}"));
         self.log("OOM killer disabled.");
         self.log("Freezing remaining freezable tasks");
-        self.run_work(sleeper, &[Work::Runs(500)]);
+        self.run_work(sleeper, &[Work::Cpu(500)]);
         self.log("Freezing remaining freezable tasks completed (elapsed 0.000 seconds)");
         self.trace_suspend(sleeper, "freeze_processes[0]", false);
         self.truth.sleep_phases.push(("freeze_processes", begin_us, self.scheduler.now_us()));
@@ -158,9 +159,9 @@ impl Simulation<'_> {
         let begin_us = self.scheduler.now_us();
         self.trace_suspend(sleeper, "thaw_processes[0]", true);
         for &task in tasks {
-            self.scheduler.add_work(task, &[Work::Runs(50)], Some(sleeper));
+            self.scheduler.add_work(task, &[Work::Cpu(50)], Some(sleeper));
         }
-        self.run_work(sleeper, &[Work::Runs(100)]);
+        self.run_work(sleeper, &[Work::Cpu(100)]);
         self.trace_suspend(sleeper, "thaw_processes[0]", false);
         let end_us = self.scheduler.now_us();
         self.truth.sleep_phases.push(("thaw_processes", begin_us, end_us));
@@ -200,7 +201,7 @@ impl Simulation<'_> {
                     started.push(&device.name);
                     let number = u32::try_from(started.len()).unwrap_or(0);
                     let worker = self.scheduler.thread(FIRST_WORKER + number, &format!("kworker/u4:{number}"), true);
-                    self.scheduler.add_work(worker, &[Work::Runs(20)], Some(sleeper));
+                    self.scheduler.add_work(worker, &[Work::Cpu(20)], Some(sleeper));
                     workers.insert(worker, device);
                 }
             }
@@ -211,7 +212,7 @@ impl Simulation<'_> {
             if let Some(&device) = next.filter(|_| refused.is_none()) {
                 started.push(&device.name);
                 self.callback_start(sleeper, device, phase, down);
-                let work = [Work::Sleeps(length_us(device, down)), Work::Runs(20)];
+                let work = [Work::Sleep(length_us(device, down)), Work::Cpu(20)];
                 let mut is_over = false;
                 self.scheduler.add_work(sleeper, &work, None);
                 while !is_over {
@@ -232,7 +233,7 @@ impl Simulation<'_> {
             let Some(thread) = self.scheduler.next(i64::MAX) else { break };
             self.worker_done(thread, &mut workers, &mut done, phase, down, &mut refused);
         }
-        self.run_work(sleeper, &[Work::Runs(30)]);
+        self.run_work(sleeper, &[Work::Cpu(30)]);
         self.trace_suspend(sleeper, &format!("{phase}[{event}]"), false);
         let end_us = self.scheduler.now_us();
         self.truth.sleep_phases.push((phase, begin_us, end_us));
@@ -258,7 +259,7 @@ impl Simulation<'_> {
         let is_begun = self.truth.callbacks.iter().any(|row| row.0 == device.name && row.1 == phase && row.3 == 0);
         if !is_begun {
             self.callback_start(thread, device, phase, down);
-            self.scheduler.add_work(thread, &[Work::Sleeps(length_us(device, down)), Work::Runs(20)], None);
+            self.scheduler.add_work(thread, &[Work::Sleep(length_us(device, down)), Work::Cpu(20)], None);
             return;
         }
         done.insert(&device.name);
@@ -301,7 +302,7 @@ impl Simulation<'_> {
     fn suspend_to_ram(&mut self, sleeper: ThreadId, plan: &LinuxSleepPlan) {
         self.log("ACPI: PM: Preparing to enter system sleep state S3");
         self.log("Disabling non-boot CPUs ...");
-        self.run_work(sleeper, &[Work::Runs(1_000)]);
+        self.run_work(sleeper, &[Work::Cpu(1_000)]);
         self.trace_suspend(sleeper, "machine_suspend[3]", true);
         self.trace_suspend(sleeper, "machine_suspend[3]", false);
         self.log("ACPI: PM: Low-level resume complete");
@@ -309,7 +310,7 @@ impl Simulation<'_> {
             format!("Timekeeping suspended for {}.{:03} seconds", plan.asleep_ms / 1_000, plan.asleep_ms % 1_000);
         self.log(&slept);
         self.log("Enabling non-boot CPUs ...");
-        self.run_work(sleeper, &[Work::Runs(1_000)]);
+        self.run_work(sleeper, &[Work::Cpu(1_000)]);
         self.log("ACPI: PM: Waking up from system sleep state S3");
         if let Some(ms) = plan.firmware_ms {
             let folder = "acpi/fpdt/resume";

@@ -4,7 +4,7 @@
 
 /// Builds a `trace.dat` file.
 #[derive(Clone, Debug, Default)]
-pub struct TraceData {
+pub struct TraceDatBuilder {
     kallsyms: String,
     process_maps: Vec<String>,
     records: Vec<Record>,
@@ -19,14 +19,14 @@ struct Record {
 
 /// Time, processor and thread of an event.
 #[derive(Clone, Copy, Debug)]
-pub struct At {
+pub struct EventOrigin {
     pub time_ns: u64,
     pub cpu: usize,
     pub tid: u32,
     pub in_interrupt: bool,
 }
 
-impl At {
+impl EventOrigin {
     #[must_use]
     pub const fn new(time_ns: u64, cpu: usize, tid: u32) -> Self {
         Self { time_ns, cpu, tid, in_interrupt: false }
@@ -117,7 +117,7 @@ const EVENTS: &[(&str, &[EventFormat])] = &[
     ),
 ];
 
-impl TraceData {
+impl TraceDatBuilder {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -145,7 +145,7 @@ impl TraceData {
     /// Adds a context switch from the thread `at` to another; the old one is left in `state` (1 for
     /// `TASK_INTERRUPTIBLE`).
     #[must_use]
-    pub fn switch(mut self, at: At, (old_name, state): (&str, i64), (new_tid, new_name): (u32, &str)) -> Self {
+    pub fn switch(mut self, at: EventOrigin, (old_name, state): (&str, i64), (new_tid, new_name): (u32, &str)) -> Self {
         let mut payload = head(SWITCH, at);
         payload.extend(name(old_name));
         payload.extend(at.tid.to_le_bytes());
@@ -160,7 +160,7 @@ impl TraceData {
 
     /// Adds a wakeup of a thread.
     #[must_use]
-    pub fn waking(mut self, at: At, (tid, task): (u32, &str)) -> Self {
+    pub fn waking(mut self, at: EventOrigin, (tid, task): (u32, &str)) -> Self {
         let mut payload = head(WAKING, at);
         payload.extend(name(task));
         payload.extend(tid.to_le_bytes());
@@ -171,8 +171,8 @@ impl TraceData {
 
     /// Adds a read of eight sectors from disk 8:0, with the call stack of its issue.
     #[must_use]
-    pub fn disk_read(mut self, at: At, sector: u64, kernel: &[u64], complete_ns: u64) -> Self {
-        let request = |id: u16, at: At| {
+    pub fn disk_read(mut self, at: EventOrigin, sector: u64, kernel: &[u64], complete_ns: u64) -> Self {
+        let request = |id: u16, at: EventOrigin| {
             let mut payload = head(id, at);
             payload.extend((8_u32 << 20).to_le_bytes());
             payload.extend([0; 4]);
@@ -186,14 +186,14 @@ impl TraceData {
         payload.extend(name("reader"));
         self.push(at, payload);
         self = self.kernel_stack(at, kernel);
-        let end = At { time_ns: complete_ns, tid: 0, in_interrupt: true, ..at };
+        let end = EventOrigin { time_ns: complete_ns, tid: 0, in_interrupt: true, ..at };
         self.push(end, request(COMPLETE, end));
         self
     }
 
     /// Adds the kernel call stack of the previous event.
     #[must_use]
-    pub fn kernel_stack(mut self, at: At, addresses: &[u64]) -> Self {
+    pub fn kernel_stack(mut self, at: EventOrigin, addresses: &[u64]) -> Self {
         let mut payload = head(KERNEL_STACK, at);
         payload.extend(u32::try_from(addresses.len()).unwrap_or(u32::MAX).to_le_bytes());
         payload.extend([0; 4]);
@@ -204,7 +204,7 @@ impl TraceData {
 
     /// Adds the user call stack of the previous event: at most eight addresses.
     #[must_use]
-    pub fn user_stack(mut self, at: At, pid: u32, addresses: &[u64]) -> Self {
+    pub fn user_stack(mut self, at: EventOrigin, pid: u32, addresses: &[u64]) -> Self {
         let mut payload = head(USER_STACK, at);
         payload.extend(pid.to_le_bytes());
         payload.extend([0; 4]);
@@ -214,7 +214,7 @@ impl TraceData {
         self
     }
 
-    fn push(&mut self, at: At, payload: Vec<u8>) {
+    fn push(&mut self, at: EventOrigin, payload: Vec<u8>) {
         self.records.push(Record { time_ns: at.time_ns, cpu: at.cpu, payload });
     }
 
@@ -308,7 +308,7 @@ fn page(pages: &mut Vec<u8>, begin_ns: u64, data: &[u8]) {
     pages.resize(pages.len().next_multiple_of(PAGE), 0);
 }
 
-fn head(id: u16, at: At) -> Vec<u8> {
+fn head(id: u16, at: EventOrigin) -> Vec<u8> {
     const INTERRUPT: u8 = 0x08;
     let mut bytes = id.to_le_bytes().to_vec();
     bytes.extend([if at.in_interrupt { INTERRUPT } else { 0 }, 0]);

@@ -13,7 +13,7 @@ pub struct TrueInterval {
 impl TrueInterval {
     /// Length, µs; 0 if it has not ended.
     #[must_use]
-    pub fn length_us(&self) -> i64 {
+    pub fn duration_us(&self) -> i64 {
         self.end_us.map_or(0, |end| end - self.start_us)
     }
 }
@@ -27,9 +27,9 @@ pub struct LinuxTruth {
     /// Stops of units.
     pub stops: BTreeMap<String, TrueInterval>,
     /// The chain of units that the default target waited for.
-    pub path: Vec<String>,
+    pub critical_path: Vec<String>,
     /// The chain of units that the shutdown waited for.
-    pub stop_path: Vec<String>,
+    pub critical_stop_path: Vec<String>,
     /// Start of the service manager in the initramfs, if there is one.
     pub initrd_us: Option<i64>,
     /// Start of the service manager.
@@ -39,7 +39,7 @@ pub struct LinuxTruth {
     /// Phases of a sleep in order: name in the trace, start and end, µs.
     pub sleep_phases: Vec<(&'static str, i64, i64)>,
     /// Time of resuming from a sleep; set only if the plan has a wireless interface.
-    pub machine_back_us: i64,
+    pub resumed_us: i64,
     /// Device callbacks in a sleep: device, phase, start and end, µs.
     pub callbacks: Vec<(String, &'static str, i64, i64)>,
 }

@@ -3,8 +3,8 @@
 use onoff_trace::{ContextSwitch, ContextSwitches, StringId, SystemKind, Trace};
 
 use super::super::*;
-use crate::why::{About, WhyQuestion, why};
-use onoff_testkit::hostile::Source;
+use crate::why::{WhyQuestion, WhyTarget, why};
+use onoff_testkit::hostile::ExtremeValues;
 use onoff_testkit::synthetic::{MS, process, service, thread};
 
 /// State of a waiting thread, and wait reasons: another thread, and a sleep.
@@ -58,9 +58,9 @@ fn recording() -> Trace {
 }
 
 fn path(trace: &Trace, tid: u32) -> CriticalPath {
-    let waits = Waits::of(trace);
+    let waits = Waits::new(trace);
     let range = Interval::new(0, 100 * MS);
-    waits.critical_path(range, &EndThread::known(tid), PathOptions::default())
+    waits.critical_path(range, &EndThread::from_tid(tid), PathOptions::default())
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn services_wait_only_for_declared_dependencies() {
 #[test]
 fn damaged_recordings_keep_durations() {
     const TIMES: [i64; 9] = [i64::MIN, -1, 0, 1, 20, 21, 90, 100, i64::MAX];
-    let mut source = Source(11);
+    let mut source = ExtremeValues(11);
     for round in 0..200_u32 {
         let mut pick = |choices: &[i64]| {
             let at = usize::try_from(source.value() % choices.len() as u64).unwrap();
@@ -207,24 +207,24 @@ fn damaged_recordings_keep_durations() {
             trace.service_dependencies.push(row);
         }
         trace.duration_ns = pick(&[0, 1, 100, i64::MAX]);
-        let waits = Waits::of(&trace);
+        let waits = Waits::new(&trace);
         for tid in [1, 2, 50, 60] {
-            let end = EndThread::known(tid);
+            let end = EndThread::from_tid(tid);
             let range = Interval::new(i64::MIN, i64::MAX);
             let path = waits.critical_path(range, &end, PathOptions::default());
             let sum: i64 = path.shares.iter().map(|share| share.ns).sum();
             assert_eq!(sum, path.duration_ns);
         }
         let question = WhyQuestion {
-            about: About::Service(onoff_trace::Pattern::new("*")),
+            target: WhyTarget::Service(onoff_trace::Pattern::new("*")),
             at_ns: None,
             within: None,
-            min_ns: 0,
-            top: None,
-            waits_for_work: true,
+            min_duration_ns: 0,
+            max_intervals: None,
+            include_work_waits: true,
             path: PathOptions::default(),
         };
-        for interval in why(&trace, &question).map_or_else(|_| Vec::new(), |it| it.stretches) {
+        for interval in why(&trace, &question).map_or_else(|_| Vec::new(), |it| it.intervals) {
             let sum: i64 = interval.path.shares.iter().map(|share| share.ns).sum();
             assert_eq!(sum, interval.duration_ns);
         }

@@ -1,3 +1,3 @@
 //! Rules for any transition, based on the account of its phases.
 
-pub(crate) mod time_on_path;
+pub(crate) mod critical_path_time;

@@ -48,7 +48,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     }
     let mut names: Vec<&str> = files
         .iter()
-        .filter(|file| !file.embedded_signature && boot_start.contains(&file.name))
+        .filter(|file| !file.has_embedded_signature && boot_start.contains(&file.name))
         .map(|file| file.name.as_str())
         .collect();
     names.dedup();

@@ -1,6 +1,6 @@
 //! Network file access before the desktop.
 
-use onoff_evidence::missing_evidence::Unanswered;
+use onoff_evidence::missing_evidence::UnknownFact;
 use std::collections::BTreeSet;
 
 use crate::rules::prelude::*;
@@ -58,7 +58,7 @@ fn share(path: &str) -> String {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     if facts.trace.file_ios.is_empty() {
-        return Err(missing_kernel_flags(Unanswered::NetworkFiles, &["FILE_IO", "FILE_IO_INIT", "FILENAME"]));
+        return Err(missing_kernel_flags(UnknownFact::NetworkFiles, &["FILE_IO", "FILE_IO_INIT", "FILENAME"]));
     }
     let (start, end) = facts.main_path();
     let mut shares: Vec<Share> = Vec::new();

@@ -42,9 +42,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             };
             let title = format!("service {} (group {}) {took} and blocked later groups", service.name, service.group);
             let mut finding = slow(facts, service, title);
-            if service.held_up_in_turn > 0 {
+            if service.held_up_total > 0 {
                 let blocked: Vec<&str> = service.held_up.iter().map(String::as_str).collect();
-                let services = counted(service.held_up_in_turn as usize, "service");
+                let services = counted(service.held_up_total as usize, "service");
                 let names = match blocked.as_slice() {
                     [first] => format!(", {first} first"),
                     names => format!(": {}", listed(names, 4)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use onoff_blame::account::VIDEO_DRIVERS;
-use onoff_evidence::Span;
+use onoff_evidence::DerivedInterval;
 use onoff_trace::{DiskOperation, Trace};
 
 use crate::rules::prelude::*;
@@ -61,7 +61,12 @@ fn has_solid_disk(trace: &Trace) -> bool {
     times.len() >= thresholds::SMALL_READS && median.is_some_and(|ns| ns < thresholds::SOLID_READ_NS)
 }
 
-fn slow(facts: &BootFacts<'_>, span: &Span, (name, session): (&str, &str), limit_ns: i64) -> Option<RuleFinding> {
+fn slow(
+    facts: &BootFacts<'_>,
+    span: &DerivedInterval,
+    (name, session): (&str, &str),
+    limit_ns: i64,
+) -> Option<RuleFinding> {
     let (start, end) = span.start_ns.zip(span.end_ns)?;
     let length = end.saturating_sub(start);
     (length > limit_ns).then(|| {

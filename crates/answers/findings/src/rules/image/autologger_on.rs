@@ -30,7 +30,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .report
         .autologgers
         .iter()
-        .filter(|logger| logger.is_on && !is_of_windows(&logger.name))
+        .filter(|logger| logger.is_enabled && !is_of_windows(&logger.name))
         .map(|logger| {
             let file = if logger.file.is_empty() { "no file".to_owned() } else { logger.file.clone() };
             RuleFinding::new(

@@ -29,7 +29,8 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     if drivers.is_empty() {
         return Err(missing_input("boot-driver signatures: the driver files are missing"));
     }
-    let unsigned: Vec<_> = drivers.iter().filter(|driver| driver.is_present && !driver.embedded_signature).collect();
+    let unsigned: Vec<_> =
+        drivers.iter().filter(|driver| driver.is_present && !driver.has_embedded_signature).collect();
     let names: Vec<&str> = unsigned.iter().map(|driver| driver.file.as_str()).collect();
     let Some(first) = unsigned.first() else { return Ok(Vec::new()) };
     let finding = RuleFinding::new(

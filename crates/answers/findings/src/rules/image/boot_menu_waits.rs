@@ -31,9 +31,9 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     };
     let mut findings = Vec::new();
     if let (Some(setting), Some(seconds)) =
-        (&menu.timeout, menu.timeout_s.filter(|&seconds| seconds > 0 && menu.shown() > 1))
+        (&menu.timeout, menu.timeout_s.filter(|&seconds| seconds > 0 && menu.shown_count() > 1))
     {
-        let what = format!("the boot menu waits {seconds} s for a choice between {} entries", menu.shown());
+        let what = format!("the boot menu waits {seconds} s for a choice between {} entries", menu.shown_count());
         findings.push(
             facts
                 .finding(setting, FindingSubject::new(FindingSubjectKind::Setting, "timeout"), &what)

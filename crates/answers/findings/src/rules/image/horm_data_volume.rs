@@ -27,7 +27,9 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
-    let Some(filter) = facts.filter().filter(|filter| filter.is_horm_on == Some(true)) else { return Ok(Vec::new()) };
+    let Some(filter) = facts.filter().filter(|filter| filter.is_horm_enabled == Some(true)) else {
+        return Ok(Vec::new());
+    };
     let open: Vec<&str> = filter
         .volumes
         .iter()

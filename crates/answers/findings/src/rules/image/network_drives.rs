@@ -28,10 +28,10 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         return Err(missing_input("network drives: no NTUSER.DAT"));
     }
     let mut drives = Vec::new();
-    for hive in facts.image.of_kind(HiveKind::User) {
+    for hive in facts.image.hives_of_kind(HiveKind::User) {
         let Some(network) = hive.hive.key("Network") else { continue };
         for drive in network.subkeys() {
-            let path = drive.value("RemotePath").and_then(|value| value.text()).unwrap_or_default();
+            let path = drive.value("RemotePath").and_then(|value| value.string()).unwrap_or_default();
             drives
                 .push((drive.name(), format!(r"{}: NTUSER\Network\{}\RemotePath = '{path}'", hive.name, drive.name())));
         }

@@ -29,7 +29,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         return Err(missing_input("read-ahead: the folder Windows\\Prefetch is missing"));
     };
     // Windows 7 reserves five of its 128 plans for the system.
-    let max = match prefetch.most_plans {
+    let max = match prefetch.max_plans {
         None => return Ok(Vec::new()),
         Some(128) => 123,
         Some(max) => max,

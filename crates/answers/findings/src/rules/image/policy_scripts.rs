@@ -29,12 +29,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     }
     let mut scripts = Vec::new();
     for (kind, root) in [(HiveKind::Software, ""), (HiveKind::User, r"Software\")] {
-        for hive in facts.image.of_kind(kind) {
+        for hive in facts.image.hives_of_kind(kind) {
             for what in ["Startup", "Logon"] {
                 let path = format!(r"{root}Microsoft\Windows\CurrentVersion\Group Policy\Scripts\{what}");
                 let Some(key) = hive.hive.key(&path) else { continue };
                 for script in key.subkeys().iter().flat_map(|policy| policy.subkeys()) {
-                    let Some(name) = script.value("Script").and_then(|value| value.text()) else { continue };
+                    let Some(name) = script.value("Script").and_then(|value| value.string()) else { continue };
                     scripts.push((name.clone(), format!(r"{}\{path}: Script = '{name}'", kind.as_str())));
                 }
             }

@@ -36,7 +36,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         setting.text().is_some_and(|text| text.to_uppercase().split_whitespace().any(|word| word == "TESTSIGNING"))
     };
     evidence.extend(last.filter(on).map(|setting| setting.evidence()));
-    let drivers = facts.report.boot_drivers.iter().filter(|driver| driver.signed_for_tests);
+    let drivers = facts.report.boot_drivers.iter().filter(|driver| driver.is_test_signed);
     evidence.extend(drivers.map(|driver| format!("{} is test-signed", driver.file)));
     if evidence.is_empty() {
         return Ok(Vec::new());

@@ -53,10 +53,10 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                 format!(
                     "{} was still starting after {} when the recording ended{waiting}",
                     still.unit,
-                    time(still.for_ns)
+                    time(still.elapsed_ns)
                 ),
             )
-            .cost(Cost::at_most(still.for_ns))
+            .cost(Cost::at_most(still.elapsed_ns))
             .certainty(Certainty::Inferred)
             .evidence(still.start_ns, format!("{} starts", still.unit))
             .evidence(None, limit)

@@ -22,7 +22,7 @@ pub(super) struct Wait<'a> {
     pub(super) on_path: Option<Certainty>,
     /// Time before the end of the boot during which no other unit was starting: whatever the order, the boot waited for
     /// this one.
-    pub(super) alone_ns: i64,
+    pub(super) exclusive_ns: i64,
 }
 
 /// Returns the matching units that took `limit_ns` or more. If dependencies were recorded, only those on the critical
@@ -49,14 +49,14 @@ pub(super) fn waits<'a>(
                 end_ns: step.end_ns,
                 duration_ns: step.duration_ns,
                 on_path: Some(step.released_by.certainty.and(path.certainty)),
-                alone_ns: 0,
+                exclusive_ns: 0,
             })
             .collect());
     }
     let of_unit = |unit: &'a Unit| {
         let (end_ns, duration_ns) = unit.end_ns.zip(unit.duration_ns)?;
-        let alone_ns = alone_ns(facts, &unit.name, (unit.start_ns, end_ns));
-        let wait = Wait { unit: &unit.name, start_ns: unit.start_ns, end_ns, duration_ns, on_path: None, alone_ns };
+        let exclusive_ns = exclusive_ns(facts, &unit.name, (unit.start_ns, end_ns));
+        let wait = Wait { unit: &unit.name, start_ns: unit.start_ns, end_ns, duration_ns, on_path: None, exclusive_ns };
         (unit.automatic && duration_ns >= limit_ns && is_it(&unit.name)).then_some(wait)
     };
     Ok(report.units.iter().filter_map(of_unit).collect())
@@ -64,7 +64,7 @@ pub(super) fn waits<'a>(
 
 /// Time within `own`, up to the end of the boot, during which no unit but `name` was starting; 0 if that end is
 /// unknown.
-fn alone_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Interval) -> i64 {
+fn exclusive_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Interval) -> i64 {
     let report = facts.report;
     let reached = report.details.default_target.as_ref().map(|target| target.reached_ns);
     let finished = report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);
@@ -79,7 +79,7 @@ impl Wait<'_> {
     /// Title for a unit without recorded ordering.
     pub(super) fn title(&self) -> String {
         let (unit, took) = (self.unit, time(self.duration_ns));
-        match self.alone_ns {
+        match self.exclusive_ns {
             ns if self.was_alone() => format!("{unit} took {took}; nothing else was starting for {} of it", time(ns)),
             ns if ns >= thresholds::NOISE_NS => {
                 format!(
@@ -93,7 +93,7 @@ impl Wait<'_> {
 
     /// True if nothing else was starting for nearly all of the time.
     const fn was_alone(&self) -> bool {
-        self.alone_ns.saturating_mul(MAX_OVERLAP_PART) >= self.duration_ns.saturating_mul(MAX_OVERLAP_PART - 1)
+        self.exclusive_ns.saturating_mul(MAX_OVERLAP_PART) >= self.duration_ns.saturating_mul(MAX_OVERLAP_PART - 1)
     }
 
     pub(super) fn finding(&self, title: String, advice: impl Into<String>) -> RuleFinding {
@@ -106,18 +106,18 @@ impl Wait<'_> {
             Some(certainty) => finding.cost(Cost::on_path(self.duration_ns)).certainty(certainty),
             // Nothing else was starting, so the boot can only have waited for this unit.
             None if self.was_alone() => finding
-                .cost(Cost::on_path(self.alone_ns))
+                .cost(Cost::on_path(self.exclusive_ns))
                 .certainty(Certainty::Inferred)
-                .evidence(None, format!("nothing else was starting for {} of it", time(self.alone_ns))),
+                .evidence(None, format!("nothing else was starting for {} of it", time(self.exclusive_ns))),
             None => {
                 let finding = finding
                     .cost(Cost::at_most(self.duration_ns))
                     .certainty(Certainty::Inferred)
                     .evidence(None, "whether anything waited for it is not recorded (unit properties are missing)");
-                match self.alone_ns >= thresholds::NOISE_NS {
+                match self.exclusive_ns >= thresholds::NOISE_NS {
                     true => finding.evidence(
                         None,
-                        format!("nothing else was starting for at least {} of it", time(self.alone_ns)),
+                        format!("nothing else was starting for at least {} of it", time(self.exclusive_ns)),
                     ),
                     false => finding,
                 }

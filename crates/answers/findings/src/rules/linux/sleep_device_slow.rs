@@ -1,6 +1,6 @@
 //! Devices that delay a suspend or a resume of Linux.
 
-use onoff_transitions::{Half, Phase};
+use onoff_transitions::{Phase, SuspendStage};
 use std::collections::BTreeMap;
 
 use onoff_transitions::linux::suspend::{DeviceCallback, LinuxSleep};
@@ -46,7 +46,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         ));
     }
     let mut findings = Vec::new();
-    for (half, verb) in [(Half::Suspend, "suspend"), (Half::Resume, "resume")] {
+    for (half, verb) in [(SuspendStage::Suspend, "suspend"), (SuspendStage::Resume, "resume")] {
         let mut devices: BTreeMap<&str, Vec<&DeviceCallback>> = BTreeMap::new();
         for callback in &sleep.details.callbacks {
             if callback.details.phase.is_some_and(|phase| phase.half() == Some(half)) {

@@ -5,8 +5,8 @@ use onoff_usage::units::Unit;
 
 use super::known_waits::waits;
 use super::{
-    encrypted_volume_waited_for, file_system_check, kernel_modules_loaded, network_waited_for,
-    random_numbers_waited_for, relabeled, udev_settled,
+    encrypted_volume_wait, file_system_check, modules_load_slow, network_wait, random_seed_wait, selinux_relabel,
+    udev_settle,
 };
 use crate::rules::prelude::*;
 
@@ -40,13 +40,13 @@ rule! {
 /// True if a more specific rule covers the unit.
 fn has_specific_rule(unit: &str) -> bool {
     [
-        encrypted_volume_waited_for::is_encrypted_volume,
+        encrypted_volume_wait::is_encrypted_volume,
         file_system_check::is_file_system_check,
-        kernel_modules_loaded::is_module_load,
-        network_waited_for::is_network_wait,
-        random_numbers_waited_for::is_entropy_wait,
-        relabeled::is_relabel,
-        udev_settled::is_udev_settle,
+        modules_load_slow::is_module_load,
+        network_wait::is_network_wait,
+        random_seed_wait::is_entropy_wait,
+        selinux_relabel::is_relabel,
+        udev_settle::is_udev_settle,
     ]
     .into_iter()
     .any(|is_match| is_match(unit))

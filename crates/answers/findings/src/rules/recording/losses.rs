@@ -53,7 +53,7 @@ const REMEDIES: &[(&[&str], &str)] = &[
         &["buffers_lost_by_recorder", "buffers_lost"],
         "record to a disk other than the boot disk: the recorder could not write whole buffers",
     ),
-    (&["unfinished_file", "journal_cut_off"], "stop the recording before copying the file: it was never closed"),
+    (&["unfinished_file", "journal_truncated"], "stop the recording before copying the file: it was never closed"),
     (
         &[
             "buffers_absent",
@@ -92,7 +92,7 @@ mod tests {
         let mut trace = Trace::default();
         for &name in counters {
             let severity = if name == "unused_space" { Severity::Notice } else { Severity::Warning };
-            trace.losses.add(&Counter { name, severity, help: "", touches: &[] }, 1);
+            trace.losses.add(&Counter { name, severity, help: "", affects: &[] }, 1);
         }
         let found = check(&trace).unwrap();
         found.first().map(|finding| finding.advice.clone())

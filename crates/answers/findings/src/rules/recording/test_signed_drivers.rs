@@ -38,7 +38,7 @@ fn check(trace: &Trace) -> Outcome {
             "test signing is not visible in any recording. Pass the driver files with --drivers",
         ));
     };
-    let names: Vec<&str> = files.iter().filter(|file| file.signed_for_tests).map(|file| file.name.as_str()).collect();
+    let names: Vec<&str> = files.iter().filter(|file| file.is_test_signed).map(|file| file.name.as_str()).collect();
     if names.is_empty() {
         return Ok(Vec::new());
     }

@@ -1,6 +1,6 @@
 //! Helpers for the rules about devices at suspend and resume.
 
-use onoff_transitions::Half;
+use onoff_transitions::SuspendStage;
 use onoff_transitions::suspend::PowerTransition;
 
 use crate::rules::prelude::*;
@@ -8,7 +8,7 @@ use crate::rules::prelude::*;
 /// Returns findings for slow devices during suspend or resume, judged by their exclusive time if `by_alone` is set.
 pub(super) fn slow(
     transition: &PowerTransition,
-    half: Half,
+    half: SuspendStage,
     limit_ns: i64,
     by_alone: bool,
     verb: &str,
@@ -21,7 +21,7 @@ pub(super) fn slow(
         .filter(|device| device.details.phase.is_some_and(|phase| phase.half() == Some(half)))
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
-            let alone = device.details.alone_ns;
+            let alone = device.details.exclusive_ns;
             let measure = if by_alone { alone.unwrap_or(length) } else { length };
             if measure < limit_ns {
                 return None;

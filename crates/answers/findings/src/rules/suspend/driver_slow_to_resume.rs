@@ -1,7 +1,7 @@
 //! Drivers that delay the resume.
 
-use onoff_evidence::missing_evidence::Unanswered;
-use onoff_transitions::Half;
+use onoff_evidence::missing_evidence::UnknownFact;
+use onoff_transitions::SuspendStage;
 use onoff_transitions::suspend::PowerTransition;
 
 use super::devices::slow;
@@ -35,11 +35,11 @@ rule! {
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     if transition.details.devices.is_empty() {
         facts.require_power_events()?;
-        return Err(missing_kernel_flags(Unanswered::DevicePowerRequests, &["POWER"]));
+        return Err(missing_kernel_flags(UnknownFact::DevicePowerRequests, &["POWER"]));
     }
     Ok(slow(
         transition,
-        Half::Resume,
+        SuspendStage::Resume,
         thresholds::DEVICE_RESUME_NS,
         true,
         "resume",

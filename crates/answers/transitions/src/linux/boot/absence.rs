@@ -2,7 +2,7 @@
 
 use onoff_trace::{DeviceOperationKind, Trace, milestone};
 
-use crate::boot::NotABoot;
+use crate::boot::NoBoot;
 use crate::{TransitionKind, contents};
 
 /// Milestones that only a booting system sets.
@@ -27,9 +27,9 @@ pub(super) fn contains_a_boot(trace: &Trace) -> bool {
 }
 
 /// Describes a recording without a boot.
-pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
+pub(super) fn not_a_boot(trace: &Trace) -> NoBoot {
     let contents = contents::describe_instead(trace, TransitionKind::Boot);
-    NotABoot {
+    NoBoot {
         reason: "no start of the service manager, its targets or the kernel's initialization".to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),

@@ -3,7 +3,7 @@
 use onoff_trace::{ServiceChange, Trace};
 
 use super::phases::BootBoundaries;
-use onoff_evidence::missing_evidence::{Lacking, Unanswered};
+use onoff_evidence::missing_evidence::{MissingEvidence, UnknownFact};
 use onoff_usage::cpu::CpuSource;
 use onoff_usage::idle::Settling;
 use onoff_usage::units::declared_order::Starts;
@@ -16,32 +16,32 @@ pub(super) fn missing_evidence(
     boundaries: &BootBoundaries,
     starts: &Starts<'_>,
     post_boot: &Settling,
-) -> Lacking {
+) -> MissingEvidence {
     let mut missing = Vec::new();
-    if boundaries.user_space.time_ns.is_none() || !boundaries.finished.missing.is_empty() {
-        missing.push(Unanswered::LinuxStartParts);
+    if boundaries.user_space.time_ns.is_none() || !boundaries.finished.unmatched_rules.is_empty() {
+        missing.push(UnknownFact::LinuxStartParts);
     }
     let started = || trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
     if started().next().is_none() {
-        missing.push(Unanswered::UnitStarts);
+        missing.push(UnknownFact::UnitStarts);
     } else if !started().any(|row| trace.text(row.event) == PROPERTIES) {
         // The output of systemd-analyze has the service manager's own times.
         let from_manager = started().all(|row| trace.text(row.event).starts_with("systemd-analyze"));
-        missing.push(if from_manager { Unanswered::OtherUnits } else { Unanswered::ExactUnitTimes });
+        missing.push(if from_manager { UnknownFact::OtherUnits } else { UnknownFact::ExactUnitTimes });
     }
     if started().next().is_some() && !starts.has_dependencies() {
-        missing.push(Unanswered::UnitStartOrder);
+        missing.push(UnknownFact::UnitStartOrder);
     }
     if boundaries.firmware.time_ns.is_none() {
-        missing.push(Unanswered::FirmwareAndLoader);
+        missing.push(UnknownFact::FirmwareAndLoader);
     }
     if post_boot.cpu_source == CpuSource::None {
-        missing.push(Unanswered::LinuxSettling);
+        missing.push(UnknownFact::LinuxSettling);
     } else if !post_boot.disk_recorded {
-        missing.push(Unanswered::LinuxDisksAtStart);
+        missing.push(UnknownFact::LinuxDisksAtStart);
     }
     if trace.device_operations.is_empty() {
-        missing.push(Unanswered::LinuxDrivers);
+        missing.push(UnknownFact::LinuxDrivers);
     }
-    Lacking::of_linux(missing)
+    MissingEvidence::of_linux(missing)
 }

@@ -2,7 +2,7 @@
 //!
 //! [`analyze`] turns a [`Trace`] into a [`LinuxBootReport`]. If the recording contains no boot, it returns what the
 //! recording contains instead. Parts that are missing from a recording make the report less complete: see
-//! [`LinuxBootReport::lacking`].
+//! [`LinuxBootReport::missing_evidence`].
 
 mod absence;
 mod missing_evidence;
@@ -13,21 +13,21 @@ pub mod report;
 mod tests;
 
 use crate::{Phase, PhaseName};
-use crate::{PhaseSpan, TransitionKind, Variant, losses_touching};
+use crate::{PhaseInterval, TransitionKind, Variant, losses_touching};
 use hashbrown::HashSet;
 use onoff_trace::{
-    ActivityKind, CallGraphSubject, ServiceChange, ServiceOutcome, StringId, SystemKind, TableName, Tables, Trace,
+    ActivityKind, CallGraphSubject, ServiceChange, ServiceOutcome, StringId, SystemKind, TableName, TableSet, Trace,
     milestone,
 };
 
 pub use report::*;
 
-use crate::boot::{BootOptions, NotABoot};
+use crate::boot::{BootOptions, NoBoot};
 use crate::boot_axis::AxisInputs;
 use crate::usage;
 use onoff_evidence::call_graph;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Boundary, Certainty, Span, touched_by};
+use onoff_evidence::{Boundary, Certainty, DerivedInterval, affecting_losses};
 use onoff_firmware_times::before_kernel::firmware_table;
 use onoff_usage::cpu::{self, CpuSource, CpuUsage};
 use onoff_usage::devices;
@@ -38,7 +38,7 @@ use onoff_usage::units::{Unit, units};
 use phases::BootBoundaries;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -55,18 +55,18 @@ pub const TABLES: Tables = Tables::of(&[
 ///
 /// # Errors
 /// The recording contains no boot; the error describes what it contains instead.
-pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, Box<NotABoot>> {
+pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, Box<NoBoot>> {
     if !absence::contains_a_boot(trace) {
         return Err(Box::new(absence::not_a_boot(trace)));
     }
     let target = phases::default_target(trace);
     let boundaries = phases::boundaries(trace, target.as_ref());
     let post_boot = match boundaries.finished.time_ns {
-        Some(start_ns) => idle::settle(trace, start_ns, options.idle),
+        Some(start_ns) => idle::find_settling(trace, start_ns, options.idle),
         None => Settling {
             metric: options.idle,
             rule: Rule::IdleCountNeedsFinish,
-            missing: boundaries.finished.missing.clone(),
+            unmatched_rules: boundaries.finished.unmatched_rules.clone(),
             ..Settling::default()
         },
     };
@@ -106,11 +106,11 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         Some(_) => end.saturating_add(post_boot.busy_ns),
         None => end,
     });
-    let intervals: Vec<_> = phases.iter().map(Phase::span).collect();
+    let intervals: Vec<_> = phases.iter().map(Phase::interval).collect();
     let axis = AxisInputs {
         firmware_table: firmware_table.as_ref(),
         manager_difference_ns: firmware_table_difference_ns,
-        person_ns: 0,
+        user_input_ns: 0,
     }
     .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &intervals, settled_ns));
     let missing_evidence = missing_evidence::missing_evidence(trace, &boundaries, &starts, &post_boot);
@@ -119,13 +119,16 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         initial_file_system: boundaries
             .init_program
             .as_ref()
-            .map(|program| Span::between(program, &boundaries.user_space)),
+            .map(|program| DerivedInterval::between(program, &boundaries.user_space)),
         manager: manager(trace, &boundaries),
         critical_path,
         other_units: other_units(trace),
         last_unit: last_unit(trace, boundaries.finished.time_ns),
         still_starting,
-        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions, TableName::ServiceDependencies]),
+        losses_affecting_units: affecting_losses(
+            trace,
+            &[TableName::ServiceTransitions, TableName::ServiceDependencies],
+        ),
         drivers: devices::by_driver(&devices),
         device_totals: devices::by_device(&devices),
         devices,
@@ -133,13 +136,16 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
             .into_iter()
             .take(call_graph::MAX_GRAPHS)
             .collect(),
-        devices_touched_by: touched_by(trace, &[TableName::DeviceOperations, TableName::CallGraphFunctions]),
+        losses_affecting_devices: affecting_losses(
+            trace,
+            &[TableName::DeviceOperations, TableName::CallGraphFunctions],
+        ),
         firmware_table_difference_ns,
         firmware_table,
         axis,
         processes,
         process_summary,
-        processes_touched_by: touched_by(trace, &[TableName::Processes]),
+        losses_affecting_processes: affecting_losses(trace, &[TableName::Processes]),
         boots: trace.boots.clone(),
         clock_conversions: trace.clock_conversions.clone(),
         default_target: target,
@@ -151,10 +157,10 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         number: 1,
         start_ns: Some(start_ns),
         end_ns: post_boot.end_ns,
-        touched_by: losses_touching(&phases),
+        affecting_losses: losses_touching(&phases),
         total_ns,
         total_at_least_ns: latest_ns.saturating_sub(start_ns).saturating_add(post_boot.busy_ns),
-        person_ns: 0,
+        user_input_ns: 0,
         total_certainty: match (startup_ns, total_ns) {
             (None, _) => Certainty::Missing,
             (Some(_), Some(_)) => boundaries.finished.certainty.and(post_boot.certainty),
@@ -162,7 +168,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         },
         phases,
         units,
-        lacking: missing_evidence,
+        missing_evidence,
         losses: trace.losses.clone(),
         culprits: Vec::new(),
         fix_first: None,
@@ -172,10 +178,10 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
 }
 
 /// Start and end of the phases, ns.
-pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseSpan> {
+pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseInterval> {
     let boundaries = phases::boundaries(trace, phases::default_target(trace).as_ref());
     let settled_ns = boundaries.finished.time_ns.and_then(|start_ns| {
-        let settling = idle::settle(trace, start_ns, BootOptions::default().idle);
+        let settling = idle::find_settling(trace, start_ns, BootOptions::default().idle);
         settling.end_ns.map(|end_ns| (start_ns, end_ns))
     });
     let settled = settled_ns.map(|(start_ns, end_ns)| (PhaseName::PostBoot, Some(start_ns), Some(end_ns)));
@@ -200,7 +206,7 @@ fn unit_starts(trace: &Trace, starts: &Starts<'_>, places: &HashSet<usize>) -> V
 
 /// The units on the critical path to the default target and on to the end of the boot, ordered by time: unit, start,
 /// end, main process.
-pub fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
+pub fn critical_units(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let target = phases::default_target(trace);
     let starts = Starts::of(trace);
     let (path, _) = path::steps(trace, &starts, target.as_ref());
@@ -252,7 +258,7 @@ fn other_units(trace: &Trace) -> Vec<OtherUnit> {
     let duration = |start_ns: i64, end_ns: Option<i64>| end_ns.map(|end| end.saturating_sub(start_ns));
     let of_users = trace.activities.iter().filter(|row| row.kind == ActivityKind::UserUnit).map(|row| OtherUnit {
         name: trace.text(row.name).to_owned(),
-        of: trace.text(row.detail).to_owned(),
+        owner: trace.text(row.detail).to_owned(),
         start_ns: row.start_ns,
         end_ns: row.end_ns,
         duration_ns: duration(row.start_ns, row.end_ns),
@@ -265,14 +271,14 @@ fn other_units(trace: &Trace) -> Vec<OtherUnit> {
     let starts = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
     let containers = starts.filter(|row| is_container(trace.text(row.service))).map(|row| OtherUnit {
         name: trace.text(row.service).to_owned(),
-        of: "container".to_owned(),
+        owner: "container".to_owned(),
         start_ns: row.start_ns,
         end_ns: row.end_ns,
         duration_ns: duration(row.start_ns, row.end_ns),
         failed: row.outcome == ServiceOutcome::Failed,
     });
     let mut units: Vec<OtherUnit> = of_users.chain(containers).collect();
-    units.sort_by(|a, b| (a.start_ns, &a.of, &a.name).cmp(&(b.start_ns, &b.of, &b.name)));
+    units.sort_by(|a, b| (a.start_ns, &a.owner, &a.name).cmp(&(b.start_ns, &b.owner, &b.name)));
     units
 }
 
@@ -282,14 +288,14 @@ fn manager(trace: &Trace, boundaries: &BootBoundaries) -> ManagerStart {
         Some(row) => phases::boundary(trace, &row, rule),
         None => phases::missing(rule),
     };
-    let loaded = at(milestone::UNITS_LOAD_END, Rule::UnitsRead);
+    let loaded = at(milestone::UNITS_LOAD_END, Rule::UnitsLoaded);
     ManagerStart {
-        whole: Span::between(&boundaries.user_space, &loaded),
-        generators: Span::between(
+        whole: DerivedInterval::between(&boundaries.user_space, &loaded),
+        generators: DerivedInterval::between(
             &at(milestone::GENERATORS_BEGIN, Rule::FirstGeneratorStarts),
             &at(milestone::GENERATORS_END, Rule::LastGeneratorEnds),
         ),
-        units_load: Span::between(&at(milestone::UNITS_LOAD_BEGIN, Rule::FirstUnitRead), &loaded),
+        units_load: DerivedInterval::between(&at(milestone::UNITS_LOAD_BEGIN, Rule::FirstUnitLoaded), &loaded),
     }
 }
 
@@ -321,7 +327,7 @@ fn describe_phases(trace: &Trace, boundaries: &BootBoundaries, post_boot: &Settl
             _ => "context switches and disk requests".to_owned(),
         },
         certainty: post_boot.certainty,
-        missing: post_boot.missing.clone(),
+        unmatched_rules: post_boot.unmatched_rules.clone(),
     };
     let last_event = Boundary {
         time_ns: Some(trace.duration_ns),
@@ -336,10 +342,10 @@ fn describe_phases(trace: &Trace, boundaries: &BootBoundaries, post_boot: &Settl
         _ => boundaries.ends(name).unwrap_or((&nothing, &nothing)),
     };
     let mut tables = vec![TableName::Milestones];
-    let boundary_losses = touched_by(trace, &tables);
+    let boundary_losses = affecting_losses(trace, &tables);
     tables.push(TableName::DiskIos);
     tables.extend(cpu::source(trace).tables());
-    let settling_losses = touched_by(trace, &tables);
+    let settling_losses = affecting_losses(trace, &tables);
     let mut phases: Vec<Phase> = PhaseName::LINUX_BOOT
         .into_iter()
         .map(|name| {
@@ -348,7 +354,7 @@ fn describe_phases(trace: &Trace, boundaries: &BootBoundaries, post_boot: &Settl
             // If PostBoot did not end in the recording, it is described up to the end of the recording.
             let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
             let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
-            Phase { touched_by: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
+            Phase { affecting_losses: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
         })
         .collect();
     usage::fill(trace, &mut phases);

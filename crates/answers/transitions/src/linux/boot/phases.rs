@@ -58,11 +58,11 @@ pub(super) fn boundaries(trace: &Trace, target: Option<&DefaultTarget>) -> BootB
     // The kernel log has every initramfs program; the service manager only reports itself.
     let (init_program, initrd) = match initrd_row {
         Some(row) if user_space.certainty == Certainty::Measured && is_kernel_log(trace, &row) => {
-            let rule = Rule::InitialProgramRuns;
+            let rule = Rule::InitramfsProgramStarts;
             (Some(boundary(trace, &row, rule)), None)
         }
         Some(row) => {
-            let rule = Rule::InitialServiceManagerStarts;
+            let rule = Rule::InitramfsServiceManagerStarts;
             (None, Some(boundary(trace, &row, rule)))
         }
         None => (None, None),
@@ -76,7 +76,7 @@ pub(super) fn boundaries(trace: &Trace, target: Option<&DefaultTarget>) -> BootB
                 Some(_) => Certainty::Inferred,
                 None => Certainty::Missing,
             },
-            missing: vec![Rule::StartFinished],
+            unmatched_rules: vec![Rule::StartFinished],
             ..Boundary::default()
         },
     };
@@ -92,7 +92,7 @@ pub(super) fn boundaries(trace: &Trace, target: Option<&DefaultTarget>) -> BootB
                 rule: Rule::KernelClockStarts,
                 event: String::new(),
                 certainty: Certainty::Measured,
-                missing: Vec::new(),
+                unmatched_rules: Vec::new(),
             }
         },
         initrd,
@@ -123,7 +123,7 @@ fn user_space_from_initcalls(trace: &Trace) -> Boundary {
             rule: Rule::LastInitcallEnds,
             event: trace.text(event).to_owned(),
             certainty: Certainty::Inferred,
-            missing: vec![wanted],
+            unmatched_rules: vec![wanted],
         },
         None => missing(wanted),
     }
@@ -149,7 +149,7 @@ pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
         ["graphical.target", "multi-user.target"]
             .into_iter()
             .find_map(named)
-            .map(|found| (found, Rule::HighestUsualTarget))
+            .map(|found| (found, Rule::HighestStandardTarget))
     });
     let ((reached_ns, unit), rule) = found?;
     let user_space_ns = first(trace, milestone::USER_SPACE_BEGIN).map(|row| row.time_ns);
@@ -167,10 +167,10 @@ pub(super) fn boundary(trace: &Trace, row: &Milestone, rule: Rule) -> Boundary {
         rule,
         event: trace.text(row.event).to_owned(),
         certainty: Certainty::Measured,
-        missing: Vec::new(),
+        unmatched_rules: Vec::new(),
     }
 }
 
 pub(super) fn missing(rule: Rule) -> Boundary {
-    Boundary { missing: vec![rule], ..Boundary::default() }
+    Boundary { unmatched_rules: vec![rule], ..Boundary::default() }
 }

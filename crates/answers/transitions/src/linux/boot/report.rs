@@ -9,10 +9,10 @@ use crate::boot::FirmwareBeforeKernel;
 use crate::boot_axis::BootAxis;
 use onoff_evidence::call_graph::CallGraph;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Certainty, Span};
+use onoff_evidence::{Certainty, DerivedInterval};
 use onoff_usage::cpu::ProcessCpu;
 use onoff_usage::devices::{Device, DeviceTotal};
-use onoff_usage::processes::{ProcessLife, ProcessSummary};
+use onoff_usage::processes::{ProcessLifetime, ProcessSummary};
 use onoff_usage::units::{StillStarting, UnitWait};
 
 /// The default target of the boot.
@@ -36,7 +36,7 @@ pub struct DefaultTarget {
 pub struct OtherUnit {
     pub name: String,
     /// Owner: the user's service manager (`user@1000.service`), or `container`.
-    pub of: String,
+    pub owner: String,
     /// When it began to start, ns.
     pub start_ns: i64,
     /// When it had started, ns; `None` if not in the recording.
@@ -50,11 +50,11 @@ pub struct OtherUnit {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ManagerStart {
     /// From the start of user space until all units are loaded.
-    pub whole: Span,
+    pub whole: DerivedInterval,
     /// Generators ran.
-    pub generators: Span,
+    pub generators: DerivedInterval,
     /// Units were loaded.
-    pub units_load: Span,
+    pub units_load: DerivedInterval,
 }
 
 /// A step of the critical path: a unit, its time, and the gap before it.
@@ -107,7 +107,7 @@ pub struct LinuxBoot {
     pub startup_ns: Option<i64>,
     /// The initramfs, if no service manager runs in it: the last part of the kernel phase. `None` if there is none or
     /// the kernel log does not show it.
-    pub initial_file_system: Option<Span>,
+    pub initial_file_system: Option<DerivedInterval>,
     /// The default target; `None` if none was reached.
     pub default_target: Option<DefaultTarget>,
     /// Units of user service managers, and containers, ordered by start. Containers are system units as well.
@@ -121,7 +121,7 @@ pub struct LinuxBoot {
     /// Units that were still starting when the recording ended, longest first, if the boot hung or was cut off.
     pub still_starting: Vec<StillStarting>,
     /// Names of the losses that can affect units.
-    pub units_touched_by: Vec<String>,
+    pub losses_affecting_units: Vec<String>,
     /// Initcalls, modules and probes, longest first.
     pub devices: Vec<Device>,
     /// Call graphs of slow initcalls, longest first, if kernel function calls were recorded; at most 32.
@@ -131,7 +131,7 @@ pub struct LinuxBoot {
     /// Totals by device, longest first.
     pub device_totals: Vec<DeviceTotal>,
     /// Names of the losses that can affect devices.
-    pub devices_touched_by: Vec<String>,
+    pub losses_affecting_devices: Vec<String>,
     /// The firmware's own times, if the recording has its tables.
     pub firmware_table: Option<FirmwareBeforeKernel>,
     /// End of firmware and loader in the firmware table, minus the same end as reported by the service manager, ns.
@@ -139,11 +139,11 @@ pub struct LinuxBoot {
     /// The boot on one time axis with firmware data and network packets; `None` without either.
     pub axis: Option<BootAxis>,
     /// Processes, ordered by start.
-    pub processes: Vec<ProcessLife>,
+    pub processes: Vec<ProcessLifetime>,
     /// Number of processes in each class.
     pub process_summary: ProcessSummary,
     /// Names of the losses that can affect processes.
-    pub processes_touched_by: Vec<String>,
+    pub losses_affecting_processes: Vec<String>,
     /// The boots in the recording's journals; `read` marks the one that was analyzed.
     pub boots: Vec<RecordedBoot>,
     /// How timestamps of other clocks were converted.

@@ -6,8 +6,8 @@ use onoff_trace::{
 
 use super::*;
 
-use onoff_testkit::hostile::{Source, hostile};
-use onoff_testkit::synthetic::{MS, milestone_value, of_linux, process, service, switches, thread};
+use onoff_testkit::hostile::{ExtremeValues, hostile_trace};
+use onoff_testkit::synthetic::{MS, as_linux, milestone_value, process, service, switches, thread};
 use onoff_usage::units::StillStarting;
 
 /// Adds `After=` dependencies: (unit, the unit it starts after).
@@ -29,7 +29,7 @@ fn at(trace: &mut Trace, ms: i64, name: &str, detail: &str, value: Option<i64>) 
 /// A boot of 30 s. On the critical path: `slow.service` (6 s) and `once.service` (a oneshot, 4 s). Not on it:
 /// `side.service` (9 s).
 fn boot() -> Trace {
-    let mut trace = of_linux(Trace { duration_ns: 60_000 * MS, ..Trace::default() });
+    let mut trace = as_linux(Trace { duration_ns: 60_000 * MS, ..Trace::default() });
     at(&mut trace, -5_400, milestone::FIRMWARE, "", Some(5_100));
     at(&mut trace, -300, milestone::BOOT_MANAGER, "", Some(300));
     at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
@@ -110,7 +110,7 @@ fn an_initramfs_without_service_manager_belongs_to_the_kernel_phase() {
 
 /// The boot of [`boot`], cut off at 25 s, while `once.service` was starting.
 fn hung() -> Trace {
-    let mut trace = of_linux(Trace { duration_ns: 25_000 * MS, ..Trace::default() });
+    let mut trace = as_linux(Trace { duration_ns: 25_000 * MS, ..Trace::default() });
     at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
     at(&mut trace, 20_050, milestone::TARGET_REACHED, "basic.target", None);
     for (name, start, end) in
@@ -141,7 +141,7 @@ fn a_hung_boot_names_starting_units_and_what_they_hold_up() {
         [StillStarting {
             unit: "once.service".to_owned(),
             start_ns: 22_100 * MS,
-            for_ns: 2_900 * MS,
+            elapsed_ns: 2_900 * MS,
             limit_ns: None,
             holds_up: vec!["graphical.target".to_owned()],
         }]
@@ -161,7 +161,7 @@ fn a_finished_boot_with_a_unit_that_never_starts_did_not_hang() {
 #[test]
 fn the_end_of_the_recording_does_not_bound_the_boot() {
     // The log covers an hour, but of the boot it only has the start of the initramfs program at 2 s.
-    let mut trace = of_linux(Trace { duration_ns: 3_600_000 * MS, ..Trace::default() });
+    let mut trace = as_linux(Trace { duration_ns: 3_600_000 * MS, ..Trace::default() });
     at(&mut trace, 2_000, milestone::INITRD_BEGIN, "", None);
     let report = analyzed(&trace);
     assert_eq!((report.total_at_least_ns, report.details.startup_ns), (2_000 * MS, None));
@@ -195,7 +195,7 @@ fn the_path_follows_the_unit_that_finished_last() {
     assert_eq!(path.certainty, Certainty::Inferred);
     let unit = |name: &str| report.units.iter().find(|unit| unit.name == name).unwrap();
     assert_eq!(unit("-.slice").held_up, ["slow.service", "side.service"]);
-    assert_eq!(unit("-.slice").held_up_in_turn, 6);
+    assert_eq!(unit("-.slice").held_up_total, 6);
     assert!(unit("once.service").on_path && !unit("side.service").on_path);
     assert_eq!(unit("slow.service").waited_for.as_ref().unwrap().certainty, Certainty::Measured);
 }
@@ -265,7 +265,7 @@ fn a_gap_names_the_busiest_processes() {
 
 #[test]
 fn missing_data_reduces_the_result() {
-    let mut trace = of_linux(Trace { duration_ns: 30_000 * MS, ..Trace::default() });
+    let mut trace = as_linux(Trace { duration_ns: 30_000 * MS, ..Trace::default() });
     at(&mut trace, 20_000, milestone::TARGET_REACHED, "basic.target", None);
     at(&mut trace, 25_000, milestone::TARGET_REACHED, "multi-user.target", None);
     service(&mut trace, "a.service", "", (14_000, None, None, Some(16_000)));
@@ -274,11 +274,11 @@ fn missing_data_reduces_the_result() {
     assert_eq!(report.total_certainty, Certainty::Inferred);
     assert_eq!(report.details.default_target.unwrap().unit, "multi-user.target");
     assert!(report.details.critical_path.steps.is_empty());
-    let parts: Vec<_> = report.lacking.items.iter().map(|item| item.unanswered).collect();
+    let parts: Vec<_> = report.missing_evidence.items.iter().map(|item| item.unknown).collect();
     assert_eq!(parts.len(), 6, "{parts:?}");
     let empty = Trace::default();
-    let refused = analyze(&empty, &BootOptions::default()).unwrap_err();
-    assert!(refused.to_string().contains("no boot"), "{refused}");
+    let error = analyze(&empty, &BootOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("no boot"), "{error}");
 }
 
 #[test]
@@ -295,8 +295,8 @@ fn random_traces_are_analyzed_without_panic() {
     ];
     let mut answered = 0;
     for seed in 0..400 {
-        let mut trace = hostile(seed);
-        let mut any = Source(seed ^ 0x55);
+        let mut trace = hostile_trace(seed);
+        let mut any = ExtremeValues(seed ^ 0x55);
         let names = names.map(|name| trace.strings.intern(name));
         let milestones = milestones.map(|name| trace.strings.intern(name));
         for _ in 0..any.below(16) {
@@ -305,16 +305,16 @@ fn random_traces_are_analyzed_without_panic() {
                 group: StringId::EMPTY,
                 kind: any.pick(ServiceChange::ALL),
                 start_ns: any.time(),
-                checkpoint_ns: any.maybe_time(),
+                checkpoint_ns: any.optional_time(),
                 load_ns: None,
-                end_ns: any.maybe_time(),
+                end_ns: any.optional_time(),
                 container: StringId::EMPTY,
-                container_pid: any.maybe_id(),
+                container_pid: any.optional_id(),
                 outcome: any.pick(ServiceOutcome::ALL),
                 automatic: any.below(2) == 0,
                 start_type: None,
                 result: StringId::EMPTY,
-                timeout_ns: any.maybe_time(),
+                timeout_ns: any.optional_time(),
                 main_tid: None,
                 tid: None,
                 end_tid: None,
@@ -330,7 +330,7 @@ fn random_traces_are_analyzed_without_panic() {
                 time_ns: any.time(),
                 name: any.pick(&milestones),
                 detail: any.pick(&names),
-                value: any.maybe(value),
+                value: any.optional(value),
                 pid: None,
                 tid: None,
                 event: StringId::EMPTY,

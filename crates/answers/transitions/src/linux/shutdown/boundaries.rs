@@ -88,7 +88,7 @@ fn starts(trace: &Trace, sign: i64) -> Boundary {
             }),
             Search::inferred(Rule::FirstUnitStops, |_| first_stop.clone()),
             Search::inferred(Rule::LastProgram, |_| milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, i64::MIN)),
-            Search::inferred(Rule::LastProgramFirstStep, |_| {
+            Search::inferred(Rule::SystemdShutdownFirstStep, |_| {
                 step(trace, ActivityKind::ShutdownStep, i64::MIN).map(|(start, _, event)| (start, event))
             }),
         ],
@@ -132,7 +132,7 @@ fn variant(trace: &Trace, from: i64) -> (Variant, Rule) {
         .filter(|row| row.time_ns >= from)
         .find_map(|row| variant_of(trace.text(row.detail)));
     if let Some(variant) = recorded {
-        return (variant, Rule::KindByLastProgram);
+        return (variant, Rule::KindBySystemdShutdown);
     }
     let reached = milestones(trace, milestone::TARGET_REACHED)
         .filter(|row| row.time_ns >= from)
@@ -151,11 +151,11 @@ fn variant(trace: &Trace, from: i64) -> (Variant, Rule) {
 
 /// The steps of systemd-shutdown, and their phases.
 const STEPS: [(&str, PhaseName, Rule); 5] = [
-    (shutdown_step::TERMINATE_REMAINING, PhaseName::TerminateRemaining, Rule::LastProgramTerminates),
-    (shutdown_step::KILL_REMAINING, PhaseName::KillRemaining, Rule::LastProgramKills),
-    (shutdown_step::UNMOUNT, PhaseName::Unmount, Rule::LastProgramUnmounts),
+    (shutdown_step::TERMINATE_REMAINING, PhaseName::TerminateRemaining, Rule::SystemdShutdownSendsTerm),
+    (shutdown_step::KILL_REMAINING, PhaseName::KillRemaining, Rule::SystemdShutdownSendsKill),
+    (shutdown_step::UNMOUNT, PhaseName::Unmount, Rule::SystemdShutdownUnmounts),
     (shutdown_step::SHUTDOWN_HOOKS, PhaseName::Hooks, Rule::ShutdownHooksRun),
-    (shutdown_step::KERNEL_STOP, PhaseName::Kernel, Rule::LastProgramAsksKernel),
+    (shutdown_step::KERNEL_STOP, PhaseName::Kernel, Rule::SystemdShutdownCallsKernel),
 ];
 
 /// The phases, in order, with start and end.
@@ -179,7 +179,9 @@ fn phases(trace: &Trace, starts: &Boundary, ends: &Boundary, from: i64) -> Vec<(
         )
     };
     let executor = first_of(
-        &[Search::measured(Rule::LastProgramStarts, |from| milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, from))],
+        &[Search::measured(Rule::SystemdShutdownStarts, |from| {
+            milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, from)
+        })],
         from,
     );
     let steps: Vec<(PhaseName, Boundary)> =
@@ -230,7 +232,7 @@ fn last_stop(trace: &Trace, from: i64) -> Boundary {
         rule: Rule::LastUnitStopped,
         event: last.map_or_else(String::new, |(_, event)| trace.text(event).to_owned()),
         certainty: if last.is_some() { Certainty::Inferred } else { Certainty::Missing },
-        missing: vec![Rule::LastProgramStarts],
+        unmatched_rules: vec![Rule::SystemdShutdownStarts],
     }
 }
 

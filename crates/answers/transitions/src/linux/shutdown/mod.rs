@@ -12,22 +12,22 @@ mod units;
 
 use crate::{Phase, PhaseName};
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{Process, StringId, SystemKind, TableName, Tables, Trace};
+use onoff_trace::{Process, StringId, SystemKind, TableName, TableSet, Trace};
 
 pub use report::*;
 
-use crate::shutdown::NotAShutdown;
+use crate::shutdown::NoShutdown;
 use crate::usage;
 use crate::{TransitionKind, contents};
 use boundaries::ShutdownBoundaries;
-use onoff_evidence::missing_evidence::{Lacking, Unanswered};
+use onoff_evidence::missing_evidence::{MissingEvidence, UnknownFact};
 use onoff_evidence::reason::Reason;
-use onoff_evidence::{Boundary, Certainty, touched_by};
+use onoff_evidence::{Boundary, Certainty, affecting_losses};
 use onoff_usage::processes::Images;
 use onoff_usage::units::{Unit, UnitProcess};
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -47,7 +47,7 @@ const BOUNDARY_TABLES: [TableName; 4] =
 ///
 /// # Errors
 /// The recording contains no shutdown; the error describes what it contains instead.
-pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> {
+pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NoShutdown>> {
     let Some(boundaries) = boundaries::find(trace) else { return Err(Box::new(not_a_shutdown(trace))) };
     let from = boundaries.starts.time_ns.unwrap_or(0);
     let images = Images::of(trace);
@@ -81,16 +81,16 @@ pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
         start_ns: boundaries.starts.time_ns,
         end_ns: boundaries.ends.time_ns,
         settling: None,
-        lacking: missing_evidence,
+        missing_evidence,
         details,
         total_ns,
         total_at_least_ns,
-        person_ns: 0,
+        user_input_ns: 0,
         total_certainty: match total_ns {
             Some(_) => boundaries.starts.certainty.and(boundaries.ends.certainty),
             None => Certainty::Missing,
         },
-        touched_by: touched_by(trace, &BOUNDARY_TABLES),
+        affecting_losses: affecting_losses(trace, &BOUNDARY_TABLES),
         phases,
         units,
         losses: trace.losses.clone(),
@@ -101,7 +101,7 @@ pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
     Ok(report)
 }
 
-fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
+fn not_a_shutdown(trace: &Trace) -> NoShutdown {
     let contents = contents::describe_instead(trace, TransitionKind::Shutdown);
     let mut found = contents.found;
     // An orderly end of a journal means a shutdown, so the user may have meant another boot.
@@ -113,7 +113,7 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
             others.join(" or ")
         );
     }
-    NotAShutdown {
+    NoShutdown {
         reason: "no shutdown request, no shutdown target reached, and no message of systemd-shutdown".to_owned(),
         found,
         recorder: trace.recorder.clone(),
@@ -126,7 +126,7 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
 }
 
 /// The units on the critical path of stopping, latest first, each with start, end and the process that stops it.
-pub fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
+pub fn critical_stops(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let Some(boundaries) = boundaries::find(trace) else { return Vec::new() };
     let units = units::stops(trace, boundaries.starts.time_ns.unwrap_or(0));
     let stopped_ns = boundaries.phases.first().and_then(|phase| phase.2.time_ns);
@@ -141,7 +141,7 @@ pub fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
 
 /// The process that stops each unit, or that the unit's stop waits for, by unit and time of the stop request. If there
 /// are several, the one that ran longest during the stop.
-pub fn stoppers(trace: &Trace) -> HashMap<(StringId, i64), u32> {
+pub fn stop_processes(trace: &Trace) -> HashMap<(StringId, i64), u32> {
     let Some(boundaries) = boundaries::find(trace) else { return HashMap::new() };
     let units = units::stops(trace, boundaries.starts.time_ns.unwrap_or(0));
     units
@@ -160,9 +160,9 @@ pub fn stoppers(trace: &Trace) -> HashMap<(StringId, i64), u32> {
 
 /// The phases, with CPU and disk usage.
 fn phases(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<Phase> {
-    let touched_by = touched_by(trace, &BOUNDARY_TABLES);
+    let affecting_losses = affecting_losses(trace, &BOUNDARY_TABLES);
     let described = |(name, starts, ends): &(PhaseName, Boundary, Boundary)| Phase {
-        touched_by: touched_by.clone(),
+        affecting_losses: affecting_losses.clone(),
         ..Phase::between(*name, starts, ends).recorded_until(boundaries.known_until_ns)
     };
     let mut phases: Vec<Phase> = boundaries.phases.iter().map(described).collect();
@@ -183,7 +183,7 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
             duration_ns,
             percent: percent(duration_ns),
             on_path: unit.on_path,
-            because: why(unit),
+            reason: why(unit),
         }
     });
     let phases = report.phases.iter().filter(|phase| phase.name != PhaseName::StopUnits).filter_map(|phase| {
@@ -194,9 +194,9 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
             duration_ns: phase.recorded_ns,
             percent: percent(phase.recorded_ns),
             on_path: true,
-            because: match phase.end_ns {
+            reason: match phase.end_ns {
                 Some(_) => Reason::None,
-                None => Reason::NotEnded,
+                None => Reason::Unfinished,
             },
         })
     });
@@ -210,7 +210,7 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
 /// Why a unit took so long, as far as recorded.
 fn why(unit: &Unit) -> Reason {
     if let Some(time_out) = &unit.time_out {
-        return Reason::UnitEndedByForce { limit_ns: time_out.limit_ns };
+        return Reason::UnitKilled { limit_ns: time_out.limit_ns };
     }
     if unit.end_ns.is_none() {
         return Reason::UnitNotStopped;
@@ -222,40 +222,43 @@ fn why(unit: &Unit) -> Reason {
     let longest =
         unit.processes.iter().filter_map(|process| Some((length(process)?, process))).max_by_key(|(length, _)| *length);
     match longest {
-        Some((ns, process)) if ns.saturating_mul(2) >= unit.duration_ns.unwrap_or(i64::MAX) => {
-            Reason::UnitProcessRan { stops: process.stops, image: process.image.clone(), pid: process.pid, ran_ns: ns }
-        }
+        Some((ns, process)) if ns.saturating_mul(2) >= unit.duration_ns.unwrap_or(i64::MAX) => Reason::UnitProcessRan {
+            is_stop_command: process.stops,
+            image: process.image.clone(),
+            pid: process.pid,
+            ran_ns: ns,
+        },
         _ => Reason::None,
     }
 }
 
 /// Evidence that the recording does not contain.
-fn missing_evidence(trace: &Trace, phases: &[Phase], units: &[Unit], signaled: &[ProcessStop]) -> Lacking {
+fn missing_evidence(trace: &Trace, phases: &[Phase], units: &[Unit], signaled: &[ProcessStop]) -> MissingEvidence {
     let mut parts = Vec::new();
-    let wanted = |table| trace.wanted.contains(table);
+    let wanted = |table| trace.requested_tables.contains(table);
     let has = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());
     let whole = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.end_ns.is_some());
     if units.is_empty() {
-        parts.push(Unanswered::UnitStops);
+        parts.push(UnknownFact::UnitStops);
     } else if wanted(TableName::ServiceDependencies) && trace.service_dependencies.is_empty() {
-        parts.push(Unanswered::UnitStopOrder);
+        parts.push(UnknownFact::UnitStopOrder);
     }
     if !has(PhaseName::TerminateRemaining) {
-        parts.push(Unanswered::AfterUnits);
+        parts.push(UnknownFact::AfterUnits);
     }
     if !whole(PhaseName::Kernel) {
-        parts.push(Unanswered::MachineStopped);
+        parts.push(UnknownFact::MachineStopped);
     }
     if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
-        parts.push(Unanswered::LinuxProcessorsAtShutdown);
+        parts.push(UnknownFact::LinuxProcessorsAtShutdown);
     }
     if signaled.is_empty() {
-        parts.push(Unanswered::Signals);
+        parts.push(UnknownFact::Signals);
     }
     if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
-        parts.push(Unanswered::LinuxDisks);
+        parts.push(UnknownFact::LinuxDisks);
     }
-    Lacking::of_linux(parts)
+    MissingEvidence::of_linux(parts)
 }
 
 /// The image file name of a process.

@@ -67,7 +67,7 @@ pub(super) fn signaled(
                 }
                 .to_owned(),
                 unit: unit_of.get(&pid).copied().unwrap_or_default().to_owned(),
-                asked_ns: row.start_ns,
+                signaled_ns: row.start_ns,
                 signal: row.flags,
                 end_ns,
                 duration_ns: end_ns.map(|end| end.saturating_sub(row.start_ns)),

@@ -43,7 +43,7 @@ pub struct LongestStop {
     /// Whether it is on the critical path, so that the shutdown waited for it.
     pub on_path: bool,
     /// Why it took so long; `none` if not recorded.
-    pub because: Reason,
+    pub reason: Reason,
 }
 
 /// A unit on the critical path of stopping.
@@ -73,7 +73,7 @@ pub struct ProcessStop {
     /// The unit it belongs to; empty if unknown.
     pub unit: String,
     /// When it was signaled, ns.
-    pub asked_ns: i64,
+    pub signaled_ns: i64,
     /// Signal number, 15 for `SIGTERM`; `None` if not recorded.
     pub signal: Option<u32>,
     /// Exit, ns; `None` if not in the recording.

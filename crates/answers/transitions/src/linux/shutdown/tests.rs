@@ -1,18 +1,18 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::Variant;
-use onoff_evidence::missing_evidence::Unanswered;
+use onoff_evidence::missing_evidence::UnknownFact;
 use onoff_trace::{
-    ActivityKind, DependencyKind, NotificationKind, Process, ServiceDependency, SystemKind, Tables, Trace, milestone,
+    ActivityKind, DependencyKind, NotificationKind, Process, ServiceDependency, SystemKind, TableSet, Trace, milestone,
     shutdown_step,
 };
 
 use super::*;
 
-use onoff_testkit::synthetic::{MS, activity, milestone, notification, of_linux, service_stop};
+use onoff_testkit::synthetic::{MS, activity, as_linux, milestone, notification, service_stop};
 
 fn linux() -> Trace {
-    let mut trace = of_linux(Trace { wanted: Tables::all(), duration_ns: 20_000 * MS, ..Trace::default() });
+    let mut trace = as_linux(Trace { requested_tables: TableSet::all(), duration_ns: 20_000 * MS, ..Trace::default() });
     trace.system.kind = SystemKind::Linux;
     trace.system.processors = 2;
     trace
@@ -80,7 +80,7 @@ fn the_slow_unit_is_longest_and_the_total_is_from_request_to_stop() {
     assert_eq!((longest.name.as_str(), longest.is_unit), ("slow.service", true));
     assert_eq!(longest.duration_ns, 5_000 * MS);
     assert!(longest.on_path);
-    assert_eq!(longest.because.to_string(), "its stop command, sleep (98), ran for 4.97 s of it");
+    assert_eq!(longest.reason.to_string(), "its stop command, sleep (98), ran for 4.97 s of it");
     let lengths: Vec<(&str, Option<i64>)> =
         report.phases.iter().map(|phase| (phase.name.as_str(), phase.duration_ns.map(|ns| ns / MS))).collect();
     assert_eq!(
@@ -109,7 +109,7 @@ fn waits_are_declared_or_inferred() {
     assert_eq!(path[0].0, "late.service");
     assert_eq!(path[1], ("basic.target", Certainty::Inferred));
     assert_eq!(path[2], ("slow.service", Certainty::Inferred));
-    assert!(report.lacking.items.iter().any(|part| part.unanswered == Unanswered::UnitStopOrder));
+    assert!(report.missing_evidence.items.iter().any(|part| part.unknown == UnknownFact::UnitStopOrder));
 
     after(&mut trace, "slow.service", "basic.target");
     after(&mut trace, "quick.service", "basic.target");
@@ -134,8 +134,8 @@ fn a_journal_alone_gives_a_partial_result() {
     assert_eq!(report.details.longest.unwrap().name, "slow.service");
     let kernel = report.phases.iter().find(|phase| phase.name == PhaseName::Kernel).unwrap();
     assert_eq!((kernel.start_ns, kernel.end_ns), (None, None));
-    assert!(report.lacking.items.iter().any(|part| part.unanswered == Unanswered::AfterUnits));
-    assert!(report.lacking.items.iter().any(|part| part.unanswered == Unanswered::MachineStopped));
+    assert!(report.missing_evidence.items.iter().any(|part| part.unknown == UnknownFact::AfterUnits));
+    assert!(report.missing_evidence.items.iter().any(|part| part.unknown == UnknownFact::MachineStopped));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn processes_are_signaled_or_killed() {
     assert_eq!(slow.duration_ns, None);
     let unit = report.units.iter().find(|unit| unit.name == "slow.service").unwrap();
     assert!(unit.time_out.is_some());
-    assert!(report.details.longest.unwrap().because.to_string().contains("was killed"));
+    assert!(report.details.longest.unwrap().reason.to_string().contains("was killed"));
 }
 
 #[test]
@@ -208,11 +208,11 @@ fn a_boot_is_not_a_shutdown() {
 
 #[test]
 fn random_traces_are_analyzed_without_panic() {
-    use onoff_testkit::hostile::{Source, hostile};
+    use onoff_testkit::hostile::{ExtremeValues, hostile_trace};
     let mut answered = 0;
     for seed in 0..1_000 {
-        let mut trace = hostile(seed);
-        let mut any = Source(!seed);
+        let mut trace = hostile_trace(seed);
+        let mut any = ExtremeValues(!seed);
         let names: Vec<_> = [
             shutdown_step::TERMINATE_REMAINING,
             shutdown_step::KILL_REMAINING,

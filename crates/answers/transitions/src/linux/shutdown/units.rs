@@ -65,9 +65,9 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
 fn time_out(unit: &Unit, was_killed: bool) -> Option<TimeOut> {
     let limit_ns = unit.limit_ns.filter(|&limit| limit > 0);
     let (certainty, evidence) = if unit.result == "timeout" {
-        (Certainty::Measured, Reason::ServiceManagerSays)
+        (Certainty::Measured, Reason::ReportedByServiceManager)
     } else if was_killed {
-        (Certainty::Inferred, Reason::EndedByForce)
+        (Certainty::Inferred, Reason::Killed)
     } else if limit_ns.zip(unit.duration_ns).is_some_and(|(limit, length)| length >= limit) {
         (Certainty::Inferred, Reason::TookTimeOut)
     } else {

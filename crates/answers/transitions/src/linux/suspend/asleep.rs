@@ -1,14 +1,14 @@
 //! Suspend, resume and the time between them.
 
 use crate::Variant;
-use crate::{Half, Phase, PhaseName};
+use crate::{Phase, PhaseName, SuspendStage};
 use onoff_trace::{Milestone, Trace, milestone};
 
 use super::names::{has_callbacks, stops_the_clock};
 use super::report::LinuxAsleep;
 use super::{Cycle, boundary, is_down, is_logged, is_received};
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Certainty, Span};
+use onoff_evidence::{Certainty, DerivedInterval};
 
 /// The interval from entering to leaving the sleep state, and its event.
 pub(super) struct Machine {
@@ -47,45 +47,46 @@ pub(super) fn halves(
     phases: &[Phase],
     machine: Option<&Machine>,
     aborted: bool,
-) -> (Span, LinuxAsleep, Span) {
+) -> (DerivedInterval, LinuxAsleep, DerivedInterval) {
     let event = trace.text(cycle.whole.event);
     let begins = boundary(Some((cycle.whole.start_ns, event)), Rule::KernelDecidesToSleep, Certainty::Measured);
     // Without device phases, the recorded phases do not cover the whole half, so its end is unknown.
-    let devices =
-        |half: Half| aborted || phases.iter().any(|phase| phase.half == Some(half) && has_callbacks(phase.name));
+    let devices = |half: SuspendStage| {
+        aborted || phases.iter().any(|phase| phase.half == Some(half) && has_callbacks(phase.name))
+    };
     let last_down = phases
         .iter()
-        .filter(|phase| is_down(phase) && devices(Half::Suspend))
+        .filter(|phase| is_down(phase) && devices(SuspendStage::Suspend))
         .filter_map(|phase| Some((phase.end_ns?, phase.ends.event.as_str())))
         .max();
     let first_up = phases
         .iter()
-        .filter(|phase| phase.half == Some(Half::Resume) && devices(Half::Resume))
+        .filter(|phase| phase.half == Some(SuspendStage::Resume) && devices(SuspendStage::Resume))
         .filter_map(|phase| Some((phase.start_ns?, phase.starts.event.as_str())))
         .min();
     let (entry, exit) = match machine {
         // These messages were read after the sleep; where the sleep was between them is not recorded.
         _ if is_received(event) && !aborted => (
-            boundary(None, Rule::MachineEnters, Certainty::Missing),
-            boundary(None, Rule::MachineReturns, Certainty::Missing),
+            boundary(None, Rule::SleepStateEntered, Certainty::Missing),
+            boundary(None, Rule::SleepStateExited, Certainty::Missing),
         ),
         Some(machine) => (
-            boundary(Some((machine.entry_ns, &machine.event)), Rule::MachineEnters, machine.certainty),
-            boundary(Some((machine.exit_ns, &machine.event)), Rule::MachineReturns, machine.certainty),
+            boundary(Some((machine.entry_ns, &machine.event)), Rule::SleepStateEntered, machine.certainty),
+            boundary(Some((machine.exit_ns, &machine.event)), Rule::SleepStateExited, machine.certainty),
         ),
         None => (
-            boundary(last_down, Rule::LastPhaseDownEnds, Certainty::Inferred),
-            boundary(first_up, Rule::FirstPhaseUpStarts, Certainty::Inferred),
+            boundary(last_down, Rule::LastSuspendPhaseEnds, Certainty::Inferred),
+            boundary(first_up, Rule::FirstResumePhaseStarts, Certainty::Inferred),
         ),
     };
-    let ends = boundary(cycle.whole.end_ns.map(|end| (end, event)), Rule::ProcessesGoOn, Certainty::Measured);
-    let suspend = Span::between(&begins, &entry);
-    let resume = Span::between(&exit, &ends);
+    let ends = boundary(cycle.whole.end_ns.map(|end| (end, event)), Rule::ProcessesThawed, Certainty::Measured);
+    let suspend = DerivedInterval::between(&begins, &entry);
+    let resume = DerivedInterval::between(&exit, &ends);
     let asleep = match machine {
-        Some(_) => slept(trace, cycle, variant, Span::between(&entry, &exit)),
+        Some(_) => slept(trace, cycle, variant, DerivedInterval::between(&entry, &exit)),
         None => LinuxAsleep {
-            measured: Span::absent([Rule::MachineEntersAndReturns]),
-            slept_rule: Rule::NoMachineEntry,
+            measured: DerivedInterval::not_found([Rule::SleepStateEnteredAndExited]),
+            slept_rule: Rule::SleepStateNotEntered,
             ..LinuxAsleep::default()
         },
     };
@@ -93,7 +94,7 @@ pub(super) fn halves(
 }
 
 /// The time asleep by a clock that kept running.
-fn slept(trace: &Trace, cycle: &Cycle, variant: Variant, measured: Span) -> LinuxAsleep {
+fn slept(trace: &Trace, cycle: &Cycle, variant: Variant, measured: DerivedInterval) -> LinuxAsleep {
     let wake_value = cycle.value(trace, milestone::WAKE);
     let is_from_kernel = |row: &Milestone| is_logged(trace.text(row.event));
     let kernel_ns = cycle
@@ -105,11 +106,11 @@ fn slept(trace: &Trace, cycle: &Cycle, variant: Variant, measured: Span) -> Linu
     let (slept_ns, rule, certainty) = match (on_axis, by_clocks, kernel_ns) {
         // The axis keeps running in suspend-to-idle, unless the machine stops the clock for it.
         (Some(axis), gap, _) => {
-            (Some(axis.saturating_add(gap.unwrap_or(0).max(0))), Rule::SleptOnTheAxis, Certainty::Measured)
+            (Some(axis.saturating_add(gap.unwrap_or(0).max(0))), Rule::SleepOnTimeAxis, Certainty::Measured)
         }
-        (None, Some(ns), _) => (Some(ns), Rule::SleptByClocks, Certainty::Measured),
-        (None, None, Some(ns)) => (Some(ns), Rule::SleptByKernelLog, Certainty::Measured),
-        (None, None, None) => (None, Rule::SleptByNoClock, Certainty::Missing),
+        (None, Some(ns), _) => (Some(ns), Rule::SleepByClocks, Certainty::Measured),
+        (None, None, Some(ns)) => (Some(ns), Rule::SleepByKernelLog, Certainty::Measured),
+        (None, None, None) => (None, Rule::NoClockDuringSleep, Certainty::Missing),
     };
     LinuxAsleep { measured, slept_ns, slept_rule: rule.to_owned(), slept_certainty: certainty, kernel_ns }
 }

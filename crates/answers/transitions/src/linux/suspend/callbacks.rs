@@ -1,6 +1,6 @@
 //! Device callbacks: their phases, sums, and totals per device.
 
-use crate::{Half, Phase, PhaseName};
+use crate::{Phase, PhaseName, SuspendStage};
 use hashbrown::HashMap;
 use onoff_trace::{PowerRequest, Trace};
 
@@ -95,7 +95,7 @@ pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
         let Some(device) = devices.get_mut(at) else { continue };
         let length = row.duration_ns.unwrap_or(0).max(0);
         match row.details.phase.and_then(PhaseName::half) {
-            Some(Half::Resume) => {
+            Some(SuspendStage::Resume) => {
                 device.resume_ns = device.resume_ns.saturating_add(length);
             }
             _ => device.suspend_ns = device.suspend_ns.saturating_add(length),

@@ -6,7 +6,7 @@ use onoff_trace::{Milestone, Trace, milestone};
 use super::Cycle;
 use super::report::{BatteryUse, LinuxAsleep, LowPower, Reconnection};
 use crate::{Phase, PhaseName, Variant};
-use onoff_evidence::Span;
+use onoff_evidence::DerivedInterval;
 
 /// Maximum distance of a reading from the sleep, ns: 10 min. Later readings belong to another sleep.
 const MAX_DISTANCE_NS: i64 = 600_000_000_000;
@@ -88,7 +88,7 @@ pub(super) fn low_power(
         .and_then(ns);
     let slept_ns = asleep.slept_ns.filter(|&slept| slept > 0);
     let percent = |ns: i64| slept_ns.map(|slept| (ns as f64 * 100.0 / slept as f64).min(100.0));
-    let missed = cycle.milestones(trace, milestone::LOW_POWER_MISSED).map(|row| trace.text(row.detail).to_owned());
+    let missed = cycle.milestones(trace, milestone::LOW_POWER_NOT_REACHED).map(|row| trace.text(row.detail).to_owned());
     Some(LowPower {
         entries: entered.len() as u64,
         entered_ns: (!entered.is_empty()).then(|| entered.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns))),
@@ -117,7 +117,7 @@ pub(super) fn batteries(asleep: &LinuxAsleep, readings: &Readings<'_>) -> Vec<Ba
 }
 
 /// When each network interface in the log was back.
-pub(super) fn reconnections(trace: &Trace, cycle: &Cycle, resume: &Span) -> Vec<Reconnection> {
+pub(super) fn reconnections(trace: &Trace, cycle: &Cycle, resume: &DerivedInterval) -> Vec<Reconnection> {
     let Some(resume_ns) = resume.start_ns else { return Vec::new() };
     let mut found: Vec<Reconnection> = Vec::new();
     let rows = cycle

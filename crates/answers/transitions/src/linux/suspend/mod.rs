@@ -14,11 +14,11 @@ mod tasks;
 mod tests;
 
 use crate::Phase;
-use crate::{Half, PhaseName};
-use crate::{PhaseSpan, TransitionKind, Variant, total_of_halves};
+use crate::{PhaseInterval, TransitionKind, Variant, total_of_halves};
+use crate::{PhaseName, SuspendStage};
 use onoff_trace::{
-    Activity, ActivityKind, CallGraphSubject, Milestone, PowerRequest, SystemKind, TableName, Tables, Trace, milestone,
-    power_phase,
+    Activity, ActivityKind, CallGraphSubject, Milestone, PowerRequest, SystemKind, TableName, TableSet, Trace,
+    milestone, power_phase,
 };
 
 pub use report::*;
@@ -26,15 +26,15 @@ pub use report::*;
 use crate::suspend::{FirmwareSleep, NoSuspend, SuspendOptions};
 use crate::usage;
 use onoff_evidence::call_graph::{self, CallGraph};
-use onoff_evidence::missing_evidence::{Lacking, Unanswered};
+use onoff_evidence::missing_evidence::{MissingEvidence, UnknownFact};
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Boundary, Certainty, Span, touched_by};
+use onoff_evidence::{Boundary, Certainty, DerivedInterval, affecting_losses};
 use onoff_usage::idle::{self, Settling};
 use onoff_usage::owners::Owners;
 use onoff_usage::processes::Images;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: Tables = Tables::of(&[
+pub const TABLES: TableSet = TableSet::of(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -80,15 +80,15 @@ pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
     usage::fill(trace, sleeps.iter_mut().flat_map(|sleep| &mut sleep.phases));
     let missing_evidence = missing_evidence(trace, &sleeps);
     for sleep in &mut sleeps {
-        sleep.lacking = missing_evidence.clone();
+        sleep.missing_evidence = missing_evidence.clone();
     }
     Ok(LinuxSuspendReport { found, transitions: sleeps })
 }
 
 /// Start and end of the phases of every suspend, ns.
-pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseSpan> {
+pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseInterval> {
     let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase);
-    rows.filter_map(|row| Some((PhaseName::of(trace.text(row.name))?, Some(row.start_ns), row.end_ns))).collect()
+    rows.filter_map(|row| Some((PhaseName::parse(trace.text(row.name))?, Some(row.start_ns), row.end_ns))).collect()
 }
 
 /// The rows of one suspend.
@@ -209,7 +209,7 @@ impl<'t> Source<'t> {
         let devices = callbacks::devices(&callbacks);
         let machine = asleep::machine(trace, cycle, &phases);
         let refusals: Vec<String> =
-            cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
+            cycle.milestones(trace, milestone::POWER_ABORTED).map(|row| trace.text(row.detail).to_owned()).collect();
         let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
         let aborted = error.is_some() || !refusals.is_empty();
         let (suspend, asleep, resume) = asleep::halves(trace, cycle, variant, &phases, machine.as_ref(), aborted);
@@ -217,7 +217,7 @@ impl<'t> Source<'t> {
         let outcome = match (&machine, end_ns) {
             (_, None) => SleepOutcome::Unfinished,
             (Some(_), Some(_)) => SleepOutcome::Slept,
-            (None, Some(_)) if aborted => SleepOutcome::GivenUp,
+            (None, Some(_)) if aborted => SleepOutcome::Aborted,
             (None, Some(_)) => SleepOutcome::Unknown,
         };
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
@@ -237,22 +237,26 @@ impl<'t> Source<'t> {
             total_ns,
             total_at_least_ns,
             total_certainty,
-            person_ns: 0,
+            user_input_ns: 0,
             units: Vec::new(),
             settling: Some(settling),
-            touched_by: touched_by(trace, &BOUNDARY_TABLES),
-            lacking: Lacking::default(),
+            affecting_losses: affecting_losses(trace, &BOUNDARY_TABLES),
+            missing_evidence: MissingEvidence::default(),
             losses: trace.losses.clone(),
             culprits: Vec::new(),
             fix_first: None,
             details: LinuxSuspend {
-                way: trace.text(whole.detail).to_owned(),
+                mode: trace.text(whole.detail).to_owned(),
                 event: trace.text(whole.event).to_owned(),
                 outcome,
                 error,
                 refusals,
-                asked_by: whole.pid.and_then(|pid| self.images.at(pid, whole.start_ns)).unwrap_or_default().to_owned(),
-                asked_by_pid: whole.pid,
+                requested_by: whole
+                    .pid
+                    .and_then(|pid| self.images.at(pid, whole.start_ns))
+                    .unwrap_or_default()
+                    .to_owned(),
+                requested_by_pid: whole.pid,
                 wake_sources: wake_sources(trace, cycle),
                 low_power,
                 batteries: low_power::batteries(&asleep, &readings),
@@ -282,12 +286,12 @@ impl<'t> Source<'t> {
         sleep
     }
 
-    fn settle(&mut self, cycle: &Cycle, resume: &Span, options: &SuspendOptions) -> Settling {
+    fn settle(&mut self, cycle: &Cycle, resume: &DerivedInterval, options: &SuspendOptions) -> Settling {
         let Some(start_ns) = resume.end_ns else {
-            return Settling { metric: options.idle, rule: Rule::ResumeHasNoEnd, ..Settling::default() };
+            return Settling { metric: options.idle, rule: Rule::ResumeEndNotRecorded, ..Settling::default() };
         };
         let latest_ns = cycle.until_ns.min(start_ns.saturating_add(MAX_POST_RESUME_NS));
-        idle::settle_before(self.trace, &mut self.owners, start_ns, latest_ns, options.idle)
+        idle::find_settling_before(self.trace, &mut self.owners, start_ns, latest_ns, options.idle)
     }
 }
 
@@ -324,49 +328,49 @@ fn image(trace: &Trace, cycle: &Cycle, phases: &[Phase], asleep: &LinuxAsleep) -
         create_ns: length(PhaseName::CreateImage),
         write_ns,
         read_ns,
-        at_most_ns: asleep.slept_ns.filter(|_| !known),
+        max_ns: asleep.slept_ns.filter(|_| !known),
         rule: match (known, asleep.slept_ns) {
             (true, _) => Rule::None,
             (false, Some(_)) => Rule::ImageWithinSleep,
-            (false, None) => Rule::ImageUnseenAndNoClock,
+            (false, None) => Rule::ImageAndClockNotRecorded,
         },
     }
 }
 
 /// Evidence that the recording does not contain.
-fn missing_evidence(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
+fn missing_evidence(trace: &Trace, sleeps: &[LinuxSleep]) -> MissingEvidence {
     let mut parts = Vec::new();
-    let wanted = |table| trace.wanted.contains(table);
+    let wanted = |table| trace.requested_tables.contains(table);
     let traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.starts.event));
     if !traced {
-        parts.push(Unanswered::LinuxSleepPhases);
+        parts.push(UnknownFact::LinuxSleepPhases);
     }
     if wanted(TableName::PowerRequests) && trace.power_requests.is_empty() {
-        parts.push(Unanswered::LinuxDeviceCallbacks);
+        parts.push(UnknownFact::LinuxDeviceCallbacks);
     }
     if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
-        parts.push(Unanswered::LinuxProcessorsInSleep);
+        parts.push(UnknownFact::LinuxProcessorsInSleep);
     }
     if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
-        parts.push(Unanswered::LinuxDisks);
+        parts.push(UnknownFact::LinuxDisks);
     }
     let unknown_length =
         |sleep: &LinuxSleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.asleep.slept_ns.is_none();
     if sleeps.iter().any(unknown_length) {
-        parts.push(Unanswered::TimeAsleep);
+        parts.push(UnknownFact::TimeAsleep);
     }
     if sleeps
         .iter()
         .filter(|sleep| sleep.variant != Variant::Hibernate)
         .any(|sleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.wake_sources.is_empty())
     {
-        parts.push(Unanswered::WakeSource);
+        parts.push(UnknownFact::WakeSource);
     }
     if sleeps.iter().any(|sleep| sleep.variant == Variant::Sleep && sleep.details.firmware == FirmwareSleep::default())
     {
-        parts.push(Unanswered::FirmwareOfResume);
+        parts.push(UnknownFact::FirmwareOfResume);
     }
-    Lacking::of_linux(parts)
+    MissingEvidence::of_linux(parts)
 }
 
 fn describe_recording(trace: &Trace) -> String {
@@ -378,9 +382,9 @@ fn describe_recording(trace: &Trace) -> String {
 fn boundary(found: Option<(i64, &str)>, rule: Rule, certainty: Certainty) -> Boundary {
     match found {
         Some((time_ns, event)) => {
-            Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, missing: Vec::new() }
+            Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, unmatched_rules: Vec::new() }
         }
-        None => Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() },
+        None => Boundary { rule: Rule::NotFound, unmatched_rules: vec![rule], ..Boundary::default() },
     }
 }
 
@@ -396,5 +400,5 @@ fn is_received(event: &str) -> bool {
 
 /// Whether a phase precedes the sleep state.
 fn is_down(phase: &Phase) -> bool {
-    phase.half == Some(Half::Suspend)
+    phase.half == Some(SuspendStage::Suspend)
 }

@@ -7,7 +7,7 @@
 //! stops where no record ties a callback to an earlier one: a callback on a thread of its own starts when a thread is
 //! free, and which one it waited for is not recorded.
 
-use crate::{CallbackReason, CallbackStep, Half, Phase};
+use crate::{CallbackReason, CallbackStep, Phase, SuspendStage};
 use hashbrown::HashMap;
 
 use super::report::DeviceCallback;
@@ -38,21 +38,21 @@ pub(super) fn find(phase: &mut Phase, of_phase: &[usize], callbacks: &mut [Devic
             start_ns: row.start_ns,
             end_ns,
             duration_ns,
-            because,
+            reason: because,
         });
     }
 }
 
 /// The indices of the callbacks on the path, and why they are on it, backwards from `last`.
 fn walk(
-    half: Option<Half>,
+    half: Option<SuspendStage>,
     last: usize,
     ended: &[(i64, usize)],
     callbacks: &[DeviceCallback],
 ) -> Vec<(usize, CallbackReason)> {
     let related = Related::of(half, ended, callbacks);
     let mut steps = Vec::new();
-    let mut next = Some((last, CallbackReason::EndedLast));
+    let mut next = Some((last, CallbackReason::FinishedLast));
     while let Some((at, because)) = next.filter(|_| steps.len() < MAX_STEPS) {
         steps.push((at, because));
         next = callbacks.get(at).and_then(|row| related.before(row, at));
@@ -62,14 +62,14 @@ fn walk(
 
 /// Callbacks by thread and by device; each list is sorted by end.
 struct Related<'a> {
-    half: Option<Half>,
+    half: Option<SuspendStage>,
     by_thread: HashMap<u32, Vec<(i64, usize)>>,
     /// During suspend by the parent's name, during resume by the device's own name.
     by_device: HashMap<&'a str, Vec<(i64, usize)>>,
 }
 
 impl<'a> Related<'a> {
-    fn of(half: Option<Half>, ended: &[(i64, usize)], callbacks: &'a [DeviceCallback]) -> Related<'a> {
+    fn of(half: Option<SuspendStage>, ended: &[(i64, usize)], callbacks: &'a [DeviceCallback]) -> Related<'a> {
         let mut by_thread: HashMap<u32, Vec<(i64, usize)>> = HashMap::new();
         let mut by_device: HashMap<&str, Vec<(i64, usize)>> = HashMap::new();
         for &(end_ns, at) in ended {
@@ -78,7 +78,7 @@ impl<'a> Related<'a> {
                 by_thread.entry(tid).or_default().push((end_ns, at));
             }
             let key = match half {
-                Some(Half::Suspend) => &row.details.parent,
+                Some(SuspendStage::Suspend) => &row.details.parent,
                 _ => &row.device,
             };
             if !key.is_empty() {
@@ -91,7 +91,7 @@ impl<'a> Related<'a> {
     /// The callback that `row` waited for.
     fn before(&self, row: &DeviceCallback, own: usize) -> Option<(usize, CallbackReason)> {
         let (key, tie) = match self.half {
-            Some(Half::Suspend) => (&row.device, CallbackReason::Child),
+            Some(SuspendStage::Suspend) => (&row.device, CallbackReason::Child),
             _ => (&row.details.parent, CallbackReason::Parent),
         };
         let family = self

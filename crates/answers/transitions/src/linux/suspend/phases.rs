@@ -4,7 +4,7 @@ use crate::{Phase, PhaseName};
 use onoff_trace::{Trace, power_phase};
 
 use super::names::has_callbacks;
-use super::report::{LinuxSleep, UnknownStretch};
+use super::report::{LinuxSleep, UnknownInterval};
 use super::{Cycle, is_logged};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
@@ -18,7 +18,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
         .phases
         .iter()
         .filter_map(|row| {
-            let name = PhaseName::of(trace.text(row.name)).filter(|name| name.half().is_some())?;
+            let name = PhaseName::parse(trace.text(row.name)).filter(|name| name.half().is_some())?;
             let event = trace.text(row.event).to_owned();
             let (rule, certainty) = match trace.text(row.detail) {
                 power_phase::ALL_STAGES => (Rule::LogLinesAroundDevices, Certainty::Inferred),
@@ -29,7 +29,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
                 rule: if time_ns.is_some() { rule.to_owned() } else { Rule::EndNotRecorded },
                 event: event.clone(),
                 certainty: if time_ns.is_some() { certainty } else { Certainty::Missing },
-                missing: Vec::new(),
+                unmatched_rules: Vec::new(),
             };
             let phase = Phase::between(name, &boundary(Some(row.start_ns)), &boundary(row.end_ns)).with_half();
             Some(Phase { detail: trace.text(row.detail).to_owned(), ..phase })
@@ -44,20 +44,20 @@ fn rule(name: PhaseName, event: &str) -> (Rule, Certainty) {
         return (Rule::Traced, Certainty::Measured);
     }
     match name {
-        PhaseName::SyncFileSystems => (Rule::LogLineWithLength, Certainty::Measured),
-        PhaseName::DevicesPrepare => (Rule::LogTimeLessSuspending, Certainty::Inferred),
+        PhaseName::SyncFileSystems => (Rule::LogLineWithDuration, Certainty::Measured),
+        PhaseName::DevicesPrepare => (Rule::LogTimeMinusSuspend, Certainty::Inferred),
         PhaseName::Machine => (Rule::LogLinesAroundSleep, Certainty::Inferred),
-        PhaseName::ThawProcesses => (Rule::LogRestartOfTasks, Certainty::Inferred),
-        name if has_callbacks(name) => (Rule::LogLineWithLength, Certainty::Measured),
+        PhaseName::ThawProcesses => (Rule::LogTaskRestart, Certainty::Inferred),
+        name if has_callbacks(name) => (Rule::LogLineWithDuration, Certainty::Measured),
         _ => (Rule::LogLines, Certainty::Measured),
     }
 }
 
 /// The longest interval of a suspend that no phase covers. The time asleep (between the end of suspend and the start of
 /// resume, if known) does not count.
-pub(super) fn longest_gap(sleep: &LinuxSleep) -> Option<UnknownStretch> {
+pub(super) fn longest_gap(sleep: &LinuxSleep) -> Option<UnknownInterval> {
     let asleep = sleep.details.suspend.end_ns.zip(sleep.details.resume.start_ns);
-    let mut longest: Option<UnknownStretch> = None;
+    let mut longest: Option<UnknownInterval> = None;
     let mut known_until_ns = sleep.start_ns?;
     let mut after = None;
     let edges = sleep.phases.iter().map(|phase| (phase.start_ns, phase.end_ns, Some(phase.name)));
@@ -74,7 +74,7 @@ pub(super) fn longest_gap(sleep: &LinuxSleep) -> Option<UnknownStretch> {
         }
         let duration_ns = to_ns.saturating_sub(from_ns);
         if duration_ns > longest.as_ref().map_or(0, |longest| longest.duration_ns) {
-            longest = Some(UnknownStretch { start_ns: from_ns, duration_ns, after, before });
+            longest = Some(UnknownInterval { start_ns: from_ns, duration_ns, after, before });
         }
         if end_ns.unwrap_or(start_ns) >= known_until_ns {
             known_until_ns = end_ns.unwrap_or(start_ns);

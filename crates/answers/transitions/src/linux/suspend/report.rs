@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::suspend::FirmwareSleep;
 use onoff_evidence::rule::Rule;
-use onoff_evidence::{Certainty, Span};
+use onoff_evidence::{Certainty, DerivedInterval};
 
 /// The suspends in a Linux recording.
 pub type LinuxSuspendReport = Transitions<LinuxSuspend>;
@@ -22,7 +22,7 @@ pub enum SleepOutcome {
     /// The machine slept and resumed.
     Slept,
     /// Aborted before the machine slept.
-    GivenUp,
+    Aborted,
     /// It ended, but whether the machine slept was not recorded.
     Unknown,
     /// Its end is not in the recording.
@@ -37,7 +37,7 @@ pub type LinuxSleep = Transition<LinuxSuspend>;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxSuspend {
     /// Sleep mode as in the kernel log: `deep`, `s2idle`; empty if not recorded.
-    pub way: String,
+    pub mode: String,
     /// The record that set the start.
     pub event: String,
     pub outcome: SleepOutcome,
@@ -46,14 +46,14 @@ pub struct LinuxSuspend {
     /// Why it was aborted, as reported by the kernel.
     pub refusals: Vec<String>,
     /// The process that requested it; empty if not recorded.
-    pub asked_by: String,
+    pub requested_by: String,
     /// Process id of the requester.
-    pub asked_by_pid: Option<u32>,
+    pub requested_by_pid: Option<u32>,
     /// From the decision until the machine entered the sleep state.
-    pub suspend: Span,
+    pub suspend: DerivedInterval,
     pub asleep: LinuxAsleep,
     /// From leaving the sleep state until processes were thawed.
-    pub resume: Span,
+    pub resume: DerivedInterval,
     /// What woke the machine, as recorded, without duplicates.
     pub wake_sources: Vec<WakeSource>,
     /// Depth of a suspend-to-idle; `None` for other sleeps.
@@ -63,7 +63,7 @@ pub struct LinuxSuspend {
     /// Network interfaces that reconnected after the resume.
     pub reconnections: Vec<Reconnection>,
     /// The longest interval that no phase covers, except the time asleep; `None` if there is none.
-    pub longest_gap: Option<UnknownStretch>,
+    pub longest_gap: Option<UnknownInterval>,
     /// Device callbacks, ordered by start.
     pub callbacks: Vec<DeviceCallback>,
     /// Call graphs of slow callbacks, longest first, if kernel function calls were recorded; at most 32.
@@ -129,7 +129,7 @@ pub struct Reconnection {
 /// An interval that no phase covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct UnknownStretch {
+pub struct UnknownInterval {
     pub start_ns: i64,
     pub duration_ns: i64,
     /// The phase that ends at its start; `None` for the decision to suspend.
@@ -158,7 +158,7 @@ pub struct WakeSource {
 pub struct LinuxAsleep {
     /// From entering to leaving the sleep state on the recording's axis, `CLOCK_MONOTONIC`, which stops during sleep
     /// except in suspend-to-idle.
-    pub measured: Span,
+    pub measured: DerivedInterval,
     /// Time asleep by a clock that kept running, ns. For a hibernation it includes writing the image, power off,
     /// firmware, loader, and the kernel that reads the image.
     pub slept_ns: Option<i64>,
@@ -242,7 +242,7 @@ pub struct MemoryImage {
     /// Read time, ns; `None` if not recorded, because the kernel that read it is gone.
     pub read_ns: Option<i64>,
     /// Upper bound for both if they were not recorded: the whole time asleep, ns.
-    pub at_most_ns: Option<i64>,
+    pub max_ns: Option<i64>,
     /// What `at_most_ns` consists of; `none` if both were recorded.
     pub rule: Rule,
 }

@@ -2,18 +2,18 @@
 
 use crate::CallbackReason;
 use crate::Variant;
-use onoff_evidence::missing_evidence::Unanswered;
+use onoff_evidence::missing_evidence::UnknownFact;
 use onoff_trace::{
     ActivityKind, CallGraphFunction, ContextSwitch, ContextSwitches, IoPriority, PowerRequest, PowerRequestKind,
-    PowerRequestScope, PowerStateKind, StringId, SystemKind, Tables, Trace, milestone, power_phase,
+    PowerRequestScope, PowerStateKind, StringId, SystemKind, TableSet, Trace, milestone, power_phase,
 };
 
 use super::*;
 
-use onoff_testkit::synthetic::{MS, activity, disk, milestone, milestone_value, of_linux, process, thread};
+use onoff_testkit::synthetic::{MS, activity, as_linux, disk, milestone, milestone_value, process, thread};
 
 fn linux() -> Trace {
-    let mut trace = of_linux(Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() });
+    let mut trace = as_linux(Trace { requested_tables: TableSet::all(), duration_ns: 60_000 * MS, ..Trace::default() });
     trace.system.kind = SystemKind::Linux;
     trace.system.processors = 2;
     trace
@@ -113,10 +113,10 @@ fn without_such_a_clock_the_time_asleep_is_unknown_and_reported_as_missing() {
     let sleep = &report.transitions[0];
     assert_eq!(sleep.details.asleep.slept_ns, None);
     assert_eq!(sleep.details.asleep.slept_certainty, Certainty::Missing);
-    let missing: Vec<_> = report.lacking().unwrap().items.iter().map(|item| item.unanswered).collect();
-    assert!(missing.contains(&Unanswered::TimeAsleep), "{missing:?}");
-    assert!(missing.contains(&Unanswered::LinuxDeviceCallbacks), "{missing:?}");
-    assert!(!missing.contains(&Unanswered::LinuxSleepPhases), "{missing:?}");
+    let missing: Vec<_> = report.missing_evidence().unwrap().items.iter().map(|item| item.unknown).collect();
+    assert!(missing.contains(&UnknownFact::TimeAsleep), "{missing:?}");
+    assert!(missing.contains(&UnknownFact::LinuxDeviceCallbacks), "{missing:?}");
+    assert!(!missing.contains(&UnknownFact::LinuxSleepPhases), "{missing:?}");
 }
 
 #[test]
@@ -147,11 +147,11 @@ fn during_suspend_the_path_goes_from_parent_to_child() {
     let sleep = only(&trace);
     let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesSuspend).unwrap();
     let path: Vec<(&str, CallbackReason, i64)> =
-        phase.work.path.iter().map(|step| (step.device.as_str(), step.because, step.duration_ns / MS)).collect();
+        phase.work.path.iter().map(|step| (step.device.as_str(), step.reason, step.duration_ns / MS)).collect();
     assert_eq!(
         path,
         [
-            ("bus", CallbackReason::EndedLast, 13),
+            ("bus", CallbackReason::FinishedLast, 13),
             ("controller", CallbackReason::Child, 28),
             ("disk", CallbackReason::Child, 130),
         ]
@@ -178,10 +178,14 @@ fn during_resume_the_path_goes_from_child_to_parent_and_threads_queue() {
     let sleep = only(&trace);
     let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesResume).unwrap();
     let path: Vec<(&str, CallbackReason)> =
-        phase.work.path.iter().map(|step| (step.device.as_str(), step.because)).collect();
+        phase.work.path.iter().map(|step| (step.device.as_str(), step.reason)).collect();
     assert_eq!(
         path,
-        [("last", CallbackReason::EndedLast), ("other", CallbackReason::SameThread), ("bus", CallbackReason::Parent),]
+        [
+            ("last", CallbackReason::FinishedLast),
+            ("other", CallbackReason::SameThread),
+            ("bus", CallbackReason::Parent),
+        ]
     );
     assert_eq!(phase.work.path_ns, (290 + 50 + 20) * MS);
 }
@@ -249,7 +253,7 @@ fn a_hibernation_image_without_times_has_an_upper_bound() {
     assert_eq!(image.pages, Some(94_948));
     assert_eq!(image.create_ns, Some(800 * MS));
     assert_eq!((image.write_ns, image.read_ns), (None, None));
-    assert_eq!(image.at_most_ns, Some(73_211 * MS));
+    assert_eq!(image.max_ns, Some(73_211 * MS));
     assert!(image.rule.to_string().contains("saw neither"));
 }
 
@@ -276,11 +280,11 @@ fn an_aborted_suspend_has_its_reason_and_failed_device() {
     milestone(
         &mut trace,
         1200 * MS,
-        milestone::POWER_REFUSED,
+        milestone::POWER_ABORTED,
         "Some devices failed to suspend, or early wake event detected",
     );
     let sleep = only(&trace);
-    assert_eq!(sleep.details.outcome, SleepOutcome::GivenUp);
+    assert_eq!(sleep.details.outcome, SleepOutcome::Aborted);
     assert_eq!(sleep.details.error, Some(-16));
     assert_eq!(sleep.details.refusals.len(), 1);
     assert!(sleep.details.devices[0].failed);
@@ -332,11 +336,11 @@ fn each_suspend_has_its_own_usage_and_call_graphs() {
 
 #[test]
 fn random_traces_are_analyzed_without_panic() {
-    use onoff_testkit::hostile::{Source, hostile};
+    use onoff_testkit::hostile::{ExtremeValues, hostile_trace};
     let mut answered = 0;
     for seed in 0..1_000 {
-        let mut trace = hostile(seed);
-        let mut any = Source(!seed);
+        let mut trace = hostile_trace(seed);
+        let mut any = ExtremeValues(!seed);
         let names: Vec<StringId> = PhaseName::ALL
             .iter()
             .map(|name| name.as_str())
@@ -393,7 +397,7 @@ fn halves_without_device_phases_are_unknown() {
     // An aborted suspend did not suspend devices: its suspend is what was logged.
     let mut aborted = linux();
     activity(&mut aborted, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(21_100 * MS));
-    milestone(&mut aborted, 21_000 * MS, milestone::POWER_REFUSED, "Freezing of tasks failed after 20.000 seconds");
+    milestone(&mut aborted, 21_000 * MS, milestone::POWER_ABORTED, "Freezing of tasks failed after 20.000 seconds");
     logged(&mut aborted, power_phase::FREEZE_PROCESSES, 1000, 21_000);
     assert_eq!(only(&aborted).details.suspend.duration_ns, Some(20_000 * MS));
 }

@@ -105,7 +105,7 @@ fn phases_reveal_transitions_without_start_and_end() {
         assert_eq!(transition.details.suspend.measured.duration_ns, Some(3 * SECOND));
         assert_eq!(transition.details.suspend.measured.certainty, Certainty::Inferred);
         assert_eq!(transition.details.resume.measured.duration_ns, Some(2 * SECOND));
-        assert!(transition.details.missing.contains(&Rule::KernelTransitionEnds));
+        assert!(transition.details.unmatched_rules.contains(&Rule::KernelTransitionEnds));
     }
 }
 

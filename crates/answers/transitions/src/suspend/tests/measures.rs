@@ -35,7 +35,7 @@ fn the_time_outside_notifications_matches_the_paper() {
     let apps = find(&transition, PhaseName::SuspendApps);
     assert_eq!(apps.duration_ns, Some(1_320_415 * US));
     assert_eq!(apps.work.total_ns, 472_485 * US);
-    assert_eq!(apps.work.beyond_ns, Some(847_930 * US));
+    assert_eq!(apps.work.other_ns, Some(847_930 * US));
     let slow = &transition.details.notifications[0];
     assert_eq!((slow.name.as_str(), slow.path.as_str()), ("slow.exe", r"C:\a\slow.exe"));
 }
@@ -114,7 +114,7 @@ fn without_wall_clock_times_a_clock_change_gives_the_time_asleep() {
     milestone_value(&mut trace, 7 * SECOND, milestone::CLOCK_SET, "", Some(60_000));
     let gap = only(&trace).details.asleep;
     // The wall clock stopped before the sleep, so the clock change equals the whole time asleep.
-    assert_eq!((gap.clock_set_ns, gap.wall_ns), (Some(60 * SECOND), Some(60 * SECOND)));
+    assert_eq!((gap.clock_adjustment_ns, gap.wall_ns), (Some(60 * SECOND), Some(60 * SECOND)));
     assert_eq!((gap.clock_missed_ns, gap.wall_certainty), (Some(59 * SECOND), Certainty::Inferred));
 }
 
@@ -130,7 +130,7 @@ fn a_clock_change_by_a_program_is_not_time_asleep() {
             milestone_value(&mut trace, 7 * SECOND + reason, milestone::CLOCK_SET_REASON, "", Some(reason));
         }
         let gap = only(&trace).details.asleep;
-        (gap.clock_set_ns, gap.wall_ns)
+        (gap.clock_adjustment_ns, gap.wall_ns)
     };
     assert_eq!(slept(&[(60_000, 2)]), (Some(60 * SECOND), Some(60 * SECOND)));
     assert_eq!(slept(&[(90_000, 1)]), (None, None));
@@ -245,14 +245,14 @@ fn the_device_that_ends_a_phase_is_named_with_its_cost() {
     assert_eq!(phase.work.total_ns, 21_016 * MS);
     assert_eq!(phase.work.covered_ns, 20_926 * MS);
     let [disk, slow] = &transition.details.devices[..] else { panic!("two devices") };
-    assert_eq!((disk.details.ends_phase, disk.details.alone_ns), (false, Some(910 * MS)));
-    assert_eq!((slow.details.ends_phase, slow.details.alone_ns), (true, Some(19_926 * MS)));
+    assert_eq!((disk.details.ends_phase, disk.details.exclusive_ns), (false, Some(910 * MS)));
+    assert_eq!((slow.details.ends_phase, slow.details.exclusive_ns), (true, Some(19_926 * MS)));
     assert!(disk.details.nested.is_empty() && disk.details.drivers.is_empty());
     assert_eq!(slow.details.nested.len(), 1);
     assert_eq!(slow.details.nested[0].details.drivers[0].duration_ns, Some(19_200 * MS));
     assert_eq!(transition.details.drivers.len(), 1);
     assert_eq!(transition.details.drivers[0].total_ns, 19_200 * MS);
-    assert!(transition.details.drivers[0].own_part);
+    assert!(transition.details.drivers[0].is_own_part);
     assert!(transition.details.resume.measured.duration_ns.is_none());
 }
 

@@ -51,8 +51,8 @@ fn notify(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, 
         level: None,
         flags: None,
         status: None,
-        teller_pid: None,
-        teller_tid: None,
+        sender_pid: None,
+        sender_tid: None,
         event,
     });
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use onoff_record::capabilities::Offer;
+use onoff_record::capabilities::Capabilities;
 use onoff_record::check::check;
 use onoff_record::job::Job;
 use onoff_record::live::LiveMachine;
@@ -44,18 +44,18 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
                 true => "all changes were undone",
                 false => "there are no changes to undo",
             };
-            machine.say(text);
+            machine.print_line(text);
         }
         RecordTask::Check(job, root) => {
             let mut machine = LiveMachine::new(root);
-            let offer = Offer::probe(&mut machine);
+            let offer = Capabilities::probe(&mut machine);
             let free = session::free_bytes(&machine, &job);
             let items = check(&job, &offer, free);
             write_check(&items, destination)?;
         }
         RecordTask::DryRun(job, root) => {
             let mut machine = LiveMachine::new(root);
-            let offer = Offer::probe(&mut machine);
+            let offer = Capabilities::probe(&mut machine);
             write_plan(&job, &offer, &machine, destination)?;
         }
     }
@@ -67,11 +67,16 @@ fn new_job_id(machine: &LiveMachine) -> String {
     format!("{:x}", machine.clocks().real_ns)
 }
 
-fn write_plan(job: &Job, offer: &Offer, machine: &LiveMachine, destination: &Destination) -> Result<(), Failure> {
+fn write_plan(
+    job: &Job,
+    offer: &Capabilities,
+    machine: &LiveMachine,
+    destination: &Destination,
+) -> Result<(), Failure> {
     let plan = plan(job, offer, &program()?, "ID")?;
     let options = job.transition.records_boot();
     destination.write(|out| {
-        for (number, sentence) in (1..).zip(plan.sentences(job)) {
+        for (number, sentence) in (1..).zip(plan.describe(job)) {
             writeln!(out, "{number:>3}. {sentence}")?;
         }
         if options {
@@ -79,7 +84,7 @@ fn write_plan(job: &Job, offer: &Offer, machine: &LiveMachine, destination: &Des
             writeln!(out, "\nKernel options: {}", options.join(" "))?;
         }
         if !machine.is_superuser() && machine.root() == Path::new("/") {
-            writeln!(out, "\nNothing was changed. To record: sudo onoff record {} …", job.transition.word())?;
+            writeln!(out, "\nNothing was changed. To record: sudo onoff record {} …", job.transition.name())?;
         }
         Ok(())
     })

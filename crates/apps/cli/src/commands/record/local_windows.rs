@@ -37,13 +37,13 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
                 true => "all changes were undone",
                 false => "there are no changes to undo",
             };
-            machine.say(text);
+            machine.print_line(text);
         }
         RecordTask::Check(job, _) => {
             write_check(&session::check(&mut machine, &windows, &with_forward_slashes(job)), destination)?;
         }
         RecordTask::DryRun(job, _) => {
-            let sentences = session::sentences(&windows, machine.state_folder(), &with_forward_slashes(job));
+            let sentences = session::describe(&windows, machine.state_folder(), &with_forward_slashes(job));
             destination.write(|out| {
                 for (number, sentence) in (1..).zip(sentences) {
                     writeln!(out, "{number:>3}. {sentence}")?;

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use onoff_trace::{DescribedEvent, EventColumns, EventOrigin, StreamHeader};
+use onoff_trace::{DescribedEvent, EventOrigin, EventSchema, StreamHeader};
 use onoff_usage::address_names::AddressNames;
 
 use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLES, layout_of, layout_with};
@@ -58,7 +58,7 @@ struct Style {
 pub struct Dumper {
     style: Style,
     /// Event types for the single header block; `None` in streaming form.
-    surveyed: Option<Vec<EventColumns>>,
+    surveyed: Option<Vec<EventSchema>>,
     /// Events without a layout whose header block was written: by name, with id, version and number of fields, because
     /// providers may give several events the same name.
     announced: HashMap<Box<str>, Vec<(u16, u16, usize)>>,
@@ -78,7 +78,7 @@ impl Dumper {
 
     /// Starts a dump in xperf's form. `columns` are the event types in the recording.
     #[must_use]
-    pub fn after_survey(columns: Vec<EventColumns>) -> Self {
+    pub fn after_survey(columns: Vec<EventSchema>) -> Self {
         let style = Style { ends: LineEnds::CrLf, ..Style::default() };
         Self { style, surveyed: Some(columns), ..Self::default() }
     }
@@ -156,15 +156,15 @@ impl Dumper {
             header.name,
         )?;
         let microseconds = |ns: i64| ns.div_euclid(1_000);
-        write!(out, "FirstReliableEventTimeStamp, {}{end}", microseconds(header.reliable_ns))?;
-        let switches = header.reliable_switches_ns.map_or(-1, microseconds);
+        write!(out, "FirstReliableEventTimeStamp, {}{end}", microseconds(header.complete_from_ns))?;
+        let switches = header.switches_complete_from_ns.map_or(-1, microseconds);
         write!(out, "FirstReliableCSwitchEventTimeStamp, {switches}{end}")
     }
 
     /// The layout that events of this name have in this recording, according to the survey.
     fn surveyed_layout(&self, layout: &'static Layout) -> &'static Layout {
         let of_name = self.surveyed.iter().flatten().filter(|columns| columns.name == layout.name);
-        let with_fields = |columns: &EventColumns| layout_with(layout.name, columns.fields.iter().map(String::as_str));
+        let with_fields = |columns: &EventSchema| layout_with(layout.name, columns.fields.iter().map(String::as_str));
         of_name.filter_map(with_fields).max_by_key(|layout| layout.columns()).unwrap_or(layout)
     }
 
@@ -293,7 +293,7 @@ fn announce_layout(layout: &Layout, style: &Style, line: &mut Vec<u8>) {
 }
 
 /// True if these are the columns of hardware counters, which are recorded with other events.
-fn is_of_counters(columns: &EventColumns) -> bool {
+fn is_of_counters(columns: &EventSchema) -> bool {
     columns.name == row::COUNTERS && matches!(columns.origin, EventOrigin::Kernel { .. })
 }
 

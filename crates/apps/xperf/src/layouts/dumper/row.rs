@@ -257,7 +257,7 @@ fn value(
         Content::Process => process(event, event.pid, line),
         Content::ProcessIn(_) => process(event, id(), line),
         Content::ProcessOfThread(_) => {
-            let pid = id().and_then(|tid| directory.process_of_thread(tid));
+            let pid = id().and_then(|tid| directory.thread_process(tid));
             process(event, pid, line);
         }
         Content::Thread => thread(event.tid, line),
@@ -276,7 +276,7 @@ fn value(
         Content::Operation => push(event.derived.operation.unwrap_or(UNKNOWN), line),
         Content::Path(_) => {
             let path = field.and_then(FieldValue::as_text).unwrap_or_default();
-            quoted(&directory.readable(path), line);
+            quoted(&directory.with_drive_letter(path), line);
         }
         Content::FaultType => {
             let kind = match event.opcode {
@@ -359,7 +359,7 @@ fn value(
         }
         Content::Image(_) => image(event, (event.pid, number, event.time_ns), style, line),
         Content::ThreadStartImage => {
-            let start = event.tid.and_then(|tid| directory.start_of_thread(tid));
+            let start = event.tid.and_then(|tid| directory.thread_start_address(tid));
             image(event, (event.pid, start, event.time_ns), style, line);
         }
         Content::Elapsed => microseconds(event.derived.elapsed_ns, width, line),
@@ -553,7 +553,7 @@ fn plain(value: &FieldValue<'_>, quotes: Quotes, line: &mut Vec<u8>) {
             put(line, format_args!("{number:#0width$x}", width = usize::from(*digits) + 2));
         }
         FieldValue::Float(number) => put(line, format_args!("{number}")),
-        FieldValue::Form(text) => push(&printable(text), line),
+        FieldValue::Formatted(text) => push(&printable(text), line),
         FieldValue::Text(text) => {
             let text = printable(text);
             if quotes == Quotes::Always || text.contains([',', '"']) || text.trim() != text {

@@ -40,7 +40,7 @@ fn answer(report: &BootReport) -> String {
         Variant::Resume => "The resume",
         _ => "The boot",
     };
-    let person = match report.person_ns {
+    let person = match report.user_input_ns {
         0 => String::new(),
         ns => format!(", plus {} waiting for a user to log on", duration(ns)),
     };
@@ -113,7 +113,7 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
     if let Some((service, took)) = slowest_service(report, phase).filter(|&(_, took)| notable(took)) {
         named = true;
         sentence += &format!(" Slowest service in it: {}, {}", printable(&service.name), duration(took));
-        sentence += &match (service.held_up.first(), service.held_up_in_turn) {
+        sentence += &match (service.held_up.first(), service.held_up_total) {
             (None, _) => ".".to_owned(),
             (Some(first), 0 | 1) => format!(", which blocked {}.", printable(first)),
             (Some(first), services) => {

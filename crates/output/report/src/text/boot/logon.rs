@@ -1,7 +1,7 @@
 //! Logon, Group Policy, startup programs, processes and the state of ReadyBoot.
 
-use onoff_evidence::Span;
-use onoff_evidence::activity::Work;
+use onoff_evidence::DerivedInterval;
+use onoff_evidence::activity::NamedActivity;
 use onoff_trace::ActivityKind;
 use onoff_transitions::boot::{BootReport, TrainingState};
 
@@ -44,7 +44,7 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
         let notable = works.iter().filter(|work| work.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
         rows.extend(notable.take(top).map(|work| row(what, work)));
     }
-    rows.extend(logon.waits_for_a_person().take(top).map(|work| row("wait for user", work)));
+    rows.extend(logon.user_input_requests().take(top).map(|work| row("wait for user", work)));
     let video = &report.details.video;
     rows.extend(video_row("video, system", &video.system_session));
     rows.extend(video_row("video, user", &video.user_session));
@@ -60,7 +60,7 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
         .done_if_any()
 }
 
-fn row<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
+fn row<'a>(what: &'static str, work: &'a NamedActivity) -> Row<'a> {
     // The detail of a subscriber is the number of its notification.
     let detail = match work.kind {
         ActivityKind::NotificationSubscriber => format!("notification {}", work.detail),
@@ -69,7 +69,7 @@ fn row<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
     Row { what, name: &work.name, took_ns: work.duration_ns, start_ns: work.start_ns, detail }
 }
 
-fn video_row<'a>(what: &'static str, span: &'a Span) -> Option<Row<'a>> {
+fn video_row<'a>(what: &'static str, span: &'a DerivedInterval) -> Option<Row<'a>> {
     let (start_ns, took) = span.start_ns.zip(span.duration_ns)?;
     let detail = span.rule.to_string();
     Some(Row { what, name: "driver initialization", took_ns: Some(took), start_ns, detail })
@@ -112,7 +112,7 @@ fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> 
         count(summary.very_short_lived),
         duration(summary.very_short_lived_below_ns),
     );
-    Some(section.affected_by(&report.details.processes_touched_by, named))
+    Some(section.affected_by(&report.details.losses_affecting_processes, named))
 }
 
 fn read_ahead(report: &BootReport) -> Option<Section<'static>> {

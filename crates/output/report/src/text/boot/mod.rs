@@ -7,10 +7,10 @@ mod phases;
 use std::io::{self, Write};
 
 use onoff_evidence::recording::RecordingSummary;
-use onoff_transitions::boot::{BootReport, NotABoot, WindowsBoot};
+use onoff_transitions::boot::{BootReport, NoBoot, WindowsBoot};
 use onoff_usage::devices::Device;
 
-use super::phases::touched_by;
+use super::phases::affecting_losses;
 use super::quantity::{counted, duration};
 use super::style::QUIET;
 use super::transition::{SingleReport, no_transition};
@@ -23,13 +23,13 @@ impl SingleReport for WindowsBoot {
     }
 
     fn sections(report: &BootReport, top: usize) -> Vec<Section<'_>> {
-        let named = touched_by(&report.phases);
+        let named = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
         sections.extend(
-            report.details.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)).map(boot_axis::section),
+            report.details.axis.as_ref().filter(|axis| boot_axis::shows_more_than_phases(axis)).map(boot_axis::section),
         );
         let services = unit_starts::section(report, &automatic_start(report), top);
-        sections.extend(services.map(|section| section.affected_by(&report.details.units_touched_by, &named)));
+        sections.extend(services.map(|section| section.affected_by(&report.details.losses_affecting_units, &named)));
         sections.extend(devices(report, top, &named));
         sections.extend(usage::sections(&report.phases, &named));
         sections.extend(logon::sections(report, top, &named));
@@ -48,7 +48,8 @@ fn automatic_start(report: &BootReport) -> String {
 }
 
 fn devices<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Option<Section<'a>> {
-    let phases = report.details.device_phases.iter().filter_map(|phase| Some((phase.name, phase.span.duration_ns?)));
+    let phases =
+        report.details.device_phases.iter().filter_map(|phase| Some((phase.name, phase.interval.duration_ns?)));
     let phases: String = phases.map(|(name, took)| format!("; {name} {}", duration(took))).collect();
     let mut devices: Vec<&Device> = report.details.devices.iter().collect();
     devices
@@ -57,11 +58,11 @@ fn devices<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Option<S
     let unfinished =
         (unfinished > 0).then(|| format!("{} did not end in the recording.", counted(unfinished, "operation")));
     let section = device_work::section("Drivers and devices", devices, &phases, top)?;
-    Some(section.line_if(QUIET, unfinished).affected_by(&report.details.devices_touched_by, named))
+    Some(section.line_if(QUIET, unfinished).affected_by(&report.details.losses_affecting_devices, named))
 }
 
 /// The one-line message for a recording without a boot.
 #[must_use]
-pub fn no_boot(answer: &NotABoot) -> String {
+pub fn no_boot(answer: &NoBoot) -> String {
     no_transition(answer, &answer.recorder)
 }

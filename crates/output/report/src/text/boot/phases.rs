@@ -15,12 +15,12 @@ pub(super) fn section(report: &BootReport) -> Section<'_> {
     let mut rows: Vec<PhaseRow> = stages
         .iter()
         .map(|stage| PhaseRow {
-            name: stage.name.words().to_owned(),
+            name: stage.name.display_name().to_owned(),
             start_ns: Some(stage.start_ns),
             end_ns: Some(stage.end_ns),
-            took_ns: Some(stage.duration_ns),
-            drawn: true,
-            ..earlier(stage.name.ended_by())
+            duration_ns: Some(stage.duration_ns),
+            has_bar: true,
+            ..earlier(stage.name.end_event())
         })
         .collect();
     let firmware = Some(("firmware", &before.firmware)).filter(|_| stages.is_empty());
@@ -30,12 +30,12 @@ pub(super) fn section(report: &BootReport) -> Section<'_> {
         PhaseName::PostBoot => PhaseRow::of(phase).settled(report.settling.as_ref()),
         _ => PhaseRow::of(phase),
     }));
-    let named = phases::touched_by(&report.phases);
-    let lost = report.settling.as_ref().map_or(&[][..], |settling| &settling.touched_by);
-    PhaseTable { whole_ns: report.total_ns, rows, ..PhaseTable::default() }
+    let named = phases::affecting_losses(&report.phases);
+    let lost = report.settling.as_ref().map_or(&[][..], |settling| &settling.affecting_losses);
+    PhaseTable { total_ns: report.total_ns, rows, ..PhaseTable::default() }
         .section("")
         .lines(firmware_lines(report))
-        .lines(phases::doubts(&report.phases))
+        .lines(phases::inexact_ends(&report.phases))
         .lines(phases::settling("PostBoot", report.settling.as_ref()))
         .affected_by(lost, &named)
         .affected_by(&named, &[])
@@ -47,18 +47,18 @@ fn earlier(note: &str) -> PhaseRow {
         name: String::new(),
         start_ns: None,
         end_ns: None,
-        took_ns: None,
-        at_least: false,
-        counts: false,
-        drawn: false,
-        between: false,
+        duration_ns: None,
+        is_lower_bound: false,
+        is_part_of_total: false,
+        has_bar: false,
+        is_gap: false,
         note: (QUIET, printable(note).into_owned()),
     }
 }
 
 fn earlier_row(name: &str, time: &EarlierTime) -> Option<PhaseRow> {
     let took_ns = Some(time.duration_ns?);
-    Some(PhaseRow { name: format!("{name} (before 0)"), took_ns, ..earlier(&time.rule.to_string()) })
+    Some(PhaseRow { name: format!("{name} (before 0)"), duration_ns: took_ns, ..earlier(&time.rule.to_string()) })
 }
 
 /// The source of the stages before the kernel, and any problems with it.

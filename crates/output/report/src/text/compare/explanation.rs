@@ -6,7 +6,7 @@ use onoff_blame::account::{AccountSubjectKind, has_no_path};
 use onoff_compare::{ExplainedPart, Explanation, MeasureUnit, PartChange, RunSubject};
 
 use super::signed;
-use crate::text::phases::shown;
+use crate::text::phases::display_name;
 use crate::text::printable::printable;
 use crate::text::quantity::duration;
 use crate::text::style::{WORST, styled};
@@ -31,7 +31,7 @@ pub(in crate::text) fn write(
     let own = || explanations.iter().filter(|one| one.configuration == configuration);
     let largest = own().next().map_or(0, |one| one.difference_ns.unsigned_abs());
     for one in own().filter(|one| one.difference_ns.unsigned_abs() >= largest / MIN_SHARE_DIVISOR).take(SHOWN_PHASES) {
-        let text = if has_accounts || one.is_accounted { sentence(one) } else { format!("{}.", whole(one)) };
+        let text = if has_accounts || one.has_account { sentence(one) } else { format!("{}.", whole(one)) };
         writeln!(out, "{}", styled(WORST, text))?;
     }
     Ok(())
@@ -41,7 +41,7 @@ pub(in crate::text) fn write(
 #[must_use]
 pub fn sentence(one: &Explanation) -> String {
     let whole = whole(one);
-    if !one.is_accounted {
+    if !one.has_account {
         return format!("{whole}, unattributed.");
     }
     let mut parts: Vec<String> = one.parts.iter().take(SHOWN_PARTS).map(|it| part(it, &one.phase)).collect();
@@ -55,23 +55,23 @@ pub fn sentence(one: &Explanation) -> String {
         return format!("{whole}; no single subject explains it.");
     }
     // Changes in the opposite direction: without them, the parts would sum to more than the phase.
-    let against = one.against.iter().take(SHOWN_AGAINST);
+    let against = one.opposing.iter().take(SHOWN_AGAINST);
     parts.extend(against.clone().map(|it| format!("but {}", part(it, &one.phase))));
     let named_ns = against.fold(0_i64, |sum, it| sum.saturating_add(it.difference_ns));
-    let rest_ns = one.against_ns.saturating_sub(named_ns);
+    let rest_ns = one.opposing_ns.saturating_sub(named_ns);
     if rest_ns != 0 {
         parts.push(format!("others, {}", signed(MeasureUnit::Ns, rest_ns)));
     }
     // Less than 1 % of the difference is rounding.
-    let is_left = one.not_explained_ns.unsigned_abs().saturating_mul(100) >= one.difference_ns.unsigned_abs();
+    let is_left = one.unexplained_ns.unsigned_abs().saturating_mul(100) >= one.difference_ns.unsigned_abs();
     if is_left {
-        parts.push(format!("{} unattributed", duration(one.not_explained_ns.saturating_abs())));
+        parts.push(format!("{} unattributed", duration(one.unexplained_ns.saturating_abs())));
     }
     format!("{whole}: {}.", parts.join("; "))
 }
 
 fn whole(one: &Explanation) -> String {
-    format!("{} in {}", signed(MeasureUnit::Ns, one.difference_ns), shown(&one.phase))
+    format!("{} in {}", signed(MeasureUnit::Ns, one.difference_ns), display_name(&one.phase))
 }
 
 fn part(part: &ExplainedPart, phase: &str) -> String {
@@ -82,7 +82,7 @@ fn part(part: &ExplainedPart, phase: &str) -> String {
             _ => "initialization",
         };
         let time = |ns: Option<i64>| ns.map_or_else(|| "not recorded".to_owned(), duration);
-        format!(" ({what} {} → {})", time(detail.was_ns), time(detail.is_ns))
+        format!(" ({what} {} → {})", time(detail.before_ns), time(detail.after_ns))
     });
     let difference = signed(MeasureUnit::Ns, part.difference_ns);
     let became = match (part.change, part.kind) {

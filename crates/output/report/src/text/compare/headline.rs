@@ -85,11 +85,11 @@ fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, a
 
 pub(super) fn too_few(comparison: &Comparison) -> Option<String> {
     let min_runs = comparison.configurations.iter().map(|configuration| configuration.compared_runs).min()?;
-    (min_runs < comparison.least_runs).then(|| {
+    (min_runs < comparison.min_runs).then(|| {
         format!(
             "{} per side cannot separate a change from noise. Record at least {} per side.",
             if min_runs == 1 { "One run".to_owned() } else { counted(min_runs, "run") },
-            comparison.least_runs
+            comparison.min_runs
         )
     })
 }

@@ -6,7 +6,7 @@ use anstyle::Style;
 use onoff_compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
 
 use super::{MIN_SHOWN_NS, signed, signed_percent, value};
-use crate::text::phases::shown;
+use crate::text::phases::display_name;
 use crate::text::printable::printable;
 use crate::text::quantity::count;
 use crate::text::style::{BAR, DOUBT, QUIET, WORST};
@@ -129,7 +129,7 @@ fn two<'a>(section: SectionBuilder<'a, &'a ComparedMeasure>, (first, second): (&
         })
         .quantity("", "p", |measure| Cell::words(QUIET, change(measure, &|_, it| Some(p_value(it)))))
         .name("", "", 16, |measure| Cell::words(style(verdict(measure)), word(verdict(measure))))
-        .done()
+        .build()
 }
 
 /// More than two configurations: medians with the difference from the first in percent.
@@ -147,20 +147,20 @@ fn several<'a>(mut section: SectionBuilder<'a, &'a ComparedMeasure>, comparison:
             Cell::words(change.map_or(Style::new(), |change| style(change.verdict)), text)
         });
     }
-    section.done()
+    section.build()
 }
 
 /// The display name of a measure; for time by subject, the phase and the subject.
 #[must_use]
 pub fn label(measure: &ComparedMeasure) -> String {
     match &measure.subject {
-        Some(subject) if !subject.kind.is_somebody() => {
-            format!("{} · {}", shown(&subject.phase), kind(subject.kind))
+        Some(subject) if !subject.kind.is_attributable() => {
+            format!("{} · {}", display_name(&subject.phase), kind(subject.kind))
         }
         Some(subject) => {
-            format!("{} · {} {}", shown(&subject.phase), kind(subject.kind), printable(&subject.name))
+            format!("{} · {} {}", display_name(&subject.phase), kind(subject.kind), printable(&subject.name))
         }
-        None if measure.category == Category::Phase => shown(&measure.name),
+        None if measure.category == Category::Phase => display_name(&measure.name),
         None if measure.category == Category::Total => total(&measure.name),
         None => printable(&measure.name).into_owned(),
     }
@@ -192,7 +192,7 @@ fn total(name: &str) -> String {
 /// The median with the range of the runs.
 fn with_range(unit: MeasureUnit, spread: &MeasureSpread) -> String {
     let Some(median) = spread.median else { return "-".to_owned() };
-    match (spread.least, spread.most) {
+    match (spread.min, spread.max) {
         (Some(least), Some(most)) if spread.runs > 1 && least != most => {
             format!("{} ({} to {})", value(unit, median), value(unit, least), value(unit, most))
         }
@@ -202,7 +202,7 @@ fn with_range(unit: MeasureUnit, spread: &MeasureSpread) -> String {
 
 /// The p-value; empty if there are too few runs for any.
 fn p_value(change: &Change) -> String {
-    match (change.p_value, change.least_p_value) {
+    match (change.p_value, change.min_p_value) {
         (Some(p), Some(least)) if least < 1.0 => {
             if p < 0.001 {
                 "<0.001".to_owned()

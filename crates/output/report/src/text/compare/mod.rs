@@ -10,7 +10,7 @@ mod study;
 
 use std::io::{self, Write};
 
-use onoff_compare::{Category, Comparison, ConfigurationSummary, MeasureUnit, SetApartReason};
+use onoff_compare::{Category, Comparison, ConfigurationSummary, ExclusionReason, MeasureUnit};
 
 use super::printable::printable;
 use super::quantity::{count, counted, duration, size};
@@ -32,7 +32,7 @@ const MIN_SHOWN_NS: u64 = 1_000_000;
 /// Writes the comparison.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(comparison, out)?;
     configurations(&comparison.configurations, out)?;
@@ -128,20 +128,20 @@ pub(super) fn excluded_runs(configurations: &[ConfigurationSummary], out: &mut d
     let rows = configurations
         .iter()
         .flat_map(|it| &it.runs)
-        .flat_map(|run| run.set_apart.iter().map(move |exclusion| (run, exclusion)));
-    let section = Section::of("set_apart", "Excluded runs", rows)
+        .flat_map(|run| run.exclusions.iter().map(move |exclusion| (run, exclusion)));
+    let section = Section::of("exclusions", "Excluded runs", rows)
         .note("not in any number below")
         .name("run", "run", 48, |(run, _)| Value::text(&run.name))
         .name("why", "reason", 96, |(_, exclusion)| Value::text(&exclusion.text).styled(DOUBT))
         .name("option", "to include it", 40, |(_, exclusion)| Value::Text(include(exclusion.reason).into()))
-        .done();
+        .build();
     if section.is_empty() { Ok(()) } else { section::text::write(&section, out) }
 }
 
 /// The option that includes runs excluded for this reason.
-fn include(reason: SetApartReason) -> String {
+fn include(reason: ExclusionReason) -> String {
     // An unreadable run cannot be included.
-    if reason == SetApartReason::Unreadable {
+    if reason == ExclusionReason::Unreadable {
         return String::new();
     }
     format!("--include {}", reason.as_str().replace('_', "-"))

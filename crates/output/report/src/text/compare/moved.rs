@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_compare::{Comparison, Moved};
+use onoff_compare::{Comparison, OrderChange};
 
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration};
@@ -11,14 +11,14 @@ use onoff_sections::table::Value;
 
 /// Writes the items that moved, largest move first.
 pub(super) fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    if comparison.moved.is_empty() {
+    if comparison.order_changes.is_empty() {
         return Ok(());
     }
-    let all = comparison.moved.len();
+    let all = comparison.order_changes.len();
     let note =
         if all > top { format!("{} of {}", count(top as u64), count(all as u64)) } else { "in every run".to_owned() };
     let several = comparison.configurations.len() > 2;
-    let section = Section::of("moved", "Order changes", &comparison.moved)
+    let section = Section::of("order_changes", "Order changes", &comparison.order_changes)
         .note(note)
         .top(top)
         .name("name", "", 48, |moved| Value::text(name(&moved.key)))
@@ -28,7 +28,7 @@ pub(super) fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) ->
         .column(Heading::name("configuration", "in").wide(24).in_text_if(several), |moved| {
             Value::text(&moved.configuration)
         })
-        .done();
+        .build();
     section::text::write(&section, out)
 }
 
@@ -39,7 +39,7 @@ fn name(key: &str) -> &str {
 
 /// An item that moved: from where to where, and past which others.
 #[must_use]
-pub fn sentence(moved: &Moved) -> String {
+pub fn sentence(moved: &OrderChange) -> String {
     format!(
         "{} started {} after the start of {}, now {} after the start of {}: {}.",
         printable(name(&moved.key)),
@@ -55,7 +55,7 @@ fn place(phase: &str, since_phase_ns: i64) -> Value<'static> {
     Value::Text(format!("{} {}", duration(since_phase_ns), printable(phase)).into())
 }
 
-fn passed(moved: &Moved) -> String {
+fn passed(moved: &OrderChange) -> String {
     let (all, direction) =
         if moved.now_after >= moved.now_before { (moved.now_after, "after") } else { (moved.now_before, "before") };
     let nearest = printable(name(&moved.passed)).into_owned();

@@ -28,11 +28,11 @@ pub(super) fn sentence(note: &ComparisonNote) -> String {
         ComparisonNoteKind::MachinesMixed => {
             format!("The runs of {configuration} differ in {property}: {}.", list(&note.is))
         }
-        ComparisonNoteKind::OnBothSides => {
+        ComparisonNoteKind::RecordingOnBothSides => {
             format!("{run} is the same recording as {} of the baseline.", list(&note.was))
         }
-        ComparisonNoteKind::PersonTakenOff => {
-            let time = duration(note.person_ns.unwrap_or(0));
+        ComparisonNoteKind::PersonWaitExcluded => {
+            let time = duration(note.user_input_ns.unwrap_or(0));
             format!("{run}: {time} of waiting for the user are excluded from all numbers.")
         }
     }

@@ -14,7 +14,7 @@ use onoff_sections::table::Value;
 /// Writes a table of the runs of `configurations`; `comparison` says which runs were compared.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(configurations: &[Configuration], comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let measures = comparison.measures.iter().filter(|measure| measure.category.keeps_order());
     let rows = configurations.iter().zip(&comparison.configurations).flat_map(|(configuration, summary)| {
@@ -32,7 +32,7 @@ pub fn write(configurations: &[Configuration], comparison: &Comparison, out: &mu
         });
     }
     let section = section.name("", "", 40, |row| Cell::words(DOUBT, if row.2 { "" } else { "excluded" }));
-    section::text::write(&section.done(), out)
+    section::text::write(&section.build(), out)
 }
 
 fn of_run(run: &Run, measure: &ComparedMeasure) -> String {

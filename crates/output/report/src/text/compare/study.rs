@@ -21,7 +21,7 @@ pub(super) fn write(study: &StudyTable, out: &mut dyn Write) -> io::Result<()> {
             Cell::words(Style::new(), row.cells.get(at).map(|cell| number(study, cell)).unwrap_or_default())
         });
     }
-    section::text::write(&section.done(), out)
+    section::text::write(&section.build(), out)
 }
 
 /// A number as shown in the table, or a dash.

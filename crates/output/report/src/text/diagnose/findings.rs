@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_evidence::Certainty;
 use onoff_findings::diagnosis::Diagnosis;
 use onoff_findings::finding::{CostBasis, FindingSeverity, RuleFinding};
-use onoff_transitions::MissingEvidence;
+use onoff_transitions::MissingSource;
 
 use super::rules::wrapped;
 use crate::text::missing_evidence::write_commands;
@@ -97,16 +97,19 @@ fn one(finding: &RuleFinding, several: bool, out: &mut dyn Write) -> io::Result<
 
 /// Writes the unchecked rules, grouped by the missing evidence.
 pub(super) fn unchecked_rules(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
-    if diagnosis.not_checked.is_empty() {
+    if diagnosis.unchecked_rules.is_empty() {
         return Ok(());
     }
-    let note =
-        format!("{} of {} rules", diagnosis.not_checked.len(), diagnosis.not_checked.len() as u64 + diagnosis.checked);
+    let note = format!(
+        "{} of {} rules",
+        diagnosis.unchecked_rules.len(),
+        diagnosis.unchecked_rules.len() as u64 + diagnosis.checked
+    );
     title("Not checked (events not recorded)", &note, out)?;
     let mut reasons: Vec<(String, Vec<&'static str>)> = Vec::new();
-    for rule in &diagnosis.not_checked {
+    for rule in &diagnosis.unchecked_rules {
         let needs = Some(rule.needs.to_owned()).filter(|needs| !needs.is_empty());
-        let reason = rule.lacking.iter().map(missing_evidence).chain(needs).collect::<Vec<_>>().join("; ");
+        let reason = rule.missing_sources.iter().map(missing_evidence).chain(needs).collect::<Vec<_>>().join("; ");
         match reasons.iter_mut().find(|known| known.0 == reason) {
             Some(known) if known.1.contains(&rule.code) => {}
             Some(known) => known.1.push(rule.code),
@@ -121,11 +124,11 @@ pub(super) fn unchecked_rules(diagnosis: &Diagnosis, out: &mut dyn Write) -> io:
             writeln!(out, "    {QUIET}{line}{QUIET:#}")?;
         }
     }
-    write_commands(&diagnosis.lacking.record, out)
+    write_commands(&diagnosis.missing_evidence.record, out)
 }
 
 /// What was not recorded, with the provider or the kernel flags that record it.
-fn missing_evidence(item: &MissingEvidence) -> String {
+fn missing_evidence(item: &MissingSource) -> String {
     let source = if !item.provider.is_empty() {
         format!(" ({})", item.provider)
     } else if item.kernel_flags.is_empty() {
@@ -133,7 +136,7 @@ fn missing_evidence(item: &MissingEvidence) -> String {
     } else {
         format!(" (kernel flags {})", item.kernel_flags.join("+"))
     };
-    format!("{}{source}", item.unanswered.question())
+    format!("{}{source}", item.unknown.phrase())
 }
 
 fn sentence(text: &str) -> String {

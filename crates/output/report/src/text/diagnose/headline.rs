@@ -32,17 +32,17 @@ pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()
 
 /// The sentence if there are no findings, which means little if most rules could not be checked.
 fn without_finding(diagnosis: &Diagnosis) -> String {
-    let of_transitions = diagnosis.not_checked.iter().filter(|rule| rule.transition != "recording").count() as u64;
-    let not_checked = diagnosis.not_checked.len() as u64;
-    let all = diagnosis.checked.saturating_add(not_checked);
+    let of_transitions = diagnosis.unchecked_rules.iter().filter(|rule| rule.transition != "recording").count() as u64;
+    let unchecked_rules = diagnosis.unchecked_rules.len() as u64;
+    let all = diagnosis.checked.saturating_add(unchecked_rules);
     if of_transitions.saturating_mul(2) >= all && all > 0 {
         return format!(
-            "No findings: {not_checked} of {} need data that this recording does not have (listed below).",
+            "No findings: {unchecked_rules} of {} need data that this recording does not have (listed below).",
             counted(all, "rule"),
         );
     }
     let checked = counted(diagnosis.checked, "rule");
-    match not_checked {
+    match unchecked_rules {
         0 => format!("No findings above noise. Checked {checked}."),
         1 => format!("No findings above noise. Checked {checked}; 1 more needs data that was not recorded."),
         more => format!("No findings above noise. Checked {checked}; {more} more need data that was not recorded."),
@@ -73,7 +73,7 @@ mod tests {
             code: "linux/unit-slow",
             title: "",
             transition: transition.to_owned(),
-            lacking: Vec::new(),
+            missing_sources: Vec::new(),
             needs: "when each unit started and was done",
         };
         std::iter::repeat_with(rule).take(count).collect()
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn reports_unchecked_rules() {
         let sentence =
-            |checked, not_checked| without_finding(&Diagnosis { checked, not_checked, ..Diagnosis::default() });
+            |checked, unchecked_rules| without_finding(&Diagnosis { checked, unchecked_rules, ..Diagnosis::default() });
         assert_eq!(
             sentence(4, unchecked(17, "boot")),
             "No findings: 17 of 21 rules need data that this recording does not have (listed below)."

@@ -18,7 +18,7 @@ use super::style::QUIET;
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(diagnosis: &Diagnosis, recording: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(diagnosis, out)?;
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;

@@ -12,19 +12,19 @@ use onoff_sections::table::Value;
 /// Writes all rules, one row each.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn list(rules: &[Rule], out: &mut dyn Write) -> io::Result<()> {
     let rules = Section::of("rules", "", rules)
         .name("code", "code", 60, |rule| Value::text(rule.code))
         .name("title", "finds", 120, |rule| Value::text(rule.title))
-        .done();
+        .build();
     section::text::write(&rules, out)
 }
 
 /// Writes what a rule finds, how, and its known false positives.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{TITLE}{}{TITLE:#}  {QUIET}{}{QUIET:#}", rule.code, rule.title)?;
     for section in rule.describe().sections {

@@ -13,13 +13,18 @@ use onoff_sections::table::Value;
 /// Writes the comparison.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write_comparison(comparison: &FirmwareComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(comparison))?;
     if let Some(sentence) = grown(comparison) {
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
-    writeln!(out, "{QUIET}before: {} · after: {}{QUIET:#}", printable(&comparison.was), printable(&comparison.is))?;
+    writeln!(
+        out,
+        "{QUIET}before: {} · after: {}{QUIET:#}",
+        printable(&comparison.before),
+        printable(&comparison.after)
+    )?;
     let all = usize::MAX;
     let sections = [
         list("intervals", "From reset to the operating system", "stage", comparison.intervals.iter().collect(), all),
@@ -33,7 +38,7 @@ pub fn write_comparison(comparison: &FirmwareComparison, top: usize, out: &mut d
 fn answer(comparison: &FirmwareComparison) -> String {
     let known = |name: &str| {
         let change = comparison.intervals.iter().find(|change| change.name.starts_with(name))?;
-        Some((change.change_ns?, change.was_ns?, change.is_ns?))
+        Some((change.change_ns?, change.before_ns?, change.after_ns?))
     };
     let part = match (known("Time1"), known("total")) {
         (Some((change, was, is)), None) => {
@@ -78,7 +83,7 @@ fn grown(comparison: &FirmwareComparison) -> Option<String> {
             "{what}: {}, +{} to {}.",
             printable(&change.name),
             duration(change.change_ns?),
-            duration(change.is_ns?)
+            duration(change.after_ns?)
         ))
     };
     let sentences: Vec<String> = [
@@ -116,11 +121,11 @@ fn list<'a>(
         .top(top)
         .name("name", one, 64, |change| Value::text(&change.name))
         .data("guid", |change| Value::text(&change.guid))
-        .quantity("was_ns", "before", |change| Cell::duration_or_dash(change.was_ns))
-        .quantity("is_ns", "after", |change| Cell::duration_or_dash(change.is_ns))
+        .quantity("before_ns", "before", |change| Cell::duration_or_dash(change.before_ns))
+        .quantity("after_ns", "after", |change| Cell::duration_or_dash(change.after_ns))
         .quantity("change_ns", "change", |change| match change.change_ns {
             Some(ns) => Cell::shown(Value::Duration(ns), signed(ns)),
             None => Cell::duration_or_dash(None),
         })
-        .done()
+        .build()
 }

@@ -70,9 +70,9 @@ fn answer(report: &FirmwareReport) -> String {
                 duration(end_ns)
             )
         }
-        _ if !report.lengths.is_empty() => format!(
+        _ if !report.durations.is_empty() => format!(
             "The input has the durations of {}, but no boot timestamps.",
-            counted(report.lengths.len() as u64, "measurement")
+            counted(report.durations.len() as u64, "measurement")
         ),
         _ if report.measurements > 0 => "The firmware measured its modules, but not the boot.".to_owned(),
         _ => "The tables have sleep times, but no boot times.".to_owned(),
@@ -99,7 +99,7 @@ fn longest(report: &FirmwareReport) -> Option<String> {
     let (start_ns, end_ns) = measured(report);
     let time1 = report.intervals.time1_ns.unwrap_or(end_ns.saturating_sub(start_ns));
     let time1 = Some(time1).filter(|&ns| ns > 0)?;
-    let has_parts = |name: &str| report.phases.iter().any(|phase| phase.inside == name);
+    let has_parts = |name: &str| report.phases.iter().any(|phase| phase.parent == name);
     let phase = report.phases.iter().filter(|phase| !has_parts(&phase.name)).max_by_key(|phase| phase.duration_ns)?;
     let mut sentence = format!(
         "Longest phase: {}, {} ({} of the firmware time).",
@@ -154,6 +154,6 @@ fn source(report: &FirmwareReport) -> String {
 pub(super) fn stage(name: FirmwareStageName) -> &'static str {
     match name {
         FirmwareStageName::Firmware => "firmware (Time1)",
-        other => other.words(),
+        other => other.display_name(),
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn gaps(report: &FirmwareReport, top: usize) -> Section<'_> {
         .name("", "until the", 48, move |gap| edge(&gap.before, gap, &gap.module_after))
         .data("after", |gap| Value::text(&gap.after))
         .data("before", |gap| Value::text(&gap.before))
-        .done()
+        .build()
 }
 
 /// The edge of a gap; if it is the edge of a phase, with the module on that side.
@@ -56,7 +56,7 @@ pub(super) fn drivers(report: &FirmwareReport, top: usize) -> Section<'_> {
         .column(Heading::quantity("other_self_ns", "other").sparse(), |driver| Value::Duration(driver.other_self_ns))
         .time("start_ns", "first start", |driver| Cell::since(driver.start_ns, 0))
         .name("phase", "in", 10, |driver| Value::text(&driver.phase))
-        .done()
+        .build()
         .line_if(QUIET, unnamed.then_some(advice))
 }
 
@@ -78,13 +78,13 @@ pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
             }
         })
         .name("name", "", 40, |device| Value::text(&device.name).styled(QUIET))
-        .done()
+        .build()
 }
 
 /// Durations without timestamps.
 pub(super) fn lengths(report: &FirmwareReport, top: usize) -> Section<'_> {
-    Section::of("lengths", "Measured durations", &report.lengths)
-        .note(format!("longest of {}; the input has no timestamps for them", count(report.lengths.len() as u64)))
+    Section::of("durations", "Measured durations", &report.durations)
+        .note(format!("longest of {}; the input has no timestamps for them", count(report.durations.len() as u64)))
         .top(top)
         .name("module", "module", 50, |length| Value::text(&length.module))
         .name("work", "work", 40, |length| {
@@ -92,5 +92,5 @@ pub(super) fn lengths(report: &FirmwareReport, top: usize) -> Section<'_> {
             Cell::shown(Value::text(length.work.as_str()), text.replace('_', " "))
         })
         .quantity("duration_ns", "duration", |length| Value::Duration(length.duration_ns))
-        .done()
+        .build()
 }

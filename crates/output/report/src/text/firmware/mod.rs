@@ -7,8 +7,8 @@ mod stages;
 
 use std::io::{self, Write};
 
-use onoff_firmware_times::{FirmwareMissing, FirmwareReport, NoTimes};
-use onoff_trace::firmware::{FirmwareFault, FirmwareLoggedBoot, FirmwareTable};
+use onoff_firmware_times::{FirmwareReport, MissingTable, NoFirmwareTimes};
+use onoff_trace::firmware::{FirmwareLoggedBoot, FirmwareProblem, FirmwareTable};
 
 use super::printable::printable;
 use super::quantity::{count, counted, duration, duration_or_dash};
@@ -23,7 +23,7 @@ pub use headline::sentences;
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(report, out)?;
     let lists = [
@@ -37,7 +37,7 @@ pub fn write(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Re
     section::text::write_all(&sections.collect::<Vec<_>>(), out)?;
     write_sleep(report, out)?;
     section::text::write_all(boots(&report.boots).iter().chain(&tables(&report.tables)), out)?;
-    write_missing(&report.missing, out)?;
+    write_missing(&report.missing_tables, out)?;
     write_faults(&report.faults, out)
 }
 
@@ -79,7 +79,7 @@ fn boots(boots: &[FirmwareLoggedBoot]) -> Option<Section<'_>> {
         .quantity("loader_load_ns", "loader loaded", |boot| Cell::duration_or_dash(boot.checkpoints.loader_load_ns))
         .quantity("exit_end_ns", "system", |boot| Cell::duration_or_dash(boot.checkpoints.exit_end_ns))
         .name("input", "", 60, |boot| Value::text(&boot.input).styled(QUIET))
-        .done();
+        .build();
     Some(section.line_if(QUIET, more)).filter(|_| !boots.is_empty())
 }
 
@@ -98,7 +98,7 @@ fn tables(tables: &[FirmwareTable]) -> Option<Section<'_>> {
         .done_if_any()
 }
 
-fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result<()> {
+fn write_missing(missing: &[MissingTable], out: &mut dyn Write) -> io::Result<()> {
     for part in missing {
         writeln!(
             out,
@@ -109,13 +109,13 @@ fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()> {
+fn write_faults(faults: &[FirmwareProblem], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     if faults.is_empty() {
         return writeln!(out, "{QUIET}No problems in the firmware tables.{QUIET:#}");
     }
     writeln!(out, "{TITLE}Problems{TITLE:#}")?;
-    let mut sorted: Vec<&FirmwareFault> = faults.iter().collect();
+    let mut sorted: Vec<&FirmwareProblem> = faults.iter().collect();
     sorted.sort_by_key(|fault| std::cmp::Reverse(fault.severity));
     for fault in sorted.iter().take(MAX_FAULTS) {
         let style = of_severity(fault.severity);
@@ -142,7 +142,7 @@ const MAX_FAULTS: usize = 20;
 
 /// The one-line message for an input without times; `input` is its name.
 #[must_use]
-pub fn no_times(input: &str, nothing: &NoTimes) -> String {
+pub fn no_times(input: &str, nothing: &NoFirmwareTimes) -> String {
     let Some(first) = nothing.tables.first() else {
         return match nothing.faults.first() {
             Some(fault) => format!("{input}: no firmware tables; {}: {}", fault.place, fault.text),

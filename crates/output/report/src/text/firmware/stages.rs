@@ -47,10 +47,10 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
         .name("ended_by", "ended when", 60, |row| {
             let to_boot_sector = intervals.legacy_boot && row.name == FirmwareStageName::Firmware;
             let ended_by =
-                if to_boot_sector { "the firmware starts the boot sector (INT 19h)" } else { row.name.ended_by() };
+                if to_boot_sector { "the firmware starts the boot sector (INT 19h)" } else { row.name.end_event() };
             Value::text(ended_by).styled(QUIET)
         })
-        .done();
+        .build();
     Some(section.line(QUIET, times).line_if(QUIET, ready))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn phases(report: &FirmwareReport) -> Option<Section<'_>> {
     let section = Section::of("phases", "Phases", &report.phases)
         .note(note)
         .name("name", "phase", 16, |phase| {
-            let indent = if phase.inside.is_empty() { "" } else { "  " };
+            let indent = if phase.parent.is_empty() { "" } else { "  " };
             Cell::shown(Value::text(&phase.name), format!("{indent}{}", phase.name))
         })
         .time("start_ns", "start", |phase| Cell::since(phase.start_ns, 0))
@@ -83,7 +83,7 @@ pub(super) fn phases(report: &FirmwareReport) -> Option<Section<'_>> {
             Certainty::Measured => Value::Nothing.into(),
             _ => Cell::words(DOUBT, format!("inferred: {}", phase.rule)),
         })
-        .done();
+        .build();
     let nothing = report.phases.is_empty().then_some("No phase was measured.");
     Some(section.line_if(QUIET, nothing))
 }

@@ -63,7 +63,7 @@ pub(super) fn section(graphs: &[CallGraph], top: usize) -> Option<Section<'_>> {
             Some(function) if function.calls > 1 => Cell::words(QUIET, format!("{} calls", count(function.calls))),
             _ => Cell::words(QUIET, ""),
         })
-        .done();
+        .build();
     let cut = shown.iter().any(|graph| graph.unfinished > 0).then_some(
         "Calls without an end have no duration; their time counts as self time of the callers. The tracer lost the end, or the trace ended first.",
     );

@@ -52,7 +52,7 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
                 false => Value::text(file).styled(QUIET),
             }
         })
-        .done();
+        .build();
     Some(section.line_if(QUIET, hidden))
 }
 

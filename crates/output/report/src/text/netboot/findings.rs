@@ -20,7 +20,7 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
             out,
             "  {WORST}{cost:>7}{WORST:#}  {}: {}.",
             finding.rule.replace('_', " "),
-            printable(&finding.what)
+            printable(&finding.title)
         )?;
         writeln!(out, "           {QUIET}{}.{QUIET:#}", printable(&finding.advice))?;
     }

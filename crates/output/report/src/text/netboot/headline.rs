@@ -47,7 +47,7 @@ fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     let (first, outcome) = (verdict(boot), &boot.outcome);
     writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
     let style = if outcome.verdict == Verdict::Failed { WORST } else { QUIET };
-    writeln!(out, "{}", styled(style, format!("{}.", printable(&sentence_case(&outcome.what)))))?;
+    writeln!(out, "{}", styled(style, format!("{}.", printable(&sentence_case(&outcome.description)))))?;
     if outcome.verdict == Verdict::Failed && !outcome.codes.is_empty() {
         let mut shown = Vec::new();
         for shown_by in ["UEFI", "BIOS"] {
@@ -59,8 +59,8 @@ fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out, "The client's screen shows {}.", shown.join(", "))?;
     }
-    if !outcome.cure.is_empty() {
-        writeln!(out, "Fix: {}.", printable(&outcome.cure))?;
+    if !outcome.advice.is_empty() {
+        writeln!(out, "Fix: {}.", printable(&outcome.advice))?;
     }
     if outcome.attempts > 1 {
         writeln!(out, "The boot program was loaded {} times.", outcome.attempts)?;
@@ -143,7 +143,7 @@ pub(super) fn write_capture(report: &NetbootReport, out: &mut dyn Write) -> io::
     }
     let mut sides = report.boots.iter().map(|boot| boot.capture_side).filter(|side| *side != CaptureSide::Unknown);
     let side = sides.next().filter(|side| sides.all(|other| other == *side));
-    let bound = report.boots.iter().filter_map(|boot| boot.round_trip_at_most_ns).max();
+    let bound = report.boots.iter().filter_map(|boot| boot.max_round_trip_ns).max();
     match side {
         Some(CaptureSide::Server) => parts.push("captured near the server".to_owned()),
         Some(CaptureSide::Client) => parts.push("captured near the client".to_owned()),

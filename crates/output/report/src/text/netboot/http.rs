@@ -54,6 +54,6 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
             };
             Cell::words(MISSING, note)
         })
-        .done();
+        .build();
     Some(section)
 }

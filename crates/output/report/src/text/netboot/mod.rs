@@ -35,7 +35,7 @@ pub struct NetbootTextOptions {
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let shown = report.boots.len().min(options.top.max(1));
     if report.boots.len() > 1 {
@@ -79,7 +79,7 @@ fn overview(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
             let worst = boot.findings.iter().find(|finding| !finding.stops_boot).map_or("", |finding| finding.rule);
             Cell::shown(Value::text(worst), worst.replace('_', " "))
         })
-        .done();
+        .build();
     writeln!(out, "{TITLE}{} network boots{TITLE:#}", report.boots.len())?;
     section::text::write(&boots, out)
 }

@@ -33,7 +33,7 @@ pub(super) fn write(
             Cell::words(Style::new(), found.map_or(String::new(), range))
         });
     }
-    section::text::write(&section.done(), out)?;
+    section::text::write(&section.build(), out)?;
     notes(boot, link_bits_per_s, out)?;
     let (Some(answer), Some(model_ns)) = (&boot.what_if, boot.total.model_ns) else { return Ok(()) };
     let measured = model_ns.saturating_add(boot.total.unexplained_ns.unwrap_or(0));

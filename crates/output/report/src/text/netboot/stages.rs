@@ -41,6 +41,6 @@ pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
             }
             _ => Value::text(&stage.detail).styled(QUIET),
         })
-        .done()
+        .build()
         .line_if(QUIET, rest)
 }

@@ -62,16 +62,16 @@ fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io:
             }
         })
         .name("", "", 64, |file| outcome(file))
-        .done();
+        .build();
     section::text::write(&section, out)
 }
 
 /// The granted window, with the requested or observed one if that differs.
 fn window(file: &FileTransfer) -> String {
     if file.variable_window {
-        return format!("{}..{}", file.window, file.window_largest);
+        return format!("{}..{}", file.window, file.max_window);
     }
-    match file.asked.window {
+    match file.requested.window {
         Some(asked) if asked > file.window && file.downgraded.contains(&"windowsize") => {
             format!("{} of {asked}", file.window)
         }
@@ -86,7 +86,7 @@ fn outcome(file: &FileTransfer) -> Cell<'static> {
             if file.write {
                 notes.push("upload".to_owned());
             }
-            if file.under_way {
+            if file.started_before_capture {
                 notes.push("started before the capture".to_owned());
             }
             if file.counts.missing_blocks > 0 {
@@ -111,7 +111,7 @@ fn outcome(file: &FileTransfer) -> Cell<'static> {
         }
         Outcome::Unfinished => {
             let upload = if file.write { "upload, " } else { "" };
-            let start = if file.under_way { "started before the capture, " } else { "" };
+            let start = if file.started_before_capture { "started before the capture, " } else { "" };
             Cell::words(MISSING, format!("{upload}{start}not finished in this capture"))
         }
     }
@@ -124,7 +124,7 @@ fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
     for (at, (name, title)) in PARTS.into_iter().enumerate() {
         section = section.quantity(name, title, |(file, costs)| part(file, costs, at));
     }
-    section::text::write(&section.done(), out)?;
+    section::text::write(&section.build(), out)?;
     for file in files.iter().filter(|file| file.client_turn.count > 0) {
         writeln!(
             out,

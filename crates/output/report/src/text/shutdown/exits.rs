@@ -45,10 +45,10 @@ pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[Strin
             };
             Cell::words(QUIET, owner)
         })
-        .done();
+        .build();
     if !is_only_evidence {
         return Some(section);
     }
     let inferred = "Inferred: notifications were not recorded. The longest gaps between two exits come first.";
-    Some(section.line(DOUBT, inferred).affected_by(&exits.touched_by, named))
+    Some(section.line(DOUBT, inferred).affected_by(&exits.affecting_losses, named))
 }

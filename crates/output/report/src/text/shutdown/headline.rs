@@ -28,7 +28,7 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
     if let Some(first) = report.first_culprit() {
         let longest =
             report.details.longest.as_ref().filter(|longest| longest.name.eq_ignore_ascii_case(&first.entry.name));
-        let because = longest.map(|longest| &longest.because).filter(|because| **because != Reason::None);
+        let because = longest.map(|longest| &longest.reason).filter(|because| **because != Reason::None);
         let because = because.map(|because| format!("; {}", printable(&because.to_string()))).unwrap_or_default();
         writeln!(out, "{}", styled(WORST, format!("{}{because}.", culprit(first).trim_end_matches('.'))))?;
     } else if let Some(longest) = report.details.longest.as_ref().filter(|longest| !is_in_first_sentence(longest)) {
@@ -102,8 +102,8 @@ fn describe(longest: &LongestWork) -> String {
         LongestKind::Application => printable(&longest.name).into_owned(),
     };
     let mut text = format!("{name}, {}", duration(longest.duration_ns));
-    if longest.because != Reason::None {
-        text += &format!(" ({})", printable(&longest.because.to_string()));
+    if longest.reason != Reason::None {
+        text += &format!(" ({})", printable(&longest.reason.to_string()));
     }
     text
 }

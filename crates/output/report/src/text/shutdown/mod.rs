@@ -9,9 +9,9 @@ mod work;
 use std::io::{self, Write};
 
 use onoff_evidence::recording::RecordingSummary;
-use onoff_transitions::shutdown::{NotAShutdown, ShutdownReport, WindowsShutdown};
+use onoff_transitions::shutdown::{NoShutdown, ShutdownReport, WindowsShutdown};
 
-use super::phases::touched_by;
+use super::phases::affecting_losses;
 use super::transition::{SingleReport, no_transition};
 use super::usage;
 use onoff_sections::section::Section;
@@ -22,7 +22,7 @@ impl SingleReport for WindowsShutdown {
     }
 
     fn sections(report: &ShutdownReport, top: usize) -> Vec<Section<'_>> {
-        let named = touched_by(&report.phases);
+        let named = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
         sections.extend(sessions::applications(report, top, &named));
         sections.extend(sessions::services(report, top, &named));
@@ -37,6 +37,6 @@ impl SingleReport for WindowsShutdown {
 
 /// The one-line message for a recording without a shutdown.
 #[must_use]
-pub fn no_shutdown(answer: &NotAShutdown) -> String {
+pub fn no_shutdown(answer: &NoShutdown) -> String {
     no_transition(answer, &answer.recorder)
 }

@@ -30,10 +30,10 @@ pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
     rows.extend(report.details.intervals.iter().map(between));
     rows.sort_by_key(|row| row.0);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
-    PhaseTable { origin_ns: start, whole_ns: Some(report.total_at_least_ns), asleep: None, rows }
+    PhaseTable { origin_ns: start, total_ns: Some(report.total_at_least_ns), asleep: None, rows }
         .section(note)
         .lines(difference(report))
-        .affected_by(&phases::touched_by(&report.phases), &[])
+        .affected_by(&phases::affecting_losses(&report.phases), &[])
 }
 
 /// The work between two phases.

@@ -16,7 +16,7 @@ pub(super) fn applications<'a>(report: &'a ShutdownReport, top: usize, named: &[
     let sessions = report.details.sessions.iter();
     let mut sections: Vec<Section<'_>> = sessions.map(|session| of_session(report, session, top)).collect();
     if let Some(last) = sections.pop() {
-        sections.push(last.affected_by(&report.details.sessions_touched_by, named));
+        sections.push(last.affected_by(&report.details.losses_affecting_sessions, named));
     }
     sections
 }
@@ -48,7 +48,7 @@ fn of_session<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top: usiz
         .id("level", "level", |row| Value::id(row.details.level))
         .id("flags", "flags", |row| Value::of(row.details.flags, |flags| Value::Text(format!("{flags:#x}").into())))
         .name("remarks", "", 90, |row| Value::Text(remarks(row).into()).styled(QUIET))
-        .done()
+        .build()
 }
 
 /// A duration, highlighted if a timeout expired.
@@ -129,9 +129,9 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
             let remark = |limit| format!("{}: {}", time_out(limit), printable(&limit.evidence.to_string()));
             Cell::words(QUIET, row.time_out.as_ref().map_or_else(String::new, remark))
         })
-        .done();
+        .build();
     let section = section.line_if(QUIET, (unresponsive > 0).then(|| timed_out(report, unresponsive as u64)));
-    Some(section.affected_by(&report.details.units_touched_by, named))
+    Some(section.affected_by(&report.details.losses_affecting_units, named))
 }
 
 /// How many services exceeded the timeout, and what it was.

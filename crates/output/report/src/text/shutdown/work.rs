@@ -1,6 +1,6 @@
 //! Logoff work, kernel steps, and explicit flushes.
 
-use onoff_evidence::activity::Work;
+use onoff_evidence::activity::NamedActivity;
 use onoff_trace::{ActivityKind, shutdown_step};
 use onoff_transitions::shutdown::ShutdownReport;
 
@@ -21,7 +21,7 @@ pub(super) fn words(name: &str) -> String {
 
 pub(super) fn logoff(report: &ShutdownReport, top: usize) -> Option<Section<'_>> {
     let details = &report.details;
-    let rows: Vec<(&str, &Work)> = [
+    let rows: Vec<(&str, &NamedActivity)> = [
         ("policy script", &details.scripts),
         ("notification", &details.notifications),
         ("subscriber", &details.subscribers),
@@ -30,12 +30,12 @@ pub(super) fn logoff(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
     .into_iter()
     .flat_map(|(what, works)| works.iter().take(top).map(move |work| (what, work)))
     .collect();
-    let name = |work: &Work| match work.kind {
+    let name = |work: &NamedActivity| match work.kind {
         ActivityKind::LogonNotification => format!("number {}", work.name),
         ActivityKind::ShutdownStep => words(&work.name),
         _ => work.name.clone(),
     };
-    let detail = |work: &Work| match work.kind {
+    let detail = |work: &NamedActivity| match work.kind {
         ActivityKind::NotificationSubscriber => format!("notification {}", work.detail),
         _ => work.detail.clone(),
     };

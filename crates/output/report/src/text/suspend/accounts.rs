@@ -75,7 +75,7 @@ fn resume_parts(transition: &PowerTransition) -> Option<Section<'_>> {
             .name("part", "part", 44, |row| Cell::shown(Value::text(row.0.trim_start()), row.0))
             .quantity("duration_ns", "duration", |row| Value::of(row.1, Value::Duration))
             .name("", "", 60, |row| Cell::words(QUIET, row.2))
-            .done();
+            .build();
     Some(section.line_if(DOUBT, no_sum.then_some("No sum: a part was not recorded.")))
 }
 

@@ -52,8 +52,8 @@ fn answer(transition: &PowerTransition) -> String {
         half(&details.suspend, down, ["suspend not recorded", "writing"]),
         half(&details.resume, up, ["resume not recorded", "reading"]),
     );
-    if transition.person_ns > 0 {
-        sentence += &format!(", plus {} waiting for a user to log on", duration(transition.person_ns));
+    if transition.user_input_ns > 0 {
+        sentence += &format!(", plus {} waiting for a user to log on", duration(transition.user_input_ns));
     }
     if let Some(settling) = transition.settled() {
         sentence += &format!(", then {} until idle", duration(settling.busy_ns));
@@ -140,7 +140,7 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
     }
     if let Some((device, ns)) = slowest_device(transition, phase).filter(|&(_, ns)| notable(ns)) {
         let mut clause = format!("{} took {}", device_name(device), duration(ns));
-        match device.details.alone_ns {
+        match device.details.exclusive_ns {
             Some(alone) if notable(alone) => {
                 clause += &format!(", {} of it while no other device was busy", duration(alone));
             }
@@ -149,7 +149,7 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
         return Some(clause);
     }
     if phase.name == PhaseName::SuspendApps
-        && let Some(beyond) = phase.work.beyond_ns.filter(|&ns| notable(ns))
+        && let Some(beyond) = phase.work.other_ns.filter(|&ns| notable(ns))
     {
         return Some(format!("{} outside any application (usually the display fading out)", duration(beyond)));
     }
@@ -174,7 +174,7 @@ fn slowest_device<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<
         .iter()
         .filter(|row| row.details.phase == Some(phase.name))
         .filter_map(|row| Some((row, row.duration_ns?)))
-        .max_by_key(|&(row, ns)| (row.details.alone_ns, ns))
+        .max_by_key(|&(row, ns)| (row.details.exclusive_ns, ns))
 }
 
 /// The name of an application or service.

@@ -58,7 +58,7 @@ fn notified_section<'a>(
             let note = limit.map(|limit| format!("did not respond within {limit}"));
             Cell::words(style(row), note.unwrap_or_default())
         })
-        .done()
+        .build()
 }
 
 pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Section<'_>> {
@@ -73,7 +73,7 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
         .data("device", |row| Value::text(row.name()))
         .name("phase", "phase", 18, |row| Value::text(row.details.phase.map_or("", PhaseName::as_str)))
         .quantity("duration_ns", "duration", |row| Cell::took(row.duration_ns))
-        .quantity("alone_ns", "alone", |row| Cell::duration_or_dash(row.details.alone_ns))
+        .quantity("exclusive_ns", "alone", |row| Cell::duration_or_dash(row.details.exclusive_ns))
         .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
         .name("", "", 80, |row| Cell::words(QUIET, device_note(row)))
         .done_if_any()
@@ -107,7 +107,7 @@ fn device_note(row: &PowerDevice) -> String {
 
 pub(super) fn drivers(transition: &PowerTransition, top: usize) -> Option<Section<'_>> {
     let drivers = &transition.details.drivers;
-    let note = match drivers.first()?.own_part {
+    let note = match drivers.first()?.is_own_part {
         true => "time in each driver, summed over requests",
         false => "requests to the devices of each function driver, summed",
     };

@@ -27,7 +27,7 @@ pub(super) fn section(transitions: &[PowerTransition]) -> Section<'_> {
             Cell::duration_or_dash(sleep.settled().map(|settling| settling.busy_ns))
         })
         .name("", "longest", 90, |sleep| Cell::words(QUIET, longest(sleep)))
-        .done()
+        .build()
 }
 
 fn longest(transition: &PowerTransition) -> String {

@@ -1,7 +1,7 @@
 //! The phases of a power transition on one axis that leaves out the sleep.
 
 use onoff_evidence::Certainty;
-use onoff_transitions::suspend::{PowerTransition, STOOD_STILL_NS};
+use onoff_transitions::suspend::{MIN_CLOCK_STOP_NS, PowerTransition};
 use onoff_transitions::{Phase, PhaseName, Variant};
 
 use super::headline::state_code;
@@ -18,7 +18,7 @@ pub(super) fn section(transition: &PowerTransition) -> Option<Section<'_>> {
     let asleep = &transition.details.asleep;
     let rows = transition.phases.iter().map(|phase| row(transition, phase)).collect();
     let interval = asleep.measured.start_ns.zip(asleep.measured.end_ns);
-    let section = PhaseTable { origin_ns: 0, whole_ns: transition.total_ns, asleep: interval, rows }
+    let section = PhaseTable { origin_ns: 0, total_ns: transition.total_ns, asleep: interval, rows }
         .section("")
         .lines(slept(transition))
         .lines(phases::settling(work_after(transition).as_str(), transition.settling.as_ref()))
@@ -38,21 +38,21 @@ fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
     let row = PhaseRow::of(phase);
     match phase.name {
         PhaseName::Asleep => PhaseRow {
-            took_ns: transition.details.asleep.wall_ns.or(phase.duration_ns),
+            duration_ns: transition.details.asleep.wall_ns.or(phase.duration_ns),
             note: (QUIET, missed(transition)),
             ..row
         },
         PhaseName::PostResume | PhaseName::PostBoot => {
-            PhaseRow { counts: false, drawn: false, ..row.settled(transition.settling.as_ref()) }
+            PhaseRow { is_part_of_total: false, has_bar: false, ..row.settled(transition.settling.as_ref()) }
         }
-        _ => PhaseRow { counts: row.counts && transition.details.counts(phase), ..row },
+        _ => PhaseRow { is_part_of_total: row.is_part_of_total && transition.details.counts(phase), ..row },
     }
 }
 
 /// How much of the sleep the clock of the recording missed.
 fn missed(transition: &PowerTransition) -> String {
     match transition.details.asleep.clock_missed_ns {
-        Some(missed) if missed.abs() >= STOOD_STILL_NS => {
+        Some(missed) if missed.abs() >= MIN_CLOCK_STOP_NS => {
             format!("the trace clock missed {} of it", duration(missed))
         }
         Some(_) => "the trace clock kept running".to_owned(),
@@ -66,7 +66,7 @@ fn slept(transition: &PowerTransition) -> Option<Line> {
     transition.phases.iter().find(|phase| phase.name == PhaseName::Asleep)?;
     let counted = duration_or_dash(asleep.measured.duration_ns);
     let (style, text) = match (asleep.wall_ns, asleep.clock_missed_ns) {
-        (Some(wall), Some(missed)) if missed.abs() >= STOOD_STILL_NS => (
+        (Some(wall), Some(missed)) if missed.abs() >= MIN_CLOCK_STOP_NS => (
             QUIET,
             format!(
                 "Asleep for {} by {}; the trace clock counted {counted} of it.",

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use onoff_blame::account::{
-    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, FileReader, PhaseAccount, culprits,
+    AccountAction, AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, FileReader, PhaseAccount,
+    culprits,
 };
-use onoff_blame::why::{StretchKind, WhyStretch};
+use onoff_blame::why::{ExplainedInterval, ExplainedIntervalKind};
 
-use crate::text::phases::shown;
+use crate::text::phases::display_name;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration};
 use crate::text::style::{HEADLINE, QUIET, WORST};
@@ -17,25 +18,25 @@ use onoff_sections::table::Value;
 
 /// Writes the headline: which subject blocked `what`, and for how long. For a phase it is the same culprit that other commands
 /// name, which skips parts of the system that every transition has.
-pub(super) fn write_headline(stretch: &WhyStretch, what: &str, out: &mut dyn Write) -> io::Result<()> {
-    if stretch.kind == StretchKind::Phase {
-        let phase = AccountedPhase { transition: "", phase: stretch.name.clone(), account: stretch.account.clone() };
+pub(super) fn write_headline(interval: &ExplainedInterval, what: &str, out: &mut dyn Write) -> io::Result<()> {
+    if interval.kind == ExplainedIntervalKind::Phase {
+        let phase = AccountedPhase { transition: "", phase: interval.name.clone(), account: interval.account.clone() };
         if let Some(first) = culprits([&phase]).first() {
-            let (claim, details) = (culprit_claim(first, &shown(&stretch.name)), culprit_details(first));
+            let (claim, details) = (culprit_claim(first, &display_name(&interval.name)), culprit_details(first));
             return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}: {details}");
         }
     }
-    if stretch.kind == StretchKind::Service && stretch.action == "wait" {
-        let first = stretch.account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle);
-        if let Some(first) = first.filter(|entry| entry.kind != AccountSubjectKind::NotKnown) {
-            let service = printable(&stretch.name);
-            let (cost, whole) = (duration(first.ns), duration(stretch.account.duration_ns));
+    if interval.kind == ExplainedIntervalKind::Service && interval.action == "wait" {
+        let first = interval.account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle);
+        if let Some(first) = first.filter(|entry| entry.kind != AccountSubjectKind::Unknown) {
+            let service = printable(&interval.name);
+            let (cost, whole) = (duration(first.ns), duration(interval.account.duration_ns));
             let cost = if cost == whole { "all".to_owned() } else { cost };
             let claim = format!("{service} waited {whole} to start, {cost} of it for {}", subject(first));
             return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}: {}{}", actions(first), inferred(first));
         }
     }
-    let Some((claim, details)) = sentence(&stretch.account, what) else { return Ok(()) };
+    let Some((claim, details)) = sentence(&interval.account, what) else { return Ok(()) };
     writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}{details}")
 }
 
@@ -45,7 +46,7 @@ pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> 
     let first = account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle)?;
     let (cost, whole) = (duration(first.ns), duration(account.duration_ns));
     let what = in_sentence(what);
-    if first.kind == AccountSubjectKind::NotKnown {
+    if first.kind == AccountSubjectKind::Unknown {
         let reason = printable(&first.name);
         return Some((format!("{cost} of {whole} of {what} is unattributed: {reason}"), String::new()));
     }
@@ -60,19 +61,19 @@ pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> 
 /// The subject that made a transition slow, in a sentence.
 #[must_use]
 pub fn culprit(culprit: &Culprit) -> String {
-    culprit_sentence(culprit, culprit_claim(culprit, &shown(&culprit.phase)))
+    culprit_sentence(culprit, culprit_claim(culprit, &display_name(&culprit.phase)))
 }
 
 /// The same after a sentence about `phase`, which it does not name again.
 pub(in crate::text) fn culprit_of(culprit: &Culprit, phase: &str) -> String {
-    if culprit.phase != phase || culprit.is_cut {
+    if culprit.phase != phase || culprit.is_truncated {
         return self::culprit(culprit);
     }
     let entry = &culprit.entry;
     let (cost, whole) = (duration(entry.ns), duration(culprit.phase_ns));
     let length = if cost == whole { "all of that time".to_owned() } else { cost };
     let claim = match entry.kind {
-        AccountSubjectKind::Processors => format!("{CPU_CONTENTION} blocked it for {length}"),
+        AccountSubjectKind::Cpu => format!("{CPU_CONTENTION} blocked it for {length}"),
         _ => format!("{} {} it for {length}{}", subject(entry), verb(culprit.measure), requests(entry)),
     };
     culprit_sentence(culprit, claim)
@@ -91,14 +92,14 @@ fn culprit_sentence(culprit: &Culprit, claim: String) -> String {
 
 fn culprit_claim(culprit: &Culprit, what: &str) -> String {
     let entry = &culprit.entry;
-    if entry.kind == AccountSubjectKind::Processors {
+    if entry.kind == AccountSubjectKind::Cpu {
         let length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
         return format!("{CPU_CONTENTION} blocked {what} for {length}");
     }
     let verb = verb(culprit.measure);
     let requests = requests(entry);
     let mut length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
-    if culprit.is_cut {
+    if culprit.is_truncated {
         length += " recorded";
     }
     format!("{} {verb} {what} for {length}{requests}", subject(entry))
@@ -121,7 +122,7 @@ fn requests(entry: &AccountEntry) -> String {
 }
 
 fn culprit_details(culprit: &Culprit) -> String {
-    if culprit.entry.kind == AccountSubjectKind::Processors {
+    if culprit.entry.kind == AccountSubjectKind::Cpu {
         let names: Vec<_> = culprit.members.iter().map(|name| printable(name)).collect();
         return format!("no CPU was free; top processes: {}", names.join(", "));
     }
@@ -162,7 +163,7 @@ pub(super) fn write_entries(account: &PhaseAccount, max: usize, out: &mut dyn Wr
         .name("", "details", ACTIONS_WIDTH, |row| {
             Value::of(row.entry(), |entry| Value::Text(actions_within(entry, ACTIONS_WIDTH).into()))
         });
-    section::text::write(&section.done(), out)
+    section::text::write(&section.build(), out)
 }
 
 /// A row of the table: a subject, or the sum of those not shown.
@@ -192,7 +193,7 @@ impl<'a> Row<'a> {
 pub fn subject(entry: &AccountEntry) -> String {
     match (entry.kind, entry.pid) {
         (AccountSubjectKind::Process, Some(pid)) => format!("{} ({pid})", printable(&entry.name)),
-        (AccountSubjectKind::Person, _) => "the user".to_owned(),
+        (AccountSubjectKind::UserInput, _) => "the user".to_owned(),
         _ => printable(&entry.name).into_owned(),
     }
 }
@@ -218,11 +219,11 @@ pub const fn kind(kind: AccountSubjectKind) -> &'static str {
         AccountSubjectKind::Subscriber => "subscriber",
         AccountSubjectKind::Firmware => "firmware",
         AccountSubjectKind::Kernel => "kernel",
-        AccountSubjectKind::Processors => "CPU",
+        AccountSubjectKind::Cpu => "CPU",
         AccountSubjectKind::Disk => "disk",
-        AccountSubjectKind::Person => "user",
+        AccountSubjectKind::UserInput => "user",
         AccountSubjectKind::Idle => "idle",
-        AccountSubjectKind::NotKnown => "unknown",
+        AccountSubjectKind::Unknown => "unknown",
     }
 }
 
@@ -253,32 +254,32 @@ pub fn actions(entry: &AccountEntry) -> String {
         return readers.join(", ");
     }
     let shown: Vec<String> = entry
-        .did
+        .actions
         .iter()
-        .filter(|one| one.did != Did::Nothing && one.ns.saturating_mul(100) >= entry.ns)
-        .map(|one| format!("{} {}", duration(one.ns), activity(one.did, entry.kind)))
+        .filter(|one| one.action != AccountAction::Nothing && one.ns.saturating_mul(100) >= entry.ns)
+        .map(|one| format!("{} {}", duration(one.ns), activity(one.action, entry.kind)))
         .collect();
     shown.join(", ")
 }
 
 /// What a subject did, as a phrase after a duration: `waiting for a timer`. Without commas, which separate activities.
-const fn activity(did: Did, kind: AccountSubjectKind) -> &'static str {
+const fn activity(did: AccountAction, kind: AccountSubjectKind) -> &'static str {
     match did {
-        Did::Ran => "running",
-        Did::WaitedForDisk => "waiting for a disk",
-        Did::WaitedForTimer => "waiting for a timer",
-        Did::WaitedForDevice => "waiting for a device",
-        Did::WaitedForProcessor => "waiting for a CPU",
-        Did::HeldProcessors => "occupying all CPUs",
-        Did::HeldDisk => "occupying the disk",
-        Did::Interrupted => "in interrupts and DPCs",
-        Did::HeldRequest => match kind {
+        AccountAction::Ran => "running",
+        AccountAction::WaitedForDisk => "waiting for a disk",
+        AccountAction::WaitedForTimer => "waiting for a timer",
+        AccountAction::WaitedForDevice => "waiting for a device",
+        AccountAction::WaitedForCpu => "waiting for a CPU",
+        AccountAction::OccupiedCpu => "occupying all CPUs",
+        AccountAction::OccupiedDisk => "occupying the disk",
+        AccountAction::Interrupted => "in interrupts and DPCs",
+        AccountAction::ProcessedRequest => match kind {
             AccountSubjectKind::Service | AccountSubjectKind::Unit => "starting or stopping",
             _ => "working on a request",
         },
-        Did::Waited => "waiting (reason not recorded)",
-        Did::KeptBusy => "keeping the computer busy",
-        Did::Nothing => "",
+        AccountAction::Waited => "waiting (reason not recorded)",
+        AccountAction::KeptBusy => "keeping the computer busy",
+        AccountAction::Nothing => "",
     }
 }
 

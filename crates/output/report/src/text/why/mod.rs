@@ -8,11 +8,11 @@ use std::io::{self, Write};
 use anstyle::Style;
 use onoff_blame::account::has_no_path;
 use onoff_blame::waits::{PathShare, PathStep, StepGroup, StepKind};
-use onoff_blame::why::{StretchKind, WhyReport, WhyStretch};
+use onoff_blame::why::{ExplainedInterval, ExplainedIntervalKind, WhyReport};
 use onoff_evidence::missing_evidence::MissingRecords;
 
 use super::losses;
-use super::phases::shown;
+use super::phases::display_name;
 use super::printable::printable;
 use super::quantity::{count, counted, duration};
 use super::style::{DOUBT, QUIET, WORST};
@@ -49,47 +49,47 @@ impl Default for WhyTextOptions {
 /// Writes the report.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
-    for (at, stretch) in report.stretches.iter().enumerate() {
+    for (at, interval) in report.intervals.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;
         }
-        write_stretch(stretch, options, out)?;
+        write_stretch(interval, options, out)?;
     }
-    let shown = report.stretches.len() as u64;
+    let shown = report.intervals.len() as u64;
     writeln!(out)?;
     if report.found > shown {
         writeln!(out, "{QUIET}{} more not shown; use --top to show more.{QUIET:#}", count(report.found - shown))?;
     }
-    if report.waits_for_work > 0 {
+    if report.omitted_work_waits > 0 {
         writeln!(
             out,
             "{QUIET}{} for work ({}) not shown: those threads were idle. Use --idle to include them.{QUIET:#}",
-            counted(report.waits_for_work, "wait"),
-            duration(report.waits_for_work_ns),
+            counted(report.omitted_work_waits, "wait"),
+            duration(report.omitted_work_waits_ns),
         )?;
     }
-    for &records in &report.missing {
+    for &records in &report.missing_evidence {
         writeln!(out, "{DOUBT}Not recorded: {}.{DOUBT:#}", missing_records(records))?;
     }
-    if !report.without_switches.is_empty() {
+    if !report.unexplained.is_empty() {
         let names: Vec<String> = report
-            .without_switches
+            .unexplained
             .iter()
-            .map(|stretch| match stretch.kind {
-                StretchKind::Service => format!("the {} of {}", stretch.action, stretch.name),
-                _ => stretch.name.clone(),
+            .map(|interval| match interval.kind {
+                ExplainedIntervalKind::Service => format!("the {} of {}", interval.action, interval.name),
+                _ => interval.name.clone(),
             })
             .collect();
         let names = names.join(", ");
         let names = printable(&names);
         writeln!(out, "{DOUBT}Not recorded: context switches in {names}; no critical path there.{DOUBT:#}")?;
     }
-    for missing in report.symbols_missing.iter().take(SHOWN_FILES) {
+    for missing in report.missing_symbols.iter().take(SHOWN_FILES) {
         writeln!(out, "{QUIET}No function names: {}.{QUIET:#}", printable(missing))?;
     }
-    let more = report.symbols_missing.len().saturating_sub(SHOWN_FILES);
+    let more = report.missing_symbols.len().saturating_sub(SHOWN_FILES);
     if more > 0 {
         let more = counted(more as u64, "PDB file");
         writeln!(out, "{QUIET}No function names: {more} more (see JSON).{QUIET:#}")?;
@@ -97,35 +97,35 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
     losses::write(&report.losses, out)
 }
 
-fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
-    let path = &stretch.path;
-    let what = title(stretch);
-    let ends = (clock(stretch.start_ns), clock(stretch.end_ns));
-    let took = match stretch.account.is_cut {
+fn write_stretch(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
+    let path = &interval.path;
+    let what = title(interval);
+    let ends = (clock(interval.start_ns), clock(interval.end_ns));
+    let took = match interval.account.is_truncated {
         true => format!(
             "{what} took at least {}, from {} to {}: the recording ended before the computer was idle",
-            duration(stretch.duration_ns),
+            duration(interval.duration_ns),
             ends.0,
             ends.1
         ),
-        false => format!("{what} took {}, from {} to {}", duration(stretch.duration_ns), ends.0, ends.1),
+        false => format!("{what} took {}, from {} to {}", duration(interval.duration_ns), ends.0, ends.1),
     };
-    if stretch.end_ns <= 0 && stretch.duration_ns > 0 {
+    if interval.end_ns <= 0 && interval.duration_ns > 0 {
         // Context switches are recorded only after the kernel clock starts.
         return writeln!(out, "{took}; details are not in the recording.");
     }
-    account::write_headline(stretch, &what, out)?;
+    account::write_headline(interval, &what, out)?;
     writeln!(out, "{took}")?;
-    if stretch.kind == StretchKind::Phase && has_no_path(&stretch.name) {
+    if interval.kind == ExplainedIntervalKind::Phase && has_no_path(&interval.name) {
         // Nothing waits there: the attribution of busy time is all there is.
-        account::write_entries(&stretch.account, options.shares, out)?;
-        return losses::write_touching(&path.touched_by, out);
+        account::write_entries(&interval.account, options.shares, out)?;
+        return losses::write_affecting(&path.affecting_losses, out);
     }
-    if let Some((share, step)) = largest_share(stretch) {
+    if let Some((share, step)) = largest_share(interval) {
         let (ns, chain) = (duration(share.ns), chain(step));
         writeln!(out, "  {WORST}{ns}{WORST:#}: {chain}")?;
     }
-    if stretch.kind != StretchKind::Wait {
+    if interval.kind != ExplainedIntervalKind::Wait {
         let rule = path.end_rule.to_string();
         let rule = printable(&rule);
         let certainty = path.end_certainty.as_str();
@@ -136,19 +136,19 @@ fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn W
         };
         writeln!(out, "  {QUIET}{ended_by}{QUIET:#}")?;
     }
-    account::write_entries(&stretch.account, options.shares, out)?;
-    write_shares(stretch, options, out)?;
-    write_services(stretch, options, out)?;
-    write_steps(stretch, options, out)?;
+    account::write_entries(&interval.account, options.shares, out)?;
+    write_shares(interval, options, out)?;
+    write_services(interval, options, out)?;
+    write_steps(interval, options, out)?;
     if path.missing_ns > 0 {
         writeln!(out, "  {DOUBT}Unattributed: {}.{DOUBT:#}", duration(path.missing_ns))?;
     }
-    losses::write_touching(&path.touched_by, out)
+    losses::write_affecting(&path.affecting_losses, out)
 }
 
 /// The largest share of the time, and its longest step.
-fn largest_share(stretch: &WhyStretch) -> Option<(&PathShare, &PathStep)> {
-    let share = stretch.path.shares.first()?;
+fn largest_share(interval: &ExplainedInterval) -> Option<(&PathShare, &PathStep)> {
+    let share = interval.path.shares.first()?;
     let is_of = |step: &&PathStep| {
         let name = match share.pid {
             Some(_) => step.thread.process == share.name && step.thread.pid == share.pid,
@@ -159,27 +159,29 @@ fn largest_share(stretch: &WhyStretch) -> Option<(&PathShare, &PathStep)> {
         };
         step.kind == share.kind && name
     };
-    let steps = stretch.path.steps.iter().filter(is_of);
+    let steps = interval.path.steps.iter().filter(is_of);
     Some((share, steps.max_by_key(|step| step.duration_ns)?))
 }
 
-fn title(stretch: &WhyStretch) -> String {
-    match (&stretch.thread, stretch.kind) {
-        (Some(of), _) if stretch.action.is_empty() => format!("A wait of {}", thread(of)),
-        (Some(of), _) => format!("A wait of {} ({})", thread(of), stretch.action),
-        (None, StretchKind::Service) if stretch.action == "wait" => {
-            format!("The wait of service {} to start", printable(&stretch.name))
+fn title(interval: &ExplainedInterval) -> String {
+    match (&interval.thread, interval.kind) {
+        (Some(of), _) if interval.action.is_empty() => format!("A wait of {}", thread(of)),
+        (Some(of), _) => format!("A wait of {} ({})", thread(of), interval.action),
+        (None, ExplainedIntervalKind::Service) if interval.action == "wait" => {
+            format!("The wait of service {} to start", printable(&interval.name))
         }
-        (None, StretchKind::Service) => format!("The {} of service {}", stretch.action, printable(&stretch.name)),
-        (None, StretchKind::Device) => {
-            format!("{} of {}", stretch.action, printable(&stretch.name))
+        (None, ExplainedIntervalKind::Service) => {
+            format!("The {} of service {}", interval.action, printable(&interval.name))
         }
-        (None, _) => format!("{} ({})", shown(&stretch.name), stretch.action),
+        (None, ExplainedIntervalKind::Device) => {
+            format!("{} of {}", interval.action, printable(&interval.name))
+        }
+        (None, _) => format!("{} ({})", display_name(&interval.name), interval.action),
     }
 }
 
-fn write_shares(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
-    let shares = &stretch.path.shares;
+fn write_shares(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
+    let shares = &interval.path.shares;
     let (shown, left) = shares.split_at(options.shares.min(shares.len()));
     let rest_ns: i64 = left.iter().map(|row| row.ns).sum();
     let rest = Some((rest_ns, None)).filter(|_| rest_ns > 0);
@@ -191,12 +193,12 @@ fn write_shares(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wr
             None => Cell::words(QUIET, format!("{} more", left.len())),
         })
         .name("name", "thread", 70, |row| Value::of(row.1, |share| Value::Text(share_name(share).into())));
-    section::text::write(&section.done(), out)
+    section::text::write(&section.build(), out)
 }
 
 /// Writes the longest waits for services, last first.
-fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
-    let services = &stretch.path.services;
+fn write_services(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
+    let services = &interval.path.services;
     let mut longest: Vec<i64> = services.iter().map(|row| row.ns).collect();
     longest.sort_by_key(|&ns| std::cmp::Reverse(ns));
     let least = longest.get(options.shares.saturating_sub(1)).copied();
@@ -222,7 +224,7 @@ fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn 
             Some(service) => Value::Text(format!("{} ({})", service.name, service.change).into()).into(),
             None => Cell::words(QUIET, format!("{left} more")),
         });
-    section::text::write(&section.done(), out)
+    section::text::write(&section.build(), out)
 }
 
 /// The state of a thread in a step.
@@ -307,12 +309,12 @@ fn is_of(group: &StepGroup, step: &PathStep) -> bool {
 }
 
 /// Writes the longest steps, backwards, with similar ones in one line.
-fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
-    let path = &stretch.path;
+fn write_steps(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
+    let path = &interval.path;
     let groups: Vec<&StepGroup> = path.groups.iter().filter(|group| is_one_line(group)).collect();
     let alone = path.steps.iter().filter(|step| !groups.iter().any(|group| is_of(group, step)));
     let mut lines: Vec<Line<'_>> = alone.map(Line::One).chain(groups.iter().map(|group| Line::Many(group))).collect();
-    let all = path.steps_left_out + path.steps.len() as u64;
+    let all = path.omitted_steps + path.steps.len() as u64;
     lines.sort_by_key(|line| std::cmp::Reverse(line.ns()));
     lines.truncate(options.steps);
     let min_ns = path.duration_ns / MIN_SHARE_DIVISOR;

@@ -45,7 +45,7 @@ pub(super) fn machine_note(boots: &[RecordedBoot]) -> Option<String> {
 /// are several.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(list: &BootList, out: &mut dyn Write) -> io::Result<()> {
     section::text::write(&section(list), out)
 }
@@ -73,5 +73,5 @@ pub fn section(list: &BootList) -> Section<'_> {
             };
             Cell::words(QUIET, state)
         })
-        .done()
+        .build()
 }

@@ -103,7 +103,7 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
 /// What an unfinished boot was waiting for.
 fn still_starting(report: &LinuxBootReport) -> Option<String> {
     let (first, others) = report.details.still_starting.split_first()?;
-    let mut sentence = format!("Still starting: {}, for {}", printable(&first.unit), duration(first.for_ns));
+    let mut sentence = format!("Still starting: {}, for {}", printable(&first.unit), duration(first.elapsed_ns));
     if let Some(limit) = first.limit_ns {
         sentence += &format!(" (timeout {})", duration(limit));
     }
@@ -112,7 +112,7 @@ fn still_starting(report: &LinuxBootReport) -> Option<String> {
         sentence += &format!("; blocks {}{more}", printable(blocked));
     }
     if let Some(second) = others.first() {
-        sentence += &format!("; then {}, for {}", printable(&second.unit), duration(second.for_ns));
+        sentence += &format!("; then {}, for {}", printable(&second.unit), duration(second.elapsed_ns));
         if others.len() > 1 {
             sentence += &format!(", and {} more", others.len() - 1);
         }
@@ -141,7 +141,7 @@ fn longest(report: &LinuxBootReport) -> Option<String> {
         if !unit.command.is_empty() {
             sentence += &format!(", running {}", printable(&unit.command));
         }
-        sentence += &match (unit.held_up.first(), unit.held_up_in_turn) {
+        sentence += &match (unit.held_up.first(), unit.held_up_total) {
             (None, _) => String::new(),
             (Some(first), 0 | 1) => format!("; it blocked {}", printable(first)),
             (Some(first), units) => format!("; it blocked {} and {} more in turn", printable(first), units - 1),

@@ -18,7 +18,7 @@ const MAX_UPDATES_NAMED: usize = 6;
 /// Writes the changes between boots, then the boots.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns errors from `out`.
 pub fn write(history: &BootHistory, top: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", styled(HEADLINE, printable(&headline(history))))?;
     for change in &history.changes {
@@ -51,7 +51,7 @@ fn headline(history: &BootHistory) -> String {
         more => format!("The last {}{of}", counted(more as u64, "finished boot")),
     };
     // The largest change comes first; of equal ones the latest.
-    let largest = history.changes.iter().max_by_key(|change| (change.difference_ns.abs(), change.first_after));
+    let largest = history.changes.iter().max_by_key(|change| (change.difference_ns.abs(), change.first_boot_after));
     let Some(change) = largest else {
         return match compared(history) >= MIN_BOOTS {
             true => format!("{boots}: no part of the boot changed significantly."),
@@ -59,10 +59,10 @@ fn headline(history: &BootHistory) -> String {
         };
     };
     let updated = change.updates.iter().rev().find_map(|update| day(update.unix_ns));
-    let since = match (updated, day(change.first_after_unix_ns)) {
+    let since = match (updated, day(change.first_boot_after_unix_ns)) {
         (Some(day), _) => format!("since the update on {day}"),
         (None, Some(day)) => format!("since {day}"),
-        (None, None) => format!("since boot {}", change.first_after),
+        (None, None) => format!("since boot {}", change.first_boot_after),
     };
     let explained: Vec<&str> =
         change.units.iter().filter(|unit| unit.explains).map(|unit| unit.name.as_str()).take(1).collect();
@@ -77,8 +77,8 @@ fn headline(history: &BootHistory) -> String {
 const MIN_BOOTS: usize = 12;
 
 fn part(phase: &str) -> String {
-    match PhaseName::of(phase) {
-        Some(name) => name.shown(),
+    match PhaseName::parse(phase) {
+        Some(name) => name.display_name(),
         None => "the boot".to_owned(),
     }
 }
@@ -92,11 +92,11 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
     writeln!(out)?;
     let title = format!(
         "Since boot {}, {} takes {}: {}, was {}.",
-        change.first_after,
+        change.first_boot_after,
         part(&change.phase),
         more_or_less(change.difference_ns),
-        duration(change.is_ns),
-        duration(change.was_ns)
+        duration(change.after_ns),
+        duration(change.before_ns)
     );
     writeln!(out, "{}", styled(WORST, printable(&title)))?;
     let mut lines = vec![format!(
@@ -106,13 +106,13 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
         duration(change.low_ns),
         duration(change.high_ns),
         change.p_value,
-        history.orders_tried
+        history.permutations
     )];
     lines.extend(change.units.iter().map(|unit| unit_line(unit, change)));
     if !change.units.iter().any(|unit| unit.explains) {
         lines.push(format!(
             "No single unit explains it; use 'onoff compare' on boot {} and boot {}.",
-            change.last_before, change.first_after
+            change.last_boot_before, change.first_boot_after
         ));
     }
     lines.extend(update_lines(change));
@@ -123,7 +123,7 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
 }
 
 fn unit_line(unit: &ChangedUnit, change: &BootChange) -> String {
-    let took = match (unit.was_ns, unit.is_ns) {
+    let took = match (unit.before_ns, unit.after_ns) {
         (0, is) => format!("{} is new, {}", unit.name, duration(is)),
         (was, 0) => format!("{} is gone, was {}", unit.name, duration(was)),
         (was, is) => format!("{} takes {}, was {}", unit.name, duration(is), duration(was)),
@@ -132,9 +132,9 @@ fn unit_line(unit: &ChangedUnit, change: &BootChange) -> String {
         true => format!(
             "{took}, which explains it. The rest of {} changed by {}.",
             part(&change.phase),
-            duration(unit.left_ns.saturating_abs())
+            duration(unit.remaining_ns.saturating_abs())
         ),
-        false => format!("{took}; {} of the change remains without it.", duration(unit.left_ns.saturating_abs())),
+        false => format!("{took}; {} of the change remains without it.", duration(unit.remaining_ns.saturating_abs())),
     }
 }
 
@@ -161,7 +161,7 @@ fn update_lines(change: &BootChange) -> Vec<String> {
         })
         .collect();
     if !packages.is_empty() {
-        let more = (packages.len().saturating_sub(MAX_UPDATES_NAMED) as u64).saturating_add(change.updates_left_out);
+        let more = (packages.len().saturating_sub(MAX_UPDATES_NAMED) as u64).saturating_add(change.omitted_updates);
         let named = packages.iter().take(MAX_UPDATES_NAMED).cloned().collect::<Vec<_>>().join(", ");
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         lines.push(format!("Packages changed in between: {named}{more}."));
@@ -196,8 +196,8 @@ fn notes(history: &BootHistory) -> Vec<String> {
     if unfinished > 0 {
         notes.push(format!("Not compared: {} that did not finish.", counted(unfinished, "boot")));
     }
-    if history.of_other_machines > 0 {
-        notes.push(format!("Not compared: {} of other computers.", counted(history.of_other_machines, "boot")));
+    if history.other_machine_boots > 0 {
+        notes.push(format!("Not compared: {} of other computers.", counted(history.other_machine_boots, "boot")));
     }
     notes
 }
@@ -225,7 +225,7 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
     }
     section
         .name("", "", 60, |boot| {
-            let starts = history.changes.iter().find(|change| change.first_after == boot.number);
+            let starts = history.changes.iter().find(|change| change.first_boot_after == boot.number);
             Cell::words(
                 QUIET,
                 match (starts, boot.startup_ns) {
@@ -237,5 +237,5 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
                 },
             )
         })
-        .done()
+        .build()
 }

@@ -14,7 +14,7 @@ use onoff_transitions::linux::boot::{LinuxBoot, LinuxBootReport, OtherUnit};
 pub use boots::write as write_boots;
 
 use crate::text::linux::call_graphs;
-use crate::text::phases::touched_by;
+use crate::text::phases::affecting_losses;
 use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
 use crate::text::transition::SingleReport;
@@ -28,13 +28,13 @@ impl SingleReport for LinuxBoot {
     }
 
     fn sections(report: &LinuxBootReport, top: usize) -> Vec<Section<'_>> {
-        let named = touched_by(&report.phases);
+        let named = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
         // The table of phases has no rows for firmware stages.
         sections.extend(report.details.axis.as_ref().map(boot_axis::section));
         sections.extend(path::section(report));
         let units = unit_starts::section(report, "", top);
-        sections.extend(units.map(|section| section.affected_by(&report.details.units_touched_by, &named)));
+        sections.extend(units.map(|section| section.affected_by(&report.details.losses_affecting_units, &named)));
         sections.extend(other_units(report, top));
         sections.extend(drivers(report, top, &named));
         sections.extend(call_graphs::section(&report.details.call_graphs, top));
@@ -52,7 +52,7 @@ fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
         .note(note)
         .top(top)
         .name("name", "unit", 44, |unit| Value::text(&unit.name))
-        .name("of", "owner", 28, |unit| Value::text(&unit.of))
+        .name("of", "owner", 28, |unit| Value::text(&unit.owner))
         .quantity("duration_ns", "duration", |unit| match unit.failed {
             true => Cell::words(DOUBT, "failed"),
             false => Cell::took(unit.duration_ns),
@@ -76,5 +76,5 @@ fn drivers<'a>(report: &'a LinuxBootReport, top: usize, named: &[String]) -> Opt
         })
         .collect();
     let sums = (!sums.is_empty()).then(|| format!("Largest sums: {}.", printable(&sums.join(", "))));
-    Some(section.line_if(QUIET, sums).affected_by(&report.details.devices_touched_by, named))
+    Some(section.line_if(QUIET, sums).affected_by(&report.details.losses_affecting_devices, named))
 }

@@ -49,7 +49,7 @@ pub(super) fn section(report: &LinuxBootReport) -> Option<Section<'_>> {
             Cell::shown(Value::text(&step.released_by.name), released_by(step)).styled(QUIET)
         })
         .name("", "CPU", 100, |step| Cell::words(QUIET, cpu(step)))
-        .done();
+        .build();
     Some(section.line_if(QUIET, hidden))
 }
 

@@ -20,19 +20,19 @@ pub(super) fn section(report: &LinuxBootReport) -> Section<'_> {
         .map(|phase| match phase.name {
             PhaseName::PostBoot => {
                 let row = PhaseRow::of(phase).settled(report.settling.as_ref());
-                PhaseRow { counts: report.total_ns.is_some(), ..row }
+                PhaseRow { is_part_of_total: report.total_ns.is_some(), ..row }
             }
             _ => PhaseRow::of(phase),
         })
         .collect();
     let settling = report.settling.as_ref().filter(|settling| !settling.slices.is_empty());
-    PhaseTable { whole_ns: report.total_ns.or(report.details.startup_ns), rows, ..PhaseTable::default() }
+    PhaseTable { total_ns: report.total_ns.or(report.details.startup_ns), rows, ..PhaseTable::default() }
         .section("")
         .line_if(QUIET, initramfs(report))
         .line_if(QUIET, manager(report))
         .lines(firmware(report))
         .lines(phases::settling("PostBoot", settling))
-        .affected_by(&phases::touched_by(&report.phases), &[])
+        .affected_by(&phases::affecting_losses(&report.phases), &[])
 }
 
 fn initramfs(report: &LinuxBootReport) -> Option<String> {

@@ -53,8 +53,8 @@ fn answer(report: &LinuxShutdownReport) -> String {
 fn describe(longest: &LongestStop) -> String {
     let name = if longest.is_unit { printable(&longest.name).into_owned() } else { longest.name.replace('_', " ") };
     let mut text = format!("Longest: {name}, {}", duration(longest.duration_ns));
-    if longest.because != Reason::None {
-        text += &format!(" ({})", printable(&longest.because.to_string()));
+    if longest.reason != Reason::None {
+        text += &format!(" ({})", printable(&longest.reason.to_string()));
     }
     if !longest.on_path {
         text += "; nothing waited for it";

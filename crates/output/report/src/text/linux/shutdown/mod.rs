@@ -29,9 +29,9 @@ impl SingleReport for LinuxShutdown {
         sections.extend(units::path(report, top));
         sections.extend(units::killed(report));
         sections.extend(units::processes(report, top));
-        sections.extend(usage::sections(&report.phases, &report.touched_by));
+        sections.extend(usage::sections(&report.phases, &report.affecting_losses));
         if let Some(last) = sections.pop() {
-            sections.push(last.affected_by(&report.touched_by, &[]));
+            sections.push(last.affected_by(&report.affecting_losses, &[]));
         }
         sections
     }

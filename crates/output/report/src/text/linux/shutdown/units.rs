@@ -48,7 +48,7 @@ pub(super) fn units(report: &LinuxShutdownReport, top: usize) -> Option<Section<
             Value::text(row.1.waited_for.as_ref().map_or("", |wait| &wait.name)).styled(QUIET)
         })
         .name("", "processes", 90, |row| Cell::words(QUIET, processes_of(row.1)))
-        .done();
+        .build();
     Some(section)
 }
 
@@ -108,7 +108,7 @@ pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'
         .column(Heading::quantity("duration_ns", "duration").sparse(), |row| Value::Duration(row.1.duration_ns))
         .quantity("gap_ns", "gap to next", |row| Value::Duration(row.1.gap_ns))
         .name("", "", 60, |row| Cell::words(QUIET, then(row.0, row.1.certainty)))
-        .done();
+        .build();
     Some(section)
 }
 
@@ -139,7 +139,7 @@ pub(super) fn processes(report: &LinuxShutdownReport, top: usize) -> Option<Sect
         .name("image", "process", 30, |process| Value::text(&process.image))
         .id("pid", "pid", |process| Value::Id(process.pid.into()))
         .name("signal", "signal", 10, |process| Value::Text(signal(process).into()).styled(QUIET))
-        .time("asked_ns", "signaled", |process| Cell::since(process.asked_ns, origin_ns))
+        .time("signaled_ns", "signaled", |process| Cell::since(process.signaled_ns, origin_ns))
         .quantity("duration_ns", "duration", |process| Cell::duration_or_dash(process.duration_ns))
         .data("killed", |process| Value::Flag(process.killed))
         .name("", "", 20, |process| match (process.killed, process.end_ns) {

@@ -86,8 +86,8 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         })
         .data("driver", |row| Value::text(&row.1.driver))
         .quantity("duration_ns", "duration", |row| Value::Duration(row.1.duration_ns))
-        .name("", "why", 40, |row| Cell::words(QUIET, reason(row.1.because)))
-        .done();
+        .name("", "why", 40, |row| Cell::words(QUIET, reason(row.1.reason)))
+        .build();
     for phase in phases {
         let length = phase.duration_ns.unwrap_or_default();
         let text = format!(
@@ -105,7 +105,7 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
 
 const fn reason(because: CallbackReason) -> &'static str {
     match because {
-        CallbackReason::EndedLast => "ended last",
+        CallbackReason::FinishedLast => "ended last",
         CallbackReason::Child => "child of the next device",
         CallbackReason::Parent => "parent of the next device",
         CallbackReason::SameThread => "ran before the next on its thread",

@@ -1,7 +1,7 @@
 //! The headline of a Linux sleep: how long it took and where most of the time went.
 
 use onoff_transitions::Variant;
-use onoff_transitions::{Half, Phase};
+use onoff_transitions::{Phase, SuspendStage};
 use std::io::{self, Write};
 
 use onoff_evidence::Certainty;
@@ -63,7 +63,7 @@ fn answer(sleep: &LinuxSleep) -> String {
         None => "resume not recorded".to_owned(),
     };
     let mut sentence = match sleep.details.outcome {
-        SleepOutcome::GivenUp => {
+        SleepOutcome::Aborted => {
             let error = sleep.details.error.map_or_else(String::new, |error| format!(" with error {error}"));
             format!("{}: aborted{error}; {down}, {up}", kind(sleep))
         }
@@ -87,8 +87,11 @@ fn answer(sleep: &LinuxSleep) -> String {
 /// The longest interval without any record, if it is longer than every phase: then the longest phase is not what took long.
 pub(super) fn unknown(sleep: &LinuxSleep) -> Option<String> {
     let gap = sleep.details.longest_gap.as_ref()?;
-    let longest =
-        sleep.phases.iter().filter(|phase| phase.half != Some(Half::Asleep)).filter_map(|phase| phase.duration_ns);
+    let longest = sleep
+        .phases
+        .iter()
+        .filter(|phase| phase.half != Some(SuspendStage::Asleep))
+        .filter_map(|phase| phase.duration_ns);
     if longest.max().is_some_and(|longest| longest >= gap.duration_ns) {
         return None;
     }
@@ -104,7 +107,7 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
     let phase = sleep
         .phases
         .iter()
-        .filter(|phase| phase.half != Some(Half::Asleep))
+        .filter(|phase| phase.half != Some(SuspendStage::Asleep))
         .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
         .max_by_key(|phase| phase.duration_ns)?;
     let length = phase.duration_ns?;
@@ -167,9 +170,9 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
             .collect();
         parts.push(format!("Woken by {}.", names.join(", ")));
     }
-    if !sleep.details.asked_by.is_empty() {
-        let pid = sleep.details.asked_by_pid.map_or_else(String::new, |pid| format!(" ({pid})"));
-        parts.push(format!("Requested by {}{pid}.", printable(&sleep.details.asked_by)));
+    if !sleep.details.requested_by.is_empty() {
+        let pid = sleep.details.requested_by_pid.map_or_else(String::new, |pid| format!(" ({pid})"));
+        parts.push(format!("Requested by {}{pid}.", printable(&sleep.details.requested_by)));
     }
     if let (Some(ns), Some(kernel)) = (sleep.details.asleep.slept_ns, sleep.details.asleep.kernel_ns)
         && ns.abs_diff(kernel) >= DISAGREE_NS
@@ -271,7 +274,7 @@ fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "Memory image: {}.", parts.join(", "))?;
     }
     if image.rule != Rule::None {
-        let bound = image.at_most_ns.map_or_else(String::new, |ns| format!(" ({})", duration(ns)));
+        let bound = image.max_ns.map_or_else(String::new, |ns| format!(" ({})", duration(ns)));
         writeln!(
             out,
             "{QUIET}The times to write and read it are not in the recording: {}{bound}.{QUIET:#}",

@@ -38,7 +38,7 @@ impl SleepReport for LinuxSuspend {
                 };
                 Cell::words(QUIET, longest)
             })
-            .done()
+            .build()
     }
 
     fn sections(sleep: &LinuxSleep, top: usize) -> Vec<Section<'_>> {

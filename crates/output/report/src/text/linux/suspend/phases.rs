@@ -2,7 +2,7 @@
 
 use onoff_trace::duration::ExactTime;
 use onoff_trace::power_phase;
-use onoff_transitions::Half;
+use onoff_transitions::SuspendStage;
 use onoff_transitions::linux::suspend::LinuxSleep;
 
 use crate::text::phases::{self, PhaseTable};
@@ -36,18 +36,19 @@ pub(super) fn section(sleep: &LinuxSleep) -> Option<Section<'_>> {
     };
     let start = ExactTime(sleep.start_or_zero_ns());
     let note = format!("times are relative to the decision to sleep, {start} into the recording{clock}");
-    let asleep = sleep.phases.iter().map(|phase| phase.half == Some(Half::Asleep));
+    let asleep = sleep.phases.iter().map(|phase| phase.half == Some(SuspendStage::Asleep));
     let mut rows = PhaseTable::with_gaps(&sleep.phases, sleep.start_or_zero_ns(), Some(end), |_, _| String::new());
     if is_received {
-        rows.retain(|row| !row.between);
+        rows.retain(|row| !row.is_gap);
     }
-    for (row, _) in rows.iter_mut().filter(|row| !row.between).zip(asleep).filter(|(_, asleep)| *asleep) {
+    for (row, _) in rows.iter_mut().filter(|row| !row.is_gap).zip(asleep).filter(|(_, asleep)| *asleep) {
         row.note = match sleep.details.asleep.slept_ns {
             Some(ns) => (QUIET, format!("asleep for {}", duration(ns))),
             None => (MISSING, "duration not recorded".to_owned()),
         };
     }
     let whole_ns = (!is_received).then(|| end.saturating_sub(sleep.start_or_zero_ns()).saturating_sub(slept));
-    let section = PhaseTable { origin_ns: sleep.start_or_zero_ns(), whole_ns, asleep: interval, rows }.section(note);
+    let section =
+        PhaseTable { origin_ns: sleep.start_or_zero_ns(), total_ns: whole_ns, asleep: interval, rows }.section(note);
     Some(section.lines(phases::settling("After the resume", sleep.settling.as_ref())))
 }

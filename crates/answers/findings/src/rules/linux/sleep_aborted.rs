@@ -1,0 +1,83 @@
+//! Aborted sleeps.
+
+use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
+
+use crate::rules::prelude::*;
+
+rule! {
+    /// # What it finds
+    /// A sleep that was aborted before the computer slept, and the device or reason for it.
+    ///
+    /// # Why it costs time
+    /// All of the suspend and the resume was wasted, and a closed laptop stays warm and drains its battery.
+    ///
+    /// # Evidence needed
+    /// The end of the sleep and its error: the kernel log, or the trace event `power:suspend_resume` without the
+    /// machine's entry.
+    ///
+    /// # What to do
+    /// Fix the named device or task. A wakeup during the suspend is not its fault: disable wakeup sources that are not
+    /// needed (`/sys/devices/.../power/wakeup`).
+    ///
+    /// # When it is wrong
+    /// A person who opens the lid while the computer suspends aborts the sleep on purpose.
+    ///
+    /// # Source
+    /// The kernel's `kernel/power/suspend.c` and `/sys/power/suspend_stats`.
+    "linux/sleep-aborted", "aborted sleeps", LinuxSuspend(check)
+}
+
+/// Maximum number of devices and reasons to report.
+const MAX_REASONS: usize = 5;
+
+fn check(sleep: &LinuxSleep) -> Outcome {
+    if sleep.details.outcome != SleepOutcome::Aborted {
+        return Ok(Vec::new());
+    }
+    let failed: Vec<_> = sleep
+        .details
+        .callbacks
+        .iter()
+        .filter(|callback| callback.details.error.is_some_and(|error| error != 0))
+        .collect();
+    let error = match sleep.details.error {
+        Some(error) => format!(" (error {error})"),
+        None => String::new(),
+    };
+    let length = sleep.end_ns.zip(sleep.start_ns).map(|(end, start)| end.saturating_sub(start).max(0));
+    // A quick abort costs little, but the finding stays: the computer did not sleep.
+    let length = length.filter(|&ns| ns >= thresholds::NOISE_NS);
+    let (subject, who) = match failed.first() {
+        Some(callback) => (
+            FindingSubject::new(FindingSubjectKind::Device, callback.device.as_str()),
+            format!(": {} refused", callback.device),
+        ),
+        None => (FindingSubject::new(FindingSubjectKind::Transition, "sleep"), String::new()),
+    };
+    let mut finding = RuleFinding::new(subject, format!("the sleep was aborted{who}{error}"))
+        .cost(length.map_or(Cost::UNKNOWN, Cost::on_path))
+        .evidence(sleep.start_ns, format!("suspend starts ({})", sleep.details.event))
+        .advice(
+            "fix what refused; if a wakeup interrupted the suspend, disable wakeup sources that are not needed \
+             (/sys/devices/.../power/wakeup)",
+        );
+    for reason in sleep.details.refusals.iter().take(MAX_REASONS) {
+        finding = finding.evidence(None, format!("kernel message: {reason}"));
+    }
+    for callback in failed.iter().take(MAX_REASONS) {
+        let driver = match callback.driver.as_str() {
+            "" => String::new(),
+            driver => format!(" (driver {driver})"),
+        };
+        finding = finding.evidence(
+            callback.end_ns,
+            format!(
+                "{}{driver} returned {} from {}",
+                callback.device,
+                callback.details.error.unwrap_or(0),
+                callback.details.callback
+            ),
+        );
+    }
+    Ok(vec![finding])
+}

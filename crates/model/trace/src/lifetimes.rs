@@ -1,0 +1,190 @@
+//! Process and thread lifetimes. Windows and Linux reuse process and thread ids within seconds, so an id identifies a
+//! process or thread only together with a time.
+//!
+//! ```text
+//!   pid 4000   ├─ first.exe ─┤   ├─ second.exe ────►      a lifetime = a row of the processes table (Upid)
+//!   tid 4004     ├─────────┤       ├───────────►         a lifetime = a row of the threads table (Utid), within one process
+//! ```
+//!
+//! All lookups of a process or thread go through this module. Results are stored by row, never by id.
+
+use crate::Trace;
+use crate::tables::{Processes, Threads};
+
+/// Lifetime of a process: its row in the processes table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Upid(pub u32);
+
+/// Lifetime of a thread: its row in the threads table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Utid(pub u32);
+
+impl Upid {
+    /// Row in the processes table.
+    #[must_use]
+    pub const fn row(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Utid {
+    /// Row in the threads table.
+    #[must_use]
+    pub const fn row(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Key for per-thread data: the lifetime, or the id of a thread that the recording does not list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ThreadKey {
+    /// A thread in the threads table.
+    Listed(Utid),
+    /// The id of a thread that is not in the threads table.
+    Unlisted(u32),
+}
+
+/// One lifetime of an id; `start_ns` is `i64::MIN` where the start is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Life {
+    id: u32,
+    start_ns: i64,
+    row: u32,
+}
+
+/// Lifetimes sorted by id and start.
+#[derive(Clone, Debug, Default)]
+struct LifetimeIndex {
+    lives: Vec<Life>,
+}
+
+impl LifetimeIndex {
+    fn of(ids: impl Iterator<Item = (u32, Option<i64>)>) -> Self {
+        let lives = (0_u32..).zip(ids);
+        let mut lives: Vec<Life> =
+            lives.map(|(row, (id, start_ns))| Life { id, start_ns: start_ns.unwrap_or(i64::MIN), row }).collect();
+        lives.sort_unstable();
+        Self { lives }
+    }
+
+    /// The latest lifetime of `id` that started by `time_ns`, otherwise its first.
+    fn at(&self, id: u32, time_ns: i64) -> Option<u32> {
+        let first = self.lives.partition_point(|life| life.id < id);
+        let after = self.lives.partition_point(|life| (life.id, life.start_ns) <= (id, time_ns));
+        let life = self.lives.get(first.max(after.saturating_sub(1)))?;
+        (life.id == id).then_some(life.row)
+    }
+
+    fn has(&self, id: u32) -> bool {
+        let first = self.lives.partition_point(|life| life.id < id);
+        self.lives.get(first).is_some_and(|life| life.id == id)
+    }
+}
+
+/// Lifetimes of all processes and threads of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Lifetimes {
+    processes: LifetimeIndex,
+    threads: LifetimeIndex,
+    /// Process of each thread, by the thread's row.
+    process_of: Vec<Option<Upid>>,
+}
+
+impl Lifetimes {
+    /// Builds the lookup from the two tables.
+    #[must_use]
+    pub fn new(processes: &Processes, threads: &Threads) -> Self {
+        let processes = LifetimeIndex::of(processes.iter().map(|row| (row.pid, row.start_ns)));
+        // A thread starts in the latest lifetime of its process; a thread that existed before the recording, in the
+        // first known one.
+        let process_of =
+            threads.iter().map(|row| processes.at(row.pid, row.start_ns.unwrap_or(i64::MIN)).map(Upid)).collect();
+        Self { processes, threads: LifetimeIndex::of(threads.iter().map(|row| (row.tid, row.start_ns))), process_of }
+    }
+
+    /// The process that had id `pid` at `time_ns`: the latest one that started by then, otherwise the first; `None` if
+    /// no process with this id is listed.
+    #[must_use]
+    pub fn process(&self, pid: u32, time_ns: i64) -> Option<Upid> {
+        self.processes.at(pid, time_ns).map(Upid)
+    }
+
+    /// The thread that had id `tid` at `time_ns`: the latest one that started by then, otherwise the first; `None` if
+    /// no thread with this id is listed.
+    #[must_use]
+    pub fn thread(&self, tid: u32, time_ns: i64) -> Option<Utid> {
+        self.threads.at(tid, time_ns).map(Utid)
+    }
+
+    /// As [`Lifetimes::thread`], but falls back to the id for recordings that list no threads.
+    #[must_use]
+    pub fn key(&self, tid: u32, time_ns: i64) -> ThreadKey {
+        self.thread(tid, time_ns).map_or(ThreadKey::Unlisted(tid), ThreadKey::Listed)
+    }
+
+    /// The process of a thread; `None` if the process is not listed.
+    #[must_use]
+    pub fn process_of(&self, thread: Utid) -> Option<Upid> {
+        self.process_of.get(thread.row()).copied().flatten()
+    }
+
+    /// True if a thread with this id is listed, at any time.
+    #[must_use]
+    pub fn has_thread(&self, tid: u32) -> bool {
+        self.threads.has(tid)
+    }
+}
+
+impl Trace {
+    /// The lifetimes of the trace's processes and threads.
+    #[must_use]
+    pub fn lifetimes(&self) -> Lifetimes {
+        Lifetimes::new(&self.processes, &self.threads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Process, Thread};
+
+    fn trace() -> Trace {
+        let mut trace = Trace::default();
+        for (pid, start_ns) in [(300, Some(50)), (4, None), (300, Some(10)), (300, None)] {
+            trace.processes.push(Process { start_ns, ..Process::unknown(pid) });
+        }
+        for (tid, pid, start_ns) in
+            [(44, 300, Some(12)), (8, 4, None), (44, 4, Some(40)), (44, 300, Some(55)), (48, 9, None)]
+        {
+            trace.threads.push(Thread { start_ns, ..Thread::unknown(tid, pid) });
+        }
+        trace
+    }
+
+    #[test]
+    fn looks_up_ids_by_time() {
+        let lives = trace().lifetimes();
+        let process = |time_ns| lives.process(300, time_ns).map(Upid::row);
+        assert_eq!([9, 10, 49, 50, i64::MAX].map(process), [Some(3), Some(2), Some(2), Some(0), Some(0)]);
+        // A process that existed before the recording matches any earlier time.
+        assert_eq!(lives.process(300, i64::MIN).map(Upid::row), Some(3));
+        assert_eq!(lives.process(301, 20), None);
+        let thread = |time_ns| lives.thread(44, time_ns).map(Utid::row);
+        // Times before the first start match the first lifetime.
+        assert_eq!([0, 12, 39, 40, 55].map(thread), [Some(0), Some(0), Some(0), Some(2), Some(3)]);
+        assert!(lives.has_thread(44) && !lives.has_thread(45));
+    }
+
+    #[test]
+    fn assigns_threads_to_the_process_they_started_in() {
+        let lives = trace().lifetimes();
+        let process_at = |tid, time_ns| {
+            let thread = lives.thread(tid, time_ns).unwrap();
+            lives.process_of(thread).map(Upid::row)
+        };
+        assert_eq!([15, 40, 60].map(|time_ns| process_at(44, time_ns)), [Some(2), Some(1), Some(0)]);
+        // The thread keeps its process after the process's id was reused.
+        assert_eq!(process_at(8, 1_000), Some(1));
+        assert_eq!(process_at(48, 0), None);
+    }
+}
