@@ -25,7 +25,7 @@ rule! {
     /// Ordering that is needed has to stay, and services limited by CPU or disk take just as long in parallel.
     ///
     /// # Source
-    /// systemd.unit(5), `After=`; daemon(7), socket-based activation; the thresholds are those of the rule
+    /// systemd.unit(5), `After=`; daemon(7), socket-based activation; thresholds as in the rule
     /// `boot/service-chain`.
     "linux/unit-chain", "services that start sequentially", LinuxBoot(check)
 }
