@@ -30,26 +30,26 @@ def recordings():
 
 
 def firmware_tables():
-    """Firmware tables."""
+    """Yields firmware tables."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "fpdt").rglob("*.bin")):
         yield path
 
 
 def firmware_forms():
-    """Firmware times as text and tables, one seed per format."""
+    """Yields firmware times as text and tables, one seed per format."""
     yield from firmware_tables()
     names = ["ResetEnd", "OsLoaderLoadImageStart", "OsLoaderStartImageStart", "ExitBootServicesEntry", "ExitBootServicesExit"]
-    log = "".join(f"FPDT: Boot Performance - {name} = {21 + at}000000\r\n" for at, name in enumerate(names))
+    log = "".join(f"FPDT: Boot Performance - {name} = {21 + index}000000\r\n" for index, name in enumerate(names))
     yield (log * 2).encode()
     stamps = [(0, 18886, "1st timestamp"), (1, 18958, "start of romstage"), (2, 46334, "before RAM initialization"),
               (3, 2225788, "after RAM initialization"), (4, 2298974, "end of romstage")]
-    yield "".join(f"{number:4}:{name:50} {time:,} ({at})\n" for at, (number, time, name) in enumerate(stamps)).encode()
-    yield "".join(f"{number}\t{time}\t{at}\t{name}\n" for at, (number, time, name) in enumerate(stamps)).encode()
+    yield "".join(f"{number:4}:{name:50} {time:,} ({index})\n" for index, (number, time, name) in enumerate(stamps)).encode()
+    yield "".join(f"{number}\t{time}\t{index}\t{name}\n" for index, (number, time, name) in enumerate(stamps)).encode()
     table = struct.pack("<QHHI", 18886, 16, 1, len(stamps))
     yield table + b"".join(struct.pack("<Iq", number, time - 18886) for number, time, _ in stamps)
-    raw = "".join(f"{at:5}: {0:16X} {at * 1000000:16X} {(at + 1) * 1000000:16X}  {token:>31}  {'PcdPeim':>31}\r\n"
-                  for at, token in enumerate(["SEC", "PEIM", "DB:Start:", "BDS"]))
+    raw = "".join(f"{index:5}: {0:16X} {index * 1000000:16X} {(index + 1) * 1000000:16X}  {token:>31}  {'PcdPeim':>31}\r\n"
+                  for index, token in enumerate(["SEC", "PEIM", "DB:Start:", "BDS"]))
     heading = "DP Build Version:       2.4\r\nSystem Performance Timer Frequency:      24,000 (KHz)\r\n"
     yield (heading + "\r\n==[ RAW Trace ]========\r\n" + raw).encode()
     yield ("==[ Major Phases ]========\n  SEC Phase Duration:   1127 (us)\n  PEI Phase Duration:   99 (ms)\n\n"
@@ -60,24 +60,24 @@ def firmware_forms():
 
 
 def packet_events():
-    """All kinds of packet events: two bytes select the kind, one is the length."""
+    """Yields all kinds of packet events: two bytes select the kind, one is the length."""
     for path in captures():
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
             data = file.read(MAX_LEN)
         if data[:4] != b"\xd4\xc3\xb2\xa1":
             continue
-        at, frames = 24, []
-        while at + 16 <= len(data) and len(frames) < 64:
-            length = struct.unpack_from("<I", data, at + 8)[0]
-            frames.append(data[at + 16:at + 16 + length][:200])
-            at += 16 + length
+        offset, frames = 24, []
+        while offset + 16 <= len(data) and len(frames) < 64:
+            length = struct.unpack_from("<I", data, offset + 8)[0]
+            frames.append(data[offset + 16:offset + 16 + length][:200])
+            offset += 16 + length
         yield b"".join(bytes([0, 3, len(frame) + 12]) + struct.pack("<III", 1, 1, len(frame)) + frame for frame in frames)
-        monitored = (struct.pack("<QHHHHHHHIIHH", at, 1, 1, 1, 1, 1, 1, 0, 0, 0, len(frame), len(frame)) + frame for frame in frames)
+        monitored = (struct.pack("<QHHHHHHHIIHH", offset, 1, 1, 1, 1, 1, 1, 0, 0, 0, len(frame), len(frame)) + frame for frame in frames)
         yield b"".join(bytes([2, 0, len(event)]) + event for event in monitored)
 
 
 def captures():
-    """Network captures."""
+    """Yields network captures."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "netboot").rglob("*.pcap*")):
         if path.is_file():
@@ -85,7 +85,7 @@ def captures():
 
 
 def linux_parts(names):
-    """The first part of each file in the Linux recordings whose name ends with one of `names`."""
+    """Yields the first part of each file in the Linux recordings whose name ends with one of `names`."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "linux").glob("*.tar.xz")):
         with tarfile.open(path) as archive:
@@ -95,12 +95,12 @@ def linux_parts(names):
 
 
 def traces():
-    """Linux tracer text and files."""
+    """Yields Linux tracer text and files."""
     yield from linux_parts((".trace.txt", ".trace.dat"))
 
 
 def linux():
-    """Parts of Linux recordings, each after the byte that selects its name."""
+    """Yields parts of Linux recordings, each after the byte that selects its name."""
     names = (".trace.txt", "dmesg.txt", "dmesg.json", "show-units.txt", "show-manager.txt", "analyze-dump.txt")
     # bootchart samples.
     stat = "1 (init) S 0 1 1 0 -1 4194560 272 0 15 0 0 98 0 0 20 0 1 0 266 3227648 594\n"
@@ -110,54 +110,54 @@ def linux():
 
 
 def journals():
-    """Small synthetic journal files (journald writes large sparse ones), in both formats and with all compressions."""
+    """Yields small synthetic journal files, because journald writes large sparse files, in all formats and compressions."""
     for compact in (False, True):
         for flag, pack in ((0, None), (1, lzma.compress), (2, lz4_literals), (4, None)):
             yield journal(compact, flag, pack or (lambda field: field))
 
 
 def lz4_literals(field):
-    """An LZ4 block with only literals, after its length."""
+    """Returns an LZ4 block with only literals, preceded by its length."""
     length = len(field)
-    head = bytes([0xF0]) + b"\xff" * ((length - 15) // 255) + bytes([(length - 15) % 255])
-    return struct.pack("<Q", length) + head + field
+    header = bytes([0xF0]) + b"\xff" * ((length - 15) // 255) + bytes([(length - 15) % 255])
+    return struct.pack("<Q", length) + header + field
 
 
 def journal(compact, flag, pack):
-    """A journal with eight entries in two lists; the fourth field of each entry is compressed."""
-    head_bytes = 264
-    out = bytearray(head_bytes)
+    """Returns a journal with eight entries in two lists; the fourth field of each entry is compressed."""
+    header_length = 264
+    out = bytearray(header_length)
 
-    def put(kind, body, flags=0):
-        at = len(out)
+    def add_object(kind, body, flags=0):
+        offset = len(out)
         out.extend(struct.pack("<BB6xQ", kind, flags, 16 + len(body)) + body)
         out.extend(bytes(-len(out) % 8))
-        return at
+        return offset
 
     def data(field, flags=0):
-        return put(1, bytes(56 if compact else 48) + field, flags)
+        return add_object(1, bytes(56 if compact else 48) + field, flags)
 
-    number = "<I" if compact else "<Q"
+    offset_format = "<I" if compact else "<Q"
     boot = bytes(range(16))
     unit, entries = data(b"UNIT=a.service"), []
-    for at in range(8):
-        text = b"MESSAGE=Started a.service %d " % at + b"words " * 40
-        items = [unit, data(b"_PID=%d" % at), data(pack(text), flag)]
-        item = (lambda offset: struct.pack("<I", offset)) if compact else (lambda offset: struct.pack("<QQ", offset, 7))
-        times = struct.pack("<QQQ", at + 1, 1_700_000_000_000_000 + at, at * 1000)
-        entries.append(put(3, times + boot + bytes(8) + b"".join(map(item, items))))
-    second = put(6, bytes(8) + b"".join(struct.pack(number, offset) for offset in [*entries[4:], 0, 0]))
-    first = put(6, struct.pack("<Q", second) + b"".join(struct.pack(number, offset) for offset in entries[:4]))
+    for index in range(8):
+        text = b"MESSAGE=Started a.service %d " % index + b"words " * 40
+        items = [unit, data(b"_PID=%d" % index), data(pack(text), flag)]
+        pack_item = (lambda offset: struct.pack("<I", offset)) if compact else (lambda offset: struct.pack("<QQ", offset, 7))
+        times = struct.pack("<QQQ", index + 1, 1_700_000_000_000_000 + index, index * 1000)
+        entries.append(add_object(3, times + boot + bytes(8) + b"".join(map(pack_item, items))))
+    second_list = add_object(6, bytes(8) + b"".join(struct.pack(offset_format, offset) for offset in [*entries[4:], 0, 0]))
+    first_list = add_object(6, struct.pack("<Q", second_list) + b"".join(struct.pack(offset_format, offset) for offset in entries[:4]))
     flags = {0: 0, 1: 1, 2: 2, 4: 8}[flag] | (16 if compact else 0)
     struct.pack_into("<8sII", out, 0, b"LPKSHHRH", 0, flags)
-    struct.pack_into("<QQ", out, 88, head_bytes, len(out) - head_bytes)
+    struct.pack_into("<QQ", out, 88, header_length, len(out) - header_length)
     struct.pack_into("<Q", out, 152, len(entries))
-    struct.pack_into("<Q", out, 176, first)
+    struct.pack_into("<Q", out, 176, first_list)
     return bytes(out)
 
 
 def file_operations():
-    """File operations: the first part of real recordings, and a few lines of each other format."""
+    """Yields file operations: the first part of real recordings, and a few lines of each other format."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "fileio").rglob("*")):
         if path.suffix == ".zz":
@@ -171,9 +171,10 @@ def file_operations():
 
 
 def xpress_huffman_literals(plain):
-    """XPRESS Huffman without matches: each byte is its own 8-bit code, with the first byte of a pair in the upper half."""
-    even = plain + b"\0" * (len(plain) % 2)
-    pairs = b"".join(bytes(reversed(even[at : at + 2])) for at in range(0, len(even), 2))
+    """Compresses by XPRESS Huffman without matches: each byte is its own 8-bit code, with the first byte of a pair in
+    the upper half."""
+    padded = plain + b"\0" * (len(plain) % 2)
+    pairs = b"".join(bytes(reversed(padded[index : index + 2])) for index in range(0, len(padded), 2))
     return b"\x88" * 128 + b"\0" * 128 + pairs + b"\0" * 4
 
 
@@ -183,7 +184,7 @@ def ready_boot(inner):
 
 
 def prefetch():
-    """Prefetch files, and one of each other file of that folder: ReadyBoot, Layout.ini, a Superfetch database."""
+    """Yields prefetch files, and a ReadyBoot trace, Layout.ini and Superfetch database from the same folder."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "prefetch").rglob("*.pf")):
         yield path
@@ -205,7 +206,7 @@ def prefetch():
 
 
 def hives():
-    """Small registry hives without a log, and the first part of real hives."""
+    """Yields the first part of real registry hives, without a log."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "hives").glob("*.xz")):
         with lzma.open(path) as file:
@@ -213,7 +214,7 @@ def hives():
 
 
 def comparisons():
-    """Limits, a study and two baselines, joined by the record separator."""
+    """Yields limits, a study and two baselines, joined by the record separator."""
     limits = "boot.total 5% and 500ms\nboot.phase.*Init 10% or 2s\nboot.service.* 3\n"
     study = """transition = "boot"
 [[configuration]]
@@ -241,7 +242,7 @@ decimals = 1
     def baseline(totals):
         runs = [
             {
-                "name": f"{at}.etl",
+                "name": f"{index}.etl",
                 "transition": "boot",
                 "kind": "cold",
                 "exclusions": [],
@@ -251,7 +252,7 @@ decimals = 1
                     measure("boot.service.Slow", "service", total // 7),
                 ],
             }
-            for at, total in enumerate(totals)
+            for index, total in enumerate(totals)
         ]
         return json.dumps({"format": "onoff-baseline", "version": 1, "transition": "boot", "runs": runs})
 

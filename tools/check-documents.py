@@ -20,10 +20,10 @@ SCHEMA = ROOT / "docs/src/reference/onoff.schema.json"
 SAMPLES = ROOT / "samples"
 RUNS = [str(SAMPLES / "runs" / side) for side in ("before", "after")]
 
-OF_RECORDINGS = (
+RECORDING_COMMANDS = (
     "info boot shutdown suspend why diagnose processes cpu interrupts disk files hardfaults services devices policy io summary"
 ).split()
-OTHERS = [
+OTHER_COMMANDS = [
     ["boot", "--list-boots", str(SAMPLES / "linux-boot.tar.xz")],
     ["diagnose", "--list"],
     ["diagnose", "--explain", "boot/service-start-slow"],
@@ -43,25 +43,25 @@ OTHERS = [
     ["gate", *RUNS, "--limit", "boot.total 5%"],
 ]
 # Documents that no sample produces.
-UNSEEN = {"files", "linux_shutdown", "linux_suspend", "prefetch"}
+WITHOUT_SAMPLE = {"files", "linux_shutdown", "linux_suspend", "prefetch"}
 
 
-def closed(schema):
-    """The schema with all objects closed, so that unknown properties are errors."""
+def close_objects(schema):
+    """Returns the schema with all objects closed, so that unknown properties are errors."""
     schema = copy.deepcopy(schema)
 
     def close(part):
         if not isinstance(part, dict):
             return
-        inner = [*part.get("properties", {}).values(), *part.get("prefixItems", [])]
-        inner += [part[key] for key in ("items", "additionalProperties") if isinstance(part.get(key), dict)]
-        for each in inner:
+        children = [*part.get("properties", {}).values(), *part.get("prefixItems", [])]
+        children += [part[key] for key in ("items", "additionalProperties") if isinstance(part.get(key), dict)]
+        for child in children:
             # Close an object where it is used, because a flattened part shares the properties of its parent.
-            each["unevaluatedProperties"] = False
-            close(each)
+            child["unevaluatedProperties"] = False
+            close(child)
         for key in ("allOf", "anyOf", "oneOf"):
-            for each in part.get(key, []):
-                close(each)
+            for alternative in part.get(key, []):
+                close(alternative)
 
     for definition in schema["$defs"].values():
         close(definition)
@@ -70,17 +70,18 @@ def closed(schema):
     return schema
 
 
-def faults(schema, document):
+def validation_errors(schema, document):
+    """Returns the name of the document and its errors, one line each."""
     name = document.get("onoff", {}).get("document")
     if name not in schema["documents"]:
         return name, [f"document {name!r} is not in the schema"]
     root = {**schema, "oneOf": [{"$ref": f"#/documents/{name}"}]}
-    found = sorted(Draft202012Validator(root).iter_errors(document), key=lambda error: list(error.absolute_path))
-    return name, [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}" for error in leaves(found)]
+    errors = sorted(Draft202012Validator(root).iter_errors(document), key=lambda error: list(error.absolute_path))
+    return name, [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}" for error in leaves(errors)]
 
 
 def leaves(errors):
-    """The errors inside the alternatives, instead of 'no alternative matches'."""
+    """Yields the errors inside the alternatives, instead of 'no alternative matches'."""
     for error in errors:
         if error.context:
             yield from leaves(error.context)
@@ -94,30 +95,30 @@ def main():
     program, recordings = sys.argv[1], sys.argv[2:]
     schema = json.loads(SCHEMA.read_text())
     Draft202012Validator.check_schema(schema)
-    schema = closed(schema)
-    questions = [[verb, recording] for recording in recordings for verb in OF_RECORDINGS] + OTHERS
-    seen, failed, checked = set(), 0, 0
-    for question in questions:
-        result = subprocess.run([program, *question, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        words = " ".join(question)
-        # 2: the recording has no data for the command.
+    schema = close_objects(schema)
+    commands = [[verb, recording] for recording in recordings for verb in RECORDING_COMMANDS] + OTHER_COMMANDS
+    documents, failed, checked = set(), 0, 0
+    for command in commands:
+        result = subprocess.run([program, *command, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command_line = " ".join(command)
+        # Exit code 2 means that the recording has no data for the command.
         if result.returncode == 2:
             continue
         if not result.stdout:
-            print(f"{words}: no document, exit code {result.returncode}: {result.stderr.strip()}", file=sys.stderr)
+            print(f"{command_line}: no document, exit code {result.returncode}: {result.stderr.strip()}", file=sys.stderr)
             failed += 1
             continue
-        name, found = faults(schema, json.loads(result.stdout))
-        seen.add(name)
+        name, errors = validation_errors(schema, json.loads(result.stdout))
+        documents.add(name)
         checked += 1
-        for fault in found[:10]:
-            print(f"{words}: {fault}", file=sys.stderr)
-        failed += bool(found)
-    never = set(schema["documents"]) - seen - UNSEEN
-    if never:
-        print(f"no sample produces these documents: {', '.join(sorted(never))}", file=sys.stderr)
-    print(f"{checked} documents of {len(seen)} kinds checked against {SCHEMA.relative_to(ROOT)}, {failed} failed")
-    return 1 if failed or never else 0
+        for error in errors[:10]:
+            print(f"{command_line}: {error}", file=sys.stderr)
+        failed += bool(errors)
+    missing = set(schema["documents"]) - documents - WITHOUT_SAMPLE
+    if missing:
+        print(f"no sample produces these documents: {', '.join(sorted(missing))}", file=sys.stderr)
+    print(f"{checked} documents of {len(documents)} kinds checked against {SCHEMA.relative_to(ROOT)}, {failed} failed")
+    return 1 if failed or missing else 0
 
 
 if __name__ == "__main__":

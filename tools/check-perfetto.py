@@ -14,7 +14,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
 
 def unknown_fields(message, path="Trace"):
-    """Paths of fields that the schema does not have."""
+    """Yields the paths of fields that the schema does not have."""
     from google.protobuf.unknown_fields import UnknownFieldSet
 
     for field in UnknownFieldSet(message):
@@ -23,11 +23,11 @@ def unknown_fields(message, path="Trace"):
         if descriptor.type != descriptor.TYPE_MESSAGE:
             continue
         values = value if isinstance(value, (list, tuple)) or hasattr(value, "add") else [value]
-        for each in values:
-            yield from unknown_fields(each, f"{path}.{descriptor.name}")
+        for item in values:
+            yield from unknown_fields(item, f"{path}.{descriptor.name}")
 
 
-def faults(trace):
+def errors(trace):
     """Yields one line per error in a trace."""
     event_type = schema.TrackEvent.Type
     described, parents, counters = set(), {}, set()
@@ -58,14 +58,14 @@ def faults(trace):
         last_ns[event.track_uuid] = packet.timestamp
         is_counter = event.type == event_type.TYPE_COUNTER
         if is_counter != (event.track_uuid in counters):
-            yield f"packet {number}: a counter on a track of slices, or a slice on one of counters"
+            yield f"packet {number}: a counter on a track of slices, or a slice on a track of counters"
         if event.type in (event_type.TYPE_SLICE_BEGIN, event_type.TYPE_INSTANT) and not (event.name or event.name_iid):
             yield f"packet {number}: a slice without a name"
         if event.type == event_type.TYPE_SLICE_BEGIN:
             open_slices[event.track_uuid].append(packet.timestamp)
         elif event.type == event_type.TYPE_SLICE_END:
             if not open_slices[event.track_uuid]:
-                yield f"packet {number}: an end without a begin on track {event.track_uuid}"
+                yield f"packet {number}: an end without a start on track {event.track_uuid}"
             else:
                 open_slices[event.track_uuid].pop()
         flows_out.update(event.flow_ids)
@@ -73,11 +73,11 @@ def faults(trace):
     for track, parent in parents.items():
         if parent not in described:
             yield f"track {track}: its parent {parent} is not described"
-    for track, begins in open_slices.items():
-        if begins:
-            yield f"track {track}: {len(begins)} slices do not end"
+    for track, starts in open_slices.items():
+        if starts:
+            yield f"track {track}: {len(starts)} slices do not end"
     for flow in set(flows_in) - set(flows_out):
-        yield f"flow {flow} ends and begins nowhere"
+        yield f"flow {flow} ends but does not start"
 
 
 def main(paths):
@@ -86,15 +86,15 @@ def main(paths):
         trace = schema.Trace()
         with open(path, "rb") as file:
             trace.ParseFromString(file.read())
-        found = list(unknown_fields(trace)) + list(faults(trace))
+        messages = list(unknown_fields(trace)) + list(errors(trace))
         kinds = Counter(packet.track_event.type for packet in trace.packet if packet.HasField("track_event"))
         names = {number: name for name, number in schema.TrackEvent.Type.items()}
         events = ", ".join(f"{count} {names[kind]}" for kind, count in sorted(kinds.items()))
         tracks = sum(packet.HasField("track_descriptor") for packet in trace.packet)
-        print(f"{path}: {len(trace.packet)} packets, {tracks} tracks, {events}: {len(found)} faults")
-        for fault in found[:20]:
-            print(f"  {fault}")
-        failed |= bool(found) or not kinds
+        print(f"{path}: {len(trace.packet)} packets, {tracks} tracks, {events}: {len(messages)} errors")
+        for message in messages[:20]:
+            print(f"  {message}")
+        failed |= bool(messages) or not kinds
     return 1 if failed else 0
 
 

@@ -7,10 +7,10 @@ import assert from "node:assert/strict";
 
 const [module_path, program, ...recordings] = process.argv.slice(2);
 const module = new WebAssembly.Module(readFileSync(module_path));
-// The .zip reader imports random number functions, which only writing encrypted archives needs: calling one is an error.
+// The .zip reader imports random number functions, which are only needed to write encrypted archives: a call is an error.
 const imports = {};
-for (const { module: from, name } of WebAssembly.Module.imports(module)) {
-    imports[from] = { ...imports[from], [name]: () => assert.fail(`${from}.${name} was called`) };
+for (const { module: module_name, name } of WebAssembly.Module.imports(module)) {
+    imports[module_name] = { ...imports[module_name], [name]: () => assert.fail(`${module_name}.${name} was called`) };
 }
 const instance = new WebAssembly.Instance(module, imports);
 const onoff = instance.exports;
@@ -22,11 +22,11 @@ function answer() {
 function ask(name, bytes, json, question = "boot") {
     const name_bytes = new TextEncoder().encode(name);
     onoff.onoff_clear();
-    const place = onoff.onoff_reserve(name_bytes.length + bytes.length);
-    assert.notEqual(place, 0, "memory for the recording");
+    const address = onoff.onoff_reserve(name_bytes.length + bytes.length);
+    assert.notEqual(address, 0, "memory for the recording");
     const memory = new Uint8Array(onoff.memory.buffer);
-    memory.set(name_bytes, place);
-    memory.set(bytes, place + name_bytes.length);
+    memory.set(name_bytes, address);
+    memory.set(bytes, address + name_bytes.length);
     onoff.onoff_add_file(name_bytes.length);
     const code = onoff[`onoff_${question}`](json);
     return { code, text: answer() };
@@ -34,9 +34,9 @@ function ask(name, bytes, json, question = "boot") {
 
 for (const recording of recordings) {
     const bytes = readFileSync(recording);
-    const began = performance.now();
+    const start = performance.now();
     const json = ask(recording, bytes, 1);
-    const seconds = ((performance.now() - began) / 1000).toFixed(2);
+    const seconds = ((performance.now() - start) / 1000).toFixed(2);
     assert.equal(json.code, 0, json.text);
     const expected = execFileSync(program, ["boot", recording, "--format", "json"], { encoding: "utf8", maxBuffer: 1 << 28 });
     assert.deepEqual(JSON.parse(json.text), JSON.parse(expected), `${recording}: JSON`);
@@ -44,7 +44,7 @@ for (const recording of recordings) {
     // The library's text has colors; the program omits them when stdout is not a terminal.
     const plain = text.text.replace(/\u001b\[[0-9;]*m/g, "");
     assert.equal(plain, execFileSync(program, ["boot", recording], { encoding: "utf8" }), `${recording}: text`);
-    console.log(`${recording}: answered as the program does, in ${seconds} s`);
+    console.log(`${recording}: same output as the program, in ${seconds} s`);
 }
 
 // The other queries, for recordings that have data for them.
@@ -61,10 +61,10 @@ for (const [question, recording] of [
     assert.deepEqual(JSON.parse(json.text), JSON.parse(run("--format", "json")), `${question}: JSON`);
     const text = ask(recording, bytes, 0, question).text.replace(/\u001b\[[0-9;]*m/g, "");
     assert.equal(text, run(), `${question}: text`);
-    console.log(`${question}: answered as the program does`);
+    console.log(`${question}: same output as the program`);
 }
 
-// Lanes of a recording: at most as many as fit on a screen for any range, with everything counted.
+// Lanes of a recording have at most as many entries as fit on a screen, and count all intervals.
 const PIXELS = 300;
 ask("slow-boot.etl", readFileSync("samples/slow-boot.etl"), 1);
 assert.equal(onoff.onoff_tracks(), 0, "tracks");
@@ -73,7 +73,7 @@ assert.ok(tracks.some((track) => track.kind === "slices") && tracks.some((track)
 let intervals = 0;
 for (const { id, name, kind } of tracks) {
     assert.equal(onoff.onoff_lane(id, -(2n ** 62n), 2n ** 62n, 1), 0, name);
-    const whole = JSON.parse(answer());
+    const full_lane = JSON.parse(answer());
     assert.equal(onoff.onoff_lane(id, 0n, 60_000_000_000n, PIXELS), 0, name);
     const lane = JSON.parse(answer());
     assert.equal(lane.kind, kind);
@@ -81,10 +81,10 @@ for (const { id, name, kind } of tracks) {
         assert.equal(lane.busy.length, PIXELS, name);
         continue;
     }
-    const count = (drawn) => drawn.rows.flatMap((row) => row.count).reduce((sum, one) => sum + one, 0);
+    const count = (lane) => lane.rows.flatMap((row) => row.count).reduce((sum, number) => sum + number, 0);
     assert.ok(lane.rows.every((row) => row.count.length <= 2 * PIXELS + 1), `${name}: at most two entries per pixel`);
-    assert.ok(count(lane) <= count(whole), `${name}: every interval once`);
-    intervals += count(whole);
+    assert.ok(count(lane) <= count(full_lane), `${name}: every interval once`);
+    intervals += count(full_lane);
 }
 assert.ok(intervals > 0, "intervals");
 assert.equal(onoff.onoff_lane(tracks.length, 0n, 1n, 1), 2, "no such track");
@@ -97,4 +97,4 @@ assert.match(noise.text, /noise\.bin: unknown format/);
 const shutdown = ask("slow-shutdown.etl", readFileSync("samples/slow-shutdown.etl"), 1);
 assert.equal(shutdown.code, 2);
 assert.match(shutdown.text, /shutdown/);
-console.log("refusals: as the program's");
+console.log("errors: as in the program");

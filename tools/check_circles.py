@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that modules of a crate do not depend on each other in cycles, except for a module and its children.
 
-The check compares the children of each module: one depends on another if any of its files names an item of the other, by
-path or through a re-export of the parent. Modules in a cycle cannot be read or tested without each other. Tests are
+The check compares the children of each module: a child depends on another child if any of its files names an item of the
+other, by path or through a re-export of the parent. Modules in a cycle cannot be read or tested without each other. Tests are
 excluded: they may use everything.
 
   check_circles.py            check all crates
@@ -23,69 +23,69 @@ TOKEN = re.compile(
 
 
 def tokens(text):
-    """The tokens of a source file with their lines, without comments and string literals."""
-    found, line, seen = [], 1, 0
+    """Returns the tokens of a source file with their lines, without comments and string literals."""
+    result, line, counted_until = [], 1, 0
     for match in TOKEN.finditer(text):
-        line += text.count("\n", seen, match.start())
-        seen = match.start()
+        line += text.count("\n", counted_until, match.start())
+        counted_until = match.start()
         token = match.group()
         if not token.startswith(("//", "/*", '"', "'", 'b"')) and not re.match(r'r#*"', token):
-            found.append((token, line))
-    return found
+            result.append((token, line))
+    return result
 
 
-def without_tests(found):
+def without_tests(token_lines):
     """Drops each item after `#[cfg(test)]`, up to the end of its block or statement."""
-    kept, at = [], 0
-    words = [token for token, _ in found]
-    while at < len(found):
-        if words[at : at + 7] == ["#", "[", "cfg", "(", "test", ")", "]"]:
-            at += 7
+    kept, index = [], 0
+    tokens_only = [token for token, _ in token_lines]
+    while index < len(token_lines):
+        if tokens_only[index : index + 7] == ["#", "[", "cfg", "(", "test", ")", "]"]:
+            index += 7
             depth = 0
-            while at < len(found):
-                word = words[at]
-                depth += word in "{([" if len(word) == 1 else 0
-                depth -= word in "})]" if len(word) == 1 else 0
-                at += 1
-                if depth == 0 and word in (";", "}"):
+            while index < len(token_lines):
+                token = tokens_only[index]
+                depth += token in "{([" if len(token) == 1 else 0
+                depth -= token in "})]" if len(token) == 1 else 0
+                index += 1
+                if depth == 0 and token in (";", "}"):
                     break
             continue
-        kept.append(found[at])
-        at += 1
+        kept.append(token_lines[index])
+        index += 1
     return kept
 
 
-def use_tree(found, at):
-    """The paths of a `use`, each with the name it introduces, and the position of its end."""
+def use_tree(token_lines, index):
+    """Returns the paths of a `use`, each with the name that it introduces, and the index of its end."""
     paths = []
 
-    def tree(at, prefix):
+    def tree(index, prefix):
         path = list(prefix)
-        while at < len(found):
-            word = found[at][0]
+        while index < len(token_lines):
+            word = token_lines[index][0]
             if word == "{":
-                at += 1
-                while at < len(found) and found[at][0] != "}":
-                    at = tree(at, path)
-                    if at < len(found) and found[at][0] == ";":
-                        return at
-                    if at < len(found) and found[at][0] == ",":
-                        at += 1
-                return at + 1
+                index += 1
+                while index < len(token_lines) and token_lines[index][0] != "}":
+                    index = tree(index, path)
+                    if index < len(token_lines) and token_lines[index][0] == ";":
+                        return index
+                    if index < len(token_lines) and token_lines[index][0] == ",":
+                        index += 1
+                return index + 1
             if word == "::":
-                at += 1
+                index += 1
                 continue
             if word == "as":
-                paths.append((path, found[at + 1][0]))
-                return at + 2
+                paths.append((path, token_lines[index + 1][0]))
+                return index + 2
             if word in (",", ";", "}"):
                 paths.append((path[:-1] if path and path[-1] == "self" else path, None))
-                return at
+                return index
             path.append(word)
-            at += 1
-        return at
+            index += 1
+        return index
 
-    end = tree(at, [])
+    end = tree(index, [])
     return [(path, name or (path[-1] if path else "")) for path, name in paths], end
 
 
@@ -97,75 +97,75 @@ class Module:
 
 
 def modules(crate):
-    """The modules of a crate that have their own file, by path."""
+    """Returns the modules of a crate that have their own file, by path."""
     source = ROOT / crate / "src"
-    found = {}
+    result = {}
     for file in sorted(source.rglob("*.rs")):
         parts = list(file.relative_to(source).with_suffix("").parts)
         if parts[0] == "bin" or "tests" in parts:
             continue
         if parts[-1] in ("mod", "lib", "main"):
             parts.pop()
-        found[tuple(parts)] = Module(tuple(parts), file)
-    for module in found.values():
+        result[tuple(parts)] = Module(tuple(parts), file)
+    for module in result.values():
         read(module)
-    return found
+    return result
 
 
 def read(module):
-    found = without_tests(tokens(module.file.read_text()))
-    at = 0
-    while at < len(found):
-        word, line = found[at]
+    token_lines = without_tests(tokens(module.file.read_text()))
+    index = 0
+    while index < len(token_lines):
+        word, line = token_lines[index]
         if word == "use":
-            paths, at = use_tree(found, at + 1)
+            paths, index = use_tree(token_lines, index + 1)
             for path, name in paths:
                 module.paths.append((path, line))
                 module.names[name] = path
             continue
-        follows = at > 0 and found[at - 1][0] == "::"
-        if re.match(r"[A-Za-z_]", word) and not follows and at + 1 < len(found) and found[at + 1][0] == "::":
+        is_continued = index > 0 and token_lines[index - 1][0] == "::"
+        if re.match(r"[A-Za-z_]", word) and not is_continued and index + 1 < len(token_lines) and token_lines[index + 1][0] == "::":
             path = [word]
-            while at + 2 < len(found) and found[at + 1][0] == "::" and re.match(r"[A-Za-z_]", found[at + 2][0]):
-                path.append(found[at + 2][0])
-                at += 2
+            while index + 2 < len(token_lines) and token_lines[index + 1][0] == "::" and re.match(r"[A-Za-z_]", token_lines[index + 2][0]):
+                path.append(token_lines[index + 2][0])
+                index += 2
             module.paths.append((path, line))
-        at += 1
+        index += 1
 
 
 def resolve(all_modules, module, path, depth=0):
-    """The module that a path in `module` refers to; `None` for another crate."""
+    """Returns the module that a path in `module` refers to; `None` for another crate."""
     if not path or depth > 8:
         return None
-    here, rest = module.path, list(path)
-    if rest[0] == "crate":
-        here, rest = (), rest[1:]
-    elif rest[0] == "self":
-        rest = rest[1:]
-    elif rest[0] == "super":
-        while rest and rest[0] == "super":
-            here, rest = here[:-1], rest[1:]
-    elif here + (rest[0],) not in all_modules:
-        known = module.names.get(rest[0])
-        if known is None or known == path or known[0] == rest[0]:
+    current, remaining = module.path, list(path)
+    if remaining[0] == "crate":
+        current, remaining = (), remaining[1:]
+    elif remaining[0] == "self":
+        remaining = remaining[1:]
+    elif remaining[0] == "super":
+        while remaining and remaining[0] == "super":
+            current, remaining = current[:-1], remaining[1:]
+    elif current + (remaining[0],) not in all_modules:
+        imported = module.names.get(remaining[0])
+        if imported is None or imported == path or imported[0] == remaining[0]:
             return None
-        return resolve(all_modules, module, known + rest[1:], depth + 1)
-    while rest:
-        step = here + (rest[0],)
-        if step in all_modules:
-            here, rest = step, rest[1:]
+        return resolve(all_modules, module, imported + remaining[1:], depth + 1)
+    while remaining:
+        child = current + (remaining[0],)
+        if child in all_modules:
+            current, remaining = child, remaining[1:]
             continue
         # A name that the module imports, mostly from its children.
-        known = all_modules[here].names.get(rest[0]) if here in all_modules else None
-        if known is not None and list(known) != list(path):
-            further = resolve(all_modules, all_modules[here], known, depth + 1)
-            return here if further is None else further
+        imported = all_modules[current].names.get(remaining[0]) if current in all_modules else None
+        if imported is not None and list(imported) != list(path):
+            target = resolve(all_modules, all_modules[current], imported, depth + 1)
+            return current if target is None else target
         break
-    return here
+    return current
 
 
-def needs(crate):
-    """Dependencies between children, by parent: places by (child, other)."""
+def dependencies(crate):
+    """Returns the dependencies between children by parent, each with its places by (child, dependency)."""
     all_modules = modules(crate)
     edges = {}
     for module in all_modules.values():
@@ -185,13 +185,13 @@ def needs(crate):
     return edges
 
 
-def circles(edges):
-    """Cycles between children (Tarjan's strongly connected components)."""
+def cycles(edges):
+    """Returns the cycles between children (Tarjan's strongly connected components)."""
     graph = {}
     for a, b in edges:
         graph.setdefault(a, set()).add(b)
         graph.setdefault(b, set())
-    index, low, stack, found = {}, {}, [], []
+    index, low, stack, groups = {}, {}, [], []
 
     def visit(node):
         index[node] = low[node] = len(index)
@@ -209,49 +209,49 @@ def circles(edges):
                 if group[-1] == node:
                     break
             if len(group) > 1:
-                found.append(sorted(group))
+                groups.append(sorted(group))
 
     for node in sorted(graph):
         if node not in index:
             visit(node)
-    return found
+    return groups
 
 
 def crates():
     return sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.glob("crates/*/*/Cargo.toml"))
 
 
-def every_circle(only=None):
-    """All cycles as text, with the dependencies that cause them."""
-    found = {}
+def all_cycles(selected_crate=None):
+    """Returns all cycles as text, with the dependencies that cause them."""
+    result = {}
     for crate in crates():
         name = crate.removeprefix("crates/")
-        if only in (None, name):
-            for parent, edges in sorted(needs(crate).items()):
-                for group in circles(edges):
-                    within = {edge: places for edge, places in edges.items() if edge[0] in group and edge[1] in group}
-                    found[f"{'::'.join([name, *parent])}: {', '.join(group)}"] = within
-    return found
+        if selected_crate in (None, name):
+            for parent, edges in sorted(dependencies(crate).items()):
+                for group in cycles(edges):
+                    edges_inside = {edge: places for edge, places in edges.items() if edge[0] in group and edge[1] in group}
+                    result[f"{'::'.join([name, *parent])}: {', '.join(group)}"] = edges_inside
+    return result
 
 
-def show(line, edges, every):
-    print(f"check_circles: {line} depend on each other", file=sys.stderr)
+def show(cycle, edges, all_places):
+    print(f"check_circles: {cycle} depend on each other", file=sys.stderr)
     for (a, b), places in sorted(edges.items()):
-        shown = places if every else places[:1]
-        more = "" if len(shown) == len(places) else f" and {len(places) - len(shown)} more"
-        print(f"  {a} -> {b}: {'; '.join(shown)}{more}", file=sys.stderr)
+        shown = places if all_places else places[:1]
+        remaining = "" if len(shown) == len(places) else f" and {len(places) - len(shown)} more"
+        print(f"  {a} -> {b}: {'; '.join(shown)}{remaining}", file=sys.stderr)
 
 
 def main(arguments):
     if arguments[:1] == ["--why"]:
         crate, *others = arguments[1:]
-        for line, edges in every_circle(crate).items():
+        for cycle, edges in all_cycles(crate).items():
             if not others or others[0] in {child for edge in edges for child in edge}:
-                show(line, edges, True)
+                show(cycle, edges, True)
         return 0
-    found = every_circle()
-    for line, edges in found.items():
-        show(line, edges, False)
+    found = all_cycles()
+    for cycle, edges in found.items():
+        show(cycle, edges, False)
     if not found:
         print(f"check_circles: {len(crates())} crates, no cycles")
     return 1 if found else 0

@@ -32,7 +32,7 @@ class Onoff:
         self.program, self.recording = program, str(recording)
 
     def text(self, *arguments):
-        """Standard output of a run; None if the program has no data (exit code 2)."""
+        """Returns the standard output of a run; None if the program has no data (exit code 2)."""
         run = subprocess.run([self.program, *arguments], capture_output=True, stdin=subprocess.DEVNULL)
         if run.returncode == 2:
             return None
@@ -54,7 +54,7 @@ class Onoff:
             return json.loads(PAGE_DATA.search(path.read_text())[1])
 
     def baseline(self, transition):
-        """The measures of a transition in `gate` and `compare`."""
+        """Returns the measures of a transition in `gate` and `compare`."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "baseline.json"
             self.text("gate", "--baseline", self.recording, "--transition", transition.replace(" ", ":"), "--save-baseline", str(path))
@@ -63,32 +63,32 @@ class Onoff:
 
 
 class Facts:
-    """The value of each fact by source."""
+    """Values of each fact by source."""
 
     def __init__(self):
-        self.said = defaultdict(list)
+        self.values = defaultdict(list)
         self.faults = []
         self.compared = 0
 
     def add(self, source, value, *fact):
-        self.said[fact].append((source, value))
+        self.values[fact].append((source, value))
 
-    def require(self, holds, fault):
+    def require(self, condition, fault):
         self.compared += 1
-        if not holds:
+        if not condition:
             self.faults.append(fault)
 
     def disagreements(self):
         faults = list(self.faults)
-        for fact, said in self.said.items():
-            self.compared += len(said) - 1
-            if len({json.dumps(value) for _, value in said}) > 1:
-                faults.append(f"{' '.join(map(str, fact))}: " + ", ".join(f"{source} {value}" for source, value in said))
+        for fact, values in self.values.items():
+            self.compared += len(values) - 1
+            if len({json.dumps(value) for _, value in values}) > 1:
+                faults.append(f"{' '.join(map(str, fact))}: " + ", ".join(f"{source} {value}" for source, value in values))
         return faults
 
 
-def printed(ns):
-    """A duration as printed in text."""
+def format_duration(ns):
+    """Formats a duration as in the text output."""
     if ns >= 999_500_000_000:
         minutes, rest = divmod((ns + 500_000_000) // 10**9, 60)
         hours, minutes = divmod(minutes, 60)
@@ -101,8 +101,8 @@ def printed(ns):
 
 
 def transitions_of(onoff):
-    """Each transition by name: the command that reports it, and its report."""
-    found = {}
+    """Returns the transitions by name, each with the command that reports it and its report."""
+    transitions = {}
     for command in TRANSITION_COMMANDS:
         answer = onoff.json(command)
         if answer is None:
@@ -111,22 +111,22 @@ def transitions_of(onoff):
         reports = answer["transitions"] if "transitions" in answer else [answer]
         for report in reports:
             name = f"suspend {report['number']}" if report["kind"] == "suspend" else report["kind"]
-            if name in found:
+            if name in transitions:
                 continue
-            found[name] = (command, report)
-    return found
+            transitions[name] = (command, report)
+    return transitions
 
 
-def numbered(rows, kind_of):
-    """Rows by the name of their transition; sleeps are numbered."""
-    named, sleeps = {}, 0
+def by_transition(rows, kind_of):
+    """Returns the rows by the name of their transition; sleeps are numbered."""
+    rows_by_name, sleeps = {}, 0
     for row in rows:
         kind = kind_of(row)
         if kind not in ("boot", "shutdown"):
             sleeps += 1
             kind = f"suspend {sleeps}"
-        named[kind] = row
-    return named
+        rows_by_name[kind] = row
+    return rows_by_name
 
 
 def fix_of(finding):
@@ -135,16 +135,16 @@ def fix_of(finding):
 
 def check_lengths(onoff, facts, transitions):
     diagnosis = onoff.json("diagnose")
-    diagnosed = {one["name"]: one for one in diagnosis["transitions"]}
-    rows = numbered(onoff.json("summary")["rows"], lambda row: row["transition"])
-    table = numbered(csv.DictReader(io.StringIO(onoff.ask("summary", "--format", "csv"))), lambda row: row["transition"])
-    pages = numbered(onoff.page()["recordings"][0]["transitions"], lambda one: one["kind"])
-    for source, named in (("diagnose", diagnosed), ("summary", rows), ("summary csv", table), ("page", pages)):
-        facts.add(source, sorted(named), "transitions")
+    diagnosed = {transition["name"]: transition for transition in diagnosis["transitions"]}
+    rows = by_transition(onoff.json("summary")["rows"], lambda row: row["transition"])
+    table = by_transition(csv.DictReader(io.StringIO(onoff.ask("summary", "--format", "csv"))), lambda row: row["transition"])
+    pages = by_transition(onoff.page()["recordings"][0]["transitions"], lambda transition: transition["kind"])
+    for source, names in (("diagnose", diagnosed), ("summary", rows), ("summary csv", table), ("page", pages)):
+        facts.add(source, sorted(names), "transitions")
     facts.add("reports", sorted(transitions), "transitions")
     overview = onoff.text(onoff.recording)
     for name, (command, report) in transitions.items():
-        if not all(name in named for named in (diagnosed, rows, table, pages)):
+        if not all(name in source for source in (diagnosed, rows, table, pages)):
             continue
         measures = onoff.baseline(name)
         kind = name.split()[0]
@@ -157,11 +157,11 @@ def check_lengths(onoff, facts, transitions):
             facts.add("gate", measures[f"{kind}.total"], "length of", name)
         headline = pages[name]["headline"]
         if length is not None:
-            facts.require(printed(length) in headline[0], f"{name}: the page says {headline[0]!r}, not {printed(length)}")
+            facts.require(format_duration(length) in headline[0], f"{name}: the page says {headline[0]!r}, not {format_duration(length)}")
             if kind != "suspend":
                 text = onoff.ask(command).split("\n", 2)
-                facts.require(printed(length) in " ".join(text[:2]), f"{name}: {command} says {text[0]!r}, not {printed(length)}")
-                facts.require(printed(length) in overview, f"{name}: the overview lacks {printed(length)}")
+                facts.require(format_duration(length) in " ".join(text[:2]), f"{name}: {command} says {text[0]!r}, not {format_duration(length)}")
+                facts.require(format_duration(length) in overview, f"{name}: the overview lacks {format_duration(length)}")
         check_fix_first(onoff, facts, name, command, report, diagnosis, diagnosed[name], rows[name], headline)
         check_phases(facts, name, command, report, measures, pages[name])
 
@@ -179,27 +179,27 @@ def check_fix_first(onoff, facts, name, command, report, diagnosis, diagnosed, r
     if fix:
         facts.require(any(fix["title"] in line for line in headline), f"{name}: the page's headline lacks {fix['title']!r}")
         text = " ".join(onoff.ask(command).split())
-        facts.require(printed(fix["cost_ns"]) in text, f"{name}: {command} lacks the cost {printed(fix['cost_ns'])} of {fix['name']}")
+        facts.require(format_duration(fix["cost_ns"]) in text, f"{name}: {command} lacks the cost {format_duration(fix['cost_ns'])} of {fix['name']}")
     else:
         facts.require(not any("Fix first" in line for line in headline), f"{name}: the page names something to fix first")
 
 
 def check_phases(facts, name, command, report, measures, page):
-    """Lengths of phases; phases of the same name are added up. Phases include user time, measures do not."""
-    reported, persons = defaultdict(int), defaultdict(int)
+    """Compares the lengths of phases. Adds up phases of the same name. Phases include user time, measures do not."""
+    reported, user_input = defaultdict(int), defaultdict(int)
     unknown = set()
     for phase in report["phases"]:
         if phase["duration_ns"] is None:
             unknown.add(phase["name"])
         else:
             reported[phase["name"]] += phase["duration_ns"]
-            persons[phase["name"]] += phase["user_input_ns"]
+            user_input[phase["name"]] += phase["user_input_ns"]
     drawn = defaultdict(int)
     for phase in page["phases"]:
         drawn[phase["name"]] += phase["end_ns"] - phase["start_ns"]
         if phase["is_open"]:
             unknown.add(phase["name"])
-    placed = {phase["name"] for phase in report["phases"] if phase["start_ns"] is not None and phase["end_ns"] is not None}
+    bounded = {phase["name"] for phase in report["phases"] if phase["start_ns"] is not None and phase["end_ns"] is not None}
     for phase, length in reported.items():
         if phase in unknown:
             continue
@@ -207,17 +207,17 @@ def check_phases(facts, name, command, report, measures, page):
         facts.add(command, length, *fact)
         key = f"{name.split()[0]}.phase.{phase}"
         if key in measures:
-            facts.add("gate", measures[key] + persons[phase], *fact)
-        if phase in drawn and phase in placed:
+            facts.add("gate", measures[key] + user_input[phase], *fact)
+        if phase in drawn and phase in bounded:
             facts.add("page", drawn[phase], *fact)
 
 
 def check_usage(onoff, facts, name, command, report):
     """Compares lists filtered by phase with the report. Only for recordings of one transition, where phase names are unique."""
     names = [phase["name"] for phase in report["phases"]]
-    for stretch in (onoff.json("why") or {"intervals": []})["intervals"]:
-        if stretch["kind"] == "phase" and names.count(stretch["name"]) == 1:
-            facts.add("why", stretch["duration_ns"], "phase", stretch["name"], "of", name)
+    for interval in (onoff.json("why") or {"intervals": []})["intervals"]:
+        if interval["kind"] == "phase" and names.count(interval["name"]) == 1:
+            facts.add("why", interval["duration_ns"], "phase", interval["name"], "of", name)
     for phase in report["phases"]:
         if not phase.get("cpu") or not phase["duration_ns"] or not phase.get("recorded_ns"):
             continue
@@ -234,16 +234,16 @@ def check_usage(onoff, facts, name, command, report):
 
 
 def check_units(onoff, facts, transitions):
-    listed = onoff.json("services")
-    if listed is None:
+    services = onoff.json("services")
+    if services is None:
         return
-    known = {(unit["name"], unit["kind"], unit["start_ns"]): unit["duration_ns"] for unit in listed["services"]}
+    durations = {(unit["name"], unit["kind"], unit["start_ns"]): unit["duration_ns"] for unit in services["services"]}
     for command, report in transitions.values():
         for unit in report.get("units") or []:
             key = (unit["name"], unit["kind"], unit["start_ns"])
-            facts.require(key in known, f"{command} has {key}, and services does not")
+            facts.require(key in durations, f"{command} has {key}, and services does not")
             facts.add(command, unit["duration_ns"], "unit", *key)
-            facts.add("services", known.get(key), "unit", *key)
+            facts.add("services", durations.get(key), "unit", *key)
 
 
 def check_network_boots(onoff, facts):
@@ -299,16 +299,16 @@ def recordings(arguments):
 
 def main():
     program, *arguments = sys.argv[1:]
-    asked = [Onoff(program, path) for path in recordings(arguments)]
+    programs = [Onoff(program, path) for path in recordings(arguments)]
     faults = transitions = compared = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for onoff, (found, count, facts) in zip(asked, pool.map(check, asked)):
+        for onoff, (disagreements, count, comparisons) in zip(programs, pool.map(check, programs)):
             transitions += count
-            compared += facts
-            faults += len(found)
-            for fault in found:
+            compared += comparisons
+            faults += len(disagreements)
+            for fault in disagreements:
                 print(f"{onoff.recording}: {fault}")
-    print(f"{len(asked)} recordings, {transitions} transitions, {compared} comparisons, {faults} disagreements")
+    print(f"{len(programs)} recordings, {transitions} transitions, {compared} comparisons, {faults} disagreements")
     return 1 if faults or transitions == 0 else 0
 
 

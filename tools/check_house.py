@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ARCHITECTURE = ROOT / "docs/architecture.md"
 
 # Bottom layer first: a crate imports only from its own layer or below.
-FLOORS = ["formats", "model", "answers", "output", "apps"]
+LAYERS = ["formats", "model", "answers", "output", "apps"]
 
 # Crates of `support` that are part of the program, and the layers that may import them. The others are for tests and benchmarks.
 LINKED_SUPPORT = {"record": {"apps"}, "symbols": {"apps"}}
@@ -35,7 +35,7 @@ MAX_CRATE_LINES = 15_000
 
 
 def crates():
-    """The folder of every crate in `crates/`, by (layer, name)."""
+    """Returns the folder of every crate in `crates/`, by LAYER/NAME."""
     return {path.parent.parent.name + "/" + path.parent.name: path.parent for path in ROOT.glob("crates/*/*/Cargo.toml")}
 
 
@@ -44,24 +44,24 @@ def metadata():
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT).stdout)
 
 
-def import_faults(packages, place_of):
+def import_faults(packages, layer_and_name):
     for package in packages:
-        floor, name = place_of[package["name"]]
+        layer, name = layer_and_name[package["name"]]
         for dependency in package["dependencies"]:
             # Tests are not shipped, so they may use every crate.
-            if dependency["kind"] == "dev" or dependency["name"] not in place_of:
+            if dependency["kind"] == "dev" or dependency["name"] not in layer_and_name:
                 continue
-            other_floor, other = place_of[dependency["name"]]
-            if other_floor == "support":
-                allowed = floor == "support" or floor in LINKED_SUPPORT.get(other, set())
-            elif floor == "support":
-                allowed = name == "bench" or FLOORS.index(other_floor) <= FLOORS.index("model")
+            other_layer, other = layer_and_name[dependency["name"]]
+            if other_layer == "support":
+                allowed = layer == "support" or layer in LINKED_SUPPORT.get(other, set())
+            elif layer == "support":
+                allowed = name == "bench" or LAYERS.index(other_layer) <= LAYERS.index("model")
             else:
-                allowed = FLOORS.index(other_floor) <= FLOORS.index(floor)
+                allowed = LAYERS.index(other_layer) <= LAYERS.index(layer)
             if not allowed:
-                yield f"{floor}/{name} imports {other_floor}/{other}, which is on a higher floor"
+                yield f"{layer}/{name} imports {other_layer}/{other}, which is on a higher layer"
             if other in FORBIDDEN.get(name, set()):
-                yield f"{floor}/{name} must not import {other_floor}/{other}"
+                yield f"{layer}/{name} must not import {other_layer}/{other}"
 
 
 def size_faults(folders):
@@ -83,15 +83,15 @@ def main():
     packages = metadata()["packages"]
     folders = crates()
     by_folder = {folder: place for place, folder in folders.items()}
-    place_of = {}
+    layer_and_name = {}
     for package in packages:
-        place_of[package["name"]] = by_folder[pathlib.Path(package["manifest_path"]).parent].split("/")
-    unknown = [f"{place}: no floor is called that" for place in folders if place.split("/")[0] not in [*FLOORS, "support"]]
-    faults = [*unknown, *import_faults(packages, place_of), *size_faults(folders), *documentation_faults(folders)]
+        layer_and_name[package["name"]] = by_folder[pathlib.Path(package["manifest_path"]).parent].split("/")
+    unknown = [f"{place}: unknown layer" for place in folders if place.split("/")[0] not in [*LAYERS, "support"]]
+    faults = [*unknown, *import_faults(packages, layer_and_name), *size_faults(folders), *documentation_faults(folders)]
     for fault in faults:
         print(f"check_house: {fault}", file=sys.stderr)
     if not faults:
-        print(f"check_house: {len(packages)} crates on {len(FLOORS)} layers, no errors")
+        print(f"check_house: {len(packages)} crates on {len(LAYERS)} layers, no errors")
     return 1 if faults else 0
 
 

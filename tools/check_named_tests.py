@@ -7,8 +7,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "docs/src/reference/linux-coverage.md"]
-# `file::function`, as in `linux_text::what_systemd_analyze_prints_is_read`.
-NAMED = re.compile(r"`(\w+)::(\w+)`")
+# `file::function`, such as `linux_text::what_systemd_analyze_prints_is_read`.
+TEST_REFERENCE = re.compile(r"`(\w+)::(\w+)`")
 TEST = re.compile(r"#\[test\](?:\s*#\[[^\]]*\])*\s*fn (\w+)\(")
 
 
@@ -21,11 +21,11 @@ def main():
     }
     faults = 0
     for page in PAGES:
-        named = NAMED.findall(page.read_text())
-        if not named:
+        names = TEST_REFERENCE.findall(page.read_text())
+        if not names:
             print(f"check_named_tests: {page.relative_to(ROOT)} names no tests", file=sys.stderr)
             faults += 1
-        for test in named:
+        for test in names:
             if test not in tests:
                 print(f"check_named_tests: {page.relative_to(ROOT)} names the test {'::'.join(test)}, which does not exist", file=sys.stderr)
                 faults += 1

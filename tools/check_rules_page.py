@@ -13,19 +13,19 @@ PAGE = ROOT / "docs/src/reference/rules.md"
 
 
 def phrase(rule, phrases):
-    """The text that the program prints for a rule."""
-    started = re.fullmatch(r'first_start\("?([\w.]+)"?\)', rule)
-    if started:
-        return f"the first start of {started[1].replace('shell', 'the shell (explorer.exe)')}"
-    process = re.match(r'Rule::ProcessStarts \{ process: "([\w.]+)"\.to_owned\(\), ordinal: 2', rule)
-    return f"the second start of {process[1]}" if process else phrases[rule.removeprefix("Rule::")]
+    """Returns the text that the program prints for a rule."""
+    first_start = re.fullmatch(r'first_start\("?([\w.]+)"?\)', rule)
+    if first_start:
+        return f"the first start of {first_start[1].replace('shell', 'the shell (explorer.exe)')}"
+    second_start = re.match(r'Rule::ProcessStarts \{ process: "([\w.]+)"\.to_owned\(\), ordinal: 2', rule)
+    return f"the second start of {second_start[1]}" if second_start else phrases[rule.removeprefix("Rule::")]
 
 
 def main():
     phrases = dict(re.findall(r'Self::(\w+) => (?:\{\s*)?"([^"]+)"', PHRASES.read_text()))
     code = "".join(file.read_text().split("#[cfg(test)]")[0] for file in CODE)
-    named = re.findall(r"Search::(measured|inferred)\(\s*(first_start\([^)]*\)|Rule::\w+(?: \{[^}]*\})?)", code)
-    rules = [(certainty, phrase(rule, phrases)) for certainty, rule in named]
+    searches = re.findall(r"Search::(measured|inferred)\(\s*(first_start\([^)]*\)|Rule::\w+(?: \{[^}]*\})?)", code)
+    rules = [(certainty, phrase(rule, phrases)) for certainty, rule in searches]
     if len(rules) < 16:
         print(f"check_rules_page: {len(rules)} rules found in {' and '.join(file.name for file in CODE)}; update CODE if the rules moved", file=sys.stderr)
         return 1

@@ -32,34 +32,34 @@ ACTIONS = (
 ).split()
 
 
-def questions(file, folder):
-    """All command lines for one file."""
-    for form in ["text", "json", "xml", "csv", "svg"]:
+def command_lines(file, folder):
+    """Yields all command lines for one file."""
+    for output_format in ["text", "json", "xml", "csv", "svg"]:
         for verb in ["boot", "shutdown", "suspend"]:
-            yield [verb, "--format", form, file]
-    for form in ["text", "json", "csv", "svg"]:
+            yield [verb, "--format", output_format, file]
+    for output_format in ["text", "json", "csv", "svg"]:
         for verb in ["netboot", "io", "summary", *LISTS]:
-            yield [verb, "--format", form, file]
-    for form in ["text", "json", "csv"]:
+            yield [verb, "--format", output_format, file]
+    for output_format in ["text", "json", "csv"]:
         for verb in ["firmware", "why", "diagnose", "image", "prefetch"]:
-            yield [verb, "--format", form, file]
-    for form in ["text", "json"]:
-        yield ["info", "--format", form, file]
-        yield ["events", "--format", form, file]
-    for form in ["text", "json", "csv", "markdown", "svg"]:
-        yield ["compare", "--format", form, file, file]
+            yield [verb, "--format", output_format, file]
+    for output_format in ["text", "json"]:
+        yield ["info", "--format", output_format, file]
+        yield ["events", "--format", output_format, file]
+    for output_format in ["text", "json", "csv", "markdown", "svg"]:
+        yield ["compare", "--format", output_format, file, file]
     yield [file]
     yield ["boot", "--list-boots", file]
     yield ["view", "-o", f"{folder}/view.html", file]
     yield ["gate", "--baseline", file, "--candidate", file]
-    for form in ["perfetto", "firefox", "csv"]:
-        yield ["export", "--format", form, "-o", f"{folder}/export-{form}", file]
+    for output_format in ["perfetto", "firefox", "csv"]:
+        yield ["export", "--format", output_format, "-o", f"{folder}/export-{output_format}", file]
     for action in ACTIONS:
         yield ["xperf", "-tle", "-tti", "-i", file, "-a", action]
 
 
 def contents(file):
-    """The uncompressed bytes of a recording, because a checksum would detect damage to compressed data. None if too large."""
+    """Returns the uncompressed bytes of a recording, because a checksum would detect damage to compressed data; None if too large."""
     if not file.is_file() or file.stat().st_size > MAX_BYTES:
         return None
     data = file.read_bytes()
@@ -72,53 +72,53 @@ def contents(file):
     return data if 0 < len(data) <= MAX_BYTES else None
 
 
-def damaged(chance, whole):
-    """The bytes of a file with some of them changed, removed, repeated or moved."""
-    data = bytearray(whole)
-    for _ in range(chance.choice([1, 1, 2, 4, 16, 64])):
+def damage(rng, original):
+    """Returns the bytes of a file with some of them changed, removed, repeated or moved."""
+    data = bytearray(original)
+    for _ in range(rng.choice([1, 1, 2, 4, 16, 64])):
         if not data:
             break
-        at = chance.randrange(len(data))
-        length = min(chance.choice([1, 2, 4, 8, 64, 4096]), len(data) - at)
-        match chance.randrange(8):
+        offset = rng.randrange(len(data))
+        length = min(rng.choice([1, 2, 4, 8, 64, 4096]), len(data) - offset)
+        match rng.randrange(8):
             case 0:
-                data[at] ^= 1 << chance.randrange(8)
+                data[offset] ^= 1 << rng.randrange(8)
             case 1:
-                data[at : at + length] = chance.randbytes(length)
+                data[offset : offset + length] = rng.randbytes(length)
             case 2:
-                data[at : at + length] = bytes(length)
+                data[offset : offset + length] = bytes(length)
             case 3:
-                data[at : at + length] = b"\xff" * length
+                data[offset : offset + length] = b"\xff" * length
             case 4:
-                value = chance.choice([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1, chance.getrandbits(16)])
-                width = chance.choice([2, 4, 8])
-                text = (value & ((1 << (8 * width)) - 1)).to_bytes(width, chance.choice(["little", "big"]))
-                data[at : at + width] = text[: len(data) - at]
+                value = rng.choice([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1, rng.getrandbits(16)])
+                width = rng.choice([2, 4, 8])
+                text = (value & ((1 << (8 * width)) - 1)).to_bytes(width, rng.choice(["little", "big"]))
+                data[offset : offset + width] = text[: len(data) - offset]
             case 5:
-                del data[at:]
+                del data[offset:]
             case 6:
-                del data[at : at + length]
+                del data[offset : offset + length]
             case 7:
-                to = chance.randrange(len(data))
-                data[to:to] = data[at : at + length]
+                target = rng.randrange(len(data))
+                data[target:target] = data[offset : offset + length]
     return bytes(data[:MAX_BYTES])
 
 
-def ask(program, words, folder, seconds):
+def run(program, arguments, folder, seconds):
     """Runs the program. Returns the failure, or None."""
 
     def limits():
         resource.setrlimit(resource.RLIMIT_CPU, (4 * seconds, 4 * seconds))
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
 
-    errors = pathlib.Path(folder, "errors")
-    with errors.open("wb") as complaints:
+    error_path = pathlib.Path(folder, "errors")
+    with error_path.open("wb") as stderr:
         child = subprocess.Popen(
-            [program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints, preexec_fn=limits, cwd=folder
+            [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, preexec_fn=limits, cwd=folder
         )
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
-    text = errors.read_text(errors="replace")
+    text = error_path.read_text(errors="replace")
     if "panicked at" in text or child.returncode == 101:
         return "panic: " + next((line for line in text.splitlines() if "panicked" in line), "")
     if child.returncode < 0:
@@ -147,42 +147,42 @@ def main():
         seeds += [(file, data) for file in files if (data := contents(file))]
     if not seeds:
         sys.exit("damaged_inputs: no files of at most 4 MiB")
-    chance = random.Random(arguments.seed)
-    faults, asked, inputs, began = {}, 0, 0, time.monotonic()
+    rng = random.Random(arguments.seed)
+    faults, runs, inputs, start = {}, 0, 0, time.monotonic()
     program = arguments.program.resolve()
     with tempfile.TemporaryDirectory() as folder:
-        while asked < arguments.runs:
-            seed, whole = chance.choice(seeds)
+        while runs < arguments.runs:
+            seed, original = rng.choice(seeds)
             file = pathlib.Path(folder, f"damaged-{inputs}{seed.suffix}")
-            file.write_bytes(damaged(chance, whole))
+            file.write_bytes(damage(rng, original))
             inputs += 1
-            every = list(questions(str(file), folder))
+            commands = list(command_lines(str(file), folder))
             # A few commands on many inputs find more than all commands on a few inputs.
-            for words in chance.sample(every, 12):
-                fault = ask(program, words, folder, arguments.seconds)
-                asked += 1
+            for command in rng.sample(commands, 12):
+                fault = run(program, command, folder, arguments.seconds)
+                runs += 1
                 if fault is None:
                     continue
-                first = fault not in faults
-                faults.setdefault(fault, []).append((seed.name, words[:3]))
-                if first:
-                    print(f"{seed.name}: onoff {' '.join(words[:6])}: {fault}", flush=True)
+                is_new = fault not in faults
+                faults.setdefault(fault, []).append((seed.name, command[:3]))
+                if is_new:
+                    print(f"{seed.name}: onoff {' '.join(command[:6])}: {fault}", flush=True)
                     if arguments.keep:
                         arguments.keep.mkdir(parents=True, exist_ok=True)
-                        kept = arguments.keep / f"{len(faults)}-{file.name}"
-                        kept.write_bytes(file.read_bytes())
-            for left in pathlib.Path(folder).glob("*"):
-                if left.is_dir():
-                    for inner in left.rglob("*"):
+                        kept_path = arguments.keep / f"{len(faults)}-{file.name}"
+                        kept_path.write_bytes(file.read_bytes())
+            for leftover in pathlib.Path(folder).glob("*"):
+                if leftover.is_dir():
+                    for inner in leftover.rglob("*"):
                         if inner.is_file():
                             inner.unlink()
-                    for inner in sorted(left.rglob("*"), reverse=True):
+                    for inner in sorted(leftover.rglob("*"), reverse=True):
                         inner.rmdir()
-                    left.rmdir()
+                    leftover.rmdir()
                 else:
-                    left.unlink()
+                    leftover.unlink()
     print(
-        f"damaged_inputs: {asked} runs on {inputs} damaged inputs from {len(seeds)} files in {time.monotonic() - began:.0f} s: "
+        f"damaged_inputs: {runs} runs on {inputs} damaged inputs from {len(seeds)} files in {time.monotonic() - start:.0f} s: "
         f"{sum(map(len, faults.values()))} failures of {len(faults)} kinds"
     )
     sys.exit(1 if faults else 0)

@@ -17,7 +17,7 @@ SCENARIOS = ROOT / "crates/support/simulator/scenarios"
 EXPECTED = ROOT / "crates/support/simulator/expected/findings.toml"
 PAGE = ROOT / "docs/src/reference/findings.md"
 HEADINGS = ["What it finds", "Why it costs time", "Evidence needed", "What to do", "When it is wrong", "Source"]
-ROOMS = {
+GROUPS = {
     "account": "Any transition",
     "boot": "Boot",
     "image": "An installation that is not running (`onoff image`)",
@@ -54,14 +54,14 @@ This page is generated from the code by `tools/findings_page.py`; `make lint` fa
 def rules():
     pattern = re.compile(r"rule! \{\n(?P<text>(?:\s*///[^\n]*\n)+)\s*\"(?P<code>[^\"]+)\",\s*\"(?P<title>[^\"]+)\",\s*(?P<kind>\w+)\(", re.M)
     for path in sorted(RULES.rglob("*.rs")):
-        found = pattern.search(path.read_text())
-        if not found:
+        match = pattern.search(path.read_text())
+        if not match:
             continue
-        room = path.parent.name
-        code = f"{room}/{path.stem.replace('_', '-')}"
-        if found["code"] != code:
-            raise SystemExit(f"findings_page: {path.relative_to(ROOT)} holds {found['code']}, not {code}")
-        lines = [line.strip()[3:].strip() for line in found["text"].splitlines()]
+        group = path.parent.name
+        code = f"{group}/{path.stem.replace('_', '-')}"
+        if match["code"] != code:
+            raise SystemExit(f"findings_page: {path.relative_to(ROOT)} contains {match['code']}, not {code}")
+        lines = [line.strip()[3:].strip() for line in match["text"].splitlines()]
         sections, heading = {}, None
         for line in lines:
             if line.startswith("# "):
@@ -71,8 +71,8 @@ def rules():
                 sections[heading].append(line)
         if list(sections) != HEADINGS:
             raise SystemExit(f"findings_page: {code} has the headings {list(sections)}")
-        title = found["title"] + (" ↻" if found["kind"].startswith("Session") else "")
-        yield room, code, title, {name: " ".join(filter(None, text)) for name, text in sections.items()}
+        title = match["title"] + (" ↻" if match["kind"].startswith("Session") else "")
+        yield group, code, title, {name: " ".join(filter(None, text)) for name, text in sections.items()}
 
 
 def codes(names):
@@ -98,8 +98,8 @@ def table():
         counts[0] += len(also) + bool(first)
         counts[1] += len(missed)
         counts[2] += len(false)
-        shown = f"`{first}`" if first else "nothing"
-        yield f"| {title} (`{name}`) | {shown} | {codes(also)} | {codes(missed)} | {codes(false)} |"
+        first_code = f"`{first}`" if first else "nothing"
+        yield f"| {title} (`{name}`) | {first_code} | {codes(also)} | {codes(missed)} | {codes(false)} |"
     yield ""
     yield f"{len(expected)} scenarios: {counts[0]} findings, {counts[1]} missed, {counts[2]} false."
     yield ""
@@ -129,14 +129,14 @@ def table():
 
 def page():
     parts = [INTRODUCTION]
-    found = list(rules())
-    for room, title in ROOMS.items():
+    all_rules = list(rules())
+    for group, title in GROUPS.items():
         parts.append(f"## {title}\n")
         parts.append("| code | finds |\n| --- | --- |")
-        parts += [f"| [`{code}`](#{code.replace('/', '')}) | {name} |" for at, code, name, _ in found if at == room]
+        parts += [f"| [`{code}`](#{code.replace('/', '')}) | {name} |" for rule_group, code, name, _ in all_rules if rule_group == group]
         parts.append("")
-        for at, code, name, sections in found:
-            if at == room:
+        for rule_group, code, name, sections in all_rules:
+            if rule_group == group:
                 parts.append(f"### `{code}`\n")
                 parts += [f"**{heading}.** {text}\n" for heading, text in sections.items()]
     parts += table()

@@ -145,15 +145,15 @@ Values derived from earlier events. Names that do not apply are omitted.
 """
 
 
-def derived():
+def derive_schema():
     """Derives the schema from the code, with readable type names."""
     command = ["cargo", "run", "--quiet", "--locked", "-p", "onoff-page", "--features", "schema", "--example", "schema"]
     text = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
-    for name, (called, _) in NAMES.items():
-        text = re.sub(rf'"(#/\$defs/)?{name}"', rf'"\g<1>{called}"', text)
+    for name, (readable_name, _) in NAMES.items():
+        text = re.sub(rf'"(#/\$defs/)?{name}"', rf'"\g<1>{readable_name}"', text)
     document = json.loads(text)
-    for called, means in NAMES.values():
-        document["$defs"][called]["description"] = means
+    for readable_name, description in NAMES.values():
+        document["$defs"][readable_name]["description"] = description
     return document
 
 
@@ -164,79 +164,80 @@ class Schema:
         self.documents, self.page, self.definitions = document["documents"], document["page"], document["$defs"]
 
     def name(self, schema):
-        """The definition that a schema refers to."""
+        """Returns the name of the definition that a schema refers to."""
         return schema["$ref"].removeprefix("#/$defs/") if "$ref" in schema else None
 
     def alternatives(self, schema):
         return schema.get("oneOf") or schema.get("anyOf")
 
     def codes(self, schema):
-        """The values of an enumeration with their descriptions; `None` if it is not one."""
+        """Returns the values of an enumeration with their descriptions; `None` for other schemas."""
         if "enum" in schema:
             return [(text, "") for text in schema["enum"]]
-        found = []
-        for each in self.alternatives(schema) or []:
-            if "const" in each:
-                found.append((each["const"], each.get("description", "")))
-            elif "enum" in each:
-                found += [(text, each.get("description", "")) for text in each["enum"]]
+        codes = []
+        for alternative in self.alternatives(schema) or []:
+            if "const" in alternative:
+                codes.append((alternative["const"], alternative.get("description", "")))
+            elif "enum" in alternative:
+                codes += [(text, alternative.get("description", "")) for text in alternative["enum"]]
             else:
                 return None
-        return found or None
+        return codes or None
 
     def variants(self, schema):
-        """The codes of a union with their arguments and descriptions; `None` if it is not one."""
-        found = []
-        for each in self.alternatives(schema) or []:
-            code = each.get("properties", {}).get("code", {}).get("const")
+        """Returns the codes of a union with their arguments and descriptions; `None` for other schemas."""
+        variants = []
+        for alternative in self.alternatives(schema) or []:
+            code = alternative.get("properties", {}).get("code", {}).get("const")
             if code is None:
                 return None
-            arguments = [name for name in each["properties"] if name != "code"]
-            if "$ref" in each:
-                arguments += self.definitions[self.name(each)]["properties"]
-            found.append((code, arguments, each.get("description", "")))
-        return found or None
+            arguments = [name for name in alternative["properties"] if name != "code"]
+            if "$ref" in alternative:
+                arguments += self.definitions[self.name(alternative)]["properties"]
+            variants.append((code, arguments, alternative.get("description", "")))
+        return variants or None
 
-    def is_named(self, name):
-        """True if a definition has its own section; others are described where they are used."""
+    def has_section(self, name):
+        """Returns whether a definition has its own section; other definitions are described where they are used."""
         schema = self.definitions[name]
         return "properties" in schema or bool(self.codes(schema)) or bool(self.variants(schema))
 
-    def inside(self, schema):
-        """The definitions that a schema refers to, in order."""
+    def references(self, schema):
+        """Yields the definitions that a schema refers to, in order."""
         name = self.name(schema)
         if name:
-            yield from [name] if self.is_named(name) else self.inside(self.definitions[name])
+            yield from [name] if self.has_section(name) else self.references(self.definitions[name])
             return
-        for each in self.alternatives(schema) or []:
-            yield from self.inside(each)
-        for each in schema.get("prefixItems", []):
-            yield from self.inside(each)
+        for alternative in self.alternatives(schema) or []:
+            yield from self.references(alternative)
+        for item in schema.get("prefixItems", []):
+            yield from self.references(item)
         for key in ("items", "additionalProperties"):
             if isinstance(schema.get(key), dict):
-                yield from self.inside(schema[key])
-        for each in schema.get("properties", {}).values():
-            yield from self.inside(each)
+                yield from self.references(schema[key])
+        for field in schema.get("properties", {}).values():
+            yield from self.references(field)
 
-    def worded(self, schema):
+    def as_text(self, schema):
+        """Returns the type of a schema in words."""
         name = self.name(schema)
         if name:
-            return f"[{name}](#{name.lower()})" if self.is_named(name) else self.worded(self.definitions[name])
+            return f"[{name}](#{name.lower()})" if self.has_section(name) else self.as_text(self.definitions[name])
         kinds = schema.get("type")
         if isinstance(kinds, list):
-            rest = [kind for kind in kinds if kind != "null"]
-            words = " or ".join(self.worded({**schema, "type": kind}) for kind in rest)
+            without_null = [kind for kind in kinds if kind != "null"]
+            words = " or ".join(self.as_text({**schema, "type": kind}) for kind in without_null)
             return f"{words} or null"
         if self.alternatives(schema):
-            parts = [each for each in self.alternatives(schema) if each.get("type") != "null"]
-            words = " or ".join(self.worded(each) for each in parts)
+            parts = [alternative for alternative in self.alternatives(schema) if alternative.get("type") != "null"]
+            words = " or ".join(self.as_text(part) for part in parts)
             return words if len(parts) == len(self.alternatives(schema)) else f"{words} or null"
         if kinds == "array":
             if "prefixItems" in schema:
-                return "list of " + " and ".join(self.worded(each) for each in schema["prefixItems"])
-            return f"list of {self.worded(schema['items'])}"
+                return "list of " + " and ".join(self.as_text(item) for item in schema["prefixItems"])
+            return f"list of {self.as_text(schema['items'])}"
         if kinds == "object" and isinstance(schema.get("additionalProperties"), dict):
-            return f"any names, each with {self.worded(schema['additionalProperties'])}"
+            return f"any names, each with {self.as_text(schema['additionalProperties'])}"
         if kinds == "object":
             return "object with " + ", ".join(f"`{name}`" for name in schema.get("properties", {}))
         if "const" in schema:
@@ -247,29 +248,29 @@ class Schema:
             return PLAIN[kinds]
         raise SystemExit(f"json_reference: no words for the schema {schema}")
 
-    def typed(self, schema):
-        """The schema in TypeScript."""
+    def as_typescript(self, schema):
+        """Returns the type of a schema in TypeScript."""
         name = self.name(schema)
         if name and "properties" in schema:
-            return f"{name} & {self.typed({key: each for key, each in schema.items() if key != '$ref'})}"
+            return f"{name} & {self.as_typescript({key: value for key, value in schema.items() if key != '$ref'})}"
         if name:
             return name
         kinds = schema.get("type")
         if isinstance(kinds, list):
-            return " | ".join(self.typed({**schema, "type": kind}) for kind in kinds)
+            return " | ".join(self.as_typescript({**schema, "type": kind}) for kind in kinds)
         if self.codes(schema):
             return " | ".join(json.dumps(text) for text, _ in self.codes(schema))
         if self.alternatives(schema):
-            return " | ".join(self.typed(each) for each in self.alternatives(schema))
+            return " | ".join(self.as_typescript(alternative) for alternative in self.alternatives(schema))
         if "const" in schema:
             return json.dumps(schema["const"])
         if kinds == "array" and "prefixItems" in schema:
-            return "[" + ", ".join(self.typed(each) for each in schema["prefixItems"]) + "]"
+            return "[" + ", ".join(self.as_typescript(item) for item in schema["prefixItems"]) + "]"
         if kinds == "array":
-            inner = self.typed(schema["items"])
+            inner = self.as_typescript(schema["items"])
             return f"({inner})[]" if " | " in inner else f"{inner}[]"
         if kinds == "object":
-            fields = [f"{name}: {self.typed(each)}" for name, each in schema.get("properties", {}).items()]
+            fields = [f"{name}: {self.as_typescript(field)}" for name, field in schema.get("properties", {}).items()]
             return "{ " + "; ".join(fields) + " }"
         return {"string": "string", "boolean": "boolean", "null": "null", "integer": "number", "number": "number"}[kinds]
 
@@ -281,8 +282,8 @@ def plain(text):
 def clean(schema, comment):
     def link(match):
         name = match[1]
-        known = name in schema.definitions and schema.is_named(name)
-        return f"[{name}](#{name.lower()})" if known else f"`{name}`"
+        has_link = name in schema.definitions and schema.has_section(name)
+        return f"[{name}](#{name.lower()})" if has_link else f"`{name}`"
 
     comment = re.sub(r"\[`([^`\]]+)`\]", link, plain(comment))
     return comment.replace("`None`", "`null`").replace("|", r"\|")
@@ -292,19 +293,19 @@ def section(schema, definition, heading, is_document=False):
     lines = [heading, "", clean(schema, definition.get("description")), ""]
     codes, variants = schema.codes(definition), schema.variants(definition)
     if variants:
-        lines += ["An object with its `code` and the arguments of that.", "", "| code | with | means |", "| --- | --- | --- |"]
-        for code, arguments, means in variants:
-            lines.append(f"| `{code}` | {', '.join(f'`{name}`' for name in arguments)} | {clean(schema, means)} |")
+        lines += ["An object with a `code` and the arguments of that code.", "", "| code | with | means |", "| --- | --- | --- |"]
+        for code, arguments, description in variants:
+            lines.append(f"| `{code}` | {', '.join(f'`{name}`' for name in arguments)} | {clean(schema, description)} |")
     elif codes:
         lines += ["| text | means |", "| --- | --- |"]
-        lines += [f"| `{text}` | {clean(schema, means)} |" for text, means in codes]
+        lines += [f"| `{text}` | {clean(schema, description)} |" for text, description in codes]
     else:
         lines += ["| name | | |", "| --- | --- | --- |"]
         if is_document:
             header = schema.definitions[HEADER].get("description")
             lines.append(f"| `onoff` | [{HEADER}](#{HEADER.lower()}) | {clean(schema, header)} |")
-        for name, each in definition.get("properties", {}).items():
-            lines.append(f"| `{name}` | {schema.worded(each)} | {clean(schema, each.get('description'))} |")
+        for name, field in definition.get("properties", {}).items():
+            lines.append(f"| `{name}` | {schema.as_text(field)} | {clean(schema, field.get('description'))} |")
     return "\n".join(lines) + "\n"
 
 
@@ -312,24 +313,24 @@ def page(schema):
     parts = [INTRODUCTION]
     queue, seen = [HEADER], {HEADER}
 
-    def reach(definition):
-        for name in schema.inside(definition):
+    def add_references(definition):
+        for name in schema.references(definition):
             if name not in seen:
                 seen.add(name)
                 queue.append(name)
 
     if {name for name, _ in COMMANDS} != set(schema.documents):
-        raise SystemExit("json_reference: the documents are others than this script introduces")
+        raise SystemExit("json_reference: COMMANDS does not list exactly the documents of the schema")
     for document, heading in COMMANDS:
         root = schema.name(schema.documents[document]["allOf"][0])
         seen.add(root)
-        reach(schema.definitions[root])
+        add_references(schema.definitions[root])
         parts.append(section(schema, schema.definitions[root], f"## {heading}", is_document=True))
     parts.append(EVENTS)
-    parts.append("## The objects and texts inside\n")
+    parts.append("## Nested objects and texts\n")
     while queue:
         name = queue.pop(0)
-        reach(schema.definitions[name])
+        add_references(schema.definitions[name])
         parts.append(section(schema, schema.definitions[name], f"### {name}"))
     return "\n".join(parts)
 
@@ -338,32 +339,32 @@ def types(schema):
     lines = ["// What the page is given: made from docs/src/reference/onoff.schema.json by tools/json_reference.py, not by hand."]
     queue, seen = [], set()
 
-    def reach(part):
+    def add_references(part):
         if isinstance(part, dict):
             name = schema.name(part)
             if name and name not in seen:
                 seen.add(name)
                 queue.append(name)
-            for each in part.values():
-                reach(each)
+            for value in part.values():
+                add_references(value)
         elif isinstance(part, list):
-            for each in part:
-                reach(each)
+            for item in part:
+                add_references(item)
 
-    reach(schema.page)
+    add_references(schema.page)
     while queue:
         name = queue.pop(0)
         definition = schema.definitions[name]
-        reach(definition)
+        add_references(definition)
         lines += ["", f"/** {plain(definition.get('description'))} */"]
         if "properties" not in definition:
-            lines.append(f"export type {name} = {schema.typed(definition)};")
+            lines.append(f"export type {name} = {schema.as_typescript(definition)};")
             continue
         lines.append(f"export interface {name} {{")
-        for field, each in definition["properties"].items():
+        for field, field_schema in definition["properties"].items():
             optional = "" if field in definition.get("required", []) else "?"
-            lines.append(f"  /** {plain(each.get('description'))} */")
-            lines.append(f"  {field}{optional}: {schema.typed(each)};")
+            lines.append(f"  /** {plain(field_schema.get('description'))} */")
+            lines.append(f"  {field}{optional}: {schema.as_typescript(field_schema)};")
         lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -372,10 +373,10 @@ def main():
     arguments = sys.argv[1:]
     if arguments not in ([], ["--check"], ["--check-all"]):
         raise SystemExit(__doc__)
-    document = json.loads(SCHEMA.read_text()) if arguments else derived()
+    document = json.loads(SCHEMA.read_text()) if arguments else derive_schema()
     files = {PAGE: page(Schema(document)), TYPES: types(Schema(document))}
     if arguments != ["--check"]:
-        files[SCHEMA] = json.dumps(derived() if arguments else document, indent=1, ensure_ascii=False) + "\n"
+        files[SCHEMA] = json.dumps(derive_schema() if arguments else document, indent=1, ensure_ascii=False) + "\n"
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if arguments:
         for path in stale:

@@ -22,19 +22,19 @@ TYPES = {"Null", "UnicodeString", "AnsiString", "Int8", "UInt8", "Int16", "UInt1
          "HexInt64", "CountedUnicodeString", "CountedAnsiString", "CountedBinary"}
 
 
-def plain(element):
+def tag_name(element):
     return element.tag.rsplit("}", 1)[-1]
 
 
 def children(element, name):
-    return [child for child in element if plain(child) == name]
+    return [child for child in element if tag_name(child) == name]
 
 
-def listed(provider, plural, singular):
-    return [item for found in children(provider, plural) for item in children(found, singular)]
+def grandchildren(provider, plural, singular):
+    return [item for group in children(provider, plural) for item in children(group, singular)]
 
 
-def standard(name, numbers):
+def standard_number(name, numbers):
     return numbers.get(name[4:]) if name and name.startswith("win:") else None
 
 
@@ -45,9 +45,9 @@ def text(element, strings):
 
 
 def field(element, known_maps):
-    if plain(element) == "struct":
+    if tag_name(element) == "struct":
         fact = {"name": element.get("name"), "inType": "Struct"}
-        fact["members"] = [field(member, known_maps) for member in element if plain(member) == "data"]
+        fact["members"] = [field(member, known_maps) for member in element if tag_name(member) == "data"]
     else:
         name = element.get("inType").removeprefix("win:")
         # Some manifests have the index of a struct's first member as its type.
@@ -68,46 +68,46 @@ def field(element, known_maps):
 
 def value_maps(provider, strings):
     maps = {}
-    for found in children(provider, "maps"):
-        for value_map in found:
+    for group in children(provider, "maps"):
+        for value_map in group:
             values = {}
             for entry in children(value_map, "map"):
                 values[entry.get("value")] = text(entry, strings)
-            maps[value_map.get("name")] = {"kind": plain(value_map), "values": values}
+            maps[value_map.get("name")] = {"kind": tag_name(value_map), "values": values}
     return maps
 
 
 def provider_facts(provider, strings):
     maps = value_maps(provider, strings)
-    keywords = {found.get("name"): int(found.get("mask"), 0) for found in listed(provider, "keywords", "keyword")}
-    tasks, opcodes, shown = {}, {}, {}
+    keywords = {keyword.get("name"): int(keyword.get("mask"), 0) for keyword in grandchildren(provider, "keywords", "keyword")}
+    tasks, opcodes, display_names = {}, {}, {}
 
     def name(key, element):
         # A manifest regenerated from a computer has symbols made from the names that Windows shows; use these names.
         if provider.get("source"):
-            shown[key] = text(element, strings) or element.get("name")
+            display_names[key] = text(element, strings) or element.get("name")
         return int(element.get("value"), 0)
 
-    for found in listed(provider, "opcodes", "opcode"):
-        opcodes["", found.get("name")] = name(("", found.get("name")), found)
-    for task in listed(provider, "tasks", "task"):
+    for opcode in grandchildren(provider, "opcodes", "opcode"):
+        opcodes["", opcode.get("name")] = name(("", opcode.get("name")), opcode)
+    for task in grandchildren(provider, "tasks", "task"):
         tasks[task.get("name")] = name(task.get("name"), task)
-        for found in listed(task, "opcodes", "opcode"):
-            opcodes[task.get("name"), found.get("name")] = name((task.get("name"), found.get("name")), found)
-    levels = {found.get("name"): int(found.get("value"), 0) for found in listed(provider, "levels", "level")}
-    layouts = {template.get("tid"): [field(item, maps) for item in template if plain(item) in ("data", "struct")]
-               for template in listed(provider, "templates", "template")}
+        for opcode in grandchildren(task, "opcodes", "opcode"):
+            opcodes[task.get("name"), opcode.get("name")] = name((task.get("name"), opcode.get("name")), opcode)
+    levels = {level.get("name"): int(level.get("value"), 0) for level in grandchildren(provider, "levels", "level")}
+    layouts = {template.get("tid"): [field(item, maps) for item in template if tag_name(item) in ("data", "struct")]
+               for template in grandchildren(provider, "templates", "template")}
     events = {}
-    for event in listed(provider, "events", "event"):
+    for event in grandchildren(provider, "events", "event"):
         task, opcode, level = event.get("task") or "", event.get("opcode") or "", event.get("level") or ""
         number = opcodes.get((task, opcode), opcodes.get(("", opcode)))
         mask = 0
         for name in re.split(r"[ ,\t\r\n]+", event.get("keywords") or ""):
-            mask |= keywords.get(name, standard(name, KEYWORDS) or 0)
+            mask |= keywords.get(name, standard_number(name, KEYWORDS) or 0)
         fact = {"id": int(event.get("value"), 0) & 0xFFFF, "version": int(event.get("version") or 0),
-                "symbol": event.get("symbol") or "", "task": tasks.get(task, 0), "taskName": shown.get(task, task),
-                "opcode": standard(opcode, OPCODES) if number is None else number, "opcodeName": shown.get((task, opcode), shown.get(("", opcode), opcode)),
-                "level": levels.get(level, standard(level, LEVELS) or 0), "keywords": hex(mask),
+                "symbol": event.get("symbol") or "", "task": tasks.get(task, 0), "taskName": display_names.get(task, task),
+                "opcode": standard_number(opcode, OPCODES) if number is None else number, "opcodeName": display_names.get((task, opcode), display_names.get(("", opcode), opcode)),
+                "level": levels.get(level, standard_number(level, LEVELS) or 0), "keywords": hex(mask),
                 "fields": layouts.get(event.get("template"), [])}
         if not opcode:
             fact["opcode"] = 0
@@ -120,15 +120,15 @@ def main(names_path, manifests):
     providers = {}
     for path in manifests:
         root = ElementTree.parse(path).getroot()
-        strings = {found.get("id"): found.get("value") for found in root.iter() if plain(found) == "string"}
+        strings = {element.get("id"): element.get("value") for element in root.iter() if tag_name(element) == "string"}
         for element in root.iter():
-            if plain(element) != "provider" or not element.get("guid"):
+            if tag_name(element) != "provider" or not element.get("guid"):
                 continue
             facts = provider_facts(element, strings)
-            known = providers.setdefault(facts["guid"], facts)
+            merged = providers.setdefault(facts["guid"], facts)
             for part in ("keywords", "maps", "events"):
                 for key, value in facts[part].items():
-                    known[part].setdefault(key, value)
+                    merged[part].setdefault(key, value)
     lines = []
     for guid in sorted(providers):
         facts = providers[guid]
@@ -140,16 +140,16 @@ def main(names_path, manifests):
             event["layout"] = layouts.index(fields)
         head = {key: facts[key] for key in ("name", "guid", "keywords", "maps")}
         rows = [f'"{key}": {json.dumps(value, sort_keys=True, separators=(",", ":"))}' for key, value in head.items()]
-        for key, values in (("layouts", layouts), ("events", [facts["events"][at] for at in sorted(facts["events"])])):
+        for key, values in (("layouts", layouts), ("events", [facts["events"][key] for key in sorted(facts["events"])])):
             listing = ",\n".join(json.dumps(value, separators=(",", ":")) for value in values)
             rows.append(f'"{key}": [\n{listing}\n]')
         lines.append("{" + ",\n".join(rows) + "}")
     names = {}
     with open(names_path, encoding="utf-8", errors="replace") as text:
         for line in text:
-            found = re.match(r"\{([0-9A-Fa-f-]{36})\}\tManifest\t(.+)", line)
-            if found and found.group(1).lower() not in providers:
-                names.setdefault(found.group(1).lower(), found.group(2).strip())
+            match = re.match(r"\{([0-9A-Fa-f-]{36})\}\tManifest\t(.+)", line)
+            if match and match.group(1).lower() not in providers:
+                names.setdefault(match.group(1).lower(), match.group(2).strip())
     listing = ",\n".join(json.dumps({"guid": guid, "name": names[guid]}) for guid in sorted(names))
     print('{"providers": [\n' + ",\n".join(lines) + '\n],\n"names": [\n' + listing + "\n]}")
 

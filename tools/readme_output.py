@@ -8,24 +8,24 @@ import pathlib
 import sys
 
 README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
-FIRST = "$ onoff boot samples/slow-boot.etl\n"
+COMMAND = "$ onoff boot samples/slow-boot.etl\n"
 # Paragraphs of the output to keep, by first word. The first paragraph is always kept.
-SHOWN = ("Phases", "Services", "Drivers", "CPU")
+KEPT = ("Phases", "Services", "Drivers", "CPU")
 
 
 def main():
     paragraphs = sys.stdin.read().strip().split("\n\n")
-    lines, dots = [], False
+    lines, has_gap = [], False
     for number, paragraph in enumerate(paragraphs):
-        if number in (0, len(paragraphs) - 1) or paragraph.startswith(SHOWN):
-            lines += ["..."] if dots else []
+        if number in (0, len(paragraphs) - 1) or paragraph.startswith(KEPT):
+            lines += ["..."] if has_gap else []
             lines += paragraph.splitlines() + [""]
-            dots = False
+            has_gap = False
         else:
-            dots = True
-    before, rest = README.read_text().split(FIRST)
-    after = rest.split("```", 1)[1]
-    README.write_text(before + FIRST + "\n".join(lines).rstrip() + "\n```" + after)
+            has_gap = True
+    before, remaining = README.read_text().split(COMMAND)
+    after = remaining.split("```", 1)[1]
+    README.write_text(before + COMMAND + "\n".join(lines).rstrip() + "\n```" + after)
 
 
 if __name__ == "__main__":

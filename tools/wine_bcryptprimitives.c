@@ -1,6 +1,6 @@
-/* The one function of bcryptprimitives.dll that Rust's standard library imports, for a Wine that lacks the file
- * (before 8.13; Debian 12 has 8.0). It seeds hash maps, as the real one does. Only tools/compare-under-wine uses it:
- * Windows 10, the oldest that Rust builds for, brings its own. */
+/* The only function of bcryptprimitives.dll that Rust's standard library imports, for versions of Wine without the file
+ * (before 8.13; Debian 12 has 8.0). Like the real function, it seeds hash maps. Only the scripts that use Wine need it:
+ * Windows 10, the oldest version that Rust supports, has the file. */
 #include <windows.h>
 #include <ntsecapi.h>
 

@@ -13,8 +13,8 @@ fuzz_target!(|bytes: &[u8]| {
         Some((1, frames)) => [PCAP_NANOSECONDS_RAW, frames].concat(),
         _ => bytes.to_vec(),
     };
-    let held = [("fuzz.pcap".to_owned(), bytes)];
-    let Ok(files) = files_from_bytes(held, &limits) else {
+    let inputs = [("fuzz.pcap".to_owned(), bytes)];
+    let Ok(files) = files_from_bytes(inputs, &limits) else {
         return;
     };
     if files.kind() != RecordingKind::NetworkCapture {

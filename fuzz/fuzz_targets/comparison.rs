@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onoff_compare::baseline::{Baseline, BaselineHeader};
-use onoff_compare::gate::{Limit, cannot_judge, judge};
+use onoff_compare::gate::{Limit, report_without_verdict, check_limits};
 use onoff_compare::study::Study;
 use onoff_compare::table::TableSpecification;
 use onoff_compare::{CompareOptions, Configuration, Factor, Run, compare};
@@ -15,12 +15,12 @@ use onoff_sections::csv;
 use onoff_sections::json;
 use onoff_sections::section;
 
-/// The runs of a baseline, parsed as the program does.
+/// Parses the runs of a baseline like the program.
 fn runs(text: &[u8]) -> Option<Vec<Run>> {
-    let head: BaselineHeader = serde_json::from_slice(text).ok()?;
-    head.check().ok()?;
+    let header: BaselineHeader = serde_json::from_slice(text).ok()?;
+    header.check().ok()?;
     let baseline: Baseline = serde_json::from_slice(text).ok()?;
-    baseline.validated().ok()
+    baseline.into_valid_runs().ok()
 }
 
 fuzz_target!(|bytes: &[u8]| {
@@ -33,18 +33,18 @@ fuzz_target!(|bytes: &[u8]| {
     let limits: Vec<Limit> = limits.lines().take(8).filter_map(|line| Limit::parse(line).ok()).collect();
     let study: Option<Study> = toml::from_str(study).ok();
     let study = study.filter(|study| study.check().is_ok());
-    let mut kept: Vec<Vec<Run>> = parts.take(4).filter_map(runs).collect();
+    let mut run_sets: Vec<Vec<Run>> = parts.take(4).filter_map(runs).collect();
     // Compare identical runs as well.
-    kept.extend(kept.first().cloned());
-    let configurations: Vec<Configuration> = kept
+    run_sets.extend(run_sets.first().cloned());
+    let configurations: Vec<Configuration> = run_sets
         .into_iter()
         .enumerate()
-        .map(|(at, runs)| {
-            let named = study.as_ref().and_then(|study| study.configurations.get(at));
+        .map(|(index, runs)| {
+            let configuration = study.as_ref().and_then(|study| study.configurations.get(index));
             Configuration {
-                name: named.map_or_else(|| at.to_string(), |named| named.name.clone()),
-                factors: named.map_or_else(Vec::new, |named| {
-                    let factors = named.factors.clone().into_iter();
+                name: configuration.map_or_else(|| index.to_string(), |configuration| configuration.name.clone()),
+                factors: configuration.map_or_else(Vec::new, |configuration| {
+                    let factors = configuration.factors.clone().into_iter();
                     factors.map(|(name, level)| Factor { name, level }).collect()
                 }),
                 runs,
@@ -64,9 +64,9 @@ fuzz_target!(|bytes: &[u8]| {
             json::document::write(&[], &comparison, &mut out).unwrap();
             section::csv::write(&[csv::compare::measures(&comparison)], &mut out).unwrap();
             markdown::write(&comparison.tables, &mut out).unwrap();
-            judge(&comparison, &limits)
+            check_limits(&comparison, &limits)
         }
-        Err(why) => cannot_judge(&configurations, &options, &limits, &why),
+        Err(reason) => report_without_verdict(&configurations, &options, &limits, &reason),
     };
     junit::write(&report, &mut out).unwrap();
     sarif::write(&report, "0", &mut out).unwrap();

@@ -11,39 +11,39 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(recording) = Recording::open(&[input]) else {
         return;
     };
-    let whole = walk(&recording);
+    let full_result = walk(&recording);
 
-    let mut space = BufferScratch::default();
+    let mut scratch = BufferScratch::default();
     let mut records = 0;
     for buffer in recording.buffers() {
-        let walk = recording.for_each_in_buffer(buffer, &mut space, |record| {
+        let walk = recording.for_each_in_buffer(buffer, &mut scratch, |record| {
             touch(record);
             ControlFlow::<()>::Continue(())
         });
         records += walk.records;
     }
-    assert_eq!(records, whole.records, "both ways of reading find the same records");
+    assert_eq!(records, full_result.records, "both ways of reading find the same records");
 
-    let mut parts = ReadResult::default();
+    let mut windowed = ReadResult::default();
     for window in recording.windows(5) {
         let walk = window.for_each(|record| {
-            parts.see(record);
+            windowed.add(record);
             ControlFlow::<()>::Continue(())
         });
-        parts.losses.merge(&walk.losses);
-        parts.records += walk.records;
+        windowed.losses.merge(&walk.losses);
+        windowed.records += walk.records;
         let _ = window.releasable_ranges();
     }
-    assert_eq!(parts, whole, "windows");
+    assert_eq!(windowed, full_result, "windows");
 
     let half = recording.duration_ns() / 2;
-    let first = recording.between(i64::MIN, half).for_each(proceed).records;
-    let second = recording.between(half, i64::MAX).for_each(proceed).records;
-    assert!(first + second <= whole.records, "spans");
+    let first_half = recording.window(i64::MIN, half).for_each(proceed).records;
+    let second_half = recording.window(half, i64::MAX).for_each(proceed).records;
+    assert!(first_half + second_half <= full_result.records, "spans");
 
-    // Two files of one recording: the same file twice, which makes every time stamp a tie.
+    // Open the same file twice as two files of one recording, so that every time stamp occurs twice.
     if let Ok(pair) = Recording::open(&[input, input]) {
-        assert_eq!(walk(&pair).records, 2 * whole.records, "two files");
+        assert_eq!(walk(&pair).records, 2 * full_result.records, "two files");
     }
 });
 
@@ -61,21 +61,21 @@ struct ReadResult {
 }
 
 impl ReadResult {
-    fn see(&mut self, record: &Record<'_>) {
+    fn add(&mut self, record: &Record<'_>) {
         assert!(self.last <= Some(record.time_ns()), "records are in time order");
         self.last = Some(record.time_ns());
-        let seen = touch(record) ^ record.ticks() ^ u64::from(record.cpu());
-        self.digest = self.digest.wrapping_mul(31).wrapping_add(seen);
+        let value = touch(record) ^ record.ticks() ^ u64::from(record.cpu());
+        self.digest = self.digest.wrapping_mul(31).wrapping_add(value);
     }
 }
 
 fn walk(recording: &Recording<'_>) -> ReadResult {
-    let mut walked = ReadResult::default();
+    let mut result = ReadResult::default();
     let walk = recording.for_each(|record| {
-        walked.see(record);
+        result.add(record);
         ControlFlow::<()>::Continue(())
     });
-    ReadResult { records: walk.records, losses: walk.losses, ..walked }
+    ReadResult { records: walk.records, losses: walk.losses, ..result }
 }
 
 /// Calls all accessors of a record.

@@ -29,13 +29,14 @@ fuzz_target!(|bytes: &[u8]| {
     } else if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = schemas.add_manifest(text);
     }
-    // Not a file: treat the bytes as consecutive records of a buffer; learn from all before decoding any.
-    let mut rest = bytes;
+    // If the bytes are not a file, treat them as consecutive records of a buffer. Observe all records before decoding
+    // any.
+    let mut remaining = bytes;
     let mut records = Vec::new();
-    while let Ok(record) = Record::parse(rest) {
+    while let Ok(record) = Record::parse(remaining) {
         records.push(record);
         let stride = record.size().next_multiple_of(8);
-        rest = rest.get(stride..).unwrap_or_default();
+        remaining = remaining.get(stride..).unwrap_or_default();
     }
     records.iter().for_each(|record| schemas.observe(record));
     records.iter().for_each(|record| decode(&schemas, record));
@@ -49,20 +50,20 @@ fn decode(schemas: &Schemas, record: &Record<'_>) {
     assert_eq!(decoded.source, description.source);
     assert_eq!(decoded.size, record.payload().len());
     assert!(decoded.consumed <= decoded.size);
-    let whole = decoded.consumed == decoded.size;
+    let is_complete = decoded.consumed == decoded.size;
     match decoded.status {
-        Status::Exact => assert!(whole),
-        Status::Trailing => assert!(!whole),
+        Status::Exact => assert!(is_complete),
+        Status::Trailing => assert!(!is_complete),
         _ => {}
     }
-    fields.iter().for_each(|field| show(&field));
+    fields.iter().for_each(|field| format_field(&field));
     let mut json = String::new();
     let written = fields.write_json(&mut json);
     assert!(written.is_ok());
-    typed(record);
+    parse_typed(record);
 }
 
-fn show(field: &Field<'_, '_>) {
+fn format_field(field: &Field<'_, '_>) {
     let mut text = String::new();
     let _ = write!(text, "{field}");
     field.children().for_each(|child| {
@@ -70,8 +71,8 @@ fn show(field: &Field<'_, '_>) {
     });
 }
 
-/// Reads every record with every typed struct.
-fn typed(record: &Record<'_>) {
+/// Parses a record as every typed struct.
+fn parse_typed(record: &Record<'_>) {
     macro_rules! parse {
         ($($name:ident),* $(,)?) => { $(let _ = std::hint::black_box($name::parse(record));)* };
     }

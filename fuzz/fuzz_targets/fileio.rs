@@ -6,20 +6,23 @@ use onoff_fileio::{Error, Format, operations_csv, read, recognize};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut operations = 0;
-    let answer = read(bytes, &mut |of| {
+    let result = read(bytes, &mut |operation| {
         operations += 1;
-        assert!(of.duration_ns.is_none() || of.file.len() <= bytes.len() * 3, "a name comes from the recording");
+        assert!(
+            operation.duration_ns.is_none() || operation.file.len() <= bytes.len() * 3,
+            "a name comes from the recording"
+        );
     });
     // A CSV read in chunks gives the same operations.
     if recognize(bytes) == Some(Format::OperationsCsv)
         && let Some(chunks) = operations_csv::chunks(bytes, bytes.len() / 3 + 1)
     {
-        let mut in_chunks = 0;
-        if chunks.map(|chunk| chunk.read(&mut |_| in_chunks += 1)).all(|summary| summary.is_some()) {
-            assert_eq!(in_chunks, operations);
+        let mut chunk_operations = 0;
+        if chunks.map(|chunk| chunk.read(&mut |_| chunk_operations += 1)).all(|summary| summary.is_some()) {
+            assert_eq!(chunk_operations, operations);
         }
     }
-    match answer {
+    match result {
         Ok(summary) => {
             assert_eq!(Some(summary.format), recognize(bytes));
             assert_eq!(summary.operations, operations);

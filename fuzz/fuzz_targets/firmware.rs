@@ -7,23 +7,23 @@ use onoff_firmware::{MAX_RECORDS, RecordContent, read};
 fuzz_target!(|bytes: &[u8]| {
     let contents = read(bytes);
     let mut records = contents.tables.len();
-    let mut accounted = 0;
+    let mut total_length = 0;
     for table in &contents.tables {
-        let mut at = table.offset;
+        let mut previous_end = table.offset;
         for record in &table.records {
-            assert!(record.offset >= at, "records do not overlap");
+            assert!(record.offset >= previous_end, "records do not overlap");
             assert!(record.length >= 4, "a record includes its header");
-            at = record.offset + u64::from(record.length);
-            assert!(at <= bytes.len() as u64, "a record is inside the input");
-            accounted += u64::from(record.length);
-            if let RecordContent::Other(rest) = &record.content {
-                assert_eq!(rest.len() + 4, usize::from(record.length), "the whole record is returned");
+            previous_end = record.offset + u64::from(record.length);
+            assert!(previous_end <= bytes.len() as u64, "a record is inside the input");
+            total_length += u64::from(record.length);
+            if let RecordContent::Other(payload) = &record.content {
+                assert_eq!(payload.len() + 4, usize::from(record.length), "the whole record is returned");
             }
         }
         records += table.records.len();
     }
     assert!(records <= MAX_RECORDS);
-    assert!(accounted <= bytes.len() as u64, "no byte is read twice");
+    assert!(total_length <= bytes.len() as u64, "no byte is read twice");
     let issues = contents.tables.iter().flat_map(|table| &table.issues);
     for issue in contents.issues.iter().chain(issues) {
         assert!(issue.offset <= bytes.len() as u64);
@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let [table] = &contents.tables[..]
         && contents.issues.is_empty()
     {
-        let again = read(bytes);
-        assert_eq!(again.tables[0], *table);
+        let second_contents = read(bytes);
+        assert_eq!(second_contents.tables[0], *table);
     }
 });

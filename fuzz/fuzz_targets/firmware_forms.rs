@@ -1,5 +1,5 @@
-//! Firmware times in all supported formats (serial logs, coreboot timestamps, Slim Bootloader tables, acpidump, XML, tables)
-//! from arbitrary bytes: reading and reporting succeed or fail, without a panic.
+//! Firmware times in all supported formats (serial logs, coreboot timestamps, Slim Bootloader tables, acpidump, XML,
+//! tables) from arbitrary bytes: reading and reporting succeed or fail, without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -17,12 +17,12 @@ fuzz_target!(|bytes: &[u8]| {
     );
     let report = match analyze(&recording, &FirmwareOptions::default()) {
         Ok(report) => report,
-        Err(nothing) => nothing.into_report(recording.inputs),
+        Err(empty) => empty.into_report(recording.inputs),
     };
     for stage in &report.stages {
         assert!(stage.duration_ns >= 0, "a stage ends after it starts");
     }
     let mut text = Vec::new();
     onoff_report::text::firmware::write(&report, 100, &mut text).expect("text");
-    onoff_sections::section::csv::write(&[onoff_sections::csv::firmware::measured(&report)], &mut text).expect("rows");
+    onoff_sections::section::csv::write(&[onoff_sections::csv::firmware::measurements(&report)], &mut text).expect("rows");
 });

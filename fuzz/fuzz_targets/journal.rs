@@ -17,6 +17,6 @@ fuzz_target!(|bytes: &[u8]| {
         entries += 1;
         entry.fields().for_each(drop);
     });
-    let most = 2 * bytes.len() as u64 / 64;
-    assert!(entries <= most && losses.recovered_entries <= most, "an entry has at least 64 bytes");
+    let max_entries = 2 * bytes.len() as u64 / 64;
+    assert!(entries <= max_entries && losses.recovered_entries <= max_entries, "an entry has at least 64 bytes");
 });

@@ -19,7 +19,7 @@ const NAMES: [&str; 6] = [
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { unpacked_bytes: 1 << 22, ..Limits::default() };
     // The record separator splits the input into parts; the byte after it selects the name.
-    let held: Vec<(String, Vec<u8>)> = match bytes.split_first() {
+    let inputs: Vec<(String, Vec<u8>)> = match bytes.split_first() {
         Some((b'A', archive)) => vec![("archive.tar".to_owned(), archive.to_vec())],
         _ => bytes
             .split(|&byte| byte == 0x1e)
@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
             })
             .collect(),
     };
-    let Ok(files) = files_from_bytes(held, &limits) else {
+    let Ok(files) = files_from_bytes(inputs, &limits) else {
         return;
     };
     if files.kind() != RecordingKind::Linux {

@@ -56,11 +56,11 @@ class Record(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         name = next((str(self._values[key]) for key in ("name", "title", "transition", "code", "kind") if self._values.get(key)), "")
-        length = self._values.get("duration_ns")
-        if length is None:
-            length = self._values.get("ns")
-        if isinstance(length, int):
-            return f"<{name or 'record'}: {seconds(length)}>"
+        duration_ns = self._values.get("duration_ns")
+        if duration_ns is None:
+            duration_ns = self._values.get("ns")
+        if isinstance(duration_ns, int):
+            return f"<{name or 'record'}: {seconds(duration_ns)}>"
         return f"<{name or 'record'}>"
 
     def _repr_html_(self) -> str:
@@ -82,8 +82,8 @@ class Records(list[Record]):
     def __getitem__(self, index: slice) -> Records: ...
 
     def __getitem__(self, index: Any) -> Any:
-        found = super().__getitem__(index)
-        return Records(found) if isinstance(index, slice) else found
+        result = super().__getitem__(index)
+        return Records(result) if isinstance(index, slice) else result
 
     @property
     def columns(self) -> list[str]:
@@ -107,10 +107,10 @@ class Records(list[Record]):
         return polars.from_dicts(self.to_dicts(), infer_schema_length=None)
 
     def _repr_html_(self) -> str:
-        columns = [name for name in self.columns if any(not isinstance(each.get(name), (Record, list)) for each in self)]
+        columns = [name for name in self.columns if any(not isinstance(row.get(name), (Record, list)) for row in self)]
         rows = [[_short(record.get(name)) for name in columns] for record in self[:_MAX_HTML_ROWS]]
-        more = f"<p>{len(self) - _MAX_HTML_ROWS:,} more</p>" if len(self) > _MAX_HTML_ROWS else ""
-        return _html_table(columns, rows) + more
+        remaining = f"<p>{len(self) - _MAX_HTML_ROWS:,} more</p>" if len(self) > _MAX_HTML_ROWS else ""
+        return _html_table(columns, rows) + remaining
 
 
 class Answer(Record):
@@ -135,35 +135,35 @@ class Answer(Record):
 
     def __repr__(self) -> str:
         recordings = self._values["onoff"].recordings
-        computers = list(dict.fromkeys(str(each.computer) for each in recordings if each.computer))
-        of = f" of {', '.join(computers)}" if computers else ""
+        computers = list(dict.fromkeys(str(recording.computer) for recording in recordings if recording.computer))
+        computer_list = f" of {', '.join(computers)}" if computers else ""
         parts = []
         total = self._values.get("total_ns")
         if total is not None:
             parts.append(seconds(total))
         for name in ("phases", "transitions", "findings", "intervals", "boots", "rows", "losses"):
-            each = self._values.get(name)
-            if isinstance(each, list) and (each or name not in ("losses",)):
+            rows = self._values.get(name)
+            if isinstance(rows, list) and (rows or name not in ("losses",)):
                 if name == "losses":
-                    parts.append(f"{len(each)} kind{'s' if len(each) > 1 else ''} of losses")
+                    parts.append(f"{len(rows)} kind{'s' if len(rows) > 1 else ''} of losses")
                 elif total is not None and name == "phases":
-                    parts[-1] += f" in {len(each)} phases"
+                    parts[-1] += f" in {len(rows)} phases"
                 else:
-                    parts.append(f"{len(each)} {name}")
-        return f"<{self.document}{of}: {', '.join(parts)}>" if parts else f"<{self.document}{of}>"
+                    parts.append(f"{len(rows)} {name}")
+        return f"<{self.document}{computer_list}: {', '.join(parts)}>" if parts else f"<{self.document}{computer_list}>"
 
     def _repr_html_(self) -> str:
         parts = [f"<p>{html.escape(repr(self)[1:-1])}</p>"]
         if self._picture is not None:
             parts.append(self._picture())
         for name in ("phases", "culprits", "findings", "intervals", "rows", "losses"):
-            each = self._values.get(name)
-            if isinstance(each, Records) and each:
-                parts.append(f"<p><b>{name}</b></p>{each._repr_html_()}")
+            rows = self._values.get(name)
+            if isinstance(rows, Records) and rows:
+                parts.append(f"<p><b>{name}</b></p>{rows._repr_html_()}")
         return "".join(parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Drop the picture: it requires the open recording.
+        # Drop the picture, which requires the open recording.
         return Answer, (self.to_dict(),)
 
 
@@ -177,8 +177,8 @@ def wrap(value: Any) -> Any:
     if isinstance(value, Mapping):
         return value if isinstance(value, Record) else Record(value)
     if isinstance(value, list):
-        items = [wrap(each) for each in value]
-        return Records(items) if all(isinstance(each, Record) for each in items) else items
+        items = [wrap(item) for item in value]
+        return Records(items) if all(isinstance(item, Record) for item in items) else items
     return value
 
 
@@ -187,7 +187,7 @@ def unwrap(value: Any) -> Any:
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, list):
-        return [unwrap(each) for each in value]
+        return [unwrap(item) for item in value]
     return value
 
 
@@ -197,11 +197,11 @@ def seconds(nanoseconds: int) -> str:
     >>> [seconds(ns) for ns in (30_032_145_500, 171_001_700, 12_000, 5)]
     ['30.0 s', '171 ms', '12.0 µs', '5 ns']
     """
-    for unit, length in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
-        if abs(nanoseconds) >= length:
-            number = nanoseconds / length
-            whole = len(str(int(abs(number))))
-            return f"{number:.{max(0, 3 - whole)}f} {unit}"
+    for unit, unit_ns in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
+        if abs(nanoseconds) >= unit_ns:
+            number = nanoseconds / unit_ns
+            integer_digits = len(str(int(abs(number))))
+            return f"{number:.{max(0, 3 - integer_digits)}f} {unit}"
     return f"{nanoseconds} ns"
 
 

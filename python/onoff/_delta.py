@@ -22,7 +22,7 @@ def is_delta(folder: Path) -> bool:
 
 
 def files(folder: Path) -> list[str]:
-    """Files of the current version of a Delta table; the folder also contains files of earlier versions."""
+    """Returns the files of the current version of a Delta table; the folder also contains files of earlier versions."""
     return list(_deltalake().DeltaTable(str(folder)).file_uris())
 
 
@@ -41,21 +41,22 @@ class DeltaStore:
             self._delete(name, self._digests(name) - complete)
 
     def recordings(self) -> dict[str, Any]:
-        """Stored recordings. One with several rows is marked for reading again, because its other rows are ambiguous."""
-        from ._summaries import RecordingRow, rows_of_recordings
+        """Returns the stored recordings. A recording with several rows is marked for reading again, because its rows in
+        other tables are ambiguous."""
+        from ._summaries import RecordingRow, recording_rows
 
         table = self._columns("recordings", ["recording", *RecordingRow._fields])
         counts = collections.Counter(table["recording"].to_pylist())
-        found = rows_of_recordings(table)
-        return {digest: row._replace(schema=0) if counts[digest] > 1 else row for digest, row in found.items()}
+        rows = recording_rows(table)
+        return {digest: row._replace(schema=0) if counts[digest] > 1 else row for digest, row in rows.items()}
 
     def delete(self, digests: set[str]) -> None:
-        """Deletes recordings, starting with the rows that make the others valid."""
+        """Deletes recordings, starting with their rows in ``recordings``, which make the other rows valid."""
         for name in reversed(self.columns):
             self._delete(name, digests)
 
     def write(self, tables: Iterable[tuple[str, Any]]) -> None:
-        """Writes rows, with those of ``recordings`` last."""
+        """Writes rows, those of ``recordings`` last."""
         for name, table in tables:
             self.deltalake.write_deltalake(str(self.folder / name), table, mode="append")
 
@@ -66,10 +67,11 @@ class DeltaStore:
         return set(self._columns(name, ["recording"])["recording"].to_pylist())
 
     def _delete(self, name: str, digests: set[str]) -> None:
-        listed = sorted(digests)
-        for start in range(0, len(listed), _MAX_DELETED):
-            named = ", ".join("'" + digest.replace("'", "''") + "'" for digest in listed[start : start + _MAX_DELETED])
-            self.deltalake.DeltaTable(str(self.folder / name)).delete(f"recording IN ({named})")
+        sorted_digests = sorted(digests)
+        for start in range(0, len(sorted_digests), _MAX_DELETED):
+            batch = sorted_digests[start : start + _MAX_DELETED]
+            quoted = ", ".join("'" + digest.replace("'", "''") + "'" for digest in batch)
+            self.deltalake.DeltaTable(str(self.folder / name)).delete(f"recording IN ({quoted})")
 
 
 def _deltalake() -> Any:

@@ -24,10 +24,10 @@ class Error(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        found = _OFFSET.match(message)
-        self.offset = int(found["offset"], 0) if found else None
-        found = found or _PATH.match(message)
-        self.path = found["path"] if found else None
+        match = _OFFSET.match(message)
+        self.offset = int(match["offset"], 0) if match else None
+        match = match or _PATH.match(message)
+        self.path = match["path"] if match else None
 
 
 class UnreadableError(Error):
@@ -44,5 +44,5 @@ class UsageError(Error, ValueError):
 
 def raise_for(code: int, message: str) -> NoReturn:
     """Raises the exception that corresponds to an exit code."""
-    kinds = {1: UnreadableError, 2: NothingToAnswer, 64: UsageError}
-    raise kinds.get(code, Error)(message or f"onoff exited with code {code}")
+    exceptions = {1: UnreadableError, 2: NothingToAnswer, 64: UsageError}
+    raise exceptions.get(code, Error)(message or f"onoff exited with code {code}")

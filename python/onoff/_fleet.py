@@ -21,15 +21,15 @@ ATTRIBUTES = ("model", "firmware", "os", "os_build", "processor", "processors", 
 """Attributes of computers in recordings; tag files add others."""
 
 MIN_RUNS = 10
-"""Minimum number of runs in a group and in the rest."""
+"""Minimum number of runs in a group and outside it."""
 MIN_COMPUTERS = 5
-"""Minimum number of computers in a group and in the rest, because runs of one computer are not independent."""
+"""Minimum number of computers in a group and outside it, because runs of one computer are not independent."""
 MIN_EFFECT_NS = 300_000_000
 """Minimum reported difference, equal to the minimum cost of a finding in a single recording."""
 MIN_EFFECT_SHARE = 0.03
 """Minimum reported difference as a share of the median."""
 CHANCE = 0.01
-"""Family-wise significance level: probability that a healthy fleet shows any factor."""
+"""Family-wise significance level: the probability that any factor is reported for a healthy fleet."""
 _MAX_EXPLANATIONS = 10
 _DATES = 60
 """Number of dates tried as change points."""
@@ -69,38 +69,42 @@ class _Comparison:
     def _differences(self) -> Any:
         import numpy
 
-        first, second = (each if len(each) <= _MAX_PAIRED else numpy.sort(each)[_even_indices(len(each))] for each in (self.first, self.second))
+        first, second = (
+            group if len(group) <= _MAX_PAIRED else numpy.sort(group)[_even_indices(len(group))]
+            for group in (self.first, self.second)
+        )
         return numpy.sort((first[:, None] - second[None, :]).ravel())
 
     def shift(self, z: float) -> float:
-        """Amount to subtract from the first group to reach this ``z``."""
+        """Returns the amount to subtract from the first group to reach this ``z``."""
         # Normal approximation with the full group sizes; the evenly spread sample represents all differences.
-        place = int(len(self._differences) * (0.5 - z * self._share))
-        return float(self._differences[min(len(self._differences) - 1, max(0, place))])
+        index = int(len(self._differences) * (0.5 - z * self._share))
+        return float(self._differences[min(len(self._differences) - 1, max(0, index))])
 
     def z_after(self, shift: float) -> float:
-        """The ``z`` after subtracting ``shift`` from the first group."""
+        """Returns the ``z`` after subtracting ``shift`` from the first group."""
         import numpy
 
-        places = sum(int(numpy.searchsorted(self._differences, shift, side)) for side in ("left", "right")) / 2
-        return (0.5 - places / len(self._differences)) / self._share
+        rank = sum(int(numpy.searchsorted(self._differences, shift, side)) for side in ("left", "right")) / 2
+        return (0.5 - rank / len(self._differences)) / self._share
 
     def difference(self, margin: float = math.inf) -> Difference:
-        """Difference of groups that would not have been selected if the first had been shorter by more than ``margin``.
+        """Returns the difference between groups that would not have been selected if the first were shorter by
+        more than ``margin``.
 
         Selection biases the difference upward, so this is a conditional interval: the probability of the measured value
         is conditioned on selection. The estimate is median-unbiased."""
         tail = _TAIL if margin == math.inf else _SELECTED_TAIL
-        return Difference(*(self._quantile_shift(chance, margin) for chance in (0.5, tail, 1 - tail)))
+        return Difference(*(self._quantile_shift(probability, margin) for probability in (0.5, tail, 1 - tail)))
 
-    def _quantile_shift(self, chance: float, margin: float) -> int:
-        """Difference at which the measured value, or a larger one, has this probability."""
+    def _quantile_shift(self, probability: float, margin: float) -> int:
+        """Returns the difference at which the measured value or a larger one has this probability."""
         # Selected groups have a difference of at least 0.
         low, high = float(self._differences[0]) if margin == math.inf else 0.0, float(self._differences[-1])
         for _ in range(60):
             middle = (low + high) / 2
-            within = 0.0 if margin == math.inf else _log_tail(self.z_after(middle + margin))
-            if _log_tail(self.z_after(middle)) - within < math.log(chance):
+            selection = 0.0 if margin == math.inf else _log_tail(self.z_after(middle + margin))
+            if _log_tail(self.z_after(middle)) - selection < math.log(probability):
                 low = middle
             else:
                 high = middle
@@ -121,14 +125,14 @@ class Fleet:
             raise UsageError(f"{self.folder}: no tables found; create them with 'onoff.summaries'")
         self._database = duckdb.connect()
         for table in ("recordings", "transitions", "phases", "account", "versions"):
-            parts = FilePath(self.folder) / table
-            if is_delta(parts):
-                found = files(parts)
+            table_folder = FilePath(self.folder) / table
+            if is_delta(table_folder):
+                paths = files(table_folder)
             else:
-                found = [str(part) for part in sorted(parts.glob("*.parquet"))]
-            if found:
-                listed = ", ".join("'" + part.replace("'", "''") + "'" for part in found)
-                self._database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet([{listed}])")
+                paths = [str(path) for path in sorted(table_folder.glob("*.parquet"))]
+            if paths:
+                quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+                self._database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet([{quoted}])")
         self.attributes: tuple[str, ...] = ATTRIBUTES
         self._database.execute("CREATE TABLE tags (nothing INTEGER)")
         self._tag_key: Optional[str] = None
@@ -148,53 +152,53 @@ class Fleet:
         key = next((column for column in columns if column in ("recording", "computer")), None)
         if key is None:
             raise UsageError(f"{path}: the tag file needs a column 'recording' (SHA-256) or 'computer', and one column per tag")
-        counted = self._database.execute(f'SELECT count(*), count(DISTINCT "{key}") FROM tags').fetchall()[0]
-        if counted[0] != counted[1]:
+        [(rows, keys)] = self._database.execute(f'SELECT count(*), count(DISTINCT "{key}") FROM tags').fetchall()
+        if rows != keys:
             raise UsageError(f"{path}: duplicate values in column '{key}'")
         self._tag_key = key
         self.attributes = (*ATTRIBUTES, *(column for column in columns if column not in ("recording", "computer")))
 
     def runs(self, transition: str = "boot") -> list[dict[str, Any]]:
-        """All runs with a known duration, with the attributes of their computers, in order of time."""
-        tagged = "" if self._tag_key is None else f"LEFT JOIN tags AS g ON g.\"{self._tag_key}\" = r.\"{self._tag_key}\""
+        """Returns all runs with a known duration, with the attributes of their computers, in order of time."""
+        tag_join = "" if self._tag_key is None else f"LEFT JOIN tags AS g ON g.\"{self._tag_key}\" = r.\"{self._tag_key}\""
         names = ", ".join(f'CAST({"r" if name in ATTRIBUTES else "g"}."{name}" AS VARCHAR) AS "{name}"' for name in self.attributes)
-        found = self._database.execute(
+        result = self._database.execute(
             f"""SELECT t.recording, t.number, r.path, r.computer, r.recorded_utc, t.variant, t.duration_ns, t.longest_phase, t.longest_phase_ns,
                        t.culprit, t.culprit_ns, {names}
-                FROM transitions AS t JOIN recordings AS r USING (recording) {tagged}
+                FROM transitions AS t JOIN recordings AS r USING (recording) {tag_join}
                 WHERE t.transition = ? AND t.duration_ns IS NOT NULL
                 ORDER BY r.recorded_utc, t.recording, t.number""",
             [transition],
         )
-        columns = [column[0] for column in found.description]
-        return [dict(zip(columns, row)) for row in found.fetchall()]
+        columns = [column[0] for column in result.description]
+        return [dict(zip(columns, row)) for row in result.fetchall()]
 
     def phases(self, by: Optional[str] = None, transition: str = "boot") -> Records:
-        """Percentiles of the transition and of each phase, optionally grouped by an attribute."""
+        """Returns percentiles of the transition and of each phase, optionally grouped by an attribute."""
         if by is not None and by not in self.attributes:
             raise UsageError(f"unknown attribute {by!r} in 'by'; available: {', '.join(self.attributes)}")
         runs = {(run["recording"], run["number"]): run for run in self.runs(transition)}
-        lengths = [(recording, number, "all", -1, run["duration_ns"]) for (recording, number), run in runs.items()]
+        durations = [(recording, number, "all", -1, run["duration_ns"]) for (recording, number), run in runs.items()]
         if "phases" in self._tables():
-            lengths += self._database.execute(
+            durations += self._database.execute(
                 "SELECT recording, number, phase, min(place), sum(duration_ns) FROM phases "
                 "WHERE transition = ? AND duration_ns IS NOT NULL GROUP BY ALL",
                 [transition],
             ).fetchall()
         groups: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
-        for recording, number, phase, place, length in lengths:
+        for recording, number, phase, position, duration_ns in durations:
             run = runs.get((recording, number))
             if run is not None:
                 value = "" if by is None else str(run[by] or "")
-                groups.setdefault((value, phase), []).append((length, place, run["computer"]))
+                groups.setdefault((value, phase), []).append((duration_ns, position, run["computer"]))
         rows = []
         for (value, phase), members in groups.items():
-            sorted_ns = sorted(length for length, _, _ in members)
+            sorted_ns = sorted(duration_ns for duration_ns, _, _ in members)
             rows.append(
                 {
                     "group": value,
                     "phase": phase,
-                    "place": min(place for _, place, _ in members),
+                    "place": min(position for _, position, _ in members),
                     "runs": len(members),
                     "computers": len({computer for _, _, computer in members}),
                     "median_ns": _quantile(sorted_ns, 0.5),
@@ -207,7 +211,7 @@ class Fleet:
         return Records(Record(row) for row in rows)
 
     def slowest(self, count: int = 10, transition: str = "boot") -> Records:
-        """Slowest runs, each with its longest phase and the largest contributor to that phase."""
+        """Returns the slowest runs, each with its longest phase and the largest contributor to that phase."""
         runs = sorted(self.runs(transition), key=lambda run: -run["duration_ns"])
         names = ("computer", "duration_ns", "longest_phase", "longest_phase_ns", "culprit", "culprit_ns", "recorded_utc", "path")
         return Records(Record({name: run[name] for name in names}) for run in runs[:count])
@@ -217,9 +221,9 @@ class Fleet:
 
         Tests every value of every attribute, every version of a driver, program or library, every pair of values (at
         least one of them an attribute), and every date of ``drift``. p-values are corrected for the number of tests
-        (Bonferroni); groups with the same runs count once. Reported groups are slower by at least ``MIN_EFFECT_NS`` and
-        ``MIN_EFFECT_SHARE``, with at least ``MIN_RUNS`` runs on ``MIN_COMPUTERS`` computers. The strongest factor is
-        removed before the search for the next.
+        (Bonferroni); groups with the same runs count as one. Reported groups are slower by at least ``MIN_EFFECT_NS``
+        and ``MIN_EFFECT_SHARE``, with at least ``MIN_RUNS`` runs on ``MIN_COMPUTERS`` computers. The strongest factor
+        is removed before the search for the next.
 
         Association is not causation: ``same_runs_as`` lists factors that cannot be separated, ``subject`` is the
         subject whose time increased most.
@@ -227,21 +231,21 @@ class Fleet:
         import numpy
 
         runs = self.runs(transition)
-        lengths = numpy.array([run["duration_ns"] for run in runs], dtype=float)
+        durations_ns = numpy.array([run["duration_ns"] for run in runs], dtype=float)
         computers = _codes([run["computer"] or run["recording"] for run in runs])
-        candidates, too_small, not_tried = self._candidates(transition, runs, lengths, computers)
+        candidates, too_small, not_tried = self._candidates(transition, runs, durations_ns, computers)
         # Include the dates tested by `drift`.
         tried = len(candidates) + not_tried + _DATES
-        found: list[Record] = []
-        settled: list[Any] = []
-        while candidates and len(found) < _MAX_EXPLANATIONS:
-            best = self._best(candidates, lengths, computers, tried)
+        factors: list[Record] = []
+        removed_masks: list[Any] = []
+        while candidates and len(factors) < _MAX_EXPLANATIONS:
+            best = self._best(candidates, durations_ns, computers, tried)
             if best is None:
                 break
             group, difference, chance = best
-            same = group.also + [other.name for other in candidates if other is not group and (other.mask == group.mask).all()]
-            before = group.mask
-            found.append(
+            same_runs = group.also + [other.name for other in candidates if other is not group and (other.mask == group.mask).all()]
+            mask = group.mask
+            factors.append(
                 Record(
                     {
                         "what": group.name,
@@ -249,64 +253,67 @@ class Fleet:
                         "low_ns": difference.low_ns,
                         "high_ns": difference.high_ns,
                         "chance": chance,
-                        "runs": int(before.sum()),
-                        "computers": len(set(computers[before].tolist())),
-                        "rest": int((~before).sum()),
-                        "same_runs_as": same,
-                        **self._subject(transition, runs, before),
+                        "runs": int(mask.sum()),
+                        "computers": len(set(computers[mask].tolist())),
+                        "rest": int((~mask).sum()),
+                        "same_runs_as": same_runs,
+                        **self._subject(transition, runs, mask),
                     }
                 )
             )
-            settled.append(before)
+            removed_masks.append(mask)
             # Remove the effect before searching for the next factor.
-            lengths = lengths.copy()
-            lengths[before] -= numpy.median(lengths[before]) - numpy.median(lengths[~before])
-            candidates = [other for other in candidates if not any((other.mask == mask).all() for mask in settled)]
-        return Explanations(Records(found), tried, too_small, len(runs))
+            durations_ns = durations_ns.copy()
+            durations_ns[mask] -= numpy.median(durations_ns[mask]) - numpy.median(durations_ns[~mask])
+            candidates = [other for other in candidates if not any((other.mask == removed).all() for removed in removed_masks)]
+        return Explanations(Records(factors), tried, too_small, len(runs))
 
     def drift(self, transition: str = "boot") -> Records:
-        """Dates at which the transition became slower or faster, in order of time. Splits the runs recursively at the
-        most significant date."""
+        """Finds dates at which the transition became slower or faster, in order of time. Splits the runs recursively at
+        the most significant date."""
         import numpy
 
         runs = [run for run in self.runs(transition) if run["recorded_utc"]]
-        lengths = numpy.array([run["duration_ns"] for run in runs], dtype=float)
+        durations_ns = numpy.array([run["duration_ns"] for run in runs], dtype=float)
         computers = _codes([run["computer"] or run["recording"] for run in runs])
-        found: list[dict[str, Any]] = []
+        changes: list[dict[str, Any]] = []
         intervals = [(0, len(runs))]
-        while intervals and len(found) < _MAX_EXPLANATIONS:
+        while intervals and len(changes) < _MAX_EXPLANATIONS:
             start, end = intervals.pop()
             splits = range(start + MIN_RUNS, end - MIN_RUNS + 1)
             if not splits:
                 continue
-            tried = _evenly_spaced(splits, _DATES)
-            best = _best_split(tried, lengths, computers, start, end)
-            min_z = _critical_z(CHANCE / len(tried))
-            if best is None or abs(best[1].z) < min_z or abs(best[1].shift(0.0)) < _min_effect(lengths[start:end]):
+            tried_splits = _evenly_spaced(splits, _DATES)
+            best = _best_split(tried_splits, durations_ns, computers, start, end)
+            min_z = _critical_z(CHANCE / len(tried_splits))
+            if best is None:
+                continue
+            best_split, comparison = best
+            if abs(comparison.z) < min_z or abs(comparison.shift(0.0)) < _min_effect(durations_ns[start:end]):
                 continue
             step = max(1, len(splits) // _DATES)
-            near = range(max(splits[0], best[0] - step), min(splits[-1], best[0] + step) + 1)
-            split, compared = _best_split(near, lengths, computers, start, end) or best
-            faster = compared.z < 0
-            if faster:
-                compared = _Comparison(compared.second, compared.first, compared.deviation, -compared.z)
-            margin = min(compared.shift(min_z), compared.shift(0.0) - _min_effect(lengths[start:end]))
-            size = compared.difference(max(0.0, margin))
-            if faster:
-                size = Difference(-size.ns, -size.high_ns, -size.low_ns)
-            found.append(
+            nearby_splits = range(max(splits[0], best_split - step), min(splits[-1], best_split + step) + 1)
+            split, comparison = _best_split(nearby_splits, durations_ns, computers, start, end) or best
+            is_faster = comparison.z < 0
+            if is_faster:
+                comparison = _Comparison(comparison.second, comparison.first, comparison.deviation, -comparison.z)
+            margin = min(comparison.shift(min_z), comparison.shift(0.0) - _min_effect(durations_ns[start:end]))
+            effect = comparison.difference(max(0.0, margin))
+            if is_faster:
+                effect = Difference(-effect.ns, -effect.high_ns, -effect.low_ns)
+            changes.append(
                 {
                     "last_before_utc": runs[split - 1]["recorded_utc"],
                     "first_after_utc": runs[split]["recorded_utc"],
-                    "effect_ns": size.ns,
-                    "low_ns": size.low_ns,
-                    "high_ns": size.high_ns,
+                    "effect_ns": effect.ns,
+                    "low_ns": effect.low_ns,
+                    "high_ns": effect.high_ns,
                     "runs_before": split - start,
                     "runs_after": end - split,
                 }
             )
             intervals += [(start, split), (split, end)]
-        return Records(Record(row) for row in sorted(found, key=lambda row: row["first_after_utc"]))
+        return Records(Record(row) for row in sorted(changes, key=lambda row: row["first_after_utc"]))
 
     def gate(
         self,
@@ -331,49 +338,51 @@ class Fleet:
             if unknown or not cohort:
                 raise UsageError(f"unknown attribute in cohort: {', '.join(unknown)}; available: {', '.join(self.attributes)}" if unknown else "a cohort needs at least one attribute")
 
-        def of(cohort: Mapping[str, Any]) -> Any:
+        def cohort_mask(cohort: Mapping[str, Any]) -> Any:
             return numpy.array([all(str(run[name]) == str(value) for name, value in cohort.items()) for run in runs], dtype=bool)
 
-        before, after = of(baseline), of(candidate)
-        if (before & after).any():
+        baseline_mask, candidate_mask = cohort_mask(baseline), cohort_mask(candidate)
+        if (baseline_mask & candidate_mask).any():
             raise UsageError("the cohorts overlap")
-        lengths = numpy.array([run["duration_ns"] for run in runs], dtype=float)
+        durations_ns = numpy.array([run["duration_ns"] for run in runs], dtype=float)
         computers = _codes([run["computer"] or run["recording"] for run in runs])
-        limit = max(limit_ns, limit_share * float(numpy.median(lengths[before]))) if before.any() else limit_ns
+        limit = max(limit_ns, limit_share * float(numpy.median(durations_ns[baseline_mask]))) if baseline_mask.any() else limit_ns
         counts = {
-            f"{cohort}_{counted}": number
-            for cohort, mask in (("baseline", before), ("candidate", after))
-            for counted, number in (("runs", int(mask.sum())), ("computers", len(set(computers[mask].tolist()))))
+            f"{cohort}_{unit}": count
+            for cohort, mask in (("baseline", baseline_mask), ("candidate", candidate_mask))
+            for unit, count in (("runs", int(mask.sum())), ("computers", len(set(computers[mask].tolist()))))
         }
         missing = max(
-            need - counts[f"{cohort}_{counted}"]
+            min_count - counts[f"{cohort}_{unit}"]
             for cohort in ("baseline", "candidate")
-            for counted, need in (("runs", MIN_RUNS), ("computers", MIN_COMPUTERS))
+            for unit, min_count in (("runs", MIN_RUNS), ("computers", MIN_COMPUTERS))
         )
         if missing > 0:
-            why = f"a cohort has fewer than {MIN_RUNS} runs or {MIN_COMPUTERS} computers; about {missing} more computers are needed"
-            return Record({**counts, **_verdict(None, why), "limit_ns": int(limit), "more_computers": missing})
-        compared = _compare(lengths[after], lengths[before], computers[after], computers[before])
+            reason = f"a cohort has fewer than {MIN_RUNS} runs or {MIN_COMPUTERS} computers; about {missing} more computers are needed"
+            return Record({**counts, **_verdict(None, reason), "limit_ns": int(limit), "more_computers": missing})
+        comparison = _compare(
+            durations_ns[candidate_mask], durations_ns[baseline_mask], computers[candidate_mask], computers[baseline_mask]
+        )
         # No comparison means that all runs took the same time.
-        difference = compared.difference() if compared is not None else Difference(0, 0, 0)
+        difference = comparison.difference() if comparison is not None else Difference(0, 0, 0)
         passed = True if difference.high_ns < limit else False if difference.low_ns > limit else None
-        more = None if passed is not None else _more_computers(difference, limit, counts["baseline_computers"], counts["candidate_computers"])
-        why = (
+        more_computers = None if passed is not None else _more_computers(difference, limit, counts["baseline_computers"], counts["candidate_computers"])
+        reason = (
             f"{seconds(abs(difference.ns))} {'slower' if difference.ns > 0 else 'faster'} "
             f"(95 % interval {seconds(difference.low_ns)} to {seconds(difference.high_ns)}), limit {seconds(int(limit))}"
         )
         if passed is None:
-            why += "; the difference is equal to the limit" if more is None else f"; a verdict needs about {more:,} more computers per cohort"
+            reason += "; the difference is equal to the limit" if more_computers is None else f"; a verdict needs about {more_computers:,} more computers per cohort"
         return Record(
             {
                 **counts,
-                **_verdict(passed, why),
+                **_verdict(passed, reason),
                 "effect_ns": difference.ns,
                 "low_ns": difference.low_ns,
                 "high_ns": difference.high_ns,
-                "p": 1.0 if compared is None else compared.p,
+                "p": 1.0 if comparison is None else comparison.p,
                 "limit_ns": int(limit),
-                "more_computers": more,
+                "more_computers": more_computers,
             }
         )
 
@@ -384,10 +393,10 @@ class Fleet:
         text = page(self, transition)
         target = os.fspath(path)
         # Use a unique name in case of concurrent writers.
-        unfinished = f"{target}.{uuid.uuid4().hex}.unfinished"
-        with open(unfinished, "w", encoding="utf-8") as file:
+        temporary_path = f"{target}.{uuid.uuid4().hex}.unfinished"
+        with open(temporary_path, "w", encoding="utf-8") as file:
             file.write(text)
-        os.replace(unfinished, target)
+        os.replace(temporary_path, target)
 
     def __repr__(self) -> str:
         [(recordings, computers)] = self._database.execute("SELECT count(*), count(DISTINCT computer) FROM recordings").fetchall()
@@ -396,7 +405,7 @@ class Fleet:
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.phases()._repr_html_()}"
 
-    def _candidates(self, transition: str, runs: list[dict[str, Any]], lengths: Any, computers: Any) -> tuple[list[_Group], int, int]:
+    def _candidates(self, transition: str, runs: list[dict[str, Any]], durations_ns: Any, computers: Any) -> tuple[list[_Group], int, int]:
         """Returns the groups to test, the number of groups that are too small, and the number of pairs skipped because
         their module version is not associated with slow runs."""
         import numpy
@@ -411,9 +420,9 @@ class Fleet:
                 too_small += 1
                 continue
             group = _Group((part,), mask)
-            same = singles.setdefault(mask.tobytes(), group)
-            if same is not group:
-                same.also.append(group.name)
+            first_group = singles.setdefault(mask.tobytes(), group)
+            if first_group is not group:
+                first_group.also.append(group.name)
         groups = list(singles.values())
         not_tried = 0
         for first, second in itertools.combinations(list(groups), 2):
@@ -425,7 +434,7 @@ class Fleet:
                 continue
             if not _large_enough(mask, computers):
                 too_small += 1
-            elif versions and not self._is_associated(versions[0], lengths, computers):
+            elif versions and not self._is_associated(versions[0], durations_ns, computers):
                 # Count it as tested.
                 not_tried += 1
             else:
@@ -443,96 +452,97 @@ class Fleet:
         for attribute in self.attributes:
             values = [run[attribute] for run in runs]
             for value in sorted({value for value in values if value not in (None, "")}):
-                yield (attribute, value), numpy.array([each == value for each in values], dtype=bool)
+                yield (attribute, value), numpy.array([run_value == value for run_value in values], dtype=bool)
         if "versions" not in self._tables():
             return
-        places: dict[str, list[int]] = {}
-        for place, run in enumerate(runs):
-            places.setdefault(run["recording"], []).append(place)
-        found = self._database.execute(
+        run_indices: dict[str, list[int]] = {}
+        for index, run in enumerate(runs):
+            run_indices.setdefault(run["recording"], []).append(index)
+        versions = self._database.execute(
             """SELECT module, version, list(DISTINCT recording) FROM versions GROUP BY module, version
                HAVING count(DISTINCT recording) BETWEEN 2 AND (SELECT count(*) - 1 FROM recordings) ORDER BY module, version"""
         )
-        while rows := found.fetchmany(1000):
+        while rows := versions.fetchmany(1000):
             for module, version, recordings in rows:
                 mask: Any = numpy.zeros(len(runs), dtype=bool)
-                mask[[place for recording in recordings for place in places.get(recording, ())]] = True
+                mask[[index for recording in recordings for index in run_indices.get(recording, ())]] = True
                 if mask.any():
                     yield (module, version), mask
 
     @staticmethod
-    def _is_associated(group: _Group, lengths: Any, computers: Any) -> bool:
+    def _is_associated(group: _Group, durations_ns: Any, computers: Any) -> bool:
         """Returns whether the runs of a group are slower at a one-sided significance level of 5 %."""
-        difference = _compare(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
-        return difference is not None and difference.z > 0 and difference.p < 0.1
+        comparison = _compare(durations_ns[group.mask], durations_ns[~group.mask], computers[group.mask], computers[~group.mask])
+        return comparison is not None and comparison.z > 0 and comparison.p < 0.1
 
-    def _best(self, candidates: list[_Group], lengths: Any, computers: Any, tried: int) -> Optional[tuple[_Group, Difference, float]]:
+    def _best(self, candidates: list[_Group], durations_ns: Any, computers: Any, tried: int) -> Optional[tuple[_Group, Difference, float]]:
         """Returns the most significant group, its difference, and its corrected p-value."""
         min_z = _critical_z(CHANCE / tried)
-        measured = []
+        significant = []
         for group in candidates:
-            compared = _compare(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
-            if compared is not None and compared.z >= min_z:
-                excess = compared.shift(0.0) - _min_effect(lengths[~group.mask])
+            comparison = _compare(durations_ns[group.mask], durations_ns[~group.mask], computers[group.mask], computers[~group.mask])
+            if comparison is not None and comparison.z >= min_z:
+                excess = comparison.shift(0.0) - _min_effect(durations_ns[~group.mask])
                 if excess >= 0:
-                    measured.append((group, compared, excess))
-        # Prefer simpler groups among equals.
-        measured.sort(key=lambda each: (-each[1].z, len(each[0].parts)))
-        for group, compared, excess in measured:
-            margins = [excess, compared.shift(min_z)]
+                    significant.append((group, comparison, excess))
+        # Prefer simpler groups among equally significant ones.
+        significant.sort(key=lambda candidate: (-candidate[1].z, len(candidate[0].parts)))
+        for group, comparison, excess in significant:
+            margins = [excess, comparison.shift(min_z)]
             if len(group.parts) > 1:
-                within = self._within_parts(group, candidates, lengths, computers)
-                if within is None or any(each.z < min_z for each in within):
+                within = self._within_parts(group, candidates, durations_ns, computers)
+                if within is None or any(part.z < min_z for part in within):
                     continue
-                margins += [each.shift(min_z) for each in within]
-            return group, compared.difference(min(margins)), min(1.0, compared.p * tried)
+                margins += [part.shift(min_z) for part in within]
+            return group, comparison.difference(min(margins)), min(1.0, comparison.p * tried)
         return None
 
-    def _within_parts(self, pair: _Group, candidates: list[_Group], lengths: Any, computers: Any) -> Optional[list[_Comparison]]:
+    def _within_parts(self, pair: _Group, candidates: list[_Group], durations_ns: Any, computers: Any) -> Optional[list[_Comparison]]:
         """Compares a pair with the other runs of each of its parts; ``None`` if a comparison is not possible."""
-        found = []
+        comparisons = []
         for part in pair.parts:
             single = next((group for group in candidates if group.parts == (part,)), None)
             if single is None:
                 return None
             others = single.mask & ~pair.mask
-            compared = _compare(lengths[pair.mask], lengths[others], computers[pair.mask], computers[others])
-            if compared is None:
+            comparison = _compare(durations_ns[pair.mask], durations_ns[others], computers[pair.mask], computers[others])
+            if comparison is None:
                 return None
-            found.append(compared)
-        return found
+            comparisons.append(comparison)
+        return comparisons
 
     def _subject(self, transition: str, runs: list[dict[str, Any]], mask: Any) -> dict[str, Any]:
-        """Subject whose time in the account differs most between a group and the rest. It is selected on every second
-        computer and its mean difference is measured on the others, to avoid selection bias."""
-        nothing = {"subject": "", "subject_phase": "", "subject_ns": None}
+        """Returns the subject whose time in the account differs most between a group and the rest. To avoid selection
+        bias, it is selected on every second computer and its mean difference is measured on the others."""
+        no_subject = {"subject": "", "subject_phase": "", "subject_ns": None}
         if "account" not in self._tables():
-            return nothing
+            return no_subject
         names = [run["computer"] or run["recording"] for run in runs]
         members = {name for name, is_in in zip(names, mask) if is_in}
         ordered = sorted(set(names), key=lambda name: (name not in members, name))
-        choosing = set(ordered[::2])
-        found = self._database.execute(
-            """WITH side AS (SELECT unnest($recordings) AS recording, unnest($inside) AS is_in, unnest($choosing) AS is_choosing),
-                    counted AS (SELECT is_choosing, count(*) FILTER (is_in) AS many, count(*) FILTER (NOT is_in) AS rest FROM side GROUP BY 1),
+        selecting = set(ordered[::2])
+        rows = self._database.execute(
+            """WITH side AS (SELECT unnest($recordings) AS recording, unnest($inside) AS is_in, unnest($selecting) AS is_selecting),
+                    counted AS (SELECT is_selecting, count(*) FILTER (is_in) AS in_count, count(*) FILTER (NOT is_in) AS out_count FROM side GROUP BY 1),
                     compared AS (
-                        SELECT subject, phase, is_choosing,
-                               coalesce(sum(ns) FILTER (is_in), 0) / any_value(many) - coalesce(sum(ns) FILTER (NOT is_in), 0) / any_value(rest) AS more
-                        FROM account JOIN side USING (recording) JOIN counted USING (is_choosing)
-                        WHERE transition = $transition AND kind <> 'idle' AND many > 0 AND rest > 0 GROUP BY ALL)
-               SELECT chosen.subject, chosen.phase, measured.more
-               FROM (SELECT * FROM compared WHERE is_choosing AND more > 0 ORDER BY more DESC, subject, phase LIMIT 1) AS chosen
-               JOIN compared AS measured ON measured.subject = chosen.subject AND measured.phase = chosen.phase AND NOT measured.is_choosing""",
+                        SELECT subject, phase, is_selecting,
+                               coalesce(sum(ns) FILTER (is_in), 0) / any_value(in_count) - coalesce(sum(ns) FILTER (NOT is_in), 0) / any_value(out_count) AS more
+                        FROM account JOIN side USING (recording) JOIN counted USING (is_selecting)
+                        WHERE transition = $transition AND kind <> 'idle' AND in_count > 0 AND out_count > 0 GROUP BY ALL)
+               SELECT selected.subject, selected.phase, measured.more
+               FROM (SELECT * FROM compared WHERE is_selecting AND more > 0 ORDER BY more DESC, subject, phase LIMIT 1) AS selected
+               JOIN compared AS measured ON measured.subject = selected.subject AND measured.phase = selected.phase AND NOT measured.is_selecting""",
             {
                 "recordings": [run["recording"] for run in runs],
                 "inside": [bool(is_in) for is_in in mask],
-                "choosing": [name in choosing for name in names],
+                "selecting": [name in selecting for name in names],
                 "transition": transition,
             },
         ).fetchall()
-        if not found or found[0][2] <= 0:
-            return nothing
-        return {"subject": found[0][0], "subject_phase": found[0][1], "subject_ns": int(found[0][2])}
+        if not rows or rows[0][2] <= 0:
+            return no_subject
+        [(subject, phase, more_ns)] = rows
+        return {"subject": subject, "subject_phase": phase, "subject_ns": int(more_ns)}
 
 
 class Explanations(NamedTuple):
@@ -551,18 +561,18 @@ class Explanations(NamedTuple):
         if not self.found:
             return f"<no significant factors: {self.tried} groups tested, {self.too_small} too small, {self.runs} runs>"
         return "\n".join(
-            f"{each.what}: {slower(each)}, {each.runs} runs on {each.computers} computers"
-            + (f"; largest contributor {each.subject} in {each.subject_phase}" if each.subject else "")
-            + (f"; same runs as {', '.join(each.same_runs_as)}" if each.same_runs_as else "")
-            for each in self.found
+            f"{factor.what}: {slower(factor)}, {factor.runs} runs on {factor.computers} computers"
+            + (f"; largest contributor {factor.subject} in {factor.subject_phase}" if factor.subject else "")
+            + (f"; same runs as {', '.join(factor.same_runs_as)}" if factor.same_runs_as else "")
+            for factor in self.found
         )
 
 
-def slower(each: Record) -> str:
+def slower(factor: Record) -> str:
     """Formats the difference of a group, as an upper bound if its interval includes 0."""
-    if each.low_ns <= 0:
-        return f"at most {seconds(each.high_ns)} slower (95 % interval)"
-    return f"{seconds(each.effect_ns)} slower (95 % interval {seconds(each.low_ns)} to {seconds(each.high_ns)})"
+    if factor.low_ns <= 0:
+        return f"at most {seconds(factor.high_ns)} slower (95 % interval)"
+    return f"{seconds(factor.effect_ns)} slower (95 % interval {seconds(factor.low_ns)} to {seconds(factor.high_ns)})"
 
 
 class _Group:
@@ -588,28 +598,28 @@ def _large_enough(mask: Any, computers: Any) -> bool:
     return all(side.sum() >= MIN_RUNS and len(set(computers[side].tolist())) >= MIN_COMPUTERS for side in sides)
 
 
-def _min_effect(lengths: Any) -> float:
-    """Minimum relevant difference for runs of this duration."""
+def _min_effect(durations_ns: Any) -> float:
+    """Returns the minimum relevant difference for runs of this duration."""
     import numpy
 
-    return max(float(MIN_EFFECT_NS), MIN_EFFECT_SHARE * float(numpy.median(lengths)))
+    return max(float(MIN_EFFECT_NS), MIN_EFFECT_SHARE * float(numpy.median(durations_ns)))
 
 
-def _evenly_spaced(of: range, count: int) -> Union[range, list[int]]:
-    return of if len(of) <= count else [of[number * (len(of) - 1) // (count - 1)] for number in range(count)]
+def _evenly_spaced(values: range, count: int) -> Union[range, list[int]]:
+    return values if len(values) <= count else [values[index * (len(values) - 1) // (count - 1)] for index in range(count)]
 
 
 def _quantile(sorted_ns: list[int], share: float) -> int:
-    """Smallest value that is not exceeded by this share of the values."""
+    """Returns the smallest value that is greater than or equal to this share of the values."""
     return sorted_ns[min(len(sorted_ns) - 1, max(0, math.ceil(share * len(sorted_ns)) - 1))]
 
 
-def _by_computer(lengths: Any, computers: Any) -> Any:
-    """Median of each computer's runs, because they are not independent."""
+def _by_computer(durations_ns: Any, computers: Any) -> Any:
+    """Returns the median of each computer's runs, because they are not independent."""
     import numpy
 
-    order = numpy.lexsort((lengths, computers))
-    values, codes = lengths[order], computers[order]
+    order = numpy.lexsort((durations_ns, computers))
+    values, codes = durations_ns[order], computers[order]
     starts = numpy.flatnonzero(numpy.r_[True, codes[1:] != codes[:-1]])
     counts = numpy.diff(numpy.r_[starts, len(codes)])
     return (values[starts + (counts - 1) // 2] + values[starts + counts // 2]) / 2
@@ -622,64 +632,64 @@ def _compare(first: Any, second: Any, first_computers: Any, second_computers: An
     if len(first) < MIN_RUNS or len(second) < MIN_RUNS:
         return None
     first, second = _by_computer(first, first_computers), _by_computer(second, second_computers)
-    many, others = len(first), len(second)
-    if many < MIN_COMPUTERS or others < MIN_COMPUTERS:
+    first_count, second_count = len(first), len(second)
+    if first_count < MIN_COMPUTERS or second_count < MIN_COMPUTERS:
         return None
-    both = numpy.concatenate((first, second))
-    _, inverse, counts = numpy.unique(both, return_inverse=True, return_counts=True)
+    combined = numpy.concatenate((first, second))
+    _, inverse, counts = numpy.unique(combined, return_inverse=True, return_counts=True)
     ranks = (numpy.cumsum(counts) - (counts - 1) / 2)[inverse]
-    all_of_them = many + others
-    larger = ranks[:many].sum() - many * (many + 1) / 2
-    ties = float((counts**3 - counts).sum()) / (all_of_them * (all_of_them - 1))
-    deviation = math.sqrt(max(0.0, many * others / 12 * (all_of_them + 1 - ties)))
+    total = first_count + second_count
+    u = ranks[:first_count].sum() - first_count * (first_count + 1) / 2
+    ties = float((counts**3 - counts).sum()) / (total * (total - 1))
+    deviation = math.sqrt(max(0.0, first_count * second_count / 12 * (total + 1 - ties)))
     if deviation == 0:
         return None
-    return _Comparison(first, second, deviation, float((larger - many * others / 2) / deviation))
+    return _Comparison(first, second, deviation, float((u - first_count * second_count / 2) / deviation))
 
 
-def _verdict(passed: Optional[bool], why: str) -> dict[str, Any]:
-    """Verdict and exit code as in ``onoff gate``."""
+def _verdict(passed: Optional[bool], reason: str) -> dict[str, Any]:
+    """Returns the verdict and exit code as in ``onoff gate``."""
     verdict, exit_code = {True: ("pass", 0), False: ("regression", 1), None: ("no_verdict", 2)}[passed]
-    return {"passed": passed, "verdict": verdict, "exit_code": exit_code, "why": why if passed is not None else f"Unknown: {why}"}
+    return {"passed": passed, "verdict": verdict, "exit_code": exit_code, "why": reason if passed is not None else f"Unknown: {reason}"}
 
 
 def _more_computers(difference: Difference, limit: float, baseline: int, candidate: int) -> Optional[int]:
-    """Additional computers per cohort that shrink the interval to the distance between difference and limit. The length
-    of the interval is proportional to the root of ``1 / baseline + 1 / candidate``."""
+    """Returns how many additional computers per cohort shrink the interval to the distance between difference and
+    limit. The length of the interval is proportional to the square root of ``1 / baseline + 1 / candidate``."""
     distance = abs(limit - difference.ns)
-    reach = difference.high_ns - difference.ns if difference.ns < limit else difference.ns - difference.low_ns
-    wanted = (1 / baseline + 1 / candidate) * (distance / max(1, reach)) ** 2
-    if wanted <= 0:
+    half_width = difference.high_ns - difference.ns if difference.ns < limit else difference.ns - difference.low_ns
+    target = (1 / baseline + 1 / candidate) * (distance / max(1, half_width)) ** 2
+    if target <= 0:
         return None
-    fewer, apart = min(baseline, candidate), abs(baseline - candidate)
-    enough = (2 - wanted * apart + math.sqrt((wanted * apart) ** 2 + 4)) / (2 * wanted)
-    return max(1, math.ceil(enough) - fewer)
+    smaller, gap = min(baseline, candidate), abs(baseline - candidate)
+    required = (2 - target * gap + math.sqrt((target * gap) ** 2 + 4)) / (2 * target)
+    return max(1, math.ceil(required) - smaller)
 
 
 def _log_tail(z: float) -> float:
-    """Logarithm of the upper tail probability of the normal distribution."""
+    """Returns the logarithm of the upper tail probability of the normal distribution."""
     if z < 30:
         return math.log(math.erfc(z / math.sqrt(2)) / 2)
     return -z * z / 2 - math.log(z * math.sqrt(2 * math.pi))
 
 
-def _critical_z(chance: float) -> float:
-    """Critical ``z`` of a two-sided test at this significance level."""
+def _critical_z(significance: float) -> float:
+    """Returns the critical ``z`` of a two-sided test at this significance level."""
     low, high = 0.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > chance else (low, middle)
+        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > significance else (low, middle)
     return high
 
 
-def _best_split(splits: Iterable[int], lengths: Any, computers: Any, start: int, end: int) -> Optional[tuple[int, _Comparison]]:
+def _best_split(splits: Iterable[int], durations_ns: Any, computers: Any, start: int, end: int) -> Optional[tuple[int, _Comparison]]:
     """Returns the most significant split of a range of runs, with the comparison of the runs after and before it."""
-    found = []
+    comparisons = []
     for split in splits:
-        compared = _compare(lengths[split:end], lengths[start:split], computers[split:end], computers[start:split])
-        if compared is not None:
-            found.append((split, compared))
-    return max(found, key=lambda each: abs(each[1].z), default=None)
+        comparison = _compare(durations_ns[split:end], durations_ns[start:split], computers[split:end], computers[start:split])
+        if comparison is not None:
+            comparisons.append((split, comparison))
+    return max(comparisons, key=lambda candidate: abs(candidate[1].z), default=None)
 
 
 def _even_indices(length: int) -> Any:

@@ -20,9 +20,9 @@ _BARS = 60
 def page(fleet: Fleet, transition: str) -> str:
     """Returns the report as HTML."""
     runs = fleet.runs(transition)
-    lengths = [run["duration_ns"] for run in runs]
-    explained = fleet.explain(transition)
-    parts = [f"<h1>{_text(repr(fleet)[1:-1])}</h1>", f"<h2>Duration of each {_text(transition)}</h2>", _histogram(lengths)]
+    durations_ns = [run["duration_ns"] for run in runs]
+    explanations = fleet.explain(transition)
+    parts = [f"<h1>{_text(repr(fleet)[1:-1])}</h1>", f"<h2>Duration of each {_text(transition)}</h2>", _histogram(durations_ns)]
     parts.append(
         _table(
             ("phase", "runs", "computers", "median", "90th percentile", "99th percentile", "longest"),
@@ -34,15 +34,15 @@ def page(fleet: Fleet, transition: str) -> str:
     )
     parts.append("<h2>Factors associated with slow runs</h2>")
     rows: list[tuple[Any, ...]] = []
-    if explained.found:
-        for each in explained.found:
-            interval = f"{seconds(each.low_ns) if each.low_ns > 0 else '0 s'} to {seconds(each.high_ns)}"
-            contributor = f"{each.subject} in {each.subject_phase}" if each.subject else ""
-            rows.append((each.what, seconds(each.effect_ns), interval, each.runs, each.computers, contributor, ", ".join(each.same_runs_as)))
+    if explanations.found:
+        for factor in explanations.found:
+            interval = f"{seconds(factor.low_ns) if factor.low_ns > 0 else '0 s'} to {seconds(factor.high_ns)}"
+            contributor = f"{factor.subject} in {factor.subject_phase}" if factor.subject else ""
+            rows.append((factor.what, seconds(factor.effect_ns), interval, factor.runs, factor.computers, contributor, ", ".join(factor.same_runs_as)))
         parts.append(_table(("group", "slower by", "95 % interval", "runs", "computers", "largest contributor", "same runs as"), rows))
     else:
         parts.append("<p>No significant factors.</p>")
-    parts.append(f"<p>{explained.tried} groups tried; {explained.too_small} skipped because they have too few runs or computers.</p>")
+    parts.append(f"<p>{explanations.tried} groups tried; {explanations.too_small} skipped because they have too few runs or computers.</p>")
     drift = fleet.drift(transition)
     parts.append("<h2>Changes over time</h2>")
     if drift:
@@ -82,22 +82,22 @@ def _table(columns: Any, rows: Any) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _histogram(lengths: list[int]) -> str:
-    """Histogram of run durations, as SVG."""
-    if not lengths:
+def _histogram(durations_ns: list[int]) -> str:
+    """Returns a histogram of run durations, as SVG."""
+    if not durations_ns:
         return "<p>No run has a known duration.</p>"
-    low, high = min(lengths), max(lengths)
+    low, high = min(durations_ns), max(durations_ns)
     width = max(1, (high - low) // _BARS + 1)
     bars = [0] * _BARS
-    for length in lengths:
-        bars[min(_BARS - 1, (length - low) // width)] += 1
+    for duration_ns in durations_ns:
+        bars[min(_BARS - 1, (duration_ns - low) // width)] += 1
     largest = max(bars)
     shapes = "".join(
-        f'<rect x="{10 * number}" y="{100 - 100 * count / largest:.1f}" width="9" height="{100 * count / largest:.1f}" fill="#3a7bd5">'
-        f"<title>{count} runs, {seconds(low + number * width)} to {seconds(low + (number + 1) * width)}</title></rect>"
-        for number, count in enumerate(bars)
+        f'<rect x="{10 * index}" y="{100 - 100 * count / largest:.1f}" width="9" height="{100 * count / largest:.1f}" fill="#3a7bd5">'
+        f"<title>{count} runs, {seconds(low + index * width)} to {seconds(low + (index + 1) * width)}</title></rect>"
+        for index, count in enumerate(bars)
         if count
     )
-    ends = f'<text x="0" y="114" font-size="11" fill="currentColor">{seconds(low)}</text>'
-    ends += f'<text x="{10 * _BARS}" y="114" font-size="11" text-anchor="end" fill="currentColor">{seconds(high)}</text>'
-    return f'<svg viewBox="0 0 {10 * _BARS} 118" role="img" aria-label="Runs by duration">{shapes}{ends}</svg>'
+    labels = f'<text x="0" y="114" font-size="11" fill="currentColor">{seconds(low)}</text>'
+    labels += f'<text x="{10 * _BARS}" y="114" font-size="11" text-anchor="end" fill="currentColor">{seconds(high)}</text>'
+    return f'<svg viewBox="0 0 {10 * _BARS} 118" role="img" aria-label="Runs by duration">{shapes}{labels}</svg>'

@@ -15,7 +15,7 @@ from ._errors import UnreadableError
 if sys.platform == "win32":
     import msvcrt
 
-    # Windows prevents reading locked bytes, so lock one behind the text.
+    # Windows prevents reading locked bytes, so lock one after the text.
     _LOCKED_BYTE = 1 << 30
 
     def _try_lock(file: IO[bytes]) -> bool:
@@ -41,7 +41,7 @@ else:
 def exclusive(path: Path, output: str) -> Iterator[None]:
     """Locks the file ``path`` for the writer of ``output``; raises ``UnreadableError`` if it is already locked.
 
-    The file is kept, empty: deleting it could delete a file that the next writer has just locked.
+    An empty file is kept, because deleting it could delete a file that the next writer has just locked.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -118,9 +118,9 @@ class Table:
             f"<tr><td>{column.name}</td><td>{column.type}</td><td>{column.unit}</td><td>{html.escape(column.description)}</td></tr>"
             for column in self.declaration.columns
         )
-        about = html.escape(f"{self.name}: {len(self):,} rows. {self.declaration.description}")
+        caption = html.escape(f"{self.name}: {len(self):,} rows. {self.declaration.description}")
         head = "<tr><th>column</th><th>type</th><th>unit</th><th>description</th></tr>"
-        return f"<p>{about}</p><table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        return f"<p>{caption}</p><table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 
 class Transition(Answer):
@@ -140,8 +140,8 @@ class Transition(Answer):
 
     def findings(self, **options: Option) -> Records:
         """Findings of ``onoff diagnose`` about this kind of transition, most expensive first."""
-        found = self._recording().findings(**options)
-        return Records(finding for finding in found if finding.transition.split()[:1] == [self._verb])
+        findings = self._recording().findings(**options)
+        return Records(finding for finding in findings if finding.transition.split()[:1] == [self._verb])
 
     @property
     def account(self) -> Records:
@@ -185,10 +185,10 @@ class Recording:
         return self._core.kind
 
     def _run(self, verb: str, options: Mapping[str, Option]) -> Answer:
-        arguments = [verb, *self._paths, *self._reading(), *_flags(options), "--format", "json"]
-        known = self._answers.get(tuple(arguments))
-        if known is not None:
-            return known
+        arguments = [verb, *self._paths, *self._recording_flags(), *_flags(options), "--format", "json"]
+        cached = self._answers.get(tuple(arguments))
+        if cached is not None:
+            return cached
         answer = parse(_answer(arguments))
         self._answers[tuple(arguments)] = answer
         return answer
@@ -196,11 +196,11 @@ class Recording:
     def _transition(self, verb: str, options: Mapping[str, Option]) -> Transition:
         return Transition(self._run(verb, options), lambda: self, verb)
 
-    def _reading(self) -> list[str]:
+    def _recording_flags(self) -> list[str]:
         return [*_flags({"manifest": self._manifests}), *([f"--boot={self._boot}"] if self._boot else [])]
 
     def _picture(self, verb: str) -> str:
-        return _answer([verb, *self._paths, *self._reading(), "--format", "svg"]).decode()
+        return _answer([verb, *self._paths, *self._recording_flags(), "--format", "svg"]).decode()
 
     def boot(self, **options: Option) -> Transition:
         """Analyzes the boot, like ``onoff boot``."""
@@ -237,10 +237,10 @@ class Recording:
 
     def info(self) -> Answer:
         """Describes the recording, like ``onoff info``."""
-        known = self._answers.get(("info",))
-        if known is None:
-            known = self._answers[("info",)] = parse(_core(self._core.info))
-        return known
+        answer = self._answers.get(("info",))
+        if answer is None:
+            answer = self._answers[("info",)] = parse(_core(self._core.info))
+        return answer
 
     @property
     def losses(self) -> Records:
@@ -257,29 +257,29 @@ class Recording:
     @property
     def phases(self) -> Records:
         """Phases of all transitions, in order."""
-        found = Records()
+        phases = Records()
         for transition in dict.fromkeys(row.transition for row in self.transitions()):
             if transition == "suspend":
                 for sleep in self.suspend().transitions:
-                    found.extend(sleep.phases)
+                    phases.extend(sleep.phases)
             elif transition in ("boot", "shutdown"):
                 answer = getattr(self, transition)()
                 sleeps = answer.get("transitions")
-                for each in sleeps if sleeps is not None else [answer]:
-                    found.extend(each.phases)
+                for part in sleeps if sleeps is not None else [answer]:
+                    phases.extend(part.phases)
             elif transition == "netboot":
                 for boot in self.netboot().boots:
-                    found.extend(boot.stages)
-        return found
+                    phases.extend(boot.stages)
+        return phases
 
     @property
     def account(self) -> Records:
         """Time of each phase by subject. The entries of a phase add up to its duration, to the nanosecond."""
         answer = self.why(top=10**6, min=0)
         return Records(
-            type(entry)({"transition": stretch.action, "phase": stretch.name, "phase_ns": stretch.duration_ns, **entry})
-            for stretch in answer.intervals
-            for entry in stretch.account.entries
+            type(entry)({"transition": phase.action, "phase": phase.name, "phase_ns": phase.duration_ns, **entry})
+            for phase in answer.intervals
+            for entry in phase.account.entries
         )
 
     def findings(self, **options: Option) -> Records:
@@ -319,13 +319,13 @@ class Recording:
 
     def view(self, height: int = 800) -> Any:
         """Returns the page of ``onoff view`` for a notebook, displayed in a frame of ``height`` pixels."""
-        return _Page(_answer_file(["view", *self._paths, *self._reading()]), height)
+        return _Page(_answer_file(["view", *self._paths, *self._recording_flags()]), height)
 
     def __repr__(self) -> str:
         names = ", ".join(os.path.basename(path.rstrip("/\\")) or path for path in self._paths)
         losses = len(self.losses)
-        lost = f", {losses} kind{'s' if losses > 1 else ''} of losses" if losses else ""
-        return f"<recording {names}: {self.kind}{lost}>"
+        loss_note = f", {losses} kind{'s' if losses > 1 else ''} of losses" if losses else ""
+        return f"<recording {names}: {self.kind}{loss_note}>"
 
     def _repr_html_(self) -> str:
         parts = [f"<p>{html.escape(repr(self)[1:-1])}</p>"]
@@ -438,33 +438,33 @@ def gate(baseline: Paths, *others: Paths, **options: Option) -> Answer:
 def _run_comparison(verb: str, baseline: Paths, others: Iterable[Paths], options: Mapping[str, Option]) -> Answer:
     sides = [_path_list(side) for side in (baseline, *others)]
     if all(len(side) == 1 for side in sides):
-        named = [side[0] for side in sides]
+        arguments = [side[0] for side in sides]
     else:
-        first, *rest = sides
-        named = [f"--baseline={path}" for path in first]
-        named += [f"--candidate={path}" for side in rest for path in side]
-        if len(rest) != 1:
+        baseline_side, *candidate_sides = sides
+        arguments = [f"--baseline={path}" for path in baseline_side]
+        arguments += [f"--candidate={path}" for side in candidate_sides for path in side]
+        if len(candidate_sides) != 1:
             raise UsageError("cannot compare more than two lists of recordings; pass folders instead")
-    return parse(_answer([verb, *named, *_flags(options), "--format", "json"]))
+    return parse(_answer([verb, *arguments, *_flags(options), "--format", "json"]))
 
 
 def _run_command(verb: str, paths: Paths, options: Mapping[str, Option]) -> Answer:
-    listed = _path_list(paths)
-    if not listed:
+    path_list = _path_list(paths)
+    if not path_list:
         raise UsageError("no recording specified")
-    return parse(_answer([verb, *listed, *_flags(options), "--format", "json"]))
+    return parse(_answer([verb, *path_list, *_flags(options), "--format", "json"]))
 
 
 def _transition(verb: str, paths: Paths, options: Mapping[str, Option]) -> Transition:
-    # Both are used twice, but may be iterators.
-    listed, manifests = _path_list(paths), _path_list(cast(Paths, options.get("manifest") or ()))
-    answer = _run_command(verb, listed, {**options, "manifest": manifests})
-    chosen = options.get("boot")
+    # Both arguments are used twice, but may be iterators.
+    path_list, manifests = _path_list(paths), _path_list(cast(Paths, options.get("manifest") or ()))
+    answer = _run_command(verb, path_list, {**options, "manifest": manifests})
+    selected_boot = options.get("boot")
 
     @functools.lru_cache(maxsize=None)
     def recording() -> Recording:
         """Opens the recording on first use."""
-        return Recording(listed, boot=chosen if isinstance(chosen, (int, str)) else None, manifests=manifests)
+        return Recording(path_list, boot=selected_boot if isinstance(selected_boot, (int, str)) else None, manifests=manifests)
 
     return Transition(answer, recording, verb)
 
@@ -495,10 +495,10 @@ def _core(function: Any, *arguments: Any) -> Any:
 
 
 def _path_list(paths: Paths) -> list[str]:
-    each = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    path_list = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     # Prevent file names that start with a dash from being parsed as options.
-    listed = [os.fspath(path) for path in each]
-    return [os.path.join(".", path) if path.startswith("-") else path for path in listed]
+    names = [os.fspath(path) for path in path_list]
+    return [os.path.join(".", name) if name.startswith("-") else name for name in names]
 
 
 def _flags(options: Mapping[str, Option]) -> list[str]:
@@ -512,5 +512,5 @@ def _flags(options: Mapping[str, Option]) -> list[str]:
         elif isinstance(value, (str, int, float, os.PathLike)):
             flags.append(f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
         else:
-            flags += [f"{flag}={os.fspath(each) if isinstance(each, os.PathLike) else each}" for each in value]
+            flags += [f"{flag}={os.fspath(item) if isinstance(item, os.PathLike) else item}" for item in value]
     return flags

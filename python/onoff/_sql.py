@@ -44,8 +44,8 @@ CREATE MACRO overlapping(start_a, end_a, start_b, end_b) AS
 CREATE MACRO overlap_ns(start_a, end_a, start_b, end_b) AS
     CASE WHEN least(end_a, end_b) < greatest(start_a, start_b) THEN 0 ELSE least(end_a, end_b) - greatest(start_a, start_b) END;
 """
-"""An interval without a start began before the recording; one without an end ended after it. ``least`` and ``greatest``
-ignore NULL; an overlap has no known length if both starts or both ends are NULL."""
+"""An interval without a start began before the recording, and an interval without an end ended after it. ``least`` and
+``greatest`` ignore NULL; the length of an overlap is unknown if both starts or both ends are NULL."""
 
 _PHASE_MACRO = """
 CREATE MACRO in_phase(recording_number, time_ns, phase_name) AS
@@ -64,8 +64,8 @@ def queries() -> dict[str, str]:
     True
     """
     folder = importlib.resources.files("onoff") / "queries"
-    found = {entry.name[:-4]: entry.read_text("utf-8") for entry in folder.iterdir() if entry.name.endswith(".sql")}
-    return dict(sorted(found.items()))
+    texts = {entry.name[:-4]: entry.read_text("utf-8") for entry in folder.iterdir() if entry.name.endswith(".sql")}
+    return dict(sorted(texts.items()))
 
 
 def connect(*recordings: Union[Recording, Path]) -> Any:
@@ -90,7 +90,7 @@ def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
     >>> sql("SELECT count(*) FROM processes", "samples/slow-boot.etl").fetchall()
     [(28,)]
     """
-    opened = [each if isinstance(each, Recording) else open(each) for each in recordings]
+    opened = [item if isinstance(item, Recording) else open(item) for item in recordings]
     if not opened:
         raise UsageError("no recording specified after the query")
     prepared = queries()
@@ -106,15 +106,20 @@ def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
         if declaration.name in words:
             _attach(connection, declaration, opened)
     if "phases" in words:
-        _create_table(connection, "phases", _PHASE_COLUMNS, (_phase_rows(each) for each in opened))
+        _create_table(connection, "phases", _PHASE_COLUMNS, (_phase_rows(recording) for recording in opened))
     if "account" in words:
-        _create_table(connection, "account", _ACCOUNT_COLUMNS, ([_values(row, _ACCOUNT_COLUMNS) for row in each.account] for each in opened))
+        _create_table(
+            connection,
+            "account",
+            _ACCOUNT_COLUMNS,
+            ([_values(row, _ACCOUNT_COLUMNS) for row in recording.account] for recording in opened),
+        )
     if "transitions" in words:
         _create_table(
             connection,
             "transitions",
             _TRANSITION_COLUMNS,
-            ([_values(row, _TRANSITION_COLUMNS) for row in each.transitions()] for each in opened),
+            ([_values(row, _TRANSITION_COLUMNS) for row in recording.transitions()] for recording in opened),
         )
     connection.execute(_INTERVAL_MACROS)
     if "in_phase" in words:
@@ -124,17 +129,17 @@ def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
 
 def _attach(connection: Any, declaration: TableDeclaration, recordings: list[Recording]) -> None:
     """Creates a view over a table of several recordings, without copying data."""
-    parts = []
+    selects = []
     for number, recording in enumerate(recordings):
         name = f"onoff_{declaration.name}_{number}"
         connection.register(name, recording.table(declaration.name).to_pyarrow())
-        parts.append(f"SELECT {number} AS recording, * FROM {name}")
-    connection.execute(f"CREATE VIEW {declaration.name} AS {' UNION ALL '.join(parts)}")
+        selects.append(f"SELECT {number} AS recording, * FROM {name}")
+    connection.execute(f"CREATE VIEW {declaration.name} AS {' UNION ALL '.join(selects)}")
 
 
 def _phase_rows(recording: Recording) -> list[tuple[Any, ...]]:
-    intervals = recording.why(top=10**6, min=0).intervals
-    return [(each.action, each.name, each.start_ns, each.end_ns, each.duration_ns) for each in intervals]
+    phases = recording.why(top=10**6, min=0).intervals
+    return [(phase.action, phase.name, phase.start_ns, phase.end_ns, phase.duration_ns) for phase in phases]
 
 
 def _values(row: Any, columns: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
@@ -142,9 +147,9 @@ def _values(row: Any, columns: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
 
 
 def _create_table(connection: Any, name: str, columns: tuple[tuple[str, str], ...], recordings: Iterable[list[tuple[Any, ...]]]) -> None:
-    declared = ", ".join(f"{column} {kind}" for column, kind in columns)
-    connection.execute(f"CREATE TABLE {name} (recording INTEGER, {declared})")
+    column_list = ", ".join(f"{column} {column_type}" for column, column_type in columns)
+    connection.execute(f"CREATE TABLE {name} (recording INTEGER, {column_list})")
     rows = [(number, *row) for number, recording in enumerate(recordings) for row in recording]
     if rows:
-        marks = ", ".join("?" * (len(columns) + 1))
-        connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+        placeholders = ", ".join("?" * (len(columns) + 1))
+        connection.executemany(f"INSERT INTO {name} VALUES ({placeholders})", rows)

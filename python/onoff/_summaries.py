@@ -21,7 +21,7 @@ from ._process import Reader
 from ._recording import Path, Paths, _path_list
 from ._worker import NO_TRANSITION, SCHEMA, content_hash, failure, display_name, stamp
 
-_TEXT, _NUMBER, _TRUTH = "string", "int64", "bool"
+_TEXT, _NUMBER, _BOOLEAN = "string", "int64", "bool"
 
 TABLES: Mapping[str, Mapping[str, str]] = {
     "recordings": {
@@ -79,7 +79,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "duration_ns": _NUMBER,
         "outcome": _TEXT,
         "image": _TEXT,
-        "on_path": _TRUTH,
+        "on_path": _BOOLEAN,
     },
     "devices": {
         "transition": _TEXT,
@@ -103,7 +103,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "losses": {"counter": _TEXT, "count": _NUMBER, "severity": _TEXT},
     "versions": {"module": _TEXT, "version": _TEXT},
 }
-"""Tables with the type of each column. Each also has a column ``recording``: the SHA-256 of the contents."""
+"""Tables with the type of each column. Each table also has a column ``recording``, the SHA-256 of the contents."""
 
 _BATCH = 256
 """Maximum number of recordings written together."""
@@ -141,12 +141,12 @@ class RecordingRow(NamedTuple):
 
     @property
     def is_unreadable(self) -> bool:
-        """True if the recording could not be read. A recording without a transition is readable."""
+        """Whether the recording could not be read. A recording without a transition is readable."""
         return self.error not in ("", NO_TRANSITION)
 
     @property
-    def is_settled(self) -> bool:
-        """True if reading the recording again would give the same rows."""
+    def is_up_to_date(self) -> bool:
+        """Whether reading the recording again would give the same rows."""
         return self.schema == SCHEMA and (not self.is_unreadable or self.version == _onoff.__version__)
 
 
@@ -164,8 +164,8 @@ def summaries(
     ``format="delta"``, as Delta tables: recordings, transitions, phases, account, services, devices, findings, losses,
     and versions of modules (drivers, services, programs).
 
-    Recordings are identified by their contents. A recording in ``out`` is not read again, unless it was summarized by a
-    version of onoff with other rows. Rows of a changed file are replaced.
+    Recordings are identified by their contents. A recording in ``out`` is not read again unless it was summarized by a
+    version of onoff with other rows. The rows of a changed file are replaced.
 
     A pool of ``workers`` processes (default: one per CPU) reads the recordings. Each recording is limited to
     ``seconds`` and, if the system supports it, ``memory_bytes``. A recording that cannot be read or crashes its process
@@ -181,116 +181,128 @@ def summaries(
         import pyarrow  # noqa: F401
     except ImportError:
         raise UsageError("Summaries require pyarrow: pip install 'onoff-perf[fleet]'") from None
-    began = time.monotonic()
+    start = time.monotonic()
     folder = FilePath(os.fspath(out))
-    given = [os.path.abspath(path) for path in _path_list(paths)]
+    input_paths = [os.path.abspath(path) for path in _path_list(paths)]
     try:
         recordings, skipped = _onoff.recordings(_path_list(paths))
     except _onoff.NoAnswer as error:
         raise_for(*error.args)
-    found = [[os.path.abspath(path) for path in files] for files in recordings]
+    recording_files = [[os.path.abspath(path) for path in files] for files in recordings]
     pool = _Pool(workers if workers is not None else os.cpu_count() or 1, seconds, memory_bytes)
     with _open_store(folder, format) as store:
-        plan = _Plan(given, found, store.recordings())
+        plan = _Plan(input_paths, recording_files, store.recordings())
         store.delete(plan.stale)
         batch = _Batch(store)
-        failed = plan.kept_unopened
-        total = len(plan.not_opened) + len(plan.wanted)
+        failed = plan.kept_unopenable
+        total = len(plan.unopenable) + len(plan.to_read)
 
-        def keep(digest: str, files: list[str], rows: Mapping[str, list[dict[str, Any]]]) -> None:
+        def add(digest: str, files: list[str], rows: Mapping[str, list[dict[str, Any]]]) -> None:
             nonlocal failed
             batch.add(with_identity(rows, digest, files))
             failed += any(row.get("error", "") not in ("", NO_TRANSITION) for row in rows["recordings"])
             if progress is not None:
-                passed = time.monotonic() - began
-                progress(batch.done, total, passed / batch.done * (total - batch.done))
+                elapsed = time.monotonic() - start
+                progress(batch.done, total, elapsed / batch.done * (total - batch.done))
 
         try:
-            for digest, (files, message) in plan.not_opened.items():
-                keep(digest, files, failure(message, transient=True))
+            for digest, (files, message) in plan.unopenable.items():
+                add(digest, files, failure(message, transient=True))
             with pool:
-                for (digest, files), rows in pool.answers([(digest, files) for digest, (files, _) in plan.wanted.items()]):
-                    if _unchanged(files, plan.wanted[digest][1]):
-                        keep(digest, files, rows)
+                for (digest, files), rows in pool.answers([(digest, files) for digest, (files, _) in plan.to_read.items()]):
+                    if _unchanged(files, plan.to_read[digest][1]):
+                        add(digest, files, rows)
                     else:
-                        keep(_name_id(files), files, failure("the file changed while it was read", transient=True))
+                        add(_name_id(files), files, failure("the file changed while it was read", transient=True))
         finally:
             # Also write finished rows on an interrupt.
             batch.write()
         stored = store.recordings().values()
     errors = sum(row.is_unreadable for row in stored)
     answered = sum(not row.error for row in stored)
-    return Summaries(str(folder), batch.done, plan.known, failed, time.monotonic() - began, errors, answered, skipped)
+    return Summaries(str(folder), batch.done, plan.known, failed, time.monotonic() - start, errors, answered, skipped)
 
 
 class _Plan:
     """Decides which recordings to read and which rows to replace."""
 
-    def __init__(self, given: list[str], found: list[list[str]], stored: Mapping[str, RecordingRow]) -> None:
-        self.wanted: dict[str, tuple[list[str], Any]] = {}
+    def __init__(self, input_paths: list[str], recordings: list[list[str]], stored: Mapping[str, RecordingRow]) -> None:
+        self.to_read: dict[str, tuple[list[str], Any]] = {}
         """Recordings to read, by content hash: their files, and the state of the files when they were hashed."""
-        self.not_opened: dict[str, tuple[list[str], str]] = {}
+        self.unopenable: dict[str, tuple[list[str], str]] = {}
         """Recordings that cannot be opened, by name: their files, and the reason."""
-        self.kept_unopened = 0
+        self.kept_unopenable = 0
         """Number of recordings that cannot be opened but keep their rows from an earlier run."""
         self.known = 0
         names: dict[str, set[str]] = {}
         opened: dict[str, tuple[list[str], Any]] = {}
         readable: set[str] = set()
-        for files in found:
+        for files in recordings:
             try:
                 state = stamp(files)
                 digest = content_hash(files)
             except OSError as error:
-                self.not_opened[_name_id(files)] = files, str(error)
+                self.unopenable[_name_id(files)] = files, str(error)
                 continue
             readable.update(map(display_name, ([file] for file in files)))
             names.setdefault(digest, set()).add(display_name(files))
             if digest in opened:
                 self.known += 1
             opened.setdefault(digest, (files, state))
-        for digest, each in opened.items():
+        for digest, recording in opened.items():
             row = stored.get(digest)
-            # The name now refers to another recording, so the row needs a new name.
-            renamed = row is not None and row.path not in names[digest] and not readable.isdisjoint(_files_of(row.path))
-            if row is not None and row.is_settled and not renamed:
+            # If the stored name now refers to another recording, the row needs a new name.
+            is_renamed = row is not None and row.path not in names[digest] and not readable.isdisjoint(_possible_files(row.path))
+            if row is not None and row.is_up_to_date and not is_renamed:
                 self.known += 1
             else:
-                self.wanted[digest] = each
-        closed = {display_name([file]) for files, _ in self.not_opened.values() for file in files}
-        with_rows = {name for row in stored.values() if not row.is_unreadable for name in _files_of(row.path)}
-        for digest, (files, _) in list(self.not_opened.items()):
-            if any(display_name([file]) in with_rows for file in files):
-                del self.not_opened[digest]
-                self.kept_unopened += 1
-        self.stale = {digest for digest, row in stored.items() if self._is_stale(digest, row, given, opened, readable, closed)}
+                self.to_read[digest] = recording
+        unopenable_names = {display_name([file]) for files, _ in self.unopenable.values() for file in files}
+        names_with_rows = {name for row in stored.values() if not row.is_unreadable for name in _possible_files(row.path)}
+        for digest, (files, _) in list(self.unopenable.items()):
+            if any(display_name([file]) in names_with_rows for file in files):
+                del self.unopenable[digest]
+                self.kept_unopenable += 1
+        self.stale = {
+            digest
+            for digest, row in stored.items()
+            if self._is_stale(digest, row, input_paths, opened, readable, unopenable_names)
+        }
 
     def _is_stale(
-        self, digest: str, row: RecordingRow, given: list[str], opened: Mapping[str, Any], readable: set[str], closed: set[str]
+        self,
+        digest: str,
+        row: RecordingRow,
+        input_paths: list[str],
+        opened: Mapping[str, Any],
+        readable: set[str],
+        unopenable_names: set[str],
     ) -> bool:
         """Returns whether the rows of a recording must be deleted, because they are replaced or their file is missing."""
         if digest in opened:
-            return digest in self.wanted
-        files = _files_of(row.path)
+            return digest in self.to_read
+        files = _possible_files(row.path)
         if not readable.isdisjoint(files):
             return True
         if not row.is_unreadable:
             return False
         # Rows with only an error can be deleted along with their file.
-        return not closed.isdisjoint(files) or any(row.path == path or row.path.startswith(os.path.join(path, "")) for path in given)
+        return not unopenable_names.isdisjoint(files) or any(
+            row.path == path or row.path.startswith(os.path.join(path, "")) for path in input_paths
+        )
 
 
-def _files_of(path: str) -> set[str]:
-    """Possible file names in a recording's name, which is one file or several joined by ``+``.
+def _possible_files(path: str) -> set[str]:
+    """Returns the possible file names in a recording's name, which is one file or several joined by ``+``.
 
-    >>> sorted(_files_of("/boots/kernel.etl+/boots/c++.etl"))
+    >>> sorted(_possible_files("/boots/kernel.etl+/boots/c++.etl"))
     ['/boots/c++.etl', '/boots/kernel.etl', '/boots/kernel.etl+/boots/c++.etl']
     """
     return {path, *re.split(r"\+(?=[/\\]|[A-Za-z]:)", path)}
 
 
 def _name_id(files: list[str]) -> str:
-    """Identifier of a recording whose contents are unknown."""
+    """Returns an identifier of a recording whose contents are unknown."""
     return f"path:{display_name(files)}"
 
 
@@ -308,44 +320,44 @@ class _Batch:
         self.store = store
         self.done = 0
         self._rows: dict[str, list[dict[str, Any]]] = {}
-        self._last = time.monotonic()
+        self._last_write = time.monotonic()
 
     def add(self, rows: Mapping[str, list[dict[str, Any]]]) -> None:
         """Adds the rows about one recording."""
         for name, table_rows in rows.items():
             self._rows.setdefault(name, []).extend(table_rows)
         self.done += 1
-        if len(self._rows["recordings"]) >= _BATCH or time.monotonic() - self._last > _WRITE_INTERVAL_S:
+        if len(self._rows["recordings"]) >= _BATCH or time.monotonic() - self._last_write > _WRITE_INTERVAL_S:
             self.write()
 
     def write(self) -> None:
-        """Writes the collected rows. They are removed first, so that an interrupt cannot write them twice."""
+        """Writes the collected rows. Removes them first, so that they are not written twice after an interrupt."""
         rows, self._rows = self._rows, {}
         if rows:
             self.store.write(_tables(rows))
-        self._last = time.monotonic()
+        self._last_write = time.monotonic()
 
 
 def with_identity(
     rows: Mapping[str, list[dict[str, Any]]], digest: str, files: list[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Adds the recording's hash to its rows, and its name and the versions to the row of ``recordings``."""
-    about = {"path": display_name(files), "schema": SCHEMA, "version": _onoff.__version__}
+    """Adds the recording's hash to its rows, and its name, schema and version to the row of ``recordings``."""
+    identity = {"path": display_name(files), "schema": SCHEMA, "version": _onoff.__version__}
     return {
-        name: [{"recording": digest, **(about if name == "recordings" else {}), **row} for row in table_rows]
+        name: [{"recording": digest, **(identity if name == "recordings" else {}), **row} for row in table_rows]
         for name, table_rows in rows.items()
     }
 
 
-_ORDER = [*(name for name in TABLES if name != "recordings"), "recordings"]
+_WRITE_ORDER = [*(name for name in TABLES if name != "recordings"), "recordings"]
 """Tables in the order in which they are written."""
 
 
-def schema_of(name: str) -> Any:
-    """Arrow schema of a table."""
+def arrow_schema(name: str) -> Any:
+    """Returns the Arrow schema of a table."""
     import pyarrow
 
-    types = {_TEXT: pyarrow.string(), _NUMBER: pyarrow.int64(), _TRUTH: pyarrow.bool_()}
+    types = {_TEXT: pyarrow.string(), _NUMBER: pyarrow.int64(), _BOOLEAN: pyarrow.bool_()}
     return pyarrow.schema([("recording", pyarrow.string()), *((column, types[kind]) for column, kind in TABLES[name].items())])
 
 
@@ -353,10 +365,10 @@ def _tables(batch: Mapping[str, list[dict[str, Any]]]) -> Iterator[tuple[str, An
     """Converts rows to Arrow tables, in the order in which they are written."""
     import pyarrow
 
-    for name in _ORDER:
+    for name in _WRITE_ORDER:
         rows = batch.get(name, [])
         if rows:
-            schema = schema_of(name)
+            schema = arrow_schema(name)
             yield name, pyarrow.table({column: [row.get(column) for row in rows] for column in schema.names}, schema=schema)
 
 
@@ -373,7 +385,7 @@ def _open_store(folder: FilePath, format: str) -> Iterator[Any]:
     with exclusive(folder / "recordings" / _LOCK, str(folder)):
         # Another writer may have created tables before the lock was acquired.
         _check_contents(folder, format)
-        yield DeltaStore(folder, {name: schema_of(name) for name in _ORDER}) if format == "delta" else _Store(folder)
+        yield DeltaStore(folder, {name: arrow_schema(name) for name in _WRITE_ORDER}) if format == "delta" else _Store(folder)
 
 
 def _check_contents(folder: FilePath, format: str) -> None:
@@ -384,14 +396,14 @@ def _check_contents(folder: FilePath, format: str) -> None:
         return
     if not (folder / "recordings").is_dir():
         raise UsageError(f"{folder}: the folder contains other files; use another folder")
-    if any(part.name != _LOCK for part in (folder / "recordings").iterdir()):
-        found = "delta" if is_delta(folder / "recordings") else "parquet"
-        if found != format:
-            raise UsageError(f"{folder}: the folder contains {found} tables; use another folder for {format}")
+    if any(file.name != _LOCK for file in (folder / "recordings").iterdir()):
+        existing_format = "delta" if is_delta(folder / "recordings") else "parquet"
+        if existing_format != format:
+            raise UsageError(f"{folder}: the folder contains {existing_format} tables; use another folder for {format}")
 
 
-def rows_of_recordings(table: Any) -> dict[str, RecordingRow]:
-    """Rows of the table ``recordings``, by recording."""
+def recording_rows(table: Any) -> dict[str, RecordingRow]:
+    """Returns the rows of the table ``recordings``, by recording."""
     columns = [table[name].to_pylist() for name in ("recording", *RecordingRow._fields)]
     return {digest: RecordingRow(schema or 0, path or "", error or "", version or "") for digest, schema, path, error, version in zip(*columns)}
 
@@ -405,70 +417,70 @@ class _Store:
         for name in TABLES:
             (folder / name).mkdir(parents=True, exist_ok=True)
         # Delete leftovers of an interrupted run and duplicate recordings.
-        part_of: dict[str, str] = {}
+        file_of_recording: dict[str, str] = {}
         rows = [(row.is_unreadable, part.name, digest) for part, rows in self._recordings() for digest, row in rows.items()]
         for _, part_name, digest in sorted(rows):
-            part_of.setdefault(digest, part_name)
-        counting: dict[str, set[str]] = {}
-        for digest, part_name in part_of.items():
-            counting.setdefault(part_name, set()).add(digest)
-        for name in _ORDER:
+            file_of_recording.setdefault(digest, part_name)
+        recordings_of_file: dict[str, set[str]] = {}
+        for digest, part_name in file_of_recording.items():
+            recordings_of_file.setdefault(part_name, set()).add(digest)
+        for name in _WRITE_ORDER:
             for part in (folder / name).iterdir():
                 if part.name.endswith(".unfinished"):
                     part.unlink()
                 elif part.suffix == ".parquet":
-                    self._filter(part, counting.get(part.name, set()))
+                    self._filter(part, recordings_of_file.get(part.name, set()))
 
     def recordings(self) -> dict[str, RecordingRow]:
-        """Stored recordings."""
+        """Returns the stored recordings."""
         return {digest: row for _, rows in self._recordings() for digest, row in rows.items()}
 
     def _recordings(self) -> Iterator[tuple[FilePath, dict[str, RecordingRow]]]:
         import pyarrow.parquet
 
-        for part in (self.folder / "recordings").glob("*.parquet"):
-            yield part, rows_of_recordings(pyarrow.parquet.read_table(part, columns=["recording", *RecordingRow._fields]))
+        for file in (self.folder / "recordings").glob("*.parquet"):
+            yield file, recording_rows(pyarrow.parquet.read_table(file, columns=["recording", *RecordingRow._fields]))
 
     def delete(self, digests: set[str]) -> None:
-        """Deletes recordings, starting with the rows that make the others valid."""
+        """Deletes recordings, starting with their rows in ``recordings``, which make the other rows valid."""
         if digests:
-            for name in reversed(_ORDER):
+            for name in reversed(_WRITE_ORDER):
                 for part in (self.folder / name).glob("*.parquet"):
                     self._filter(part, digests, keep=False)
 
     def write(self, tables: Iterable[tuple[str, Any]]) -> None:
-        """Writes rows, with those of ``recordings`` last. On an error, removes all of them."""
+        """Writes rows, those of ``recordings`` last. Removes all of them after an error."""
         part = f"{uuid.uuid4().hex}.parquet"
         try:
             for name, table in tables:
-                self._put(self.folder / name / part, table)
+                self._replace(self.folder / name / part, table)
         except BaseException:
-            for name in reversed(_ORDER):
+            for name in reversed(_WRITE_ORDER):
                 (self.folder / name / part).unlink(missing_ok=True)
             raise
 
-    def _filter(self, part: FilePath, digests: set[str], keep: bool = True) -> None:
-        """Keeps the rows of these recordings in a file, or with ``keep=False`` all others."""
+    def _filter(self, file: FilePath, digests: set[str], keep: bool = True) -> None:
+        """Keeps the rows of these recordings in a file, or all other rows with ``keep=False``."""
         import pyarrow
         import pyarrow.compute
         import pyarrow.parquet
 
-        named = pyarrow.parquet.read_table(part, columns=["recording"])["recording"]
-        kept = pyarrow.compute.is_in(named, value_set=pyarrow.array(sorted(digests), pyarrow.string()))
+        recordings = pyarrow.parquet.read_table(file, columns=["recording"])["recording"]
+        mask = pyarrow.compute.is_in(recordings, value_set=pyarrow.array(sorted(digests), pyarrow.string()))
         if not keep:
-            kept = pyarrow.compute.invert(kept)
-        count = pyarrow.compute.sum(kept).as_py() or 0
+            mask = pyarrow.compute.invert(mask)
+        count = pyarrow.compute.sum(mask).as_py() or 0
         if count == 0:
-            part.unlink()
-        elif count < len(named):
-            self._put(part, pyarrow.parquet.read_table(part).filter(kept))
+            file.unlink()
+        elif count < len(recordings):
+            self._replace(file, pyarrow.parquet.read_table(file).filter(mask))
 
-    def _put(self, path: FilePath, table: Any) -> None:
+    def _replace(self, path: FilePath, table: Any) -> None:
         import pyarrow.parquet
 
-        unfinished = path.with_suffix(".unfinished")
-        pyarrow.parquet.write_table(table, unfinished, compression="zstd")
-        os.replace(unfinished, path)
+        temporary_path = path.with_suffix(".unfinished")
+        pyarrow.parquet.write_table(table, temporary_path, compression="zstd")
+        os.replace(temporary_path, path)
 
 
 class _Pool:
@@ -480,13 +492,13 @@ class _Pool:
         self.workers = workers
         self.seconds = seconds
         self.memory_bytes = memory_bytes
-        self.ended = threading.Event()
+        self.stopped = threading.Event()
 
     def __enter__(self) -> _Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.ended.set()
+        self.stopped.set()
 
     def answers(
         self, work: list[tuple[str, list[str]]]
@@ -494,10 +506,10 @@ class _Pool:
         """Yields the rows of each recording as they arrive."""
         tasks: queue.SimpleQueue[tuple[str, list[str]]] = queue.SimpleQueue()
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        for each in work:
-            tasks.put(each)
+        for task in work:
+            tasks.put(task)
         threads = [
-            threading.Thread(target=self._serve, args=(tasks, answers), daemon=True)
+            threading.Thread(target=self._run_tasks, args=(tasks, answers), daemon=True)
             for _ in range(min(self.workers, len(work)))
         ]
         for thread in threads:
@@ -508,16 +520,17 @@ class _Pool:
                 raise answer
             yield answer
 
-    def _serve(self, tasks: Any, answers: Any) -> None:
+    def _run_tasks(self, tasks: Any, answers: Any) -> None:
         """Runs tasks in one reader process."""
         reader = Reader(self.seconds, self.memory_bytes)
         try:
-            while not self.ended.is_set():
+            while not self.stopped.is_set():
                 try:
                     task = tasks.get_nowait()
                 except queue.Empty:
                     return
-                rows = reader.run(task[1])
+                _, files = task
+                rows = reader.run(files)
                 answers.put((task, failure(rows, transient=True) if isinstance(rows, str) else rows))
         except BaseException as error:
             answers.put(error)

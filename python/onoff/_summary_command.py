@@ -28,7 +28,7 @@ def handles(arguments: Sequence[str]) -> bool:
     if not arguments or arguments[0] != "summary":
         return False
     pairs = zip(arguments, [*arguments[1:], ""])
-    return any((name == "--format" and value in FORMATS) or name in [f"--format={known}" for known in FORMATS] for name, value in pairs)
+    return any((name == "--format" and value in FORMATS) or name in [f"--format={choice}" for choice in FORMATS] for name, value in pairs)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -42,11 +42,11 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--memory-mib", type=int, default=0, help="memory limit per recording in MiB, if the system supports it (default: none)")
     try:
         options = parser.parse_args(arguments[1:])
-    except SystemExit as end:
-        # Same exit code as the compiled program for usage errors.
-        return 64 if end.code else 0
+    except SystemExit as exit_request:
+        # Use the same exit code for usage errors as the compiled program.
+        return 64 if exit_request.code else 0
     try:
-        done = summaries(
+        result = summaries(
             options.paths,
             options.output,
             workers=options.workers,
@@ -64,14 +64,14 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr)
-    errors = f"; {done.errors} recording{'' if done.errors == 1 else 's'} in it could not be read" if done.errors else ""
-    skipped = f"; skipped {done.skipped} other file{'' if done.skipped == 1 else 's'}" if done.skipped else ""
-    print(f"{done.out}: {done.read} read in {done.seconds:.1f} s, {done.failed} failed; {done.known} already known{errors}{skipped}")
-    if done.failed or done.errors:
+    errors = f"; {result.errors} recording{'' if result.errors == 1 else 's'} in it could not be read" if result.errors else ""
+    skipped = f"; skipped {result.skipped} other file{'' if result.skipped == 1 else 's'}" if result.skipped else ""
+    print(f"{result.out}: {result.read} read in {result.seconds:.1f} s, {result.failed} failed; {result.known} already known{errors}{skipped}")
+    if result.failed or result.errors:
         return 1
-    return 0 if done.answered else 2
+    return 0 if result.answered else 2
 
 
-def _progress(done: int, of: int, seconds: Optional[float]) -> None:
-    left = f", {seconds:.0f} s left" if seconds else ""
-    print(f"\r\033[K{done} of {of} recordings{left}", end="", file=sys.stderr, flush=True)
+def _progress(done: int, total: int, seconds: Optional[float]) -> None:
+    remaining = f", {seconds:.0f} s left" if seconds else ""
+    print(f"\r\033[K{done} of {total} recordings{remaining}", end="", file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ from typing import Any
 from . import _onoff
 
 SCHEMA = 3
-"""Version of the rows: recordings summarized with another version are read again."""
+"""Version of the rows. Recordings summarized with another version are read again."""
 _TRANSIENT = 0
 """Version of rows with a transient error, so that the next run reads the recording again."""
 NO_TRANSITION = "no boot, shutdown, sleep or network boot in this recording"
@@ -25,7 +25,7 @@ NO_TRANSITION = "no boot, shutdown, sleep or network boot in this recording"
 
 
 def content_hash(paths: list[str]) -> str:
-    """SHA-256 of the contents of a recording's files, independent of names and locations.
+    """Returns the SHA-256 of the contents of a recording's files, independent of names and locations.
 
     >>> content_hash(["samples/slow-boot.etl"]) == content_hash(["./samples/slow-boot.etl"])
     True
@@ -46,16 +46,16 @@ def content_hash(paths: list[str]) -> str:
 
 
 def stamp(paths: list[str]) -> list[tuple[str, int, int]]:
-    """Name, size and modification time of each file of a recording, to detect changes."""
-    found = []
+    """Returns the name, size and modification time of each file of a recording, to detect changes."""
+    states = []
     for path in _files(paths):
         status = os.stat(path)
-        found.append((path, status.st_size, status.st_mtime_ns))
-    return found
+        states.append((path, status.st_size, status.st_mtime_ns))
+    return states
 
 
 def display_name(paths: list[str]) -> str:
-    """Display name of a recording, with bytes that are not valid text replaced by ``?``.
+    """Returns the display name of a recording, with bytes that are not valid text replaced by ``?``.
 
     >>> display_name(["a.etl", "b\\udcff.etl"])
     'a.etl+b?.etl'
@@ -74,10 +74,10 @@ def _files(paths: list[str]) -> Iterator[str]:
 
 
 def rows(paths: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Rows about a recording, by table.
+    """Returns the rows about a recording, by table.
 
-    >>> found = rows(["samples/slow-boot.etl"])
-    >>> [row["duration_ns"] for row in found["transitions"]]
+    >>> tables = rows(["samples/slow-boot.etl"])
+    >>> [row["duration_ns"] for row in tables["transitions"]]
     [30032145500]
     """
     try:
@@ -85,15 +85,15 @@ def rows(paths: list[str]) -> dict[str, list[dict[str, Any]]]:
         documents = json.loads(recording.documents(display_name(paths)))
     except _onoff.NoAnswer as error:
         return failure(str(error.args[1]))
-    return rows_of(documents, recording.kind)
+    return rows_from_documents(documents, recording.kind)
 
 
-def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str, Any]]]:
+def rows_from_documents(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str, Any]]]:
     """Converts the documents about a recording to rows."""
     info = documents.get("info", {})
     system = info.get("system", {})
     transitions = [row for row in documents["rows"] if row["transition"]]
-    found: dict[str, list[dict[str, Any]]] = {
+    tables: dict[str, list[dict[str, Any]]] = {
         "recordings": [
             {
                 "kind": kind,
@@ -130,17 +130,17 @@ def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str,
         "versions": [{"module": module, "version": version} for module, version in documents.get("versions", [])],
     }
     for transition, number, report in _reports(documents):
-        about = {"transition": transition, "number": number}
-        for place, phase in enumerate(report.get("phases", report.get("stages", []))):
+        identity = {"transition": transition, "number": number}
+        for index, phase in enumerate(report.get("phases", report.get("stages", []))):
             name = phase.get("name", phase.get("kind"))
-            length = phase.get("duration_ns")
-            found["phases"].append(
-                {**about, "place": place, "phase": name, "half": phase.get("half"), "duration_ns": length, "certainty": phase.get("certainty")}
+            duration_ns = phase.get("duration_ns")
+            tables["phases"].append(
+                {**identity, "place": index, "phase": name, "half": phase.get("half"), "duration_ns": duration_ns, "certainty": phase.get("certainty")}
             )
         for unit in report.get("units", []):
-            found["services"].append(
+            tables["services"].append(
                 {
-                    **about,
+                    **identity,
                     "service": unit["name"],
                     "kind": unit["kind"],
                     "duration_ns": unit.get("duration_ns"),
@@ -150,23 +150,23 @@ def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str,
                 }
             )
         for device in report.get("devices", []):
-            found["devices"].append(
+            tables["devices"].append(
                 {
-                    **about,
+                    **identity,
                     "device": device.get("device", ""),
                     "driver": device.get("driver", ""),
                     "kind": str(device.get("kind", "")),
                     "duration_ns": device.get("duration_ns"),
                 }
             )
-    for stretch in documents.get("why", {}).get("intervals", []):
-        for entry in stretch["account"]["entries"]:
-            found["account"].append(
+    for interval in documents.get("why", {}).get("intervals", []):
+        for entry in interval["account"]["entries"]:
+            tables["account"].append(
                 {
-                    "transition": stretch["action"],
-                    "phase": stretch["name"],
-                    "start_ns": stretch["start_ns"],
-                    "phase_ns": stretch["duration_ns"],
+                    "transition": interval["action"],
+                    "phase": interval["name"],
+                    "start_ns": interval["start_ns"],
+                    "phase_ns": interval["duration_ns"],
                     "kind": entry["kind"],
                     "subject": entry["name"],
                     "ns": entry["ns"],
@@ -174,7 +174,7 @@ def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str,
                 }
             )
     for finding in documents.get("diagnosis", {}).get("findings", []):
-        found["findings"].append(
+        tables["findings"].append(
             {
                 "transition": finding["transition"],
                 "code": finding["code"],
@@ -188,24 +188,24 @@ def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str,
             }
         )
     for loss in info.get("losses", documents.get("netboot", {}).get("losses", [])):
-        found["losses"].append({"counter": loss["counter"], "count": loss["count"], "severity": loss["severity"]})
-    return found
+        tables["losses"].append({"counter": loss["counter"], "count": loss["count"], "severity": loss["severity"]})
+    return tables
 
 
 def _reports(documents: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Yields kind, number within the kind, and report of each transition."""
+    """Yields the kind of each transition, its number within the kind, and its report."""
     for transition in ("boot", "shutdown", "suspend"):
         document = documents.get(transition)
         if document is not None:
-            several = document.get("transitions")
-            for number, report in enumerate(several if several is not None else [document]):
+            sleeps = document.get("transitions")
+            for number, report in enumerate(sleeps if sleeps is not None else [document]):
                 yield transition, number, report
     for number, report in enumerate(documents.get("netboot", {}).get("boots", [])):
         yield "netboot", number, report
 
 
 def failure(message: str, transient: bool = False) -> dict[str, list[dict[str, Any]]]:
-    """Rows about a recording that cannot be read; ``transient`` if a retry may succeed."""
+    """Returns the rows about a recording that cannot be read; ``transient`` if a retry may succeed."""
     return {"recordings": [{"kind": "", "error": message, **({"schema": _TRANSIENT} if transient else {})}]}
 
 
@@ -263,7 +263,7 @@ _GRACE = 5.0
 
 
 def _limit_time(seconds: float) -> None:
-    """Makes the system terminate this process after the time limit. The parent does so too, but may be gone."""
+    """Makes the system terminate this process after the time limit, in case its parent no longer exists."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE if seconds > 0 else 0)
 

@@ -22,7 +22,7 @@ from . import _onoff
 from ._errors import UsageError, raise_for
 from ._process import Reader
 from ._recording import _declarations
-from ._summaries import TABLES, with_identity, schema_of
+from ._summaries import TABLES, arrow_schema, with_identity
 from ._worker import content_hash, failure, display_name
 
 try:
@@ -78,12 +78,12 @@ def tables(summaries: Any) -> dict[str, Any]:
     """
     from pyspark.sql import functions
 
-    found = {"recordings": summaries.select("recording", *TABLES["recordings"])}
+    frames = {"recordings": summaries.select("recording", *TABLES["recordings"])}
     for name in TABLES:
         if name != "recordings":
             rows = summaries.select("recording", functions.explode(name).alias("row"))
-            found[name] = rows.select("recording", *(functions.col(f"row.{column}").alias(column) for column in TABLES[name]))
-    return found
+            frames[name] = rows.select("recording", *(functions.col(f"row.{column}").alias(column) for column in TABLES[name]))
+    return frames
 
 
 def read_files(
@@ -95,21 +95,21 @@ def read_files(
     Each file is one recording; other files are ignored. Each recording is copied to the temporary folder of its
     executor, read, and deleted. Files of 2 GiB or more are not supported by Spark.
     """
-    settings = _Settings.of({"table": table, "seconds": str(seconds), "memory_bytes": str(memory_bytes)})
+    settings = _Settings.from_options({"table": table, "seconds": str(seconds), "memory_bytes": str(memory_bytes)})
     schema = _schema(table)
 
     def rows(batches: Iterator[Any]) -> Iterator[Any]:
         reader = OnoffReader(settings, schema.names)
         for batch in batches:
             for uri, content in zip(*batch.columns):
-                with tempfile.TemporaryDirectory(prefix="onoff-", dir=_temporary()) as folder:
-                    local = os.path.join(folder, os.path.basename(uri.as_py()) or "recording")
-                    with open(local, "wb") as file:
+                with tempfile.TemporaryDirectory(prefix="onoff-", dir=_temporary_folder()) as folder:
+                    copy = os.path.join(folder, os.path.basename(uri.as_py()) or "recording")
+                    with open(copy, "wb") as file:
                         file.write(content.as_buffer())
-                    # Only use the number of recordings: a folder of logs would be one recording with the folder's name.
-                    recordings = [[local] for _ in _recordings([folder])]
-                    for found in reader.read(_Group(recordings)):
-                        yield _with_original_path(found, local, uri.as_py())
+                    # Use only the number of recordings, because a folder of logs is one recording with the folder's name.
+                    recordings = [[copy] for _ in _recordings([folder])]
+                    for rows_batch in reader.read(_Group(recordings)):
+                        yield _with_original_path(rows_batch, copy, uri.as_py())
 
     files = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(path).select("path", "content")
     return files.mapInArrow(rows, _spark_type(pyarrow.struct(list(schema))))
@@ -119,9 +119,9 @@ def _with_original_path(batch: Any, copy: str, original: str) -> Any:
     """Replaces the path of a temporary copy with the original path."""
     for name in ("path", "error", "recording_path", "recording_error"):
         if name in batch.schema.names:
-            number = batch.schema.get_field_index(name)
-            about = [None if text is None else text.replace(copy, original) for text in batch.column(number).to_pylist()]
-            batch = batch.set_column(number, batch.schema.field(number), pyarrow.array(about, pyarrow.string()))
+            index = batch.schema.get_field_index(name)
+            texts = [None if text is None else text.replace(copy, original) for text in batch.column(index).to_pylist()]
+            batch = batch.set_column(index, batch.schema.field(index), pyarrow.array(texts, pyarrow.string()))
     return batch
 
 
@@ -129,15 +129,15 @@ class OnoffDataSource(DataSource):  # type: ignore[misc] # PySpark is not type-c
     """``spark.read.format("onoff").load(paths)``; the documentation lists the options."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
-        self.settings = _Settings.of(options)
+        self.settings = _Settings.from_options(options)
 
     @classmethod
     def name(cls) -> str:
-        """Name for ``format``."""
+        """Returns the name for ``format``."""
         return "onoff"
 
     def schema(self) -> Any:
-        """Columns; they only depend on the option ``table``."""
+        """Returns the columns, which depend only on the option ``table``."""
         return _spark_type(pyarrow.struct(list(_schema(self.settings.table))))
 
     def reader(self, schema: Any) -> OnoffReader:
@@ -156,20 +156,20 @@ class _Settings(NamedTuple):
     max_bytes: int
 
     @staticmethod
-    def of(options: MutableMapping[str, str]) -> _Settings:
+    def from_options(options: MutableMapping[str, str]) -> _Settings:
         known = ("path", "paths", "table", "seconds", "memory_bytes", "recordings_per_partition", "bytes_per_partition")
         unknown = sorted(name for name in options if name.lower() not in known)
         if unknown:
             raise UsageError(f"unknown option {', '.join(unknown)}; available: {', '.join(known[2:])}")
-        listed = json.loads(options["paths"]) if "paths" in options else []
+        paths = json.loads(options["paths"]) if "paths" in options else []
         if "path" in options:
-            listed.append(options["path"])
+            paths.append(options["path"])
         table = options.get("table", SUMMARIES)
         if table != SUMMARIES and table not in TABLES and table not in _declarations():
             names = [SUMMARIES, *TABLES, *_declarations()]
             raise UsageError(f"unknown table {table!r}; available: {', '.join(names)}")
         return _Settings(
-            listed,
+            paths,
             table,
             _number(options, "seconds", 600.0, 0.001),
             int(_number(options, "memory_bytes", 0, 0)),
@@ -203,20 +203,20 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
 
     def __init__(self, settings: _Settings, columns: list[str]) -> None:
         self.settings = settings
-        whole = _schema(settings.table)
-        unknown = [column for column in columns if column not in whole.names]
+        full_schema = _schema(settings.table)
+        unknown = [column for column in columns if column not in full_schema.names]
         if unknown:
-            raise UsageError(f"the table {settings.table} has no column {', '.join(unknown)}; it has {', '.join(whole.names)}")
+            raise UsageError(f"the table {settings.table} has no column {', '.join(unknown)}; it has {', '.join(full_schema.names)}")
         self.columns = columns
 
     def partitions(self) -> list[Any]:
         """Groups neighboring recordings, limited in number and size."""
-        found = _recordings(self.settings.paths)
-        limit = self.settings.max_recordings or min(_MAX_RECORDINGS, -(-len(found) // _TARGET_PARTITIONS) or 1)
+        recordings = _recordings(self.settings.paths)
+        limit = self.settings.max_recordings or min(_MAX_RECORDINGS, -(-len(recordings) // _TARGET_PARTITIONS) or 1)
         groups: list[Any] = []
         group: list[list[str]] = []
         size = 0
-        for files in found:
+        for files in recordings:
             group.append(files)
             size += _size(files)
             if len(group) >= limit or size >= self.settings.max_bytes:
@@ -232,30 +232,30 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
         if not isinstance(partition, _Group):
             return
         schema = _schema(self.settings.table)
-        wanted = pyarrow.schema([schema.field(name) for name in self.columns])
+        requested_schema = pyarrow.schema([schema.field(name) for name in self.columns])
         if self.settings.table in (SUMMARIES, *TABLES):
             batches = self._summaries(partition.recordings, schema)
         else:
             batches = self._tables(partition.recordings, schema)
         for batch in batches:
             if batch.num_rows:
-                yield pyarrow.RecordBatch.from_arrays([batch.column(name) for name in self.columns], schema=wanted)
+                yield pyarrow.RecordBatch.from_arrays([batch.column(name) for name in self.columns], schema=requested_schema)
 
     def _summaries(self, recordings: list[list[str]], schema: Any) -> Iterator[Any]:
         table = self.settings.table
         rows: list[dict[str, Any]] = []
         pending = 0
         for files in recordings:
-            digest, about = self._summarize(files)
+            digest, tables = self._summarize(files)
             if table == "recordings":
-                rows += about["recordings"]
+                rows += tables["recordings"]
             elif table == SUMMARIES:
                 # Same as `onoff.summaries`, but nested rows do not repeat the recording.
-                rows += [{**about["recordings"][0], **{name: about.get(name, []) for name in TABLES if name != "recordings"}}]
+                rows += [{**tables["recordings"][0], **{name: tables.get(name, []) for name in TABLES if name != "recordings"}}]
             else:
-                error = about["recordings"][0]["error"] if _is_unread(about) else None
-                origin = {"recording_path": about["recordings"][0]["path"], "recording_error": error}
-                rows += [{**row, **origin} for row in about.get(table, [])]
+                error = tables["recordings"][0]["error"] if _is_unreadable(tables) else None
+                origin = {"recording_path": tables["recordings"][0]["path"], "recording_error": error}
+                rows += [{**row, **origin} for row in tables.get(table, [])]
                 if error:
                     rows.append({"recording": digest, **origin})
             pending += 1
@@ -265,7 +265,7 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
         yield _batch(rows, schema)
 
     def _summarize(self, files: list[str]) -> tuple[str, Mapping[str, list[dict[str, Any]]]]:
-        """Hash of a recording, and its rows as in `onoff.summaries`."""
+        """Returns the hash of a recording, and its rows as in `onoff.summaries`."""
         digest, error = _hash(files)
         if error is not None:
             return digest, with_identity(failure(error, transient=True), digest, files)
@@ -279,7 +279,7 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
                 yield _batch([_error_row(digest, files, error)], schema)
                 continue
             # Export the entire table first, so that a crash yields a row with the error instead of a partial table.
-            with tempfile.TemporaryDirectory(prefix="onoff-", dir=_temporary()) as folder:
+            with tempfile.TemporaryDirectory(prefix="onoff-", dir=_temporary_folder()) as folder:
                 task = {"files": files, "table": self.settings.table, "folder": os.path.join(folder, "tables")}
                 answer = _reader(self.settings).run(task)
                 error = answer if isinstance(answer, str) else answer.get("error")
@@ -287,35 +287,35 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
                     yield _batch([_error_row(digest, files, error)], schema)
                     continue
                 with pyarrow.OSFile(answer["file"]) as file:
-                    parts = pyarrow.ipc.open_file(file)
-                    for number in range(parts.num_record_batches):
-                        part = parts.get_batch(number)
-                        for start in range(0, part.num_rows, _BATCH_ROWS):
-                            yield _convert(part.slice(start, _BATCH_ROWS), schema, digest, display_name(files))
+                    reader = pyarrow.ipc.open_file(file)
+                    for index in range(reader.num_record_batches):
+                        batch = reader.get_batch(index)
+                        for start in range(0, batch.num_rows, _BATCH_ROWS):
+                            yield _convert(batch.slice(start, _BATCH_ROWS), schema, digest, display_name(files))
 
 
 def _recordings(paths: list[str]) -> list[list[str]]:
     """Finds the recordings in files, folders and patterns."""
-    listed: list[str] = []
+    expanded: list[str] = []
     for path in paths:
-        path = _local(path)
+        path = _local_path(path)
         if glob.has_magic(path) and not os.path.lexists(path):
-            matching = sorted(glob.glob(path))
-            if not matching:
+            matches = sorted(glob.glob(path))
+            if not matches:
                 raise UsageError(f"{path}: no file matches")
-            listed += matching
+            expanded += matches
         else:
-            listed.append(path)
-    if not listed:
+            expanded.append(path)
+    if not expanded:
         raise UsageError('no recording specified: spark.read.format("onoff").load(…)')
     try:
-        found, _ = _onoff.recordings([os.path.abspath(path) for path in listed])
+        recordings, _ = _onoff.recordings([os.path.abspath(path) for path in expanded])
     except _onoff.NoAnswer as error:
         raise_for(*error.args)
-    return [[os.fspath(path) for path in files] for files in found]
+    return [[os.fspath(path) for path in files] for files in recordings]
 
 
-def _local(path: str) -> str:
+def _local_path(path: str) -> str:
     if path.startswith("file:"):
         return unquote(urlsplit(path).path)
     if "://" in path or path.startswith("dbfs:"):
@@ -338,30 +338,30 @@ def _size(files: list[str]) -> int:
 
 
 def _hash(files: list[str]) -> tuple[str, Optional[str]]:
-    """Identifier of a recording, and an error message if it cannot be opened."""
-    unnamed = f"path:{display_name(files)}"
+    """Returns the identifier of a recording, and an error message if it cannot be opened."""
+    path_id = f"path:{display_name(files)}"
     try:
         for path in files:
             mode = os.stat(path).st_mode
             # Reading a pipe or a device may block forever.
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                return unnamed, f"{display_name([path])}: neither a file nor a folder"
+                return path_id, f"{display_name([path])}: neither a file nor a folder"
         return content_hash(files), None
     except OSError as error:
-        return unnamed, str(error)
+        return path_id, str(error)
 
 
-def _is_unread(about: Mapping[str, list[dict[str, Any]]]) -> bool:
+def _is_unreadable(tables: Mapping[str, list[dict[str, Any]]]) -> bool:
     """Returns whether the recording could not be read; a readable recording has all tables, even if they are empty."""
-    return set(about) == {"recordings"}
+    return set(tables) == {"recordings"}
 
 
 def _error_row(digest: str, files: list[str], error: str) -> dict[str, Any]:
     return {"recording": digest, "recording_path": display_name(files), "recording_error": error}
 
 
-def _temporary() -> Optional[str]:
-    """Temporary folder of the Spark executor, which Spark cleans up."""
+def _temporary_folder() -> Optional[str]:
+    """Returns the temporary folder of the Spark executor, which Spark cleans up."""
     for folder in os.environ.get("SPARK_LOCAL_DIRS", "").split(","):
         if folder and os.path.isdir(folder):
             return folder
@@ -375,10 +375,10 @@ def _reader(settings: _Settings) -> Reader:
     """Returns the reader process of this Python worker, which runs tasks sequentially."""
     limits = (settings.seconds, settings.memory_bytes, os.getpid())
     if limits not in _readers:
-        # Other readers have different options, or belong to the process from which this one was forked.
-        for (_, _, owner), other in list(_readers.items()):
+        # Other readers have different options or belong to the process from which this one was forked.
+        for (_, _, owner), reader in list(_readers.items()):
             if owner == os.getpid():
-                other.close()
+                reader.close()
         _readers.clear()
         _readers[limits] = Reader(settings.seconds, settings.memory_bytes)
         atexit.register(_readers[limits].close)
@@ -386,10 +386,10 @@ def _reader(settings: _Settings) -> Reader:
 
 
 def _schema(table: str) -> Any:
-    """Arrow schema of a table. All columns are nullable: they are null in rows with a read error."""
+    """Returns the Arrow schema of a table. All columns are nullable: they are null in rows with a read error."""
     if table == SUMMARIES:
-        others = [(name, pyarrow.list_(pyarrow.field("element", pyarrow.struct(_summary_columns(name))))) for name in TABLES if name != "recordings"]
-        return pyarrow.schema([*_IDENTITY, *_summary_columns("recordings"), *others])
+        nested = [(name, pyarrow.list_(pyarrow.field("element", pyarrow.struct(_summary_columns(name))))) for name in TABLES if name != "recordings"]
+        return pyarrow.schema([*_IDENTITY, *_summary_columns("recordings"), *nested])
     if table == "recordings":
         return pyarrow.schema([*_IDENTITY, *_summary_columns(table)])
     if table in TABLES:
@@ -399,33 +399,33 @@ def _schema(table: str) -> Any:
 
 
 def _summary_columns(table: str) -> list[tuple[str, Any]]:
-    return [(field.name, field.type) for field in schema_of(table) if field.name != "recording"]
+    return [(field.name, field.type) for field in arrow_schema(table) if field.name != "recording"]
 
 
-def _spark_type(kind: Any) -> Any:
+def _spark_type(arrow_type: Any) -> Any:
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
-    if pyarrow.types.is_struct(kind):
-        return StructType([StructField(field.name, _spark_type(field.type), True) for field in kind])
-    if pyarrow.types.is_list(kind):
+    if pyarrow.types.is_struct(arrow_type):
+        return StructType([StructField(field.name, _spark_type(field.type), True) for field in arrow_type])
+    if pyarrow.types.is_list(arrow_type):
         from pyspark.sql.types import ArrayType
 
-        return ArrayType(_spark_type(kind.value_type), True)
-    return from_arrow_type(kind)
+        return ArrayType(_spark_type(arrow_type.value_type), True)
+    return from_arrow_type(arrow_type)
 
 
 def _batch(rows: list[dict[str, Any]], schema: Any) -> Any:
     return pyarrow.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def _convert(part: Any, schema: Any, digest: str, path: str) -> Any:
+def _convert(batch: Any, schema: Any, digest: str, path: str) -> Any:
     """Converts rows to Spark types and adds the columns that identify the recording."""
-    constant = {"recording": digest, "recording_path": path, "recording_error": None}
+    constants = {"recording": digest, "recording_path": path, "recording_error": None}
     columns = []
     for field in schema:
-        if field.name in constant and field.name not in part.schema.names:
-            columns.append(pyarrow.repeat(pyarrow.scalar(constant[field.name], field.type), part.num_rows))
+        if field.name in constants and field.name not in batch.schema.names:
+            columns.append(pyarrow.repeat(pyarrow.scalar(constants[field.name], field.type), batch.num_rows))
         else:
-            columns.append(part.column(field.name).cast(field.type))
+            columns.append(batch.column(field.name).cast(field.type))
     return pyarrow.RecordBatch.from_arrays(columns, schema=schema)

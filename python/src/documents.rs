@@ -16,7 +16,7 @@ use onoff::trace::{TableName, TableSet};
 use onoff::{QueryError, Session, run_tables};
 
 /// Returns the documents as a JSON object.
-pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
+pub(crate) fn all_documents(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
     let mut out = Documents { bytes: vec![b'{'], is_first: true };
     out.add("rows", |bytes| Ok(serde_json::to_writer(bytes, &session.summary_rows(name)?)?))?;
     if session.kind() == RecordingKind::NetworkCapture {
@@ -25,7 +25,7 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
         return Ok(out.end());
     }
     // Load all tables used below, so that the recording is read only once.
-    let inventory = TableSet::of(&[TableName::Inventory]);
+    let inventory = TableSet::from_names(&[TableName::Inventory]);
     session.tables(run_tables(None).union(Session::WAIT_TABLES).union(onoff::findings::TABLES).union(inventory))?;
     out.add("info", |bytes| Ok(document::write(&[session.provenance()?], &session.summary()?, bytes)?))?;
     let boot = session.boot(&BootOptions::default());
@@ -50,20 +50,20 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
     Ok(out.end())
 }
 
-/// File versions of modules: distinct pairs of lower-case file name and version, at most [`MAX_VERSIONS`]. Windows file
-/// names are case-insensitive.
+/// Returns the file versions of modules: distinct pairs of lower-case file name and version, at most [`MAX_VERSIONS`].
+/// Windows file names are case-insensitive.
 fn versions(session: &Session) -> Result<BTreeSet<(String, String)>, Error> {
-    let trace = session.tables(TableSet::of(&[TableName::Images]))?;
-    let mut found = BTreeSet::new();
+    let trace = session.tables(TableSet::from_names(&[TableName::Images]))?;
+    let mut versions = BTreeSet::new();
     for image in trace.images.iter() {
         let version = trace.text(image.version).trim();
         let path = trace.text(image.path);
         let name = path.rsplit(['\\', '/']).next().unwrap_or_default();
-        if !version.is_empty() && !name.is_empty() && found.len() < MAX_VERSIONS {
-            found.insert((name.to_lowercase(), version.to_owned()));
+        if !version.is_empty() && !name.is_empty() && versions.len() < MAX_VERSIONS {
+            versions.insert((name.to_lowercase(), version.to_owned()));
         }
     }
-    Ok(found)
+    Ok(versions)
 }
 
 /// Maximum number of versions per recording. Windows has about 6,000 modules; a boot loads about 1,500.
@@ -117,7 +117,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Adds the document of an analysis, unless the recording has no data for it.
+    /// Adds the document of an analysis unless the recording has no data for it.
     fn add_answer<A, N: std::fmt::Debug + std::fmt::Display>(
         &mut self,
         name: &str,

@@ -28,16 +28,16 @@ fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 #[pyfunction]
 fn answer(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<Vec<u8>> {
     let answer = py.detach(|| onoff_cli::answer(with_program_name(arguments)));
-    answer.map_err(|no| NoAnswer::new_err((no.code, no.message)))
+    answer.map_err(|error| NoAnswer::new_err((error.code, error.message)))
 }
 
 /// Finds recordings in files and folders, including unreadable ones. Returns the paths of each, and the number of files
 /// in the folders that are not recordings.
 #[pyfunction]
 fn recordings(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<(Vec<Vec<PathBuf>>, u64)> {
-    let found = py.detach(|| onoff_files::recordings(&paths)).map_err(|error| recording::unreadable(&error))?;
-    let other_files = found.other_files;
-    Ok((found.all(), other_files))
+    let recordings = py.detach(|| onoff_files::find_recordings(&paths)).map_err(|error| recording::unreadable(&error))?;
+    let other_files = recordings.other_files;
+    Ok((recordings.into_all_paths(), other_files))
 }
 
 /// Returns the declarations of all tables as JSON: name, description, order, and name, type, unit, role and description

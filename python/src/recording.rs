@@ -14,7 +14,7 @@ use onoff::report::text::causes::with_causes;
 use onoff::sections::json::document;
 use onoff::trace::arrow::ArrowTables;
 use onoff::trace::{DECLARATIONS, TableName, TableSet, Trace};
-use onoff_export::{ExportError, Format, Question};
+use onoff_export::{ExportError, Format, ExportOptions};
 use onoff_files::Options;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -42,16 +42,16 @@ impl Recording {
         Ok(Self { session, cache: Mutex::new(Vec::new()) })
     }
 
-    /// Kind of recording.
+    /// Returns the kind of recording.
     #[getter]
     fn kind(&self) -> &'static str {
         self.session.kind().as_str()
     }
 
-    /// Description of the recording and its losses, as JSON.
+    /// Returns the description of the recording and its losses, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         py.detach(|| {
-            let trace = self.tables(TableSet::of(&[TableName::Inventory]))?;
+            let trace = self.tables(TableSet::from_names(&[TableName::Inventory]))?;
             let mut out = Vec::new();
             let provenance = self.session.provenance().map_err(|error| unreadable(&error))?;
             document::write(&[provenance], &summarize(trace.trace()), &mut out)?;
@@ -65,28 +65,28 @@ impl Recording {
         serde_json::to_string(&rows).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// JSON object with the available documents of `onoff info`, `boot`, `shutdown`, `suspend`, `netboot`, `diagnose`
-    /// and `why`, and with the transitions under `rows`. Reads the recording only once.
+    /// Returns a JSON object with the available documents of `onoff info`, `boot`, `shutdown`, `suspend`, `netboot`,
+    /// `diagnose` and `why`, and with the transitions under `rows`. Reads the recording only once.
     fn documents(&self, py: Python<'_>, name: &str) -> PyResult<Vec<u8>> {
-        py.detach(|| documents::of(&self.session, name)).map_err(|error| unreadable(&error))
+        py.detach(|| documents::all_documents(&self.session, name)).map_err(|error| unreadable(&error))
     }
 
-    /// Table by name; `durations` returns times as durations.
+    /// Returns a table by name; `durations` returns times as durations.
     #[pyo3(signature = (name, durations=false))]
     fn table(&self, py: Python<'_>, name: &str, durations: bool) -> PyResult<Table> {
         let Some(name) = TableName::named(name).filter(|&name| name != TableName::Inventory) else {
             return Err(PyValueError::new_err(format!("unknown table '{name}'")));
         };
         // Event fields are only read together with events.
-        let wanted = match name {
-            TableName::EventFields => TableSet::of(&[name, TableName::Events]),
-            _ => TableSet::of(&[name]),
+        let table_set = match name {
+            TableName::EventFields => TableSet::from_names(&[name, TableName::Events]),
+            _ => TableSet::from_names(&[name]),
         };
-        let tables = py.detach(|| self.tables(wanted))?;
+        let tables = py.detach(|| self.tables(table_set))?;
         Ok(Table { tables, name, durations })
     }
 
-    /// Number of rows of all nonempty tables, as JSON. Reads all tables.
+    /// Returns the number of rows of all nonempty tables, as JSON. Reads all tables.
     fn row_counts(&self, py: Python<'_>) -> PyResult<String> {
         let tables = py.detach(|| self.tables(TableSet::all()))?;
         let counts: serde_json::Map<String, Value> = DECLARATIONS
@@ -110,17 +110,19 @@ impl Recording {
             "parquet" => Format::Parquet,
             "arrow" => Format::Arrow,
             "csv" => Format::Csv,
-            other => {
-                return Err(PyValueError::new_err(format!("unknown format '{other}'; available: parquet, arrow, csv")));
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "unknown format '{format}'; available: parquet, arrow, csv"
+                )));
             }
         };
         let table_name = |name: &String| {
             TableName::named(name).ok_or_else(|| PyValueError::new_err(format!("unknown table '{name}'")))
         };
         let tables = tables.map(|names| names.iter().map(table_name).collect::<PyResult<_>>()).transpose()?;
-        let question = Question { format, tables };
-        let written = py.detach(|| onoff_export::export(&self.session, &question, &folder, &mut |_| {}));
-        let written = written.map_err(|error| match error {
+        let options = ExportOptions { format, tables };
+        let result = py.detach(|| onoff_export::export(&self.session, &options, &folder, &mut |_| {}));
+        let written = result.map_err(|error| match error {
             ExportError::Unreadable(error) => unreadable(&error),
             ExportError::NoRows => NoAnswer::new_err((2, error.to_string())),
             ExportError::NoTable(_) => PyValueError::new_err(error.to_string()),
@@ -132,15 +134,15 @@ impl Recording {
 
 impl Recording {
     /// Returns tables from the cache, or reads them.
-    fn tables(&self, wanted: TableSet) -> PyResult<ArrowTables> {
+    fn tables(&self, table_set: TableSet) -> PyResult<ArrowTables> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, tables)) = cache.iter().find(|(cached, _)| cached.union(wanted) == *cached) {
+        if let Some((_, tables)) = cache.iter().find(|(cached, _)| cached.union(table_set) == *cached) {
             return Ok(tables.clone());
         }
-        let trace = onoff::sources::read_tables(self.session.files(), wanted, self.session.options());
+        let trace = onoff::sources::read_tables(self.session.files(), table_set, self.session.options());
         let trace: Arc<Trace> = Arc::new(trace.map_err(|error| unreadable(&error))?);
         let tables = trace.arrow();
-        cache.push((wanted, tables.clone()));
+        cache.push((table_set, tables.clone()));
         Ok(tables)
     }
 }
@@ -156,18 +158,19 @@ pub(crate) struct Table {
 
 #[pymethods]
 impl Table {
-    /// Name of the table.
+    /// Returns the name of the table.
     #[getter]
     fn name(&self) -> &'static str {
         self.name.as_str()
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     fn __len__(&self) -> usize {
         self.tables.trace().table(self.name).len()
     }
 
-    /// Arrow PyCapsule interface: one batch per chunk of the table. Ignores the requested schema; consumers must cast.
+    /// Implements the Arrow PyCapsule interface: one batch per chunk of the table. Ignores the requested schema;
+    /// consumers must cast.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -182,8 +185,8 @@ impl Table {
         let batches = self.tables.batches(self.name);
         let stream = if self.durations {
             let schema = with_durations(&schema);
-            let shown = Arc::clone(&schema);
-            let batches = batches.map(move |batch| batch.and_then(|batch| as_durations(&batch, &shown)));
+            let batch_schema = Arc::clone(&schema);
+            let batches = batches.map(move |batch| batch.and_then(|batch| as_durations(&batch, &batch_schema)));
             FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema)))
         } else {
             FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema)))
@@ -210,8 +213,8 @@ fn as_durations(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, 
     let columns = batch.columns().iter().zip(schema.fields()).map(|(array, field)| match field.data_type() {
         DataType::Duration(_) => {
             let numbers = array.as_primitive::<Int64Type>();
-            let shared = (numbers.values().clone(), numbers.nulls().cloned());
-            Arc::new(PrimitiveArray::<DurationNanosecondType>::new(shared.0, shared.1)) as ArrayRef
+            let (values, nulls) = (numbers.values().clone(), numbers.nulls().cloned());
+            Arc::new(PrimitiveArray::<DurationNanosecondType>::new(values, nulls)) as ArrayRef
         }
         _ => Arc::clone(array),
     });

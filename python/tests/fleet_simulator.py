@@ -46,27 +46,27 @@ def simulate(folder, seed, computers=700, runs=2000, causes=()):
     batch = {name: [] for name in ("recordings", "transitions", "phases", "account", "versions")}
     for number in range(runs):
         computer = fleet[number % computers]
-        when = FIRST + datetime.timedelta(seconds=rng.randrange(DAYS * 86400))
-        run = {**computer, "when": when}
+        recorded = FIRST + datetime.timedelta(seconds=rng.randrange(DAYS * 86400))
+        run = {**computer, "when": recorded}
         digest = hashlib.sha256(f"{seed} {number}".encode()).hexdigest()
-        # A tail without a cause.
-        unlucky = rng.expovariate(1) * 6 if rng.random() < 0.05 else 0.0
-        lengths, entries = {}, []
+        # Some runs are slow without a cause.
+        random_delay = rng.expovariate(1) * 6 if rng.random() < 0.05 else 0.0
+        durations, entries = {}, []
         for phase, share in PHASES:
-            length = 30 * share * computer["speed"] * rng.lognormvariate(0, 0.08)
-            parts = {"System": 0.5 * length, rng.choice(("svchost.exe", "MsMpEng.exe")): 0.3 * length, "disk": 0.2 * length}
-            if phase == "WinLogonInit" and unlucky:
-                parts[f"service{rng.randrange(40)}"] = unlucky
-                length += unlucky
+            duration = 30 * share * computer["speed"] * rng.lognormvariate(0, 0.08)
+            parts = {"System": 0.5 * duration, rng.choice(("svchost.exe", "MsMpEng.exe")): 0.3 * duration, "disk": 0.2 * duration}
+            if phase == "WinLogonInit" and random_delay:
+                parts[f"service{rng.randrange(40)}"] = random_delay
+                duration += random_delay
             for cause in causes:
                 if cause.phase == phase and cause.applies(run):
-                    more = cause.seconds * rng.lognormvariate(0, 0.2)
-                    parts[cause.subject] = parts.get(cause.subject, 0.0) + more
-                    length += more
-            lengths[phase] = length
-            entries += [(phase, subject, took) for subject, took in parts.items()]
-        total = int(1e9 * sum(lengths.values()))
-        longest = max(lengths, key=lengths.get)
+                    delay = cause.seconds * rng.lognormvariate(0, 0.2)
+                    parts[cause.subject] = parts.get(cause.subject, 0.0) + delay
+                    duration += delay
+            durations[phase] = duration
+            entries += [(phase, subject, seconds) for subject, seconds in parts.items()]
+        total = int(1e9 * sum(durations.values()))
+        longest = max(durations, key=durations.get)
         batch["recordings"].append(
             {
                 "recording": digest,
@@ -77,7 +77,7 @@ def simulate(folder, seed, computers=700, runs=2000, causes=()):
                 "os_build": computer["os_build"],
                 "model": computer["model"],
                 "firmware": computer["firmware"],
-                "recorded_utc": when.isoformat() + "Z",
+                "recorded_utc": recorded.isoformat() + "Z",
                 "error": "",
                 "schema": SCHEMA,
                 "version": "simulated",
@@ -85,22 +85,22 @@ def simulate(folder, seed, computers=700, runs=2000, causes=()):
         )
         batch["transitions"].append(
             {"recording": digest, "transition": "boot", "number": 0, "variant": "cold", "duration_ns": total, "at_least_ns": total,
-             "longest_phase": longest, "longest_phase_ns": int(1e9 * lengths[longest]), "culprit": "System", "culprit_ns": 1}
+             "longest_phase": longest, "longest_phase_ns": int(1e9 * durations[longest]), "culprit": "System", "culprit_ns": 1}
         )
-        for place, (phase, length) in enumerate(lengths.items()):
+        for index, (phase, duration) in enumerate(durations.items()):
             batch["phases"].append(
-                {"recording": digest, "transition": "boot", "number": 0, "place": place, "phase": phase, "duration_ns": int(1e9 * length)}
+                {"recording": digest, "transition": "boot", "number": 0, "place": index, "phase": phase, "duration_ns": int(1e9 * duration)}
             )
         versions = {"audio.sys": computer["audio_driver"], **computer["others"], **{module: f"10.0.{computer['os_build']}" for module in WINDOWS_MODULES}}
         batch["versions"] += [{"recording": digest, "module": module, "version": version} for module, version in versions.items()]
-        for phase, subject, took in entries:
+        for phase, subject, seconds in entries:
             batch["account"].append(
-                {"recording": digest, "transition": "boot", "phase": phase, "kind": "process", "subject": subject, "ns": int(1e9 * took)}
+                {"recording": digest, "transition": "boot", "phase": phase, "kind": "process", "subject": subject, "ns": int(1e9 * seconds)}
             )
     folder.mkdir(parents=True, exist_ok=True)
     _Store(folder / "runs").write(_tables(batch))
     with open(folder / "tags.csv", "w", newline="") as file:
         out = csv.writer(file)
         out.writerow(("computer", "audio_driver"))
-        out.writerows((each["computer"], each["audio_driver"]) for each in fleet)
+        out.writerows((computer["computer"], computer["audio_driver"]) for computer in fleet)
     return folder

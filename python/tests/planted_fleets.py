@@ -41,41 +41,41 @@ class PlantedFleet(Fleet):
             yield (name, "2"), has_new
 
     def truth_ns(self, what):
-        """Mean planted difference between runs with and without a module."""
+        """Returns the mean planted difference between runs with and without a module."""
         mask = self.modules[what.split(" = ")[0]]
         return self.planted_ns[mask].mean() - self.planted_ns[~mask].mean()
 
 
 def durations(rng, computers, runs):
-    """Duration of each run without planted delays, and its computer."""
+    """Returns the duration of each run without planted delays, and its computer."""
     typical = SECONDS * numpy.exp(rng.normal(0, SPREAD, computers))
-    each = numpy.repeat(numpy.arange(computers), runs)
-    return typical[each] * numpy.exp(rng.normal(0, NOISE, len(each))), each
+    computer = numpy.repeat(numpy.arange(computers), runs)
+    return typical[computer] * numpy.exp(rng.normal(0, NOISE, len(computer))), computer
 
 
 def slow_module_fleet(rng, seconds, computers=200, runs=2):
-    """A fleet with three update rings. Twelve modules were updated on some rings, with stragglers; ``updated0.sys`` is
+    """Returns a fleet with three update rings. Twelve modules were updated on some rings, with stragglers; ``updated0.sys`` is
     slow. Five other modules are distributed randomly."""
     lengths, computer = durations(rng, computers, runs)
     ring = rng.choice(3, computers, p=(0.15, 0.35, 0.5))
     modules = {}
     for number in range(12):
-        late = rng.random(computers) < 0.05
-        modules[f"updated{number}.sys"] = ((ring <= number % 2) ^ late)[computer]
+        is_straggler = rng.random(computers) < 0.05
+        modules[f"updated{number}.sys"] = ((ring <= number % 2) ^ is_straggler)[computer]
     for number in range(5):
         modules[f"other{number}.sys"] = (rng.random(computers) < 0.3)[computer]
     return PlantedFleet(lengths, seconds * modules["updated0.sys"], computer, modules=modules)
 
 
 def two_build_fleet(rng, baseline, candidate, share, runs=2):
-    """Two cohorts of computers; the second is slower by a share."""
+    """Returns two cohorts of computers; the second is slower by a share."""
     lengths, computer = durations(rng, baseline + candidate, runs)
     is_new = computer >= baseline
     return PlantedFleet(lengths, share * lengths * is_new, computer, attributes={"build": numpy.where(is_new, 2, 1)})
 
 
 def changed_fleet(rng, seconds, computers=120, day=35):
-    """Computers with one run each within 60 days, slower after one day."""
+    """Returns computers with one run each within 60 days, slower after one day."""
     lengths, computer = durations(rng, computers, 1)
     days = numpy.sort(rng.uniform(0, 60, computers))
     return PlantedFleet(lengths, seconds * (days >= day), computer, days=days)

@@ -16,8 +16,8 @@ SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 def program(*arguments):
     """Runs the program in another process."""
-    done = subprocess.run([sys.executable, "-m", "onoff", *map(str, arguments)], capture_output=True)
-    return done.returncode, done.stdout, done.stderr.decode()
+    result = subprocess.run([sys.executable, "-m", "onoff", *map(str, arguments)], capture_output=True)
+    return result.returncode, result.stdout, result.stderr.decode()
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def program(*arguments):
 )
 def test_result_matches_program_output(verb, sample, options):
     path = SAMPLES / sample
-    flags = [f"--{name}={each}" for name, value in options.items() for each in (value if isinstance(value, list) else [value])]
+    flags = [f"--{name}={item}" for name, value in options.items() for item in (value if isinstance(value, list) else [value])]
     code, printed, errors = program(verb, path, *flags, "--format", "json")
     assert code == 0, errors
     answer = getattr(onoff, verb)(path, **options)
@@ -68,8 +68,8 @@ def test_transition_has_findings_and_account():
     for boot in (by_path, opened):
         assert boot.findings() == trace.findings() and len(boot.findings()) > 3
         assert sum(entry.ns for entry in boot.account) == sum(phase.duration_ns for phase in boot.phases if phase.name in {entry.phase for entry in boot.account})
-    once = onoff.boot((path for path in [SAMPLES / "slow-boot.etl"]), manifest=iter(()))
-    assert once.findings() == by_path.findings()
+    by_iterator = onoff.boot((path for path in [SAMPLES / "slow-boot.etl"]), manifest=iter(()))
+    assert by_iterator.findings() == by_path.findings()
     sleep = onoff.suspend(SAMPLES / "slow-sleep.etl")
     assert sleep.findings() and sleep.account
     # Excludes findings of other kinds of transitions.
@@ -124,15 +124,15 @@ def test_exceptions_have_path_and_offset(tmp_path):
 
 
 def test_losses_are_in_recording_and_its_repr(tmp_path):
-    whole = onoff.open(SAMPLES / "slow-boot.etl")
-    assert whole.losses == [] and "losses" not in repr(whole)
-    cut = tmp_path / "cut.etl"
+    complete = onoff.open(SAMPLES / "slow-boot.etl")
+    assert complete.losses == [] and "losses" not in repr(complete)
+    truncated = tmp_path / "cut.etl"
     content = (SAMPLES / "slow-boot.etl").read_bytes()
-    cut.write_bytes(content[: len(content) * 2 // 3 + 100])
-    trace = onoff.open(cut)
+    truncated.write_bytes(content[: len(content) * 2 // 3 + 100])
+    trace = onoff.open(truncated)
     assert trace.losses and trace.losses[0].help and trace.losses[0].count > 0
     assert "loss" in repr(trace)
-    code, printed, _ = program("info", cut, "--format", "json")
+    code, printed, _ = program("info", truncated, "--format", "json")
     assert code == 0 and [loss.to_dict() for loss in trace.losses] == json.loads(printed)["losses"]
 
 

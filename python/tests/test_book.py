@@ -34,7 +34,7 @@ def test_readme_example(monkeypatch):
     """The README shows no results, so only check that there are some."""
     monkeypatch.chdir(ROOT)
     (block,) = re.findall(r"```python\n(.*?)```", pathlib.Path("README.md").read_text(), re.DOTALL)
-    known: dict = {}
+    namespace: dict = {}
     calls = [line.split("#")[0].strip() for line in block.splitlines() if line.startswith(("trace.", "onoff."))]
-    exec("".join(line + "\n" for line in block.splitlines() if line.startswith(("import", "trace ="))), known)
-    assert [len(eval(call, known)) > 0 for call in calls] == [True, True]
+    exec("".join(line + "\n" for line in block.splitlines() if line.startswith(("import", "trace ="))), namespace)
+    assert [len(eval(call, namespace)) > 0 for call in calls] == [True, True]

@@ -22,18 +22,18 @@ def simulated_fleet(tmp_path, seed, causes=(), **sizes):
 
 def test_finds_exactly_three_planted_causes(tmp_path):
     fleet = simulated_fleet(tmp_path, 1, (DRIVER_ON_A_MODEL, FIRMWARE, UPDATED))
-    explained = fleet.explain()
-    assert len(explained.found) == 3, explained
-    by_subject = {each.subject: each for each in explained.found}
-    assert set(by_subject) == {"audiodrv", "ACPI", "UpdateAgent"}, explained
+    explanations = fleet.explain()
+    assert len(explanations.found) == 3, explanations
+    by_subject = {factor.subject: factor for factor in explanations.found}
+    assert set(by_subject) == {"audiodrv", "ACPI", "UpdateAgent"}, explanations
     assert set(by_subject["audiodrv"].what.split(" and ")) == {"model = Fabrikam X", "audio_driver = 6.1.0"}
     assert by_subject["ACPI"].what == "firmware = Northwind 1.2"
     assert by_subject["UpdateAgent"].what.startswith("since ")
     assert [by_subject[name].subject_phase for name in ("audiodrv", "ACPI", "UpdateAgent")] == ["PreSMSS", "SMSSInit", "WinLogonInit"]
     for name, planted in (("audiodrv", 5.0), ("ACPI", 4.0), ("UpdateAgent", 2.5)):
-        each = by_subject[name]
-        assert each.low_ns / 1e9 - 0.5 <= planted <= each.high_ns / 1e9 + 0.5, each.to_dict()
-        assert each.low_ns < each.effect_ns < each.high_ns and each.chance <= 0.01
+        factor = by_subject[name]
+        assert factor.low_ns / 1e9 - 0.5 <= planted <= factor.high_ns / 1e9 + 0.5, factor.to_dict()
+        assert factor.low_ns < factor.effect_ns < factor.high_ns and factor.chance <= 0.01
     drift = fleet.drift()
     assert len(drift) == 1
     change = datetime.datetime.fromisoformat(drift[0].first_after_utc[:19])
@@ -43,15 +43,15 @@ def test_finds_exactly_three_planted_causes(tmp_path):
 
 @pytest.mark.parametrize("cause", [DRIVER_ON_A_MODEL, FIRMWARE])
 def test_single_cause_gives_one_explanation(tmp_path, cause):
-    explained = simulated_fleet(tmp_path, 2, (cause,)).explain()
-    assert [each.subject for each in explained.found] == [cause.subject], explained
+    explanations = simulated_fleet(tmp_path, 2, (cause,)).explain()
+    assert [factor.subject for factor in explanations.found] == [cause.subject], explanations
 
 
 def test_finds_driver_version_on_one_model_without_tags(tmp_path):
     folder = simulate(tmp_path / "untagged", 6, causes=(DRIVER_ON_A_MODEL, FIRMWARE))
-    explained = onoff.fleet(folder / "runs").explain()
-    by_subject = {each.subject: each for each in explained.found}
-    assert set(by_subject) == {"audiodrv", "ACPI"}, explained
+    explanations = onoff.fleet(folder / "runs").explain()
+    by_subject = {factor.subject: factor for factor in explanations.found}
+    assert set(by_subject) == {"audiodrv", "ACPI"}, explanations
     driver = by_subject["audiodrv"]
     assert set(driver.what.split(" and ")) == {"model = Fabrikam X", "audio.sys = 6.1.0"}
     assert driver.low_ns / 1e9 - 0.5 <= 5.0 <= driver.high_ns / 1e9 + 0.5, driver.to_dict()
@@ -60,18 +60,18 @@ def test_finds_driver_version_on_one_model_without_tags(tmp_path):
 def test_merges_modules_of_one_update(tmp_path):
     cause = Cause(lambda run: run["os_build"] == 26100, 4.0, "PreSMSS", "ntoskrnl.exe")
     folder = simulate(tmp_path / "build", 7, causes=(cause,))
-    explained = onoff.fleet(folder / "runs").explain()
-    assert [each.what for each in explained.found] == ["os_build = 26100"], explained
+    explanations = onoff.fleet(folder / "runs").explain()
+    assert [factor.what for factor in explanations.found] == ["os_build = 26100"], explanations
     # The modules cannot be separated.
-    assert {f"system{number}.dll = 10.0.26100" for number in range(20)} <= set(explained.found[0].same_runs_as)
+    assert {f"system{number}.dll = 10.0.26100" for number in range(20)} <= set(explanations.found[0].same_runs_as)
 
 
 @pytest.mark.parametrize("seed", range(10, 20))
 def test_healthy_fleet_has_no_explanation_and_no_drift(tmp_path, seed):
     fleet = simulated_fleet(tmp_path, seed)
-    explained = fleet.explain()
-    assert not explained.found and explained.tried > 50, explained
-    assert "no significant factors" in repr(explained)
+    explanations = fleet.explain()
+    assert not explanations.found and explanations.tried > 50, explanations
+    assert "no significant factors" in repr(explanations)
     assert fleet.drift() == []
 
 
@@ -85,8 +85,8 @@ def test_ignores_small_effects_and_few_computers(tmp_path):
 def test_runs_of_one_computer_are_not_independent(tmp_path):
     # Twelve computers with 100 runs each, three of which are slow.
     slow = Cause(lambda run: run["computer"] in ("PC-0000", "PC-0001", "PC-0002"), 10.0, "PreSMSS", "old disk")
-    explained = simulated_fleet(tmp_path, 4, (slow,), computers=12, runs=1200).explain()
-    assert explained.found == [], explained
+    explanations = simulated_fleet(tmp_path, 4, (slow,), computers=12, runs=1200).explain()
+    assert explanations.found == [], explanations
 
 
 def test_lists_inseparable_factors(tmp_path):
@@ -97,16 +97,16 @@ def test_lists_inseparable_factors(tmp_path):
     rows = onoff.fleet(folder / "runs").runs()
     docks = {run["computer"]: "dock" if run["model"] == "Northwind 9" else "none" for run in rows}
     tags.write_text("computer,dock\n" + "".join(f"{name},{dock}\n" for name, dock in docks.items()))
-    [found] = onoff.fleet(folder / "runs", tags).explain().found
-    assert {found.what, *found.same_runs_as} == {"model = Northwind 9", "dock = dock"}
+    [factor] = onoff.fleet(folder / "runs", tags).explain().found
+    assert {factor.what, *factor.same_runs_as} == {"model = Northwind 9", "dock = dock"}
 
 
 def test_percentiles_match_the_runs(tmp_path):
     fleet = simulated_fleet(tmp_path, 6, computers=50, runs=200)
     runs = sorted(run["duration_ns"] for run in fleet.runs())
-    [whole] = [row for row in fleet.phases() if row.phase == "all"]
-    assert (whole.runs, whole.computers, whole.longest_ns) == (200, 50, runs[-1])
-    assert (whole.median_ns, whole.p90_ns) == (runs[99], runs[179])
+    [total] = [row for row in fleet.phases() if row.phase == "all"]
+    assert (total.runs, total.computers, total.longest_ns) == (200, 50, runs[-1])
+    assert (total.median_ns, total.p90_ns) == (runs[99], runs[179])
     by_model = fleet.phases(by="model")
     assert sum(row.runs for row in by_model if row.phase == "all") == 200
     assert {row.phase for row in by_model} == {"all", "PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit", "PostBoot"}
@@ -119,8 +119,8 @@ def test_percentiles_match_the_runs(tmp_path):
 def test_gate_fails_only_for_slower_cohort(tmp_path):
     slow_build = Cause(lambda run: run["os_build"] == 26100, 3.0, "WinLogonInit", "Defender")
     fleet = simulated_fleet(tmp_path, 7, (slow_build,))
-    closed = fleet.gate({"os_build": 19045}, {"os_build": 26100})
-    assert closed.passed is False and closed.low_ns <= 3.2e9 <= closed.high_ns + 5e8 and "slower" in closed.why
+    slower = fleet.gate({"os_build": 19045}, {"os_build": 26100})
+    assert slower.passed is False and slower.low_ns <= 3.2e9 <= slower.high_ns + 5e8 and "slower" in slower.why
     assert fleet.gate({"os_build": 26100}, {"os_build": 19045}).passed is True
     assert fleet.gate({"os_build": 19045}, {"os_build": 22621}).passed is True
     small = fleet.gate({"os_build": 19045}, {"os_build": 1})
@@ -148,7 +148,7 @@ def test_small_fleet_of_real_recordings(tmp_path):
     onoff.summaries([samples / "slow-boot.etl", samples / "linux-boot.tar.xz"], tmp_path / "out")
     fleet = onoff.fleet(tmp_path / "out")
     assert [row.culprit for row in fleet.slowest() if row.computer == "LAPTOP-7F3"] == ["SoundShaper"]
-    explained = fleet.explain()
-    assert explained.found == [] and explained.too_small > 0 and explained.runs == 2
+    explanations = fleet.explain()
+    assert explanations.found == [] and explanations.too_small > 0 and explanations.runs == 2
     with pytest.raises(onoff.UsageError):
         onoff.fleet(tmp_path)

@@ -8,7 +8,7 @@ import onoff
 from onoff._fleet import Fleet
 from planted_fleets import SECONDS, PlantedFleet, changed_fleet, slow_module_fleet, two_build_fleet
 
-COVERED = 0.93
+MIN_COVERAGE = 0.93
 
 
 @pytest.mark.parametrize(("seconds", "fleets"), [(2.0, 1200), (3.0, 250), (5.0, 120)])
@@ -18,13 +18,13 @@ def test_explanation_intervals_cover_planted_effects(seconds, fleets):
     covered, errors = [], []
     for _ in range(fleets):
         fleet = slow_module_fleet(rng, seconds)
-        for each in fleet.explain().found[:1]:
-            truth = fleet.truth_ns(each.what)
-            covered.append(each.low_ns <= truth <= each.high_ns)
-            errors.append(each.effect_ns - truth)
+        for factor in fleet.explain().found[:1]:
+            truth_ns = fleet.truth_ns(factor.what)
+            covered.append(factor.low_ns <= truth_ns <= factor.high_ns)
+            errors.append(factor.effect_ns - truth_ns)
     assert len(covered) >= 60, len(covered)
-    assert numpy.mean(covered) >= COVERED, (len(covered), numpy.mean(covered))
-    # Median-unbiased.
+    assert numpy.mean(covered) >= MIN_COVERAGE, (len(covered), numpy.mean(covered))
+    # The estimate is median-unbiased.
     assert abs(numpy.median(errors)) < 0.5e9, numpy.median(errors)
 
 
@@ -38,10 +38,10 @@ def test_drift_intervals_cover_planted_changes():
     covered = []
     for seconds in (4.0, -4.0):
         for _ in range(120):
-            for each in changed_fleet(rng, seconds).drift()[:1]:
-                assert each.low_ns <= each.effect_ns <= each.high_ns
-                covered.append(each.low_ns <= 1e9 * seconds <= each.high_ns)
-    assert len(covered) > 50 and numpy.mean(covered) >= COVERED, (len(covered), numpy.mean(covered))
+            for change in changed_fleet(rng, seconds).drift()[:1]:
+                assert change.low_ns <= change.effect_ns <= change.high_ns
+                covered.append(change.low_ns <= 1e9 * seconds <= change.high_ns)
+    assert len(covered) > 50 and numpy.mean(covered) >= MIN_COVERAGE, (len(covered), numpy.mean(covered))
 
 
 def verdicts(seed, baseline, candidate, share, fleets=200):
@@ -110,9 +110,9 @@ def test_subject_time_is_free_of_selection_bias():
         }
         fleet._database.execute("CREATE TABLE rows AS SELECT unnest($recording) AS recording, unnest($subject) AS subject, unnest($ns) AS ns", rows)
         fleet._database.execute("CREATE VIEW account AS SELECT *, 'boot' AS transition, 'PostBoot' AS phase, 'service' AS kind FROM rows")
-        found = fleet._subject("boot", runs, mask)
-        if found["subject"] == "service0":
-            measured.append(found["subject_ns"] / 1e9)
+        result = fleet._subject("boot", runs, mask)
+        if result["subject"] == "service0":
+            measured.append(result["subject_ns"] / 1e9)
     assert len(measured) > 25
     assert numpy.mean(measured) == pytest.approx(planted, abs=0.12)
 

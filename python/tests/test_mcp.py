@@ -65,9 +65,9 @@ def test_tools_are_read_only(client):
 
 
 def test_session_from_list_of_recordings_to_critical_path(client):
-    listed, failed = client.tool("recordings")
+    listing, failed = client.tool("recordings")
     assert not failed
-    recording = next(line.split(" (")[0] for line in listed.splitlines() if "slow-boot.etl" in line)
+    recording = next(line.split(" (")[0] for line in listing.splitlines() if "slow-boot.etl" in line)
     boot, failed = client.tool("boot", file=recording)
     assert not failed
     printed = subprocess.run([sys.executable, "-m", "onoff", "boot", recording], capture_output=True, text=True, check=True).stdout
@@ -94,7 +94,7 @@ def test_reports_errors(client):
 
 def test_requires_existing_folders():
     for folders, code in [([], 64), (["/nonexistent"], 1)]:
-        ended = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "onoff", "mcp", *folders], stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
-        assert ended.returncode == code, ended.stderr
+        assert result.returncode == code, result.stderr

@@ -37,13 +37,13 @@ import sys
 if any("onoff._worker" in word for word in getattr(sys, "orig_argv", [])):
     import os, time
     import onoff._worker as worker
-    whole = worker.rows
+    original = worker.rows
     def rows(paths):
         if "crash" in paths[0]:
             os.abort()
         if "hang" in paths[0]:
             time.sleep(600)
-        return whole(paths)
+        return original(paths)
     worker.rows = rows
 """
 
@@ -70,7 +70,7 @@ def spark(tmp_path_factory):
 
 
 def kernel_log(number):
-    """A unique kernel log of a boot."""
+    """Returns a unique kernel log of a boot."""
     kernel = 1.5 + number % 700 / 1000
     return f"""[    0.000000] Linux version 6.1.0-13-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.1.55-1 (2023-09-29)
 [    0.000000] Command line: BOOT_IMAGE=/boot/vmlinuz-6.1.0-13-amd64 root=/dev/sda1 ro quiet number={number}
@@ -83,23 +83,23 @@ def kernel_log(number):
 
 
 def tables_of(summaries):
-    """Sorted rows of each table of a data frame."""
-    found = {}
+    """Returns the sorted rows of each table of a data frame."""
+    rows_by_table = {}
     for name, frame in onoff.spark.tables(summaries).items():
         frame = frame.select("recording", *TABLES[name]).drop("path")
-        found[name] = sorted((tuple(row) for row in frame.collect()), key=repr)
-    return found
+        rows_by_table[name] = sorted((tuple(row) for row in frame.collect()), key=repr)
+    return rows_by_table
 
 
 def tables_in(out):
-    """Sorted rows of each table in a folder written by `onoff.summaries`."""
-    found = {}
+    """Returns the sorted rows of each table in a folder written by `onoff.summaries`."""
+    rows_by_table = {}
     for name in TABLES:
         columns = ", ".join(column for column in ("recording", *TABLES[name]) if column != "path")
         parts = list((out / name).glob("*.parquet"))
         rows = duckdb.sql(f"SELECT {columns} FROM read_parquet('{out}/{name}/*.parquet')").fetchall() if parts else []
-        found[name] = sorted(rows, key=repr)
-    return found
+        rows_by_table[name] = sorted(rows, key=repr)
+    return rows_by_table
 
 
 def test_rows_match_summaries_including_errors(spark, tmp_path):
@@ -110,10 +110,10 @@ def test_rows_match_summaries_including_errors(spark, tmp_path):
     (folder / "damaged.etl").write_bytes((SAMPLES / "slow-boot.etl").read_bytes()[:100])
     onoff.summaries(folder, tmp_path / "out")
     summaries = spark.read.format("onoff").load(str(folder)).cache()
-    found, expected = tables_of(summaries), tables_in(tmp_path / "out")
-    assert {name: len(rows) for name, rows in found.items()} == {name: len(rows) for name, rows in expected.items()}
-    assert found == expected
-    assert len(found["recordings"]) == 4 and len(found["transitions"]) == 3
+    actual, expected = tables_of(summaries), tables_in(tmp_path / "out")
+    assert {name: len(rows) for name, rows in actual.items()} == {name: len(rows) for name, rows in expected.items()}
+    assert actual == expected
+    assert len(actual["recordings"]) == 4 and len(actual["transitions"]) == 3
     errors = {row.path: row.error for row in summaries.select("path", "error").collect() if row.error}
     assert list(errors) == [str(folder / "damaged.etl")]
     # A single table, with columns that identify the recording.
@@ -133,10 +133,10 @@ def test_tables_have_all_rows_and_types(spark, tmp_path):
     frame = spark.read.format("onoff").option("table", "processes").load(paths)
     counts = {row.recording_path: row["count"] for row in frame.groupBy("recording_path").count().collect()}
     assert counts == {path: len(arrow(path, "processes")) for path in paths}
-    own = arrow(paths[0], "processes").to_pylist()
-    found = [row.asDict() for row in frame.where(col("recording_path") == paths[0]).select("pid", "start_ns", "image").collect()]
+    expected = arrow(paths[0], "processes").to_pylist()
+    actual = [row.asDict() for row in frame.where(col("recording_path") == paths[0]).select("pid", "start_ns", "image").collect()]
     key = lambda row: (row["pid"], row["start_ns"] or -1)  # noqa: E731
-    assert sorted(found, key=key) == sorted(({name: row[name] for name in ("pid", "start_ns", "image")} for row in own), key=key)
+    assert sorted(actual, key=key) == sorted(({name: row[name] for name in ("pid", "start_ns", "image")} for row in expected), key=key)
     # Large unsigned numbers become decimals; missing tables have no rows.
     stacks = spark.read.format("onoff").option("table", "stacks").load(paths[0])
     assert stacks.schema["stack"].dataType.simpleString() == "array<decimal(20,0)>"
@@ -157,7 +157,7 @@ def test_reads_files_with_undecodable_names(spark, tmp_path):
     paths = [os.fsdecode(os.path.join(folder, name)) for name in (b"boot\xff.etl", b"pipe\xff.etl")]
     assert [len(paths) for paths in onoff.spark._recordings(paths)] == [1, 1]
     for table in ("summaries", "phases", "processes"):
-        reader = onoff.spark.OnoffReader(onoff.spark._Settings.of({"table": table}), ["recording"])
+        reader = onoff.spark.OnoffReader(onoff.spark._Settings.from_options({"table": table}), ["recording"])
         digests = [digest for batch in reader.read(onoff.spark._Group([[path] for path in paths])) for digest in batch["recording"].to_pylist()]
         assert digests[-1] == f"path:{tmp_path}/recordings/pipe?.etl" and len(set(digests)) == 2, table
     [row] = spark.read.format("onoff").load(str(tmp_path / "recordings" / "boot*")).collect()
@@ -167,8 +167,8 @@ def test_reads_files_with_undecodable_names(spark, tmp_path):
 def test_two_names_of_one_recording(spark, tmp_path):
     for name in ("a.etl", "b.etl"):
         shutil.copy(SAMPLES / "slow-boot.etl", tmp_path / name)
-    found = spark.read.format("onoff").load(str(tmp_path))
-    assert (found.count(), found.dropDuplicates(["recording"]).count()) == (2, 1)
+    frame = spark.read.format("onoff").load(str(tmp_path))
+    assert (frame.count(), frame.dropDuplicates(["recording"]).count()) == (2, 1)
 
 
 def test_read_files_uses_temporary_copies(spark, tmp_path):
@@ -183,10 +183,10 @@ def test_read_files_uses_temporary_copies(spark, tmp_path):
     shutil.move(folder / NAMES[0], folder / "notebooks" / NAMES[0])
     # Hadoop's local file system replaces an object store.
     summaries = onoff.spark.read_files(spark, folder.as_uri()).cache()
-    found, expected = tables_of(summaries), tables_in(tmp_path / "out")
+    actual, expected = tables_of(summaries), tables_in(tmp_path / "out")
     # Errors contain file names, which differ here.
-    assert len(found.pop("recordings")) == len(expected.pop("recordings")) == 4
-    assert found == expected
+    assert len(actual.pop("recordings")) == len(expected.pop("recordings")) == 4
+    assert actual == expected
     paths = {row.path: row.error for row in summaries.select("path", "error").collect()}
     assert sorted(pathlib.Path(path).name for path in paths) == sorted(("damaged.etl", *NAMES))
     assert all(path.startswith("file:/") for path in paths) and not any("/onoff-" in path + error for path, error in paths.items())
@@ -219,9 +219,9 @@ def test_rejects_remote_paths_with_hint(spark):
 
 
 def executors():
-    """Process ids of the executors."""
-    listed = subprocess.run(["ps", "-ewwo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
+    """Returns the process ids of the executors."""
+    listing = subprocess.run(["ps", "-ewwo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listing.splitlines()[1:]]
     return [int(pid) for pid, _, words in rows if "CoarseGrainedExecutorBackend" in words and "java" in words.split()[0]]
 
 
@@ -229,11 +229,11 @@ def executors():
 def executor_killed(spark):
     """Kills an executor while the block is running; fails if the block finishes first."""
     killed = []
-    over = threading.Event()
+    finished = threading.Event()
 
     def kill_one():
         tracker = spark.sparkContext.statusTracker()
-        while not over.wait(0.05):
+        while not finished.wait(0.05):
             for stage in tracker.getActiveStageIds():
                 information = tracker.getStageInfo(stage)
                 if information and information.numCompletedTasks > information.numTasks // 4:
@@ -246,13 +246,13 @@ def executor_killed(spark):
     try:
         yield
     finally:
-        over.set()
+        finished.set()
         thread.join()
     assert killed, "no executor was killed while the recordings were read"
 
 
 def expected_error(name):
-    """Expected error of a file that crashes or hangs its reader."""
+    """Returns the expected error of a file that crashes or hangs its reader."""
     return f"signal {int(signal.SIGABRT)}" if "crash" in name else "timed out after 5 s"
 
 
@@ -263,17 +263,17 @@ def test_load_survives_reader_and_executor_loss(spark, tmp_path, record_property
     for number, name in enumerate(names):
         (folder / name).mkdir(parents=True)
         (folder / name / "kernel.log").write_text(kernel_log(number))
-    began = time.monotonic()
-    whole = onoff.summaries([folder / name for name in names[:RECORDINGS]], tmp_path / "out", workers=2)
-    by_pool = time.monotonic() - began
-    assert (whole.read, whole.failed) == (RECORDINGS, 0)
+    start = time.monotonic()
+    summary = onoff.summaries([folder / name for name in names[:RECORDINGS]], tmp_path / "out", workers=2)
+    pool_seconds = time.monotonic() - start
+    assert (summary.read, summary.failed) == (RECORDINGS, 0)
 
     paths = [str(folder / name) for name in names]
     summaries = spark.read.format("onoff").option("seconds", "5").load(paths)
     with executor_killed(spark):
-        began = time.monotonic()
+        start = time.monotonic()
         summaries.write.parquet(str(tmp_path / "parquet"))
-        by_cluster = time.monotonic() - began
+        cluster_seconds = time.monotonic() - start
 
     written = spark.read.parquet(str(tmp_path / "parquet")).cache()
     errors = {pathlib.Path(row.path).name: row.error for row in written.select("path", "error").collect() if row.error}
@@ -281,7 +281,7 @@ def test_load_survives_reader_and_executor_loss(spark, tmp_path, record_property
     assert all(expected_error(name) in message for name, message in errors.items()), errors
     assert written.count() == written.select("path").distinct().count() == RECORDINGS + POISONED
     assert tables_of(written.where(col("error") == "")) == tables_in(tmp_path / "out")
-    measured = {"recordings": RECORDINGS, "pool_s": round(by_pool, 1), "cluster_s": round(by_cluster, 1)}
+    measured = {"recordings": RECORDINGS, "pool_s": round(pool_seconds, 1), "cluster_s": round(cluster_seconds, 1)}
     record_property("measured", json.dumps(measured))
     print(measured)
 
@@ -296,15 +296,15 @@ def test_read_files_survives_reader_and_executor_loss(spark, tmp_path):
         (folder / name / f"{name}.log").write_text(kernel_log(number))
     onoff.summaries([folder / name for name in names], tmp_path / "out", workers=2)
     # Use small partitions, so that some are finished when an executor is killed.
-    most = "spark.sql.files.maxPartitionBytes"
-    before = spark.conf.get(most)
-    spark.conf.set(most, str(64 << 20))
+    option = "spark.sql.files.maxPartitionBytes"
+    default = spark.conf.get(option)
+    spark.conf.set(option, str(64 << 20))
     try:
         summaries = onoff.spark.read_files(spark, folder.as_uri(), seconds=5)
         with executor_killed(spark):
             summaries.write.parquet(str(tmp_path / "parquet"))
     finally:
-        spark.conf.set(most, before)
+        spark.conf.set(option, default)
     written = spark.read.parquet(str(tmp_path / "parquet")).cache()
     errors = {pathlib.Path(row.path).stem: row.error for row in written.select("path", "error").collect() if row.error}
     assert sorted(errors) == poisoned and all(expected_error(name) in message for name, message in errors.items()), errors

@@ -26,8 +26,8 @@ def test_disk_by_process_and_path_matches_disk_list(trace, phase):
     found = [row for row in rows(onoff.sql("disk_by_process_and_path", trace)) if row["phase"] == phase]
     listed = trace.list("disk", by=["process", "path"], phase=phase)
     assert found
-    by_verb = sorted((row.image, row.reads, row.read_bytes, row.service_ns) for row in listed.groups)
-    assert sorted((row["image"], row["reads"], row["read_bytes"], row["service_ns"]) for row in found) == by_verb
+    expected = sorted((row.image, row.reads, row.read_bytes, row.service_ns) for row in listed.groups)
+    assert sorted((row["image"], row["reads"], row["read_bytes"], row["service_ns"]) for row in found) == expected
 
 
 def test_on_the_path_adds_up_to_the_phase(trace):
@@ -41,9 +41,9 @@ def test_on_the_path_adds_up_to_the_phase(trace):
 
 def test_idle_slices_match_the_rule(trace):
     found = [row for row in rows(onoff.sql("idle_slices", trace)) if row["phase"] == "PostBoot"]
-    rule = {each.start_ns: each for each in trace.boot().settling.slices}
-    compared = [(row, rule[row["start_ns"]]) for row in found if row["start_ns"] in rule]
-    assert len(compared) == len(rule) == 150
+    slices = {slice_.start_ns: slice_ for slice_ in trace.boot().settling.slices}
+    compared = [(row, slices[row["start_ns"]]) for row in found if row["start_ns"] in slices]
+    assert len(compared) == len(slices) == 150
     for row, slice_ in compared:
         assert row["cpu_percent"] == pytest.approx(slice_.cpu_busy_percent, abs=0.2), row
         assert row["disk_percent"] == pytest.approx(slice_.disk_busy_percent, abs=0.2), row
@@ -135,10 +135,10 @@ def test_in_phase_uses_the_callers_columns(two_phases, declaration):
     parts = []
     for column in time_columns(declaration):
         for alias in ("", declaration.name, "p", "phases", "argument", "recording", "phase"):
-            of = f"{alias}." if alias else ""
+            prefix = f"{alias}." if alias else ""
             parts.append(
-                f"""SELECT '{column.name} of {alias}' AS case_name, {of}recording, {of}{column.name} FROM {declaration.name} {alias and f"AS {alias}"}
-                    WHERE in_phase({of}recording, {of}{column.name}, 'WinLogonInit')"""
+                f"""SELECT '{column.name} of {alias}' AS case_name, {prefix}recording, {prefix}{column.name} FROM {declaration.name} {alias and f"AS {alias}"}
+                    WHERE in_phase({prefix}recording, {prefix}{column.name}, 'WinLogonInit')"""
             )
     found = {}
     for case_name, recording, time_ns in onoff.sql(" UNION ALL ".join(parts), *two_phases).fetchall():
@@ -153,9 +153,9 @@ def test_in_phase_ignores_other_recordings_and_local_tables(two_phases):
     assert answer("SELECT recording, start_ns FROM phases WHERE in_phase(recording, start_ns, phase) ORDER BY ALL") == [(0, 10), (1, 100)]
     assert answer("SELECT recording FROM phases WHERE in_phase(1 - recording, start_ns, 'WinLogonInit')") == []
     assert answer("SELECT recording FROM processes WHERE in_phase(recording, start_ns, 'PreSMSS')") == []
-    own = "WITH phases AS (SELECT 0 AS recording, 'WinLogonInit' AS phase, 0 AS start_ns, 1000 AS end_ns)"
-    within = "SELECT recording, start_ns FROM processes WHERE in_phase(recording, start_ns, 'WinLogonInit') ORDER BY ALL"
-    assert answer(f"{own} {within}") == [(0, 15), (1, 150)]
+    local_phases = "WITH phases AS (SELECT 0 AS recording, 'WinLogonInit' AS phase, 0 AS start_ns, 1000 AS end_ns)"
+    query = "SELECT recording, start_ns FROM processes WHERE in_phase(recording, start_ns, 'WinLogonInit') ORDER BY ALL"
+    assert answer(f"{local_phases} {query}") == [(0, 15), (1, 150)]
     assert answer("SELECT recording, count(*) FILTER (in_phase(recording, start_ns, 'WinLogonInit')) FROM processes GROUP BY 1 ORDER BY 1") == [(0, 1), (1, 1)]
 
 

@@ -45,32 +45,32 @@ def test_rows_match_the_commands(tmp_path):
         shutil.copy(SAMPLES / name, paths / name)
     shutil.copy(SAMPLES / "slow-boot.etl", paths / "again.etl")
     (paths / "notes.txt").write_text("not a recording")
-    done = onoff.summaries(paths, tmp_path / "out")
-    assert (done.read, done.known, done.failed, done.skipped) == (5, 1, 0, 1)
+    result = onoff.summaries(paths, tmp_path / "out")
+    assert (result.read, result.known, result.failed, result.skipped) == (5, 1, 0, 1)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(TABLES)
     out = tmp_path / "out"
-    by_verb = sorted(
+    expected = sorted(
         (row.transition, row.duration_ns, row.phase, row.subject)
         for row in onoff.summary([path for path in sorted(paths.iterdir()) if path.name not in ("again.etl", "notes.txt")]).rows
     )
-    found = rows(out, "SELECT transition, duration_ns, longest_phase, culprit FROM {transitions}")
-    assert sorted(found) == by_verb and len(by_verb) >= 5
+    transitions = rows(out, "SELECT transition, duration_ns, longest_phase, culprit FROM {transitions}")
+    assert sorted(transitions) == expected and len(expected) >= 5
     [(digest, computer)] = rows(
         out, "SELECT recording, computer FROM {recordings} AS r JOIN {transitions} AS t USING (recording) WHERE transition = 'boot' AND os LIKE 'Windows%'"
     )
     boot = onoff.boot(SAMPLES / "slow-boot.etl")
     assert (digest, computer) == (boot.onoff.recordings[0].files[0].sha256, boot.onoff.recordings[0].computer)
-    of_boot = f"WHERE recording = '{digest}'"
-    phases = rows(out, f"SELECT phase, duration_ns FROM {{phases}} {of_boot} ORDER BY place")
+    where_boot = f"WHERE recording = '{digest}'"
+    phases = rows(out, f"SELECT phase, duration_ns FROM {{phases}} {where_boot} ORDER BY place")
     assert phases == [(phase.name, phase.duration_ns) for phase in boot.phases]
-    for phase, length in phases:
-        [(total,)] = rows(out, f"SELECT sum(ns) FROM {{account}} {of_boot} AND phase = '{phase}'")
-        assert total in (None, length)
-    assert rows(out, f"SELECT service FROM {{services}} {of_boot} ORDER BY duration_ns DESC LIMIT 1") == [("SoundShaper",)]
-    assert rows(out, f"SELECT driver FROM {{devices}} {of_boot} ORDER BY duration_ns DESC LIMIT 1") == [("LegacyScan",)]
+    for phase, duration_ns in phases:
+        [(total,)] = rows(out, f"SELECT sum(ns) FROM {{account}} {where_boot} AND phase = '{phase}'")
+        assert total in (None, duration_ns)
+    assert rows(out, f"SELECT service FROM {{services}} {where_boot} ORDER BY duration_ns DESC LIMIT 1") == [("SoundShaper",)]
+    assert rows(out, f"SELECT driver FROM {{devices}} {where_boot} ORDER BY duration_ns DESC LIMIT 1") == [("LegacyScan",)]
     trace = onoff.open(SAMPLES / "slow-boot.etl")
     codes = [(finding.code, finding.cost_ns) for finding in trace.findings()]
-    assert sorted(rows(out, f"SELECT code, cost_ns FROM {{findings}} {of_boot}"), key=str) == sorted(codes, key=str)
+    assert sorted(rows(out, f"SELECT code, cost_ns FROM {{findings}} {where_boot}"), key=str) == sorted(codes, key=str)
     # Known recordings are not read again under another name.
     shutil.copy(SAMPLES / "slow-sleep.etl", paths / "another name.etl")
     again = onoff.summaries(paths, out)
@@ -82,10 +82,10 @@ def test_unreadable_recording_is_a_row_and_not_read_again(tmp_path):
     paths = fleet(tmp_path / "recordings", 3)
     (paths / "bad.tar.gz").write_bytes((paths / "0000.tar.gz").read_bytes()[:5000])
     progress_calls = []
-    done = onoff.summaries(paths, tmp_path / "out", workers=1, progress=lambda *how: progress_calls.append(how))
-    assert done.read == 4 and [(number, of) for number, of, _ in progress_calls] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    result = onoff.summaries(paths, tmp_path / "out", workers=1, progress=lambda *arguments: progress_calls.append(arguments))
+    assert result.read == 4 and [(done, total) for done, total, _ in progress_calls] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     errors = rows(tmp_path / "out", "SELECT path FROM {recordings} WHERE error <> ''")
-    assert errors == [(str(paths / "bad.tar.gz"),)] and done.failed == 1
+    assert errors == [(str(paths / "bad.tar.gz"),)] and result.failed == 1
     assert onoff.summaries(paths, tmp_path / "out").read == 0
 
 
@@ -103,14 +103,14 @@ def test_continues_after_kill(tmp_path):
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    before = rows(out, "SELECT count(*) FROM {recordings}")[0][0]
-    assert 0 < before < 24
+    before_kill = rows(out, "SELECT count(*) FROM {recordings}")[0][0]
+    assert 0 < before_kill < 24
     # Leftovers of an interrupted write must be ignored: rows without a recording, and a partial file.
     stray = next(iter((out / "phases").glob("*.parquet")))
     shutil.copy(stray, out / "phases" / "0000.parquet")
     (out / "account" / "half.unfinished").write_bytes(b"PAR1")
-    done = onoff.summaries(paths, out)
-    assert (done.read, done.known) == (24 - before, before)
+    result = onoff.summaries(paths, out)
+    assert (result.read, result.known) == (24 - before_kill, before_kill)
     assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {recordings}") == [(24, 24)]
     assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {transitions}") == [(24, 24)]
     assert rows(out, "SELECT count(DISTINCT n) FROM (SELECT count(*) AS n FROM {phases} GROUP BY recording)") == [(1,)]
@@ -122,11 +122,11 @@ def test_crashing_and_hanging_files_are_rows(tmp_path, monkeypatch):
     # The worker's main loop, with one file that crashes it and one that hangs.
     program = (
         "import json, os, sys, time, onoff._worker as w\n"
-        "whole = w.rows\n"
+        "original = w.rows\n"
         "def rows(paths):\n"
         "    if '0003' in paths[0]: os.abort()\n"
         "    if '0005' in paths[0]: time.sleep(600)\n"
-        "    return whole(paths)\n"
+        "    return original(paths)\n"
         "w.rows = rows\n"
         "sys.argv = ['worker', '0']\n"
         "sys.exit(w.main())"
@@ -137,8 +137,8 @@ def test_crashing_and_hanging_files_are_rows(tmp_path, monkeypatch):
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     monkeypatch.setattr(_process.Reader, "_start", start)
-    done = onoff.summaries(paths, tmp_path / "out", workers=2, seconds=15)
-    assert (done.read, done.failed) == (8, 2)
+    result = onoff.summaries(paths, tmp_path / "out", workers=2, seconds=15)
+    assert (result.read, result.failed) == (8, 2)
     errors = dict(rows(tmp_path / "out", "SELECT path, error FROM {recordings} WHERE error <> ''"))
     assert f"signal {int(signal.SIGABRT)}" in errors[str(paths / "0003.tar.gz")]
     assert "15 s" in errors[str(paths / "0005.tar.gz")]
@@ -154,9 +154,9 @@ def test_memory_limit_gives_a_row_with_an_error(tmp_path):
         file.write(b"pid,process,file,operation,offset,length\n")
         for _ in range((500 << 20) // len(block)):
             file.write(block)
-    done = onoff.summaries(paths, tmp_path / "out", workers=1, memory_bytes=400 << 20)
+    result = onoff.summaries(paths, tmp_path / "out", workers=1, memory_bytes=400 << 20)
     errors = rows(tmp_path / "out", "SELECT path, error FROM {recordings} WHERE error <> ''")
-    assert (done.read, done.failed) == (3, 1)
+    assert (result.read, result.failed) == (3, 1)
     assert errors[0][0] == str(paths / "large.csv.gz") and ("memory" in errors[0][1] or "signal" in errors[0][1])
 
 
@@ -165,8 +165,8 @@ def test_rows_of_another_schema_are_replaced(tmp_path, monkeypatch):
     onoff.summaries(paths, tmp_path / "out")
     monkeypatch.setattr(_summaries, "SCHEMA", _summaries.SCHEMA + 1)
     (paths / "0002.tar.gz").unlink()
-    done = onoff.summaries(paths, tmp_path / "out")
-    assert done.read == 2
+    result = onoff.summaries(paths, tmp_path / "out")
+    assert result.read == 2
     counted = rows(tmp_path / "out", "SELECT schema, count(*) FROM {recordings} GROUP BY 1 ORDER BY 1")
     assert counted == [(_summaries.SCHEMA - 1, 1), (_summaries.SCHEMA, 2)]
     assert rows(tmp_path / "out", "SELECT count(*), count(DISTINCT recording) FROM {transitions}") == [(3, 3)]
@@ -191,8 +191,8 @@ def test_every_file_is_a_row_or_counted(tmp_path):
         (paths / name).write_bytes(b"")
     (paths / "damaged.etl").write_text("no longer a log")
     (paths / "notes.txt").write_text("not a recording")
-    done = onoff.summaries(paths, tmp_path / "out")
-    assert (done.read, done.failed, done.skipped) == (4, 3, 1)
+    result = onoff.summaries(paths, tmp_path / "out")
+    assert (result.read, result.failed, result.skipped) == (4, 3, 1)
     errors = rows(tmp_path / "out", "SELECT path, error FROM {recordings} WHERE error != '' ORDER BY path")
     assert [pathlib.Path(path).name for path, _ in errors] == ["damaged.etl", "first.etl", "second.etl"]
     assert all("empty" in error for path, error in errors if "damaged" not in path)
@@ -250,10 +250,10 @@ def test_delta_tables(tmp_path):
     onoff.summaries(paths, tmp_path / "parquet")
     for table, columns in TABLES.items():
         names = ["recording", *columns]
-        found = deltalake.DeltaTable(str(out / table)).to_pyarrow_table(columns=names).to_pylist()
+        actual = deltalake.DeltaTable(str(out / table)).to_pyarrow_table(columns=names).to_pylist()
         parts = list((tmp_path / "parquet" / table).glob("*.parquet"))
         expected = pyarrow.parquet.ParquetDataset([str(part) for part in parts]).read(columns=names).to_pylist() if parts else []
-        assert sorted(map(repr, found)) == sorted(map(repr, expected)), table
+        assert sorted(map(repr, actual)) == sorted(map(repr, expected)), table
     assert deltalake.DeltaTable(str(out / "transitions")).version() > 0
     by_delta, by_parquet = onoff.fleet(out), onoff.fleet(tmp_path / "parquet")
     assert sorted(map(repr, by_delta.runs())) == sorted(map(repr, by_parquet.runs()))
@@ -280,17 +280,17 @@ def check_unique(out, count):
 @pytest.fixture
 def in_process(monkeypatch):
     """Reads recordings in this process. Functions appended to the returned list get the first file and may return a result."""
-    before = []
+    functions = []
 
     def run(reader, task):
-        for each in before:
-            answer = each(task[0])
+        for function in functions:
+            answer = function(task[0])
             if answer is not None:
                 return answer
         return _worker.answer(task)
 
     monkeypatch.setattr(_process.Reader, "run", run)
-    return before
+    return functions
 
 
 def run_command(paths, out):
@@ -329,9 +329,9 @@ def test_concurrent_runs_write_each_recording_once(tmp_path):
     out = tmp_path / "out"
     program = "import onoff, onoff._summaries as s, sys; s._BATCH = 1; onoff.summaries(sys.argv[1], sys.argv[2], workers=1)"
     runs = [subprocess.Popen([sys.executable, "-c", program, str(paths), str(out)], stderr=subprocess.PIPE) for _ in range(3)]
-    message = [run.communicate()[1] for run in runs]
-    assert 0 in [run.returncode for run in runs], message
-    assert all(run.returncode == 0 or b"is writing to it" in text for run, text in zip(runs, message)), message
+    messages = [run.communicate()[1] for run in runs]
+    assert 0 in [run.returncode for run in runs], messages
+    assert all(run.returncode == 0 or b"is writing to it" in text for run, text in zip(runs, messages)), messages
     check_unique(out, 6)
 
 
@@ -349,11 +349,11 @@ def test_changed_file_replaces_its_rows(tmp_path, in_process):
     other.mkdir()
     shutil.copy(SAMPLES / "slow-boot.etl", other)
     onoff.summaries(other, out)
-    done = onoff.summaries(paths, out)
-    assert (done.read, done.failed, done.errors) == (3, 0, 0)
+    result = onoff.summaries(paths, out)
+    assert (result.read, result.failed, result.errors) == (3, 0, 0)
     check_unique(out, 4)
-    found = dict(rows(out, "SELECT path, computer FROM {recordings}"))
-    assert found == {
+    computers = dict(rows(out, "SELECT path, computer FROM {recordings}"))
+    assert computers == {
         str(paths / "0000.tar.gz"): "renewed1",
         str(paths / "0001.tar.gz"): "lab00002",
         str(paths / "0002.tar.gz"): "lab00001",
@@ -378,12 +378,12 @@ def test_file_changed_while_reading_is_read_again(tmp_path, in_process):
     out = tmp_path / "out"
     growing = paths / "0001.tar.gz"
     in_process.append(lambda path: os.utime(path, (1, 1)) if path == str(growing) else None)
-    done = onoff.summaries(paths, out, workers=1)
-    assert (done.read, done.failed, done.errors) == (2, 1, 1)
+    result = onoff.summaries(paths, out, workers=1)
+    assert (result.read, result.failed, result.errors) == (2, 1, 1)
     assert check_unique(out, 2)[str(growing)] == "the file changed while it was read"
     in_process.clear()
-    done = onoff.summaries(paths, out)
-    assert (done.read, done.known, done.errors) == (1, 1, 0)
+    result = onoff.summaries(paths, out)
+    assert (result.read, result.known, result.errors) == (1, 1, 0)
     assert set(check_unique(out, 2).values()) == {""}
 
 
@@ -391,20 +391,20 @@ def test_retries_time_outs_and_exit_code_reflects_stored_errors(tmp_path, in_pro
     paths = fleet(tmp_path / "recordings", 3)
     (paths / "bad.tar.gz").write_bytes((paths / "0000.tar.gz").read_bytes()[:5000])
     out = tmp_path / "out"
-    slow = []
+    timed_out = []
 
-    def late(path):
+    def time_out(path):
         if path.endswith("0001.tar.gz"):
-            slow.append(path)
+            timed_out.append(path)
             return "timed out after 600 s"
 
-    in_process.append(late)
+    in_process.append(time_out)
     assert run_command(paths, out) == 1
     assert "4 read" in capsys.readouterr().out
     # It still times out, so it is read again and the exit code stays 1.
     assert run_command(paths, out) == 1
     assert "1 read" in (message := capsys.readouterr().out) and "2 recordings in it could not be read" in message
-    assert len(slow) == 2
+    assert len(timed_out) == 2
     check_unique(out, 4)
     in_process.clear()
     assert run_command(paths, out) == 1
@@ -421,22 +421,22 @@ def test_retries_time_outs_and_exit_code_reflects_stored_errors(tmp_path, in_pro
 def test_retries_unopenable_file_and_keeps_existing_rows(tmp_path, in_process, monkeypatch):
     paths = fleet(tmp_path / "recordings", 2)
     out = tmp_path / "out"
-    closed = {str(paths / "0001.tar.gz")}
+    unopenable = {str(paths / "0001.tar.gz")}
 
     def content_hash(files):
-        if closed & set(files):
+        if unopenable & set(files):
             raise OSError(5, "Input/output error", files[0])
         return _worker.content_hash(files)
 
     monkeypatch.setattr(_summaries, "content_hash", content_hash)
     for _ in range(2):
-        done = onoff.summaries([paths, paths], out)
-        assert (done.failed, done.errors) == (1, 1)
+        result = onoff.summaries([paths, paths], out)
+        assert (result.failed, result.errors) == (1, 1)
         assert "Input/output error" in check_unique(out, 2)[str(paths / "0001.tar.gz")]
-    closed.clear()
-    done = onoff.summaries(paths, out)
-    assert (done.read, done.errors, set(check_unique(out, 2).values())) == (1, 0, {""})
-    closed.add(str(paths / "0000.tar.gz"))
+    unopenable.clear()
+    result = onoff.summaries(paths, out)
+    assert (result.read, result.errors, set(check_unique(out, 2).values())) == (1, 0, {""})
+    unopenable.add(str(paths / "0000.tar.gz"))
     assert run_command(paths, out) == 1
     assert set(check_unique(out, 2).values()) == {""}
 

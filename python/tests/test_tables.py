@@ -116,19 +116,19 @@ def test_times_as_durations():
 
 
 def test_reading_releases_the_gil():
-    done = threading.Event()
+    finished = threading.Event()
     turns = 0
 
     def read():
         onoff.summary([SAMPLES / "slow-boot.etl", SAMPLES / "linux-boot.tar.xz"])
-        done.set()
+        finished.set()
 
     thread = threading.Thread(target=read)
     thread.start()
-    while not done.is_set():
+    while not finished.is_set():
         turns += 1
     thread.join()
-    # If the reader held the GIL, there would only be a handful.
+    # If the reader held the GIL, there would be only a handful of turns.
     assert turns > 10_000, turns
 
 

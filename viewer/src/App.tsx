@@ -8,9 +8,9 @@ import { PrintTables } from "./PrintTables";
 import { Overview, Ribbon } from "./Ribbon";
 import { serverError } from "./source";
 import {
-  filter, goTo, goToBreadcrumb, home, rangeName, page, recording, recordingIndex, saved, selection, sheet, showRun, tab, trail, transition, transitionIndex, view, whole,
+  trackFilter, goTo, goToBreadcrumb, homeRange, rangeName, page, recording, recordingIndex, savedViews, selection, sheet, showRecording, tab, breadcrumbs, transition, transitionIndex, view, entireRange,
 } from "./state";
-import { costOf, duration } from "./time";
+import { formatCost, duration } from "./time";
 
 export function App() {
   const current = recording.value;
@@ -23,13 +23,13 @@ export function App() {
         <h1>{current.name}</h1>
         <span class="machine">{current.machine}</span>
         {page.value.recordings.length > 1 && (
-          <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => (page.value.comparison ? showRun(Number(event.currentTarget.value)) : choose(Number(event.currentTarget.value), page.value.recordings[Number(event.currentTarget.value)]?.first ?? 0))}>
-            {page.value.recordings.map((each, index) => <option value={index}>{each.name}</option>)}
+          <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => (page.value.comparison ? showRecording(Number(event.currentTarget.value)) : choose(Number(event.currentTarget.value), page.value.recordings[Number(event.currentTarget.value)]?.first ?? 0))}>
+            {page.value.recordings.map((choice, index) => <option value={index}>{choice.name}</option>)}
           </select>
         )}
         {current.transitions.length > 1 && (
           <select aria-label="Transition" value={transitionIndex.value} onChange={(event) => choose(recordingIndex.value, Number(event.currentTarget.value))}>
-            {current.transitions.map((each, index) => <option value={index}>{each.title}</option>)}
+            {current.transitions.map((choice, index) => <option value={index}>{choice.title}</option>)}
           </select>
         )}
         <button type="button" class={current.losses.length ? "trust bad" : "trust"} onClick={() => (tab.value = "trust")}>
@@ -37,7 +37,7 @@ export function App() {
           {current.missing.length ? `, ${current.missing.length} not recorded` : ""}
         </button>
         <span class="grow" />
-        <button type="button" onClick={() => (sheet.value = "views")}>Saved views{saved.value.length ? ` (${saved.value.length})` : ""}</button>
+        <button type="button" onClick={() => (sheet.value = "views")}>Saved views{savedViews.value.length ? ` (${savedViews.value.length})` : ""}</button>
         <button type="button" onClick={() => (sheet.value = "palette")}>Search <kbd>/</kbd></button>
         <button type="button" onClick={() => (sheet.value = "keys")} aria-label="Keyboard shortcuts"><kbd>?</kbd></button>
       </header>
@@ -47,8 +47,8 @@ export function App() {
       {findings.length > 0 && (
         <nav class="chips" aria-label="Findings">
           {findings.slice(0, 6).map((finding, index) => (
-            <button type="button" title={finding.evidence} aria-pressed={selection.value?.of === "finding" && selection.value.index === index} onClick={() => showFinding(index)}>
-              <b>{costOf(finding, "?")}</b> {finding.title}
+            <button type="button" title={finding.evidence} aria-pressed={selection.value?.kind === "finding" && selection.value.index === index} onClick={() => showFinding(index)}>
+              <b>{formatCost(finding, "?")}</b> {finding.title}
             </button>
           ))}
         </nav>
@@ -58,14 +58,14 @@ export function App() {
           type="search"
           aria-label="Filter tracks"
           placeholder="Filter tracks"
-          value={filter.value}
-          onInput={(event) => (filter.value = event.currentTarget.value)}
+          value={trackFilter.value}
+          onInput={(event) => (trackFilter.value = event.currentTarget.value)}
         />
         <Overview />
         <nav class="crumbs" aria-label="Zoom history">
-          <button type="button" onClick={() => goTo(whole.value)}>Everything</button>
-          {trail.value.length > 3 && <small>…</small>}
-          {trail.value.map((range, index) => ({ range, index })).slice(-3).map(({ range, index }) => (
+          <button type="button" onClick={() => goTo(entireRange.value)}>Everything</button>
+          {breadcrumbs.value.length > 3 && <small>…</small>}
+          {breadcrumbs.value.map((range, index) => ({ range, index })).slice(-3).map(({ range, index }) => (
             <button type="button" class="crumb" onClick={() => goToBreadcrumb(index)}>{rangeName(range)} ▸</button>
           ))}
           <span>{duration(view.value.start)} to {duration(view.value.end)} ({duration(view.value.end - view.value.start)})</span>
@@ -91,10 +91,10 @@ function ComparisonOnly() {
   );
 }
 
-function choose(ofRecording: number, ofTransition: number): void {
-  recordingIndex.value = ofRecording;
-  transitionIndex.value = ofTransition;
+function choose(newRecording: number, newTransition: number): void {
+  recordingIndex.value = newRecording;
+  transitionIndex.value = newTransition;
   selection.value = null;
-  trail.value = [];
-  view.value = home.value;
+  breadcrumbs.value = [];
+  view.value = homeRange.value;
 }

@@ -1,13 +1,13 @@
 /** Dialogs: search and commands, keyboard shortcuts, saved views. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { unfolded } from "./fold";
+import { showsFullSleep } from "./fold";
 import { redo, undo } from "./history";
 import { showFinding } from "./panes/Details";
 import { phaseDuration } from "./Ribbon";
 import {
-  address, collapsed, filter, applyAddress, goBack, goTo, groupOrder, hidden, home, moves, pinned, recording, saved, selectedRange, selection, sheet, showEvents, tab, tabs, theme, transition, transitionIndex, view,
-  whole,
+  address, collapsedGroups, trackFilter, applyAddress, goBack, goTo, groupOrder, hiddenTracks, homeRange, trackMoves, pinnedTracks, recording, savedViews, selectedRange, selection, sheet, showEvents, tab, tabs, theme, transition, transitionIndex, view,
+  entireRange,
   groupTitle,
 } from "./state";
 import { duration } from "./time";
@@ -27,7 +27,7 @@ function entries(): Entry[] {
       text: phase.title,
       hint: `phase, ${duration(phaseDuration(phase))}`,
       run: () => {
-        selection.value = { of: "phase", name: phase.name };
+        selection.value = { kind: "phase", name: phase.name };
         tab.value = "account";
         goTo({ start: phase.start_ns, end: phase.end_ns });
       },
@@ -40,7 +40,7 @@ function entries(): Entry[] {
         text: entry.subject,
         hint: `${duration(entry.ns)} of ${phase.title}`,
         run: () => {
-          selection.value = { of: "phase", name: phase.name };
+          selection.value = { kind: "phase", name: phase.name };
           tab.value = "account";
           goTo({ start: phase.start_ns, end: phase.end_ns });
         },
@@ -51,11 +51,11 @@ function entries(): Entry[] {
     all.push({
       text: track.name,
       hint: [groupTitle(track.group), track.section].filter(Boolean).join(" · "),
-      run: () => (pinned.value = new Set([...pinned.value, track.id])),
+      run: () => (pinnedTracks.value = new Set([...pinnedTracks.value, track.id])),
     }),
   );
-  recording.value?.transitions.forEach((each, index) =>
-    all.push({ text: each.title, hint: "transition", run: () => ((transitionIndex.value = index), goTo({ start: each.start_ns, end: each.end_ns })) }),
+  recording.value?.transitions.forEach((choice, index) =>
+    all.push({ text: choice.title, hint: "transition", run: () => ((transitionIndex.value = index), goTo({ start: choice.start_ns, end: choice.end_ns })) }),
   );
   return all;
 }
@@ -65,17 +65,17 @@ const COMMANDS: [string, () => void][] = [
   ["Redo", redo],
   ["Save this view, open a saved view", () => (sheet.value = "views")],
   ["Copy a link to this view", () => void navigator.clipboard.writeText(`${location.href.split("#")[0]}#${address()}`).catch(() => undefined)],
-  ["Show the entire transition", () => goTo(home.value)],
-  ["Fold or unfold the time asleep", () => (unfolded.value = !unfolded.value)],
-  ["Collapse all groups", () => (collapsed.value = new Set(recording.value?.tracks.map((track) => track.group)))],
-  ["Expand all groups", () => (collapsed.value = new Set())],
-  ["Restore the order of tracks and groups", () => ((moves.value = []), (groupOrder.value = []))],
+  ["Show the entire transition", () => goTo(homeRange.value)],
+  ["Fold or unfold the time asleep", () => (showsFullSleep.value = !showsFullSleep.value)],
+  ["Collapse all groups", () => (collapsedGroups.value = new Set(recording.value?.tracks.map((track) => track.group)))],
+  ["Expand all groups", () => (collapsedGroups.value = new Set())],
+  ["Restore the order of tracks and groups", () => ((trackMoves.value = []), (groupOrder.value = []))],
   ["Show events of the selection or range", () => showEvents(selectedRange() ?? view.value)],
-  ["Show the entire recording", () => goTo(whole.value)],
+  ["Show the entire recording", () => goTo(entireRange.value)],
   ["Back", goBack],
-  ["Show hidden tracks", () => (hidden.value = new Set())],
-  ["Unpin all tracks", () => (pinned.value = new Set())],
-  ["Clear the filter", () => (filter.value = "")],
+  ["Show hidden tracks", () => (hiddenTracks.value = new Set())],
+  ["Unpin all tracks", () => (pinnedTracks.value = new Set())],
+  ["Clear the filter", () => (trackFilter.value = "")],
   ["Light theme", () => (theme.value = "light")],
   ["Dark theme", () => (theme.value = "dark")],
   ["System theme", () => (theme.value = "")],
@@ -85,14 +85,14 @@ const COMMANDS: [string, () => void][] = [
 
 export function Palette() {
   const [text, setText] = useState("");
-  const [at, setAt] = useState(0);
+  const [activeIndex, setActiveIndex] = useState(0);
   const input = useRef<HTMLInputElement>(null);
-  const everything = useMemo(entries, [recording.value, transition.value]);
+  const searchEntries = useMemo(entries, [recording.value, transition.value]);
   useEffect(() => input.current?.focus(), []);
-  const command = text.startsWith(">");
+  const isCommand = text.startsWith(">");
   const words = text.replace(/^>/, "").toLowerCase().split(/\s+/).filter(Boolean);
   const commands = [...COMMANDS, ...tabs.value.map(([name, title]): [string, () => void] => [`Show ${title}`, () => (tab.value = name)])];
-  const found = (command ? commands.map(([text, run]) => ({ text, hint: "command", run })) : everything)
+  const found = (isCommand ? commands.map(([text, run]) => ({ text, hint: "command", run })) : searchEntries)
     .filter((entry) => words.every((word) => `${entry.text} ${entry.hint}`.toLowerCase().includes(word)))
     .slice(0, 40);
   const run = (entry: Entry | undefined) => {
@@ -102,8 +102,8 @@ export function Palette() {
   const keys = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      setAt(Math.max(0, Math.min(found.length - 1, at + (event.key === "ArrowDown" ? 1 : -1))));
-    } else if (event.key === "Enter") run(found[at]);
+      setActiveIndex(Math.max(0, Math.min(found.length - 1, activeIndex + (event.key === "ArrowDown" ? 1 : -1))));
+    } else if (event.key === "Enter") run(found[activeIndex]);
   };
   return (
     <Sheet title="Search">
@@ -113,16 +113,16 @@ export function Palette() {
         role="combobox"
         aria-expanded="true"
         aria-controls="found"
-        aria-activedescendant={found[at] ? `found-${at}` : undefined}
+        aria-activedescendant={found[activeIndex] ? `found-${activeIndex}` : undefined}
         aria-label="Search phases, tracks and findings; type > for commands"
         placeholder="Phase, service, driver, process or finding; type > for commands"
         value={text}
-        onInput={(event) => (setText(event.currentTarget.value), setAt(0))}
+        onInput={(event) => (setText(event.currentTarget.value), setActiveIndex(0))}
         onKeyDown={keys}
       />
       <ul id="found" role="listbox" aria-label="Results">
         {found.map((entry, index) => (
-          <li id={`found-${index}`} role="option" aria-selected={index === at} onClick={() => run(entry)}>
+          <li id={`found-${index}`} role="option" aria-selected={index === activeIndex} onClick={() => run(entry)}>
             <span>{entry.text}</span> <small>{entry.hint}</small>
           </li>
         ))}
@@ -163,10 +163,10 @@ export function Keys() {
     <Sheet title="Keyboard shortcuts">
       <table class="keys">
         <tbody>
-          {KEYS.map(([key, what]) => (
+          {KEYS.map(([key, action]) => (
             <tr>
               <th scope="row"><kbd>{key}</kbd></th>
-              <td>{what}</td>
+              <td>{action}</td>
             </tr>
           ))}
         </tbody>
@@ -189,12 +189,12 @@ export function Views() {
         <input type="text" aria-label="View name" placeholder="Name for this view" value={name} onInput={(event) => setName(event.currentTarget.value)} />
         <button type="submit" disabled={name.trim() === ""}>Save</button>
       </form>
-      {saved.value.length === 0 && <p class="hint">No saved views.</p>}
+      {savedViews.value.length === 0 && <p class="hint">No saved views.</p>}
       <ul class="views">
-        {saved.value.map((each) => (
+        {savedViews.value.map((saved) => (
           <li>
-            <button type="button" class="link" onClick={() => ((sheet.value = ""), applyAddress(each.address))}>{each.name}</button>
-            <button type="button" aria-label={`Delete ${each.name}`} onClick={() => deleteView(each.name)}>×</button>
+            <button type="button" class="link" onClick={() => ((sheet.value = ""), applyAddress(saved.address))}>{saved.name}</button>
+            <button type="button" aria-label={`Delete ${saved.name}`} onClick={() => deleteView(saved.name)}>×</button>
           </li>
         ))}
       </ul>
@@ -207,9 +207,9 @@ function Sheet({ title, children }: { title: string; children: preact.ComponentC
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = box.current;
-    const before = document.activeElement;
+    const previousFocus = document.activeElement;
     dialog?.showModal();
-    return () => (before instanceof HTMLElement ? before.focus() : undefined);
+    return () => (previousFocus instanceof HTMLElement ? previousFocus.focus() : undefined);
   }, []);
   return (
     <dialog ref={box} aria-label={title} onClose={() => (sheet.value = "")} onClick={(event) => event.target === box.current && (sheet.value = "")}>

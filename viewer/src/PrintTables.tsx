@@ -2,7 +2,7 @@
 
 import { recording, transition } from "./state";
 import { phaseDuration } from "./Ribbon";
-import { costOf, duration } from "./time";
+import { formatCost, duration } from "./time";
 
 export function PrintTables() {
   const current = transition.value;
@@ -29,7 +29,7 @@ export function PrintTables() {
       {current.findings.length > 0 && (
         <ol>
           {current.findings.map((finding) => (
-            <li><b>{costOf(finding, "cost unknown")}</b> {finding.title}. {finding.advice}</li>
+            <li><b>{formatCost(finding, "cost unknown")}</b> {finding.title}. {finding.advice}</li>
           ))}
         </ol>
       )}

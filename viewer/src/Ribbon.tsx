@@ -1,26 +1,24 @@
 /** The phases as a ribbon, with time-outs as ticks and the search for the end of PostBoot below. */
 
-import { fractionOf } from "./fold";
+import { rangeFraction } from "./fold";
 import type { Band, Phase } from "./data";
-import { baselineMedians, goTo, page, recording, recordingIndex, selection, tab, transition, view, whole, type Range } from "./state";
+import { baselineMedians, goTo, page, recording, recordingIndex, selection, tab, transition, view, entireRange, type Range } from "./state";
 import { duration } from "./time";
 
-/**
- * Duration of a phase as every command reports it: without the idle time that ends it and without waiting for a person.
- */
+/** Duration of a phase as all commands report it: without the idle time at its end and without waiting for a person. */
 export const phaseDuration = (phase: Phase): number => phase.end_ns - phase.start_ns - phase.idle_ns - phase.user_input_ns;
 
-const place = (range: Range, start: number, end: number) => {
-  const left = Math.max(0, fractionOf(start, range));
-  const right = Math.min(1, fractionOf(end, range));
+const cssBounds = (range: Range, start: number, end: number) => {
+  const left = Math.max(0, rangeFraction(start, range));
+  const right = Math.min(1, rangeFraction(end, range));
   return right <= left ? null : { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
 };
 
 function explain(phase: Phase): string {
-  const how = phase.certainty === "measured" ? "measured" : phase.certainty === "inferred" ? "inferred" : "unknown";
-  const long = phase.is_open ? `at least ${duration(phaseDuration(phase))}` : `${duration(phaseDuration(phase))}${phase.idle_ns ? `, then ${duration(phase.idle_ns)} of idle time` : ""}`;
-  const ends = phase.is_open ? "Its end is not in the recording." : phase.rule ? `Ends with: ${phase.rule} (${how}).` : "End: unknown.";
-  return [`${phase.title}: ${long}`, phase.explains, ends, phase.event]
+  const certainty = phase.certainty === "measured" ? "measured" : phase.certainty === "inferred" ? "inferred" : "unknown";
+  const length = phase.is_open ? `at least ${duration(phaseDuration(phase))}` : `${duration(phaseDuration(phase))}${phase.idle_ns ? `, then ${duration(phase.idle_ns)} of idle time` : ""}`;
+  const ends = phase.is_open ? "Its end is not in the recording." : phase.rule ? `Ends with: ${phase.rule} (${certainty}).` : "End: unknown.";
+  return [`${phase.title}: ${length}`, phase.explains, ends, phase.event]
     .filter(Boolean)
     .join("\n");
 }
@@ -35,7 +33,7 @@ export function Ribbon() {
       <div class="label">Phases</div>
       <div class="track">
         {current.phases.map((phase, index) => {
-          const style = place(range, phase.start_ns, phase.end_ns);
+          const style = cssBounds(range, phase.start_ns, phase.end_ns);
           if (!style) return null;
           return (
             <button
@@ -43,10 +41,10 @@ export function Ribbon() {
               class={`phase shade${index % 6} ${phase.certainty} ${phase.start_ns < 0 ? "before" : ""} ${phase.is_open ? "open" : ""}`}
               style={style}
               title={explain(phase)}
-              aria-pressed={chosen?.of === "phase" && chosen.name === phase.name}
+              aria-pressed={chosen?.kind === "phase" && chosen.name === phase.name}
               aria-label={`${phase.title}, ${phase.is_open ? "at least " : ""}${duration(phaseDuration(phase))}, ${phase.certainty === "missing" ? "end unknown" : phase.certainty}`}
               onClick={() => {
-                selection.value = { of: "phase", name: phase.name };
+                selection.value = { kind: "phase", name: phase.name };
                 if (tab.value === "findings" || tab.value === "trust") tab.value = "account";
               }}
               onDblClick={() => goTo({ start: phase.start_ns, end: phase.end_ns })}
@@ -57,9 +55,9 @@ export function Ribbon() {
         })}
         <Folds range={range} />
         {current.ticks.map((tick) => {
-          const at = fractionOf(tick.time_ns, range);
+          const position = rangeFraction(tick.time_ns, range);
           const text = `${duration(tick.time_ns)}: ${tick.label}`;
-          return at < 0 || at > 1 ? null : <span class="tick" style={{ left: `${at * 100}%` }} title={text} role="img" aria-label={text} />;
+          return position < 0 || position > 1 ? null : <span class="tick" style={{ left: `${position * 100}%` }} title={text} role="img" aria-label={text} />;
         })}
       </div>
       <BaselineRow range={range} />
@@ -72,18 +70,18 @@ export function Ribbon() {
 function BaselineRow({ range }: { range: Range }) {
   const comparison = page.value.comparison;
   const medians = baselineMedians.value;
-  const own = comparison?.sides.findIndex((side) => side.recording === recordingIndex.value);
-  if (!comparison || own !== 1 || medians.size === 0) return null;
+  const sideIndex = comparison?.sides.findIndex((side) => side.recording === recordingIndex.value);
+  if (!comparison || sideIndex !== 1 || medians.size === 0) return null;
   return (
     <>
       <div class="label" title="Median duration of each phase in the baseline, drawn from the start of the same phase in this run.">{comparison.sides[0]?.name ?? "baseline"}</div>
       <div class="track before">
         {transition.value?.phases.map((phase, index) => {
-          const was = medians.get(phase.name);
-          const style = was === undefined ? null : place(range, phase.start_ns, phase.start_ns + was);
-          if (was === undefined || !style) return null;
-          const by = phaseDuration(phase) - was;
-          const text = `${phase.title}: ${duration(was)} in the baseline, ${duration(phaseDuration(phase))} in this run (${by > 0 ? "+" : ""}${duration(by)})`;
+          const median = medians.get(phase.name);
+          const style = median === undefined ? null : cssBounds(range, phase.start_ns, phase.start_ns + median);
+          if (median === undefined || !style) return null;
+          const difference = phaseDuration(phase) - median;
+          const text = `${phase.title}: ${duration(median)} in the baseline, ${duration(phaseDuration(phase))} in this run (${difference > 0 ? "+" : ""}${duration(difference)})`;
           return <span class={`was shade${index % 6} ${index % 2 ? "low" : ""}`} style={style} title={text} role="img" aria-label={text} />;
         })}
       </div>
@@ -96,12 +94,12 @@ function Folds({ range }: { range: Range }) {
   return (
     <>
       {recording.value?.folds.map((fold) => {
-        const left = fractionOf(fold.start_ns, range);
-        const right = fractionOf(fold.end_ns, range);
+        const left = rangeFraction(fold.start_ns, range);
+        const right = rangeFraction(fold.end_ns, range);
         if (right < 0 || left > 1) return null;
-        const [from, to] = [Math.max(0, left), Math.min(1, right)];
+        const [visibleLeft, visibleRight] = [Math.max(0, left), Math.min(1, right)];
         return (
-          <span class="asleep" style={{ left: `${from * 100}%`, width: `${Math.max(0, to - from) * 100}%` }} title={fold.text} role="img" aria-label={fold.text}>
+          <span class="asleep" style={{ left: `${visibleLeft * 100}%`, width: `${Math.max(0, visibleRight - visibleLeft) * 100}%` }} title={fold.text} role="img" aria-label={fold.text}>
             <b>asleep{fold.slept_ns === null ? "" : ` ${duration(fold.slept_ns)}`}</b>
           </span>
         );
@@ -113,14 +111,14 @@ function Folds({ range }: { range: Range }) {
 function BandRow({ band, range }: { band: Band; range: Range }) {
   const first = band.slices[0];
   const last = band.slices[band.slices.length - 1];
-  if (!first || !last || !place(range, first.start_ns, last.end_ns)) return null;
+  if (!first || !last || !cssBounds(range, first.start_ns, last.end_ns)) return null;
   const cells = band.slices.filter((slice) => slice.end_ns > range.start && slice.start_ns < range.end);
   // Merge neighbors with the same state: there can be more cells than pixels.
   const runs: typeof cells = [];
   for (const cell of cells) {
-    const before = runs[runs.length - 1];
-    if (before && before.state === cell.state && before.end_ns === cell.start_ns) {
-      runs[runs.length - 1] = { ...cell, start_ns: before.start_ns };
+    const previous = runs[runs.length - 1];
+    if (previous && previous.state === cell.state && previous.end_ns === cell.start_ns) {
+      runs[runs.length - 1] = { ...cell, start_ns: previous.start_ns };
     } else runs.push(cell);
   }
   return (
@@ -132,14 +130,14 @@ function BandRow({ band, range }: { band: Band; range: Range }) {
         {runs.map((cell) => (
           <span
             class={`cell ${cell.state}`}
-            style={place(range, cell.start_ns, cell.end_ns) ?? {}}
+            style={cssBounds(range, cell.start_ns, cell.end_ns) ?? {}}
             title={`${duration(cell.start_ns)} to ${duration(cell.end_ns)}: ${cell.state}${cell.note ? `, ${cell.note}` : ""}\n${duration(cell.idle_so_far_ns)} of ${duration(band.required_ns)} idle time accumulated`}
           >
             {cell.state === "idle" ? duration(cell.idle_so_far_ns) : ""}
           </span>
         ))}
         <svg class="sum" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">
-          <polyline points={idleSum(band, range)} />
+          <polyline points={idleTimePolyline(band, range)} />
         </svg>
       </div>
     </>
@@ -147,22 +145,22 @@ function BandRow({ band, range }: { band: Band; range: Range }) {
 }
 
 /** Polyline of the accumulated idle time: zero at the bottom, the required amount at the top. */
-function idleSum(band: Band, range: Range): string {
-  const every = Math.max(1, Math.ceil(band.slices.length / 400));
-  const kept = band.slices.filter((_, at) => at % every === 0 || at === band.slices.length - 1);
+function idleTimePolyline(band: Band, range: Range): string {
+  const stride = Math.max(1, Math.ceil(band.slices.length / 400));
+  const kept = band.slices.filter((_, index) => index % stride === 0 || index === band.slices.length - 1);
   const height = (ns: number) => (1 - Math.min(1, ns / Math.max(1, band.required_ns))).toFixed(3);
-  const points = kept.map((slice) => `${fractionOf(slice.end_ns, range).toFixed(5)},${height(slice.idle_so_far_ns)}`);
-  return [`${fractionOf(band.slices[0]?.start_ns ?? 0, range).toFixed(5)},1`, ...points].join(" ");
+  const points = kept.map((slice) => `${rangeFraction(slice.end_ns, range).toFixed(5)},${height(slice.idle_so_far_ns)}`);
+  return [`${rangeFraction(band.slices[0]?.start_ns ?? 0, range).toFixed(5)},1`, ...points].join(" ");
 }
 
 export function Overview() {
-  const all = whole.value;
+  const all = entireRange.value;
   const range = view.value;
-  const style = place(all, range.start, range.end);
+  const style = cssBounds(all, range.start, range.end);
   return (
     <div class="overview" aria-hidden="true">
       {transition.value?.phases.map((phase, index) => (
-        <span class={`shade${index % 6}`} style={place(all, phase.start_ns, phase.end_ns) ?? {}} />
+        <span class={`shade${index % 6}`} style={cssBounds(all, phase.start_ns, phase.end_ns) ?? {}} />
       ))}
       <i style={style ?? {}} />
     </div>

@@ -7,16 +7,16 @@ import { recording, type Range } from "./state";
 /** Length of a folded sleep on the axis, as a fraction of the time awake. */
 const FOLD_FRACTION = 0.06;
 
-/** Draws time asleep at its full length. */
-export const unfolded = signal(false);
+/** True if time asleep is drawn at its full length. */
+export const showsFullSleep = signal(false);
 
-/** Folds that shorten the axis, in order of time, each with the length it is drawn at in ns. */
+/** Folds that shorten the axis, in order of time, each with its drawn length in ns. */
 export const folds = computed<(Fold & { drawn_ns: number })[]>(() => {
   const current = recording.value;
-  if (!current || unfolded.value) return [];
-  const real = current.folds.filter((fold) => fold.end_ns > fold.start_ns);
-  const awake = current.duration_ns - real.reduce((sum, fold) => sum + fold.end_ns - fold.start_ns, 0);
-  return real.map((fold) => ({ ...fold, drawn_ns: Math.min(fold.end_ns - fold.start_ns, Math.max(awake, 1e6) * FOLD_FRACTION) }));
+  if (!current || showsFullSleep.value) return [];
+  const sleeps = current.folds.filter((fold) => fold.end_ns > fold.start_ns);
+  const awake = current.duration_ns - sleeps.reduce((sum, fold) => sum + fold.end_ns - fold.start_ns, 0);
+  return sleeps.map((fold) => ({ ...fold, drawn_ns: Math.min(fold.end_ns - fold.start_ns, Math.max(awake, 1e6) * FOLD_FRACTION) }));
 });
 
 /** Converts a time to an axis position, both in ns. */
@@ -25,8 +25,8 @@ export function toAxis(time: number): number {
   for (const fold of folds.value) {
     if (time <= fold.start_ns) break;
     const length = fold.end_ns - fold.start_ns;
-    const inside = Math.min(time, fold.end_ns) - fold.start_ns;
-    position -= inside * (1 - fold.drawn_ns / length);
+    const timeInFold = Math.min(time, fold.end_ns) - fold.start_ns;
+    position -= timeInFold * (1 - fold.drawn_ns / length);
   }
   return position;
 }
@@ -37,19 +37,19 @@ export function fromAxis(position: number): number {
   for (const fold of folds.value) {
     if (time <= fold.start_ns) break;
     const length = fold.end_ns - fold.start_ns;
-    const inside = Math.min(time - fold.start_ns, fold.drawn_ns);
-    time += inside * (length / fold.drawn_ns - 1);
+    const positionInFold = Math.min(time - fold.start_ns, fold.drawn_ns);
+    time += positionInFold * (length / fold.drawn_ns - 1);
   }
   return time;
 }
 
 /** Position of a time within a range: 0 at the start, 1 at the end. */
-export function fractionOf(time: number, range: Range): number {
+export function rangeFraction(time: number, range: Range): number {
   const start = toAxis(range.start);
   return (toAxis(time) - start) / Math.max(1e-9, toAxis(range.end) - start);
 }
 
-/** Inverse of `fractionOf`. */
+/** Inverse of `rangeFraction`. */
 export function timeAtFraction(fraction: number, range: Range): number {
   const start = toAxis(range.start);
   return fromAxis(start + fraction * (toAxis(range.end) - start));
@@ -59,22 +59,22 @@ export function timeAtFraction(fraction: number, range: Range): number {
  * Ratio of a range's duration to its drawn length. Lanes are requested with this many times the pixels, so that folds
  * do not cost resolution.
  */
-export const compressionOf = (range: Range): number => (range.end - range.start) / Math.max(1e-9, toAxis(range.end) - toAxis(range.start));
+export const compressionRatio = (range: Range): number => (range.end - range.start) / Math.max(1e-9, toAxis(range.end) - toAxis(range.start));
 
 /** Returns a function from times to pixels, for many times of one range. */
-export function scaleOf(range: Range, width: number): (time: number) => number {
+export function pixelScale(range: Range, width: number): (time: number) => number {
   const start = toAxis(range.start);
   const perNs = width / Math.max(1e-9, toAxis(range.end) - start);
   return folds.value.length === 0 ? (time) => (time - start) * perNs : (time) => (toAxis(time) - start) * perNs;
 }
 
-/** Times of the grid lines, at equal steps, without those inside a fold. */
-export function gridOf(range: Range, step: number): number[] {
+/** Times of the grid lines, at equal steps; none inside a fold. */
+export function gridTimes(range: Range, step: number): number[] {
   const times: number[] = [];
   let time = Math.ceil(range.start / step) * step;
   while (time < range.end && times.length < 1_000) {
-    const inside = folds.value.find((fold) => time > fold.start_ns && time < fold.end_ns);
-    if (inside) time = Math.ceil(inside.end_ns / step) * step;
+    const containingFold = folds.value.find((fold) => time > fold.start_ns && time < fold.end_ns);
+    if (containingFold) time = Math.ceil(containingFold.end_ns / step) * step;
     else {
       times.push(time);
       time += step;

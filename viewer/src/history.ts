@@ -2,28 +2,28 @@
 
 import { address, applyAddress } from "./state";
 
-const MAX = 200;
+const MAX_ENTRIES = 200;
 const past: string[] = [];
 const future: string[] = [];
 let current: string | null = null;
 
 /** Adds the current view to the history if it changed. Called once the view has settled. */
 export function recordView(): void {
-  const now = address(false);
-  if (now === current) return;
+  const view = address(false);
+  if (view === current) return;
   if (current !== null) past.push(current);
-  if (past.length > MAX) past.shift();
+  if (past.length > MAX_ENTRIES) past.shift();
   future.length = 0;
-  current = now;
+  current = view;
 }
 
 export function undo(): void {
   recordView();
-  const before = past.pop();
-  if (before === undefined || current === null) return;
+  const previous = past.pop();
+  if (previous === undefined || current === null) return;
   future.push(current);
-  current = before;
-  applyAddress(before);
+  current = previous;
+  applyAddress(previous);
 }
 
 export function redo(): void {

@@ -3,26 +3,26 @@
 import { neighbor } from "./lanes/draw";
 import { timeAtFraction } from "./fold";
 import { redo, undo } from "./history";
-import { cachedLane, pixelsOfWhole } from "./source";
+import { cachedLane, entireRecordingPixels } from "./source";
 import {
-  goBack, goTo, hidden, marked, page, pan, pinned, recordingIndex, selectedRange, selection, sheet, showEvents, showRun, stepTrack, tab, tabs, toggled, transition, view, whole, zoom,
+  goBack, goTo, hiddenTracks, markedRange, page, pan, pinnedTracks, recordingIndex, selectedRange, selection, sheet, showEvents, showRecording, shiftTrack, tab, tabs, toggled, transition, view, entireRange, zoom,
 } from "./state";
 
-function stepPhase(by: number): void {
+function stepPhase(offset: number): void {
   const phases = transition.value?.phases ?? [];
   const chosen = selection.value;
-  const at = chosen?.of === "phase" ? phases.findIndex((phase) => phase.name === chosen.name) : by > 0 ? -1 : phases.length;
-  const next = phases[Math.max(0, Math.min(phases.length - 1, at + by))];
-  if (next) selection.value = { of: "phase", name: next.name };
+  const index = chosen?.kind === "phase" ? phases.findIndex((phase) => phase.name === chosen.name) : offset > 0 ? -1 : phases.length;
+  const next = phases[Math.max(0, Math.min(phases.length - 1, index + offset))];
+  if (next) selection.value = { kind: "phase", name: next.name };
 }
 
 function stepSlice(forward: boolean): void {
   const chosen = selection.value;
-  if (chosen?.of !== "slice") return;
-  const cached = cachedLane(chosen.track, pixelsOfWhole(view.value, 1_600));
+  if (chosen?.kind !== "slice") return;
+  const cached = cachedLane(chosen.track, entireRecordingPixels(view.value, 1_600));
   const next = cached && neighbor(cached.lane, chosen.start, forward);
   if (!next) return;
-  selection.value = { of: "slice", track: chosen.track, ...next };
+  selection.value = { kind: "slice", track: chosen.track, ...next };
   const { start, end } = view.value;
   if (next.start < start || next.end > end) {
     const middle = (next.start + next.end) / 2;
@@ -60,9 +60,9 @@ export function onKey(event: KeyboardEvent): void {
     ",": () => stepSlice(false),
     "]": () => stepPhase(1),
     "[": () => stepPhase(-1),
-    p: () => chosen?.of === "slice" && (pinned.value = toggled(pinned.value, chosen.track)),
-    h: () => chosen?.of === "slice" && ((hidden.value = toggled(hidden.value, chosen.track)), (selection.value = null)),
-    b: () => page.value.comparison && page.value.recordings.length > 1 && showRun(1 - recordingIndex.value),
+    p: () => chosen?.kind === "slice" && (pinnedTracks.value = toggled(pinnedTracks.value, chosen.track)),
+    h: () => chosen?.kind === "slice" && ((hiddenTracks.value = toggled(hiddenTracks.value, chosen.track)), (selection.value = null)),
+    b: () => page.value.comparison && page.value.recordings.length > 1 && showRecording(1 - recordingIndex.value),
     u: undo,
     y: redo,
     v: () => (sheet.value = "views"),
@@ -70,11 +70,11 @@ export function onKey(event: KeyboardEvent): void {
       const range = selectedRange();
       if (range) showEvents(range);
     },
-    ArrowUp: () => event.shiftKey && chosen?.of === "slice" && stepTrack(chosen.track, true),
-    ArrowDown: () => event.shiftKey && chosen?.of === "slice" && stepTrack(chosen.track, false),
+    ArrowUp: () => event.shiftKey && chosen?.kind === "slice" && shiftTrack(chosen.track, true),
+    ArrowDown: () => event.shiftKey && chosen?.kind === "slice" && shiftTrack(chosen.track, false),
     Backspace: goBack,
-    "0": () => goTo(whole.value),
-    Escape: () => ((selection.value = null), (marked.value = null)),
+    "0": () => goTo(entireRange.value),
+    Escape: () => ((selection.value = null), (markedRange.value = null)),
     "?": () => (sheet.value = "keys"),
   };
   tabs.value.forEach(([name], index) => (actions[String(index + 1)] = () => (tab.value = name)));

@@ -1,4 +1,4 @@
-/** Loads lanes, tables, paths and flame graphs: from the server if there is one, otherwise from the page's own data. */
+/** Loads lanes, tables, paths and flame graphs: from the server if there is one, otherwise from the page data. */
 
 import { signal } from "@preact/signals";
 import type { Arrow, DrawnLane, Flame, RangeTable, Steps } from "./data";
@@ -18,18 +18,18 @@ const pendingRequests = new Set<string>();
 
 const key = (track: number) => `${recordingIndex.value}/${track}`;
 
-/** The finest available lane of a track, and the range it was drawn for. */
+/** The finest available lane of a track, with the range that it was drawn for. */
 export function cachedLane(track: number, pixels: number): CachedLane | undefined {
   const current = recording.value;
   if (!current) return undefined;
   if (page.value.served) return laneCache.get(key(track));
-  const level = current.drawn.find((each) => each.pixels >= pixels) ?? current.drawn[current.drawn.length - 1];
+  const level = current.drawn.find((candidate) => candidate.pixels >= pixels) ?? current.drawn[current.drawn.length - 1];
   const lane = level?.lanes[track];
   return lane && level ? { range: { start: current.start_ns, end: current.start_ns + current.duration_ns }, pixels: level.pixels, lane } : undefined;
 }
 
-/** Pixels of the entire recording at which `range` has `pixels`; selects a resolution of the page's own lanes. */
-export function pixelsOfWhole(range: Range, pixels: number): number {
+/** Pixels of the entire recording at which `range` has `pixels`. Selects a resolution of the lanes in the page. */
+export function entireRecordingPixels(range: Range, pixels: number): number {
   const current = recording.value;
   return current ? (pixels * current.duration_ns) / Math.max(1, range.end - range.start) : pixels;
 }
@@ -38,8 +38,8 @@ export function pixelsOfWhole(range: Range, pixels: number): number {
 export async function loadLanes(tracks: number[], range: Range, pixels: number): Promise<void> {
   if (!page.value.served) return;
   const missing = tracks.filter((track) => {
-    const have = laneCache.get(key(track));
-    return !have || have.range.start !== range.start || have.range.end !== range.end || have.pixels !== pixels;
+    const cached = laneCache.get(key(track));
+    return !cached || cached.range.start !== range.start || cached.range.end !== range.end || cached.pixels !== pixels;
   });
   if (missing.length === 0) return;
   const request = `lanes?recording=${recordingIndex.value}&tracks=${missing.join(",")}&from=${Math.round(range.start)}&to=${Math.round(range.end)}&pixels=${pixels}`;
@@ -49,8 +49,8 @@ export async function loadLanes(tracks: number[], range: Range, pixels: number):
     const response = await fetch(request, { credentials: "same-origin" });
     if (!response.ok) throw new Error(`HTTP status ${response.status}`);
     const lanes = (await response.json()) as DrawnLane[];
-    missing.forEach((track, at) => {
-      const lane = lanes[at];
+    missing.forEach((track, index) => {
+      const lane = lanes[index];
       if (lane) laneCache.set(key(track), { range, pixels, lane });
     });
     serverError.value = "";
@@ -80,25 +80,25 @@ async function query<T>(path: string): Promise<T> {
   return content;
 }
 
-const between = (range: Range) => `from=${Math.floor(range.start)}&to=${Math.max(Math.ceil(range.end), Math.floor(range.start) + 1)}`;
+const rangeQuery = (range: Range) => `from=${Math.floor(range.start)}&to=${Math.max(Math.ceil(range.end), Math.floor(range.start) + 1)}`;
 
-/** Table of a range. Requires a server. */
-export function tableOf(range: Range, about: string, by: string[]): Promise<RangeTable> {
-  return query(`table?about=${encodeURIComponent(about)}&by=${by.map(encodeURIComponent).join(",")}&${between(range)}`);
+/** Fetches the table of a range. Requires a server. */
+export function fetchTable(range: Range, subject: string, groups: string[]): Promise<RangeTable> {
+  return query(`table?about=${encodeURIComponent(subject)}&by=${groups.map(encodeURIComponent).join(",")}&${rangeQuery(range)}`);
 }
 
-/** Steps of the critical path in a range; without a server, the longest steps of each phase. */
-export async function stepsOf(range: Range): Promise<Steps> {
-  if (page.value.served) return query(`steps?${between(range)}`);
-  const all = (transition.value?.phases ?? []).filter((phase) => phase.start_ns < range.end && phase.end_ns > range.start);
-  const steps = all.flatMap((phase) => phase.steps.steps).filter((step) => step.start_ns < range.end && step.end_ns > range.start);
-  return { steps, omitted: all.reduce((sum, phase) => sum + phase.steps.omitted, 0) };
+/** Fetches the steps of the critical path in a range; without a server, the longest steps of each phase. */
+export async function fetchSteps(range: Range): Promise<Steps> {
+  if (page.value.served) return query(`steps?${rangeQuery(range)}`);
+  const phases = (transition.value?.phases ?? []).filter((phase) => phase.start_ns < range.end && phase.end_ns > range.start);
+  const steps = phases.flatMap((phase) => phase.steps.steps).filter((step) => step.start_ns < range.end && step.end_ns > range.start);
+  return { steps, omitted: phases.reduce((sum, phase) => sum + phase.steps.omitted, 0) };
 }
 
-/** Flame graph of a range; without a server, of the phase that contains most of it. */
-export async function flameOf(range: Range, of: "samples" | "waits"): Promise<Flame> {
-  if (page.value.served) return query(`flame?of=${of}&${between(range)}`);
-  return phaseAt(range)?.flames[of === "samples" ? 0 : 1] ?? { total_ns: 0, nodes: [], omitted: 0, nothing: "This file contains flame graphs per phase: select a phase." };
+/** Fetches the flame graph of a range; without a server, of the phase that contains most of the range. */
+export async function fetchFlame(range: Range, kind: "samples" | "waits"): Promise<Flame> {
+  if (page.value.served) return query(`flame?of=${kind}&${rangeQuery(range)}`);
+  return phaseAt(range)?.flames[kind === "samples" ? 0 : 1] ?? { total_ns: 0, nodes: [], omitted: 0, nothing: "This file contains flame graphs per phase: select a phase." };
 }
 
 let arrowCache: { key: string; arrows: Arrow[] } = { key: "", arrows: [] };
@@ -108,7 +108,7 @@ export function cachedArrows(range: Range, pixels: number): Arrow[] {
   const current = recording.value;
   if (!current) return [];
   if (!page.value.served) {
-    const level = current.drawn.find((each) => each.pixels >= pixelsOfWhole(range, pixels)) ?? current.drawn[current.drawn.length - 1];
+    const level = current.drawn.find((candidate) => candidate.pixels >= entireRecordingPixels(range, pixels)) ?? current.drawn[current.drawn.length - 1];
     return level?.arrows ?? [];
   }
   return arrowCache.key.startsWith(`${recordingIndex.value}/`) ? arrowCache.arrows : [];
@@ -117,9 +117,9 @@ export function cachedArrows(range: Range, pixels: number): Arrow[] {
 /** Requests the arrows of a range from the server. */
 export async function loadArrows(range: Range, pixels: number): Promise<void> {
   if (!page.value.served) return;
-  const key = `${recordingIndex.value}/${between(range)}/${pixels}`;
+  const key = `${recordingIndex.value}/${rangeQuery(range)}/${pixels}`;
   if (arrowCache.key === key) return;
-  const arrows = await query<Arrow[]>(`arrows?${between(range)}&pixels=${pixels}`).catch(() => null);
+  const arrows = await query<Arrow[]>(`arrows?${rangeQuery(range)}&pixels=${pixels}`).catch(() => null);
   if (!arrows) return;
   arrowCache = { key, arrows };
   laneRevision.value += 1;

@@ -18,33 +18,33 @@ export function duration(ns: number): string {
   if (size < 999_950_000_000) return `${sign}${threeDigits(size / 1e9)} s`;
   const seconds = Math.floor(size / 1e9 + 0.5);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const two = (value: number) => String(value).padStart(2, "0");
-  if (hours === 0) return `${sign}${minutes} min ${two(seconds % 60)} s`;
-  if (hours < 48) return `${sign}${hours} h ${two(minutes)} min`;
-  return `${sign}${Math.floor(hours / 24)} d ${two(hours % 24)} h`;
+  const padded = (value: number) => String(value).padStart(2, "0");
+  if (hours === 0) return `${sign}${minutes} min ${padded(seconds % 60)} s`;
+  if (hours < 48) return `${sign}${hours} h ${padded(minutes)} min`;
+  return `${sign}${Math.floor(hours / 24)} d ${padded(hours % 24)} h`;
 }
 
-/** Cost of a finding, or `unknown` if it has none. */
-export function costOf(finding: { cost_ns: number | null; cost_is_upper_bound: boolean }, unknown: string): string {
+/** Formats the cost of a finding, or returns `unknown` if the finding has none. */
+export function formatCost(finding: { cost_ns: number | null; cost_is_upper_bound: boolean }, unknown: string): string {
   return finding.cost_ns === null ? unknown : `${finding.cost_is_upper_bound ? "≤ " : ""}${duration(finding.cost_ns)}`;
 }
 
 export function bytes(count: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let at = 0;
+  let unit = 0;
   let value = count;
-  while (value >= 1024 && at + 1 < units.length) {
+  while (value >= 1024 && unit + 1 < units.length) {
     value /= 1024;
-    at += 1;
+    unit += 1;
   }
-  return at === 0 ? `${value} B` : `${threeDigits(value)} ${units[at]}`;
+  return unit === 0 ? `${value} B` : `${threeDigits(value)} ${units[unit]}`;
 }
 
 /** Step between axis labels in ns: 1, 2 or 5 times a power of ten, at least 110 pixels apart. */
 export function axisStep(range: number, pixels: number): number {
-  const wanted = (range / Math.max(1, pixels)) * 110;
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, wanted)));
-  const factor = wanted / power;
+  const minStep = (range / Math.max(1, pixels)) * 110;
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, minStep)));
+  const factor = minStep / power;
   return power * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
 }
 
@@ -56,7 +56,7 @@ export function axisLabel(ns: number, step: number): string {
   return `${(ns / unit).toFixed(Math.min(digits, 9))} ${name}`;
 }
 
-/** Seconds for the address, without trailing zeros. */
+/** Formats a time as seconds for the address, without trailing zeros. */
 export function seconds(ns: number): string {
   return String(Number((ns / 1e9).toFixed(9)));
 }

@@ -28,24 +28,24 @@ beforeEach(() => {
 describe("an address", () => {
   it("restores the entire view", () => {
     state.goTo({ start: 1e9, end: 3.5e9 });
-    state.selection.value = { of: "slice", track: 1, start: 5, end: 9, tone: 3, count: 1, label: "a~b & <c>" };
-    state.filter.value = "spool & co";
-    state.pinned.value = new Set([2]);
-    state.collapsed.value = new Set(["processors"]);
+    state.selection.value = { kind: "slice", track: 1, start: 5, end: 9, tone: 3, count: 1, label: "a~b & <c>" };
+    state.trackFilter.value = "spool & co";
+    state.pinnedTracks.value = new Set([2]);
+    state.collapsedGroups.value = new Set(["processors"]);
     state.tab.value = "use";
     state.theme.value = "dark";
     const address = state.address();
-    const before = [state.view.value, state.selection.value, state.filter.value, [...state.pinned.value], state.tab.value, state.theme.value];
+    const before = [state.view.value, state.selection.value, state.trackFilter.value, [...state.pinnedTracks.value], state.tab.value, state.theme.value];
     state.applyAddress("");
-    expect(state.view.value).toEqual(state.home.value);
+    expect(state.view.value).toEqual(state.homeRange.value);
     state.applyAddress(address);
-    expect([state.view.value, state.selection.value, state.filter.value, [...state.pinned.value], state.tab.value, state.theme.value]).toEqual(before);
+    expect([state.view.value, state.selection.value, state.trackFilter.value, [...state.pinnedTracks.value], state.tab.value, state.theme.value]).toEqual(before);
   });
 
   it.each(["range=9~1", "range=a~b", "recording=99&transition=-1", "slice=1~2", "tab=none&theme=pink", "pin=x~~1e9~NaN", "%"])("ignores invalid values (%s)", (text) => {
     state.applyAddress(text);
     expect(state.recording.value?.name).toBe("a.etl");
-    expect(state.view.value).toEqual(state.home.value);
+    expect(state.view.value).toEqual(state.homeRange.value);
     expect(state.tab.value).toBe("what");
   });
 });
@@ -55,7 +55,7 @@ describe("the view", () => {
     state.moveTo({ start: -100e9, end: -90e9 });
     expect(state.view.value).toEqual({ start: -2e9, end: 8e9 });
     state.moveTo({ start: -500e9, end: 500e9 });
-    expect(state.view.value).toEqual(state.whole.value);
+    expect(state.view.value).toEqual(state.entireRange.value);
     for (let step = 0; step < 200; step += 1) state.zoom(0.5, 1e9);
     expect(state.view.value.end - state.view.value.start).toBeCloseTo(1_000, 0);
   });
@@ -66,7 +66,7 @@ describe("the view", () => {
     state.goBack();
     expect(state.view.value).toEqual({ start: 1e9, end: 2e9 });
     state.goBack();
-    expect(state.view.value).toEqual(state.home.value);
+    expect(state.view.value).toEqual(state.homeRange.value);
   });
 
   it("finds the phase that covers most of a range", () => {
@@ -77,11 +77,11 @@ describe("the view", () => {
 
 it("filters tracks by all words, puts pinned tracks first, omits collapsed groups", () => {
   const names = () => state.shownTracks.value.map((each) => each.name);
-  state.pinned.value = new Set([2]);
+  state.pinnedTracks.value = new Set([2]);
   expect(names()).toEqual(["spoolsv.exe (4)", "Processor 0", "Spooler"]);
-  state.collapsed.value = new Set(["processors"]);
+  state.collapsedGroups.value = new Set(["processors"]);
   expect(names()).toEqual(["spoolsv.exe (4)", "Spooler"]);
-  state.filter.value = "SERVICES spool";
+  state.trackFilter.value = "SERVICES spool";
   expect(names()).toEqual(["Spooler"]);
 });
 
@@ -91,10 +91,10 @@ describe("the order of tracks", () => {
 
   it("changes within and between groups, and is restored from the address", () => {
     state.page.value = more;
-    state.stepTrack(3, true);
+    state.shiftTrack(3, true);
     expect(names()).toEqual(["Processor 0", "Spooler", "Audio", "Themes"]);
     state.moveTrack(3, 1);
-    state.groupFirst("services");
+    state.moveGroupToTop("services");
     expect(names()).toEqual(["Audio", "Spooler", "Themes", "Processor 0"]);
     // A track cannot leave its group.
     state.moveTrack(0, 1);
@@ -108,9 +108,9 @@ describe("the order of tracks", () => {
 
   it("follows the pins for pinned tracks", () => {
     state.page.value = more;
-    state.pinned.value = new Set([2, 0]);
+    state.pinnedTracks.value = new Set([2, 0]);
     expect(names().slice(0, 2)).toEqual(["Themes", "Processor 0"]);
-    state.stepTrack(0, true);
+    state.shiftTrack(0, true);
     expect(names().slice(0, 2)).toEqual(["Processor 0", "Themes"]);
   });
 });
@@ -118,34 +118,34 @@ describe("the order of tracks", () => {
 describe("history", () => {
   it("undoes and redoes every change of the view", () => {
     history.recordView();
-    state.filter.value = "spool";
+    state.trackFilter.value = "spool";
     history.recordView();
     state.goTo({ start: 1e9, end: 2e9 });
     history.undo();
-    expect([state.filter.value, state.view.value]).toEqual(["spool", state.home.value]);
+    expect([state.trackFilter.value, state.view.value]).toEqual(["spool", state.homeRange.value]);
     history.undo();
-    expect(state.filter.value).toBe("");
+    expect(state.trackFilter.value).toBe("");
     history.redo();
     history.redo();
-    expect([state.filter.value, state.view.value]).toEqual(["spool", { start: 1e9, end: 2e9 }]);
+    expect([state.trackFilter.value, state.view.value]).toEqual(["spool", { start: 1e9, end: 2e9 }]);
     history.redo();
-    expect(state.filter.value).toBe("spool");
+    expect(state.trackFilter.value).toBe("spool");
   });
 
   it("saves views in the address", () => {
-    state.saved.value = [];
+    state.savedViews.value = [];
     state.goTo({ start: 3e9, end: 4e9 });
     saveView("the ~ slow part");
     const link = state.address();
     state.applyAddress("");
-    state.saved.value = [];
+    state.savedViews.value = [];
     state.applyAddress(link);
-    expect(state.saved.value.map((each) => each.name)).toEqual(["the   slow part"]);
+    expect(state.savedViews.value.map((each) => each.name)).toEqual(["the   slow part"]);
     state.applyAddress("");
-    state.applyAddress(state.saved.value[0]?.address ?? "");
+    state.applyAddress(state.savedViews.value[0]?.address ?? "");
     expect(state.view.value).toEqual({ start: 3e9, end: 4e9 });
     deleteView("the   slow part");
-    expect(state.saved.value).toEqual([]);
+    expect(state.savedViews.value).toEqual([]);
   });
 });
 
@@ -156,23 +156,23 @@ describe("time asleep", () => {
   it("takes little of the axis; the rest is proportional", () => {
     state.page.value = asleep;
     state.applyAddress("");
-    const all = state.whole.value;
-    const shares = [0, 5e9, 10e9, 10e9 + night, 15e9 + night, 20e9 + night].map((time) => fold.fractionOf(time, all));
+    const all = state.entireRange.value;
+    const shares = [0, 5e9, 10e9, 10e9 + night, 15e9 + night, 20e9 + night].map((time) => fold.rangeFraction(time, all));
     expect(shares[0]).toBeCloseTo(0);
     expect(shares[5]).toBeCloseTo(1);
     expect(shares[3]! - shares[2]!).toBeLessThan(0.07);
     expect(shares[1]! - shares[0]!).toBeCloseTo(shares[4]! - shares[3]!);
-    for (const time of [0, 3e9, 10e9, 11e9, 10e9 + night / 2, 12e9 + night]) expect(fold.timeAtFraction(fold.fractionOf(time, all), all)).toBeCloseTo(time, -4);
-    const scale = fold.scaleOf(all, 1_000);
-    expect(scale(5e9)).toBeCloseTo(fold.fractionOf(5e9, all) * 1_000);
+    for (const time of [0, 3e9, 10e9, 11e9, 10e9 + night / 2, 12e9 + night]) expect(fold.timeAtFraction(fold.rangeFraction(time, all), all)).toBeCloseTo(time, -4);
+    const scale = fold.pixelScale(all, 1_000);
+    expect(scale(5e9)).toBeCloseTo(fold.rangeFraction(5e9, all) * 1_000);
     // No grid line inside the fold, and the number of lines is bounded.
-    const lines = fold.gridOf(all, 1e9);
+    const lines = fold.gridTimes(all, 1e9);
     expect(lines.filter((time) => time > 10e9 && time < 10e9 + night)).toEqual([]);
     expect(lines.length).toBeGreaterThan(15);
-    fold.unfolded.value = true;
-    expect(fold.fractionOf(5e9, all)).toBeLessThan(0.001);
-    expect(fold.gridOf(all, 1e6).length).toBeLessThanOrEqual(1_000);
-    fold.unfolded.value = false;
+    fold.showsFullSleep.value = true;
+    expect(fold.rangeFraction(5e9, all)).toBeLessThan(0.001);
+    expect(fold.gridTimes(all, 1e6).length).toBeLessThanOrEqual(1_000);
+    fold.showsFullSleep.value = false;
   });
 
   it("is skipped when panning", () => {
@@ -180,6 +180,6 @@ describe("time asleep", () => {
     state.view.value = { start: 8e9, end: 9.9e9 };
     for (let step = 0; step < 12; step += 1) state.pan(0.5);
     expect(state.view.value.start).toBeGreaterThan(10e9 + night);
-    expect(state.view.value.end).toBeLessThanOrEqual(state.whole.value.end + 1);
+    expect(state.view.value.end).toBeLessThanOrEqual(state.entireRange.value.end + 1);
   });
 });

@@ -35,7 +35,7 @@ export function toneColor(tone: number, dark: boolean): string {
 const fillCache = new Map<string, CanvasPattern | string>();
 
 /** Hatched fill for low-priority CPU time. */
-export function lowFill(context: CanvasRenderingContext2D, color: string, line: string): CanvasPattern | string {
+export function lowPriorityFill(context: CanvasRenderingContext2D, color: string, line: string): CanvasPattern | string {
   const name = `low${color}${line}`;
   const cached = fillCache.get(name);
   if (cached) return cached;
@@ -48,7 +48,7 @@ export function lowFill(context: CanvasRenderingContext2D, color: string, line: 
   draw.strokeStyle = line;
   draw.lineWidth = 1.4;
   draw.beginPath();
-  for (const at of [-6, 0, 6]) (draw.moveTo(at, 6), draw.lineTo(at + 6, 0));
+  for (const x of [-6, 0, 6]) (draw.moveTo(x, 6), draw.lineTo(x + 6, 0));
   draw.stroke();
   const fill = context.createPattern(tile, "repeat") ?? color;
   fillCache.set(name, fill);
@@ -73,9 +73,9 @@ export function toneFill(context: CanvasRenderingContext2D, tone: number, dark: 
       draw.strokeStyle = draw.fillStyle = dark ? "#0007" : "#fff9";
       draw.lineWidth = 1.6;
       draw.beginPath();
-      if (pattern === "rising" || pattern === "cross") for (const at of [-8, 0, 8]) (draw.moveTo(at, 8), draw.lineTo(at + 8, 0));
-      if (pattern === "falling" || pattern === "cross") for (const at of [-8, 0, 8]) (draw.moveTo(at, 0), draw.lineTo(at + 8, 8));
-      if (pattern === "bars") for (const at of [2, 6]) (draw.moveTo(at, 0), draw.lineTo(at, 8));
+      if (pattern === "rising" || pattern === "cross") for (const x of [-8, 0, 8]) (draw.moveTo(x, 8), draw.lineTo(x + 8, 0));
+      if (pattern === "falling" || pattern === "cross") for (const x of [-8, 0, 8]) (draw.moveTo(x, 0), draw.lineTo(x + 8, 8));
+      if (pattern === "bars") for (const x of [2, 6]) (draw.moveTo(x, 0), draw.lineTo(x, 8));
       draw.stroke();
       if (pattern === "dots") for (const [x, y] of [[1, 1], [5, 5]] as const) draw.fillRect(x, y, 2, 2);
       fill = context.createPattern(tile, "repeat") ?? color;

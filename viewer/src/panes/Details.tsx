@@ -2,30 +2,30 @@
 
 import type { ComponentChildren } from "preact";
 import type { AccountEntry, Phase, UsageRow } from "../data";
-import { goTo, marked, page, phaseAt, recording, selectedRange, selection, tab, tabs, toneTitle, transition, view } from "../state";
+import { goTo, markedRange, page, phaseAt, recording, selectedRange, selection, tab, tabs, toneTitle, transition, view } from "../state";
 import { phaseDuration } from "../Ribbon";
 import { Compare } from "./Compare";
 import { Flame } from "./Flame";
 import { Ranges } from "./Ranges";
 import { CopyButtons, Table } from "./Table";
 import { Why } from "./Why";
-import { bytes, costOf, duration } from "../time";
+import { bytes, formatCost, duration } from "../time";
 
 
 export function Details() {
   const body = { what: <SelectionDetails />, account: <Breakdown />, findings: <Findings />, use: page.value.served ? <Ranges /> : <PhaseUsage />, trust: <DataQuality />, compare: <Compare />, why: <Why />, flame: <Flame /> }[tab.value];
-  const step = (event: KeyboardEvent) => {
-    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (!by) return;
-    const at = tabs.value.findIndex(([name]) => name === tab.value);
-    const next = tabs.value[(at + by + tabs.value.length) % tabs.value.length];
+  const switchTab = (event: KeyboardEvent) => {
+    const offset = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!offset) return;
+    const index = tabs.value.findIndex(([name]) => name === tab.value);
+    const next = tabs.value[(index + offset + tabs.value.length) % tabs.value.length];
     if (!next) return;
     tab.value = next[0];
     document.getElementById(`tab-${next[0]}`)?.focus();
   };
   return (
     <section class="details" aria-label="Details">
-      <div class="tabs" role="tablist" onKeyDown={step}>
+      <div class="tabs" role="tablist" onKeyDown={switchTab}>
         {tabs.value.map(([name, title]) => (
           <button
             type="button"
@@ -51,18 +51,18 @@ export function Details() {
 
 const formatRange = (start: number, end: number) => `${duration(end - start)}, ${duration(start)} to ${duration(end)}`;
 
-/** The selected phase, or the one that contains most of the selection or view. */
+/** The selected phase, or the phase that contains most of the selection or view. */
 function currentPhase(): Phase | undefined {
   const chosen = selection.value;
-  if (chosen?.of === "phase") return transition.value?.phases.find((phase) => phase.name === chosen.name);
+  if (chosen?.kind === "phase") return transition.value?.phases.find((phase) => phase.name === chosen.name);
   return phaseAt(selectedRange() ?? view.value);
 }
 
 function SelectionDetails() {
   const chosen = selection.value;
   const current = transition.value;
-  if (chosen?.of === "slice") {
-    const track = recording.value?.tracks.find((each) => each.id === chosen.track);
+  if (chosen?.kind === "slice") {
+    const track = recording.value?.tracks.find((candidate) => candidate.id === chosen.track);
     const phase = phaseAt({ start: chosen.start, end: chosen.end + 1 });
     return (
       <Facts
@@ -78,7 +78,7 @@ function SelectionDetails() {
       />
     );
   }
-  if (chosen?.of === "phase") {
+  if (chosen?.kind === "phase") {
     const phase = currentPhase();
     if (!phase) return <p>This phase does not exist here.</p>;
     return (
@@ -96,7 +96,7 @@ function SelectionDetails() {
       />
     );
   }
-  if (marked.value) return <Facts title="Selected range" rows={[["Time", formatRange(marked.value.start, marked.value.end)], ["", "“Range” shows CPU and disk usage, “Critical path” shows the waits. Press F to zoom in, Esc to clear."]]} />;
+  if (markedRange.value) return <Facts title="Selected range" rows={[["Time", formatRange(markedRange.value.start, markedRange.value.end)], ["", "“Range” shows CPU and disk usage, “Critical path” shows the waits. Press F to zoom in, Esc to clear."]]} />;
   return (
     <div>
       <h2>{current?.title}</h2>
@@ -126,8 +126,8 @@ function around(time: number): { start: number; end: number } {
 function pathSubjects(phase: Phase, start: number, end: number): string {
   const parts = new Map<string, number>();
   for (const entry of phase.account) {
-    for (const [from, to] of entry.intervals) {
-      const covered = Math.min(end, to) - Math.max(start, from);
+    for (const [intervalStart, intervalEnd] of entry.intervals) {
+      const covered = Math.min(end, intervalEnd) - Math.max(start, intervalStart);
       if (covered > 0) parts.set(entry.subject, (parts.get(entry.subject) ?? 0) + covered);
     }
   }
@@ -167,12 +167,13 @@ function Breakdown() {
         entry.subject, entry.kind, duration(entry.ns), `${((entry.ns / length) * 100).toFixed(1)} %`, entry.actions,
         entry.certainty === "missing" ? "unknown" : entry.certainty,
       ])}
-      act={(index) => {
+      onSelect={(index) => {
         const entry = phase.account[index];
-        const long = entry && longestInterval(entry);
-        if (long) {
-          marked.value = { start: long[0], end: long[1] };
-          goTo({ start: long[0] - (long[1] - long[0]) * 0.2, end: long[1] + (long[1] - long[0]) * 0.2 });
+        const longest = entry && longestInterval(entry);
+        if (longest) {
+          const [start, end] = longest;
+          markedRange.value = { start, end };
+          goTo({ start: start - (end - start) * 0.2, end: end + (end - start) * 0.2 });
         }
       }}
     />
@@ -184,12 +185,12 @@ function Findings() {
   if (findings.length === 0) return <p>No findings above the thresholds.</p>;
   return (
     <div>
-    <p class="choices"><CopyButtons rows={() => [["Cost", "Finding", "Evidence", "Advice", "Rule"], ...findings.map((each) => [costOf(each, "unknown"), each.title, each.evidence, each.advice, each.code])]} /></p>
+    <p class="choices"><CopyButtons rows={() => [["Cost", "Finding", "Evidence", "Advice", "Rule"], ...findings.map((finding) => [formatCost(finding, "unknown"), finding.title, finding.evidence, finding.advice, finding.code])]} /></p>
     <ol class="findings">
       {findings.map((finding, index) => (
-        <li aria-current={selection.value?.of === "finding" && selection.value.index === index}>
+        <li aria-current={selection.value?.kind === "finding" && selection.value.index === index}>
           <button type="button" class="link" onClick={() => showFinding(index)}>
-            <b>{costOf(finding, "cost unknown")}</b> {finding.title}
+            <b>{formatCost(finding, "cost unknown")}</b> {finding.title}
           </button>
           <p>{finding.evidence}</p>
           <p class="advice">{finding.advice}</p>
@@ -204,11 +205,11 @@ function Findings() {
 export function showFinding(index: number): void {
   const finding = transition.value?.findings[index];
   if (!finding) return;
-  selection.value = { of: "finding", index };
+  selection.value = { kind: "finding", index };
   tab.value = "findings";
   if (finding.start_ns !== null && finding.end_ns !== null) {
     const length = Math.max(finding.end_ns - finding.start_ns, 1_000);
-    marked.value = { start: finding.start_ns, end: finding.end_ns };
+    markedRange.value = { start: finding.start_ns, end: finding.end_ns };
     goTo({ start: finding.start_ns - length * 0.2, end: finding.end_ns + length * 0.2 });
   }
 }
@@ -253,7 +254,7 @@ function DataQuality() {
           ))}
         </dl>,
       )}
-      {current?.missing.length ? section("Not recorded, and how to record it", <dl>{current.missing.map((each) => <div><dt>{each.what}</dt><dd>{each.record}</dd></div>)}</dl>) : null}
+      {current?.missing.length ? section("Not recorded, and how to record it", <dl>{current.missing.map((item) => <div><dt>{item.what}</dt><dd>{item.record}</dd></div>)}</dl>) : null}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { Flame as Graph, FlameNode } from "../data";
-import { flameOf } from "../source";
+import { fetchFlame } from "../source";
 import { flameShowsWaits, page, phaseAt, recording, selectedRange, view } from "../state";
 import { duration } from "../time";
 
@@ -10,28 +10,28 @@ const ROW = 18;
 
 export function Flame() {
   const range = selectedRange() ?? view.value;
-  const of = flameShowsWaits.value ? "waits" : "samples";
+  const kind = flameShowsWaits.value ? "waits" : "samples";
   const [graph, setGraph] = useState<Graph | null>(null);
   const [focus, setFocus] = useState<FlameNode | null>(null);
   useEffect(() => {
     let current = true;
     setFocus(null);
     const timer = setTimeout(() => {
-      flameOf(range, of).then((answer) => current && setGraph(answer), () => current && setGraph(null));
+      fetchFlame(range, kind).then((answer) => current && setGraph(answer), () => current && setGraph(null));
     }, 60);
     return () => {
       current = false;
       clearTimeout(timer);
     };
-  }, [range.start, range.end, of, recording.value]);
+  }, [range.start, range.end, kind, recording.value]);
   const phase = phaseAt(range);
   return (
     <div>
       <p class="choices" role="group" aria-label="Data">
-        <button type="button" aria-pressed={of === "samples"} onClick={() => (flameShowsWaits.value = false)}>Samples</button>
-        <button type="button" aria-pressed={of === "waits"} onClick={() => (flameShowsWaits.value = true)}>Waits</button>
+        <button type="button" aria-pressed={kind === "samples"} onClick={() => (flameShowsWaits.value = false)}>Samples</button>
+        <button type="button" aria-pressed={kind === "waits"} onClick={() => (flameShowsWaits.value = true)}>Waits</button>
         <span class="hint">
-          {of === "samples" ? "CPU time by process and module." : "Critical path by chain of waits."}{" "}
+          {kind === "samples" ? "CPU time by process and module." : "Critical path by chain of waits."}{" "}
           {page.value.served ? `${duration(range.start)} to ${duration(range.end)}` : `Entire phase${phase ? ` ${phase.title}` : ""}; run onoff view FILE for any range`}
         </span>
       </p>
@@ -41,10 +41,10 @@ export function Flame() {
 }
 
 function FlameGraph({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode | null; setFocus: (node: FlameNode | null) => void }) {
-  const from = focus?.start_ns ?? 0;
-  const whole = focus?.ns ?? graph.total_ns;
+  const start = focus?.start_ns ?? 0;
+  const length = focus?.ns ?? graph.total_ns;
   const depth = Math.max(...graph.nodes.map((node) => node.depth)) + 1;
-  const shown = graph.nodes.filter((node) => node.start_ns < from + whole && node.start_ns + node.ns > from && (node.ns / whole) * 1_000 >= 1);
+  const shown = graph.nodes.filter((node) => node.start_ns < start + length && node.start_ns + node.ns > start && (node.ns / length) * 1_000 >= 1);
   return (
     <div>
       <p class="hint">
@@ -53,8 +53,8 @@ function FlameGraph({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode
       </p>
       <div class="flame" style={{ height: `${depth * (ROW + 1)}px` }}>
         {shown.map((node) => {
-          const left = Math.max(0, (node.start_ns - from) / whole);
-          const right = Math.min(1, (node.start_ns + node.ns - from) / whole);
+          const left = Math.max(0, (node.start_ns - start) / length);
+          const right = Math.min(1, (node.start_ns + node.ns - start) / length);
           const share = ((node.ns / graph.total_ns) * 100).toFixed(1);
           return (
             <button
@@ -74,9 +74,9 @@ function FlameGraph({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode
   );
 }
 
-/** Shade of a name, the same at every position. */
+/** Shade of a name. Equal names have equal shades. */
 function shadeOf(name: string): number {
   let sum = 0;
-  for (let at = 0; at < name.length; at += 1) sum = (sum * 31 + name.charCodeAt(at)) >>> 0;
+  for (let index = 0; index < name.length; index += 1) sum = (sum * 31 + name.charCodeAt(index)) >>> 0;
   return sum % 5;
 }

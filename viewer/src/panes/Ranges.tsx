@@ -2,24 +2,24 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { RangeTable } from "../data";
-import { tableOf } from "../source";
-import { tableSubject, barColumn, goTo, groupBy, hiddenColumns, marked, page, recording, selectedRange, sortColumn, toggled, view } from "../state";
+import { fetchTable } from "../source";
+import { tableSubject, barColumn, goTo, groupBy, hiddenColumns, markedRange, page, recording, selectedRange, sortColumn, toggled, view } from "../state";
 import { duration } from "../time";
 import { CopyButtons } from "./Table";
 
 export function Ranges() {
   const range = selectedRange() ?? view.value;
-  const subject = page.value.legend.subjects.find((one) => one.name === tableSubject.value) ?? { name: tableSubject.value, title: tableSubject.value, groups: [] as string[] };
-  const by = groupBy.value.filter((group) => subject.groups.includes(group));
-  const key = by.join(",");
+  const subject = page.value.legend.subjects.find((candidate) => candidate.name === tableSubject.value) ?? { name: tableSubject.value, title: tableSubject.value, groups: [] as string[] };
+  const groups = groupBy.value.filter((group) => subject.groups.includes(group));
+  const key = groups.join(",");
   const [table, setTable] = useState<RangeTable | null>(null);
-  const [fault, setFault] = useState("");
+  const [error, setError] = useState("");
   useEffect(() => {
     let current = true;
     const timer = setTimeout(() => {
-      tableOf(range, tableSubject.value, by).then(
-        (answer) => current && (setTable(answer), setFault("")),
-        () => current && setFault("No response from onoff."),
+      fetchTable(range, tableSubject.value, groups).then(
+        (answer) => current && (setTable(answer), setError("")),
+        () => current && setError("No response from onoff."),
       );
     }, 80);
     return () => {
@@ -32,14 +32,14 @@ export function Ranges() {
       <div class="zones">
         <label>Subject{" "}
           <select value={tableSubject.value} onChange={(event) => ((tableSubject.value = event.currentTarget.value), (sortColumn.value = ""), (barColumn.value = ""))}>
-            {page.value.legend.subjects.map((one) => <option value={one.name}>{one.title}</option>)}
+            {page.value.legend.subjects.map((choice) => <option value={choice.name}>{choice.title}</option>)}
           </select>
         </label>
         {subject.groups.length > 0 && (
           <fieldset>
             <legend>Group by</legend>
             {subject.groups.map((group, index) => (
-              <button type="button" aria-pressed={by.includes(group) || (by.length === 0 && index === 0)} onClick={() => (groupBy.value = group === "each" || by.includes("each") || (by.length === 0 && subject.groups[0] === "each") ? [group] : toggledGroup(group, by.length ? by : subject.groups.slice(0, 1)))}>{group}</button>
+              <button type="button" aria-pressed={groups.includes(group) || (groups.length === 0 && index === 0)} onClick={() => (groupBy.value = group === "each" || groups.includes("each") || (groups.length === 0 && subject.groups[0] === "each") ? [group] : toggledGroup(group, groups.length ? groups : subject.groups.slice(0, 1)))}>{group}</button>
             ))}
           </fieldset>
         )}
@@ -59,20 +59,20 @@ export function Ranges() {
           </label>
         )}
       </div>
-      {fault && <p>{fault}</p>}
+      {error && <p>{error}</p>}
       {table?.nothing ? <p>{table.nothing}</p> : table ? <Grid table={table} range={range} title={subject.title} /> : <p class="hint">Loading…</p>}
     </div>
   );
 }
 
-/** Toggles a group; the last one cannot be removed. */
-function toggledGroup(group: string, by: string[]): string[] {
-  if (!by.includes(group)) return [...by, group];
-  const rest = by.filter((each) => each !== group);
-  return rest.length ? rest : by;
+/** Toggles a group. The last group cannot be removed. */
+function toggledGroup(group: string, groups: string[]): string[] {
+  if (!groups.includes(group)) return [...groups, group];
+  const others = groups.filter((other) => other !== group);
+  return others.length ? others : groups;
 }
 
-/** Column drawn as bars: the selected one, or the first with times or bytes. */
+/** Column drawn as bars: the selected column, or the first column with times or bytes. */
 function barColumnName(table: RangeTable): string {
   const numbers = table.columns.filter((column) => column.number);
   return (numbers.find((column) => column.name === barColumn.value) ?? numbers.find((column) => /_ns$|^ns$|bytes/.test(column.name)) ?? numbers[0])?.name ?? "";
@@ -81,10 +81,10 @@ function barColumnName(table: RangeTable): string {
 function Grid({ table, range, title }: { table: RangeTable; range: { start: number; end: number }; title: string }) {
   const shown = table.columns.map((column, index) => ({ ...column, index })).filter((column) => !column.number || !hiddenColumns.value.has(column.name));
   const order = table.rows.map((_, index) => index);
-  const by = table.columns.findIndex((column) => column.name === sortColumn.value);
-  if (by >= 0) {
-    const number = table.columns[by]?.number;
-    order.sort((a, b) => (number ? (table.numbers[b]?.[by] ?? -Infinity) - (table.numbers[a]?.[by] ?? -Infinity) : (table.rows[a]?.[by] ?? "").localeCompare(table.rows[b]?.[by] ?? "")));
+  const sortIndex = table.columns.findIndex((column) => column.name === sortColumn.value);
+  if (sortIndex >= 0) {
+    const isNumber = table.columns[sortIndex]?.number;
+    order.sort((a, b) => (isNumber ? (table.numbers[b]?.[sortIndex] ?? -Infinity) - (table.numbers[a]?.[sortIndex] ?? -Infinity) : (table.rows[a]?.[sortIndex] ?? "").localeCompare(table.rows[b]?.[sortIndex] ?? "")));
   }
   const barIndex = table.columns.findIndex((column) => column.name === barColumnName(table));
   const largest = Math.max(...table.numbers.map((row) => Math.abs(row[barIndex] ?? 0)), 1e-9);
@@ -92,8 +92,9 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
   const show = (row: number) => {
     const span = table.spans[row];
     if (!span) return;
-    marked.value = { start: span[0], end: span[1] };
-    goTo({ start: span[0] - (span[1] - span[0]) * 0.3, end: span[1] + (span[1] - span[0]) * 0.3 });
+    const [start, end] = span;
+    markedRange.value = { start, end };
+    goTo({ start: start - (end - start) * 0.3, end: end + (end - start) * 0.3 });
   };
   return (
     <figure class="table">
@@ -115,13 +116,13 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
         <tbody>
           {order.map((row) => (
             <tr>
-              {shown.map((column, at) => {
+              {shown.map((column, position) => {
                 const cell = table.rows[row]?.[column.index] ?? "";
                 const share = column.index === barIndex ? Math.abs(table.numbers[row]?.[column.index] ?? 0) / largest : 0;
                 return (
                   <td class={column.number ? "number" : ""}>
                     {share > 0 && <i class="amount" style={{ width: `${share * 100}%` }} />}
-                    {at === 0 && table.spans[row] ? <button type="button" class="link" onClick={() => show(row)}>{cell}</button> : <span>{cell}</span>}
+                    {position === 0 && table.spans[row] ? <button type="button" class="link" onClick={() => show(row)}>{cell}</button> : <span>{cell}</span>}
                   </td>
                 );
               })}

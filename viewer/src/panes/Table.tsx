@@ -28,7 +28,7 @@ export function CopyButtons({ rows }: { rows: () => string[][] }) {
   );
 }
 
-export function Table({ title, head, rows, act }: { title: ComponentChildren; head: string[]; rows: string[][]; act?: (index: number) => void }) {
+export function Table({ title, head, rows, onSelect }: { title: ComponentChildren; head: string[]; rows: string[][]; onSelect?: (index: number) => void }) {
   return (
     <figure class="table">
       <figcaption>
@@ -42,9 +42,9 @@ export function Table({ title, head, rows, act }: { title: ComponentChildren; he
         <tbody>
           {rows.map((row, index) => (
             <tr>
-              {row.map((cell, at) =>
-                at === 0 && act ? (
-                  <td><button type="button" class="link" onClick={() => act(index)}>{cell}</button></td>
+              {row.map((cell, column) =>
+                column === 0 && onSelect ? (
+                  <td><button type="button" class="link" onClick={() => onSelect(index)}>{cell}</button></td>
                 ) : (
                   <td>{cell}</td>
                 ),

@@ -2,31 +2,31 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { Step, Steps } from "../data";
-import { stepsOf } from "../source";
-import { goTo, marked, phaseAt, page, recording, selectedRange, selection, showEvents, stepTone, toneTitle, view, type Range } from "../state";
+import { fetchSteps } from "../source";
+import { goTo, markedRange, phaseAt, page, recording, selectedRange, selection, showEvents, stepTone, toneTitle, view, type Range } from "../state";
 import { CopyButtons } from "./Table";
 import { duration } from "../time";
 
 
 /** Range of the listed steps: for a selected step, the surrounding steps are included. */
-function rangeOfPath(): Range {
+function pathRange(): Range {
   const chosen = selection.value;
-  const track = chosen?.of === "slice" ? recording.value?.tracks.find((each) => each.id === chosen.track) : undefined;
+  const track = chosen?.kind === "slice" ? recording.value?.tracks.find((candidate) => candidate.id === chosen.track) : undefined;
   const range = selectedRange() ?? view.value;
-  if (chosen?.of === "phase") return range;
+  if (chosen?.kind === "phase") return range;
   if (track?.group !== "critical_path") return range;
-  const around = Math.max((range.end - range.start) * 4, 20e6);
-  return { start: range.start - around, end: range.end + around };
+  const margin = Math.max((range.end - range.start) * 4, 20e6);
+  return { start: range.start - margin, end: range.end + margin };
 }
 
 export function Why() {
-  const range = rangeOfPath();
+  const range = pathRange();
   const [steps, setSteps] = useState<Steps | null>(null);
   const [open, setOpen] = useState<Step | null>(null);
   useEffect(() => {
     let current = true;
     const timer = setTimeout(() => {
-      stepsOf(range).then((answer) => current && setSteps(answer), () => current && setSteps(null));
+      fetchSteps(range).then((answer) => current && setSteps(answer), () => current && setSteps(null));
     }, 60);
     return () => {
       current = false;
@@ -34,7 +34,7 @@ export function Why() {
     };
   }, [range.start, range.end, recording.value]);
   const chosen = selection.value;
-  const isChosen = (step: Step) => chosen?.of === "slice" && chosen.start < step.end_ns && chosen.end > step.start_ns && Math.min(chosen.end, step.end_ns) - Math.max(chosen.start, step.start_ns) > 0;
+  const isChosen = (step: Step) => chosen?.kind === "slice" && chosen.start < step.end_ns && chosen.end > step.start_ns && Math.min(chosen.end, step.end_ns) - Math.max(chosen.start, step.start_ns) > 0;
   useEffect(() => {
     document.querySelector(".chain [aria-current='true']")?.scrollIntoView({ block: "nearest" });
   }, [steps, chosen]);
@@ -81,7 +81,7 @@ function quoted(name: string): string {
 
 function show(step: Step): void {
   const length = Math.max(step.end_ns - step.start_ns, 1_000);
-  marked.value = { start: step.start_ns, end: step.end_ns };
+  markedRange.value = { start: step.start_ns, end: step.end_ns };
   selection.value = null;
   goTo({ start: step.start_ns - length * 0.6, end: step.end_ns + length * 0.6 });
 }

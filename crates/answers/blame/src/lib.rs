@@ -6,8 +6,8 @@
 //! | [`account`] | divides that path among drivers, services, scripts and programs; the parts sum to the phase, to the nanosecond |
 //! | [`why`] | the same path as a list of intervals, for any process, service or range |
 //!
-//! Each module uses only those above it. `account` cuts a step where a request, service, script or prompt begins or ends and gives each
-//! part to the innermost subject; `account::culprits` names who made the phase long.
+//! Each module uses only those above it. `account` cuts a step where a request, service, script or prompt begins or
+//! ends and gives each part to the innermost subject; `account::culprits` lists the subjects that made the phase long.
 
 #![forbid(unsafe_code)]
 

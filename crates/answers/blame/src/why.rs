@@ -21,7 +21,7 @@ use onoff_usage::units::{Unit, units};
 pub const WHY_TABLES: TableSet = TABLES.with(TableName::Stacks).with(TableName::Methods);
 
 /// Maximum number of services whose wait before the start is explained.
-const MAX_WAITS_BEFORE: usize = 1024;
+const MAX_START_WAITS: usize = 1024;
 
 /// What to explain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,9 +107,9 @@ pub struct WhyReport {
     pub found: u64,
     /// Number of omitted waits for work items, in which threads were idle.
     pub omitted_work_waits: u64,
-    /// Total time of these waits, ns.
+    /// Total time of the omitted waits, ns.
     pub omitted_work_waits_ns: i64,
-    /// Records that were not recorded and would explain more.
+    /// Records that were not recorded but would explain more time.
     pub missing_evidence: Vec<MissingRecords>,
     /// Intervals without an explanation because no context switch was recorded in them.
     pub unexplained: Vec<UnexplainedInterval>,
@@ -164,7 +164,7 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, WhyError>
     let waits = Waits::new(trace);
     let mut report =
         WhyReport { missing_evidence: waits.missing_evidence(), losses: trace.losses.clone(), ..WhyReport::default() };
-    let mut found = match &question.target {
+    let mut candidates = match &question.target {
         WhyTarget::Process(pattern) => {
             let tids = waits.threads_of_processes(pattern);
             if tids.is_empty() {
@@ -195,55 +195,57 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, WhyError>
         }
     };
     if matches!(question.target, WhyTarget::Phase(None, _) | WhyTarget::LongestPhase(_) | WhyTarget::Service(_)) {
-        omit_unrecorded(trace, &waits, &mut found, &mut report);
+        omit_unrecorded(trace, &waits, &mut candidates, &mut report);
     }
     if let WhyTarget::LongestPhase(_) = question.target {
-        found = found.into_iter().max_by_key(|candidate| candidate.range.duration_ns()).into_iter().collect();
+        candidates = candidates.into_iter().max_by_key(|candidate| candidate.range.duration_ns()).into_iter().collect();
     }
-    found.retain(|candidate| {
-        let at_that_time = question.at_ns.is_none_or(|at| candidate.range.contains(at) || candidate.range.end_ns == at);
-        let within = question.within.is_none_or(|range| candidate.range.overlap_ns(range.start_ns, range.end_ns) > 0);
-        at_that_time && within && candidate.range.duration_ns() >= question.min_duration_ns
+    candidates.retain(|candidate| {
+        let contains_time =
+            question.at_ns.is_none_or(|time_ns| candidate.range.contains(time_ns) || candidate.range.end_ns == time_ns);
+        let is_within =
+            question.within.is_none_or(|range| candidate.range.overlap_ns(range.start_ns, range.end_ns) > 0);
+        contains_time && is_within && candidate.range.duration_ns() >= question.min_duration_ns
     });
-    if found.is_empty() {
+    if candidates.is_empty() {
         return Err(WhyError::NoMatch(no_match_message(question, &report)));
     }
-    report.found = found.len() as u64;
+    report.found = candidates.len() as u64;
     let are_phases = matches!(question.target, WhyTarget::Phase(..) | WhyTarget::LongestPhase(_));
     if !are_phases {
-        found.sort_by_key(|candidate| std::cmp::Reverse(candidate.range.duration_ns()));
+        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.range.duration_ns()));
     }
-    if let Some(top) = question.max_intervals.filter(|_| !are_phases) {
-        found.truncate(top);
+    if let Some(max_intervals) = question.max_intervals.filter(|_| !are_phases) {
+        candidates.truncate(max_intervals);
     }
-    let mut accountant = AccountBuilder::new(&waits);
+    let mut builder = AccountBuilder::new(&waits);
     report.intervals =
-        found.into_iter().map(|candidate| waits.explain(candidate, question.path, &mut accountant)).collect();
+        candidates.into_iter().map(|candidate| waits.explain(candidate, question.path, &mut builder)).collect();
     waits.add_stacks(report.intervals.iter_mut().map(|interval| &mut interval.path).collect());
     Ok(report)
 }
 
-/// Moves phases and services outside the recorded switches to `without_switches`: they have no chain (a trace of a
-/// shutdown does not cover the boot before). They stay if nothing else was found.
-fn omit_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Candidate>, report: &mut WhyReport) {
+/// Moves phases and services outside the recorded switches to `report.unexplained`, because they have no chain (a trace
+/// of a shutdown does not cover the boot before it). Keeps them if nothing else was found.
+fn omit_unrecorded(trace: &Trace, waits: &Waits<'_>, candidates: &mut Vec<Candidate>, report: &mut WhyReport) {
     let first_ns = waits.timelines.first_switch_ns();
-    let last = waits.timelines.switches_back(trace.duration_ns, 1).next();
-    let last_ns = last.map_or(i64::MIN, |row| row.time_ns);
+    let last_switch = waits.timelines.switches_back(trace.duration_ns, 1).next();
+    let last_ns = last_switch.map_or(i64::MIN, |row| row.time_ns);
     let has_switches = |candidate: &Candidate| candidate.range.end_ns > first_ns && candidate.range.start_ns < last_ns;
-    if !found.iter().any(has_switches) {
+    if !candidates.iter().any(has_switches) {
         return;
     }
     // Phases before the kernel clock belong to a recorded boot.
     let is_before_kernel = |candidate: &Candidate| candidate.phase.is_some() && candidate.range.end_ns <= 0;
-    let boot_is_recorded = found.iter().any(|candidate| {
+    let boot_is_recorded = candidates.iter().any(|candidate| {
         candidate.phase.as_ref().is_some_and(|phase| phase.transition == TransitionKind::Boot)
             && has_switches(candidate)
     });
     if !boot_is_recorded {
-        found.retain(|candidate| !is_before_kernel(candidate));
+        candidates.retain(|candidate| !is_before_kernel(candidate));
     }
     let is_recorded = |candidate: &Candidate| is_before_kernel(candidate) || has_switches(candidate);
-    report.unexplained = found
+    report.unexplained = candidates
         .iter()
         .filter(|candidate| !is_recorded(candidate))
         .map(|candidate| UnexplainedInterval {
@@ -252,15 +254,15 @@ fn omit_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Candidate>,
             action: candidate.action.clone(),
         })
         .collect();
-    found.retain(is_recorded);
+    candidates.retain(is_recorded);
 }
 
-fn not_found(what: &str) -> WhyError {
-    WhyError::NotFound(what.to_owned())
+fn not_found(message: &str) -> WhyError {
+    WhyError::NotFound(message.to_owned())
 }
 
-fn non_empty(found: Vec<Candidate>, what: &str) -> Result<Vec<Candidate>, WhyError> {
-    if found.is_empty() { Err(not_found(what)) } else { Ok(found) }
+fn non_empty(candidates: Vec<Candidate>, message: &str) -> Result<Vec<Candidate>, WhyError> {
+    if candidates.is_empty() { Err(not_found(message)) } else { Ok(candidates) }
 }
 
 fn no_match_message(question: &WhyQuestion, report: &WhyReport) -> String {
@@ -269,7 +271,7 @@ fn no_match_message(question: &WhyQuestion, report: &WhyReport) -> String {
         (None, Some(_)) => " in that phase",
         (None, None) => "",
     };
-    let what = match question.target {
+    let subject = match question.target {
         WhyTarget::Process(_) | WhyTarget::Thread(_) => "no wait",
         _ => "nothing",
     };
@@ -278,18 +280,18 @@ fn no_match_message(question: &WhyQuestion, report: &WhyReport) -> String {
     } else {
         ""
     };
-    format!("{what}{when} took {} ms or longer{hint}", question.min_duration_ns / 1_000_000)
+    format!("{subject}{when} took {} ms or longer{hint}", question.min_duration_ns / 1_000_000)
 }
 
 fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate> {
     let services = units(trace);
     let starts = ServiceStarts::new(&services);
-    let waited = services
+    let start_waits = services
         .iter()
         .enumerate()
         .filter(|(_, row)| pattern.matches(&row.name) && row.waited_for.is_some())
-        .take(MAX_WAITS_BEFORE)
-        .filter_map(|(at, _)| waits.wait_before(&services, &starts, at));
+        .take(MAX_START_WAITS)
+        .filter_map(|(index, _)| waits.wait_before(&services, &starts, index));
     trace
         .service_transitions
         .iter()
@@ -311,19 +313,19 @@ fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidat
                 chain: None,
             }
         })
-        .chain(waited)
+        .chain(start_waits)
         .collect()
 }
 
 fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate> {
-    let candidate = |kind: &str, ends: (i64, Option<i64>), name: &str, tid: Option<u32>| {
-        let end_ns = ends.1.unwrap_or(trace.duration_ns);
+    let candidate = |kind: &str, (start_ns, end_ns): (i64, Option<i64>), name: &str, tid: Option<u32>| {
+        let end_ns = end_ns.unwrap_or(trace.duration_ns);
         Candidate {
             kind: ExplainedIntervalKind::Device,
             name: name.to_owned(),
             action: kind.to_owned(),
             waiting_tid: None,
-            range: Interval::new(ends.0, end_ns),
+            range: Interval::new(start_ns, end_ns),
             end: match tid {
                 Some(tid) => EndThread { rule: Rule::SendingThread, ..EndThread::from_tid(tid) },
                 None => waits.end_at(end_ns),
@@ -347,8 +349,8 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate
         .iter()
         .filter(|row| matches([row.device, row.driver, row.description, row.friendly_name]))
         .map(|row| {
-            let ends = (row.start_ns, row.end_ns);
-            candidate(row.kind.as_str(), ends, name(row.device, row.driver), row.tid)
+            let interval = (row.start_ns, row.end_ns);
+            candidate(row.kind.as_str(), interval, name(row.device, row.driver), row.tid)
         });
     let requests = trace
         .power_requests
@@ -356,16 +358,16 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Candidate
         .filter(|row| row.scope == onoff_trace::PowerRequestScope::Device)
         .filter(|row| matches([row.device, row.driver, row.description, row.friendly_name]))
         .map(|row| {
-            let ends = (row.start_ns, row.end_ns);
-            candidate(row.kind.as_str(), ends, name(row.device, row.driver), row.tid)
+            let interval = (row.start_ns, row.end_ns);
+            candidate(row.kind.as_str(), interval, name(row.device, row.driver), row.tid)
         });
     operations.chain(requests).collect()
 }
 
 /// Error message that lists the recorded phases.
 fn no_such_phase(trace: &Trace) -> String {
-    let all = phases(trace, None).into_iter().chain(unsettled_phases(trace, None));
-    let mut names: Vec<String> = all.map(|it| it.name).collect();
+    let all_phases = phases(trace, None).into_iter().chain(unsettled_phases(trace, None));
+    let mut names: Vec<String> = all_phases.map(|phase| phase.name).collect();
     names.dedup();
     match names.as_slice() {
         [] => "no phase with a known start and end in this recording".to_owned(),
@@ -384,8 +386,8 @@ fn phase_candidates(
         .chain(unsettled_phases(trace, kind))
         .filter(|phase| {
             // The name in JSON, and as shown in text.
-            let shown = phase.name.replace('_', " ");
-            pattern.is_none_or(|pattern| pattern.matches(&phase.name) || pattern.matches(&shown))
+            let display_name = phase.name.replace('_', " ");
+            pattern.is_none_or(|pattern| pattern.matches(&phase.name) || pattern.matches(&display_name))
         })
         .map(|phase| Candidate {
             kind: ExplainedIntervalKind::Phase,
@@ -417,20 +419,20 @@ impl Waits<'_> {
         tids
     }
 
-    /// The waits of `tids` that are long enough.
+    /// Returns the waits of `tids` that are long enough.
     fn waits_of(&self, tids: &[u32], question: &WhyQuestion, report: &mut WhyReport) -> Vec<Candidate> {
-        let mut found = Vec::new();
+        let mut candidates = Vec::new();
         for &tid in tids {
             let mut out = None;
-            for place in 0.. {
-                let Some(switch) = self.timelines.switch(tid, place) else { break };
+            for index in 0.. {
+                let Some(switch) = self.timelines.switch(tid, index) else { break };
                 if switch.direction == SwitchDirection::Out {
                     out = Some(switch.row);
                     continue;
                 }
                 let Some(out) = out.take() else { continue };
                 let range = Interval::new(out.time_ns, switch.row.time_ns);
-                if reason::after_switch_out(out.old_state) == reason::ThreadState::Ended
+                if reason::state_after_switch_out(out.old_state) == reason::ThreadState::Ended
                     || range.duration_ns() < question.min_duration_ns
                 {
                     continue;
@@ -443,7 +445,7 @@ impl Waits<'_> {
                 if !self.is_in_process(question, tid, range) {
                     continue;
                 }
-                found.push(Candidate {
+                candidates.push(Candidate {
                     kind: ExplainedIntervalKind::Wait,
                     name: String::new(),
                     action: reason::recorded_reason(self.trace.system.kind, &out).to_owned(),
@@ -455,7 +457,7 @@ impl Waits<'_> {
                 });
             }
         }
-        found
+        candidates
     }
 
     /// True if the thread with id `tid` belonged to the requested process at the time: ids are reused.
@@ -467,12 +469,12 @@ impl Waits<'_> {
         })
     }
 
-    /// The wait of service `at` of `services` before it was asked to start.
-    fn wait_before(&self, services: &[Unit], starts: &ServiceStarts<'_>, at: usize) -> Option<Candidate> {
-        let service = services.get(at)?;
-        let (blockers, segments, certainty) = Blockers::before(self.trace, services, starts, at);
+    /// Returns the wait of service `index` of `services` before it was asked to start.
+    fn wait_before(&self, services: &[Unit], starts: &ServiceStarts<'_>, index: usize) -> Option<Candidate> {
+        let service = services.get(index)?;
+        let (blockers, segments, certainty) = Blockers::chain_before(self.trace, services, starts, index);
         let range = Interval::new(segments.last()?.start_ns, segments.first()?.end_ns);
-        let manager = service_waits::manager(self.trace, &self.identities, range.end_ns)
+        let manager_end = service_waits::manager(self.trace, &self.identities, range.end_ns)
             .map(|pid| self.end_of_service(Some(pid), &service.name, range.end_ns));
         Some(Candidate {
             kind: ExplainedIntervalKind::Service,
@@ -480,7 +482,7 @@ impl Waits<'_> {
             action: "wait".to_owned(),
             waiting_tid: None,
             range,
-            end: EndThread { tid: manager.and_then(|end| end.tid), rule: Rule::ServiceManagerStartsIt, certainty },
+            end: EndThread { tid: manager_end.and_then(|end| end.tid), rule: Rule::ServiceManagerStartsIt, certainty },
             phase: None,
             chain: Some((blockers, segments)),
         })
@@ -490,29 +492,30 @@ impl Waits<'_> {
         &self,
         candidate: Candidate,
         options: PathOptions,
-        accountant: &mut AccountBuilder<'_, '_>,
+        builder: &mut AccountBuilder<'_, '_>,
     ) -> ExplainedInterval {
-        let (walked, ends, blockers) = match &candidate.chain {
+        let (walk, interval, blockers) = match &candidate.chain {
             Some((blockers, segments)) => {
-                let (walked, ends) = self.walk_through(blockers, segments, &candidate.end);
-                (walked, ends, blockers)
+                let (walk, interval) = self.walk_through(blockers, segments, &candidate.end);
+                (walk, interval, blockers)
             }
             None => {
-                let by_units = candidate.phase.as_ref().and_then(|phase| self.walk_units(phase));
-                let (walked, ends) = by_units.unwrap_or_else(|| {
-                    let ends = self.clip(candidate.range);
-                    (self.walk_back(ends, &candidate.end), ends)
+                let unit_walk = candidate.phase.as_ref().and_then(|phase| self.walk_units(phase));
+                let (walk, interval) = unit_walk.unwrap_or_else(|| {
+                    let interval = self.clip(candidate.range);
+                    (self.walk_back(interval, &candidate.end), interval)
                 });
-                (walked, ends, &self.blockers)
+                (walk, interval, &self.blockers)
             }
         };
-        let path = self.describe(&walked, blockers, ends, &candidate.end, options);
+        let path = self.describe(&walk, blockers, interval, &candidate.end, options);
         let account = match &candidate.phase {
-            Some(phase) => accountant.phase_of_walk(phase, &walked),
-            None => accountant
-                .walk_account(&walked, ends, &|step| blockers.get(step.blocker).map(|blocker| blocker.service)),
+            Some(phase) => builder.phase_of_walk(phase, &walk),
+            None => {
+                builder.walk_account(&walk, interval, &|step| blockers.get(step.blocker).map(|blocker| blocker.service))
+            }
         };
-        // What was before the kernel's clock has an account and no path.
+        // A phase before the kernel clock starts has an account but no path.
         let is_before_kernel = candidate.phase.is_some() && candidate.range.end_ns <= 0;
         let range = if is_before_kernel { candidate.range } else { Interval::new(path.start_ns, path.end_ns) };
         ExplainedInterval {

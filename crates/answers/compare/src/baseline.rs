@@ -1,4 +1,4 @@
-//! A saved baseline: the measures of its runs in one small file, so that the recordings need not be kept.
+//! Defines the baseline file: the measures of its runs in one small file that replaces the recordings.
 
 use crate::RunSubject;
 use hashbrown::HashSet;
@@ -10,10 +10,10 @@ use super::run::{Category, Run};
 /// Format name in a baseline file.
 pub const BASELINE_FORMAT: &str = "onoff-baseline";
 
-/// The format version that is written, and the only one that is read.
+/// The format version that is written, and the only version that can be read.
 pub const BASELINE_VERSION: u32 = 2;
 
-/// Maximum size of a baseline file: 64 MiB, which is hundreds of runs.
+/// Maximum size of a baseline file: 64 MiB, enough for hundreds of runs.
 pub const MAX_BASELINE_BYTES: u64 = 64 << 20;
 
 const MAX_RUNS: usize = 1_000;
@@ -35,7 +35,7 @@ pub struct Baseline {
     pub version: u32,
     /// The transition of all runs.
     pub transition: RunSubject,
-    /// The runs, including those that would be excluded.
+    /// The runs, including runs that a comparison would exclude.
     pub runs: Vec<Run>,
 }
 
@@ -62,7 +62,7 @@ pub enum InvalidBaseline {
 }
 
 impl BaselineHeader {
-    /// Checks whether the rest can be read.
+    /// Checks whether the rest of the file can be read.
     ///
     /// # Errors
     /// The format or version is not supported.
@@ -79,17 +79,17 @@ impl BaselineHeader {
 }
 
 impl Baseline {
-    /// A baseline of runs of one transition.
+    /// Returns a baseline of runs of one transition.
     #[must_use]
     pub fn new(transition: RunSubject, runs: Vec<Run>) -> Self {
         Self { format: BASELINE_FORMAT.to_owned(), version: BASELINE_VERSION, transition, runs }
     }
 
-    /// Checks the content, which comes from outside, and returns the runs.
+    /// Checks the content, which is untrusted, and returns the runs.
     ///
     /// # Errors
-    /// The content is invalid; the error says what and where.
-    pub fn validated(self) -> Result<Vec<Run>, InvalidBaseline> {
+    /// The content is invalid; the error describes the first problem.
+    pub fn into_valid_runs(self) -> Result<Vec<Run>, InvalidBaseline> {
         if self.runs.is_empty() {
             return Err(invalid("no runs".to_owned()));
         }
@@ -97,8 +97,8 @@ impl Baseline {
             let count = self.runs.len();
             return Err(invalid(format!("{count} runs; the maximum is {MAX_RUNS}")));
         }
-        for (at, run) in self.runs.iter().enumerate() {
-            check(run, self.transition).map_err(|reason| invalid(format!("run {}: {reason}", at + 1)))?;
+        for (number, run) in (1_usize..).zip(&self.runs) {
+            check(run, self.transition).map_err(|reason| invalid(format!("run {number}: {reason}")))?;
         }
         Ok(self.runs)
     }
@@ -116,10 +116,12 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
         return Err("too many measures".to_owned());
     }
     let mut texts = vec![&run.name, &run.kind];
-    texts.extend(run.exclusions.iter().map(|apart| &apart.text));
-    texts.extend(run.machine.iter().flat_map(|it| [&it.computer, &it.model, &it.system, &it.processor]));
+    texts.extend(run.exclusions.iter().map(|exclusion| &exclusion.text));
+    texts.extend(
+        run.machine.iter().flat_map(|machine| [&machine.computer, &machine.model, &machine.system, &machine.processor]),
+    );
     if !(0..=MAX_VALUE).contains(&run.user_input_ns) {
-        return Err("the time waited for a person is out of range".to_owned());
+        return Err("the time spent waiting for user input is out of range".to_owned());
     }
     let mut keys: HashSet<String> = HashSet::new();
     for measure in &run.measures {
@@ -128,7 +130,7 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
         if let Some(subject) = &measure.subject {
             texts.extend([&subject.name]);
             if subject.actions.len() > MAX_WORK_SHARES
-                || subject.actions.iter().any(|actions| !(0..=MAX_VALUE).contains(&actions.ns))
+                || subject.actions.iter().any(|action| !(0..=MAX_VALUE).contains(&action.ns))
             {
                 return Err(format!(
                     "'{}' has an invalid work time",
@@ -137,18 +139,19 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
             }
         }
         let key = || measure.key.chars().take(200).collect::<String>();
-        let rest = measure.key.strip_prefix(transition.as_str()).and_then(|rest| rest.strip_prefix('.'));
-        let named = match measure.category {
-            Category::Total => rest,
-            category => {
-                rest.and_then(|rest| rest.strip_prefix(category.as_str())).and_then(|rest| rest.strip_prefix('.'))
-            }
+        let key_in_transition =
+            measure.key.strip_prefix(transition.as_str()).and_then(|suffix| suffix.strip_prefix('.'));
+        let name = match measure.category {
+            Category::Total => key_in_transition,
+            category => key_in_transition
+                .and_then(|suffix| suffix.strip_prefix(category.as_str()))
+                .and_then(|suffix| suffix.strip_prefix('.')),
         };
-        if named.is_none_or(str::is_empty) {
+        if name.is_none_or(str::is_empty) {
             return Err(format!("'{}' does not match its category", key()));
         }
         if (measure.category == Category::Account && measure.phase.is_some()) != measure.subject.is_some() {
-            return Err(format!("'{}' lacks a subject, or must not have one", key()));
+            return Err(format!("'{}' must have a subject if and only if it is part of an account", key()));
         }
         if !keys.insert(super::match_key(&measure.key, run.is_case_sensitive())) {
             return Err(format!("'{}' occurs twice", key()));
@@ -198,43 +201,43 @@ mod tests {
 
     #[test]
     fn accepts_valid_baseline() {
-        assert_eq!(baseline().validated().unwrap().len(), 1);
+        assert_eq!(baseline().into_valid_runs().unwrap().len(), 1);
     }
 
     #[test]
     fn rejects_invalid_content() {
-        type Break = fn(&mut Baseline);
-        let cases: [(Break, &str); 10] = [
-            (|it| it.runs.clear(), "no runs"),
-            (|it| it.runs = vec![it.runs[0].clone(); 1_001], "1001 runs"),
-            (|it| it.runs[0].transition = RunSubject::Shutdown, "run 1: its transition differs"),
-            (|it| it.runs[0].measures[0].value = -1, "the value of 'boot.total'"),
-            (|it| it.runs[0].measures[0].value = i64::MAX, "the value of 'boot.total'"),
-            (|it| it.runs[0].measures[1].since_phase_ns = Some(i64::MIN), "the start of"),
-            (|it| it.runs[0].measures[1].key = "boot.service.".to_owned(), "does not match its category"),
-            (|it| it.runs[0].measures[1].key = "boot.device.x".to_owned(), "does not match its category"),
+        type Corrupt = fn(&mut Baseline);
+        let cases: [(Corrupt, &str); 10] = [
+            (|baseline| baseline.runs.clear(), "no runs"),
+            (|baseline| baseline.runs = vec![baseline.runs[0].clone(); 1_001], "1001 runs"),
+            (|baseline| baseline.runs[0].transition = RunSubject::Shutdown, "run 1: its transition differs"),
+            (|baseline| baseline.runs[0].measures[0].value = -1, "the value of 'boot.total'"),
+            (|baseline| baseline.runs[0].measures[0].value = i64::MAX, "the value of 'boot.total'"),
+            (|baseline| baseline.runs[0].measures[1].since_phase_ns = Some(i64::MIN), "the start of"),
+            (|baseline| baseline.runs[0].measures[1].key = "boot.service.".to_owned(), "does not match its category"),
+            (|baseline| baseline.runs[0].measures[1].key = "boot.device.x".to_owned(), "does not match its category"),
             (
-                |it| {
-                    let twice = it.runs[0].measures[1].clone();
-                    it.runs[0].measures.push(twice);
+                |baseline| {
+                    let twice = baseline.runs[0].measures[1].clone();
+                    baseline.runs[0].measures.push(twice);
                 },
                 "twice",
             ),
-            (|it| it.runs[0].name = "x".repeat(5_000), "too long"),
+            (|baseline| baseline.runs[0].name = "x".repeat(5_000), "too long"),
         ];
         for (corrupt, part) in cases {
             let mut corrupted = baseline();
             corrupt(&mut corrupted);
-            let refusal = corrupted.validated().unwrap_err().to_string();
-            assert!(refusal.contains(part), "{part}: {refusal}");
+            let error = corrupted.into_valid_runs().unwrap_err().to_string();
+            assert!(error.contains(part), "{part}: {error}");
         }
     }
 
     #[test]
     fn rejects_other_formats_and_versions() {
-        let head = |format: &str, version| BaselineHeader { format: format.to_owned(), version };
-        assert_eq!(head(BASELINE_FORMAT, BASELINE_VERSION).check(), Ok(()));
-        assert_eq!(head(BASELINE_FORMAT, 1).check(), Err(InvalidBaseline::UnsupportedVersion(1)));
-        assert_eq!(head("x", 1).check(), Err(InvalidBaseline::UnknownFormat("x".to_owned())));
+        let header = |format: &str, version| BaselineHeader { format: format.to_owned(), version };
+        assert_eq!(header(BASELINE_FORMAT, BASELINE_VERSION).check(), Ok(()));
+        assert_eq!(header(BASELINE_FORMAT, 1).check(), Err(InvalidBaseline::UnsupportedVersion(1)));
+        assert_eq!(header("x", 1).check(), Err(InvalidBaseline::UnknownFormat("x".to_owned())));
     }
 }

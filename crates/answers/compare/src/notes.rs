@@ -1,16 +1,16 @@
-//! Notes about a comparison: computers that differ, recordings used on both sides.
+//! Collects notes about a comparison, such as different computers or recordings used on both sides.
 
 use super::report::{ComparisonNote, ComparisonNoteKind, MachineProperty};
 use super::run::{Configuration, Machine, Run};
 
-/// Smaller differences in memory size are ignored: firmware reserves a varying part. 128 MiB.
+/// Minimum difference in memory size to report: 128 MiB. Firmware reserves a varying part of the memory.
 const MIN_MEMORY_BYTES: u64 = 128 << 20;
 
-/// The notes about the compared runs, by configuration.
+/// Returns the notes about the compared runs, by configuration.
 pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) -> Vec<ComparisonNote> {
     let mut notes = Vec::new();
-    let Some((baseline, others)) = compared.split_first() else { return notes };
-    for (configuration, runs) in configurations.iter().skip(1).zip(others) {
+    let Some((baseline, candidates)) = compared.split_first() else { return notes };
+    for (configuration, runs) in configurations.iter().skip(1).zip(candidates) {
         for property in MachineProperty::ALL {
             let (was, is) = (values(baseline, property), values(runs, property));
             if !was.is_empty() && !is.is_empty() && was != is {
@@ -24,8 +24,8 @@ pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) ->
             }
         }
         for run in runs {
-            if let Some(same) = baseline.iter().find(|other| run.is_same_recording(other)) {
-                let (run, was) = (run.name.clone(), vec![same.name.clone()]);
+            if let Some(baseline_run) = baseline.iter().find(|baseline_run| run.is_same_recording(baseline_run)) {
+                let (run, was) = (run.name.clone(), vec![baseline_run.name.clone()]);
                 notes.push(ComparisonNote {
                     run,
                     was,
@@ -34,12 +34,12 @@ pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) ->
             }
         }
     }
-    // Runs of one configuration from different computers.
+    // Find runs of one configuration from different computers, and runs that waited for user input.
     for (configuration, runs) in configurations.iter().zip(compared) {
         for property in MachineProperty::ALL {
-            let several = values(runs, property);
-            if several.len() > 1 {
-                let (property, is) = (Some(property), several);
+            let values = values(runs, property);
+            if values.len() > 1 {
+                let (property, is) = (Some(property), values);
                 notes.push(ComparisonNote { property, is, ..note(ComparisonNoteKind::MachinesMixed, configuration) });
             }
         }
@@ -67,7 +67,7 @@ fn note(kind: ComparisonNoteKind, configuration: &Configuration) -> ComparisonNo
     }
 }
 
-/// The distinct known values of a property.
+/// Returns the distinct known values of a property.
 fn values(runs: &[&Run], property: MachineProperty) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     let mut memories: Vec<u64> = Vec::new();
@@ -75,7 +75,7 @@ fn values(runs: &[&Run], property: MachineProperty) -> Vec<String> {
         let value = match property {
             MachineProperty::Memory => {
                 let bytes = machine.memory_bytes;
-                if bytes == 0 || memories.iter().any(|known| known.abs_diff(bytes) < MIN_MEMORY_BYTES) {
+                if bytes == 0 || memories.iter().any(|memory| memory.abs_diff(bytes) < MIN_MEMORY_BYTES) {
                     continue;
                 }
                 memories.push(bytes);

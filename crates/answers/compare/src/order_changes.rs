@@ -1,5 +1,5 @@
-//! Finds services, applications and devices that started in a different order. Starts are relative to their phase, and
-//! only changes found in every run count.
+//! Finds services, applications and devices that started in a different order. Starts are relative to their phase. Only
+//! changes found in every run count.
 
 use hashbrown::HashMap;
 
@@ -8,7 +8,7 @@ use super::report::OrderChange;
 use super::run::{Category, Run};
 use super::statistics::median;
 
-/// Maximum number of items per category: all pairs are compared.
+/// Maximum number of items per category, because all pairs are compared.
 const MAX_ITEMS: usize = 1_000;
 
 /// Start of an item in a run: (index of its phase, time since the start of that phase in ns).
@@ -17,80 +17,89 @@ type StartPosition = (usize, i64);
 /// An item that all runs on both sides have.
 struct Item<'a> {
     key: &'a str,
-    before: Vec<StartPosition>,
-    after: Vec<StartPosition>,
+    baseline_starts: Vec<StartPosition>,
+    candidate_starts: Vec<StartPosition>,
 }
 
-/// The order changes of services, applications and devices, those that passed most others first.
-pub(super) fn order_changes(before: &[&Run], after: &[&Run], configuration: &str) -> Vec<OrderChange> {
-    let mut all = Vec::new();
+/// Returns the order changes of services, applications and devices. Items that passed most others come first.
+pub(super) fn order_changes(baseline: &[&Run], candidate: &[&Run], configuration: &str) -> Vec<OrderChange> {
+    let mut changes = Vec::new();
     for category in [Category::Service, Category::Application, Category::Device] {
-        let mut items = common(before, after, category);
+        let mut items = common_items(baseline, candidate, category);
         items.truncate(MAX_ITEMS);
-        all.extend(movers(&items, before, after, configuration));
+        changes.extend(moved_items(&items, baseline, candidate, configuration));
     }
-    all
+    changes
 }
 
-fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<Item<'a>> {
+/// Returns the items of a category that all runs have.
+fn common_items<'a>(baseline: &[&'a Run], candidate: &[&'a Run], category: Category) -> Vec<Item<'a>> {
     let mut items: HashMap<String, Item<'a>> = HashMap::new();
-    for (at, run) in before.iter().chain(after).enumerate() {
+    for (run_index, run) in baseline.iter().chain(candidate).enumerate() {
         let phases: HashMap<&str, usize> = run
             .measures
             .iter()
             .filter(|measure| measure.category == Category::Phase)
             .enumerate()
-            .map(|(place, measure)| (measure.name(), place))
+            .map(|(index, measure)| (measure.name(), index))
             .collect();
         for measure in &run.measures {
-            let place =
+            let start =
                 measure.phase.as_deref().and_then(|phase| phases.get(phase).copied()).zip(measure.since_phase_ns);
-            let (Some(place), true) = (place, measure.category == category) else { continue };
+            let (Some(start), true) = (start, measure.category == category) else { continue };
             let item = items.entry(match_key(&measure.key, run.is_case_sensitive())).or_insert_with(|| Item {
                 key: &measure.key,
-                before: Vec::new(),
-                after: Vec::new(),
+                baseline_starts: Vec::new(),
+                candidate_starts: Vec::new(),
             });
-            if at < before.len() {
-                item.before.push(place);
+            if run_index < baseline.len() {
+                item.baseline_starts.push(start);
             } else {
-                item.after.push(place);
+                item.candidate_starts.push(start);
             }
         }
     }
     let mut items: Vec<Item<'a>> = items
         .into_values()
-        .filter(|item| item.before.len() == before.len() && item.after.len() == after.len())
+        .filter(|item| item.baseline_starts.len() == baseline.len() && item.candidate_starts.len() == candidate.len())
         .collect();
     items.sort_by_key(|item| item.key);
     items
 }
 
-/// Of each pair that changed order in every run, the item with more such pairs is the one that moved.
-fn movers(items: &[Item<'_>], before: &[&Run], after: &[&Run], configuration: &str) -> Vec<OrderChange> {
-    let mut passed: Vec<Vec<(usize, bool)>> = vec![Vec::new(); items.len()];
-    for (one, first) in items.iter().enumerate() {
-        for (other, second) in items.iter().enumerate().skip(one + 1) {
-            let later = swapped(first, second);
-            if let Some(first_is_later) = later {
-                passed[one].push((other, first_is_later));
-                passed[other].push((one, !first_is_later));
+/// Returns the items that moved. In each pair that changed order in every run, the item with more such pairs is the
+/// item that moved.
+fn moved_items(items: &[Item<'_>], baseline: &[&Run], candidate: &[&Run], configuration: &str) -> Vec<OrderChange> {
+    let mut swaps_by_item: Vec<Vec<(usize, bool)>> = vec![Vec::new(); items.len()];
+    for (first_index, first) in items.iter().enumerate() {
+        for (second_index, second) in items.iter().enumerate().skip(first_index + 1) {
+            if let Some(first_is_later) = order_swap(first, second) {
+                swaps_by_item[first_index].push((second_index, first_is_later));
+                swaps_by_item[second_index].push((first_index, !first_is_later));
             }
         }
     }
     let mut rows: Vec<(usize, OrderChange)> = Vec::new();
-    for (at, swaps) in passed.iter().enumerate() {
-        let weight = |at: usize| passed[at].len();
-        let mine: Vec<&(usize, bool)> = swaps
+    let swap_count = |index: usize| swaps_by_item[index].len();
+    for (index, swaps) in swaps_by_item.iter().enumerate() {
+        let passed: Vec<(usize, bool)> = swaps
             .iter()
-            .filter(|(other, _)| weight(*other) < weight(at) || (weight(*other) == weight(at) && *other > at))
+            .copied()
+            .filter(|&(other_index, _)| {
+                swap_count(other_index) < swap_count(index)
+                    || (swap_count(other_index) == swap_count(index) && other_index > index)
+            })
             .collect();
-        let Some(nearest) = mine.iter().min_by_key(|(other, _)| (weight(*other), *other)) else { continue };
-        let item = &items[at];
-        let (was_phase, was_since_phase_ns) = typical_start(&item.before, before);
-        let (is_phase, is_since_phase_ns) = typical_start(&item.after, after);
+        let Some(&(nearest_index, _)) =
+            passed.iter().min_by_key(|&&(other_index, _)| (swap_count(other_index), other_index))
+        else {
+            continue;
+        };
+        let item = &items[index];
+        let (was_phase, was_since_phase_ns) = typical_start(&item.baseline_starts, baseline);
+        let (is_phase, is_since_phase_ns) = typical_start(&item.candidate_starts, candidate);
         rows.push((
-            mine.len(),
+            passed.len(),
             OrderChange {
                 configuration: configuration.to_owned(),
                 key: item.key.to_owned(),
@@ -98,9 +107,9 @@ fn movers(items: &[Item<'_>], before: &[&Run], after: &[&Run], configuration: &s
                 is_phase,
                 was_since_phase_ns,
                 is_since_phase_ns,
-                now_after: mine.iter().filter(|(_, later)| *later).count() as u64,
-                now_before: mine.iter().filter(|(_, later)| !*later).count() as u64,
-                passed: items[nearest.0].key.to_owned(),
+                now_after: passed.iter().filter(|(_, is_later)| *is_later).count() as u64,
+                now_before: passed.iter().filter(|(_, is_later)| !*is_later).count() as u64,
+                passed: items[nearest_index].key.to_owned(),
             },
         ));
     }
@@ -108,27 +117,35 @@ fn movers(items: &[Item<'_>], before: &[&Run], after: &[&Run], configuration: &s
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// If two items changed order in every run, whether the first now starts later.
-fn swapped(first: &Item<'_>, second: &Item<'_>) -> Option<bool> {
+/// Returns whether the first item now starts later, if the two items changed order in every run.
+fn order_swap(first: &Item<'_>, second: &Item<'_>) -> Option<bool> {
     let starts_before = |a: &[StartPosition], b: &[StartPosition]| a.iter().zip(b).all(|(a, b)| a < b);
-    if starts_before(&first.before, &second.before) && starts_before(&second.after, &first.after) {
+    if starts_before(&first.baseline_starts, &second.baseline_starts)
+        && starts_before(&second.candidate_starts, &first.candidate_starts)
+    {
         Some(true)
-    } else if starts_before(&second.before, &first.before) && starts_before(&first.after, &second.after) {
+    } else if starts_before(&second.baseline_starts, &first.baseline_starts)
+        && starts_before(&first.candidate_starts, &second.candidate_starts)
+    {
         Some(false)
     } else {
         None
     }
 }
 
-/// The phase in which most runs start the item, and the median start time in it.
-fn typical_start(places: &[StartPosition], runs: &[&Run]) -> (String, i64) {
-    let mut ascending = places.to_vec();
+/// Returns the phase in which most runs start the item, and the median start time in it.
+fn typical_start(starts: &[StartPosition], runs: &[&Run]) -> (String, i64) {
+    let mut ascending = starts.to_vec();
     ascending.sort();
-    let phase = ascending.get(ascending.len() / 2).map_or(0, |place| place.0);
-    let mut since: Vec<i64> = ascending.iter().filter(|place| place.0 == phase).map(|place| place.1).collect();
-    since.sort();
-    let name = runs
+    let phase = ascending.get(ascending.len() / 2).map_or(0, |&(phase, _)| phase);
+    let mut since_phase: Vec<i64> = ascending
+        .iter()
+        .filter(|&&(start_phase, _)| start_phase == phase)
+        .map(|&(_, since_phase_ns)| since_phase_ns)
+        .collect();
+    since_phase.sort();
+    let phase_measure = runs
         .first()
         .and_then(|run| run.measures.iter().filter(|measure| measure.category == Category::Phase).nth(phase));
-    (name.map(|measure| measure.name().to_owned()).unwrap_or_default(), median(&since).unwrap_or(0))
+    (phase_measure.map(|measure| measure.name().to_owned()).unwrap_or_default(), median(&since_phase).unwrap_or(0))
 }

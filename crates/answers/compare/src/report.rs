@@ -22,11 +22,12 @@ pub struct Comparison {
     pub min_runs: u64,
     /// The configurations; the first is the baseline.
     pub configurations: Vec<ConfigurationSummary>,
-    /// Caveats: computers that differ, a person who was waited for.
+    /// Caveats, such as different computers or time spent waiting for user input.
     pub notes: Vec<ComparisonNote>,
-    /// Explanations of the differences by the account of each phase, those in the direction of the total first.
+    /// Explanations of phase differences by the account of each phase. Differences in the direction of the total come
+    /// first.
     pub explanations: Vec<Explanation>,
-    /// The measures: totals and phases first, then the rest by category and name.
+    /// The measures: totals and phases first, then all others by category and name.
     pub measures: Vec<ComparedMeasure>,
     /// Items that started in a different order than in the baseline.
     pub order_changes: Vec<OrderChange>,
@@ -35,13 +36,13 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The measure with this key.
+    /// Returns the measure with this key.
     #[must_use]
     pub fn measure(&self, key: &str) -> Option<&ComparedMeasure> {
         self.measures.iter().find(|measure| measure.key == key)
     }
 
-    /// Error message for an unknown measure, listing the known totals.
+    /// Returns an error message for an unknown measure, with the known totals.
     pub(super) fn unknown_measure(&self, key: &str) -> String {
         let mut message = format!("unknown measure '{key}'");
         let totals: Vec<&str> = self
@@ -64,9 +65,9 @@ impl Comparison {
 pub struct ConfigurationSummary {
     /// Name.
     pub name: String,
-    /// Factors that distinguish it from others.
+    /// Factors that distinguish the configuration from others.
     pub factors: Vec<Factor>,
-    /// Kind of transition of its runs; empty if unknown.
+    /// Kind of transition of the runs; empty if unknown.
     pub kind: String,
     /// Number of compared runs.
     pub compared_runs: u64,
@@ -74,11 +75,11 @@ pub struct ConfigurationSummary {
     pub runs: Vec<RunSummary>,
 }
 
-/// A run, and why it was excluded, if so.
+/// A run, with any reasons for its exclusion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
-    /// Name: its file.
+    /// Name: the file of the run.
     pub name: String,
     /// True if the run was compared.
     pub compared: bool,
@@ -98,16 +99,15 @@ pub struct ComparedMeasure {
     pub category: Category,
     /// The key without transition and category.
     pub name: String,
-    /// The subject of an account measure; `None` for others.
+    /// The subject of an account measure; `None` for other measures.
     pub subject: Option<SubjectOfMeasure>,
     /// Unit of the numbers.
     pub unit: MeasureUnit,
-    /// The spread of the baseline's own runs, which a difference must exceed to be reported; `None` with fewer than
-    /// two.
+    /// The spread of the baseline runs, which a difference must exceed to be reported; `None` with fewer than two runs.
     pub noise_floor: Option<i64>,
     /// Values by configuration.
     pub values: Vec<MeasureSpread>,
-    /// Changes from the baseline, by configuration (without the first).
+    /// Changes from the baseline, by configuration, without the first configuration.
     pub changes: Vec<Change>,
 }
 
@@ -131,7 +131,7 @@ pub struct ComparisonNote {
     pub kind: ComparisonNoteKind,
     /// The configuration concerned.
     pub configuration: String,
-    /// The run concerned; empty if it concerns all of them.
+    /// The run concerned; empty if the note concerns all runs.
     pub run: String,
     /// The property in which computers differ.
     pub property: Option<MachineProperty>,
@@ -139,7 +139,7 @@ pub struct ComparisonNote {
     pub was: Vec<String>,
     /// Distinct values in the configuration's runs.
     pub is: Vec<String>,
-    /// Time waited for a person, ns.
+    /// Time spent waiting for user input, ns.
     pub user_input_ns: Option<i64>,
 }
 
@@ -154,7 +154,7 @@ pub enum ComparisonNoteKind {
     MachinesMixed,
     /// A recording is also in the baseline.
     RecordingOnBothSides,
-    /// A person was waited for; that time is excluded from all measures.
+    /// The run waited for user input; all measures exclude that time.
     PersonWaitExcluded,
 }
 
@@ -190,9 +190,9 @@ pub struct Explanation {
     pub configuration: String,
     /// The phase.
     pub phase: String,
-    /// The phase's median minus the baseline's, ns.
+    /// The median of the phase minus the median in the baseline, ns.
     pub difference_ns: i64,
-    /// True if the runs have an account of the phase; otherwise no subject is known.
+    /// True if the runs have an account of the phase. Without an account, no subject is known.
     pub has_account: bool,
     /// Subjects whose time differs in the same direction, largest first.
     pub parts: Vec<ExplainedPart>,
@@ -200,7 +200,7 @@ pub struct Explanation {
     pub opposing: Vec<ExplainedPart>,
     /// Sum of all opposite differences, ns, with the opposite sign.
     pub opposing_ns: i64,
-    /// Unexplained rest of the difference, ns.
+    /// Unexplained part of the difference, ns.
     pub unexplained_ns: i64,
 }
 
@@ -284,8 +284,8 @@ pub struct Change {
     pub verdict: Verdict,
     /// 95 % confidence interval of the difference, by bootstrap; `None` with fewer than two runs on a side.
     pub interval: Option<ConfidenceInterval>,
-    /// Cliff's delta: how much more often a run of this configuration exceeds one of the baseline than vice versa, from
-    /// −1 (never) to 1 (always).
+    /// Cliff's delta: how much more often a run of this configuration exceeds a run of the baseline than vice versa,
+    /// from −1 (never) to 1 (always).
     pub cliffs_delta: Option<f64>,
     /// Exact probability of the observed ranks by chance.
     pub p_value: Option<f64>,
@@ -327,7 +327,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The name, as in JSON.
+    /// Returns the name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -359,11 +359,11 @@ pub struct OrderChange {
     pub was_since_phase_ns: i64,
     /// Median start in the configuration, relative to the start of the phase, ns.
     pub is_since_phase_ns: i64,
-    /// Number of items that it used to precede and now follows.
+    /// Number of items that it preceded in the baseline and now follows.
     pub now_after: u64,
-    /// Number of items that it used to follow and now precedes.
+    /// Number of items that it followed in the baseline and now precedes.
     pub now_before: u64,
-    /// One of these items: the one that changed order with the fewest others.
+    /// The item among these that changed order with the fewest other items.
     pub passed: String,
 }
 
@@ -381,9 +381,9 @@ pub enum CompareError {
 fn exclusions_text(configuration: &ConfigurationSummary) -> String {
     let mut reasons: Vec<String> = Vec::new();
     for run in &configuration.runs {
-        for apart in &run.exclusions {
-            let option = apart.reason.as_str().replace('_', "-");
-            let text = format!("{} ({}; use --include {option})", run.name, apart.text);
+        for exclusion in &run.exclusions {
+            let option = exclusion.reason.as_str().replace('_', "-");
+            let text = format!("{} ({}; use --include {option})", run.name, exclusion.text);
             if reasons.len() < 3 {
                 reasons.push(text);
             }
@@ -392,9 +392,9 @@ fn exclusions_text(configuration: &ConfigurationSummary) -> String {
     if reasons.is_empty() {
         return "it has no runs".to_owned();
     }
-    let more = configuration.runs.len().saturating_sub(reasons.len());
-    if more > 0 {
-        reasons.push(format!("{more} more"));
+    let more_count = configuration.runs.len().saturating_sub(reasons.len());
+    if more_count > 0 {
+        reasons.push(format!("{more_count} more"));
     }
     reasons.join(", ")
 }

@@ -1,4 +1,4 @@
-//! A run: one transition of one recording as a flat list of measures.
+//! Defines a run: one transition of one recording as a flat list of measures.
 
 use onoff_trace::{SystemKind, Trace};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use onoff_blame::account::{AccountSubjectKind, ActionShare};
 use onoff_evidence::Certainty;
 use onoff_transitions::TransitionKind;
 
-/// Subject of a run: a transition, or a part of a boot with its own recording.
+/// Subject of a run: a transition, or a part of a boot that is recorded separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -33,7 +33,7 @@ impl RunSubject {
         Self::ALL.into_iter().find(|subject| subject.as_str() == name)
     }
 
-    /// The kind of transition; `None` if it is not a transition of an operating system.
+    /// Returns the kind of transition; `None` if it is not a transition of an operating system.
     #[must_use]
     pub const fn transition(self) -> Option<TransitionKind> {
         match self {
@@ -44,7 +44,7 @@ impl RunSubject {
         }
     }
 
-    /// The name, as in JSON and at the start of keys.
+    /// Returns the name, as in JSON and at the start of keys.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ impl Category {
         Self::File,
     ];
 
-    /// The name, as in JSON and in keys.
+    /// Returns the name, as in JSON and in keys.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -129,13 +129,13 @@ impl Category {
         }
     }
 
-    /// True if reports keep the order of the run.
+    /// Returns true if reports keep the order of the run.
     #[must_use]
     pub const fn keeps_order(self) -> bool {
         matches!(self, Self::Total | Self::Phase)
     }
 
-    /// True if a missing measure means (almost) zero; otherwise it means that the item did not occur.
+    /// Returns true if a missing measure means (almost) zero. Otherwise it means that the item did not occur.
     #[must_use]
     pub const fn is_zero_when_absent(self) -> bool {
         matches!(self, Self::Account | Self::Cpu | Self::File)
@@ -157,7 +157,7 @@ pub struct Measure {
     /// Phase of the start; `None` if not applicable or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Start relative to the start of that phase, ns.
+    /// Start relative to the start of the phase, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_phase_ns: Option<i64>,
     /// True if lost events affect the value.
@@ -177,20 +177,23 @@ pub struct MeasuredSubject {
     pub kind: AccountSubjectKind,
     /// Name; the reason if the time is unattributed.
     pub name: String,
-    /// Its work, longest first.
+    /// The actions of the subject, longest first.
     pub actions: Vec<ActionShare>,
-    /// The lowest certainty of its parts.
+    /// Certainty of the least certain part.
     pub certainty: Certainty,
 }
 
 impl Measure {
-    /// The key without transition and category.
+    /// Returns the key without transition and category.
     #[must_use]
     pub fn name(&self) -> &str {
-        let rest = self.key.split_once('.').map_or(self.key.as_str(), |it| it.1);
+        let key_in_transition = self.key.split_once('.').map_or(self.key.as_str(), |(_, suffix)| suffix);
         match self.category {
-            Category::Total => rest,
-            category => rest.strip_prefix(category.as_str()).and_then(|name| name.strip_prefix('.')).unwrap_or(rest),
+            Category::Total => key_in_transition,
+            category => key_in_transition
+                .strip_prefix(category.as_str())
+                .and_then(|name| name.strip_prefix('.'))
+                .unwrap_or(key_in_transition),
         }
     }
 }
@@ -200,7 +203,7 @@ impl Measure {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExclusionReason {
-    /// ReadyBoot was not trained yet: such boots are slow through no fault of the system.
+    /// ReadyBoot was not trained yet, which makes boots slower than usual.
     Untrained,
     /// Events were lost in the phases.
     Losses,
@@ -208,14 +211,14 @@ pub enum ExclusionReason {
     AnalysisTracing,
     /// A different kind of transition, such as hibernation among sleeps.
     OtherKind,
-    /// The recording was already included, under this or another name: it counts once.
+    /// The recording was already included, under this or another name. It counts once.
     SameRecording,
     /// The recording cannot be read, or has no such transition.
     Unreadable,
 }
 
 impl ExclusionReason {
-    /// The name, as in JSON.
+    /// Returns the name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -245,7 +248,7 @@ pub struct Exclusion {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Name: its file.
+    /// Name: the file of the run.
     pub name: String,
     /// Subject.
     pub transition: RunSubject,
@@ -259,7 +262,7 @@ pub struct Run {
     /// Identity of the recording; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<RecordingIdentity>,
-    /// Time waited for a person, ns, which is excluded from all measures.
+    /// Time spent waiting for user input, ns; all measures exclude it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub user_input_ns: i64,
     /// Settings that affect a network boot: IP version, window and block size; otherwise empty.
@@ -275,7 +278,7 @@ const fn is_zero(ns: &i64) -> bool {
 }
 
 impl Run {
-    /// A recording without a usable run, and why. It is never compared.
+    /// Returns a run for a recording without a usable transition, with the reason. It is never compared.
     #[must_use]
     pub fn unreadable(name: String, transition: RunSubject, reason: String) -> Self {
         Self {
@@ -291,13 +294,13 @@ impl Run {
         }
     }
 
-    /// True if both are the same transition of the same recording: equal start, duration and measures.
+    /// Returns true if both are the same transition of the same recording: equal start, duration and measures.
     #[must_use]
     pub fn is_same_recording(&self, other: &Self) -> bool {
         self.recording.is_some() && self.recording == other.recording && self.measures == other.measures
     }
 
-    /// True if names are case-sensitive.
+    /// Returns true if names are case-sensitive.
     #[must_use]
     pub fn is_case_sensitive(&self) -> bool {
         self.machine.as_ref().is_some_and(|machine| machine.is_linux)
@@ -326,7 +329,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The computer of `trace`.
+    /// Returns the computer of `trace`.
     #[must_use]
     pub fn from_trace(trace: &Trace) -> Self {
         let system = &trace.system;
@@ -359,7 +362,7 @@ pub struct RecordingIdentity {
 }
 
 impl RecordingIdentity {
-    /// The identity of `trace`; `None` if its start time is unknown.
+    /// Returns the identity of `trace`; `None` if its start time is unknown.
     #[must_use]
     pub fn from_trace(trace: &Trace) -> Option<Self> {
         let start_unix_ns = trace.clock.start_unix_ns?;
@@ -382,7 +385,7 @@ pub struct Factor {
 pub struct Configuration {
     /// Name.
     pub name: String,
-    /// Factors that distinguish it from others.
+    /// Factors that distinguish the configuration from others.
     pub factors: Vec<Factor>,
     /// Runs.
     pub runs: Vec<Run>,

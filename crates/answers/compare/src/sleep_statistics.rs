@@ -1,5 +1,5 @@
-//! Statistics over Linux sleeps in several recordings, as made by `onoff record suspend --runs N`: durations, failures,
-//! and the slowest devices.
+//! Computes statistics of Linux sleeps in several recordings, as made by `onoff record suspend --runs N`: durations,
+//! failures, and the slowest devices.
 
 use onoff_trace::{SystemKind, Trace};
 use serde::Serialize;
@@ -62,7 +62,7 @@ pub struct SleepSpread {
     pub min_ns: i64,
     /// Longest, ns.
     pub max_ns: i64,
-    /// Recording of the longest.
+    /// Recording of the longest sleep.
     pub max_recording: String,
 }
 
@@ -78,27 +78,24 @@ pub struct DeviceStatistics {
     pub sleeps: u64,
     /// Number of sleeps in which a callback failed.
     pub failed: u64,
-    /// Median of its total callback time per sleep, ns.
+    /// Median of the total callback time per sleep, ns.
     pub median_ns: i64,
     /// Longest total callback time, ns.
     pub worst_ns: i64,
-    /// Recording of the longest.
+    /// Recording of the longest total.
     pub worst_recording: String,
 }
 
-/// The sleeps of `recording`; empty unless it is a Linux recording with sleeps.
+/// Returns the sleeps of `recording`; empty unless it is a Linux recording with sleeps.
 #[must_use]
 pub fn sleeps(recording: &str, trace: &Trace) -> Vec<SleepSample> {
     if trace.system.kind != SystemKind::Linux {
         return Vec::new();
     }
     let Ok(report) = suspend::analyze(trace, &SuspendOptions::default()) else { return Vec::new() };
-    let several = report.transitions.len() > 1;
-    let one = |sleep: &LinuxSleep| SleepSample {
-        recording: match several {
-            true => format!("{recording}, sleep {}", sleep.number),
-            false => recording.to_owned(),
-        },
+    let has_several = report.transitions.len() > 1;
+    let sample = |sleep: &LinuxSleep| SleepSample {
+        recording: if has_several { format!("{recording}, sleep {}", sleep.number) } else { recording.to_owned() },
         variant: sleep.variant.as_str().to_owned(),
         outcome: sleep.details.outcome,
         suspend_ns: sleep.details.suspend.duration_ns,
@@ -115,24 +112,24 @@ pub fn sleeps(recording: &str, trace: &Trace) -> Vec<SleepSample> {
             })
             .collect(),
     };
-    report.transitions.iter().map(one).collect()
+    report.transitions.iter().map(sample).collect()
 }
 
-/// Statistics for each variant with two or more sleeps.
+/// Returns the statistics for each variant with two or more sleeps.
 #[must_use]
 pub fn statistics(sleeps: &[SleepSample]) -> Vec<SleepStatistics> {
     let mut variants: Vec<&str> = sleeps.iter().map(|sleep| sleep.variant.as_str()).collect();
     variants.sort();
     variants.dedup();
-    let of_variant = |variant: &str| sleeps.iter().filter(|sleep| sleep.variant == variant).collect::<Vec<_>>();
-    variants.into_iter().filter_map(|variant| variant_statistics(variant, &of_variant(variant))).collect()
+    let sleeps_of = |variant: &str| sleeps.iter().filter(|sleep| sleep.variant == variant).collect::<Vec<_>>();
+    variants.into_iter().filter_map(|variant| variant_statistics(variant, &sleeps_of(variant))).collect()
 }
 
 fn variant_statistics(variant: &str, sleeps: &[&SleepSample]) -> Option<SleepStatistics> {
     if sleeps.len() < 2 {
         return None;
     }
-    let outcomes = |outcome: SleepOutcome| sleeps.iter().filter(|sleep| sleep.outcome == outcome).count() as u64;
+    let count = |outcome: SleepOutcome| sleeps.iter().filter(|sleep| sleep.outcome == outcome).count() as u64;
     // Aborted and unfinished sleeps have no comparable duration.
     let slept: Vec<&SleepSample> = sleeps
         .iter()
@@ -142,8 +139,8 @@ fn variant_statistics(variant: &str, sleeps: &[&SleepSample]) -> Option<SleepSta
     Some(SleepStatistics {
         variant: variant.to_owned(),
         sleeps: sleeps.len() as u64,
-        aborted: outcomes(SleepOutcome::Aborted),
-        unfinished: outcomes(SleepOutcome::Unfinished),
+        aborted: count(SleepOutcome::Aborted),
+        unfinished: count(SleepOutcome::Unfinished),
         suspend: spread(&slept, |sleep| sleep.suspend_ns),
         resume: spread(&slept, |sleep| sleep.resume_ns),
         devices: devices(sleeps),
@@ -151,14 +148,14 @@ fn variant_statistics(variant: &str, sleeps: &[&SleepSample]) -> Option<SleepSta
 }
 
 fn spread(sleeps: &[&SleepSample], half: impl Fn(&SleepSample) -> Option<i64>) -> Option<SleepSpread> {
-    let mut known: Vec<(i64, &str)> =
+    let mut durations: Vec<(i64, &str)> =
         sleeps.iter().filter_map(|sleep| Some((half(sleep)?, sleep.recording.as_str()))).collect();
-    known.sort();
-    let lengths: Vec<i64> = known.iter().map(|one| one.0).collect();
-    let ((min_ns, _), (max_ns, max_recording)) = (known.first()?, known.last()?);
+    durations.sort();
+    let ascending: Vec<i64> = durations.iter().map(|&(duration_ns, _)| duration_ns).collect();
+    let ((min_ns, _), (max_ns, max_recording)) = (durations.first()?, durations.last()?);
     Some(SleepSpread {
-        sleeps: known.len() as u64,
-        median_ns: median(&lengths)?,
+        sleeps: durations.len() as u64,
+        median_ns: median(&ascending)?,
         min_ns: *min_ns,
         max_ns: *max_ns,
         max_recording: (*max_recording).to_owned(),
@@ -166,22 +163,22 @@ fn spread(sleeps: &[&SleepSample], half: impl Fn(&SleepSample) -> Option<i64>) -
 }
 
 fn devices(sleeps: &[&SleepSample]) -> Vec<DeviceStatistics> {
-    let mut all: Vec<(&DeviceSample, &str)> =
+    let mut samples: Vec<(&DeviceSample, &str)> =
         sleeps.iter().flat_map(|sleep| sleep.devices.iter().map(|device| (device, sleep.recording.as_str()))).collect();
-    all.sort_by(|(a, of_a), (b, of_b)| {
-        (&a.device, &a.driver, a.total_ns, of_a).cmp(&(&b.device, &b.driver, b.total_ns, of_b))
+    samples.sort_by(|(a, a_recording), (b, b_recording)| {
+        (&a.device, &a.driver, a.total_ns, a_recording).cmp(&(&b.device, &b.driver, b.total_ns, b_recording))
     });
-    let mut devices: Vec<DeviceStatistics> = all
+    let mut devices: Vec<DeviceStatistics> = samples
         .chunk_by(|(a, _), (b, _)| (&a.device, &a.driver) == (&b.device, &b.driver))
         .filter_map(|samples| {
-            let lengths: Vec<i64> = samples.iter().map(|(device, _)| device.total_ns).collect();
+            let ascending: Vec<i64> = samples.iter().map(|(device, _)| device.total_ns).collect();
             let (worst, recording) = samples.last()?;
             Some(DeviceStatistics {
                 device: worst.device.clone(),
                 driver: worst.driver.clone(),
                 sleeps: samples.len() as u64,
                 failed: samples.iter().filter(|(device, _)| device.failed).count() as u64,
-                median_ns: median(&lengths)?,
+                median_ns: median(&ascending)?,
                 worst_ns: worst.total_ns,
                 worst_recording: (*recording).to_owned(),
             })

@@ -1,4 +1,4 @@
-//! A study file: several configurations and the tables to show for them.
+//! Defines the study file: several configurations and the tables to show for them.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub const MAX_STUDY_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// The transition; by default the one in the first recording.
+    /// The transition; by default, the transition in the first recording.
     pub transition: Option<String>,
     /// The configurations; the first is the baseline.
     #[serde(rename = "configuration")]
@@ -31,7 +31,7 @@ pub struct StudyConfiguration {
     pub name: String,
     /// Recordings and folders, relative to the study file.
     pub files: Vec<String>,
-    /// Factors, e.g. the release, and whether a filter is on.
+    /// Factors, e.g. the release, or whether a filter is on.
     #[serde(default)]
     pub factors: BTreeMap<String, String>,
 }
@@ -40,7 +40,7 @@ impl Study {
     /// Checks the configurations.
     ///
     /// # Errors
-    /// A configuration has no files, or two have the same name.
+    /// A configuration has no files, or two configurations have the same name.
     pub fn check(&self) -> Result<(), String> {
         let mut names: HashSet<&str> = HashSet::new();
         for configuration in &self.configurations {
@@ -67,14 +67,15 @@ mod tests {
             files: files.iter().map(|&file| file.to_owned()).collect(),
             factors: BTreeMap::new(),
         };
-        let of =
+        let study_of =
             |configurations: Vec<StudyConfiguration>| Study { transition: None, configurations, tables: Vec::new() };
-        let study = |names: [&str; 2], files: &[&str]| of(names.map(|name| configuration(name, files)).into()).check();
+        let study =
+            |names: [&str; 2], files: &[&str]| study_of(names.map(|name| configuration(name, files)).into()).check();
         assert_eq!(study(["on", "off"], &["a.etl"]), Ok(()));
         let twice = "two configurations are named 'on'";
         assert_eq!(study(["on", "on"], &["a.etl"]), Err(twice.to_owned()));
         let empty = "configuration 'on' has no files";
         assert_eq!(study(["on", "off"], &[]), Err(empty.to_owned()));
-        assert_eq!(of(Vec::new()).check(), Ok(()));
+        assert_eq!(study_of(Vec::new()).check(), Ok(()));
     }
 }

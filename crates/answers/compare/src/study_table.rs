@@ -1,4 +1,4 @@
-//! The tables of a study.
+//! Defines the tables of a study.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The name, as in JSON.
+    /// Returns the name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ pub struct StudyTable {
     pub heading: String,
     /// Column names.
     pub columns: Vec<String>,
-    /// Rows, each with one cell per column.
+    /// Rows, with one cell per column.
     pub rows: Vec<StudyRow>,
 }
 

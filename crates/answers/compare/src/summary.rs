@@ -1,4 +1,4 @@
-//! Summary of many recordings: one row per transition.
+//! Summarizes many recordings, one row per transition.
 
 use onoff_trace::Trace;
 use serde::Serialize;
@@ -27,12 +27,12 @@ pub struct SummaryRow {
     pub recorded_utc: Option<String>,
     /// `boot`, `shutdown`, `suspend` or `netboot`; empty if the recording has no transition or cannot be read.
     pub transition: &'static str,
-    /// Variant, e.g. `cold`, `restart`, `hibernation`; empty if unknown.
+    /// Variant, e.g. `cold`, `restart`, `hibernate`; empty if unknown.
     pub variant: String,
     /// Duration, ns: of a boot without the required idle time, of a sleep without the time asleep. `None` if an end is
     /// not in the recording.
     pub duration_ns: Option<i64>,
-    /// Lower bound of the duration, ns; equal to the duration if that is known.
+    /// Lower bound of the duration, ns; equal to the duration if known.
     pub at_least_ns: i64,
     /// The longest phase; empty if no phase is known.
     pub phase: String,
@@ -65,7 +65,7 @@ pub struct Summary {
     pub unreadable: u64,
     /// Number of recordings without a transition.
     pub without_transition: u64,
-    /// Number of other files in the folders, and of links, which are not followed.
+    /// Number of other files in the folders, including links, which are not followed.
     pub other_files: u64,
     /// Statistics of Linux sleeps, for each variant with two or more sleeps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -73,25 +73,25 @@ pub struct Summary {
 }
 
 impl SummaryRow {
-    /// A row for a recording that could not be analyzed.
+    /// Returns a row for a recording that could not be analyzed.
     #[must_use]
-    pub fn failed(recording: String, error: String) -> Self {
+    pub fn from_error(recording: String, error: String) -> Self {
         Self { recording, error, ..Self::default() }
     }
 }
 
-/// The transitions of `recording`. `trace` should have the tables of the transitions; `fix_first` returns what to fix
-/// first in the transition of a kind and number.
+/// Returns a row for each transition of `recording`. `trace` should have the tables of the transitions. `fix_first`
+/// returns what to fix first in the transition of a kind and number.
 #[must_use]
-pub fn rows(
+pub fn summary_rows(
     recording: &str,
     trace: &Trace,
     fix_first: impl Fn(TransitionKind, u32) -> Option<FixFirst>,
 ) -> Vec<SummaryRow> {
-    let Provenance { computer, os, os_build, recorded_utc, .. } = Provenance::of(Vec::new(), trace);
+    let Provenance { computer, os, os_build, recorded_utc, .. } = Provenance::new(Vec::new(), trace);
     let row = |transition: TransitionOverview| {
-        let longest = transition.longest();
-        let first = fix_first(transition.kind, transition.number);
+        let longest = transition.longest_phase();
+        let fix = fix_first(transition.kind, transition.number);
         SummaryRow {
             recording: recording.to_owned(),
             computer: computer.clone(),
@@ -102,11 +102,11 @@ pub fn rows(
             variant: transition.variant.to_owned(),
             duration_ns: transition.duration_ns,
             at_least_ns: transition.at_least_ns,
-            phase_ns: longest.map(|(_, took_ns)| took_ns),
-            subject_ns: first.as_ref().map(|first| first.cost_ns),
-            subject_is_upper_bound: first.as_ref().is_some_and(|first| first.is_upper_bound),
-            subject_certainty: first.as_ref().map(|first| first.certainty),
-            subject: first.map(|first| first.name).unwrap_or_default(),
+            phase_ns: longest.map(|(_, duration_ns)| duration_ns),
+            subject_ns: fix.as_ref().map(|fix| fix.cost_ns),
+            subject_is_upper_bound: fix.as_ref().is_some_and(|fix| fix.is_upper_bound),
+            subject_certainty: fix.as_ref().map(|fix| fix.certainty),
+            subject: fix.map(|fix| fix.name).unwrap_or_default(),
             phase: longest.map(|(phase, _)| phase.name.as_str().to_owned()).unwrap_or_default(),
             error: String::new(),
         }
@@ -114,7 +114,7 @@ pub fn rows(
     overview(trace).into_iter().map(row).collect()
 }
 
-/// The network boots of the capture `recording`. The variant is the boot's outcome.
+/// Returns a row for each network boot of the capture `recording`. The variant is the outcome of the boot.
 #[must_use]
 pub fn capture_rows(recording: &str, report: &NetbootReport) -> Vec<SummaryRow> {
     let row = |boot: &NetworkBoot| {

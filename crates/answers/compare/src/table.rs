@@ -1,4 +1,4 @@
-//! Tables as in papers: a few measures for the configurations of a study, side by side.
+//! Builds tables as in papers, with a few measures for the configurations of a study side by side.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const ROWS_ARE_MEASURES: &str = "measures";
 /// The rows of the table are the configurations.
 const ROWS_ARE_CONFIGURATIONS: &str = "configurations";
 
-/// Specification of a table, written by the user in a study file.
+/// Specification of a table in a study file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpecification {
@@ -25,10 +25,10 @@ pub struct TableSpecification {
     /// Labels of the measures; by default their keys.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// What the rows are: `measures`, `configurations`, or the name of a factor.
+    /// The rows: `measures`, `configurations`, or the name of a factor.
     #[serde(default)]
     pub rows: String,
-    /// What the columns are if the rows are a factor: the name of another factor.
+    /// The columns if the rows are a factor: the name of another factor.
     #[serde(default)]
     pub columns: String,
     /// Restricts the configurations to these factor levels.
@@ -45,7 +45,7 @@ pub struct TableSpecification {
     pub decimals: u8,
 }
 
-/// The table cannot be built.
+/// A table that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("table '{title}': {reason}")]
 pub struct TableError {
@@ -54,11 +54,11 @@ pub struct TableError {
 }
 
 impl TableSpecification {
-    /// A table with the totals and phases of `comparison`, one per row.
+    /// Returns a table with the totals and phases of `comparison`, one per row.
     #[must_use]
     pub fn totals_and_phases(comparison: &Comparison) -> Self {
-        let shown = |measure: &&ComparedMeasure| measure.category.keeps_order();
-        let measures: Vec<&ComparedMeasure> = comparison.measures.iter().filter(shown).collect();
+        let is_shown = |measure: &&ComparedMeasure| measure.category.keeps_order();
+        let measures: Vec<&ComparedMeasure> = comparison.measures.iter().filter(is_shown).collect();
         Self {
             title: match comparison.transition.as_str() {
                 "boot" => "Boot".to_owned(),
@@ -72,7 +72,7 @@ impl TableSpecification {
                     _ => measure.name.replace('_', " "),
                 })
                 .collect(),
-            measures: measures.iter().map(|it| it.key.clone()).collect(),
+            measures: measures.iter().map(|measure| measure.key.clone()).collect(),
             unit: TimeUnit::S,
             decimals: 3,
             ..Self::default()
@@ -84,25 +84,27 @@ impl TableSpecification {
     /// # Errors
     /// A measure, factor or level does not exist, or cells are not unique.
     pub fn build(&self, comparison: &Comparison) -> Result<StudyTable, TableError> {
-        let refuse = |reason: String| TableError { title: self.title.clone(), reason };
+        let error = |reason: String| TableError { title: self.title.clone(), reason };
         let mut measures = Vec::new();
-        for (at, key) in self.measures.iter().enumerate() {
-            let measure = comparison.measure(key).ok_or_else(|| refuse(comparison.unknown_measure(key)))?;
-            let label = self.labels.get(at).unwrap_or(key).clone();
+        for (index, key) in self.measures.iter().enumerate() {
+            let measure = comparison.measure(key).ok_or_else(|| error(comparison.unknown_measure(key)))?;
+            let label = self.labels.get(index).unwrap_or(key).clone();
             measures.push((label, measure));
         }
         if measures.is_empty() {
-            return Err(refuse("no measures".to_owned()));
+            return Err(error("no measures".to_owned()));
         }
         let chosen: Vec<usize> = comparison
             .configurations
             .iter()
             .enumerate()
-            .filter(|(_, it)| self.only.iter().all(|(name, wanted)| level(&it.factors, name) == Some(wanted)))
-            .map(|(at, _)| at)
+            .filter(|(_, configuration)| {
+                self.only.iter().all(|(name, required)| level(&configuration.factors, name) == Some(required))
+            })
+            .map(|(index, _)| index)
             .collect();
         if chosen.is_empty() {
-            return Err(refuse("no configuration matches 'only'".to_owned()));
+            return Err(error("no configuration matches 'only'".to_owned()));
         }
         let mut table = StudyTable {
             title: self.title.clone(),
@@ -115,9 +117,9 @@ impl TableSpecification {
         match self.rows.as_str() {
             "" | ROWS_ARE_MEASURES => self.fill_measure_rows(comparison, &measures, &chosen, &mut table),
             ROWS_ARE_CONFIGURATIONS => {
-                self.fill_configuration_rows(comparison, &measures, &chosen, &mut table).map_err(refuse)?
+                self.fill_configuration_rows(comparison, &measures, &chosen, &mut table).map_err(error)?
             }
-            factor => self.fill_factor_rows(factor, comparison, &measures, &chosen, &mut table).map_err(refuse)?,
+            factor => self.fill_factor_rows(factor, comparison, &measures, &chosen, &mut table).map_err(error)?,
         }
         Ok(table)
     }
@@ -129,9 +131,9 @@ impl TableSpecification {
         chosen: &[usize],
         table: &mut StudyTable,
     ) {
-        table.columns = chosen.iter().map(|&at| name(comparison, at)).collect();
+        table.columns = chosen.iter().map(|&index| name(comparison, index)).collect();
         let pair = match *chosen {
-            [was, is] => Some((was, is)),
+            [first_index, second_index] => Some((first_index, second_index)),
             _ => None,
         };
         if pair.is_some() {
@@ -139,14 +141,14 @@ impl TableSpecification {
         }
         for (label, measure) in measures {
             let mut cells: Vec<StudyCell> =
-                chosen.iter().map(|&at| self.cell(measure.unit, median(measure, at))).collect();
-            if let Some((was, is)) = pair {
-                let (was, is) = (median(measure, was), median(measure, is));
-                let difference = was.zip(is).map(|(was, is)| is.saturating_sub(was));
+                chosen.iter().map(|&index| self.cell(measure.unit, median(measure, index))).collect();
+            if let Some((first_index, second_index)) = pair {
+                let (first_median, second_median) = (median(measure, first_index), median(measure, second_index));
+                let difference = first_median.zip(second_median).map(|(first, second)| second.saturating_sub(first));
                 cells.push(self.cell(measure.unit, difference));
                 let percent = difference
-                    .zip(was.filter(|&was| was > 0))
-                    .map(|(difference, was)| difference as f64 * 100.0 / was as f64);
+                    .zip(first_median.filter(|&median| median > 0))
+                    .map(|(difference, first_median)| difference as f64 * 100.0 / first_median as f64);
                 cells.push(StudyCell { number: percent, unit: CellUnit::Percent });
             }
             table.rows.push(StudyRow { label: label.clone(), cells });
@@ -160,24 +162,25 @@ impl TableSpecification {
         chosen: &[usize],
         table: &mut StudyTable,
     ) -> Result<(), String> {
-        let reduced = match &self.reduction_of {
+        let reduced_measure = match &self.reduction_of {
             Some(key) => Some(comparison.measure(key).ok_or_else(|| comparison.unknown_measure(key))?),
             None => None,
         };
         table.columns = measures.iter().map(|(label, _)| label.clone()).collect();
-        if reduced.is_some() {
+        if reduced_measure.is_some() {
             table.columns.push("Reduction".to_owned());
         }
-        let first = chosen.first().copied();
-        for &at in chosen {
+        let first_index = chosen.first().copied();
+        for &index in chosen {
             let mut cells: Vec<StudyCell> =
-                measures.iter().map(|(_, measure)| self.cell(measure.unit, median(measure, at))).collect();
-            if let Some(reduced) = reduced {
-                let was = first.filter(|&first| first != at).and_then(|first| median(reduced, first));
-                let less = was.zip(median(reduced, at)).map(|(was, is)| was.saturating_sub(is));
-                cells.push(self.cell(reduced.unit, less));
+                measures.iter().map(|(_, measure)| self.cell(measure.unit, median(measure, index))).collect();
+            if let Some(measure) = reduced_measure {
+                let first_median = first_index.filter(|&first| first != index).and_then(|first| median(measure, first));
+                let reduction =
+                    first_median.zip(median(measure, index)).map(|(first, median)| first.saturating_sub(median));
+                cells.push(self.cell(measure.unit, reduction));
             }
-            table.rows.push(StudyRow { label: name(comparison, at), cells });
+            table.rows.push(StudyRow { label: name(comparison, index), cells });
         }
         Ok(())
     }
@@ -191,14 +194,14 @@ impl TableSpecification {
         table: &mut StudyTable,
     ) -> Result<(), String> {
         factor.clone_into(&mut table.heading);
-        let level_of = |at: usize, name: &str| {
-            let configuration = comparison.configurations.get(at)?;
+        let level_of = |index: usize, name: &str| {
+            let configuration = comparison.configurations.get(index)?;
             level(&configuration.factors, name).cloned()
         };
         let levels = |name: &str| -> Result<Vec<String>, String> {
             let mut levels = Vec::new();
-            for &at in chosen {
-                let level = level_of(at, name).ok_or_else(|| format!("a configuration has no factor '{name}'"))?;
+            for &index in chosen {
+                let level = level_of(index, name).ok_or_else(|| format!("a configuration has no factor '{name}'"))?;
                 if !levels.contains(&level) {
                     levels.push(level);
                 }
@@ -206,11 +209,11 @@ impl TableSpecification {
             Ok(levels)
         };
         let rows = levels(factor)?;
-        let across = match self.columns.as_str() {
+        let column_levels = match self.columns.as_str() {
             "" => vec![String::new()],
             columns => levels(columns)?,
         };
-        for column in &across {
+        for column in &column_levels {
             for (label, _) in measures {
                 table.columns.push(match (column.as_str(), measures.len()) {
                     ("", _) => label.clone(),
@@ -221,17 +224,17 @@ impl TableSpecification {
         }
         for row in rows {
             let mut cells = Vec::new();
-            for column in &across {
-                let mut matching = chosen.iter().copied().filter(|&at| {
-                    level_of(at, factor).as_ref() == Some(&row)
-                        && (column.is_empty() || level_of(at, &self.columns).as_ref() == Some(column))
+            for column in &column_levels {
+                let mut matching = chosen.iter().copied().filter(|&index| {
+                    level_of(index, factor).as_ref() == Some(&row)
+                        && (column.is_empty() || level_of(index, &self.columns).as_ref() == Some(column))
                 });
-                let at = matching.next();
+                let configuration = matching.next();
                 if matching.next().is_some() {
                     return Err(format!("several configurations have {factor} '{row}'; add 'only' or 'columns'"));
                 }
                 for (_, measure) in measures {
-                    cells.push(self.cell(measure.unit, at.and_then(|at| median(measure, at))));
+                    cells.push(self.cell(measure.unit, configuration.and_then(|index| median(measure, index))));
                 }
             }
             table.rows.push(StudyRow { label: row, cells });
@@ -258,5 +261,5 @@ fn median(measure: &ComparedMeasure, configuration: usize) -> Option<i64> {
 }
 
 fn name(comparison: &Comparison, configuration: usize) -> String {
-    comparison.configurations.get(configuration).map(|it| it.name.clone()).unwrap_or_default()
+    comparison.configurations.get(configuration).map(|summary| summary.name.clone()).unwrap_or_default()
 }

@@ -49,15 +49,15 @@ fn verdict(baseline: &[i64], candidate: &[i64]) -> Verdict {
 
 #[test]
 fn difference_must_exceed_noise_and_be_separated() {
-    // The baseline's runs are 300 ms apart.
+    // The baseline runs are up to 300 ms apart.
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_500, 10_600, 10_700]), Verdict::Slower);
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_310, 10_350, 10_390]), Verdict::Same);
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[9_000, 9_100, 9_200]), Verdict::Faster);
-    // Beyond the noise floor, but one candidate run is among the baseline's.
+    // Beyond the noise floor, but one candidate run is among the baseline runs.
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_200, 10_600, 10_700]), Verdict::Same);
-    // Exactly the noise floor is noise.
+    // A difference of exactly the noise floor is noise.
     assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_400, 10_400, 10_400]), Verdict::Same);
-    // With a constant baseline any difference is reported.
+    // With a constant baseline, any difference is reported.
     assert_eq!(verdict(&[10_000; 3], &[10_001; 3]), Verdict::Slower);
 }
 
@@ -86,14 +86,14 @@ fn ten_runs_show_small_difference_despite_outlier() {
 
 #[test]
 fn reports_new_gone_and_intermittent_items() {
-    let with = |name: &str, which: &[bool]| Configuration {
+    let configuration = |name: &str, presence: &[bool]| Configuration {
         name: name.to_owned(),
         factors: Vec::new(),
-        runs: which
+        runs: presence
             .iter()
-            .map(|&has| {
+            .map(|&is_present| {
                 let mut measures = vec![measure("boot.total", Category::Total, 9)];
-                if has {
+                if is_present {
                     measures.push(measure("boot.service.Chat", Category::Service, 5 * MS));
                     measures.push(measure("boot.cpu.chat.exe", Category::Cpu, 7 * MS));
                 }
@@ -102,7 +102,7 @@ fn reports_new_gone_and_intermittent_items() {
             .collect(),
     };
     let verdicts = |baseline: &[bool], candidate: &[bool]| {
-        let configurations = [with("before", baseline), with("after", candidate)];
+        let configurations = [configuration("before", baseline), configuration("after", candidate)];
         let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
         ["boot.service.Chat", "boot.cpu.chat.exe"].map(|key| {
             let change = &comparison.measure(key).unwrap().changes[0];
@@ -143,16 +143,16 @@ fn excludes_other_kinds_and_needs_one_run() {
     candidate.runs[1].kind = "fast_startup".to_owned();
     let mut configurations = [totals("before", &[10_000]), candidate];
     let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
-    let apart = &comparison.configurations[1].runs[1].exclusions[0];
-    assert_eq!(apart.reason, ExclusionReason::OtherKind);
+    let exclusion = &comparison.configurations[1].runs[1].exclusions[0];
+    assert_eq!(exclusion.reason, ExclusionReason::OtherKind);
     assert_eq!(comparison.measure("boot.total").unwrap().values[1].runs, 1);
 
     configurations[1].runs.remove(0);
-    let refusal = compare(&configurations, &CompareOptions::default()).unwrap_err();
-    assert!(refusal.to_string().contains("--include other-kind"), "{refusal}");
+    let error = compare(&configurations, &CompareOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("--include other-kind"), "{error}");
     configurations[1].runs.clear();
-    let refusal = compare(&configurations, &CompareOptions::default()).unwrap_err();
-    assert!(refusal.to_string().contains("it has no runs"), "{refusal}");
+    let error = compare(&configurations, &CompareOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("it has no runs"), "{error}");
     assert_eq!(compare(&configurations[..1], &CompareOptions::default()), Err(CompareError::TooFewConfigurations));
 }
 
@@ -168,12 +168,12 @@ fn excludes_and_counts_values_with_losses() {
 
 #[test]
 fn reports_order_change_found_in_every_run() {
-    let started = |places: [(&str, i64); 3]| {
+    let run_with_starts = |starts: [(&str, i64); 3]| {
         let mut measures: Vec<Measure> = ["PreSMSS", "WinLogonInit"]
             .iter()
             .map(|phase| measure(&format!("boot.phase.{phase}"), Category::Phase, 100))
             .collect();
-        for (name, (phase, since)) in ["A", "B", "C"].iter().zip(places) {
+        for (name, (phase, since)) in ["A", "B", "C"].iter().zip(starts) {
             measures.push(Measure {
                 phase: Some(phase.to_owned()),
                 since_phase_ns: Some(since),
@@ -186,12 +186,12 @@ fn reports_order_change_found_in_every_run() {
     let before = configuration(
         "before",
         vec![
-            started([("PreSMSS", 10), ("PreSMSS", 20), ("PreSMSS", 30)]),
-            started([("PreSMSS", 15), ("PreSMSS", 25), ("PreSMSS", 26)]),
+            run_with_starts([("PreSMSS", 10), ("PreSMSS", 20), ("PreSMSS", 30)]),
+            run_with_starts([("PreSMSS", 15), ("PreSMSS", 25), ("PreSMSS", 26)]),
         ],
     );
-    // A now starts in the next phase, though sooner after that phase's start.
-    let after = configuration("after", vec![started([("WinLogonInit", 5), ("PreSMSS", 21), ("PreSMSS", 31)])]);
+    // A now starts in the next phase, but sooner after the start of the phase.
+    let after = configuration("after", vec![run_with_starts([("WinLogonInit", 5), ("PreSMSS", 21), ("PreSMSS", 31)])]);
     let comparison = compare(&[before.clone(), after], &CompareOptions::default()).unwrap();
     let [moved] = comparison.order_changes.as_slice() else {
         panic!("{:?}", comparison.order_changes);
@@ -205,16 +205,16 @@ fn reports_order_change_found_in_every_run() {
     let after = configuration(
         "after",
         vec![
-            started([("WinLogonInit", 5), ("PreSMSS", 21), ("PreSMSS", 31)]),
-            started([("PreSMSS", 10), ("PreSMSS", 21), ("PreSMSS", 31)]),
+            run_with_starts([("WinLogonInit", 5), ("PreSMSS", 21), ("PreSMSS", 31)]),
+            run_with_starts([("PreSMSS", 10), ("PreSMSS", 21), ("PreSMSS", 31)]),
         ],
     );
     let comparison = compare(&[before, after], &CompareOptions::default()).unwrap();
     assert_eq!(comparison.order_changes, []);
 }
 
-/// A run with one phase divided among subjects.
-fn accounted(phase_ms: i64, entries: &[(AccountSubjectKind, &str, i64)]) -> Run {
+/// Returns a run with one phase divided among subjects.
+fn run_with_account(phase_ms: i64, entries: &[(AccountSubjectKind, &str, i64)]) -> Run {
     let mut measures = vec![
         measure("boot.total", Category::Total, phase_ms * MS),
         measure("boot.phase.PreSMSS", Category::Phase, phase_ms * MS),
@@ -234,39 +234,49 @@ fn accounted(phase_ms: i64, entries: &[(AccountSubjectKind, &str, i64)]) -> Run 
     run(measures)
 }
 
-fn explained(baseline: Vec<Run>, candidate: Vec<Run>) -> Vec<Explanation> {
-    let side = |name: &str, runs| Configuration { name: name.to_owned(), factors: Vec::new(), runs };
-    let configurations = [side("before", baseline), side("after", candidate)];
+fn explain_runs(baseline: Vec<Run>, candidate: Vec<Run>) -> Vec<Explanation> {
+    let configuration = |name: &str, runs| Configuration { name: name.to_owned(), factors: Vec::new(), runs };
+    let configurations = [configuration("before", baseline), configuration("after", candidate)];
     compare(&configurations, &CompareOptions::default()).unwrap().explanations
 }
 
 #[test]
 fn explains_difference_by_subjects_in_same_direction() {
     use AccountSubjectKind::{Driver, Process, Unknown};
-    let before = accounted(26_600, &[(Driver, "Ramdisk", 9_000), (Process, "System", 17_000), (Unknown, "", 600)]);
+    let before =
+        run_with_account(26_600, &[(Driver, "Ramdisk", 9_000), (Process, "System", 17_000), (Unknown, "", 600)]);
     // Windows spells driver names inconsistently, and the clock driver is slower than before.
-    let after = accounted(17_260, &[(Driver, "RAMDISK", 20), (Process, "System", 17_000), (Driver, "clock", 240)]);
-    let explanations = explained(vec![before], vec![after]);
-    let [one] = explanations.as_slice() else { panic!("{explanations:?}") };
-    assert_eq!((one.phase.as_str(), one.difference_ns, one.has_account), ("PreSMSS", -9_340 * MS, true));
-    let [ramdisk] = one.parts.as_slice() else { panic!("{one:?}") };
+    let after =
+        run_with_account(17_260, &[(Driver, "RAMDISK", 20), (Process, "System", 17_000), (Driver, "clock", 240)]);
+    let explanations = explain_runs(vec![before], vec![after]);
+    let [explanation] = explanations.as_slice() else { panic!("{explanations:?}") };
+    assert_eq!(
+        (explanation.phase.as_str(), explanation.difference_ns, explanation.has_account),
+        ("PreSMSS", -9_340 * MS, true)
+    );
+    let [ramdisk] = explanation.parts.as_slice() else { panic!("{explanation:?}") };
     assert_eq!((ramdisk.name.as_str(), ramdisk.difference_ns), ("Ramdisk", -8_980 * MS));
     assert_eq!(ramdisk.change, PartChange::Gone);
     // Opposite differences are listed by name; unattributed time explains nothing.
-    let against: Vec<(&str, i64)> = one.opposing.iter().map(|it| (it.name.as_str(), it.difference_ns)).collect();
-    assert_eq!(against, [("clock", 240 * MS)]);
-    assert_eq!((one.opposing_ns, one.unexplained_ns), (240 * MS, -600 * MS));
+    let opposing: Vec<(&str, i64)> =
+        explanation.opposing.iter().map(|part| (part.name.as_str(), part.difference_ns)).collect();
+    assert_eq!(opposing, [("clock", 240 * MS)]);
+    assert_eq!((explanation.opposing_ns, explanation.unexplained_ns), (240 * MS, -600 * MS));
 }
 
 #[test]
 fn ignores_noise_and_decoy() {
     use AccountSubjectKind::{Driver, Process};
-    let of = |phase: i64, slow: i64, decoy: i64| accounted(phase, &[(Driver, "slow", slow), (Process, "decoy", decoy)]);
-    let baseline = || vec![of(1_000, 100, 700), of(1_010, 110, 500), of(1_020, 120, 900)];
-    assert_eq!(explained(baseline(), baseline()), []);
-    // The decoy varies by more than the phase difference, as it did before.
-    let candidate = vec![of(1_500, 600, 900), of(1_510, 610, 500), of(1_520, 620, 880)];
-    let explanations = explained(baseline(), candidate);
+    let run_with_decoy = |phase: i64, slow: i64, decoy: i64| {
+        run_with_account(phase, &[(Driver, "slow", slow), (Process, "decoy", decoy)])
+    };
+    let baseline =
+        || vec![run_with_decoy(1_000, 100, 700), run_with_decoy(1_010, 110, 500), run_with_decoy(1_020, 120, 900)];
+    assert_eq!(explain_runs(baseline(), baseline()), []);
+    // The decoy varies by more than the phase difference, as in the baseline.
+    let candidate =
+        vec![run_with_decoy(1_500, 600, 900), run_with_decoy(1_510, 610, 500), run_with_decoy(1_520, 620, 880)];
+    let explanations = explain_runs(baseline(), candidate);
     let names: Vec<&str> = explanations[0].parts.iter().map(|part| part.name.as_str()).collect();
     assert_eq!(names, ["slow"]);
     assert_eq!(explanations[0].parts[0].difference_ns, 500 * MS);
@@ -274,11 +284,12 @@ fn ignores_noise_and_decoy() {
 
 #[test]
 fn without_account_no_subject_is_listed() {
-    let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[])]);
+    let explanations = explain_runs(vec![run_with_account(1_000, &[])], vec![run_with_account(2_000, &[])]);
     assert_eq!((explanations[0].has_account, explanations[0].parts.len()), (false, 0));
     assert_eq!(explanations[0].unexplained_ns, 1_000 * MS);
     // A run saved without an account has unknown times, not zero.
     use AccountSubjectKind::Driver;
-    let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[(Driver, "slow", 1_500)])]);
+    let explanations =
+        explain_runs(vec![run_with_account(1_000, &[])], vec![run_with_account(2_000, &[(Driver, "slow", 1_500)])]);
     assert_eq!(explanations[0].parts.len(), 0, "{explanations:?}");
 }

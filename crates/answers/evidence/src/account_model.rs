@@ -64,7 +64,7 @@ impl AccountSubjectKind {
         }
     }
 
-    /// Whether the time is attributed to a subject, i.e. is neither idle nor unknown.
+    /// True if the time is attributed to a subject, i.e. is neither idle nor unknown.
     #[must_use]
     pub const fn is_attributable(self) -> bool {
         !matches!(self, Self::Idle | Self::Unknown)
@@ -143,7 +143,7 @@ impl AccountAction {
     /// Like [`phrase`](Self::phrase), but specific to the subject: services and units start or stop rather than process
     /// a request.
     #[must_use]
-    pub const fn phrase_of(self, kind: AccountSubjectKind) -> &'static str {
+    pub const fn phrase_for(self, kind: AccountSubjectKind) -> &'static str {
         match (self, kind) {
             (Self::ProcessedRequest, AccountSubjectKind::Service | AccountSubjectKind::Unit) => {
                 "was starting or stopping"
@@ -306,14 +306,18 @@ pub struct PhaseAccount {
 }
 
 impl PhaseAccount {
-    /// The subject with the most time; idle and unknown time is skipped.
+    /// Returns the subject with the most time; skips idle and unknown time.
     #[must_use]
-    pub fn first(&self) -> Option<&AccountEntry> {
+    pub fn largest_entry(&self) -> Option<&AccountEntry> {
         self.entries.iter().find(|entry| entry.kind.is_attributable())
     }
 
-    /// The entries of one kind and name; names are compared case-insensitively.
-    pub fn of<'a>(&'a self, kind: AccountSubjectKind, name: &'a str) -> impl Iterator<Item = &'a AccountEntry> + 'a {
+    /// Returns the entries of one kind and name; names are compared case-insensitively.
+    pub fn entries_named<'a>(
+        &'a self,
+        kind: AccountSubjectKind,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'a AccountEntry> + 'a {
         self.entries.iter().filter(move |entry| entry.kind == kind && entry.name.eq_ignore_ascii_case(name))
     }
 }
@@ -342,7 +346,7 @@ pub struct FixFirst {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {
     pub phase: String,
-    /// Length of the phase, ns; only the recorded part if `is_cut`.
+    /// Length of the phase, ns; only the recorded part if `is_truncated`.
     pub phase_ns: i64,
     /// True if the recording ended before the phase did.
     pub is_truncated: bool,

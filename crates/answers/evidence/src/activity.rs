@@ -24,7 +24,7 @@ pub struct NamedActivity {
 }
 
 impl NamedActivity {
-    fn of(trace: &Trace, row: &Activity) -> Self {
+    fn new(trace: &Trace, row: &Activity) -> Self {
         Self {
             kind: row.kind,
             name: trace.text(row.name).to_owned(),
@@ -39,10 +39,10 @@ impl NamedActivity {
     }
 }
 
-/// All work of `kind`, ordered by start.
+/// Returns all work of `kind`, ordered by start.
 #[must_use]
-pub fn of_kind(trace: &Trace, kind: ActivityKind) -> Vec<NamedActivity> {
-    trace.activities.iter().filter(|row| row.kind == kind).map(|row| NamedActivity::of(trace, &row)).collect()
+pub fn activities_of_kind(trace: &Trace, kind: ActivityKind) -> Vec<NamedActivity> {
+    trace.activities.iter().filter(|row| row.kind == kind).map(|row| NamedActivity::new(trace, &row)).collect()
 }
 
 /// Sorts by duration, longest first. Unfinished work comes first, ordered by start.

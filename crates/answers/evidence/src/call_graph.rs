@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use onoff_trace::{CallGraphFunction, CallGraphSubject, Trace};
 use serde::Serialize;
 
-/// Maximum number of graphs, for the work that took longest.
+/// Maximum number of graphs; those of the work that took longest are kept.
 pub const MAX_GRAPHS: usize = 32;
 
 /// The functions called by one initcall or device callback.
@@ -49,9 +49,9 @@ pub struct CalledFunction {
     pub own_ns: i64,
 }
 
-/// The call graphs of all work of kind `subject`, longest first. Unfinished work comes before all others.
+/// Returns the call graphs of all work of kind `subject`, longest first. Unfinished work comes before all others.
 #[must_use]
-pub fn of_work(trace: &Trace, subject: CallGraphSubject) -> Vec<CallGraph> {
+pub fn call_graphs(trace: &Trace, subject: CallGraphSubject) -> Vec<CallGraph> {
     let mut graphs: Vec<CallGraph> = Vec::new();
     for row in trace.call_graph_functions.iter().filter(|row| row.subject == subject) {
         let is_same = |graph: &&mut CallGraph| {
@@ -59,7 +59,7 @@ pub fn of_work(trace: &Trace, subject: CallGraphSubject) -> Vec<CallGraph> {
         };
         let name = trace.text(row.name);
         match graphs.last_mut().filter(is_same).filter(|graph| graph.name == name) {
-            Some(graph) => add(graph, trace, &row),
+            Some(graph) => add_function(graph, trace, &row),
             None => {
                 let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns).max(0));
                 let mut graph = CallGraph {
@@ -74,7 +74,7 @@ pub fn of_work(trace: &Trace, subject: CallGraphSubject) -> Vec<CallGraph> {
                     unfinished: 0,
                     functions: Vec::new(),
                 };
-                add(&mut graph, trace, &row);
+                add_function(&mut graph, trace, &row);
                 graphs.push(graph);
             }
         }
@@ -83,7 +83,7 @@ pub fn of_work(trace: &Trace, subject: CallGraphSubject) -> Vec<CallGraph> {
     graphs
 }
 
-fn add(graph: &mut CallGraph, trace: &Trace, row: &CallGraphFunction) {
+fn add_function(graph: &mut CallGraph, trace: &Trace, row: &CallGraphFunction) {
     if row.depth == 0 {
         graph.unaccounted_ns = graph.unaccounted_ns.map(|ns| ns.saturating_sub(row.duration_ns).max(0));
     }

@@ -9,19 +9,19 @@ use serde::Serialize;
 pub struct Interval {
     pub start_ns: i64,
     pub end_ns: i64,
-    /// Whether `end_ns` itself is included.
+    /// True if `end_ns` itself is included.
     #[serde(skip)]
     pub(crate) includes_end: bool,
 }
 
 impl Interval {
-    /// The half-open interval `[start_ns, end_ns)`.
+    /// Creates the half-open interval `[start_ns, end_ns)`.
     #[must_use]
     pub const fn new(start_ns: i64, end_ns: i64) -> Self {
         Self { start_ns, end_ns, includes_end: false }
     }
 
-    /// Never negative.
+    /// Returns the duration, which is never negative.
     #[must_use]
     pub fn duration_ns(self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns).max(0)
@@ -36,7 +36,7 @@ impl Interval {
         time_ns < self.end_ns || (self.includes_end && time_ns == self.end_ns)
     }
 
-    /// Whether it overlaps `start_ns..end_ns`. `None` means unbounded; an empty range counts as a point in time.
+    /// True if it overlaps `start_ns..end_ns`. `None` means unbounded; an empty range counts as a point in time.
     #[must_use]
     pub fn overlaps(self, start_ns: Option<i64>, end_ns: Option<i64>) -> bool {
         let starts_before = start_ns.is_none_or(|start| self.is_before_end(start));
@@ -44,7 +44,7 @@ impl Interval {
         starts_before && ends_after
     }
 
-    /// Overlap with `start_ns..end_ns`, ns.
+    /// Returns the overlap with `start_ns..end_ns`, ns.
     #[must_use]
     pub fn overlap_ns(self, start_ns: i64, end_ns: i64) -> i64 {
         end_ns.min(self.end_ns).saturating_sub(start_ns.max(self.start_ns)).max(0)
@@ -56,17 +56,17 @@ impl Interval {
 pub fn union(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     intervals.retain(|&(start, end)| start < end);
     intervals.sort_unstable();
-    let mut joined: Vec<(i64, i64)> = Vec::with_capacity(intervals.len());
+    let mut merged: Vec<(i64, i64)> = Vec::with_capacity(intervals.len());
     for (start, end) in intervals {
-        match joined.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => joined.push((start, end)),
+        match merged.last_mut() {
+            Some((_, last_end)) if start <= *last_end => *last_end = end.max(*last_end),
+            _ => merged.push((start, end)),
         }
     }
-    joined
+    merged
 }
 
-/// Total time within `window` that the intervals (start and end, ns) cover, ns; overlaps count once.
+/// Returns the total time within `window` that the intervals (start and end, ns) cover, ns; overlaps count once.
 #[must_use]
 pub fn covered_ns(intervals: Vec<(i64, i64)>, window: (i64, i64)) -> i64 {
     union(intervals)

@@ -89,7 +89,7 @@ pub struct DerivedInterval {
 }
 
 impl DerivedInterval {
-    /// The interval between two boundaries, as certain as the weaker one.
+    /// Creates the interval between two boundaries, as certain as the weaker one.
     #[must_use]
     pub fn between(start: &Boundary, end: &Boundary) -> Self {
         let duration_ns = start.time_ns.zip(end.time_ns).map(|(start, end)| end.saturating_sub(start));
@@ -98,20 +98,20 @@ impl DerivedInterval {
             end_ns: end.time_ns,
             duration_ns,
             rule: Rule::Between { start: Box::new(start.rule.clone()), end: Box::new(end.rule.clone()) },
-            event: joined(&start.event, &end.event),
+            event: join_events(&start.event, &end.event),
             certainty: start.certainty.and(end.certainty),
             unmatched_rules: start.unmatched_rules.iter().chain(&end.unmatched_rules).cloned().collect(),
         }
     }
 
-    /// An interval that no rule found; `missing` lists the rules that were tried.
+    /// Creates an interval that no rule found; `missing` lists the rules that were tried.
     #[must_use]
     pub fn not_found(missing: impl IntoIterator<Item = Rule>) -> Self {
         Self { unmatched_rules: missing.into_iter().collect(), ..Self::default() }
     }
 }
 
-fn joined(first: &str, second: &str) -> String {
+fn join_events(first: &str, second: &str) -> String {
     match (first.is_empty(), second.is_empty()) {
         (true, _) => second.to_owned(),
         (_, true) => first.to_owned(),
@@ -120,7 +120,7 @@ fn joined(first: &str, second: &str) -> String {
     }
 }
 
-/// Names of the losses (excluding notices) that can affect an answer computed from `tables`.
+/// Returns the names of the losses (excluding notices) that can affect an answer computed from `tables`.
 #[must_use]
 pub fn affecting_losses(trace: &Trace, tables: &[TableName]) -> Vec<String> {
     trace.losses.affecting(tables).map(|loss| loss.counter.to_owned()).collect()

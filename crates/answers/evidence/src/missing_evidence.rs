@@ -30,9 +30,9 @@ pub struct MissingEvidence {
 }
 
 impl MissingEvidence {
-    /// Missing parts of a Linux recording; each has its own recording instructions.
-    pub fn of_linux(unknown: impl IntoIterator<Item = UnknownFact>) -> Self {
-        Self { items: unknown.into_iter().map(MissingSource::of).collect(), record: Vec::new() }
+    /// Lists the missing parts of a Linux recording; each has its own recording instructions.
+    pub fn for_linux(unknown: impl IntoIterator<Item = UnknownFact>) -> Self {
+        Self { items: unknown.into_iter().map(MissingSource::new).collect(), record: Vec::new() }
     }
 }
 
@@ -84,40 +84,44 @@ struct Question {
     signs: &'static [Sign],
 }
 
-/// Evidence missing from `trace` for a complete boot report.
+/// Returns the evidence missing from `trace` for a complete boot report.
 #[must_use]
 pub fn for_boot(trace: &Trace) -> MissingEvidence {
     missing_evidence(trace, TransitionKind::Boot, questions::BOOT)
 }
 
-/// Evidence missing from `trace` for a complete shutdown report.
+/// Returns the evidence missing from `trace` for a complete shutdown report.
 #[must_use]
 pub fn for_shutdown(trace: &Trace) -> MissingEvidence {
     missing_evidence(trace, TransitionKind::Shutdown, questions::SHUTDOWN)
 }
 
-/// Evidence missing from `trace` for a complete suspend report.
+/// Returns the evidence missing from `trace` for a complete suspend report.
 #[must_use]
 pub fn for_suspend(trace: &Trace) -> MissingEvidence {
     missing_evidence(trace, TransitionKind::Suspend, questions::SUSPEND)
 }
 
-fn missing_evidence(trace: &Trace, about: TransitionKind, questions: &[Question]) -> MissingEvidence {
-    let recorded = RecordedProviders::of(trace);
-    let missing: Vec<&Question> = questions.iter().filter(|question| !recorded.has(trace, question)).collect();
-    MissingEvidence { record: commands::commands(about, &missing), items: missing.into_iter().map(item).collect() }
+fn missing_evidence(trace: &Trace, transition: TransitionKind, questions: &[Question]) -> MissingEvidence {
+    let recorded_providers = RecordedProviders::new(trace);
+    let missing: Vec<&Question> =
+        questions.iter().filter(|question| !recorded_providers.has_source(trace, question)).collect();
+    MissingEvidence {
+        record: commands::commands(transition, &missing),
+        items: missing.into_iter().map(missing_source).collect(),
+    }
 }
 
-fn item(question: &Question) -> MissingSource {
+fn missing_source(question: &Question) -> MissingSource {
     match question.source {
         Source::Provider(provider) => MissingSource {
             provider: provider.name.to_owned(),
             guid: provider.guid.to_owned(),
             keyword: format!("{:#x}", provider.keyword),
             level: provider.level,
-            ..MissingSource::of(question.fact)
+            ..MissingSource::new(question.fact)
         },
-        Source::Kernel(flags) => MissingSource::of_kernel_logger(question.fact, flags),
+        Source::Kernel(flags) => MissingSource::from_kernel_logger(question.fact, flags),
     }
 }
 
@@ -128,7 +132,7 @@ struct RecordedProviders<'a> {
 }
 
 impl<'a> RecordedProviders<'a> {
-    fn of(trace: &'a Trace) -> Self {
+    fn new(trace: &'a Trace) -> Self {
         let labels: HashSet<StringId> = [
             &trace.milestones.event,
             &trace.activities.event,
@@ -141,40 +145,43 @@ impl<'a> RecordedProviders<'a> {
         .flatten()
         .copied()
         .collect();
-        let counted = trace.inventory.iter().flat_map(|counts| &counts.providers);
+        let provider_counts = trace.inventory.iter().flat_map(|counts| &counts.providers);
         Self {
             names: labels.into_iter().filter_map(|label| Some(trace.text(label).rsplit_once('/')?.0)).collect(),
-            guids: counted.filter(|provider| provider.events > 0).map(|provider| provider.guid.as_str()).collect(),
+            guids: provider_counts
+                .filter(|provider| provider.events > 0)
+                .map(|provider| provider.guid.as_str())
+                .collect(),
         }
     }
 
-    fn has(&self, trace: &Trace, question: &Question) -> bool {
-        question.signs.iter().any(|sign| self.shows(trace, question, *sign))
+    fn has_source(&self, trace: &Trace, question: &Question) -> bool {
+        question.signs.iter().any(|sign| self.has_sign(trace, question, *sign))
     }
 
-    fn shows(&self, trace: &Trace, question: &Question, sign: Sign) -> bool {
-        let not_loaded = |table: TableName| !trace.requested_tables.contains(table);
+    fn has_sign(&self, trace: &Trace, question: &Question, sign: Sign) -> bool {
+        let is_not_loaded = |table: TableName| !trace.requested_tables.contains(table);
         match sign {
             Sign::Provider => match question.source {
                 Source::Provider(provider) => self.names.contains(provider.name) || self.guids.contains(provider.guid),
                 Source::Kernel(_) => false,
             },
             Sign::Activity(kind) => {
-                not_loaded(TableName::Activities) || trace.activities.iter().any(|row| row.kind == kind)
+                is_not_loaded(TableName::Activities) || trace.activities.iter().any(|row| row.kind == kind)
             }
             Sign::Milestone(name) => {
-                not_loaded(TableName::Milestones)
+                is_not_loaded(TableName::Milestones)
                     || trace.strings.find(name).is_some_and(|name| trace.milestones.name.contains(&name))
             }
             Sign::Notification(kind) => {
-                not_loaded(TableName::Notifications) || trace.notifications.iter().any(|row| row.kind == kind)
+                is_not_loaded(TableName::Notifications) || trace.notifications.iter().any(|row| row.kind == kind)
             }
-            Sign::Rows(table) => not_loaded(table) || has_rows(trace, table),
+            Sign::Rows(table) => is_not_loaded(table) || has_rows(trace, table),
         }
     }
 }
 
-/// Whether the table has a row that proves its source was recorded.
+/// True if the table has a row that proves its source was recorded.
 fn has_rows(trace: &Trace, table: TableName) -> bool {
     match table {
         // Every event carries a process id; only process events have a start, an end or a parent.

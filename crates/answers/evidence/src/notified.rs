@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A notification of a shutdown, suspend or resume to an application or service, and its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NotifiedOf{D}"))]
-pub struct Notified<D> {
+pub struct Notification<D> {
     /// Image file name or service name; empty if neither is known.
     pub name: String,
     /// Path or name as recorded; empty if not recorded.

@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        for (at, name) in PhaseName::ALL.iter().enumerate() {
-            assert!(!PhaseName::ALL[..at].iter().any(|other| other.as_str() == name.as_str()), "{name:?}");
+        for (index, name) in PhaseName::ALL.iter().enumerate() {
+            assert!(!PhaseName::ALL[..index].iter().any(|earlier| earlier.as_str() == name.as_str()), "{name:?}");
         }
     }
 }

@@ -101,16 +101,18 @@ impl Display for Reason {
                     None => "",
                 };
                 return match (timed_out, terminated) {
-                    (true, true) => write!(formatter, "{program}terminated after its {} time-out", length(*limit_ns)),
-                    (true, false) => write!(formatter, "{program}exceeded its {} time-out", length(*limit_ns)),
+                    (true, true) => {
+                        write!(formatter, "{program}terminated after its {} time-out", limit_text(*limit_ns))
+                    }
+                    (true, false) => write!(formatter, "{program}exceeded its {} time-out", limit_text(*limit_ns)),
                     (false, _) => write!(formatter, "{program}terminated"),
                 };
             }
             Self::ServiceStoppedLate { limit_ns } => {
-                return write!(formatter, "stopped after the service time-out of {}", length(*limit_ns));
+                return write!(formatter, "stopped after the service time-out of {}", limit_text(*limit_ns));
             }
             Self::ServiceDidNotStopInTime { limit_ns } => {
-                return write!(formatter, "did not stop within the service time-out of {}", length(*limit_ns));
+                return write!(formatter, "did not stop within the service time-out of {}", limit_text(*limit_ns));
             }
             Self::UnitKilled { limit_ns: Some(limit_ns) } => {
                 let limit = Duration::from_ns(*limit_ns);
@@ -118,8 +120,8 @@ impl Display for Reason {
             }
             Self::UnitKilled { limit_ns: None } => "it exceeded its stop time-out and was killed",
             Self::UnitProcessRan { is_stop_command, image, pid, ran_ns } => {
-                let what = if *is_stop_command { "its stop command" } else { "its main process" };
-                return write!(formatter, "{what}, {image} ({pid}), ran for {} of it", Duration::from_ns(*ran_ns));
+                let process = if *is_stop_command { "its stop command" } else { "its main process" };
+                return write!(formatter, "{process}, {image} ({pid}), ran for {} of it", Duration::from_ns(*ran_ns));
             }
             Self::None => "",
             Self::ServiceDidNotStop => "did not stop",
@@ -152,6 +154,6 @@ impl Display for Reason {
     }
 }
 
-fn length(limit_ns: Option<i64>) -> String {
+fn limit_text(limit_ns: Option<i64>) -> String {
     limit_ns.map_or_else(|| "unknown".to_owned(), |ns| Duration::from_ns(ns).to_string())
 }

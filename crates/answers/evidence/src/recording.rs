@@ -87,7 +87,7 @@ pub struct ProvenanceFile {
 impl Provenance {
     /// Describes `files`, which were read into `trace`.
     #[must_use]
-    pub fn of(files: Vec<ProvenanceFile>, trace: &Trace) -> Self {
+    pub fn new(files: Vec<ProvenanceFile>, trace: &Trace) -> Self {
         Self {
             files,
             system: trace.system.kind,

@@ -56,12 +56,19 @@ type EntryIndex = (usize, usize);
 struct AttributedFinding {
     finding: RuleFinding,
     /// The cost according to its rule, ns.
-    own_ns: i64,
+    rule_cost_ns: i64,
     /// True if the rule named a process and the account names the service it hosts.
-    is_of_host: bool,
+    names_host: bool,
     /// True if the rule named the subject, instead of something that encloses it.
-    is_named: bool,
-    places: Vec<EntryIndex>,
+    names_subject: bool,
+    entry_indexes: Vec<EntryIndex>,
+}
+
+impl AttributedFinding {
+    /// Creates a finding without an entry in the account.
+    const fn without_entry(finding: RuleFinding, rule_cost_ns: i64) -> Self {
+        Self { finding, rule_cost_ns, names_host: false, names_subject: false, entry_indexes: Vec::new() }
+    }
 }
 
 impl Attribution<'_> {
@@ -78,116 +85,136 @@ impl Attribution<'_> {
         }
         // The finding that names most of a chain leads, then the one that names the subject, then the most expensive
         // one.
-        attributed.sort_by_key(|one| {
-            let is_general = one.finding.code == TIME_ON_PATH;
-            let priority = std::cmp::Reverse((one.places.len(), !one.is_of_host, one.is_named, one.own_ns));
-            (is_general, priority, one.finding.code)
+        attributed.sort_by_key(|candidate| {
+            let is_general = candidate.finding.code == TIME_ON_PATH;
+            let priority = std::cmp::Reverse((
+                candidate.entry_indexes.len(),
+                !candidate.names_host,
+                candidate.names_subject,
+                candidate.rule_cost_ns,
+            ));
+            (is_general, priority, candidate.finding.code)
         });
         let mut leading: Vec<AttributedFinding> = Vec::new();
-        for one in attributed {
-            let shared = leading.iter_mut().find(|known| self.is_same_cause(known, &one));
-            match shared {
-                Some(known) => {
-                    self.take_over(known, &one);
-                    fold(&mut known.finding, one.finding);
+        for candidate in attributed {
+            let leader = leading.iter_mut().find(|leader| self.is_same_cause(leader, &candidate));
+            match leader {
+                Some(leader) => {
+                    self.take_over(leader, &candidate);
+                    fold(&mut leader.finding, candidate.finding);
                 }
-                None => leading.push(one),
+                None => leading.push(candidate),
             }
         }
         for phase in long_phases {
             self.fold_long_phase(phase, &mut leading);
         }
-        leading.into_iter().map(|one| one.finding).collect()
+        leading.into_iter().map(|candidate| candidate.finding).collect()
     }
 
-    /// True if `other` is about a subject that `known` already covers.
-    fn is_same_cause(&self, known: &AttributedFinding, other: &AttributedFinding) -> bool {
-        if known.finding.transition != other.finding.transition {
+    /// True if `candidate` is about a subject that `leader` already covers.
+    fn is_same_cause(&self, leader: &AttributedFinding, candidate: &AttributedFinding) -> bool {
+        if leader.finding.transition != candidate.finding.transition {
             return false;
         }
-        if !other.places.is_empty() && !known.places.is_empty() {
-            return other.places.iter().all(|place| known.places.contains(place));
+        if !candidate.entry_indexes.is_empty() && !leader.entry_indexes.is_empty() {
+            return candidate.entry_indexes.iter().all(|index| leader.entry_indexes.contains(index));
         }
-        let disk = |one: &RuleFinding| (one.subject.kind == FindingSubjectKind::Disk).then(|| one.subject.name.clone());
-        if other.finding.code == TIME_ON_PATH
-            && disk(&known.finding).is_some()
-            && disk(&known.finding) == disk(&other.finding)
+        let disk = |finding: &RuleFinding| {
+            (finding.subject.kind == FindingSubjectKind::Disk).then(|| finding.subject.name.clone())
+        };
+        if candidate.finding.code == TIME_ON_PATH
+            && disk(&leader.finding).is_some()
+            && disk(&leader.finding) == disk(&candidate.finding)
         {
             return true;
         }
-        // Files and disks have no entry of their own here: if they account for most of a subject's time, they lead.
-        other.finding.code == TIME_ON_PATH
-            && matches!(known.finding.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
-            && known.places.is_empty()
-            && known.own_ns.saturating_mul(MIN_SUBJECT_PART) >= other.own_ns
-            && other.places.iter().any(|&(phase, _)| {
+        // Files and disks have no separate entry here. They lead if they account for most of a subject's time.
+        candidate.finding.code == TIME_ON_PATH
+            && matches!(leader.finding.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
+            && leader.entry_indexes.is_empty()
+            && leader.rule_cost_ns.saturating_mul(MIN_SUBJECT_PART) >= candidate.rule_cost_ns
+            && candidate.entry_indexes.iter().any(|&(phase, _)| {
                 let account = self.phases.get(phase).map(|phase| &phase.account);
-                let times = known
+                let times = leader
                     .finding
                     .evidence
                     .iter()
-                    .filter_map(|one| one.time_ns)
-                    .chain(known.finding.when.map(|it| it.0));
-                account.is_some_and(|account| times.into_iter().any(|at| at >= account.start_ns && at < account.end_ns))
+                    .filter_map(|fact| fact.time_ns)
+                    .chain(leader.finding.active_interval.map(|interval| interval.0));
+                account.is_some_and(|account| {
+                    times.into_iter().any(|time_ns| time_ns >= account.start_ns && time_ns < account.end_ns)
+                })
             })
     }
 
     /// Attributes a finding: its subject, phase and cost become those of the matching entry.
     fn attribute(&self, mut finding: RuleFinding) -> AttributedFinding {
-        let Some(own_ns) = finding.cost_ns else {
+        let Some(rule_cost_ns) = finding.cost_ns else {
             // A finding without a cost has no time to attribute, except for a system component that took long.
-            let places = self.entry_about(&finding).filter(|_| finding.code == TIME_ON_PATH).into_iter().collect();
-            return AttributedFinding { finding, own_ns: 0, is_of_host: false, is_named: false, places };
+            let entry_indexes =
+                self.entry_about(&finding).filter(|_| finding.code == TIME_ON_PATH).into_iter().collect();
+            return AttributedFinding {
+                finding,
+                rule_cost_ns: 0,
+                names_host: false,
+                names_subject: false,
+                entry_indexes,
+            };
         };
         let names: Vec<&str> = finding.subject.name.split(" → ").flat_map(|part| part.split(", ")).collect();
-        let mut places: Vec<EntryIndex> = Vec::new();
+        let mut entry_indexes: Vec<EntryIndex> = Vec::new();
         if names.len() > 1 {
-            places = names.iter().filter_map(|name| self.entry_named(&finding, name)).collect();
-            let phase = places.first().map(|place| place.0);
+            entry_indexes = names.iter().filter_map(|name| self.entry_named(&finding, name)).collect();
+            let phase = entry_indexes.first().map(|index| index.0);
             // The sum is meaningful only if all of them are in one phase.
-            if places.len() < names.len() || places.iter().any(|place| Some(place.0) != phase) {
-                places.clear();
+            if entry_indexes.len() < names.len() || entry_indexes.iter().any(|index| Some(index.0) != phase) {
+                entry_indexes.clear();
             }
-            places.sort();
-            places.dedup();
+            entry_indexes.sort();
+            entry_indexes.dedup();
         } else if SETTLING_RULES.contains(&finding.code) {
-            places.extend(self.first_while_settling());
-        } else if let Some(place) = self.entry_about(&finding) {
-            places.push(place);
+            entry_indexes.extend(self.largest_while_settling());
+        } else if let Some(index) = self.entry_about(&finding) {
+            entry_indexes.push(index);
         }
         if finding.code == VIDEO_DRIVER {
-            return self.attribute_video_driver(finding, own_ns);
+            return self.attribute_video_driver(finding, rule_cost_ns);
         }
-        let Some(&(first, _)) = places.first() else {
+        let Some(&(phase_index, _)) = entry_indexes.first() else {
             if self.attribute_unit(&mut finding) {
-                return AttributedFinding { finding, own_ns, is_of_host: false, is_named: false, places };
+                return AttributedFinding::without_entry(finding, rule_cost_ns);
             }
             self.limit_parallel_cost(&mut finding);
             self.drop_foreign_cost(&mut finding);
-            return AttributedFinding { finding, own_ns, is_of_host: false, is_named: false, places };
+            return AttributedFinding::without_entry(finding, rule_cost_ns);
         };
-        let Some(phase) = self.phases.get(first) else {
-            return AttributedFinding { finding, own_ns, is_of_host: false, is_named: false, places };
+        let Some(phase) = self.phases.get(phase_index) else {
+            return AttributedFinding { finding, rule_cost_ns, names_host: false, names_subject: false, entry_indexes };
         };
         finding.phase = Some(phase.phase.clone());
-        let is_named = self.entry_named(&finding, &finding.subject.name).is_some_and(|place| places.contains(&place));
-        let entries: Vec<&AccountEntry> = places.iter().filter_map(|&place| self.entry(place)).collect();
-        let is_of_host = finding.subject.kind == FindingSubjectKind::Process
+        let names_subject =
+            self.entry_named(&finding, &finding.subject.name).is_some_and(|index| entry_indexes.contains(&index));
+        let entries: Vec<&AccountEntry> = entry_indexes.iter().filter_map(|&index| self.entry(index)).collect();
+        let names_host = finding.subject.kind == FindingSubjectKind::Process
             && entries.iter().any(|entry| entry.kind == AccountSubjectKind::Service);
         // The callbacks of a device in several phases of a sleep are one finding but several entries.
         let has_own_cost = [SLEEP_DEVICE, UNIT_CHAIN].contains(&finding.code);
         if phase.account.measure != AccountMeasure::RecordedWork && !has_own_cost {
             take_from_account(&mut finding, phase, &entries);
         }
-        AttributedFinding { finding, own_ns, is_of_host, is_named, places }
+        AttributedFinding { finding, rule_cost_ns, names_host, names_subject, entry_indexes }
     }
 
     /// Drops the cost of a CPU-heavy program with little time on the critical path: what ran was interrupts and
     /// deferred procedure calls of other subjects.
     fn drop_foreign_cost(&self, finding: &mut RuleFinding) {
-        let its = self.entry_named(finding, &finding.subject.name).filter(|_| finding.code == CPU_HOG);
-        let Some(((phase, _), entry)) = its.and_then(|place| Some((place, self.entry(place)?))) else { return };
-        let is_path = self.phases.get(phase).is_some_and(|phase| phase.account.measure == AccountMeasure::CriticalPath);
+        let entry_index = self.entry_named(finding, &finding.subject.name).filter(|_| finding.code == CPU_HOG);
+        let Some(((phase_index, _), entry)) = entry_index.and_then(|index| Some((index, self.entry(index)?))) else {
+            return;
+        };
+        let is_path =
+            self.phases.get(phase_index).is_some_and(|phase| phase.account.measure == AccountMeasure::CriticalPath);
         if is_path && entry.ns < crate::thresholds::HOG_NS {
             finding.cost_ns = Some(0);
         }
@@ -196,29 +223,32 @@ impl Attribution<'_> {
     /// Limits the cost of a unit to its account entry: for the rest of the wait, others used the CPU or were waited
     /// for. Returns false if the account has no such entry.
     fn attribute_unit(&self, finding: &mut RuleFinding) -> bool {
-        let place = match finding.subject.kind {
+        let index = match finding.subject.kind {
             FindingSubjectKind::Service => self.entry_named(finding, &finding.subject.name),
             _ => None,
         };
-        let Some((phase, entry)) = place.and_then(|place| Some((self.phases.get(place.0)?, self.entry(place)?))) else {
+        let Some((phase, entry)) = index.and_then(|index| Some((self.phases.get(index.0)?, self.entry(index)?))) else {
             return false;
         };
-        let own_ns = finding.cost_ns.unwrap_or(0);
+        let rule_cost_ns = finding.cost_ns.unwrap_or(0);
         if phase.account.measure == AccountMeasure::RecordedWork {
-            subtract_loaded_drivers(finding, &phase.account, own_ns);
+            subtract_loaded_drivers(finding, &phase.account, rule_cost_ns);
             return true;
         }
         let is_path = phase.account.measure == AccountMeasure::CriticalPath;
-        if entry.kind != AccountSubjectKind::Unit || !is_path || entry.ns >= own_ns {
+        if entry.kind != AccountSubjectKind::Unit || !is_path || entry.ns >= rule_cost_ns {
             return false;
         }
-        let rest = own_ns.saturating_sub(entry.ns);
+        let others_ns = rule_cost_ns.saturating_sub(entry.ns);
         finding.cost_ns = Some(entry.ns);
         finding.cost_basis = CostBasis::CriticalPath;
         finding.phase = Some(phase.phase.clone());
-        let text =
-            format!("{}; for the other {} others used the CPU or were waited for", activities(entry), time(rest));
-        let time_ns = entry.intervals.first().map(|one| one.start_ns);
+        let text = format!(
+            "{}; during the other {}, other subjects used the CPU or were waited for",
+            activities(entry),
+            time(others_ns)
+        );
+        let time_ns = entry.intervals.first().map(|interval| interval.start_ns);
         finding.evidence.push(FindingEvidence { time_ns, text });
         true
     }
@@ -230,9 +260,13 @@ impl Attribution<'_> {
             finding.subject.kind,
             FindingSubjectKind::Process | FindingSubjectKind::Service | FindingSubjectKind::Driver
         ) && finding.code != SLEEP_DEVICE;
-        let begins = finding.when.map(|when| when.0).or_else(|| finding.evidence.iter().find_map(|one| one.time_ns));
-        let phase = begins
-            .and_then(|at| self.phases.iter().find(|phase| at >= phase.account.start_ns && at < phase.account.end_ns));
+        let start_ns = finding
+            .active_interval
+            .map(|when| when.0)
+            .or_else(|| finding.evidence.iter().find_map(|fact| fact.time_ns));
+        let phase = start_ns.and_then(|time_ns| {
+            self.phases.iter().find(|phase| time_ns >= phase.account.start_ns && time_ns < phase.account.end_ns)
+        });
         let Some(phase) = phase.filter(|phase| phase.account.measure == AccountMeasure::CriticalPath) else { return };
         let account = &phase.account;
         let explained = account
@@ -240,66 +274,66 @@ impl Attribution<'_> {
             .iter()
             .filter(|entry| entry.kind.is_attributable() && !onoff_blame::account::is_system_component(entry))
             .fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
-        let is_known = account.unknown_ns.saturating_mul(MAX_UNKNOWN_PART) < account.duration_ns;
+        let is_mostly_known = account.unknown_ns.saturating_mul(MAX_UNKNOWN_PART) < account.duration_ns;
         if !is_subject
             || finding.cost_basis != CostBasis::AtMost
-            || !is_known
+            || !is_mostly_known
             || explained.saturating_mul(MIN_SUBJECT_PART) < account.duration_ns
         {
             return;
         }
-        let its = account.entries.iter().filter(|entry| {
+        let matching_entries = account.entries.iter().filter(|entry| {
             without_extension(&entry.name).eq_ignore_ascii_case(without_extension(&finding.subject.name))
         });
-        finding.cost_ns = Some(its.fold(0_i64, |sum, entry| sum.saturating_add(entry.ns)));
+        finding.cost_ns = Some(matching_entries.fold(0_i64, |sum, entry| sum.saturating_add(entry.ns)));
         finding.cost_basis = CostBasis::CriticalPath;
         finding.phase = Some(phase.phase.clone());
     }
 
-    /// The subject that used the most after the desktop or a resume.
-    fn first_while_settling(&self) -> Option<EntryIndex> {
-        let (at, phase) = self
+    /// Returns the subject that used the most after the desktop or a resume.
+    fn largest_while_settling(&self) -> Option<EntryIndex> {
+        let (phase_index, phase) = self
             .phases
             .iter()
             .enumerate()
             .find(|(_, phase)| has_no_path(&phase.phase) && phase.account.measure == AccountMeasure::BusySlices)?;
-        let place = phase.account.entries.iter().position(|entry| entry.kind.is_attributable())?;
-        Some((at, place))
+        let entry_index = phase.account.entries.iter().position(|entry| entry.kind.is_attributable())?;
+        Some((phase_index, entry_index))
     }
 
     /// Attributes a finding about files or a disk to the subject that took their time: a driver that waited for them,
     /// or a file.
-    fn take_over(&self, known: &mut AttributedFinding, general: &AttributedFinding) {
-        let is_close =
-            known.own_ns.abs_diff(general.own_ns).saturating_mul(MAX_DIFFERENCE_PART) <= known.own_ns.unsigned_abs();
+    fn take_over(&self, leader: &mut AttributedFinding, general: &AttributedFinding) {
+        let is_close = leader.rule_cost_ns.abs_diff(general.rule_cost_ns).saturating_mul(MAX_DIFFERENCE_PART)
+            <= leader.rule_cost_ns.unsigned_abs();
         if general.finding.code == TIME_ON_PATH
-            && known.places.is_empty()
-            && matches!(known.finding.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
+            && leader.entry_indexes.is_empty()
+            && matches!(leader.finding.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
             && is_close
-            && let [place] = general.places.as_slice()
-            && let (Some(phase), Some(entry)) = (self.phases.get(place.0), self.entry(*place))
+            && let [index] = general.entry_indexes.as_slice()
+            && let (Some(phase), Some(entry)) = (self.phases.get(index.0), self.entry(*index))
         {
-            known.places.push(*place);
-            known.finding.phase = Some(phase.phase.clone());
-            take_from_account(&mut known.finding, phase, &[entry]);
+            leader.entry_indexes.push(*index);
+            leader.finding.phase = Some(phase.phase.clone());
+            take_from_account(&mut leader.finding, phase, &[entry]);
         }
     }
 
-    /// The video driver is inferred from the gap between two process starts: if another subject took most of the gap,
-    /// it leads.
-    fn attribute_video_driver(&self, mut finding: RuleFinding, own_ns: i64) -> AttributedFinding {
-        let Some(when) = finding.when else {
-            return AttributedFinding { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
+    /// Attributes the finding about a video driver, which is inferred from the gap between two process starts: if
+    /// another subject took most of the gap, that subject leads.
+    fn attribute_video_driver(&self, mut finding: RuleFinding, rule_cost_ns: i64) -> AttributedFinding {
+        let Some(when) = finding.active_interval else {
+            return AttributedFinding::without_entry(finding, rule_cost_ns);
         };
-        let Some((place, ns)) = self.largest_within(when, |_| true) else {
-            return AttributedFinding { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
+        let Some((index, ns)) = self.largest_within(when, |_| true) else {
+            return AttributedFinding::without_entry(finding, rule_cost_ns);
         };
-        let (Some(phase), Some(entry)) = (self.phases.get(place.0), self.entry(place)) else {
-            return AttributedFinding { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
+        let (Some(phase), Some(entry)) = (self.phases.get(index.0), self.entry(index)) else {
+            return AttributedFinding::without_entry(finding, rule_cost_ns);
         };
         finding.phase = Some(phase.phase.clone());
-        if ns.saturating_mul(MIN_SUBJECT_PART) < own_ns {
-            return AttributedFinding { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
+        if ns.saturating_mul(MIN_SUBJECT_PART) < rule_cost_ns {
+            return AttributedFinding::without_entry(finding, rule_cost_ns);
         }
         let cost = match phase.account.measure {
             AccountMeasure::CriticalPath => Cost::on_path(entry.ns),
@@ -308,27 +342,41 @@ impl Attribution<'_> {
         if VIDEO_DRIVERS.contains(&entry.name.as_str()) {
             finding.subject.name.clone_from(&entry.name);
             finding = finding.cost(cost);
-            return AttributedFinding { finding, own_ns, is_of_host: false, is_named: true, places: vec![place] };
+            return AttributedFinding {
+                finding,
+                rule_cost_ns,
+                names_host: false,
+                names_subject: true,
+                entry_indexes: vec![index],
+            };
         }
         finding.title =
             format!("{} blocked the session for {}, when the video driver usually initializes", entry.name, time(ns));
         finding.advice = advice(entry);
         finding.certainty = entry.certainty;
         finding.subject = subject(entry);
-        finding = finding.cost(cost).evidence(entry.intervals.first().map(|one| one.start_ns), activities(entry));
-        AttributedFinding { finding, own_ns: ns, is_of_host: false, is_named: false, places: vec![place] }
+        finding =
+            finding.cost(cost).evidence(entry.intervals.first().map(|interval| interval.start_ns), activities(entry));
+        AttributedFinding {
+            finding,
+            rule_cost_ns: ns,
+            names_host: false,
+            names_subject: false,
+            entry_indexes: vec![index],
+        }
     }
 
-    /// The entry a finding is about: the one with its name, else the one that took most of its time.
+    /// Returns the entry a finding is about: the entry of the same name if it accounts for enough of the cost,
+    /// otherwise the entry that took most of the time.
     fn entry_about(&self, finding: &RuleFinding) -> Option<EntryIndex> {
-        let own_ns = finding.cost_ns.unwrap_or(0);
-        let named = self.entry_named(finding, &finding.subject.name);
-        if let Some(place) = named
+        let rule_cost_ns = finding.cost_ns.unwrap_or(0);
+        let same_name = self.entry_named(finding, &finding.subject.name);
+        if let Some(index) = same_name
             && self
-                .entry(place)
-                .is_some_and(|entry| entry.ns > 0 && entry.ns.saturating_mul(MIN_SUBJECT_PART) >= own_ns)
+                .entry(index)
+                .is_some_and(|entry| entry.ns > 0 && entry.ns.saturating_mul(MIN_SUBJECT_PART) >= rule_cost_ns)
         {
-            return Some(place);
+            return Some(index);
         }
         let is_enclosing = matches!(
             finding.subject.kind,
@@ -337,23 +385,27 @@ impl Attribution<'_> {
                 | FindingSubjectKind::Device
                 | FindingSubjectKind::Driver
         );
-        let within = finding
-            .when
+        let largest = finding
+            .active_interval
             .filter(|_| is_enclosing)
             .and_then(|when| self.largest_within(when, |entry| !onoff_blame::account::is_system_component(entry)));
-        within.filter(|&(_, ns)| ns.saturating_mul(MIN_SUBJECT_PART) >= own_ns && ns > 0).map(|(place, _)| place)
+        largest.filter(|&(_, ns)| ns.saturating_mul(MIN_SUBJECT_PART) >= rule_cost_ns && ns > 0).map(|(index, _)| index)
     }
 
-    /// The entry with that name in the phase where the finding's evidence starts, else where it took longest.
+    /// Returns the entry of that name in the phase where the finding's evidence starts, otherwise in the phase where it
+    /// took longest.
     fn entry_named(&self, finding: &RuleFinding, name: &str) -> Option<EntryIndex> {
         let name = name.trim();
-        let begins = finding.when.map(|when| when.0).or_else(|| finding.evidence.iter().find_map(|one| one.time_ns));
+        let start_ns = finding
+            .active_interval
+            .map(|when| when.0)
+            .or_else(|| finding.evidence.iter().find_map(|fact| fact.time_ns));
         let hosted = finding
             .subject
             .pid
             .filter(|_| finding.subject.kind == FindingSubjectKind::Process)
-            .map_or_else(Vec::new, |pid| (self.services_of)(pid, begins.unwrap_or(i64::MAX)));
-        let is_its = |entry: &AccountEntry| match finding.subject.kind {
+            .map_or_else(Vec::new, |pid| (self.services_of)(pid, start_ns.unwrap_or(i64::MAX)));
+        let is_match = |entry: &AccountEntry| match finding.subject.kind {
             FindingSubjectKind::Service => {
                 let kinds = [AccountSubjectKind::Service, AccountSubjectKind::Unit, AccountSubjectKind::Process];
                 kinds.contains(&entry.kind) && entry.name.eq_ignore_ascii_case(name)
@@ -385,36 +437,39 @@ impl Attribution<'_> {
                 ) && entry.name.eq_ignore_ascii_case(name)
             }
             FindingSubjectKind::File => entry.kind == AccountSubjectKind::File && entry.name.eq_ignore_ascii_case(name),
-            _ => entry_of_general(finding, entry),
+            _ => was_created_from(finding, entry),
         };
         let mut best: Option<(bool, i64, EntryIndex)> = None;
-        for (at, phase) in self.phases.iter().enumerate() {
-            if finding.phase.as_ref().is_some_and(|known| *known != phase.phase) {
+        for (phase_index, phase) in self.phases.iter().enumerate() {
+            if finding.phase.as_ref().is_some_and(|finding_phase| *finding_phase != phase.phase) {
                 continue;
             }
             let account = &phase.account;
-            let is_there = begins.is_some_and(|at| at >= account.start_ns && at < account.end_ns);
-            for (place, entry) in account.entries.iter().enumerate().filter(|(_, entry)| is_its(entry)) {
-                if best.is_none_or(|(there, ns, _)| (is_there, entry.ns) > (there, ns)) {
-                    best = Some((is_there, entry.ns, (at, place)));
+            let contains_start =
+                start_ns.is_some_and(|time_ns| time_ns >= account.start_ns && time_ns < account.end_ns);
+            for (entry_index, entry) in account.entries.iter().enumerate().filter(|(_, entry)| is_match(entry)) {
+                if best.is_none_or(|(best_contains_start, best_ns, _)| {
+                    (contains_start, entry.ns) > (best_contains_start, best_ns)
+                }) {
+                    best = Some((contains_start, entry.ns, (phase_index, entry_index)));
                 }
             }
         }
-        best.map(|(_, _, place)| place)
+        best.map(|(_, _, index)| index)
     }
 
-    /// The entry that took most of an interval on the critical path, with that time.
-    fn largest_within(&self, when: Interval, wanted: impl Fn(&AccountEntry) -> bool) -> Option<(EntryIndex, i64)> {
+    /// Returns the entry that took most of an interval on the critical path, and the time it took.
+    fn largest_within(&self, when: Interval, is_wanted: impl Fn(&AccountEntry) -> bool) -> Option<(EntryIndex, i64)> {
         let mut best: Option<(EntryIndex, i64)> = None;
-        for (at, phase) in self.phases.iter().enumerate().filter(|(_, phase)| !has_no_path(&phase.phase)) {
-            for (place, entry) in phase.account.entries.iter().enumerate() {
-                if !entry.kind.is_attributable() || !wanted(entry) {
+        for (phase_index, phase) in self.phases.iter().enumerate().filter(|(_, phase)| !has_no_path(&phase.phase)) {
+            for (entry_index, entry) in phase.account.entries.iter().enumerate() {
+                if !entry.kind.is_attributable() || !is_wanted(entry) {
                     continue;
                 }
-                let intervals = entry.intervals.iter().map(|one| (one.start_ns, one.end_ns)).collect();
+                let intervals = entry.intervals.iter().map(|interval| (interval.start_ns, interval.end_ns)).collect();
                 let ns = covered_ns(intervals, when);
-                if ns > best.map_or(0, |known| known.1) {
-                    best = Some(((at, place), ns));
+                if ns > best.map_or(0, |(_, best_ns)| best_ns) {
+                    best = Some(((phase_index, entry_index), ns));
                 }
             }
         }
@@ -425,45 +480,43 @@ impl Attribution<'_> {
         self.phases.get(phase)?.account.entries.get(entry)
     }
 
-    /// A long phase is not a cause: the finding about what took the time leads, and the phase is folded into it.
+    /// Folds a long phase, which is not a cause, into the finding about what took the time.
     fn fold_long_phase(&self, finding: RuleFinding, leading: &mut Vec<AttributedFinding>) {
         let name = &finding.subject.name;
         let length = self.phases.iter().find(|phase| phase.phase == *name).map(|phase| phase.account.duration_ns);
-        let in_it = leading.iter_mut().filter(|one| {
-            let is_in_it = one.finding.phase.as_ref() == Some(name) || self.begins_in(&one.finding, name);
-            let ns = one.finding.cost_ns.unwrap_or(0);
-            let is_system = one.finding.code == TIME_ON_PATH && one.finding.cost_ns.is_none();
-            is_in_it && (is_system || length.is_none_or(|length| ns.saturating_mul(MIN_PHASE_PART) >= length))
+        let in_phase = leading.iter_mut().filter(|candidate| {
+            let is_in_phase =
+                candidate.finding.phase.as_ref() == Some(name) || self.starts_in(&candidate.finding, name);
+            let ns = candidate.finding.cost_ns.unwrap_or(0);
+            let is_system = candidate.finding.code == TIME_ON_PATH && candidate.finding.cost_ns.is_none();
+            is_in_phase && (is_system || length.is_none_or(|length| ns.saturating_mul(MIN_PHASE_PART) >= length))
         });
-        match in_it.max_by_key(|one| one.finding.cost_ns) {
-            Some(known) => fold(&mut known.finding, finding),
+        match in_phase.max_by_key(|candidate| candidate.finding.cost_ns) {
+            Some(leader) => fold(&mut leader.finding, finding),
             None => {
                 let finding = self.unexplained_phase(finding);
-                leading.push(AttributedFinding {
-                    finding,
-                    own_ns: 0,
-                    is_of_host: false,
-                    is_named: false,
-                    places: Vec::new(),
-                });
+                leading.push(AttributedFinding::without_entry(finding, 0));
             }
         }
     }
 
-    /// A long phase without a dominant subject: the finding is about the transition and describes what is known.
+    /// Turns the finding about a long phase without a dominant subject into one about the transition that describes
+    /// what is known.
     fn unexplained_phase(&self, mut finding: RuleFinding) -> RuleFinding {
         let phase = self.phases.iter().find(|phase| phase.phase == finding.subject.name);
         let account = phase.map(|phase| &phase.account);
-        let unknown =
+        let is_mostly_unknown =
             |account: &&PhaseAccount| account.unknown_ns.saturating_mul(MIN_SUBJECT_PART) >= account.duration_ns;
-        let most = account.and_then(|account| account.first());
-        let explanation = match (account.filter(unknown), most) {
+        let largest = account.and_then(|account| account.largest_entry());
+        let explanation = match (account.filter(is_mostly_unknown), largest) {
             (Some(account), _) => {
-                let why = account.entries.iter().find_map(|entry| entry.unknown_reason);
-                let why = why.map_or("nothing was recorded", UnknownReason::phrase);
-                format!("{} of it is unattributed: {why}", time(account.unknown_ns))
+                let reason = account.entries.iter().find_map(|entry| entry.unknown_reason);
+                let reason = reason.map_or("nothing was recorded", UnknownReason::phrase);
+                format!("{} of it is unattributed: {reason}", time(account.unknown_ns))
             }
-            (None, Some(most)) => format!("many subjects took part, most of all {} ({})", most.name, time(most.ns)),
+            (None, Some(largest)) => {
+                format!("many subjects took part, most of all {} ({})", largest.name, time(largest.ns))
+            }
             (None, None) => "what took the time is unknown".to_owned(),
         };
         finding.title = format!("{}; {explanation}", finding.title);
@@ -472,53 +525,55 @@ impl Attribution<'_> {
         finding
     }
 
-    fn begins_in(&self, finding: &RuleFinding, phase: &str) -> bool {
-        let account = self.phases.iter().find(|one| one.phase == phase).map(|one| &one.account);
-        let begins = finding.evidence.iter().find_map(|one| one.time_ns);
-        account.zip(begins).is_some_and(|(account, at)| at >= account.start_ns && at < account.end_ns)
+    fn starts_in(&self, finding: &RuleFinding, phase: &str) -> bool {
+        let account = self.phases.iter().find(|accounted| accounted.phase == phase).map(|accounted| &accounted.account);
+        let start_ns = finding.evidence.iter().find_map(|fact| fact.time_ns);
+        account.zip(start_ns).is_some_and(|(account, time_ns)| time_ns >= account.start_ns && time_ns < account.end_ns)
     }
 }
 
 /// True if the finding of the general rule was created from this entry.
-fn entry_of_general(finding: &RuleFinding, entry: &AccountEntry) -> bool {
+fn was_created_from(finding: &RuleFinding, entry: &AccountEntry) -> bool {
     finding.code == TIME_ON_PATH && entry.name == finding.subject.name && subject(entry).kind == finding.subject.kind
 }
 
-fn fold(leading: &mut RuleFinding, other: RuleFinding) {
+fn fold(leading: &mut RuleFinding, finding: RuleFinding) {
     // A finding about a disk lists what waited for it.
     if leading.subject.kind == FindingSubjectKind::Disk
-        && matches!(other.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
+        && matches!(finding.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
     {
-        let time_ns = other.evidence.iter().find_map(|one| one.time_ns);
-        leading.evidence.push(FindingEvidence { time_ns, text: other.title.clone() });
+        let time_ns = finding.evidence.iter().find_map(|fact| fact.time_ns);
+        leading.evidence.push(FindingEvidence { time_ns, text: finding.title.clone() });
     }
-    if other.code != TIME_ON_PATH {
-        leading.folded.push(FoldedFinding { code: other.code, title: other.title });
-        leading.folded.extend(other.folded);
+    if finding.code != TIME_ON_PATH {
+        leading.folded.push(FoldedFinding { code: finding.code, title: finding.title });
+        leading.folded.extend(finding.folded);
     }
 }
 
 /// Subtracts the time of drivers that a unit loaded from its cost, if the account is based on recorded work.
-fn subtract_loaded_drivers(finding: &mut RuleFinding, account: &PhaseAccount, own_ns: i64) {
+fn subtract_loaded_drivers(finding: &mut RuleFinding, account: &PhaseAccount, rule_cost_ns: i64) {
     let Some(start_ns) =
-        finding.when.map(|when| when.0).or_else(|| finding.evidence.iter().find_map(|one| one.time_ns))
+        finding.active_interval.map(|when| when.0).or_else(|| finding.evidence.iter().find_map(|fact| fact.time_ns))
     else {
         return;
     };
-    let window = (start_ns, start_ns.saturating_add(own_ns));
+    let window = (start_ns, start_ns.saturating_add(rule_cost_ns));
     let drivers = account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::Driver);
-    let within =
-        |entry: &AccountEntry| covered_ns(entry.intervals.iter().map(|it| (it.start_ns, it.end_ns)).collect(), window);
-    let mut loaded: Vec<(i64, &str)> = drivers.map(|entry| (within(entry), entry.name.as_str())).collect();
-    loaded.retain(|&(ns, _)| ns > 0);
-    loaded.sort_by(|a, b| b.cmp(a));
-    let loaded_ns = loaded.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
-    if loaded_ns.saturating_mul(MIN_SUBJECT_PART) < own_ns {
+    let time_in_window = |entry: &AccountEntry| {
+        covered_ns(entry.intervals.iter().map(|interval| (interval.start_ns, interval.end_ns)).collect(), window)
+    };
+    let mut driver_times: Vec<(i64, &str)> =
+        drivers.map(|entry| (time_in_window(entry), entry.name.as_str())).collect();
+    driver_times.retain(|&(ns, _)| ns > 0);
+    driver_times.sort_by(|a, b| b.cmp(a));
+    let loaded_ns = driver_times.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
+    if loaded_ns.saturating_mul(MIN_SUBJECT_PART) < rule_cost_ns {
         return;
     }
     let names: Vec<String> =
-        loaded.iter().take(MAX_ACTIVITIES).map(|&(ns, name)| format!("{name} {}", time(ns))).collect();
-    finding.cost_ns = Some(own_ns.saturating_sub(loaded_ns));
+        driver_times.iter().take(MAX_ACTIVITIES).map(|&(ns, name)| format!("{name} {}", time(ns))).collect();
+    finding.cost_ns = Some(rule_cost_ns.saturating_sub(loaded_ns));
     let text = format!("drivers it loaded account for {} of it: {}", time(loaded_ns), names.join(", "));
     finding.evidence.push(FindingEvidence { time_ns: None, text });
 }
@@ -529,35 +584,35 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
         return;
     }
     let ns = entries.iter().fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
-    let own_ns = finding.cost_ns.replace(ns);
+    let rule_cost_ns = finding.cost_ns.replace(ns);
     if phase.account.measure == AccountMeasure::CriticalPath {
         finding.cost_basis = CostBasis::CriticalPath;
     } else if finding.cost_basis == CostBasis::Unknown {
         finding.cost_basis = CostBasis::AtMost;
     }
-    let certainty = entries.iter().fold(Certainty::Measured, |sum, entry| sum.and(entry.certainty));
+    let certainty = entries.iter().fold(Certainty::Measured, |combined, entry| combined.and(entry.certainty));
     finding.certainty = finding.certainty.and(certainty);
     let [entry] = entries else {
         if phase.account.measure == AccountMeasure::CriticalPath {
             // In the order on the critical path, like the account.
             let mut members = entries.to_vec();
-            members.sort_by_key(|entry| entry.intervals.first().map(|one| one.start_ns));
+            members.sort_by_key(|entry| entry.intervals.first().map(|interval| interval.start_ns));
             let names: Vec<&str> = members.iter().map(|entry| entry.name.as_str()).collect();
             finding.subject.name = names.join(" → ");
         }
         return;
     };
     let is_same_name = finding.subject.name.eq_ignore_ascii_case(&entry.name);
-    let begins = entry.intervals.first().map(|one| one.start_ns);
-    let shown = PhaseName::parse(&phase.phase).map_or_else(|| phase.phase.clone(), PhaseName::display_name);
-    let text = format!("critical path of {shown}: {}", activities(entry));
-    let is_named = finding.title.to_lowercase().contains(&entry.name.to_lowercase());
-    let own_ns = own_ns.unwrap_or(ns);
-    let is_far = own_ns.abs_diff(ns).saturating_mul(MAX_DIFFERENCE_PART) > ns.unsigned_abs();
+    let start_ns = entry.intervals.first().map(|interval| interval.start_ns);
+    let phase_name = PhaseName::parse(&phase.phase).map_or_else(|| phase.phase.clone(), PhaseName::display_name);
+    let text = format!("critical path of {phase_name}: {}", activities(entry));
+    let title_has_name = finding.title.to_lowercase().contains(&entry.name.to_lowercase());
+    let rule_cost_ns = rule_cost_ns.unwrap_or(ns);
+    let differs = rule_cost_ns.abs_diff(ns).saturating_mul(MAX_DIFFERENCE_PART) > ns.unsigned_abs();
     // The account names kernel steps by code; the rule has a description.
     let is_device = finding.subject.kind == FindingSubjectKind::Device || entry.kind == AccountSubjectKind::Kernel;
-    if phase.account.measure == AccountMeasure::CriticalPath && (is_far || !is_named && !is_device) {
-        finding.title = match (entry.kind, is_far) {
+    if phase.account.measure == AccountMeasure::CriticalPath && (differs || !title_has_name && !is_device) {
+        finding.title = match (entry.kind, differs) {
             (AccountSubjectKind::Script, false) if finding.code.ends_with("script") => {
                 format!("{} script {} took {}", finding.subject.name, entry.name, time(entry.ns))
             }
@@ -574,7 +629,7 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
         // Notifications name the process, not whether it is a service.
         finding.subject.kind = kind;
     }
-    finding.evidence.push(FindingEvidence { time_ns: begins, text });
+    finding.evidence.push(FindingEvidence { time_ns: start_ns, text });
 }
 
 fn subject(entry: &AccountEntry) -> FindingSubject {
@@ -593,7 +648,8 @@ fn subject(entry: &AccountEntry) -> FindingSubject {
 fn activities(entry: &AccountEntry) -> String {
     if !entry.read_by.is_empty() {
         let readers = entry.read_by.iter().take(MAX_ACTIVITIES);
-        let parts: Vec<String> = readers.map(|one| format!("{} waited for it {}", one.name, time(one.ns))).collect();
+        let parts: Vec<String> =
+            readers.map(|reader| format!("{} waited for it {}", reader.name, time(reader.ns))).collect();
         return parts.join(", ");
     }
     let parts: Vec<String> = entry
@@ -601,15 +657,15 @@ fn activities(entry: &AccountEntry) -> String {
         .iter()
         .filter(|share| share.action != AccountAction::Nothing && share.ns.saturating_mul(100) >= entry.ns)
         .take(MAX_ACTIVITIES)
-        .map(|share| format!("{} {}", share.action.phrase_of(entry.kind), time(share.ns)))
+        .map(|share| format!("{} {}", share.action.phrase_for(entry.kind), time(share.ns)))
         .collect();
     if parts.is_empty() { entry.name.clone() } else { format!("{} {}", entry.name, parts.join(", ")) }
 }
 
 /// Advice about a subject that no other rule covers.
 fn advice(entry: &AccountEntry) -> String {
-    let most = entry.actions.first().map(|share| share.action);
-    let text = match (entry.kind, most) {
+    let main_action = entry.actions.first().map(|share| share.action);
+    let text = match (entry.kind, main_action) {
         (_, Some(AccountAction::OccupiedCpu)) => "lower its priority, start it later, or reduce its work",
         (AccountSubjectKind::File, _) => {
             "find out why it takes so long to read: its size, the health of its disk, or what scans it"
@@ -645,7 +701,7 @@ pub(crate) fn critical_path_time(culprit: &Culprit) -> RuleFinding {
     let mut finding = RuleFinding::new(subject(entry), title)
         .cost(cost)
         .certainty(entry.certainty)
-        .evidence(entry.intervals.first().map(|one| one.start_ns), activities(entry))
+        .evidence(entry.intervals.first().map(|interval| interval.start_ns), activities(entry))
         .advice(format!("{} ('onoff why FILE --phase {}' shows the critical path)", advice(entry), culprit.phase));
     finding.phase = Some(culprit.phase.clone());
     finding
@@ -661,7 +717,7 @@ fn cpu_bound(culprit: &Culprit, phase: &str) -> RuleFinding {
     .cost(Cost::at_most(entry.ns))
     .certainty(entry.certainty)
     .evidence(
-        entry.intervals.first().map(|one| one.start_ns),
+        entry.intervals.first().map(|interval| interval.start_ns),
         format!("mostly used by {}", culprit.members.join(", ")),
     )
     .advice(format!(
@@ -673,9 +729,11 @@ fn cpu_bound(culprit: &Culprit, phase: &str) -> RuleFinding {
 }
 
 fn without_extension(name: &str) -> &str {
-    let cut =
-        name.len().checked_sub(4).filter(|&at| name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(".sys")));
-    cut.and_then(|at| name.get(..at)).unwrap_or(name)
+    let stem_len = name
+        .len()
+        .checked_sub(4)
+        .filter(|&stem_len| name.get(stem_len..).is_some_and(|end| end.eq_ignore_ascii_case(".sys")));
+    stem_len.and_then(|stem_len| name.get(..stem_len)).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -685,7 +743,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    fn entry(kind: AccountSubjectKind, name: &str, (from, to): Interval) -> AccountEntry {
+    fn entry(kind: AccountSubjectKind, name: &str, (start_ms, end_ms): Interval) -> AccountEntry {
         AccountEntry {
             kind,
             name: name.to_owned(),
@@ -693,19 +751,19 @@ mod tests {
             pid: None,
             read_by: Vec::new(),
             unknown_reason: None,
-            ns: (to - from) * MS,
+            ns: (end_ms - start_ms) * MS,
             percent: 0.0,
             certainty: Certainty::Measured,
             requests: None,
-            actions: vec![ActionShare { action: AccountAction::WaitedForTimer, ns: (to - from) * MS }],
-            intervals: vec![AccountInterval { start_ns: from * MS, end_ns: to * MS }],
+            actions: vec![ActionShare { action: AccountAction::WaitedForTimer, ns: (end_ms - start_ms) * MS }],
+            intervals: vec![AccountInterval { start_ns: start_ms * MS, end_ns: end_ms * MS }],
             interval_count: 1,
         }
     }
 
     fn phase(name: &str, entries: Vec<AccountEntry>) -> AccountedPhase {
-        let start_ns = entries.iter().map(|one| one.intervals[0].start_ns).min().unwrap();
-        let end_ns = entries.iter().map(|one| one.intervals[0].end_ns).max().unwrap();
+        let start_ns = entries.iter().map(|entry| entry.intervals[0].start_ns).min().unwrap();
+        let end_ns = entries.iter().map(|entry| entry.intervals[0].end_ns).max().unwrap();
         let account = PhaseAccount {
             start_ns,
             end_ns,
@@ -740,16 +798,16 @@ mod tests {
         }
         let services_of =
             |pid: u32, _: i64| if pid == 8 { vec!["Other".to_owned(), "Agent".to_owned()] } else { Vec::new() };
-        let mut left: Vec<_> = Attribution { phases, services_of: &services_of }
+        let mut results: Vec<_> = Attribution { phases, services_of: &services_of }
             .merge(findings)
             .into_iter()
-            .map(|one| {
-                let folded = one.folded.iter().map(|folded| folded.code).collect();
-                (one.code, one.subject.name, one.cost_ns.unwrap_or(-MS) / MS, folded)
+            .map(|finding| {
+                let folded = finding.folded.iter().map(|folded| folded.code).collect();
+                (finding.code, finding.subject.name, finding.cost_ns.unwrap_or(-MS) / MS, folded)
             })
             .collect();
-        left.sort_by_key(|one| std::cmp::Reverse(one.2));
-        left
+        results.sort_by_key(|result| std::cmp::Reverse(result.2));
+        results
     }
 
     use AccountSubjectKind::{Driver, Process, Script, Service};
@@ -765,9 +823,9 @@ mod tests {
             .zip(times)
             .map(|(code, when)| rule_finding(code, FindingSubjectKind::Driver, "RAMDISK.SYS", when));
         let long = rule_finding(PHASE_BEYOND_NORMAL, FindingSubjectKind::Phase, "PreSMSS", (0, 17_000));
-        let left = merged(&phases, findings.chain([long]).collect());
+        let results = merged(&phases, findings.chain([long]).collect());
         let folded = vec!["boot/driver-enumeration-not-pended", "boot/driver-start-not-pended", PHASE_BEYOND_NORMAL];
-        assert_eq!(left, [("boot/driver-load-slow", "Ramdisk".to_owned(), 15_000, folded)]);
+        assert_eq!(results, [("boot/driver-load-slow", "Ramdisk".to_owned(), 15_000, folded)]);
     }
 
     #[test]
@@ -781,11 +839,11 @@ mod tests {
         let service = rule_finding("boot/service-start-slow", FindingSubjectKind::Service, "agent", (3_500, 6_000));
         let mut hog = rule_finding("boot/cpu-hog", FindingSubjectKind::Process, "agentsvc.exe", (4_000, 6_000));
         hog.subject.pid = Some(8);
-        let left = merged(&phases, vec![policy, hog, service, script]);
-        assert_eq!(left[0].1, "logon.cmd");
-        assert_eq!((left[0].2, left[0].3.len()), (3_000, 1), "{left:?}");
-        assert_eq!(left[1], ("boot/service-start-slow", "Agent".to_owned(), 2_000, vec!["boot/cpu-hog"]));
-        assert_eq!(left.len(), 2);
+        let results = merged(&phases, vec![policy, hog, service, script]);
+        assert_eq!(results[0].1, "logon.cmd");
+        assert_eq!((results[0].2, results[0].3.len()), (3_000, 1), "{results:?}");
+        assert_eq!(results[1], ("boot/service-start-slow", "Agent".to_owned(), 2_000, vec!["boot/cpu-hog"]));
+        assert_eq!(results.len(), 2);
     }
 
     #[test]
@@ -798,8 +856,8 @@ mod tests {
         };
         let hog = || rule_finding(CPU_HOG, FindingSubjectKind::Process, "agent.exe", (0, 4_000));
         let costs = |own_ms| {
-            let left = merged(&phases(own_ms), vec![hog()]);
-            left.into_iter().map(|one| (one.1, one.2)).collect::<Vec<_>>()
+            let results = merged(&phases(own_ms), vec![hog()]);
+            results.into_iter().map(|result| (result.1, result.2)).collect::<Vec<_>>()
         };
         assert_eq!(costs(880), [("netslow".to_owned(), 3_200), ("agent.exe".to_owned(), 0)]);
         assert!(costs(2_100).contains(&("agent.exe".to_owned(), 2_100)));
@@ -811,8 +869,8 @@ mod tests {
         let policy =
             rule_finding("boot/policy-slow", FindingSubjectKind::Work, "policy for the computer", (900, 4_100));
         let hog = rule_finding(CPU_HOG, FindingSubjectKind::Process, "scanner.exe", (1_000, 4_000));
-        let left = merged(&phases, vec![policy, hog]);
-        assert_eq!(left, [(CPU_HOG, "scanner.exe".to_owned(), 3_000, vec!["boot/policy-slow"])]);
+        let results = merged(&phases, vec![policy, hog]);
+        assert_eq!(results, [(CPU_HOG, "scanner.exe".to_owned(), 3_000, vec!["boot/policy-slow"])]);
     }
 
     #[test]
@@ -821,12 +879,12 @@ mod tests {
             "SMSSInit",
             vec![entry(Process, "autochk.exe", (0, 9_000)), entry(Process, "quick.exe", (9_000, 9_900))],
         )];
-        let left = merged(&phases, Vec::new());
-        assert_eq!(left, [(TIME_ON_PATH, "autochk.exe".to_owned(), 9_000, vec![])]);
+        let results = merged(&phases, Vec::new());
+        assert_eq!(results, [(TIME_ON_PATH, "autochk.exe".to_owned(), 9_000, vec![])]);
         // A process that ran in parallel, off the path, costs nothing.
         let decoy = rule_finding("boot/cpu-hog", FindingSubjectKind::Process, "decoy.exe", (0, 9_900));
-        let left = merged(&phases, vec![decoy]);
-        let costs: Vec<(&str, i64)> = left.iter().map(|one| (one.1.as_str(), one.2)).collect();
+        let results = merged(&phases, vec![decoy]);
+        let costs: Vec<(&str, i64)> = results.iter().map(|result| (result.1.as_str(), result.2)).collect();
         assert_eq!(costs, [("autochk.exe", 9_000), ("decoy.exe", 0)]);
         // A quick process alone is not reported.
         assert_eq!(merged(&[phase("SMSSInit", vec![entry(Process, "quick.exe", (0, 900))])], Vec::new()), []);
@@ -836,8 +894,8 @@ mod tests {
     fn folds_long_phase_into_its_cause() {
         let phases = [phase("SMSSInit", vec![entry(Process, "smss.exe", (0, 1_112_000))])];
         let long = rule_finding(PHASE_BEYOND_NORMAL, FindingSubjectKind::Phase, "SMSSInit", (0, 1_112_000));
-        let left = merged(&phases, vec![long]);
-        assert_eq!(left, [(TIME_ON_PATH, "smss.exe".to_owned(), -1, vec![PHASE_BEYOND_NORMAL])]);
+        let results = merged(&phases, vec![long]);
+        assert_eq!(results, [(TIME_ON_PATH, "smss.exe".to_owned(), -1, vec![PHASE_BEYOND_NORMAL])]);
     }
 
     #[test]
@@ -847,21 +905,21 @@ mod tests {
             unknown_reason: Some(UnknownReason::NoContextSwitches),
             ..entry(AccountSubjectKind::Unknown, "", (0, 80_000))
         };
-        let mut not_known = phase("WinLogonInit", vec![unknown, entry(Process, "a.exe", (80_000, 90_000))]);
-        not_known.account.unknown_ns = 80_000 * MS;
+        let mut mostly_unknown = phase("WinLogonInit", vec![unknown, entry(Process, "a.exe", (80_000, 90_000))]);
+        mostly_unknown.account.unknown_ns = 80_000 * MS;
         let many: Vec<AccountEntry> =
-            (0..9).map(|at| entry(Driver, &format!("d{at}"), (at * 10_000, (at + 1) * 10_000))).collect();
+            (0..9).map(|index| entry(Driver, &format!("d{index}"), (index * 10_000, (index + 1) * 10_000))).collect();
         for (phase, expected) in [
-            (not_known, "80.0 s of it is unattributed: context switches were not recorded"),
+            (mostly_unknown, "80.0 s of it is unattributed: context switches were not recorded"),
             (phase("WinLogonInit", many), "many subjects took part, most of all d0 (10.0 s)"),
         ] {
             let services_of = |_: u32, _: i64| Vec::new();
             let phases = [phase];
-            let left = Attribution { phases: &phases, services_of: &services_of }.merge(vec![long()]);
-            assert_eq!(left.len(), 1);
-            assert_eq!(left[0].subject, FindingSubject::new(FindingSubjectKind::Transition, ""));
-            assert_eq!(left[0].phase.as_deref(), Some("WinLogonInit"));
-            assert!(left[0].title.ends_with(expected), "{}", left[0].title);
+            let results = Attribution { phases: &phases, services_of: &services_of }.merge(vec![long()]);
+            assert_eq!(results.len(), 1);
+            assert_eq!(results[0].subject, FindingSubject::new(FindingSubjectKind::Transition, ""));
+            assert_eq!(results[0].phase.as_deref(), Some("WinLogonInit"));
+            assert!(results[0].title.ends_with(expected), "{}", results[0].title);
         }
     }
 

@@ -83,10 +83,10 @@ const PURPOSES: &[(&str, &str)] = &[
 /// Costs measured in the paper.
 const COSTS: &[(&str, &str)] = &[("nfsclnt", "20 to 45 s in some boots")];
 
-fn of(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+fn lookup(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
-    let at = table.binary_search_by(|&(other, _)| other.cmp(name.as_str())).ok()?;
-    table.get(at).map(|&(_, text)| text)
+    let index = table.binary_search_by(|&(key, _)| key.cmp(name.as_str())).ok()?;
+    table.get(index).map(|&(_, text)| text)
 }
 
 /// Returns automatic services the computer may not need, those with a known cost first. `must_stay` excludes services
@@ -99,13 +99,13 @@ pub(crate) fn candidates(report: &ImageReport, must_stay: impl Fn(&ServiceEntry)
         .filter_map(|service| {
             Some(ServiceCandidate {
                 service: service.name.clone(),
-                purpose: of(PURPOSES, &service.name)?,
-                cost: of(COSTS, &service.name).unwrap_or_default(),
+                purpose: lookup(PURPOSES, &service.name)?,
+                cost: lookup(COSTS, &service.name).unwrap_or_default(),
                 needed_by: service.needed_by.clone(),
             })
         })
         .collect();
-    candidates.sort_by_key(|one| (one.cost.is_empty(), one.service.to_lowercase()));
+    candidates.sort_by_key(|candidate| (candidate.cost.is_empty(), candidate.service.to_lowercase()));
     candidates
 }
 
@@ -120,8 +120,8 @@ mod tests {
             assert!(table.is_sorted_by(|a, b| a.0 < b.0), "sorted, each once");
         }
         assert!(PURPOSES.iter().all(|(name, purpose)| !is_protected(name) && !purpose.is_empty()));
-        assert!(COSTS.iter().all(|(name, _)| of(PURPOSES, name).is_some()));
-        assert_eq!(of(PURPOSES, "NfsClnt"), Some("files on NFS servers"));
-        assert_eq!(of(PURPOSES, "RpcSs"), None);
+        assert!(COSTS.iter().all(|(name, _)| lookup(PURPOSES, name).is_some()));
+        assert_eq!(lookup(PURPOSES, "NfsClnt"), Some("files on NFS servers"));
+        assert_eq!(lookup(PURPOSES, "RpcSs"), None);
     }
 }

@@ -2,7 +2,7 @@
 //! recording.
 
 use crate::diagnosis::Diagnosis;
-use crate::shell_argument::argument;
+use crate::shell_argument::quote_argument;
 
 /// Placeholder for the recording.
 const RECORDING: &str = " FILE";
@@ -12,17 +12,17 @@ const COMMAND_START: &str = "'onoff ";
 /// Replaces the placeholder with `paths`; without paths, the command is about the local computer.
 fn with_recording(advice: &str, paths: &str) -> String {
     let mut text = String::new();
-    for (at, part) in advice.split(COMMAND_START).enumerate() {
-        if at == 0 {
+    for (index, part) in advice.split(COMMAND_START).enumerate() {
+        if index == 0 {
             text.push_str(part);
             continue;
         }
         text.push_str(COMMAND_START);
         // A closing quote ends the command.
         let end = part.find('\'').unwrap_or(part.len());
-        let (command, rest) = part.split_at(end);
+        let (command, remaining_text) = part.split_at(end);
         text.push_str(&command.replacen(RECORDING, paths, 1));
-        text.push_str(rest);
+        text.push_str(remaining_text);
     }
     text
 }
@@ -30,7 +30,7 @@ fn with_recording(advice: &str, paths: &str) -> String {
 impl Diagnosis {
     /// Inserts the recording into the commands of all advice.
     pub fn insert_recording_paths<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) {
-        let paths: String = paths.into_iter().map(|path| format!(" {}", argument(path))).collect();
+        let paths: String = paths.into_iter().map(|path| format!(" {}", quote_argument(path))).collect();
         let findings = self.findings.iter_mut().map(|finding| &mut finding.advice);
         for advice in findings.chain(self.caveats.iter_mut().map(|caveat| &mut caveat.advice)) {
             *advice = with_recording(advice, &paths);
@@ -45,8 +45,8 @@ mod tests {
     #[test]
     fn inserts_recording_only_into_onoff_commands() {
         let advice = "see 'onoff why FILE --phase X', then 'other FILE'; FILE stays";
-        let named = with_recording(advice, " \"a b.etl\"");
-        assert_eq!(named, "see 'onoff why \"a b.etl\" --phase X', then 'other FILE'; FILE stays");
+        let inserted = with_recording(advice, " \"a b.etl\"");
+        assert_eq!(inserted, "see 'onoff why \"a b.etl\" --phase X', then 'other FILE'; FILE stays");
         assert_eq!(with_recording("'onoff why FILE --phase X'", ""), "'onoff why --phase X'");
         assert_eq!(with_recording("'onoff why FILE", " a"), "'onoff why a");
     }

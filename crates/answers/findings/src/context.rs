@@ -57,15 +57,15 @@ pub struct SuspendFacts<'a> {
 impl<'a> BootFacts<'a> {
     #[must_use]
     pub fn new(trace: &'a Trace, waits: &Waits<'_>, report: &'a BootReport, shell: &'a str) -> Self {
-        Self { trace, report, shell, path: CriticalPath::of(waits, trace, report), images: Images::of(trace) }
+        Self { trace, report, shell, path: CriticalPath::from_waits(waits, trace, report), images: Images::new(trace) }
     }
 
     /// The main path: from the kernel start to the desktop, or to the end of the last known phase if there is no
     /// desktop.
     #[must_use]
     pub fn main_path(&self) -> Interval {
-        let span = &self.report.details.main_path_boot;
-        let start = span.start_ns.unwrap_or(0);
+        let main_path = &self.report.details.main_path_boot;
+        let start = main_path.start_ns.unwrap_or(0);
         let last_known = self
             .report
             .phases
@@ -73,7 +73,7 @@ impl<'a> BootFacts<'a> {
             .filter(|phase| phase.name < PhaseName::PostBoot)
             .filter_map(|phase| phase.end_ns)
             .max();
-        (start, span.end_ns.or(last_known).unwrap_or(start))
+        (start, main_path.end_ns.or(last_known).unwrap_or(start))
     }
 
     /// Returns the phase if both its start and its end are known.
@@ -102,7 +102,7 @@ impl<'a> BootFacts<'a> {
     pub fn device_cost(&self, intervals: Vec<Interval>, tids: &[u32]) -> Cost {
         match &self.path {
             Some(path) if !tids.is_empty() => {
-                path.cost(&self.on_main_path(&intervals), |step| step.tids.iter().any(|tid| tids.contains(tid)))
+                path.cost(&self.clip_to_main_path(&intervals), |step| step.tids.iter().any(|tid| tids.contains(tid)))
             }
             _ => self.cost(intervals),
         }
@@ -112,10 +112,10 @@ impl<'a> BootFacts<'a> {
     #[must_use]
     pub fn program_cost(&self, image: &str, interval: Interval) -> Cost {
         let Some(path) = &self.path else { return self.cost(vec![interval]) };
-        path.cost(&self.on_main_path(&[interval]), |step| {
+        path.cost(&self.clip_to_main_path(&[interval]), |step| {
             step.pids.iter().any(|&pid| {
-                let own = self.images.at(pid, step.when.1);
-                own.is_some_and(|own| own.eq_ignore_ascii_case(image))
+                let step_image = self.images.image_at(pid, step.interval.1);
+                step_image.is_some_and(|step_image| step_image.eq_ignore_ascii_case(image))
             })
         })
     }
@@ -124,14 +124,14 @@ impl<'a> BootFacts<'a> {
     #[must_use]
     pub fn service_cost(&self, service: &Unit) -> Cost {
         let end = service.end_ns.unwrap_or(self.trace.duration_ns);
-        let whole = vec![(service.start_ns, end)];
-        let (Some(path), Some(pid)) = (&self.path, service.pid) else { return self.cost(whole) };
+        let intervals = vec![(service.start_ns, end)];
+        let (Some(path), Some(pid)) = (&self.path, service.pid) else { return self.cost(intervals) };
         let host_started_ns = service.checkpoint_ns.unwrap_or(service.start_ns);
-        path.cost(&self.on_main_path(&whole), |step| {
+        path.cost(&self.clip_to_main_path(&intervals), |step| {
             step.pids.contains(&pid)
-                || (step.when.1 <= host_started_ns
+                || (step.interval.1 <= host_started_ns
                     && step.pid.is_some_and(|pid| {
-                        let image = self.images.at(pid, step.when.1);
+                        let image = self.images.image_at(pid, step.interval.1);
                         image.is_some_and(|image| image.eq_ignore_ascii_case("services.exe"))
                     }))
         })
@@ -147,7 +147,7 @@ impl<'a> BootFacts<'a> {
             .filter(|activity| activity.ns >= thresholds::NOISE_NS)
             .take(2)
             .map(|activity| {
-                let image = activity.pid.and_then(|pid| self.images.at(pid, end)).unwrap_or("a process");
+                let image = activity.pid.and_then(|pid| self.images.image_at(pid, end)).unwrap_or("a process");
                 let verb = match activity.kind {
                     StepKind::Cpu => "used the CPU for",
                     StepKind::Ready => "was ready without a free CPU for",
@@ -175,25 +175,26 @@ impl<'a> BootFacts<'a> {
     #[must_use]
     pub fn processes_cost(&self, pids: &[u32], window: Interval, contended: &[StepKind], at_most_ns: i64) -> Cost {
         let Some(path) = &self.path else { return Cost::at_most(at_most_ns) };
-        let is_own = |step: &Step| step.pid.is_some_and(|pid| pids.contains(&pid));
-        let own = path.time(window, |step| is_own(step) && step.kind != StepKind::Timer);
-        let others = path.time(window, |step| !is_own(step) && (step.is_unknown || contended.contains(&step.kind)));
-        if others < thresholds::NOISE_NS {
-            Cost::on_path(own.min(at_most_ns))
+        let is_target = |step: &Step| step.pid.is_some_and(|pid| pids.contains(&pid));
+        let own_ns = path.time(window, |step| is_target(step) && step.kind != StepKind::Timer);
+        let others_ns =
+            path.time(window, |step| !is_target(step) && (step.is_unknown || contended.contains(&step.kind)));
+        if others_ns < thresholds::NOISE_NS {
+            Cost::on_path(own_ns.min(at_most_ns))
         } else {
-            Cost::at_most(own.saturating_add(others).min(at_most_ns))
+            Cost::at_most(own_ns.saturating_add(others_ns).min(at_most_ns))
         }
     }
 
     /// Clips the intervals to the main path.
-    fn on_main_path(&self, intervals: &[Interval]) -> Vec<Interval> {
-        let (from, to) = self.main_path();
-        intervals.iter().map(|&(start, end)| (start.max(from), end.min(to))).collect()
+    fn clip_to_main_path(&self, intervals: &[Interval]) -> Vec<Interval> {
+        let (path_start, path_end) = self.main_path();
+        intervals.iter().map(|&(start, end)| (start.max(path_start), end.min(path_end))).collect()
     }
 
     /// CPU plus disk time of a process in the phases before the desktop, ns.
     #[must_use]
-    pub fn main_path_use(&self, pid: u32) -> i64 {
+    pub fn main_path_usage_ns(&self, pid: u32) -> i64 {
         let phases = || self.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot);
         let cpu = phases()
             .filter_map(|phase| phase.cpu.as_ref())
@@ -213,7 +214,7 @@ impl<'a> BootFacts<'a> {
     /// # Errors
     /// It was not recorded.
     pub fn require_provider(&self, provider: &str) -> Result<(), MissingInput> {
-        provider_recorded(&self.report.missing_evidence, provider)
+        check_provider(&self.report.missing_evidence, provider)
     }
 
     /// Checks that a kernel logger flag was on.
@@ -221,7 +222,7 @@ impl<'a> BootFacts<'a> {
     /// # Errors
     /// It was not recorded.
     pub fn require_kernel_flag(&self, flag: &str) -> Result<(), MissingInput> {
-        kernel_recorded(&self.report.missing_evidence, flag)
+        check_kernel_flag(&self.report.missing_evidence, flag)
     }
 
     /// Checks that CPU time per process was recorded.
@@ -240,16 +241,16 @@ impl<'a> BootFacts<'a> {
 impl LinuxBootFacts<'_> {
     /// Upper bound of what work in this interval cost the boot, from the kernel start until every job is done.
     #[must_use]
-    pub fn cost(&self, own: Interval) -> Cost {
+    pub fn cost(&self, interval: Interval) -> Cost {
         let end = self.report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);
-        Cost::at_most(covered_ns(vec![own], (0, end.unwrap_or(i64::MAX))))
+        Cost::at_most(covered_ns(vec![interval], (0, end.unwrap_or(i64::MAX))))
     }
 }
 
 impl<'a> ShutdownFacts<'a> {
     #[must_use]
     pub fn new(trace: &'a Trace, report: &'a ShutdownReport) -> Self {
-        Self { trace, report, images: Images::of(trace) }
+        Self { trace, report, images: Images::new(trace) }
     }
 
     /// From the start to the end of the shutdown, or of the recording.
@@ -263,33 +264,37 @@ impl<'a> ShutdownFacts<'a> {
     /// Cost of work in this interval. A shutdown waits for every response, so while no other response is pending, all
     /// of the time counts.
     #[must_use]
-    pub fn cost(&self, own: Interval) -> Cost {
+    pub fn cost(&self, interval: Interval) -> Cost {
         let window = self.window();
-        let whole = covered_ns(vec![own], window);
+        let total_ns = covered_ns(vec![interval], window);
         let others: Vec<Interval> = self
             .pending()
             .into_iter()
             // A program that never responded ends later here than at its timeout.
-            .filter(|other| other.0 != own.0)
-            .map(|(start, end)| (start.max(own.0), end.min(own.1)))
+            .filter(|pending| pending.0 != interval.0)
+            .map(|(start, end)| (start.max(interval.0), end.min(interval.1)))
             .collect();
-        let alone = whole.saturating_sub(covered_ns(others, window));
-        if whole.saturating_sub(alone) < thresholds::NOISE_NS { Cost::on_path(alone) } else { Cost::at_most(whole) }
+        let alone_ns = total_ns.saturating_sub(covered_ns(others, window));
+        if total_ns.saturating_sub(alone_ns) < thresholds::NOISE_NS {
+            Cost::on_path(alone_ns)
+        } else {
+            Cost::at_most(total_ns)
+        }
     }
 
     /// Intervals of all notified programs, services and scripts, without those that wait for others.
     fn pending(&self) -> Vec<Interval> {
-        let until = |end: Option<i64>| end.unwrap_or(self.trace.duration_ns);
+        let effective_end = |end: Option<i64>| end.unwrap_or(self.trace.duration_ns);
         let report = self.report;
         let applications = report
             .details
             .sessions
             .iter()
             .flat_map(|session| &session.applications)
-            .filter(|one| !waits_for_others(&one.name))
-            .map(|one| (one.start_ns, until(one.end_ns)));
-        let services = report.units.iter().map(|one| (one.start_ns, until(one.end_ns)));
-        let scripts = report.details.scripts.iter().map(|one| (one.start_ns, until(one.end_ns)));
+            .filter(|application| !waits_for_others(&application.name))
+            .map(|application| (application.start_ns, effective_end(application.end_ns)));
+        let services = report.units.iter().map(|service| (service.start_ns, effective_end(service.end_ns)));
+        let scripts = report.details.scripts.iter().map(|script| (script.start_ns, effective_end(script.end_ns)));
         applications.chain(services).chain(scripts).collect()
     }
 
@@ -298,7 +303,7 @@ impl<'a> ShutdownFacts<'a> {
     /// # Errors
     /// It was not recorded.
     pub fn require_provider(&self, provider: &str) -> Result<(), MissingInput> {
-        provider_recorded(&self.report.missing_evidence, provider)
+        check_provider(&self.report.missing_evidence, provider)
     }
 
     /// Checks that a kernel logger flag was on.
@@ -306,7 +311,7 @@ impl<'a> ShutdownFacts<'a> {
     /// # Errors
     /// It was not recorded.
     pub fn require_kernel_flag(&self, flag: &str) -> Result<(), MissingInput> {
-        kernel_recorded(&self.report.missing_evidence, flag)
+        check_kernel_flag(&self.report.missing_evidence, flag)
     }
 }
 
@@ -321,23 +326,23 @@ impl SuspendFacts<'_> {
     /// # Errors
     /// They were not recorded.
     pub fn require_power_events(&self) -> Result<(), MissingInput> {
-        provider_recorded(self.missing_evidence, "Microsoft-Windows-Kernel-Power")
+        check_provider(self.missing_evidence, "Microsoft-Windows-Kernel-Power")
     }
 
     /// The resume of a transition.
     #[must_use]
     pub fn resume(transition: &PowerTransition) -> Option<Interval> {
-        let span = &transition.details.resume.measured;
-        Some((span.start_ns?, span.end_ns?))
+        let resume = &transition.details.resume.measured;
+        Some((resume.start_ns?, resume.end_ns?))
     }
 }
 
-fn provider_recorded(missing: &MissingEvidence, provider: &str) -> Result<(), MissingInput> {
+fn check_provider(missing: &MissingEvidence, provider: &str) -> Result<(), MissingInput> {
     check_recorded(missing, |item| item.provider == provider)
 }
 
-fn kernel_recorded(missing: &MissingEvidence, flag: &str) -> Result<(), MissingInput> {
-    check_recorded(missing, |item| item.kernel_flags.iter().any(|one| one == flag))
+fn check_kernel_flag(missing: &MissingEvidence, flag: &str) -> Result<(), MissingInput> {
+    check_recorded(missing, |item| item.kernel_flags.iter().any(|missing_flag| missing_flag == flag))
 }
 
 fn check_recorded(missing: &MissingEvidence, is_required: impl Fn(&MissingSource) -> bool) -> Result<(), MissingInput> {
@@ -348,7 +353,7 @@ fn check_recorded(missing: &MissingEvidence, is_required: impl Fn(&MissingSource
 /// Input for a rule that no transition report covers: kernel logger flags.
 #[must_use]
 pub fn missing_kernel_flags(unknown: UnknownFact, flags: &[&str]) -> MissingInput {
-    MissingInput { missing_evidence: vec![MissingSource::of_kernel_logger(unknown, flags)], needs: "" }
+    MissingInput { missing_evidence: vec![MissingSource::from_kernel_logger(unknown, flags)], needs: "" }
 }
 
 /// Input for a rule that is not in any event, as a clause.

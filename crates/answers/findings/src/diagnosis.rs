@@ -29,7 +29,7 @@ use crate::thresholds;
 /// The tables the rules read. A recording opened with fewer tables is checked against fewer rules.
 pub const TABLES: TableSet = onoff_transitions::tables(None)
     .union(waits::TABLES)
-    .union(TableSet::of(&[TableName::FileIos, TableName::Inventory]));
+    .union(TableSet::from_names(&[TableName::FileIos, TableName::Inventory]));
 
 #[derive(Clone, Debug)]
 pub struct DiagnosisOptions {
@@ -110,7 +110,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         active: Vec::new(),
         diagnosis: Diagnosis { losses: trace.losses.clone(), ..Diagnosis::default() },
     };
-    let how = TransitionOptions {
+    let transition_options = TransitionOptions {
         boot: options.boot.clone(),
         shutdown: options.shutdown,
         suspend: SuspendOptions { transition: None, idle: options.boot.idle, shell: options.boot.shell.clone() },
@@ -118,22 +118,22 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
     // Computed once because it takes most of the time of a diagnosis.
     let waits = Waits::new(trace);
     let mut accounted: Option<(TransitionKind, Vec<AccountedPhase>)> = None;
-    for transition in onoff_transitions::all(trace, &how) {
+    for transition in onoff_transitions::find_all(trace, &transition_options) {
         // A fast startup is diagnosed as a suspend.
         if (transition.kind, transition.variant) == (TransitionKind::Boot, Variant::FastStartup) {
             continue;
         }
         // Accounts are computed once per kind: transitions of one kind are adjacent.
-        let of_kind = match accounted.take() {
+        let kind_accounts = match accounted.take() {
             Some((kind, accounts)) if kind == transition.kind => accounts,
             _ => accounts_from_waits(&waits, Some(transition.kind)),
         };
-        let its = match transition.kind {
-            TransitionKind::Suspend => of_phases(&of_kind, &transition.phases),
-            _ => of_kind.clone(),
+        let transition_accounts = match transition.kind {
+            TransitionKind::Suspend => accounts_of_phases(&kind_accounts, &transition.phases),
+            _ => kind_accounts.clone(),
         };
-        accounted = Some((transition.kind, of_kind));
-        run.check(&waits, trace, transition, &its, options);
+        accounted = Some((transition.kind, kind_accounts));
+        run.check(&waits, trace, transition, &transition_accounts, options);
     }
     let recording = DiagnosedTransition {
         name: "recording".to_owned(),
@@ -152,7 +152,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
 }
 
 impl DiagnosedTransition {
-    fn of(transition: &Transition) -> Self {
+    fn new(transition: &Transition) -> Self {
         Self {
             name: name(transition.kind, transition.number),
             kind: phrase(transition),
@@ -197,22 +197,24 @@ fn phrase(transition: &Transition) -> String {
 }
 
 /// Selects the accounts of these phases.
-fn of_phases(accounts: &[AccountedPhase], phases: &[Phase]) -> Vec<AccountedPhase> {
-    let is_its = |one: &&AccountedPhase| {
-        phases.iter().any(|phase| phase.name.as_str() == one.phase && phase.start_ns == Some(one.account.start_ns))
+fn accounts_of_phases(accounts: &[AccountedPhase], phases: &[Phase]) -> Vec<AccountedPhase> {
+    let is_selected = |accounted: &&AccountedPhase| {
+        phases
+            .iter()
+            .any(|phase| phase.name.as_str() == accounted.phase && phase.start_ns == Some(accounted.account.start_ns))
     };
-    accounts.iter().filter(is_its).cloned().collect()
+    accounts.iter().filter(is_selected).cloned().collect()
 }
 
 /// Services hosted by the process with this id at `time_ns`.
 fn services_of(trace: &Trace, images: &Images<'_>, pid: u32, time_ns: i64) -> Vec<String> {
-    let life = images.row_at(pid, time_ns);
-    let is_its = |row: &ServiceTransition| {
+    let lifetime_row = images.row_at(pid, time_ns);
+    let is_hosted = |row: &ServiceTransition| {
         let seen_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
-        row.container_pid == Some(pid) && images.row_at(pid, seen_ns) == life
+        row.container_pid == Some(pid) && images.row_at(pid, seen_ns) == lifetime_row
     };
-    let its = trace.service_transitions.iter().filter(is_its);
-    let mut names: Vec<String> = its.map(|row| trace.text(row.service).to_owned()).collect();
+    let hosted = trace.service_transitions.iter().filter(is_hosted);
+    let mut names: Vec<String> = hosted.map(|row| trace.text(row.service).to_owned()).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -234,7 +236,7 @@ impl Run {
         accounts: &[AccountedPhase],
         options: &DiagnosisOptions,
     ) {
-        let mut diagnosed = DiagnosedTransition::of(&transition);
+        let mut diagnosed = DiagnosedTransition::new(&transition);
         self.add_missing_evidence(transition.missing_evidence.clone());
         let fix_first = match TypedTransition::from(transition) {
             TypedTransition::WindowsBoot(report) => {
@@ -294,7 +296,7 @@ impl Run {
         run: impl Fn(Check) -> Option<Outcome>,
     ) -> Option<FixFirst> {
         let culprits = culprits(accounts);
-        let before = self.diagnosis.findings.len();
+        let previous_count = self.diagnosis.findings.len();
         self.active.clear();
         for rule in RULES {
             let outcome = match rule.check {
@@ -304,9 +306,9 @@ impl Run {
             };
             match outcome {
                 None => {}
-                Some(Ok(found)) => {
+                Some(Ok(findings)) => {
                     self.diagnosis.checked += 1;
-                    self.take(rule, transition, found);
+                    self.add_findings(rule, transition, findings);
                 }
                 Some(Err(missing)) => self.diagnosis.unchecked_rules.push(UncheckedRule {
                     code: rule.code,
@@ -317,10 +319,10 @@ impl Run {
                 }),
             }
         }
-        let own = self.diagnosis.findings.split_off(before);
-        let images = Images::of(trace);
+        let new_findings = self.diagnosis.findings.split_off(previous_count);
+        let images = Images::new(trace);
         let hosted = |pid: u32, time_ns: i64| services_of(trace, &images, pid, time_ns);
-        let mut merged = Attribution { phases: accounts, services_of: &hosted }.merge(own);
+        let mut merged = Attribution { phases: accounts, services_of: &hosted }.merge(new_findings);
         merged.retain(|finding| finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns));
         for finding in &mut merged {
             self.bound_by_parallel(finding);
@@ -335,10 +337,15 @@ impl Run {
     /// Turns a cost into an upper bound if the same rule found another subject active at the same time, which would
     /// then become critical.
     fn bound_by_parallel(&self, finding: &mut RuleFinding) {
-        let Some((start_ns, end_ns)) = finding.when.filter(|_| finding.cost_basis == CostBasis::CriticalPath) else {
+        let Some((start_ns, end_ns)) =
+            finding.active_interval.filter(|_| finding.cost_basis == CostBasis::CriticalPath)
+        else {
             return;
         };
-        let others = self.active.iter().filter(|(code, when, _)| *code == finding.code && Some(*when) != finding.when);
+        let others = self
+            .active
+            .iter()
+            .filter(|(code, when, _)| *code == finding.code && Some(*when) != finding.active_interval);
         let overlap = |when: &Interval| when.1.min(end_ns).saturating_sub(when.0.max(start_ns));
         let longest = others.map(|(_, when, name)| (overlap(when), name)).max();
         if let Some((ns, name)) = longest.filter(|&(ns, _)| ns >= self.noise_ns) {
@@ -348,10 +355,10 @@ impl Run {
         }
     }
 
-    fn take(&mut self, rule: &Rule, transition: &DiagnosedTransition, found: Vec<RuleFinding>) {
-        for mut finding in found {
+    fn add_findings(&mut self, rule: &Rule, transition: &DiagnosedTransition, findings: Vec<RuleFinding>) {
+        for mut finding in findings {
             finding.code = rule.code;
-            if let Some(when) = finding.when {
+            if let Some(when) = finding.active_interval {
                 self.active.push((rule.code, when, finding.subject.name.clone()));
             }
             finding.transition.clone_from(&transition.name);
@@ -366,7 +373,7 @@ impl Run {
     fn add_missing_evidence(&mut self, missing_evidence: MissingEvidence) {
         for item in missing_evidence.items {
             let all = &mut self.diagnosis.missing_evidence.items;
-            if !all.iter().any(|known| known.unknown == item.unknown) {
+            if !all.iter().any(|existing| existing.unknown == item.unknown) {
                 all.push(item);
             }
         }
@@ -380,7 +387,7 @@ impl Run {
 
     fn finish(mut self) -> Diagnosis {
         // Transitions may share a phase: the user session end of a fast startup is also part of a shutdown.
-        let known: Vec<(String, Option<String>, Option<i64>)> = self
+        let specific: Vec<(String, Option<String>, Option<i64>)> = self
             .diagnosis
             .findings
             .iter()
@@ -388,10 +395,10 @@ impl Run {
             .map(|finding| (finding.subject.name.clone(), finding.phase.clone(), finding.cost_ns))
             .collect();
         self.diagnosis.findings.retain(|finding| {
-            let is_its = |(name, phase, ns): &(String, Option<String>, Option<i64>)| {
+            let is_duplicate = |(name, phase, ns): &(String, Option<String>, Option<i64>)| {
                 *name == finding.subject.name && *phase == finding.phase && *ns == finding.cost_ns
             };
-            finding.code != TIME_ON_PATH || !known.iter().any(is_its)
+            finding.code != TIME_ON_PATH || !specific.iter().any(is_duplicate)
         });
         self.diagnosis.findings.sort_by(by_cost);
         self.diagnosis
@@ -420,7 +427,7 @@ impl Diagnosis {
     #[must_use]
     pub fn transition(&self, kind: TransitionKind, number: u32) -> Option<&DiagnosedTransition> {
         let name = name(kind, number);
-        self.transitions.iter().find(|known| known.name == name)
+        self.transitions.iter().find(|transition| transition.name == name)
     }
 
     /// Cost of the most expensive finding with a measured cost, ns. Upper bounds do not count.

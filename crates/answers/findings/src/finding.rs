@@ -112,7 +112,7 @@ pub struct RuleFinding {
     pub phase: Option<String>,
     /// When the subject was active according to the rule, ns. Used to find other subjects active at that time.
     #[serde(skip)]
-    pub when: Option<Interval>,
+    pub active_interval: Option<Interval>,
     /// Supporting facts, strongest first.
     pub evidence: Vec<FindingEvidence>,
     /// Findings of other rules with the same cause.
@@ -135,7 +135,7 @@ impl RuleFinding {
             cost_basis: CostBasis::Unknown,
             certainty: Certainty::Measured,
             phase: None,
-            when: None,
+            active_interval: None,
             folded: Vec::new(),
             evidence: Vec::new(),
             advice: String::new(),
@@ -166,7 +166,7 @@ impl RuleFinding {
     /// Sets the interval in which the subject was active.
     #[must_use]
     pub const fn active_during(mut self, when: Interval) -> Self {
-        self.when = Some(when);
+        self.active_interval = Some(when);
         self
     }
 

@@ -69,9 +69,9 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
     for rule in RULES {
         let Check::Image(check) = rule.check else { continue };
         match check(facts) {
-            Ok(found) => {
+            Ok(findings) => {
                 audit.checked += 1;
-                audit.findings.extend(found.into_iter().map(|mut finding| {
+                audit.findings.extend(findings.into_iter().map(|mut finding| {
                     finding.code = rule.code;
                     "image".clone_into(&mut finding.transition);
                     finding
@@ -96,13 +96,13 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
 /// protection of services, signatures of drivers.
 pub fn add_image_evidence(diagnosis: &mut Diagnosis, report: &ImageReport) {
     for finding in &mut diagnosis.findings {
-        let names = finding.subject.name.clone();
+        let subject_name = finding.subject.name.clone();
         match finding.subject.kind {
             FindingSubjectKind::Service => {
                 // A finding can name several services: a list or a chain.
-                let names = names.split([',', '→']).map(str::trim);
-                let services =
-                    names.filter_map(|name| report.services.iter().find(|one| one.name.eq_ignore_ascii_case(name)));
+                let names = subject_name.split([',', '→']).map(str::trim);
+                let services = names
+                    .filter_map(|name| report.services.iter().find(|service| service.name.eq_ignore_ascii_case(name)));
                 for service in services {
                     finding.evidence.push(FindingEvidence { time_ns: None, text: service_in_image(service) });
                     if let Some(reason) = guard(service) {
@@ -111,7 +111,7 @@ pub fn add_image_evidence(diagnosis: &mut Diagnosis, report: &ImageReport) {
                 }
             }
             FindingSubjectKind::Driver => {
-                for name in names.split(',').map(str::trim) {
+                for name in subject_name.split(',').map(str::trim) {
                     finding
                         .evidence
                         .extend(driver_in_image(name, report).map(|text| FindingEvidence { time_ns: None, text }));
@@ -150,15 +150,18 @@ fn service_in_image(service: &ServiceEntry) -> String {
 fn driver_in_image(name: &str, report: &ImageReport) -> Option<String> {
     let lower = name.to_lowercase();
     let stem = lower.strip_suffix(".sys").unwrap_or(&lower);
-    let of_file = |file: &str| file.strip_suffix(".sys").is_some_and(|file| file == stem);
-    let signed = report.boot_drivers.iter().find(|one| one.service.eq_ignore_ascii_case(stem) || of_file(&one.file));
+    let is_driver_file = |file: &str| file.strip_suffix(".sys").is_some_and(|file| file == stem);
+    let signed = report
+        .boot_drivers
+        .iter()
+        .find(|driver| driver.service.eq_ignore_ascii_case(stem) || is_driver_file(&driver.file));
     if let Some(driver) = signed.filter(|driver| driver.is_present) {
-        let how = match (driver.has_embedded_signature, driver.is_test_signed) {
+        let signature = match (driver.has_embedded_signature, driver.is_test_signed) {
             (_, true) => "is test-signed",
             (true, _) => "has an embedded signature",
             _ => "has no embedded signature, so the loader searches all catalogs",
         };
-        return Some(format!("{} {how}", driver.file));
+        return Some(format!("{} {signature}", driver.file));
     }
-    report.services.iter().find(|one| one.name.eq_ignore_ascii_case(stem)).map(ServiceEntry::evidence)
+    report.services.iter().find(|service| service.name.eq_ignore_ascii_case(stem)).map(ServiceEntry::evidence)
 }

@@ -28,7 +28,7 @@ impl<'a> ImageFacts<'a> {
     /// # Errors
     /// It is missing.
     pub fn require_system_hive(&self) -> Result<(), MissingInput> {
-        if self.image.has(HiveKind::System) { Ok(()) } else { Err(missing_input("the hive SYSTEM is missing")) }
+        if self.image.has_hive(HiveKind::System) { Ok(()) } else { Err(missing_input("the hive SYSTEM is missing")) }
     }
 
     /// True if parts of `SYSTEM` are unreadable: missing keys may just be unreadable.
@@ -64,26 +64,27 @@ impl<'a> ImageFacts<'a> {
         RuleFinding::new(subject, title).evidence(None, setting.evidence())
     }
 
-    /// The needed services and their dependencies, in lower case. A dependency on a group includes all of its members.
+    /// Returns the needed services and their dependencies, in lower case. A dependency on a group includes all of its
+    /// members.
     #[must_use]
     pub fn needed_services(&self) -> HashSet<String> {
         let mut needed = HashSet::new();
-        let mut next: Vec<String> = self.needed.iter().map(|name| name.to_lowercase()).collect();
-        while let Some(name) = next.pop() {
+        let mut queue: Vec<String> = self.needed.iter().map(|name| name.to_lowercase()).collect();
+        while let Some(name) = queue.pop() {
             if !needed.insert(name.clone()) {
                 continue;
             }
             let Some(service) = self.service(&name) else { continue };
-            next.extend(service.depends_on_services.iter().map(|name| name.to_lowercase()));
+            queue.extend(service.depends_on_services.iter().map(|name| name.to_lowercase()));
             for group in &service.depends_on_groups {
-                let members = self.report.services.iter().filter(|one| one.group.eq_ignore_ascii_case(group));
-                next.extend(members.map(|one| one.name.to_lowercase()));
+                let members = self.report.services.iter().filter(|member| member.group.eq_ignore_ascii_case(group));
+                queue.extend(members.map(|member| member.name.to_lowercase()));
             }
         }
         needed
     }
 
-    /// The longest chain of automatic services that each depend on the previous one; `None` if there are none.
+    /// Returns the longest chain of automatic services that each depend on the previous one; `None` if there are none.
     #[must_use]
     pub fn longest_chain(&self) -> Option<Vec<&'a ServiceEntry>> {
         let autos: HashMap<String, &'a ServiceEntry> = self
@@ -99,10 +100,10 @@ impl<'a> ImageFacts<'a> {
         for name in names {
             depth(name, &autos, &mut depths);
         }
-        let mut best: Vec<(&String, usize)> = depths.iter().map(|(name, depth)| (name, depth.0)).collect();
-        best.sort_by_key(|&(name, depth)| (Reverse(depth), name));
+        let mut by_depth: Vec<(&String, usize)> = depths.iter().map(|(name, depth)| (name, depth.0)).collect();
+        by_depth.sort_by_key(|&(name, depth)| (Reverse(depth), name));
         let mut chain = Vec::new();
-        let mut next = best.first().map(|best| best.0.clone());
+        let mut next = by_depth.first().map(|&(name, _)| name.clone());
         while let Some(name) = next {
             chain.extend(autos.get(&name).copied());
             next = depths.get(&name).and_then(|depth| depth.1.clone());
@@ -116,19 +117,19 @@ impl<'a> ImageFacts<'a> {
 fn depth(name: &str, autos: &HashMap<String, &ServiceEntry>, depths: &mut HashMap<String, (usize, Option<String>)>) {
     // Depth-first with an explicit stack, because chains in a hive can have any length.
     let mut stack = vec![(name.to_owned(), false)];
-    let mut open = HashSet::new();
-    while let Some((name, below_done)) = stack.pop() {
+    let mut visited = HashSet::new();
+    while let Some((name, dependencies_done)) = stack.pop() {
         let Some(service) = autos.get(&name).filter(|_| !depths.contains_key(&name)) else { continue };
         let needed = service.depends_on_services.iter().map(|name| name.to_lowercase());
-        if below_done {
+        if dependencies_done {
             let longest = needed
                 .filter_map(|name| Some((depths.get(&name)?.0, name)))
                 .max_by(|a, b| (a.0, Reverse(&a.1)).cmp(&(b.0, Reverse(&b.1))));
-            let found = longest.map_or((1, None), |(depth, name)| (depth + 1, Some(name)));
-            depths.insert(name, found);
+            let result = longest.map_or((1, None), |(depth, name)| (depth + 1, Some(name)));
+            depths.insert(name, result);
             continue;
         }
-        if !open.insert(name.clone()) {
+        if !visited.insert(name.clone()) {
             continue;
         }
         stack.push((name, true));

@@ -20,7 +20,7 @@ const MAX_UNKNOWN_PERCENT: i64 = 10;
 /// A step of a path: its kind, the thread it belongs to, and the threads that waited for it.
 #[derive(Debug)]
 pub struct Step {
-    pub when: Interval,
+    pub interval: Interval,
     pub kind: StepKind,
     /// Details by kind, such as the file of a disk request.
     pub detail: String,
@@ -53,7 +53,7 @@ pub struct CriticalPath {
 impl CriticalPath {
     /// Returns the critical path of the boot; `None` if the recording has no context switches or ready threads.
     #[must_use]
-    pub fn of(waits: &Waits<'_>, trace: &Trace, report: &BootReport) -> Option<Self> {
+    pub fn from_waits(waits: &Waits<'_>, trace: &Trace, report: &BootReport) -> Option<Self> {
         if trace.context_switches.is_empty() || trace.ready_threads.is_empty() {
             return None;
         }
@@ -63,7 +63,7 @@ impl CriticalPath {
         for phase in report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
             let Some((start, end)) = phase.start_ns.zip(phase.end_ns) else { continue };
             let path = waits.phase(onoff_evidence::Interval::new(start, end), options);
-            steps.extend(path.steps.iter().map(|step| own(step, trace, &lives)));
+            steps.extend(path.steps.iter().map(|step| convert_step(step, trace, &lives)));
         }
         Some(Self { steps })
     }
@@ -72,26 +72,26 @@ impl CriticalPath {
     /// that includes it.
     #[must_use]
     pub fn cost(&self, intervals: &[Interval], is_match: impl Fn(&Step) -> bool) -> Cost {
-        let mut known = Vec::new();
-        let mut unknown = Vec::new();
+        let mut matched_intervals = Vec::new();
+        let mut unknown_intervals = Vec::new();
         for step in &self.steps {
-            let within = intervals
+            let overlaps = intervals
                 .iter()
-                .map(|&(start, end)| (step.when.0.max(start), step.when.1.min(end)))
+                .map(|&(start, end)| (step.interval.0.max(start), step.interval.1.min(end)))
                 .filter(|(start, end)| start < end);
             if is_match(step) {
-                known.extend(within);
+                matched_intervals.extend(overlaps);
             } else if step.is_unknown {
-                unknown.extend(within);
+                unknown_intervals.extend(overlaps);
             }
         }
         let everything = (i64::MIN, i64::MAX);
-        let known = covered_ns(known, everything);
-        let unknown = covered_ns(unknown, everything);
-        if unknown > (known / 100 * MAX_UNKNOWN_PERCENT).max(thresholds::NOISE_NS) {
-            Cost::at_most(known.saturating_add(unknown))
+        let known_ns = covered_ns(matched_intervals, everything);
+        let unknown_ns = covered_ns(unknown_intervals, everything);
+        if unknown_ns > (known_ns / 100 * MAX_UNKNOWN_PERCENT).max(thresholds::NOISE_NS) {
+            Cost::at_most(known_ns.saturating_add(unknown_ns))
         } else {
-            Cost::on_path(known)
+            Cost::on_path(known_ns)
         }
     }
 
@@ -100,7 +100,7 @@ impl CriticalPath {
     pub fn activity(&self, window: Interval, is_match: impl Fn(&Step) -> bool) -> Vec<PathActivity> {
         let mut sums: BTreeMap<(Option<u32>, StepKind, bool), i64> = BTreeMap::new();
         for step in self.steps.iter().filter(|step| is_match(step)) {
-            let (start, end) = (step.when.0.max(window.0), step.when.1.min(window.1));
+            let (start, end) = (step.interval.0.max(window.0), step.interval.1.min(window.1));
             if start < end {
                 let key = (step.pid, step.kind, step.is_sleep);
                 let sum = sums.entry(key).or_default();
@@ -116,16 +116,16 @@ impl CriticalPath {
     /// Time of the matching steps within `intervals`, which must be sorted and must not overlap, ns.
     #[must_use]
     pub fn time_within(&self, intervals: &[Interval], is_match: impl Fn(&Step) -> bool) -> i64 {
-        let steps = union(self.steps.iter().filter(|step| is_match(step)).map(|step| step.when).collect());
-        let mut rest = intervals.iter().peekable();
+        let steps = union(self.steps.iter().filter(|step| is_match(step)).map(|step| step.interval).collect());
+        let mut remaining = intervals.iter().peekable();
         let mut sum = 0_i64;
         for (start, end) in steps {
-            while let Some(&&(from, to)) = rest.peek() {
-                sum = sum.saturating_add(end.min(to).saturating_sub(start.max(from)).max(0));
-                if to > end {
+            while let Some(&&(interval_start, interval_end)) = remaining.peek() {
+                sum = sum.saturating_add(end.min(interval_end).saturating_sub(start.max(interval_start)).max(0));
+                if interval_end > end {
                     break;
                 }
-                rest.next();
+                remaining.next();
             }
         }
         sum
@@ -135,18 +135,18 @@ impl CriticalPath {
     #[must_use]
     pub fn time(&self, window: Interval, is_match: impl Fn(&Step) -> bool) -> i64 {
         let steps = self.steps.iter().filter(|step| is_match(step));
-        covered_ns(steps.map(|step| step.when).collect(), window)
+        covered_ns(steps.map(|step| step.interval).collect(), window)
     }
 }
 
-fn own(step: &PathStep, trace: &Trace, lives: &Lifetimes) -> Step {
+fn convert_step(step: &PathStep, trace: &Trace, lives: &Lifetimes) -> Step {
     let mut tids = vec![step.thread.tid];
     tids.extend(&step.waiters);
     let mut pids: Vec<u32> = step.thread.pid.into_iter().collect();
-    let of_thread = |&tid: &u32| trace.threads.pid.get(lives.thread(tid, step.start_ns)?.row()).copied();
-    pids.extend(step.waiters.iter().filter_map(of_thread));
+    let pid_of_thread = |&tid: &u32| trace.threads.pid.get(lives.thread(tid, step.start_ns)?.row()).copied();
+    pids.extend(step.waiters.iter().filter_map(pid_of_thread));
     Step {
-        when: (step.start_ns, step.end_ns),
+        interval: (step.start_ns, step.end_ns),
         kind: step.kind,
         detail: step.detail.clone(),
         is_sleep: step.kind == StepKind::Timer && step.wait_reason.ends_with("DelayExecution"),
@@ -163,7 +163,7 @@ mod tests {
 
     fn step(when: Interval, pid: u32, waiters: &[u32], is_unknown: bool) -> Step {
         Step {
-            when,
+            interval: when,
             kind: if is_unknown { StepKind::Other } else { StepKind::Timer },
             detail: String::new(),
             is_sleep: false,
@@ -187,11 +187,11 @@ mod tests {
             ],
         };
         let all = [(0, 30 * SECOND)];
-        let of = |pid: u32, intervals: &[Interval]| path.cost(intervals, |step| step.pids.contains(&pid));
-        assert_eq!(of(8, &[(0, 21 * SECOND)]), Cost::on_path(21 * SECOND));
-        assert_eq!(of(12, &[(0, 11 * SECOND)]), Cost::on_path(10 * SECOND));
-        assert_eq!(of(99, &[(0, 21 * SECOND)]), Cost::on_path(0));
-        assert_eq!(of(8, &all), Cost::at_most(25 * SECOND));
+        let process_cost = |pid: u32, intervals: &[Interval]| path.cost(intervals, |step| step.pids.contains(&pid));
+        assert_eq!(process_cost(8, &[(0, 21 * SECOND)]), Cost::on_path(21 * SECOND));
+        assert_eq!(process_cost(12, &[(0, 11 * SECOND)]), Cost::on_path(10 * SECOND));
+        assert_eq!(process_cost(99, &[(0, 21 * SECOND)]), Cost::on_path(0));
+        assert_eq!(process_cost(8, &all), Cost::at_most(25 * SECOND));
         assert_eq!(path.time((0, 30 * SECOND), |step| step.kind == StepKind::Timer), 21 * SECOND);
         let parts =
             [(-SECOND, SECOND / 2), (2 * SECOND, 3 * SECOND), (20 * SECOND, 26 * SECOND), (40 * SECOND, 41 * SECOND)];

@@ -108,7 +108,7 @@ pub fn advice_for_service(service: &str) -> String {
         format!(
             "{service} is part of Windows and other services need it: leave it on; find out what it waits for \
              ('onoff why FILE --service {}') and fix that",
-            crate::shell_argument::argument(service)
+            crate::shell_argument::quote_argument(service)
         )
     } else {
         format!(
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn guards_critical_and_protected_services() {
-        let of = |name: &str, start, error_control, launch_protected| {
+        let guard_of = |name: &str, start, error_control, launch_protected| {
             guard(&ServiceEntry {
                 name: name.to_owned(),
                 start,
@@ -141,11 +141,11 @@ mod tests {
                 ..ServiceEntry::default()
             })
         };
-        assert!(of("rdyboost", ServiceStart::Boot, ErrorControl::Critical, 0).is_some());
-        assert!(of("shield", ServiceStart::Auto, ErrorControl::Normal, 3).is_some());
-        assert!(of("RpcSs", ServiceStart::Auto, ErrorControl::Normal, 0).is_some());
-        assert!(of("rdyboost", ServiceStart::Auto, ErrorControl::Critical, 0).is_none());
-        assert!(of("extra", ServiceStart::Boot, ErrorControl::Normal, 0).is_none());
+        assert!(guard_of("rdyboost", ServiceStart::Boot, ErrorControl::Critical, 0).is_some());
+        assert!(guard_of("shield", ServiceStart::Auto, ErrorControl::Normal, 3).is_some());
+        assert!(guard_of("RpcSs", ServiceStart::Auto, ErrorControl::Normal, 0).is_some());
+        assert!(guard_of("rdyboost", ServiceStart::Auto, ErrorControl::Critical, 0).is_none());
+        assert!(guard_of("extra", ServiceStart::Boot, ErrorControl::Normal, 0).is_none());
     }
 
     #[test]

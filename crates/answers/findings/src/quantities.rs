@@ -7,9 +7,9 @@ pub(crate) const fn time(ns: i64) -> Duration {
 }
 
 /// Formats a count with its noun: `3 services`.
-pub(crate) fn counted(count: usize, one: &str) -> String {
+pub(crate) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {one}{plural}")
+    format!("{count} {noun}{plural}")
 }
 
 /// Joins the first `max` names, followed by the number of remaining ones.
@@ -17,7 +17,7 @@ pub(crate) fn listed(names: &[&str], max: usize) -> String {
     let shown: Vec<&str> = names.iter().take(max).copied().collect();
     match names.len() - shown.len() {
         0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+        remaining => format!("{} and {remaining} more", shown.join(", ")),
     }
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn file_name(path: &str) -> &str {
 
 /// Returns the path without its last component.
 pub(crate) fn folder(path: &str) -> &str {
-    path.rfind(['\\', '/']).and_then(|at| path.get(..at)).unwrap_or_default()
+    path.rfind(['\\', '/']).and_then(|position| path.get(..position)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -42,22 +42,23 @@ pub const SYSTEM_VIDEO_NS: i64 = 2 * SECOND;
 /// first. Chosen.
 pub const USER_VIDEO_NS: i64 = SECOND;
 
-/// The same for the system session on a solid-state disk, where the driver files load at once. Chosen: half.
-pub const SYSTEM_VIDEO_SOLID_NS: i64 = SECOND;
-/// The same for the user session on a solid-state disk. Chosen: half.
-pub const USER_VIDEO_SOLID_NS: i64 = 500 * MS;
+/// Normal maximum for video driver initialization in the system session on a solid-state disk, where the driver files
+/// load at once. Chosen: half.
+pub const SYSTEM_VIDEO_SSD_NS: i64 = SECOND;
+/// Normal maximum for video driver initialization in the user session on a solid-state disk. Chosen: half.
+pub const USER_VIDEO_SSD_NS: i64 = 500 * MS;
 /// A disk with a lower median time of small reads is a solid-state disk: 1.5 ms. No hard disk is that fast on average:
 /// half a rotation takes 2 ms at 15,000 rpm and 4.2 ms at 7,200 rpm.
-pub const SOLID_READ_NS: i64 = 1_500_000;
+pub const SSD_READ_NS: i64 = 1_500_000;
 /// Maximum size of a small read.
 pub const SMALL_READ_BYTES: u64 = 64 << 10;
 /// Minimum number of small reads to determine the disk type. Chosen.
-pub const SMALL_READS: usize = 16;
+pub const MIN_SMALL_READS: usize = 16;
 
 /// Minimum start time of a slow service. The paper calls 6 s "usually unacceptable"; 1 s is chosen.
 pub const SERVICE_START_NS: i64 = SECOND;
 /// Minimum number of services in a chain. Chosen.
-pub const CHAIN_SERVICES: usize = 3;
+pub const MIN_CHAIN_SERVICES: usize = 3;
 /// Minimum duration of a chain of services. Chosen.
 pub const CHAIN_NS: i64 = 3 * SECOND;
 /// Maximum share of a chain for its slowest service; above it, the chain is just one slow service. Chosen.
@@ -81,7 +82,7 @@ pub const NETWORK_FILES_NS: i64 = 500 * MS;
 /// Minimum share of one CPU for a process that is busy throughout a phase. Chosen; the paper's example uses 44 % of two
 /// CPUs, that is 88 % of one.
 pub const HOG_PERCENT: f64 = 60.0;
-/// Minimum CPU time of such a process in the phase. Chosen.
+/// Minimum CPU time in a phase of a process that is busy throughout it. Chosen.
 pub const HOG_NS: i64 = 2 * SECOND;
 
 /// Minimum disk time of a background process during shell startup. Chosen.
@@ -90,7 +91,7 @@ pub const BACKGROUND_DISK_NS: i64 = 500 * MS;
 pub const ANTIVIRUS_NS: i64 = SECOND;
 /// Minimum time of shell reads from one folder. Chosen.
 pub const FOLDER_READS_NS: i64 = 2 * SECOND;
-/// Minimum share of these reads in the shell's start. Chosen.
+/// Minimum share of the shell's start for reads from one folder. Chosen.
 pub const FOLDER_READS_PERCENT: f64 = 30.0;
 
 /// Time per request of a healthy hard disk: one seek and half a rotation of a slow one (5,400 rpm). Chosen from data
@@ -98,7 +99,7 @@ pub const FOLDER_READS_PERCENT: f64 = 30.0;
 pub const DISK_REQUEST_NS: i64 = 18 * MS;
 /// Time per mebibyte of a healthy hard disk: 50 MiB/s. Chosen from data sheets.
 pub const DISK_MEBIBYTE_NS: i64 = 20 * MS;
-/// A disk that takes this many times as long is slow. Chosen.
+/// Minimum slowdown of a slow disk compared to a healthy one. Chosen.
 pub const DISK_SLOW_FACTOR: i64 = 2;
 /// Minimum time lost to a slow disk before the desktop. Chosen.
 pub const DISK_SLOW_NS: i64 = 2 * SECOND;
@@ -106,10 +107,10 @@ pub const DISK_SLOW_NS: i64 = 2 * SECOND;
 /// Minimum total CPU plus disk time of expensive startup programs after the desktop. Chosen.
 pub const STARTUP_NS: i64 = 3 * SECOND;
 /// Minimum number of startup programs that count as many. Chosen.
-pub const STARTUP_PROGRAMS: usize = 10;
+pub const MIN_STARTUP_PROGRAMS: usize = 10;
 /// Normal maximum for busy time in PostBoot. Chosen: the paper's four optimized computers need 10 to 34 s in total.
 pub const POST_BOOT_NS: i64 = 6 * SECOND;
-/// Minimum share of that time for a program to be named. Chosen.
+/// Minimum share of the busy time in PostBoot for a program to be named. Chosen.
 pub const POST_BOOT_SHARE_PERCENT: f64 = 20.0;
 /// Minimum share of disk reads in the main path for read-ahead to help. Chosen.
 pub const READS_PERCENT: f64 = 20.0;
@@ -172,11 +173,11 @@ pub const POST_RESUME_NS: i64 = 5 * SECOND;
 
 /// Minimum length of a long dependency chain of automatic services (source: four installations of Windows 7 to 10,
 /// whose longest chains have four and five).
-pub const SERVICE_CHAIN: usize = 6;
+pub const MIN_SERVICE_CHAIN_LEN: usize = 6;
 /// Maximum number of startup programs of an installation before there are too many. Chosen.
-pub const START_PROGRAMS: usize = 5;
+pub const MAX_STARTUP_PROGRAMS: usize = 5;
 /// Maximum number of different USB devices before there are too many. Chosen.
-pub const USB_DEVICES: usize = 10;
+pub const MAX_USB_DEVICES: usize = 10;
 /// Minimum time of slow firmware, ms (source: the rule `firmware_long`, and the table of phases in the Microsoft
 /// paper).
 pub const FIRMWARE_POST_MS: u64 = 10_000;
@@ -184,5 +185,5 @@ pub const FIRMWARE_POST_MS: u64 = 10_000;
 pub const SERVICE_STOP_MS: u64 = 20_000;
 /// Minimum read rate of the hibernation file, MB/s. Chosen: the rate of a hard disk of 2010.
 pub const RESUME_READ_MB: u64 = 100;
-/// An overlay that is full sooner fills too fast. Chosen: one day.
+/// Minimum time until the overlay is full. Chosen: one day.
 pub const OVERLAY_FULL_NS: i64 = 86_400 * SECOND;

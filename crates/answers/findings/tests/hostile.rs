@@ -86,18 +86,18 @@ fn check(trace: &Trace, seed: u64, codes: &mut BTreeSet<&'static str>) {
     };
     let diagnosis = diagnose(trace, &options);
     for finding in diagnosis.findings.iter().chain(&diagnosis.caveats) {
-        let what = format!("seed {seed}: {} {}", finding.code, finding.title);
+        let label = format!("seed {seed}: {} {}", finding.code, finding.title);
         let cost = finding.cost_ns;
-        assert!(cost.is_none_or(|ns| ns >= 0), "{what}: {cost:?}");
-        assert!(!finding.title.is_empty(), "{what}");
-        assert!(!finding.advice.is_empty(), "{what}");
-        assert!(!finding.transition.is_empty(), "{what}");
+        assert!(cost.is_none_or(|ns| ns >= 0), "{label}: {cost:?}");
+        assert!(!finding.title.is_empty(), "{label}");
+        assert!(!finding.advice.is_empty(), "{label}");
+        assert!(!finding.transition.is_empty(), "{label}");
     }
     let costs = diagnosis.findings.iter().map(|finding| finding.cost_ns);
     let costs: Vec<_> = costs.map(std::cmp::Reverse).collect();
     assert!(costs.is_sorted(), "seed {seed}");
-    let found = diagnosis.findings.iter().chain(&diagnosis.caveats);
-    codes.extend(found.map(|finding| finding.code));
+    let findings = diagnosis.findings.iter().chain(&diagnosis.caveats);
+    codes.extend(findings.map(|finding| finding.code));
 }
 
 #[test]
@@ -127,15 +127,15 @@ fn linux_rules_survive_invalid_recordings() {
         ];
         let names: Vec<StringId> = names.iter().map(|name| trace.strings.intern(name)).collect();
         let rows: Vec<Activity> = trace.activities.iter().collect();
-        let mut one = |many: usize| below(&mut any, many);
+        let mut pick = |limit: usize| below(&mut any, limit);
         trace.activities = rows
             .into_iter()
-            .map(|row| match one(2) {
+            .map(|row| match pick(2) {
                 // Half of them keep their kind, such as unit jobs.
                 0 => row,
                 _ => Activity {
-                    kind: [ActivityKind::PowerPhase, ActivityKind::PowerTransition][one(2)],
-                    name: names[one(names.len())],
+                    kind: [ActivityKind::PowerPhase, ActivityKind::PowerTransition][pick(2)],
+                    name: names[pick(names.len())],
                     ..row
                 },
             })

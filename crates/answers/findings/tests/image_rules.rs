@@ -45,7 +45,7 @@ fn plan(name: &str, is_boot: bool, run_count: u32) -> PrefetchFile {
 }
 
 fn plans(boots: u32, programs: usize) -> PrefetchReport {
-    let mut files: Vec<PrefetchFile> = (0..programs).map(|at| plan(&format!("P{at}.EXE"), false, 1)).collect();
+    let mut files: Vec<PrefetchFile> = (0..programs).map(|index| plan(&format!("P{index}.EXE"), false, 1)).collect();
     files.push(plan("NTOSBOOT", true, boots));
     prefetch::analyze(&files, &PrefetchOptions::default())
 }
@@ -300,11 +300,11 @@ fn problems() -> Vec<(&'static str, ImageBuilder)> {
         manager.subkey(r"Elements\24000001").set_value("Element", ["{1}", "{2}"].as_slice());
     });
     problem("image/startup-programs", healthy(), &|image| {
-        for at in 0..6 {
+        for index in 0..6 {
             image
                 .user
                 .subkey(r"Software\Microsoft\Windows\CurrentVersion\Run")
-                .set_value(&format!("P{at}"), r"C:\p.exe");
+                .set_value(&format!("P{index}"), r"C:\p.exe");
         }
     });
     problem("image/network-drives", healthy(), &|image| {
@@ -315,8 +315,8 @@ fn problems() -> Vec<(&'static str, ImageBuilder)> {
         image.software.subkey(path).set_value("Script", "map.cmd");
     });
     problem("image/usb-devices", healthy(), &|image| {
-        for at in 0..11 {
-            image.system.subkey(&format!(r"{CS}\Enum\USB\VID_0002&PID_{at:04}"));
+        for index in 0..11 {
+            image.system.subkey(&format!(r"{CS}\Enum\USB\VID_0002&PID_{index:04}"));
         }
     });
     problem("image/autologger-on", healthy(), &|image| {
@@ -372,14 +372,16 @@ fn each_problem_has_one_finding() {
         "image/prefetch-fills-overlay" => vec!["image/filter-discards-prefetch"],
         _ => Vec::new(),
     };
-    let of_filter = ["image/write-filter-on", "image/horm-blocked"];
+    let filter_findings = ["image/write-filter-on", "image/horm-blocked"];
     for (code, image) in problems() {
         let is_filtered = image.codes().contains(&"image/write-filter-on");
         let others: Vec<_> = image
             .codes()
             .into_iter()
-            .filter(|found| {
-                *found != code && !implied(code).contains(found) && !(is_filtered && of_filter.contains(found))
+            .filter(|reported| {
+                *reported != code
+                    && !implied(code).contains(reported)
+                    && !(is_filtered && filter_findings.contains(reported))
             })
             .collect();
         assert!(others.is_empty(), "{code}: {others:?}");
@@ -478,21 +480,21 @@ const IO: &str = "answers/requests/src/tests.rs";
 fn every_audit_rule_is_implemented_and_tested() {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let codes: BTreeSet<&str> = RULES.iter().map(|rule| rule.code).collect();
-    let tested: BTreeSet<&str> = TESTED.iter().map(|(place, ..)| *place).collect();
-    for (at, (id, places)) in (1..).zip(AUDIT) {
-        assert_eq!(id, format!("R{at:02}"));
-        assert!(!places.is_empty(), "{id}");
-        for place in places {
+    let tested: BTreeSet<&str> = TESTED.iter().map(|(rule, ..)| *rule).collect();
+    for (number, (id, rules)) in (1..).zip(AUDIT) {
+        assert_eq!(id, format!("R{number:02}"));
+        assert!(!rules.is_empty(), "{id}");
+        for rule in rules {
             // The tests above cover all image rules.
-            let is_here = place.starts_with("image/") && codes.contains(place);
-            assert!(is_here || tested.contains(place), "{id}: {place} has no test");
+            let is_here = rule.starts_with("image/") && codes.contains(rule);
+            assert!(is_here || tested.contains(rule), "{id}: {rule} has no test");
         }
     }
-    for (place, file, test, expected) in TESTED {
+    for (rule, file, test, expected) in TESTED {
         let text = std::fs::read_to_string(crates.join(file)).unwrap();
         let is_rule =
-            place == "guard" || place.starts_with("netboot: ") || place.starts_with("io: ") || codes.contains(place);
-        assert!(is_rule, "{place} is not a rule");
+            rule == "guard" || rule.starts_with("netboot: ") || rule.starts_with("io: ") || codes.contains(rule);
+        assert!(is_rule, "{rule} is not a rule");
         let body = match test {
             "" => text.as_str(),
             name => {
@@ -500,12 +502,12 @@ fn every_audit_rule_is_implemented_and_tested() {
                 text[start..].split("\n#[test]").next().unwrap()
             }
         };
-        assert!(body.contains(expected), "{place}: {file}: {test} has no {expected}");
+        assert!(body.contains(expected), "{rule}: {file}: {test} has no {expected}");
     }
-    let named: BTreeSet<&str> = AUDIT.iter().flat_map(|(_, places)| places.iter().copied()).collect();
+    let listed_rules: BTreeSet<&str> = AUDIT.iter().flat_map(|(_, rules)| rules.iter().copied()).collect();
     let image = codes.iter().filter(|code| code.starts_with("image/"));
-    let without: Vec<_> = image.filter(|code| !named.contains(*code)).collect();
-    assert!(without.is_empty(), "image rules missing from the audit list: {without:?}");
+    let unlisted: Vec<_> = image.filter(|code| !listed_rules.contains(*code)).collect();
+    assert!(unlisted.is_empty(), "image rules missing from the audit list: {unlisted:?}");
 }
 
 #[test]
@@ -545,17 +547,17 @@ fn counts_startup_folders_and_third_party_tasks_as_programs() {
         modified_unix_ns: Some(1),
     };
     let mut image = ImageBuilder::healthy();
-    image.tasks = (0..20).map(|at| task(&format!(r"Microsoft\Windows\T{at}"))).collect();
+    image.tasks = (0..20).map(|index| task(&format!(r"Microsoft\Windows\T{index}"))).collect();
     image.startup_entries.push(StartupEntry {
         folder: r"\Users\a".to_owned(),
         name: "desktop.ini".to_owned(),
         modified_unix_ns: None,
     });
     assert_eq!(image.codes(), [""; 0]);
-    image.tasks.extend((0..3).map(|at| task(&format!("Updater {at}"))));
-    image.startup_entries.extend((0..2).map(|at| StartupEntry {
+    image.tasks.extend((0..3).map(|index| task(&format!("Updater {index}"))));
+    image.startup_entries.extend((0..2).map(|index| StartupEntry {
         folder: r"\Users\a".to_owned(),
-        name: format!("chat {at}.lnk"),
+        name: format!("chat {index}.lnk"),
         modified_unix_ns: Some(1),
     }));
     assert_eq!(image.codes(), ["image/startup-programs"]);
@@ -594,18 +596,23 @@ fn lists_unneeded_services_with_purpose() {
     // Decoys: a demand-start service and a protected one.
     image.service("WSearch", 32, 3, svchost);
     image.service("Fax", 32, 2, svchost).set_value("LaunchProtected", 1_u32);
-    let found = |image: &ImageBuilder| -> Vec<(String, &'static str, &'static str)> {
-        image.audit().candidates.into_iter().map(|one| (one.service, one.purpose, one.cost)).collect()
+    let candidates_of = |image: &ImageBuilder| -> Vec<(String, &'static str, &'static str)> {
+        image
+            .audit()
+            .candidates
+            .into_iter()
+            .map(|candidate| (candidate.service, candidate.purpose, candidate.cost))
+            .collect()
     };
     let nfs = ("NfsClnt".to_owned(), "files on NFS servers", "20 to 45 s in some boots");
     let spooler = ("Spooler".to_owned(), "printing", "");
-    assert_eq!(found(&image), [nfs.clone(), spooler]);
+    assert_eq!(candidates_of(&image), [nfs.clone(), spooler]);
     // Listed as needed, directly or through a dependent service.
     image.needed.push("spooler".to_owned());
-    assert_eq!(found(&image), std::slice::from_ref(&nfs));
+    assert_eq!(candidates_of(&image), std::slice::from_ref(&nfs));
     image.needed = vec!["Till".to_owned()];
     image.service("Till", 16, 2, r"C:\Till\till.exe").set_value("DependOnService", ["Spooler"].as_slice());
-    assert_eq!(found(&image), [nfs]);
+    assert_eq!(candidates_of(&image), [nfs]);
     // Without a list, dependent services are shown.
     image.needed.clear();
     let candidates = image.audit().candidates;

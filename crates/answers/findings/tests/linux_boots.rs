@@ -28,14 +28,14 @@ impl Machine {
     /// A boot whose user space starts at 5 s; it reaches its target at 29 s and is finished at 30 s.
     fn boot() -> Self {
         Self::new()
-            .at(5_000, milestone::USER_SPACE_BEGIN, "", None)
-            .at(5_500, milestone::UNITS_LOAD_END, "", None)
-            .at(29_000, milestone::TARGET_REACHED, "graphical.target", None)
-            .at(30_000, milestone::STARTUP_FINISHED, "graphical.target", None)
+            .milestone_at(5_000, milestone::USER_SPACE_BEGIN, "", None)
+            .milestone_at(5_500, milestone::UNITS_LOAD_END, "", None)
+            .milestone_at(29_000, milestone::TARGET_REACHED, "graphical.target", None)
+            .milestone_at(30_000, milestone::STARTUP_FINISHED, "graphical.target", None)
             .unit("graphical.target", 29_000, Some(29_000))
     }
 
-    fn at(mut self, ms: i64, name: &str, detail: &str, value_ms: Option<i64>) -> Self {
+    fn milestone_at(mut self, ms: i64, name: &str, detail: &str, value_ms: Option<i64>) -> Self {
         let mut intern = |text: &str| self.trace.strings.intern(text);
         let (event, name, detail) = (intern("journal"), intern(name), intern(detail));
         let value = value_ms.map(|ms| ms * MS);
@@ -144,7 +144,7 @@ impl Machine {
     }
 }
 
-fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
+fn findings_of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
     diagnosis.findings.iter().filter(|finding| finding.code == code).collect()
 }
 
@@ -164,14 +164,14 @@ fn waits_for(unit: &str, length_ms: i64) -> Machine {
 fn known_waits_are_not_reported_as_slow_units() {
     for (code, unit) in KNOWN_WAITS {
         let diagnosis = waits_for(unit, 3_000).diagnosed();
-        let [finding] = of(&diagnosis, code)[..] else {
+        let [finding] = findings_of(&diagnosis, code)[..] else {
             panic!("{code}: {:?}", diagnosis.findings);
         };
         assert_eq!((finding.cost_ns, finding.cost_basis), (Some(3_000 * MS), CostBasis::CriticalPath), "{code}");
         assert_eq!(finding.subject.name, unit);
         assert!(finding.title.contains("3.00 s"), "{}", finding.title);
         // One wait is one finding.
-        assert!(of(&diagnosis, "linux/unit-slow").is_empty(), "{code}");
+        assert!(findings_of(&diagnosis, "linux/unit-slow").is_empty(), "{code}");
     }
 }
 
@@ -179,17 +179,17 @@ fn known_waits_are_not_reported_as_slow_units() {
 fn ignores_short_or_parallel_known_waits() {
     for (code, unit) in KNOWN_WAITS {
         let short = waits_for(unit, 900).diagnosed();
-        assert!(of(&short, code).is_empty() && !unchecked(&short, code), "{code}");
+        assert!(findings_of(&short, code).is_empty() && !unchecked(&short, code), "{code}");
         let beside = Machine::boot()
             .unit(unit, 6_000, Some(20_000))
             .unit("needed.service", 6_000, Some(9_000))
             .after("graphical.target", "needed.service")
             .diagnosed();
-        assert!(of(&beside, code).is_empty() && !unchecked(&beside, code), "{code}");
+        assert!(findings_of(&beside, code).is_empty() && !unchecked(&beside, code), "{code}");
         // A name with the same prefix.
         let alike = waits_for("systemd-networkd.service", 3_000).diagnosed();
-        assert!(of(&alike, code).is_empty(), "{code}");
-        assert_eq!(of(&alike, "linux/unit-slow").len(), 1);
+        assert!(findings_of(&alike, code).is_empty(), "{code}");
+        assert_eq!(findings_of(&alike, "linux/unit-slow").len(), 1);
     }
 }
 
@@ -201,14 +201,18 @@ fn cost_of_slow_unit_is_upper_bound_without_dependencies() {
         .unit("quick.service", 6_000, Some(6_500))
         .unit("dev-sda1.device", 5_600, Some(16_000))
         .diagnosed();
-    let found = of(&diagnosis, "linux/network-wait");
-    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(9_800 * MS), CostBasis::AtMost));
-    assert!(found[0].evidence.iter().any(|row| row.text.contains("not recorded")));
-    let found = of(&diagnosis, "linux/unit-slow");
-    assert_eq!(found.len(), 1);
-    assert!(found[0].title.starts_with("slow.service took 7.00 s; whether the boot waited"), "{}", found[0].title);
+    let findings = findings_of(&diagnosis, "linux/network-wait");
+    assert_eq!((findings[0].cost_ns, findings[0].cost_basis), (Some(9_800 * MS), CostBasis::AtMost));
+    assert!(findings[0].evidence.iter().any(|row| row.text.contains("not recorded")));
+    let findings = findings_of(&diagnosis, "linux/unit-slow");
+    assert_eq!(findings.len(), 1);
+    assert!(
+        findings[0].title.starts_with("slow.service took 7.00 s; whether the boot waited"),
+        "{}",
+        findings[0].title
+    );
     // Without any units, the rules are unchecked.
-    let nothing = Machine::new().at(5_000, milestone::USER_SPACE_BEGIN, "", None).diagnosed();
+    let nothing = Machine::new().milestone_at(5_000, milestone::USER_SPACE_BEGIN, "", None).diagnosed();
     for code in KNOWN_WAITS.map(|(code, _)| code).into_iter().chain(["linux/unit-slow", "linux/unit-failed"]) {
         assert!(unchecked(&nothing, code), "{code}");
     }
@@ -219,23 +223,23 @@ fn title_of_failed_network_wait_says_in_vain() {
     let unit = "systemd-networkd-wait-online.service";
     let diagnosis =
         Machine::boot().failed(unit, 6_000, 16_000, "exit-code").after("graphical.target", unit).diagnosed();
-    let found = of(&diagnosis, "linux/network-wait");
-    assert!(found[0].title.contains("10.0 s in vain for the network"), "{}", found[0].title);
+    let findings = findings_of(&diagnosis, "linux/network-wait");
+    assert!(findings[0].title.contains("10.0 s in vain for the network"), "{}", findings[0].title);
 }
 
 #[test]
 fn title_mentions_password_only_if_prompted() {
     let unit = "systemd-cryptsetup@root.service";
     let asked = waits_for(unit, 20_000).unit("systemd-ask-password-console.service", 6_200, Some(25_900)).diagnosed();
-    let found = of(&asked, "linux/encrypted-volume-wait");
-    assert!(found[0].title.contains("for the password"), "{}", found[0].title);
+    let findings = findings_of(&asked, "linux/encrypted-volume-wait");
+    assert!(findings[0].title.contains("for the password"), "{}", findings[0].title);
     // Every boot has the path unit that watches for prompts, and a much later prompt is a different one.
     let watched = waits_for(unit, 20_000)
         .unit("systemd-ask-password-console.path", 5_900, Some(5_901))
         .unit("systemd-ask-password-wall.service", 28_000, Some(28_100))
         .diagnosed();
-    let found = of(&watched, "linux/encrypted-volume-wait");
-    assert!(!found[0].title.contains("password"), "{}", found[0].title);
+    let findings = findings_of(&watched, "linux/encrypted-volume-wait");
+    assert!(!findings[0].title.contains("password"), "{}", findings[0].title);
 }
 
 #[test]
@@ -247,16 +251,19 @@ fn tells_failed_units_from_restarted_units() {
         .unit("triggered.service", 7_000, Some(7_100))
         .unit("triggered.service", 9_000, Some(9_100))
         .diagnosed();
-    let failed = of(&diagnosis, "linux/unit-failed");
+    let failed = findings_of(&diagnosis, "linux/unit-failed");
     assert_eq!(failed.len(), 1);
     assert_eq!((failed[0].title.as_str(), failed[0].cost_ns), ("broken.service failed to start (exit-code)", None));
-    let restarted = of(&diagnosis, "linux/unit-restarted");
+    let restarted = findings_of(&diagnosis, "linux/unit-restarted");
     assert_eq!(restarted.len(), 1);
     assert_eq!(restarted[0].title, "flaky.service was started 2 times, 1 of them failed");
     assert_eq!((restarted[0].cost_ns, restarted[0].cost_basis), (Some(5_200 * MS), CostBasis::AtMost));
     // A healthy boot has neither.
     let healthy = Machine::boot().unit("a.service", 6_000, Some(6_100)).diagnosed();
-    assert!(of(&healthy, "linux/unit-failed").is_empty() && of(&healthy, "linux/unit-restarted").is_empty());
+    assert!(
+        findings_of(&healthy, "linux/unit-failed").is_empty()
+            && findings_of(&healthy, "linux/unit-restarted").is_empty()
+    );
 }
 
 #[test]
@@ -265,31 +272,31 @@ fn timed_out_unit_costs_its_timeout() {
         .failed("dead.service", 6_000, 27_000, "timeout")
         .after("graphical.target", "dead.service")
         .diagnosed();
-    let found = of(&on_path, "linux/unit-timed-out");
-    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(21_000 * MS), CostBasis::CriticalPath));
+    let findings = findings_of(&on_path, "linux/unit-timed-out");
+    assert_eq!((findings[0].cost_ns, findings[0].cost_basis), (Some(21_000 * MS), CostBasis::CriticalPath));
     let beside = Machine::boot().failed("dead.service", 6_000, 27_000, "timeout").diagnosed();
-    let found = of(&beside, "linux/unit-timed-out");
-    assert_eq!(found[0].cost_basis, CostBasis::AtMost);
-    assert!(found[0].advice.contains("TimeoutStartSec"), "{}", found[0].advice);
+    let findings = findings_of(&beside, "linux/unit-timed-out");
+    assert_eq!(findings[0].cost_basis, CostBasis::AtMost);
+    assert!(findings[0].advice.contains("TimeoutStartSec"), "{}", findings[0].advice);
     // Devices have no start timeout.
     let device = Machine::boot().failed("dev-sdz1.device", 6_000, 27_000, "timeout").diagnosed();
-    let found = of(&device, "linux/unit-timed-out");
-    assert!(found[0].advice.contains("x-systemd.device-timeout"), "{}", found[0].advice);
-    assert!(!found[0].advice.contains("TimeoutStartSec"), "{}", found[0].advice);
+    let findings = findings_of(&device, "linux/unit-timed-out");
+    assert!(findings[0].advice.contains("x-systemd.device-timeout"), "{}", findings[0].advice);
+    assert!(!findings[0].advice.contains("TimeoutStartSec"), "{}", findings[0].advice);
     // Slow but successful, and failed at once.
     let slow =
         Machine::boot().unit("slow.service", 6_000, Some(27_000)).failed("f.service", 6_000, 6_900, "").diagnosed();
-    assert!(of(&slow, "linux/unit-timed-out").is_empty());
+    assert!(findings_of(&slow, "linux/unit-timed-out").is_empty());
 }
 
 #[test]
 fn reports_slow_units_on_critical_path_only() {
     let diagnosis = waits_for("slow.service", 6_000).diagnosed();
-    let found = of(&diagnosis, "linux/unit-slow");
-    assert_eq!(found.len(), 1, "parallel.service took as long but did not delay the boot");
-    assert_eq!(found[0].subject.name, "slow.service");
-    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(6_000 * MS), CostBasis::CriticalPath));
-    assert!(of(&waits_for("quick.service", 999).diagnosed(), "linux/unit-slow").is_empty());
+    let findings = findings_of(&diagnosis, "linux/unit-slow");
+    assert_eq!(findings.len(), 1, "parallel.service took as long but did not delay the boot");
+    assert_eq!(findings[0].subject.name, "slow.service");
+    assert_eq!((findings[0].cost_ns, findings[0].cost_basis), (Some(6_000 * MS), CostBasis::CriticalPath));
+    assert!(findings_of(&waits_for("quick.service", 999).diagnosed(), "linux/unit-slow").is_empty());
 }
 
 /// A chain of `count` services of `each_ms` each; the target waits for the last one.
@@ -313,75 +320,75 @@ fn chain_of(prefix: &str, count: i64, each_ms: i64) -> Machine {
 #[test]
 fn chain_costs_at_most_its_time_beyond_the_longest() {
     let diagnosis = chain(4, 900).diagnosed();
-    let found = of(&diagnosis, "linux/unit-chain");
-    assert_eq!(found.len(), 1);
-    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(2_700 * MS), CostBasis::AtMost));
-    assert!(found[0].title.starts_with("4 services started sequentially and took 3.60 s in total: s0.service, s1"));
+    let findings = findings_of(&diagnosis, "linux/unit-chain");
+    assert_eq!(findings.len(), 1);
+    assert_eq!((findings[0].cost_ns, findings[0].cost_basis), (Some(2_700 * MS), CostBasis::AtMost));
+    assert!(findings[0].title.starts_with("4 services started sequentially and took 3.60 s in total: s0.service, s1"));
     // Too few, too short, or dominated by one.
-    assert!(of(&chain(2, 2_000).diagnosed(), "linux/unit-chain").is_empty());
-    assert!(of(&chain(4, 500).diagnosed(), "linux/unit-chain").is_empty());
-    let one = chain(3, 300).unit("long.service", 6_900, Some(12_000)).after("long.service", "s2.service");
-    let one = one.after("graphical.target", "long.service").diagnosed();
-    assert!(of(&one, "linux/unit-chain").is_empty());
+    assert!(findings_of(&chain(2, 2_000).diagnosed(), "linux/unit-chain").is_empty());
+    assert!(findings_of(&chain(4, 500).diagnosed(), "linux/unit-chain").is_empty());
+    let with_slow_unit = chain(3, 300).unit("long.service", 6_900, Some(12_000)).after("long.service", "s2.service");
+    let with_slow_unit = with_slow_unit.after("graphical.target", "long.service").diagnosed();
+    assert!(findings_of(&with_slow_unit, "linux/unit-chain").is_empty());
     // systemd's own ordering is needed, and with busy CPUs, parallel starts take as long.
-    assert!(of(&chain_of("systemd-s", 4, 900).diagnosed(), "linux/unit-chain").is_empty());
-    assert!(of(&chain(4, 900).busy(5_900, 10_000).diagnosed(), "linux/unit-chain").is_empty());
-    assert_eq!(of(&chain(4, 900).busy(20_000, 25_000).diagnosed(), "linux/unit-chain").len(), 1);
+    assert!(findings_of(&chain_of("systemd-s", 4, 900).diagnosed(), "linux/unit-chain").is_empty());
+    assert!(findings_of(&chain(4, 900).busy(5_900, 10_000).diagnosed(), "linux/unit-chain").is_empty());
+    assert_eq!(findings_of(&chain(4, 900).busy(20_000, 25_000).diagnosed(), "linux/unit-chain").len(), 1);
     // The same services in parallel are not a chain.
     let mut together = Machine::boot();
     for number in 0..4 {
         let name = format!("s{number}.service");
         together = together.unit(&name, 6_000, Some(6_900 + number)).after("graphical.target", &name);
     }
-    assert!(of(&together.diagnosed(), "linux/unit-chain").is_empty());
+    assert!(findings_of(&together.diagnosed(), "linux/unit-chain").is_empty());
 }
 
 #[test]
 fn unfinished_boot_names_unit_and_its_dependents() {
     let hung = Machine::new()
-        .at(5_000, milestone::USER_SPACE_BEGIN, "", None)
+        .milestone_at(5_000, milestone::USER_SPACE_BEGIN, "", None)
         .unit("basic.target", 5_900, Some(5_900))
         .unit("stuck.service", 6_000, None)
         .after("graphical.target", "stuck.service")
         .diagnosed();
-    let found = of(&hung, "linux/boot-unfinished");
-    assert_eq!(found.len(), 1);
-    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(54_000 * MS), CostBasis::AtMost));
-    let title = &found[0].title;
+    let findings = findings_of(&hung, "linux/boot-unfinished");
+    assert_eq!(findings.len(), 1);
+    assert_eq!((findings[0].cost_ns, findings[0].cost_basis), (Some(54_000 * MS), CostBasis::AtMost));
+    let title = &findings[0].title;
     assert!(title.starts_with("stuck.service was still starting after 54.0 s"), "{title}");
     assert!(title.ends_with("graphical.target, which waits for it, never started"), "{title}");
     // In a finished boot, a unit that is still starting does not matter.
     let finished = Machine::boot().unit("stuck.service", 6_000, None).diagnosed();
-    assert!(of(&finished, "linux/boot-unfinished").is_empty());
+    assert!(findings_of(&finished, "linux/boot-unfinished").is_empty());
 }
 
 #[test]
 fn reports_firmware_loader_and_initramfs_above_limits_only() {
     let before = |firmware_ms: i64, loader_ms: i64| {
         Machine::boot()
-            .at(-firmware_ms - loader_ms, milestone::FIRMWARE, "", Some(firmware_ms))
-            .at(-loader_ms, milestone::BOOT_MANAGER, "", Some(loader_ms))
+            .milestone_at(-firmware_ms - loader_ms, milestone::FIRMWARE, "", Some(firmware_ms))
+            .milestone_at(-loader_ms, milestone::BOOT_MANAGER, "", Some(loader_ms))
             .diagnosed()
     };
     let slow = before(14_000, 8_000);
-    let found: Vec<(&str, Option<i64>)> = of(&slow, "linux/firmware-or-loader-slow")
+    let findings: Vec<(&str, Option<i64>)> = findings_of(&slow, "linux/firmware-or-loader-slow")
         .iter()
         .map(|finding| (finding.subject.name.as_str(), finding.cost_ns.map(|ns| ns / MS)))
         .collect();
-    assert_eq!(found, [("loader", Some(5_000)), ("firmware", Some(4_000))]);
-    assert!(of(&before(10_000, 3_000), "linux/firmware-or-loader-slow").is_empty());
+    assert_eq!(findings, [("loader", Some(5_000)), ("firmware", Some(4_000))]);
+    assert!(findings_of(&before(10_000, 3_000), "linux/firmware-or-loader-slow").is_empty());
     assert!(unchecked(&Machine::boot().diagnosed(), "linux/firmware-or-loader-slow"));
 
-    let initrd = |from_ms: i64| Machine::boot().at(from_ms, milestone::INITRD_BEGIN, "", None).diagnosed();
+    let initrd = |from_ms: i64| Machine::boot().milestone_at(from_ms, milestone::INITRD_BEGIN, "", None).diagnosed();
     let long = Machine::new()
-        .at(4_000, milestone::INITRD_BEGIN, "", None)
-        .at(16_000, milestone::USER_SPACE_BEGIN, "", None)
-        .at(30_000, milestone::STARTUP_FINISHED, "graphical.target", None)
+        .milestone_at(4_000, milestone::INITRD_BEGIN, "", None)
+        .milestone_at(16_000, milestone::USER_SPACE_BEGIN, "", None)
+        .milestone_at(30_000, milestone::STARTUP_FINISHED, "graphical.target", None)
         .diagnosed();
-    let found = of(&long, "linux/initrd-long");
-    assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(7_000 * MS), CostBasis::CriticalPath));
+    let findings = findings_of(&long, "linux/initrd-long");
+    assert_eq!((findings[0].cost_ns, findings[0].cost_basis), (Some(7_000 * MS), CostBasis::CriticalPath));
     // 4 s are below the limit, and without an initramfs the rule is unchecked.
-    assert!(of(&initrd(1_000), "linux/initrd-long").is_empty());
+    assert!(findings_of(&initrd(1_000), "linux/initrd-long").is_empty());
     assert!(unchecked(&Machine::boot().diagnosed(), "linux/initrd-long"));
 }
 
@@ -393,11 +400,11 @@ fn merges_initcall_with_module_load() {
         .device(DeviceOperationKind::Initcall, "builtin_init", 1_000, 3_279)
         .device(DeviceOperationKind::Initcall, "quick_init", 1_000, 1_499)
         .diagnosed();
-    let found: Vec<(&str, Option<i64>)> = of(&diagnosis, "linux/driver-slow")
+    let findings: Vec<(&str, Option<i64>)> = findings_of(&diagnosis, "linux/driver-slow")
         .iter()
         .map(|finding| (finding.subject.name.as_str(), finding.cost_ns.map(|ns| ns / MS)))
         .collect();
-    assert_eq!(found, [("builtin_init", Some(2_279)), ("slowmod", Some(2_000))]);
+    assert_eq!(findings, [("builtin_init", Some(2_279)), ("slowmod", Some(2_000))]);
     assert!(unchecked(&Machine::boot().diagnosed(), "linux/driver-slow"));
 }
 
@@ -406,27 +413,24 @@ fn shutdown(length_ms: i64) -> Machine {
     let stop = |machine: Machine, name: &str, start_ms: i64, end_ms: i64| {
         machine.transition(ServiceChange::Stop, name, (start_ms, Some(end_ms)), ServiceOutcome::Completed, "")
     };
-    let machine = Machine::new().at(10_000, milestone::SHUTDOWN_REQUEST, "poweroff", None);
+    let machine = Machine::new().milestone_at(10_000, milestone::SHUTDOWN_REQUEST, "poweroff", None);
     let machine = stop(machine, "graphical.target", 10_100, 10_100);
     let machine = stop(machine, "quick.service", 10_150, 10_300);
     let machine = stop(machine, "slow.service", 10_200, 10_200 + length_ms);
     let end = 10_300 + length_ms;
-    stop(machine, "basic.target", end, end).at(end + 100, milestone::TARGET_REACHED, "poweroff.target", None).at(
-        end + 200,
-        milestone::SHUTDOWN_EXECUTOR,
-        "",
-        None,
-    )
+    stop(machine, "basic.target", end, end)
+        .milestone_at(end + 100, milestone::TARGET_REACHED, "poweroff.target", None)
+        .milestone_at(end + 200, milestone::SHUTDOWN_EXECUTOR, "", None)
 }
 
 #[test]
 fn reports_unit_slow_to_stop() {
     let diagnosis = shutdown(5_000).diagnosed();
-    let found = of(&diagnosis, "linux/unit-slow-to-stop");
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].subject.name, "slow.service");
-    assert!(found[0].title.contains("took 5.00 s to stop"), "{}", found[0].title);
-    assert!(of(&shutdown(900).diagnosed(), "linux/unit-slow-to-stop").is_empty());
+    let findings = findings_of(&diagnosis, "linux/unit-slow-to-stop");
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].subject.name, "slow.service");
+    assert!(findings[0].title.contains("took 5.00 s to stop"), "{}", findings[0].title);
+    assert!(findings_of(&shutdown(900).diagnosed(), "linux/unit-slow-to-stop").is_empty());
     // A boot stops no units.
-    assert!(of(&Machine::boot().diagnosed(), "linux/unit-slow-to-stop").is_empty());
+    assert!(findings_of(&Machine::boot().diagnosed(), "linux/unit-slow-to-stop").is_empty());
 }

@@ -22,7 +22,7 @@ pub(crate) fn diagnosed(files: Vec<(String, Vec<u8>)>) -> Diagnosis {
     diagnose(&read(files), &DiagnosisOptions::default())
 }
 
-pub(crate) fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
+pub(crate) fn findings_of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
     diagnosis.findings.iter().filter(|finding| finding.code == code).collect()
 }
 
@@ -37,8 +37,8 @@ pub(crate) fn both(played: &SimulationResult) -> [Diagnosis; 2] {
 
 /// Returns the only finding of a rule and checks its subject, and its cost within 2 % plus 30 ms.
 fn finding_of<'a>(diagnosis: &'a Diagnosis, code: &str, name: &str, length_us: i64) -> &'a RuleFinding {
-    let found = of(diagnosis, code);
-    let [finding] = found[..] else { panic!("{code}: {:?}", codes(diagnosis)) };
+    let findings = findings_of(diagnosis, code);
+    let [finding] = findings[..] else { panic!("{code}: {:?}", codes(diagnosis)) };
     assert_eq!(finding.subject.name, name, "{code}");
     let cost_us = finding.cost_ns.unwrap() / 1_000;
     assert!((cost_us - length_us).abs() <= length_us / 50 + 30_000, "{code}: {cost_us} µs, truth {length_us} µs");
@@ -46,7 +46,7 @@ fn finding_of<'a>(diagnosis: &'a Diagnosis, code: &str, name: &str, length_us: i
 }
 
 pub(crate) fn silent(diagnosis: &Diagnosis, code: &str) {
-    assert!(of(diagnosis, code).is_empty(), "{code}: {:?}", codes(diagnosis));
+    assert!(findings_of(diagnosis, code).is_empty(), "{code}: {:?}", codes(diagnosis));
     assert!(diagnosis.unchecked_rules.iter().all(|rule| rule.code != code), "{code} could not be checked");
 }
 
@@ -158,12 +158,14 @@ fn tells_failed_timed_out_and_restarted_units_apart() {
         let diagnosis = diagnosed(files);
         finding_of(&diagnosis, "linux/unit-timed-out", "dead.service", length_us);
         let failed: Vec<&str> =
-            of(&diagnosis, "linux/unit-failed").iter().map(|finding| finding.subject.name.as_str()).collect();
+            findings_of(&diagnosis, "linux/unit-failed").iter().map(|finding| finding.subject.name.as_str()).collect();
         assert_eq!(failed, ["broken.service"], "{form}");
-        let again: Vec<&str> =
-            of(&diagnosis, "linux/unit-restarted").iter().map(|finding| finding.subject.name.as_str()).collect();
+        let again: Vec<&str> = findings_of(&diagnosis, "linux/unit-restarted")
+            .iter()
+            .map(|finding| finding.subject.name.as_str())
+            .collect();
         assert_eq!(again, ["flaky.service"], "{form}");
-        assert!(of(&diagnosis, "linux/unit-slow").is_empty(), "{form}");
+        assert!(findings_of(&diagnosis, "linux/unit-slow").is_empty(), "{form}");
     }
     // Slow but successful.
     let decoy = with(LinuxUnit::new("slow.service").sleep_ms(20_000)).simulate_boot();
@@ -203,7 +205,7 @@ fn unfinished_boot_names_unit_and_its_dependents() {
     let since_us = 60_000_000 - played.truth.start("stuck.service").start_us;
     for files in [played.files.all_files(), played.files.files_without_trace()] {
         let diagnosis = diagnosed(files);
-        let [finding] = of(&diagnosis, "linux/boot-unfinished")[..] else { panic!("{:?}", codes(&diagnosis)) };
+        let [finding] = findings_of(&diagnosis, "linux/boot-unfinished")[..] else { panic!("{:?}", codes(&diagnosis)) };
         assert_eq!(finding.subject.name, "stuck.service");
         assert!((finding.cost_ns.unwrap() / 1_000 - since_us).abs() < 2_000, "{}", finding.title);
         assert!(finding.title.contains("multi-user.target, which waits for it, never started"), "{}", finding.title);
@@ -246,7 +248,7 @@ fn reports_long_initramfs_with_and_without_systemd() {
         let long = played(has_service_manager, 12_000);
         for files in [long.files.all_files(), long.files.files_without_trace(), long.files.journal_file()] {
             let diagnosis = diagnosed(files);
-            let [finding] = of(&diagnosis, "linux/initrd-long")[..] else { panic!("{:?}", codes(&diagnosis)) };
+            let [finding] = findings_of(&diagnosis, "linux/initrd-long")[..] else { panic!("{:?}", codes(&diagnosis)) };
             // Above the normal 5 s.
             assert!((finding.cost_ns.unwrap() - 7_000 * MS).abs() < 60 * MS, "{}", finding.title);
         }
@@ -313,13 +315,13 @@ fn reports_slow_initcall_and_module_with_and_without_trace() {
         .simulate_boot();
     let journal = diagnosed(played.files.journal_file());
     for diagnosis in both(&played).iter().chain([&journal]) {
-        let found: Vec<(&str, i64)> = of(diagnosis, "linux/driver-slow")
+        let findings: Vec<(&str, i64)> = findings_of(diagnosis, "linux/driver-slow")
             .iter()
             .map(|finding| (finding.subject.name.as_str(), finding.cost_ns.unwrap() / MS / 10))
             .collect();
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found.iter().any(|&(name, cs)| name == "slow_init" && cs == 250), "{found:?}");
-        assert!(found.iter().any(|&(name, cs)| name.starts_with("slow_mod") && cs == 300), "{found:?}");
+        assert_eq!(findings.len(), 2, "{findings:?}");
+        assert!(findings.iter().any(|&(name, cs)| name == "slow_init" && cs == 250), "{findings:?}");
+        assert!(findings.iter().any(|&(name, cs)| name.starts_with("slow_mod") && cs == 300), "{findings:?}");
     }
     let quick = LinuxMachine::healthy().initcall(Initcall::new("quick_init").sleep_ms(400)).simulate_boot();
     for diagnosis in both(&quick) {
@@ -349,24 +351,26 @@ fn attributes_modules_loaded_by_unit_on_path() {
         .simulate_boot();
     for files in [played.files.all_files(), played.files.files_without_trace()] {
         let trace = read(files);
-        let found = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
+        let boot_culprits = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
         let cost_of = |name: &str| {
-            found.iter().find(|culprit| culprit.entry.name == name).map(|culprit| culprit.entry.ns / MS / 10)
+            boot_culprits.iter().find(|culprit| culprit.entry.name == name).map(|culprit| culprit.entry.ns / MS / 10)
         };
-        assert_eq!((cost_of("second_mod"), cost_of("first_mod")), (Some(300), Some(200)), "{found:?}");
-        assert_eq!(cost_of("decoy_mod"), None, "off the path: {found:?}");
+        assert_eq!((cost_of("second_mod"), cost_of("first_mod")), (Some(300), Some(200)), "{boot_culprits:?}");
+        assert_eq!(cost_of("decoy_mod"), None, "off the path: {boot_culprits:?}");
     }
     // The journal alone contains neither dependencies nor the processes that loaded the modules.
     let trace = read(played.files.journal_file());
     let all = accounts(&trace, Some(TransitionKind::Boot));
-    let found = culprits(&all);
-    assert!(found.iter().all(|culprit| !culprit.entry.name.ends_with("_mod")), "{found:?}");
+    let boot_culprits = culprits(&all);
+    assert!(boot_culprits.iter().all(|culprit| !culprit.entry.name.ends_with("_mod")), "{boot_culprits:?}");
     let user_space = all.iter().find(|phase| phase.phase == "user_space").unwrap();
     assert!(user_space.account.unknown_ns >= 5_000 * MS, "{:?}", user_space.account);
     // Without a trace, the time of the drivers is not part of the unit's cost.
     let diagnosis = diagnosed(played.files.files_without_trace());
-    let unit = of(&diagnosis, "linux/unit-slow").into_iter().find(|one| one.subject.name == "drivers.service");
-    assert!(unit.is_none_or(|one| one.cost_ns.is_some_and(|ns| ns < 100 * MS)), "{unit:?}");
+    let unit = findings_of(&diagnosis, "linux/unit-slow")
+        .into_iter()
+        .find(|finding| finding.subject.name == "drivers.service");
+    assert!(unit.is_none_or(|finding| finding.cost_ns.is_some_and(|ns| ns < 100 * MS)), "{unit:?}");
 }
 
 #[test]
@@ -423,7 +427,7 @@ fn reports_device_that_delays_sleep() {
     let played = LinuxMachine::healthy().simulate_sleep(&plan);
     let diagnosis = diagnosed(played.files.all_files());
     let cost = |name: &str| {
-        of(&diagnosis, "linux/sleep-device-slow")
+        findings_of(&diagnosis, "linux/sleep-device-slow")
             .iter()
             .find(|row| row.subject.name == name)
             .map(|row| row.cost_ns.unwrap())
@@ -452,11 +456,11 @@ fn aborted_sleep_names_refusing_device() {
     plan.devices.insert(1, LinuxDevice::new("usb1", "usb").callbacks_ms(100, 20).fails_suspend(-16));
     let played = LinuxMachine::healthy().simulate_sleep(&plan);
     let diagnosis = diagnosed(played.files.all_files());
-    let [finding] = of(&diagnosis, "linux/sleep-aborted")[..] else { panic!("{:?}", codes(&diagnosis)) };
+    let [finding] = findings_of(&diagnosis, "linux/sleep-aborted")[..] else { panic!("{:?}", codes(&diagnosis)) };
     assert_eq!(finding.subject.name, "usb1");
     assert!(finding.title.contains("usb1 refused"), "{}", finding.title);
     let log = diagnosed(played.files.files_without_trace());
-    assert_eq!(of(&log, "linux/sleep-aborted").len(), 1, "{:?}", codes(&log));
+    assert_eq!(findings_of(&log, "linux/sleep-aborted").len(), 1, "{:?}", codes(&log));
     silent(&diagnosed(LinuxMachine::healthy().simulate_sleep(&sleep()).files.all_files()), "linux/sleep-aborted");
 }
 

@@ -4,7 +4,7 @@ use onoff_findings::finding::{CostBasis, FindingSubjectKind};
 use onoff_findings::{Diagnosis, diagnosis::DiagnosedTransition};
 use onoff_testkit::linux::{LinuxMachine, LinuxUnit, SimulationResult};
 
-use crate::linux_machine::{codes, diagnosed, of, with};
+use crate::linux_machine::{codes, diagnosed, findings_of, with};
 
 const MS: i64 = 1_000_000;
 
@@ -14,15 +14,15 @@ fn boot_of_44_seconds() -> SimulationResult {
     let mut machine = with(LinuxUnit::new("database.service").sleep_ms(9_800))
         .unit(LinuxUnit::new("indexer.service").sleep_ms(9_800).trigger("dbus.service", 10))
         .firmware_and_loader_ms(Some(8_000), 2_000);
-    for (at, before) in ["basic.target", "a.service", "b.service", "c.service"].into_iter().enumerate() {
-        let name = ["a.service", "b.service", "c.service", "d.service"][at];
-        machine = machine.wanted_unit(LinuxUnit::new(name).after(before).sleep_ms(5_500));
+    for (index, previous) in ["basic.target", "a.service", "b.service", "c.service"].into_iter().enumerate() {
+        let name = ["a.service", "b.service", "c.service", "d.service"][index];
+        machine = machine.wanted_unit(LinuxUnit::new(name).after(previous).sleep_ms(5_500));
     }
     machine.simulate_boot()
 }
 
 fn boot(diagnosis: &Diagnosis) -> &DiagnosedTransition {
-    diagnosis.transitions.iter().find(|one| one.name == "boot").unwrap()
+    diagnosis.transitions.iter().find(|transition| transition.name == "boot").unwrap()
 }
 
 #[test]
@@ -38,13 +38,13 @@ fn reports_slow_units_and_unchecked_rules_without_dependencies() {
         if form == "journal" {
             // Each may have delayed the boot; each finding says that this was not recorded.
             for unit in ["database.service", "indexer.service"] {
-                let found = of(&diagnosis, "linux/unit-slow");
-                let finding = found
+                let findings = findings_of(&diagnosis, "linux/unit-slow");
+                let finding = findings
                     .iter()
-                    .find(|one| one.subject.name == unit)
+                    .find(|row| row.subject.name == unit)
                     .unwrap_or_else(|| panic!("{unit}: {:?}", codes(&diagnosis)));
                 assert_eq!(finding.cost_basis, CostBasis::AtMost);
-                assert!(finding.evidence.iter().any(|one| one.text.contains("not recorded")), "{:?}", finding.evidence);
+                assert!(finding.evidence.iter().any(|row| row.text.contains("not recorded")), "{:?}", finding.evidence);
             }
         } else {
             assert!(codes(&diagnosis).iter().all(|(_, name)| *name != "indexer.service"), "{:?}", codes(&diagnosis));
@@ -70,8 +70,8 @@ fn reports_blocking_device_without_dependencies() {
     let late = |ms: i64| LinuxUnit::new("dev-sda1.device").after("systemd-udevd.service").sleep_ms(ms);
     let played = LinuxMachine::healthy().unit(late(9_800)).simulate_boot();
     let diagnosis = diagnosed(played.files.journal_file());
-    let found = of(&diagnosis, "linux/unit-slow");
-    let [finding] = found[..] else { panic!("{:?}", codes(&diagnosis)) };
+    let findings = findings_of(&diagnosis, "linux/unit-slow");
+    let [finding] = findings[..] else { panic!("{:?}", codes(&diagnosis)) };
     assert_eq!((finding.subject.kind, finding.subject.name.as_str()), (FindingSubjectKind::Device, "dev-sda1.device"));
     let cost_ms = finding.cost_ns.unwrap() / MS;
     assert!((9_500..10_100).contains(&cost_ms), "{cost_ms} ms");
@@ -88,9 +88,9 @@ fn reports_blocking_device_without_dependencies() {
 
 /// Cost of the CPU-bound finding about user space, ms.
 fn cpu_bound_ms(diagnosis: &Diagnosis) -> Option<i64> {
-    let mut found = diagnosis.findings.iter().filter(|one| one.title.starts_with("no CPU was free for"));
-    let ms = found.next().and_then(|one| one.cost_ns).map(|ns| ns / MS);
-    assert!(found.next().is_none(), "{:?}", codes(diagnosis));
+    let mut findings = diagnosis.findings.iter().filter(|finding| finding.title.starts_with("no CPU was free for"));
+    let ms = findings.next().and_then(|finding| finding.cost_ns).map(|ns| ns / MS);
+    assert!(findings.next().is_none(), "{:?}", codes(diagnosis));
     ms
 }
 

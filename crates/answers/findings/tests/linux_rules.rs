@@ -10,7 +10,7 @@ use onoff_testkit::linux::{
     Initcall, Initramfs, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, SimulationResult, StartOutcome,
 };
 
-use crate::linux_machine::{codes, diagnosed, of, silent, sleep, with};
+use crate::linux_machine::{codes, diagnosed, findings_of, silent, sleep, with};
 
 /// A rule with its three machines.
 struct RuleCase {
@@ -322,7 +322,7 @@ fn every_linux_rule_reports_injected_problem() {
     for case in CASES {
         let (played, name, cost_us) = (case.positive)();
         let diagnosis = &diagnosed(played.files.all_files());
-        let [finding] = of(diagnosis, case.code)[..] else { panic!("{}: {:?}", case.code, codes(diagnosis)) };
+        let [finding] = findings_of(diagnosis, case.code)[..] else { panic!("{}: {:?}", case.code, codes(diagnosis)) };
         assert!(finding.subject.name.contains(name), "{}: {}", case.code, finding.subject.name);
         if let Some(truth_us) = cost_us {
             let cost_us = finding.cost_ns.unwrap() / 1_000;

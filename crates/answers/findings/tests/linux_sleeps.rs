@@ -139,7 +139,7 @@ const PHASES: [(&str, i64, i64); 6] = [
     (power_phase::THAW_PROCESSES, 3_900, 4_000),
 ];
 
-fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
+fn findings_of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
     let findings = diagnosis.findings.iter();
     findings.filter(|finding| finding.code == code).collect()
 }
@@ -153,8 +153,8 @@ fn has_evidence(finding: &RuleFinding, part: &str) -> bool {
     finding.evidence.iter().any(|row| row.text.contains(part))
 }
 
-fn costs<'a>(found: &[&'a RuleFinding]) -> Vec<(&'a str, Option<i64>, CostBasis)> {
-    found.iter().map(|row| (row.subject.name.as_str(), row.cost_ns, row.cost_basis)).collect()
+fn costs<'a>(findings: &[&'a RuleFinding]) -> Vec<(&'a str, Option<i64>, CostBasis)> {
+    findings.iter().map(|row| (row.subject.name.as_str(), row.cost_ns, row.cost_basis)).collect()
 }
 
 #[test]
@@ -171,14 +171,14 @@ fn device_on_path_costs_wait_of_phase() {
     assert_eq!(diagnosis.transitions[0].name, "suspend 1");
     assert_eq!(diagnosis.transitions[0].kind, "suspend to memory");
     assert_eq!(diagnosis.transitions[0].duration_ns, Some(3_000 * MS));
-    let found = of(&diagnosis, "linux/sleep-device-slow");
+    let findings = findings_of(&diagnosis, "linux/sleep-device-slow");
     assert_eq!(
-        costs(&found),
+        costs(&findings),
         [("sd", Some(900 * MS), CostBasis::CriticalPath), ("ahci", Some(329 * MS), CostBasis::CriticalPath),]
     );
-    assert!(has_evidence(found[0], "parent device: ata1"));
-    assert!(has_evidence(found[0], "waited 900 ms for it"));
-    assert!(found[0].title.starts_with("sda (driver sd) took 900 ms to suspend"));
+    assert!(has_evidence(findings[0], "parent device: ata1"));
+    assert!(has_evidence(findings[0], "waited 900 ms for it"));
+    assert!(findings[0].title.starts_with("sda (driver sd) took 900 ms to suspend"));
     // The task rule was checked; there was no firmware table.
     assert_eq!(unchecked(&diagnosis), ["linux/network-slow-after-resume", "linux/resume-firmware-long"]);
 }
@@ -191,10 +191,10 @@ fn cost_of_device_off_path_is_upper_bound() {
         .callback(Resume, ("eth0", "e1000e", "pci0"), 21, (2_510, 3_510), 0)
         .callback(Resume, ("sda", "sd", "ata1"), 22, (3_310, 3_890), 0)
         .diagnosed();
-    let found = of(&diagnosis, "linux/sleep-device-slow");
+    let findings = findings_of(&diagnosis, "linux/sleep-device-slow");
     // From 2510 to 3310 ms only the network card runs; then the step of the critical path starts.
     assert_eq!(
-        costs(&found),
+        costs(&findings),
         [("e1000e", Some(800 * MS), CostBasis::AtMost), ("sd", Some(580 * MS), CostBasis::CriticalPath),]
     );
 }
@@ -211,9 +211,9 @@ fn reports_task_that_freezes_late() {
         .task(300, "agent", 1_010, 3_950)
         .task(301, "nfs-reader", 2_190, 3_960)
         .diagnosed();
-    let found = of(&diagnosis, "linux/sleep-tasks-slow");
-    assert_eq!(costs(&found), [("nfs-reader", Some(1_200 * MS), CostBasis::CriticalPath)]);
-    let title = &found[0].title;
+    let findings = findings_of(&diagnosis, "linux/sleep-tasks-slow");
+    assert_eq!(costs(&findings), [("nfs-reader", Some(1_200 * MS), CostBasis::CriticalPath)]);
+    let title = &findings[0].title;
     assert!(title.contains("nfs-reader (301) froze after 1.19 s"), "{title}");
     assert_eq!(
         unchecked(&diagnosis),
@@ -221,7 +221,7 @@ fn reports_task_that_freezes_late() {
     );
     // Below the limit, there is no finding.
     let healthy = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
-    assert!(of(&healthy, "linux/sleep-tasks-slow").is_empty());
+    assert!(findings_of(&healthy, "linux/sleep-tasks-slow").is_empty());
 }
 
 #[test]
@@ -238,12 +238,12 @@ fn aborted_sleep_names_refusing_device() {
         )
         .diagnosed();
     assert_eq!(diagnosis.transitions[0].kind, "aborted suspend to memory");
-    let found = of(&diagnosis, "linux/sleep-aborted");
-    assert_eq!(costs(&found), [("usb1", Some(500 * MS), CostBasis::CriticalPath)]);
-    assert!(has_evidence(found[0], "usb1 (driver usb) returned -16"));
-    assert!(has_evidence(found[0], "early wake event detected"));
+    let findings = findings_of(&diagnosis, "linux/sleep-aborted");
+    assert_eq!(costs(&findings), [("usb1", Some(500 * MS), CostBasis::CriticalPath)]);
+    assert!(has_evidence(findings[0], "usb1 (driver usb) returned -16"));
+    assert!(has_evidence(findings[0], "early wake event detected"));
     let slept = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
-    assert!(of(&slept, "linux/sleep-aborted").is_empty());
+    assert!(findings_of(&slept, "linux/sleep-aborted").is_empty());
 }
 
 #[test]
@@ -256,10 +256,10 @@ fn reports_firmware_resume_above_one_second() {
             .milestone(2_400, milestone::FIRMWARE_RESUME_AVERAGE, "", average)
             .diagnosed()
     };
-    assert!(of(&resumed(999 * MS), "linux/resume-firmware-long").is_empty());
+    assert!(findings_of(&resumed(999 * MS), "linux/resume-firmware-long").is_empty());
     let slow = resumed(1_400 * MS);
-    let found = of(&slow, "linux/resume-firmware-long");
-    assert_eq!(costs(&found), [("firmware", Some(1_400 * MS), CostBasis::CriticalPath)]);
-    assert!(has_evidence(found[0], "average over all resumes of this boot: 900 ms"));
+    let findings = findings_of(&slow, "linux/resume-firmware-long");
+    assert_eq!(costs(&findings), [("firmware", Some(1_400 * MS), CostBasis::CriticalPath)]);
+    assert!(has_evidence(findings[0], "average over all resumes of this boot: 900 ms"));
     assert_eq!(unchecked(&slow), ["linux/network-slow-after-resume", "linux/sleep-device-slow"]);
 }

@@ -22,13 +22,13 @@ pub struct GivenFirmware {
     pub phases: Vec<FirmwarePhase>,
 }
 
-/// A time before the recording's time zero, of which only the duration is known.
+/// A duration before the recording's time zero, whose position on the axis is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlierTime {
     /// `None` if not recorded.
     pub duration_ns: Option<i64>,
-    /// The rule that determined it.
+    /// The rule that determined the duration.
     pub rule: Rule,
     pub event: String,
     pub certainty: Certainty,
@@ -86,12 +86,12 @@ pub struct EarlierStage {
 /// Collects the times before the kernel, which starts at `kernel_ns`, from the recording and the firmware.
 pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Option<i64>) -> BeforeKernel {
     let table = firmware_table(trace, given, kernel_ns);
-    // A table of another boot cannot give the firmware time of this one.
+    // A table of another boot does not have the firmware time of this boot.
     let trusted = given.filter(|_| table.as_ref().is_some_and(|table| table.disagreements.is_empty()));
     BeforeKernel {
         firmware_table: table,
         firmware: trusted.and_then(given_firmware).unwrap_or_else(|| {
-            earlier(
+            first_recorded(
                 trace,
                 // Windows' own resume times also end the firmware at the loader start.
                 &[
@@ -102,14 +102,14 @@ pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Op
                 Certainty::Inferred,
             )
         }),
-        boot_manager: earlier(
+        boot_manager: first_recorded(
             trace,
             &[(milestone::BOOT_MANAGER, Rule::KernelRecordsBootManagerTime)],
             1,
             Certainty::Inferred,
         ),
-        os_loader: earlier(trace, &[(milestone::OS_LOADER, Rule::LoaderStartAndEnd)], 0, Certainty::Measured),
-        user_input: earlier(
+        os_loader: first_recorded(trace, &[(milestone::OS_LOADER, Rule::LoaderStartAndEnd)], 0, Certainty::Measured),
+        user_input: first_recorded(
             trace,
             &[(milestone::BOOT_USER_INPUT, Rule::KernelRecordsUserInput)],
             0,
@@ -118,7 +118,7 @@ pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Op
     }
 }
 
-/// The firmware time from a file, up to the boot manager, like the recording's own records.
+/// Returns the firmware time from a file, up to the boot manager, like the recording's own records.
 fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
     if spans_resets(&checkpoint_faults(&given.checkpoints)) {
         return None;
@@ -131,7 +131,7 @@ fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
     })
 }
 
-/// The five checkpoints, from the given file, otherwise from the recording.
+/// Returns the five checkpoints from the given file if there is one, otherwise from the recording.
 pub fn firmware_table(
     trace: &Trace,
     given: Option<&GivenFirmware>,
@@ -147,24 +147,24 @@ pub fn firmware_table(
         (Some(given), Some((recorded, _))) => disagreements(&given.checkpoints, recorded),
         _ => Vec::new(),
     };
-    disagreements.extend(loader_too_long(trace, &checkpoints));
+    disagreements.extend(describe_long_loader(trace, &checkpoints));
     let faults = checkpoint_faults(&checkpoints);
     // Between the return of ExitBootServices and the kernel, only the last steps of the loader run, which are not
     // measured. Tables that contradict the recording belong to another boot or machine, so their position is unknown.
-    let shift = kernel_ns
+    let shift_ns = kernel_ns
         .zip(checkpoints.exit_end_ns)
         .filter(|_| disagreements.is_empty())
-        .map(|(kernel, end)| kernel.saturating_sub(end));
+        .map(|(kernel_ns, exit_ns)| kernel_ns.saturating_sub(exit_ns));
     // If the end of reset is unknown, the firmware stage includes the reset.
     let from_reset = match checkpoints.reset_end_ns {
         None if !spans_resets(&faults) => FirmwareCheckpoints { reset_end_ns: Some(0), ..checkpoints },
         _ => checkpoints,
     };
-    let placed = |shift: i64| {
+    let shifted_stages = |shift_ns: i64| {
         let stages = stages(&from_reset).into_iter().map(|stage| EarlierStage {
             name: stage.name,
-            start_ns: stage.start_ns.saturating_add(shift),
-            end_ns: stage.end_ns.saturating_add(shift),
+            start_ns: stage.start_ns.saturating_add(shift_ns),
+            end_ns: stage.end_ns.saturating_add(shift_ns),
             duration_ns: stage.duration_ns,
         });
         stages.collect()
@@ -172,15 +172,15 @@ pub fn firmware_table(
     Some(FirmwareBeforeKernel {
         from,
         checkpoints,
-        stages: shift.map(placed).unwrap_or_default(),
-        reset_ns: shift.filter(|_| !spans_resets(&faults)),
-        rule: match shift {
+        stages: shift_ns.map(shifted_stages).unwrap_or_default(),
+        reset_ns: shift_ns.filter(|_| !spans_resets(&faults)),
+        rule: match shift_ns {
             Some(_) => Rule::ExitBootServicesIsKernelStart,
             None if !disagreements.is_empty() => Rule::NotPlacedContradicted,
             None => Rule::NotPlacedUnknown,
         }
         .to_owned(),
-        certainty: match shift {
+        certainty: match shift_ns {
             Some(_) => Certainty::Inferred,
             None => Certainty::Missing,
         },
@@ -189,14 +189,14 @@ pub fn firmware_table(
     })
 }
 
-/// Whether the recording has the same five checkpoints as the given tables.
+/// Returns true if the recording has the same five checkpoints as the given tables.
 pub fn same_times(trace: &Trace, given: Option<&GivenFirmware>) -> bool {
     given.is_some_and(|given| {
         recorded_checkpoints(trace).is_some_and(|(recorded, _)| disagreements(&given.checkpoints, &recorded).is_empty())
     })
 }
 
-/// The five checkpoints in the recording, and their record.
+/// Returns the five checkpoints in the recording and the name of the event with them.
 fn recorded_checkpoints(trace: &Trace) -> Option<(FirmwareCheckpoints, String)> {
     let names = [
         milestone::FIRMWARE_RESET_END,
@@ -205,48 +205,48 @@ fn recorded_checkpoints(trace: &Trace) -> Option<(FirmwareCheckpoints, String)> 
         milestone::FIRMWARE_EXIT_BEGIN,
         milestone::FIRMWARE_EXIT_END,
     ];
-    let found = names.map(|name| value(trace, name).filter(|&(ns, _)| ns >= 0));
-    let event = found.iter().flatten().next().map(|(_, row)| trace.text(row.event).to_owned())?;
-    let mut checkpoints = FirmwareCheckpoints::from_stored(found.map(|time| time.map_or(0, |(ns, _)| ns)));
-    checkpoints.reset_end_ns = found[0].map(|(ns, _)| ns);
+    let values = names.map(|name| value(trace, name).filter(|&(ns, _)| ns >= 0));
+    let event = values.iter().flatten().next().map(|(_, row)| trace.text(row.event).to_owned())?;
+    let mut checkpoints = FirmwareCheckpoints::from_stored(values.map(|time| time.map_or(0, |(ns, _)| ns)));
+    checkpoints.reset_end_ns = values[0].map(|(ns, _)| ns);
     // A record of zeros means firmware without the table.
-    let any = checkpoints.with_names().into_iter().skip(1).any(|(_, ns)| ns.is_some());
-    any.then_some((checkpoints, event))
+    let has_times = checkpoints.with_names().into_iter().skip(1).any(|(_, ns)| ns.is_some());
+    has_times.then_some((checkpoints, event))
 }
 
 /// Windows truncates firmware times to milliseconds, so times that differ by less are equal.
 const MILLISECOND_NS: i64 = 1_000_000;
 
-/// The loader runs between its start and `ExitBootServices`. If the recording has a longer loader time, one of the two
-/// is wrong.
-fn loader_too_long(trace: &Trace, checkpoints: &FirmwareCheckpoints) -> Option<String> {
+/// Describes a loader time in the recording that is longer than the time from the loader start to the end of
+/// `ExitBootServices` in the firmware table: one of the two must be wrong.
+fn describe_long_loader(trace: &Trace, checkpoints: &FirmwareCheckpoints) -> Option<String> {
     let (loader_ns, _) = value(trace, milestone::OS_LOADER)?;
-    let room_ns = checkpoints.exit_end_ns?.checked_sub(checkpoints.loader_start_ns?)?;
-    (loader_ns >= room_ns.saturating_add(MILLISECOND_NS) && room_ns >= 0).then(|| {
-        let (loader, room) = (Duration::from_ns(loader_ns), Duration::from_ns(room_ns));
+    let max_loader_ns = checkpoints.exit_end_ns?.checked_sub(checkpoints.loader_start_ns?)?;
+    (loader_ns >= max_loader_ns.saturating_add(MILLISECOND_NS) && max_loader_ns >= 0).then(|| {
+        let (loader, max_loader) = (Duration::from_ns(loader_ns), Duration::from_ns(max_loader_ns));
         format!(
-            "OSLoader: {loader} in the recording, but {room} from the loader's start to the kernel in the firmware table"
+            "OSLoader: {loader} in the recording, but {max_loader} from the loader's start to the kernel in the firmware table"
         )
     })
 }
 
 fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) -> Vec<String> {
-    let both = given.with_names().into_iter().zip(recorded.with_names());
-    let different = both.filter_map(|((name, given), (_, recorded))| {
+    let pairs = given.with_names().into_iter().zip(recorded.with_names());
+    let descriptions = pairs.filter_map(|((name, given), (_, recorded))| {
         let (given, recorded) = (given?, recorded?);
         let difference_ns = given.saturating_sub(recorded).saturating_abs();
         (difference_ns >= MILLISECOND_NS).then(|| {
-            let apart = Duration::from_ns(difference_ns);
+            let difference = Duration::from_ns(difference_ns);
             let (given, recorded) = (Duration::from_ns(given), Duration::from_ns(recorded));
-            format!("{name}: {given} in the file, {recorded} in the recording (difference {apart})")
+            format!("{name}: {given} in the file, {recorded} in the recording (difference {difference})")
         })
     });
-    different.collect()
+    descriptions.collect()
 }
 
-/// The duration from the first rule with a value of at least `min_ns`: a negative duration is a damaged record, and a
-/// firmware time of zero means that it was not recorded.
-fn earlier(trace: &Trace, rules: &[(&str, Rule)], min_ns: i64, certainty: Certainty) -> EarlierTime {
+/// Returns the duration from the first rule with a value of at least `min_ns`. A negative duration is a damaged record,
+/// and a firmware time of zero means that it was not recorded.
+fn first_recorded(trace: &Trace, rules: &[(&str, Rule)], min_ns: i64, certainty: Certainty) -> EarlierTime {
     for (name, rule) in rules {
         if let Some((duration_ns, row)) = value(trace, name)
             && duration_ns >= min_ns
@@ -262,7 +262,7 @@ fn earlier(trace: &Trace, rules: &[(&str, Rule)], min_ns: i64, certainty: Certai
     EarlierTime { rule: Rule::NotRecorded, ..EarlierTime::default() }
 }
 
-/// The value and row of the first milestone `name` that has a value.
+/// Returns the value and the row of the first milestone `name` that has a value.
 pub fn value(trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
     let name = trace.strings.find(name)?;
     trace.milestones.iter().filter(|row| row.name == name).find_map(|row| row.value.map(|value| (value, row)))
@@ -278,18 +278,18 @@ mod tests {
         let mut trace = Trace::default();
         milestone_value(&mut trace, 5, milestone::FIRMWARE_LOADER_STARTED, "", Some(4000 * MS));
         milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(1926 * MS));
-        let before = before_kernel(&trace, None, Some(0));
-        assert_eq!(before.os_loader.duration_ns, Some(1926 * MS));
-        assert_eq!(before.os_loader.certainty, Certainty::Measured);
-        assert_eq!(before.firmware.duration_ns, Some(4000 * MS));
-        assert_eq!(before.firmware.certainty, Certainty::Inferred);
-        assert_eq!(before.boot_manager.certainty, Certainty::Missing);
+        let times = before_kernel(&trace, None, Some(0));
+        assert_eq!(times.os_loader.duration_ns, Some(1926 * MS));
+        assert_eq!(times.os_loader.certainty, Certainty::Measured);
+        assert_eq!(times.firmware.duration_ns, Some(4000 * MS));
+        assert_eq!(times.firmware.certainty, Certainty::Inferred);
+        assert_eq!(times.boot_manager.certainty, Certainty::Missing);
         // The kernel's own record is the fallback, because its unit is not confirmed by logs of real machines.
         milestone_value(&mut trace, 7, milestone::FIRMWARE, "", Some(3900 * MS));
         assert_eq!(before_kernel(&trace, None, Some(0)).firmware.duration_ns, Some(4000 * MS));
-        let mut alone = Trace::default();
-        milestone_value(&mut alone, 7, milestone::FIRMWARE, "", Some(3900 * MS));
-        let firmware = before_kernel(&alone, None, Some(0)).firmware;
+        let mut kernel_only = Trace::default();
+        milestone_value(&mut kernel_only, 7, milestone::FIRMWARE, "", Some(3900 * MS));
+        let firmware = before_kernel(&kernel_only, None, Some(0)).firmware;
         assert_eq!((firmware.duration_ns, firmware.certainty), (Some(3900 * MS), Certainty::Inferred));
     }
 
@@ -299,8 +299,8 @@ mod tests {
         for name in [milestone::FIRMWARE_RESET_END, milestone::FIRMWARE_LOADER_STARTED, milestone::FIRMWARE_EXIT_END] {
             milestone_value(&mut trace, 5, name, "", Some(0));
         }
-        let before = before_kernel(&trace, None, Some(0));
-        assert_eq!((before.firmware.duration_ns, before.firmware_table), (None, None));
+        let times = before_kernel(&trace, None, Some(0));
+        assert_eq!((times.firmware.duration_ns, times.firmware_table), (None, None));
     }
 
     #[test]
@@ -313,8 +313,8 @@ mod tests {
             from: "FBPT.bin".to_owned(),
             phases: Vec::new(),
         };
-        let before = before_kernel(&trace, Some(&given), Some(0));
-        assert!(before.firmware_table.unwrap().disagreements.is_empty());
+        let times = before_kernel(&trace, Some(&given), Some(0));
+        assert!(times.firmware_table.unwrap().disagreements.is_empty());
         assert!(same_times(&trace, Some(&given)));
     }
 
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(before_kernel(&trace, None, Some(0)).os_loader.duration_ns, None);
     }
 
-    /// Table 2 of the paper on PXE performance: the boot from disk, ns.
+    /// Returns the boot from disk in table 2 of the paper on PXE performance, ns.
     fn disk_boot() -> FirmwareCheckpoints {
         FirmwareCheckpoints::from_stored([21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS))
     }

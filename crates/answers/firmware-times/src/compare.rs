@@ -54,10 +54,10 @@ impl FirmwareChange {
     }
 }
 
-/// Compares the boot `is` with the boot `was`.
+/// Compares the boot `current` with the boot `baseline`.
 #[must_use]
-pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison {
-    let lengths = |report: &FirmwareReport| {
+pub fn compare(baseline: &FirmwareReport, current: &FirmwareReport) -> FirmwareComparison {
+    let interval_durations = |report: &FirmwareReport| {
         let intervals = &report.intervals;
         [
             ("reset", intervals.firmware_init_ns),
@@ -69,73 +69,80 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
             ("total", intervals.total_ns),
         ]
     };
-    let intervals = lengths(was).into_iter().zip(lengths(is));
-    // A duration that only one boot has is not a change: the other one was not measured.
-    let intervals = intervals.map(|((name, was), (_, is))| FirmwareChange {
-        change_ns: was.zip(is).map(|(was, is)| is.saturating_sub(was)),
-        ..FirmwareChange::new(name, "", was, is)
+    let interval_pairs = interval_durations(baseline).into_iter().zip(interval_durations(current));
+    // A duration that only one boot has is not a change: it was not measured in the other boot.
+    let intervals = interval_pairs.map(|((name, before_ns), (_, after_ns))| FirmwareChange {
+        change_ns: before_ns.zip(after_ns).map(|(before_ns, after_ns)| after_ns.saturating_sub(before_ns)),
+        ..FirmwareChange::new(name, "", before_ns, after_ns)
     });
     let mut phase_names: Vec<&str> = Vec::new();
-    for phase in was.phases.iter().chain(&is.phases) {
+    for phase in baseline.phases.iter().chain(&current.phases) {
         if !phase_names.contains(&phase.name.as_str()) {
             phase_names.push(&phase.name);
         }
     }
-    let order = |name: &str| ["SEC", "PEI", "PreMem", "PostMem", "DXE", "BDS"].iter().position(|known| *known == name);
-    phase_names.sort_by_key(|name| order(name));
-    let length = |report: &FirmwareReport, name: &str| {
+    let phase_order =
+        |name: &str| ["SEC", "PEI", "PreMem", "PostMem", "DXE", "BDS"].iter().position(|phase| *phase == name);
+    phase_names.sort_by_key(|name| phase_order(name));
+    let phase_duration = |report: &FirmwareReport, name: &str| {
         let found = report.phases.iter().find(|phase| phase.name == name);
         found.map(|phase| phase.duration_ns)
     };
-    let phases: Vec<FirmwareChange> =
-        phase_names.iter().map(|name| FirmwareChange::new(name, "", length(was, name), length(is, name))).collect();
-    let has_parts = |name: &str| was.phases.iter().chain(&is.phases).any(|phase| phase.parent == name);
-    let grown_phase = most_grown(phases.iter().filter(|phase| !has_parts(&phase.name)));
+    let phases: Vec<FirmwareChange> = phase_names
+        .iter()
+        .map(|name| FirmwareChange::new(name, "", phase_duration(baseline, name), phase_duration(current, name)))
+        .collect();
+    let has_subphases = |name: &str| baseline.phases.iter().chain(&current.phases).any(|phase| phase.parent == name);
+    let grown_phase = largest_increase(phases.iter().filter(|phase| !has_subphases(&phase.name)));
     // Some inputs have names and GUIDs, others only names.
-    let mut drivers = changes(was.drivers.iter().map(driver), is.drivers.iter().map(driver));
+    let mut drivers =
+        compare_times(baseline.drivers.iter().map(driver_entry), current.drivers.iter().map(driver_entry));
     for change in drivers.iter_mut().filter(|change| change.guid == change.name) {
         change.guid = FirmwareGuid::parse(&change.guid).map(|guid| guid.to_string()).unwrap_or_default();
     }
-    let devices = changes(
-        was.devices.iter().map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
-        is.devices.iter().map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
+    let devices = compare_times(
+        baseline.devices.iter().map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
+        current.devices.iter().map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
     );
     FirmwareComparison {
-        before: was.boot_from.clone(),
-        after: is.boot_from.clone(),
+        before: baseline.boot_from.clone(),
+        after: current.boot_from.clone(),
         intervals: intervals.collect(),
         grown_phase,
-        grown_driver: most_grown(drivers.iter()),
+        grown_driver: largest_increase(drivers.iter()),
         phases,
         drivers,
         devices: devices.into_iter().map(|device| FirmwareChange { guid: String::new(), ..device }).collect(),
     }
 }
 
-/// The key of a driver, its name, and its exclusive time.
-fn driver(driver: &FirmwareDriver) -> (&str, &str, i64) {
+/// Returns the key, the name and the exclusive time of a driver.
+fn driver_entry(driver: &FirmwareDriver) -> (&str, &str, i64) {
     let key = if driver.guid.is_empty() { &driver.name } else { &driver.guid };
     (key, &driver.name, driver.self_ns)
 }
 
-fn most_grown<'a>(changes: impl Iterator<Item = &'a FirmwareChange>) -> Option<FirmwareChange> {
-    let grown = changes.filter(|change| change.change_ns.is_some_and(|ns| ns > 0));
-    grown.max_by_key(|change| change.change_ns).cloned()
+fn largest_increase<'a>(changes: impl Iterator<Item = &'a FirmwareChange>) -> Option<FirmwareChange> {
+    let increases = changes.filter(|change| change.change_ns.is_some_and(|ns| ns > 0));
+    increases.max_by_key(|change| change.change_ns).cloned()
 }
 
-fn changes<'a>(
-    was: impl Iterator<Item = (&'a str, &'a str, i64)>,
-    is: impl Iterator<Item = (&'a str, &'a str, i64)>,
+fn compare_times<'a>(
+    baseline: impl Iterator<Item = (&'a str, &'a str, i64)>,
+    current: impl Iterator<Item = (&'a str, &'a str, i64)>,
 ) -> Vec<FirmwareChange> {
-    let mut both: BTreeMap<&str, (&str, Option<i64>, Option<i64>)> = BTreeMap::new();
-    for (key, name, ns) in was {
-        both.insert(key, (name, Some(ns), None));
+    let mut by_key: BTreeMap<&str, (&str, Option<i64>, Option<i64>)> = BTreeMap::new();
+    for (key, name, ns) in baseline {
+        by_key.insert(key, (name, Some(ns), None));
     }
-    for (key, name, ns) in is {
-        both.entry(key).or_insert((name, None, None)).2 = Some(ns);
+    for (key, name, ns) in current {
+        let (_, _, after_ns) = by_key.entry(key).or_insert((name, None, None));
+        *after_ns = Some(ns);
     }
-    let mut changes: Vec<FirmwareChange> =
-        both.into_iter().map(|(key, (name, was, is))| FirmwareChange::new(name, key, was, is)).collect();
+    let mut changes: Vec<FirmwareChange> = by_key
+        .into_iter()
+        .map(|(key, (name, before_ns, after_ns))| FirmwareChange::new(name, key, before_ns, after_ns))
+        .collect();
     changes.sort_by_key(|change| std::cmp::Reverse(change.change_ns));
     changes
 }

@@ -28,9 +28,9 @@ const ROOTS: [&str; 16] = [
     "HardwarePath(",
 ];
 
-/// All devices on which a driver was started, by exclusive time, longest first.
+/// Returns all devices on which a driver was started, by exclusive time, longest first.
 pub(super) fn devices(intervals: &[WorkInterval<'_>], shares: &[Share], names: &Names) -> Vec<FirmwareDevice> {
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut device_indexes: HashMap<&str, usize> = HashMap::new();
     let mut devices: Vec<FirmwareDevice> = Vec::new();
     // If firmware has no memory left for a path, it only records the device handle.
     let mut paths: HashMap<u64, &str> = HashMap::new();
@@ -51,51 +51,51 @@ pub(super) fn devices(intervals: &[WorkInterval<'_>], shares: &[Share], names: &
             (text, _) => text,
         };
         let (name, path) = name_and_path(text);
-        let at = *places.entry(path).or_insert_with(|| {
+        let device_index = *device_indexes.entry(path).or_insert_with(|| {
             devices.push(FirmwareDevice { path: path.to_owned(), ..FirmwareDevice::default() });
             devices.len() - 1
         });
-        let device = &mut devices[at];
+        let device = &mut devices[device_index];
         if device.name.is_empty() {
             device.name = name.to_owned();
         }
-        let length = interval.end_ns - interval.start_ns;
+        let duration_ns = interval.end_ns - interval.start_ns;
         device.self_ns += share.self_ns;
-        device.driver_start_ns = device.driver_start_ns.saturating_add(length);
+        device.driver_start_ns = device.driver_start_ns.saturating_add(duration_ns);
         let has_guid = interval.event.module_name.is_empty();
         let guid = if has_guid { interval.event.module.to_string() } else { String::new() };
-        let name = names.of_event(interval.event);
-        let place = match device.drivers.iter().position(|driver| driver.guid == guid && driver.name == name) {
-            Some(place) => place,
+        let name = names.event_name(interval.event);
+        let driver_index = match device.drivers.iter().position(|driver| driver.guid == guid && driver.name == name) {
+            Some(driver_index) => driver_index,
             None => {
                 device.drivers.push(FirmwareDeviceDriver { name, guid, ..FirmwareDeviceDriver::default() });
                 device.drivers.len() - 1
             }
         };
-        let driver = &mut device.drivers[place];
+        let driver = &mut device.drivers[driver_index];
         driver.calls += 1;
-        driver.driver_start_ns = driver.driver_start_ns.saturating_add(length);
+        driver.driver_start_ns = driver.driver_start_ns.saturating_add(duration_ns);
     }
     for device in &mut devices {
         device.drivers.sort_by_key(|driver| std::cmp::Reverse(driver.driver_start_ns));
     }
-    devices.sort_by(|one, other| (other.self_ns, &one.path).cmp(&(one.self_ns, &other.path)));
+    devices.sort_by(|left, right| (right.self_ns, &left.path).cmp(&(left.self_ns, &right.path)));
     devices
 }
 
 /// Splits a text such as `FAT File System PciRoot(0x0)/Pci(0x1,0x0)`. A name may contain any characters, including
 /// blanks and slashes.
 fn name_and_path(text: &str) -> (&str, &str) {
-    let starts = ROOTS.iter().filter_map(|root| {
+    let path_starts = ROOTS.iter().filter_map(|root| {
         text.match_indices(root)
-            .map(|(at, _)| at)
-            .find(|&at| at == 0 || text.get(..at).is_some_and(|before| before.ends_with(' ')))
+            .map(|(index, _)| index)
+            .find(|&index| index == 0 || text.get(..index).is_some_and(|prefix| prefix.ends_with(' ')))
     });
-    let at = starts.min().or_else(|| {
+    let path_start = path_starts.min().or_else(|| {
         let first_node = text.split('/').next().unwrap_or(text);
         first_node.contains('(').then(|| first_node.rfind(' ').map_or(0, |blank| blank + 1))
     });
-    match at.and_then(|at| text.split_at_checked(at)) {
+    match path_start.and_then(|index| text.split_at_checked(index)) {
         Some((name, path)) => (name.trim_end(), path),
         None => ("", text),
     }

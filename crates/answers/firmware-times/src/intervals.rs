@@ -17,16 +17,16 @@ const MAX_TOTAL_NS: i64 = 3_600_000_000_000;
 const READY_TO_BOOT: FirmwareGuid =
     FirmwareGuid([0x7c, 0xe8, 0x8f, 0xb3, 0x4b, 0xd7, 0x46, 0x79, 0x87, 0xa8, 0xa8, 0xd8, 0xde, 0xe5, 0x0d, 0x2b]);
 
-/// Implausible checkpoint values, most severe first.
+/// Returns problems with implausible checkpoint values, most severe first.
 #[must_use]
 pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareProblem> {
     use FirmwareProblemKind as Kind;
     let mut faults = Vec::new();
-    let mut fault = |kind, severity, text: String| {
+    let mut add_fault = |kind, severity, text: String| {
         faults.push(FirmwareProblem { kind, severity, place: String::new(), text, skipped_bytes: 0 });
     };
     if reset_end_in_ticks(times) {
-        fault(
+        add_fault(
             Kind::ResetEndInTicks,
             Severity::Error,
             format!(
@@ -37,13 +37,13 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareProblem> {
             ),
         );
     }
-    let later = times.with_names().into_iter().skip(1).filter_map(|(name, ns)| Some((name, ns?)));
-    let later: Vec<_> = later.collect();
-    for pair in later.windows(2) {
+    let recorded_times = times.with_names().into_iter().skip(1).filter_map(|(name, ns)| Some((name, ns?)));
+    let recorded_times: Vec<_> = recorded_times.collect();
+    for pair in recorded_times.windows(2) {
         if let [(first, first_ns), (second, second_ns)] = pair
             && second_ns < first_ns
         {
-            fault(
+            add_fault(
                 Kind::NotMonotonic,
                 Severity::Error,
                 format!(
@@ -53,10 +53,10 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareProblem> {
             );
         }
     }
-    let beyond = times.loader_load_ns.or(times.loader_start_ns).is_some_and(|ns| ns > MAX_FIRMWARE_NS)
+    let is_implausible = times.loader_load_ns.or(times.loader_start_ns).is_some_and(|ns| ns > MAX_FIRMWARE_NS)
         || times.exit_end_ns.is_some_and(|ns| ns > MAX_TOTAL_NS);
-    if beyond {
-        fault(
+    if is_implausible {
+        add_fault(
             Kind::ClockNotReset,
             Severity::Warning,
             "the times are longer than any boot: this firmware's clock keeps running over warm resets, so times since reset do not belong to this boot. \
@@ -76,13 +76,13 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareProblem> {
                 (Severity::Warning, "the loader has no times: not a UEFI boot, or firmware that does not record them")
             }
         };
-        fault(Kind::NotUefi, severity, text.to_owned());
+        add_fault(Kind::NotUefi, severity, text.to_owned());
     }
     faults
 }
 
-/// Whether the times are those of a legacy (BIOS) boot, as defined by ACPI (5.2.24.8): the loader start is the time of
-/// INT 19h, and the times of loading the loader and of `ExitBootServices`, which do not exist, are zero.
+/// Returns true for the times of a legacy (BIOS) boot as defined by ACPI (5.2.24.8): the loader start is the time of
+/// INT 19h; the times of loading the loader and of `ExitBootServices` do not exist and are zero.
 fn is_legacy(times: &FirmwareCheckpoints) -> bool {
     times.loader_start_ns.is_some()
         && times.loader_load_ns.is_none()
@@ -90,7 +90,7 @@ fn is_legacy(times: &FirmwareCheckpoints) -> bool {
         && times.exit_end_ns.is_none()
 }
 
-/// When the firmware's own work ended: when it loaded the loader, or at INT 19h.
+/// Returns the time at which the firmware finished its work: when it loaded the loader, or at INT 19h.
 fn firmware_end(times: &FirmwareCheckpoints) -> Option<i64> {
     if is_legacy(times) { times.loader_start_ns } else { times.loader_load_ns }
 }
@@ -102,32 +102,33 @@ fn reset_end_in_ticks(times: &FirmwareCheckpoints) -> bool {
     }
 }
 
-/// Whether the times do not start at the reset of this boot.
+/// Returns true if the times do not start at the reset of this boot.
 #[must_use]
 pub fn spans_resets(faults: &[FirmwareProblem]) -> bool {
     faults.iter().any(|fault| fault.kind == FirmwareProblemKind::ClockNotReset)
 }
 
-/// The durations between the checkpoints, by both definitions of firmware and loader time.
+/// Returns the durations between the checkpoints, by both definitions of firmware and loader time.
 ///
 /// The paper on PXE performance uses ReadyToBoot as the boundary in section 2.1, and loading the loader in section 4.3.
-/// All firmware with these tables has the second; the first needs measurements of the boot manager.
+/// All firmware with these tables records the loading of the loader; ReadyToBoot requires measurements of the boot
+/// manager.
 #[must_use]
 pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> FirmwareIntervals {
     let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
-    let between = |from: Option<i64>, to: Option<i64>| {
-        let length = to?.saturating_sub(from?);
-        (length >= 0).then_some(length)
+    let duration = |start_ns: Option<i64>, end_ns: Option<i64>| {
+        let duration_ns = end_ns?.saturating_sub(start_ns?);
+        (duration_ns >= 0).then_some(duration_ns)
     };
-    let ready = ready_to_boot(events);
-    let ready_ns = ready.as_ref().map(|&(ns, _)| ns);
+    let ready_to_boot_event = ready_to_boot(events);
+    let ready_ns = ready_to_boot_event.as_ref().map(|&(ns, _)| ns);
     FirmwareIntervals {
         firmware_init_ns: reset_end,
-        time1_ns: between(reset_end, firmware_end(times)),
-        loader_load_ns: between(times.loader_load_ns, times.loader_start_ns),
-        loader_run_ns: between(times.loader_start_ns, times.exit_begin_ns),
-        exit_boot_services_ns: between(times.exit_begin_ns, times.exit_end_ns),
-        time2_ns: between(times.loader_load_ns, times.exit_end_ns),
+        time1_ns: duration(reset_end, firmware_end(times)),
+        loader_load_ns: duration(times.loader_load_ns, times.loader_start_ns),
+        loader_run_ns: duration(times.loader_start_ns, times.exit_begin_ns),
+        exit_boot_services_ns: duration(times.exit_begin_ns, times.exit_end_ns),
+        time2_ns: duration(times.loader_load_ns, times.exit_end_ns),
         total_ns: times.exit_end_ns,
         legacy_boot: is_legacy(times),
         definition: if is_legacy(times) {
@@ -137,30 +138,30 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
         },
         ready_to_boot_ns: ready_ns,
         ready_to_boot_time1_ns: ready_ns,
-        ready_to_boot_time2_ns: between(ready_ns, times.exit_begin_ns),
-        ready_to_boot_rule: ready.map(|(_, rule)| rule).unwrap_or_default(),
+        ready_to_boot_time2_ns: duration(ready_ns, times.exit_begin_ns),
+        ready_to_boot_rule: ready_to_boot_event.map(|(_, rule)| rule).unwrap_or_default(),
     }
 }
 
-/// The stages between the checkpoints, in order; only those with known and plausible ends.
+/// Returns the stages between the checkpoints, in order; only those with known and plausible ends.
 #[must_use]
 pub fn stages(times: &FirmwareCheckpoints) -> Vec<FirmwareStage> {
     let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
-    let ends = [
+    let boundaries = [
         (FirmwareStageName::Reset, Some(0), reset_end.filter(|&ns| ns > 0)),
         (FirmwareStageName::Firmware, reset_end, firmware_end(times)),
         (FirmwareStageName::LoaderLoad, times.loader_load_ns, times.loader_start_ns),
         (FirmwareStageName::Loader, times.loader_start_ns, times.exit_begin_ns),
         (FirmwareStageName::ExitBootServices, times.exit_begin_ns, times.exit_end_ns),
     ];
-    let known = ends.into_iter().filter_map(|(name, start_ns, end_ns)| {
+    let stages = boundaries.into_iter().filter_map(|(name, start_ns, end_ns)| {
         let (start_ns, end_ns) = (start_ns?, end_ns?);
         (start_ns <= end_ns).then_some(FirmwareStage { name, start_ns, end_ns, duration_ns: end_ns - start_ns })
     });
-    known.collect()
+    stages.collect()
 }
 
-/// The first ReadyToBoot. Later ones belong to further boot attempts, which count as loader time.
+/// Returns the first ReadyToBoot. Later ones belong to further boot attempts, which count as loader time.
 fn ready_to_boot(events: &[FirmwareEvent]) -> Option<(i64, Rule)> {
     type Matches = fn(&FirmwareEvent) -> bool;
     let rules: [(Rule, Matches); 3] = [
@@ -173,8 +174,8 @@ fn ready_to_boot(events: &[FirmwareEvent]) -> Option<(i64, Rule)> {
         (Rule::BootAttemptStarts, |event| event.work == FirmwareWork::InModule && event.text == "BdsAttempt"),
     ];
     rules.into_iter().find_map(|(rule, matches)| {
-        let found =
+        let times =
             events.iter().filter(|event| event.edge != FirmwareEdge::End && matches(event)).map(|event| event.time_ns);
-        Some((found.min()?, rule))
+        Some((times.min()?, rule))
     })
 }

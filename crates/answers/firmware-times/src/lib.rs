@@ -33,7 +33,7 @@ pub use intervals::{checkpoint_faults, intervals, spans_resets, stages};
 pub use names::Names;
 pub use report::*;
 
-use pairing::{Paired, WorkInterval};
+use pairing::{PairedEvents, WorkInterval};
 use sweep::{InnermostInterval, Share};
 
 /// Maximum number of gaps in the report, and their minimum length, ns.
@@ -62,16 +62,16 @@ pub struct NoFirmwareTimes {
 }
 
 impl NoFirmwareTimes {
-    /// A report without times, with the tables and the missing ones.
+    /// Returns a report without times that lists the tables and the missing tables.
     #[must_use]
     pub fn into_report(self, inputs: Vec<FirmwareInput>) -> FirmwareReport {
-        let Self { tables, faults, missing_tables: missing, .. } = self;
-        FirmwareReport { inputs, tables, faults, missing_tables: missing, ..FirmwareReport::default() }
+        let Self { tables, faults, missing_tables, .. } = self;
+        FirmwareReport { inputs, tables, faults, missing_tables, ..FirmwareReport::default() }
     }
 }
 
-/// The tables with times that other tables point to but that are not in the inputs.
-fn missing(recording: &FirmwareRecording) -> Vec<MissingTable> {
+/// Returns the tables with times that other tables point to but that are not in the inputs.
+fn missing_tables(recording: &FirmwareRecording) -> Vec<MissingTable> {
     let is_present = |signature: &str| match signature {
         "FBPT" => recording.checkpoints.is_some(),
         "S3PT" => recording.resume.is_some() || recording.suspend.is_some(),
@@ -81,9 +81,9 @@ fn missing(recording: &FirmwareRecording) -> Vec<MissingTable> {
     let mut missing: Vec<MissingTable> = Vec::new();
     for pointer in pointers.filter(|pointer| !is_present(&pointer.to)) {
         let unknown = if pointer.to == "FBPT" { "boot times" } else { "suspend and resume times" };
-        let found = MissingTable { part: pointer.to.clone(), address: pointer.address.clone(), unknown };
-        if !missing.contains(&found) {
-            missing.push(found);
+        let table = MissingTable { part: pointer.to.clone(), address: pointer.address.clone(), unknown };
+        if !missing.contains(&table) {
+            missing.push(table);
         }
     }
     missing
@@ -91,13 +91,8 @@ fn missing(recording: &FirmwareRecording) -> Vec<MissingTable> {
 
 impl From<FirmwareRecording> for NoFirmwareTimes {
     fn from(recording: FirmwareRecording) -> Self {
-        let missing = missing(&recording);
-        Self {
-            inputs: recording.inputs.len(),
-            tables: recording.tables,
-            faults: recording.problems,
-            missing_tables: missing,
-        }
+        let missing_tables = missing_tables(&recording);
+        Self { inputs: recording.inputs.len(), tables: recording.tables, faults: recording.problems, missing_tables }
     }
 }
 
@@ -106,12 +101,12 @@ impl From<FirmwareRecording> for NoFirmwareTimes {
 /// # Errors
 /// [`NoFirmwareTimes`] if there are no times, e.g. only an FPDT, which only points to the tables with times.
 pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Result<FirmwareReport, NoFirmwareTimes> {
-    let nothing = recording.checkpoints.is_none()
+    let has_no_times = recording.checkpoints.is_none()
         && recording.events.is_empty()
         && recording.durations.is_empty()
         && recording.resume.is_none()
         && recording.suspend.is_none();
-    if nothing {
+    if has_no_times {
         return Err(recording.clone().into());
     }
     let names = Names::new(&options.names);
@@ -127,19 +122,19 @@ pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
 
     let mut paired = pairing::pair(&recording.events);
     event_faults(&recording.events, &paired, &names, &mut faults);
-    let ends_without_begin = paired.unmatched_ends.len() as u64;
-    phases::mark(&mut paired, checkpoints.as_ref());
+    let unmatched_ends = paired.unmatched_ends.len() as u64;
+    phases::mark_phases(&mut paired, checkpoints.as_ref());
     paired.intervals.sort_by_key(|interval| (interval.start_ns, std::cmp::Reverse(interval.end_ns)));
     let work_intervals = &paired.intervals;
 
-    let window = window(&intervals, &recording.events);
+    let window = measured_window(&intervals, &recording.events);
     let mut gaps = Vec::new();
     let shares = sweep::sweep(work_intervals, window, |gap| add_gap(gap, work_intervals, &mut gaps));
-    // If nothing was measured at all, a single gap is no information.
+    // If nothing was measured, a single gap carries no information.
     if work_intervals.is_empty() {
         gaps.clear();
     }
-    let in_phase = innermost_phases(work_intervals, &shares);
+    let phase_names = innermost_phases(work_intervals, &shares);
 
     Ok(FirmwareReport {
         inputs: recording.inputs.clone(),
@@ -148,19 +143,19 @@ pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
         stages: checkpoints.as_ref().map(stages).unwrap_or_default(),
         phases: phases::phases(work_intervals, &shares),
         coverage: coverage(work_intervals, &shares, &intervals),
-        gaps: described_gaps(gaps, work_intervals, &in_phase, &names),
-        drivers: drivers::drivers(work_intervals, &shares, &in_phase, &names),
+        gaps: describe_gaps(gaps, work_intervals, &phase_names, &names),
+        drivers: drivers::drivers(work_intervals, &shares, &phase_names, &names),
         devices: devices::devices(work_intervals, &shares, &names),
-        work: work(work_intervals, &shares, &in_phase, &names),
-        unfinished: paired.unmatched_begins.iter().map(|event| marked(event, &names)).collect(),
-        marks: paired.points.iter().map(|event| marked(event, &names)).collect(),
-        durations: lengths(recording, &names),
+        work: describe_work(work_intervals, &shares, &phase_names, &names),
+        unfinished: paired.unmatched_begins.iter().map(|event| to_mark(event, &names)).collect(),
+        marks: paired.points.iter().map(|event| to_mark(event, &names)).collect(),
+        durations: named_durations(recording, &names),
         measurements: recording.events.len() as u64,
-        unmatched_ends: ends_without_begin,
+        unmatched_ends,
         suspend: recording.suspend.map(suspend_time),
         resume: recording.resume,
         boots: recording.boots.clone(),
-        missing_tables: missing(recording),
+        missing_tables: missing_tables(recording),
         tables: recording.tables.clone(),
         faults,
         intervals,
@@ -168,28 +163,28 @@ pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
 }
 
 /// Durations without timestamps, longest first; GUIDs of modules are replaced by names.
-fn lengths(recording: &FirmwareRecording, names: &Names) -> Vec<FirmwareDuration> {
-    let mut lengths: Vec<FirmwareDuration> = recording.durations.clone();
-    for length in &mut lengths {
-        if let Some(guid) = FirmwareGuid::parse(&length.module) {
-            length.module = names.of(guid);
+fn named_durations(recording: &FirmwareRecording, names: &Names) -> Vec<FirmwareDuration> {
+    let mut durations: Vec<FirmwareDuration> = recording.durations.clone();
+    for duration in &mut durations {
+        if let Some(guid) = FirmwareGuid::parse(&duration.module) {
+            duration.module = names.name(guid);
         }
     }
-    lengths.sort_by_key(|length| std::cmp::Reverse(length.duration_ns));
-    lengths
+    durations.sort_by_key(|duration| std::cmp::Reverse(duration.duration_ns));
+    durations
 }
 
-/// The interval that the firmware's measurements should cover.
-fn window(intervals: &FirmwareIntervals, events: &[FirmwareEvent]) -> (i64, i64) {
-    if let (Some(from), Some(length)) = (intervals.firmware_init_ns, intervals.time1_ns) {
-        return (from, from.saturating_add(length));
+/// Returns the interval that the firmware's measurements should cover.
+fn measured_window(intervals: &FirmwareIntervals, events: &[FirmwareEvent]) -> (i64, i64) {
+    if let (Some(start_ns), Some(duration_ns)) = (intervals.firmware_init_ns, intervals.time1_ns) {
+        return (start_ns, start_ns.saturating_add(duration_ns));
     }
     let times = events.iter().map(|event| event.time_ns);
     (times.clone().min().unwrap_or(0), times.max().unwrap_or(0))
 }
 
-fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, names: &Names, faults: &mut Vec<FirmwareProblem>) {
-    let mut fault = |kind, text: String| {
+fn event_faults(events: &[FirmwareEvent], paired: &PairedEvents<'_>, names: &Names, faults: &mut Vec<FirmwareProblem>) {
+    let mut add_fault = |kind, text: String| {
         faults.push(FirmwareProblem { kind, severity: Severity::Notice, place: String::new(), text, skipped_bytes: 0 });
     };
     let times: Vec<i64> = events.iter().map(|event| event.time_ns).collect();
@@ -199,7 +194,7 @@ fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, names: &Names, fa
             0 => String::new(),
             count => format!("; {count} that end before they start were skipped"),
         };
-        fault(
+        add_fault(
             FirmwareProblemKind::EventsNotMonotonic,
             format!(
                 "{steps_back} of {} measurements have earlier times than the one recorded before them{backwards}",
@@ -212,21 +207,24 @@ fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, names: &Names, fa
         (FirmwareProblemKind::EndWithoutBegin, &paired.unmatched_ends),
     ] {
         if let Some(first) = unmatched.first() {
-            let module = names.of_event(first);
+            let module = names.event_name(first);
             let work = first.work.as_str().replace('_', " ");
             let name = if first.text.is_empty() { format!("{work} of {module}") } else { first.text.clone() };
-            fault(kind, format!("{} in total; first: {name} at {}", unmatched.len(), Duration::from_ns(first.time_ns)));
+            add_fault(
+                kind,
+                format!("{} in total; first: {name} at {}", unmatched.len(), Duration::from_ns(first.time_ns)),
+            );
         }
     }
 }
 
-/// For each interval, the innermost phase in which it started.
+/// Returns, for each interval, the innermost phase in which it started.
 fn innermost_phases(intervals: &[WorkInterval<'_>], shares: &[Share]) -> Vec<&'static str> {
     let mut phases = vec![""; intervals.len()];
     // Intervals are sorted by start, and parents start before their parts.
-    for at in 0..intervals.len() {
-        if let Some(parent) = shares[at].parent {
-            phases[at] = intervals[parent].phase.unwrap_or(phases[parent]);
+    for index in 0..intervals.len() {
+        if let Some(parent) = shares[index].parent {
+            phases[index] = intervals[parent].phase.unwrap_or(phases[parent]);
         }
     }
     phases
@@ -247,9 +245,9 @@ fn coverage(
         .then_some(FirmwareCoverage { measured_ns, measured_percent: measured_ns as f64 * 100.0 / time1_ns as f64 })
 }
 
-/// Adds an interval in which nothing but a phase was measured.
+/// Adds an interval in which only a phase was measured.
 fn add_gap(gap: InnermostInterval, intervals: &[WorkInterval<'_>], gaps: &mut Vec<InnermostInterval>) {
-    if gap.innermost.is_some_and(|at| intervals[at].phase.is_none()) {
+    if gap.innermost.is_some_and(|index| intervals[index].phase.is_none()) {
         return;
     }
     // Most firmware records some ten thousand intervals; only the longest gaps between them are kept.
@@ -258,37 +256,37 @@ fn add_gap(gap: InnermostInterval, intervals: &[WorkInterval<'_>], gaps: &mut Ve
     }
     gaps.push(gap);
     if gaps.len() >= 8 * MAX_GAPS {
-        longest_first(gaps);
+        keep_longest(gaps);
     }
 }
 
-fn longest_first(gaps: &mut Vec<InnermostInterval>) {
+fn keep_longest(gaps: &mut Vec<InnermostInterval>) {
     gaps.sort_by_key(|gap| (gap.start_ns - gap.end_ns, gap.start_ns));
     gaps.truncate(MAX_GAPS);
 }
 
-fn described_gaps(
+fn describe_gaps(
     mut gaps: Vec<InnermostInterval>,
     intervals: &[WorkInterval<'_>],
-    in_phase: &[&str],
+    phase_names: &[&str],
     names: &Names,
 ) -> Vec<FirmwareGap> {
-    longest_first(&mut gaps);
-    let edge = |edge: Option<(usize, bool)>| {
-        edge.map_or_else(String::new, |(at, begins)| {
-            let which = if begins { "start" } else { "end" };
-            format!("{which} of {}", label(&intervals[at], names))
+    keep_longest(&mut gaps);
+    let describe_edge = |edge: Option<(usize, bool)>| {
+        edge.map_or_else(String::new, |(index, is_start)| {
+            let boundary = if is_start { "start" } else { "end" };
+            format!("{boundary} of {}", label(&intervals[index], names))
         })
     };
     // Where a gap is bounded by phases, the adjacent modules are more useful.
     let modules = || intervals.iter().filter(|interval| interval.phase.is_none());
     let module_before = |start_ns: i64| {
-        let before = modules().filter(|interval| interval.end_ns <= start_ns);
-        before.max_by_key(|interval| interval.end_ns).map_or_else(String::new, |interval| label(interval, names))
+        let earlier = modules().filter(|interval| interval.end_ns <= start_ns);
+        earlier.max_by_key(|interval| interval.end_ns).map_or_else(String::new, |interval| label(interval, names))
     };
     let module_after = |end_ns: i64| {
-        let after = modules().filter(|interval| interval.start_ns >= end_ns);
-        after.min_by_key(|interval| interval.start_ns).map_or_else(String::new, |interval| label(interval, names))
+        let later = modules().filter(|interval| interval.start_ns >= end_ns);
+        later.min_by_key(|interval| interval.start_ns).map_or_else(String::new, |interval| label(interval, names))
     };
     let described = gaps.into_iter().map(|gap| FirmwareGap {
         module_before: module_before(gap.start_ns),
@@ -296,17 +294,17 @@ fn described_gaps(
         start_ns: gap.start_ns,
         end_ns: gap.end_ns,
         duration_ns: gap.end_ns - gap.start_ns,
-        phase: gap.innermost.map_or("", |at| intervals[at].phase.unwrap_or(in_phase[at])).to_owned(),
-        after: edge(gap.opened_by),
-        before: edge(gap.closed_by),
+        phase: gap.innermost.map_or("", |index| intervals[index].phase.unwrap_or(phase_names[index])).to_owned(),
+        after: describe_edge(gap.opened_by),
+        before: describe_edge(gap.closed_by),
     });
     described.collect()
 }
 
-/// The display name of work, e.g. `entry point of DxeCore`.
+/// Returns the display name of work, e.g. `entry point of DxeCore`.
 fn label(interval: &WorkInterval<'_>, names: &Names) -> String {
     use onoff_trace::firmware::FirmwareWork as Work;
-    let module = names.of_event(interval.event);
+    let module = names.event_name(interval.event);
     if let Some(phase) = interval.phase {
         return phase.to_owned();
     }
@@ -321,14 +319,19 @@ fn label(interval: &WorkInterval<'_>, names: &Names) -> String {
     }
 }
 
-fn work(intervals: &[WorkInterval<'_>], shares: &[Share], in_phase: &[&str], names: &Names) -> Vec<FirmwareInterval> {
-    let measured = intervals.iter().zip(shares).zip(in_phase).filter(|((interval, _), _)| !interval.inferred);
+fn describe_work(
+    intervals: &[WorkInterval<'_>],
+    shares: &[Share],
+    phase_names: &[&str],
+    names: &Names,
+) -> Vec<FirmwareInterval> {
+    let measured = intervals.iter().zip(shares).zip(phase_names).filter(|((interval, _), _)| !interval.inferred);
     let described = measured.map(|((interval, share), phase)| FirmwareInterval {
         work: interval.event.work,
         guid: interval.event.module.to_string(),
-        module: names.of_event(interval.event),
+        module: names.event_name(interval.event),
         text: interval.event.text.clone(),
-        caller: interval.event.caller.map(|guid| names.of(guid)).unwrap_or_default(),
+        caller: interval.event.caller.map(|guid| names.name(guid)).unwrap_or_default(),
         handle: interval.event.handle.map(|handle| format!("{handle:#x}")).unwrap_or_default(),
         start_ns: interval.start_ns,
         end_ns: interval.end_ns,
@@ -341,12 +344,12 @@ fn work(intervals: &[WorkInterval<'_>], shares: &[Share], in_phase: &[&str], nam
     described.collect()
 }
 
-fn marked(event: &FirmwareEvent, names: &Names) -> FirmwareMark {
+fn to_mark(event: &FirmwareEvent, names: &Names) -> FirmwareMark {
     FirmwareMark {
         work: event.work,
         time_ns: event.time_ns,
         guid: event.module.to_string(),
-        module: names.of_event(event),
+        module: names.event_name(event),
         text: event.text.clone(),
     }
 }

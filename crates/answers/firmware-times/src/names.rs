@@ -10,7 +10,7 @@ const MODULES: &str = include_str!("edk2_modules.txt");
 
 /// GUIDs that are not in the list of modules: the cores under the names used in measurements, modules of older
 /// versions, and events. Public in the module and package files of EDK II.
-const KNOWN: [(&str, &str); 15] = [
+const MORE_NAMES: [(&str, &str); 15] = [
     ("52C05B14-0B98-496C-BC3B-04B50211D680", "PeiCore"),
     ("D6A2CB7F-6A18-4E2F-B43B-9920A733700A", "DxeCore"),
     ("6D33944A-EC75-4855-A54D-809C75241F6C", "BdsDxe"),
@@ -28,32 +28,32 @@ const KNOWN: [(&str, &str); 15] = [
     ("02CE967A-DD7E-4FFC-9EE7-810CF0470880", "EndOfDxe"),
 ];
 
-/// Maps GUIDs to names: the user's names first, then those shared by all firmware of a family.
+/// Maps GUIDs to names: the user's names take precedence over the built-in names of EDK II.
 #[derive(Clone, Debug)]
 pub struct Names {
     names: BTreeMap<FirmwareGuid, String>,
 }
 
 impl Names {
-    /// The user's names, and the shared ones that they do not override.
+    /// Creates the map from the built-in names, overridden by the user's names.
     #[must_use]
     pub fn new(user: &BTreeMap<FirmwareGuid, String>) -> Self {
-        let modules = MODULES.lines().filter_map(|line| line.split_once(' ')).chain(KNOWN);
-        let known = modules.filter_map(|(guid, name)| Some((FirmwareGuid::parse(guid)?, name.to_owned())));
-        let mut names: BTreeMap<_, _> = known.collect();
+        let modules = MODULES.lines().filter_map(|line| line.split_once(' ')).chain(MORE_NAMES);
+        let parsed = modules.filter_map(|(guid, name)| Some((FirmwareGuid::parse(guid)?, name.to_owned())));
+        let mut names: BTreeMap<_, _> = parsed.collect();
         names.extend(user.iter().map(|(guid, name)| (*guid, name.clone())));
         Self { names }
     }
 
-    /// The name of the module of a measurement: from the input, otherwise by its GUID.
+    /// Returns the module name of a measurement: from the input if present, otherwise by GUID.
     #[must_use]
-    pub fn of_event(&self, event: &FirmwareEvent) -> String {
-        if event.module_name.is_empty() { self.of(event.module) } else { event.module_name.clone() }
+    pub fn event_name(&self, event: &FirmwareEvent) -> String {
+        if event.module_name.is_empty() { self.name(event.module) } else { event.module_name.clone() }
     }
 
-    /// The name of a module; the GUID if unknown.
+    /// Returns the name of a module, or the GUID if unknown.
     #[must_use]
-    pub fn of(&self, guid: FirmwareGuid) -> String {
+    pub fn name(&self, guid: FirmwareGuid) -> String {
         if let Some(name) = self.names.get(&guid) {
             return name.clone();
         }
@@ -93,7 +93,7 @@ mod tests {
             ("DC3641B8-2FA8-4ED3-BC1F-F9962A03454B", "Mtftp4Dxe"),
             ("021722D8-522B-4079-852A-FE44C2C13F49", "SataController"),
         ] {
-            assert_eq!(names.of(FirmwareGuid::parse(guid).unwrap()), name);
+            assert_eq!(names.name(FirmwareGuid::parse(guid).unwrap()), name);
         }
     }
 
@@ -101,17 +101,17 @@ mod tests {
     fn user_names_take_precedence_and_handles_are_recognized() {
         let dxe_core = FirmwareGuid::parse("D6A2CB7F-6A18-4E2F-B43B-9920A733700A").unwrap();
         let mut user = BTreeMap::new();
-        assert_eq!(Names::new(&user).of(dxe_core), "DxeCore");
+        assert_eq!(Names::new(&user).name(dxe_core), "DxeCore");
         user.insert(dxe_core, "OurDxeCore".to_owned());
         let names = Names::new(&user);
-        assert_eq!(names.of(dxe_core), "OurDxeCore");
+        assert_eq!(names.name(dxe_core), "OurDxeCore");
         for (guid, name) in [
             ("6C646E68-0000-0000-3063-E97F00000000", "image not stored in the firmware, handle 0x7fe96330"),
             ("00000000-0000-0000-554E-4B4E484E444C", "module with unknown handle"),
             ("00000000-0000-0000-0000-000000000000", "unnamed image"),
             ("11111111-2222-3333-4444-555555555555", "11111111-2222-3333-4444-555555555555"),
         ] {
-            assert_eq!(names.of(FirmwareGuid::parse(guid).unwrap()), name);
+            assert_eq!(names.name(FirmwareGuid::parse(guid).unwrap()), name);
         }
     }
 }

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareGuid, FirmwareWork};
 
-/// Work with a start and an end, or a phase with one inferred end.
+/// Work with a measured start and end, or a phase with one measured and one inferred end.
 #[derive(Clone, Debug)]
 pub(super) struct WorkInterval<'a> {
     /// The measurement that names the work: for an image load or a driver start, the end, because only the end has the
@@ -11,16 +11,16 @@ pub(super) struct WorkInterval<'a> {
     pub(super) event: &'a FirmwareEvent,
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
-    /// Set if it is a phase.
+    /// Name of the phase, if the interval is a phase.
     pub(super) phase: Option<&'static str>,
-    /// Whether one of its ends was not measured.
+    /// True if the start or the end was not measured.
     pub(super) inferred: bool,
 }
 
 /// The result of pairing.
 #[derive(Debug, Default)]
-pub(super) struct Paired<'a> {
-    /// In the order in which the firmware recorded the ends.
+pub(super) struct PairedEvents<'a> {
+    /// Pairs, in the order in which the firmware recorded the ends.
     pub(super) intervals: Vec<WorkInterval<'a>>,
     pub(super) unmatched_begins: Vec<&'a FirmwareEvent>,
     pub(super) unmatched_ends: Vec<&'a FirmwareEvent>,
@@ -41,8 +41,8 @@ struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    fn of(event: &'a FirmwareEvent) -> Self {
-        let whole = Self {
+    fn from_event(event: &'a FirmwareEvent) -> Self {
+        let full_key = Self {
             class: event.class,
             module: Some((event.module, &event.module_name)),
             caller: event.caller,
@@ -50,29 +50,29 @@ impl<'a> Key<'a> {
             text: &event.text,
         };
         match event.work {
-            FirmwareWork::CrossModule => Self { module: None, caller: None, handle: None, ..whole },
-            FirmwareWork::LoadImage => Self { module: None, caller: None, text: "", ..whole },
-            FirmwareWork::EntryPoint => Self { caller: None, handle: None, text: "", ..whole },
+            FirmwareWork::CrossModule => Self { module: None, caller: None, handle: None, ..full_key },
+            FirmwareWork::LoadImage => Self { module: None, caller: None, text: "", ..full_key },
+            FirmwareWork::EntryPoint => Self { caller: None, handle: None, text: "", ..full_key },
             // The end of a driver start also has the device path.
             FirmwareWork::DriverStart | FirmwareWork::DriverSupport | FirmwareWork::DriverStop => {
-                Self { caller: None, text: "", ..whole }
+                Self { caller: None, text: "", ..full_key }
             }
-            _ => whole,
+            _ => full_key,
         }
     }
 }
 
 /// Pairs every end with the latest open start: recursive work is nested.
-pub(super) fn pair(events: &[FirmwareEvent]) -> Paired<'_> {
-    let mut paired = Paired::default();
+pub(super) fn pair(events: &[FirmwareEvent]) -> PairedEvents<'_> {
+    let mut paired = PairedEvents::default();
     let mut open: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
-    for (at, event) in events.iter().enumerate() {
+    for (index, event) in events.iter().enumerate() {
         match event.edge {
             FirmwareEdge::Point => paired.points.push(event),
-            FirmwareEdge::Begin => open.entry(Key::of(event)).or_default().push(at),
-            FirmwareEdge::End => match open.get_mut(&Key::of(event)).and_then(Vec::pop) {
-                Some(begin) => {
-                    let begin = &events[begin];
+            FirmwareEdge::Begin => open.entry(Key::from_event(event)).or_default().push(index),
+            FirmwareEdge::End => match open.get_mut(&Key::from_event(event)).and_then(Vec::pop) {
+                Some(begin_index) => {
+                    let begin = &events[begin_index];
                     if event.time_ns < begin.time_ns {
                         paired.backwards += 1;
                         continue;
@@ -91,6 +91,6 @@ pub(super) fn pair(events: &[FirmwareEvent]) -> Paired<'_> {
     }
     let mut unmatched: Vec<usize> = open.into_values().flatten().collect();
     unmatched.sort();
-    paired.unmatched_begins = unmatched.into_iter().map(|at| &events[at]).collect();
+    paired.unmatched_begins = unmatched.into_iter().map(|index| &events[index]).collect();
     paired
 }

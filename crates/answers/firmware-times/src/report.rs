@@ -22,11 +22,11 @@ pub struct FirmwareReport {
     pub intervals: FirmwareIntervals,
     /// The stages between the checkpoints, in order.
     pub stages: Vec<FirmwareStage>,
-    /// The firmware's phases, outer phases before the ones inside them.
+    /// The firmware's phases, outer phases before inner phases.
     pub phases: Vec<FirmwarePhase>,
     /// How much of the firmware's time was measured; `None` if no work was measured.
     pub coverage: Option<FirmwareCoverage>,
-    /// Gaps in which nothing but a phase was measured, longest first; at least 1 ms long, at most 20.
+    /// Gaps in which only a phase was measured, longest first; at least 1 ms long, at most 20.
     pub gaps: Vec<FirmwareGap>,
     /// Drivers and other modules, by exclusive time, longest first.
     pub drivers: Vec<FirmwareDriver>,
@@ -48,7 +48,7 @@ pub struct FirmwareReport {
     pub suspend: Option<FirmwareSuspendTime>,
     /// Resumes from S3; `None` if not recorded.
     pub resume: Option<FirmwareResume>,
-    /// The boots in serial logs with more than one; `read` marks the one that was analyzed.
+    /// The boots in serial logs with several boots; `read` marks the analyzed boot.
     pub boots: Vec<FirmwareLoggedBoot>,
     /// Tables that would make the result more complete.
     pub missing_tables: Vec<MissingTable>,
@@ -63,9 +63,9 @@ pub struct FirmwareReport {
 pub struct MissingTable {
     /// Signature of the table.
     pub part: String,
-    /// Its memory address, hexadecimal; empty if unknown.
+    /// Memory address of the table, hexadecimal; empty if unknown.
     pub address: String,
-    /// What is unknown without it, as a phrase.
+    /// Data that is unknown without the table, as a phrase.
     pub unknown: &'static str,
 }
 
@@ -87,7 +87,7 @@ pub struct FirmwareIntervals {
     pub time2_ns: Option<i64>,
     /// Processor reset until `ExitBootServices` returns, ns.
     pub total_ns: Option<i64>,
-    /// Whether it is a legacy (BIOS) boot: the loader start is then the time of INT 19h, and there are no later times.
+    /// True for a legacy (BIOS) boot: the loader start is then the time of INT 19h, and there are no later times.
     pub legacy_boot: bool,
     /// The definition of `time1_ns` and `time2_ns`.
     pub definition: String,
@@ -151,7 +151,7 @@ impl FirmwareStageName {
         }
     }
 
-    /// The event that ends the stage, as a clause.
+    /// Returns the event that ends the stage, as a clause.
     #[must_use]
     pub const fn end_event(self) -> &'static str {
         match self {
@@ -163,7 +163,7 @@ impl FirmwareStageName {
         }
     }
 
-    /// The display name.
+    /// Returns the display name.
     #[must_use]
     pub const fn display_name(self) -> &'static str {
         match self {
@@ -182,7 +182,7 @@ impl FirmwareStageName {
 pub struct FirmwarePhase {
     /// `SEC`, `PEI`, `PreMem`, `PostMem`, `DXE` or `BDS`.
     pub name: String,
-    /// The phase that contains it; empty for outer phases.
+    /// The enclosing phase; empty for outer phases.
     pub parent: String,
     /// Start, ns since processor reset.
     pub start_ns: i64,
@@ -190,11 +190,11 @@ pub struct FirmwarePhase {
     pub end_ns: i64,
     /// Duration, ns; the sum if it ran several times.
     pub duration_ns: i64,
-    /// Exclusive time, in which nothing inside it was measured, ns.
+    /// Exclusive time, without nested measurements, ns.
     pub self_ns: i64,
-    /// The rule that set its ends.
+    /// The rule that determined its start and end.
     pub rule: Rule,
-    /// Certainty of the weaker end.
+    /// The lower certainty of its start and end.
     pub certainty: Certainty,
 }
 
@@ -209,7 +209,7 @@ pub struct FirmwareCoverage {
     pub measured_percent: f64,
 }
 
-/// A gap in which nothing but a phase was measured.
+/// A gap in which only a phase was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareGap {
@@ -218,15 +218,15 @@ pub struct FirmwareGap {
     /// End, ns since processor reset.
     pub end_ns: i64,
     pub duration_ns: i64,
-    /// The phase that contains it; empty if none was measured.
+    /// The phase that contains the gap; empty if none was measured.
     pub phase: String,
-    /// The measurement before it; empty if there is none.
+    /// The measurement before the gap; empty if there is none.
     pub after: String,
-    /// The measurement that ends it; empty if there is none.
+    /// The measurement that ends the gap; empty if there is none.
     pub before: String,
-    /// The last module measured before it; empty if there is none.
+    /// The last module measured before the gap; empty if there is none.
     pub module_before: String,
-    /// The first module measured after it; empty if there is none.
+    /// The first module measured after the gap; empty if there is none.
     pub module_after: String,
 }
 
@@ -238,9 +238,9 @@ pub struct FirmwareDriver {
     pub guid: String,
     /// Name; the GUID if unknown.
     pub name: String,
-    /// The phase in which it first ran; empty if unknown.
+    /// The phase in which the module first ran; empty if unknown.
     pub phase: String,
-    /// Start of its first measurement, ns since processor reset.
+    /// Start of the module's first measurement, ns since processor reset.
     pub start_ns: i64,
     /// Exclusive time, ns: measured time without measurements inside it. Phases do not count.
     pub self_ns: i64,
@@ -270,9 +270,9 @@ pub struct FirmwareDevice {
     pub path: String,
     /// Name given by a driver, possibly truncated by the firmware; empty if there is none.
     pub name: String,
-    /// Exclusive time of starting drivers on it, ns.
+    /// Exclusive time of starting drivers on the device, ns.
     pub self_ns: i64,
-    /// Inclusive time of starting drivers on it, ns.
+    /// Inclusive time of starting drivers on the device, ns.
     pub driver_start_ns: i64,
     /// The drivers that were started, longest first.
     pub drivers: Vec<FirmwareDeviceDriver>,
@@ -300,7 +300,7 @@ pub struct FirmwareInterval {
     pub module: String,
     /// Name of the work, or name and path of the device; empty if there is none.
     pub text: String,
-    /// Name or GUID of the event or caller it belongs to; empty if there is none.
+    /// Name or GUID of the event or caller of the work; empty if there is none.
     pub caller: String,
     /// Handle of the image or device, hexadecimal; empty if there is none.
     pub handle: String,
@@ -309,11 +309,11 @@ pub struct FirmwareInterval {
     /// End, ns since processor reset.
     pub end_ns: i64,
     pub duration_ns: i64,
-    /// Exclusive time, in which nothing inside it was measured, ns.
+    /// Exclusive time, without nested measurements, ns.
     pub self_ns: i64,
     /// Number of intervals that were running at its start.
     pub depth: u32,
-    /// The innermost phase in which it started; empty if none was measured.
+    /// The innermost phase in which the work started; empty if none was measured.
     pub phase: String,
     /// APIC id of the CPU.
     pub apic: u32,
@@ -338,7 +338,7 @@ pub struct FirmwareMark {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareSuspendTime {
-    /// When the operating system requested it, ns since processor reset.
+    /// When the operating system requested the suspend, ns since processor reset.
     pub start_ns: i64,
     /// When the machine was about to sleep, ns since processor reset.
     pub end_ns: i64,

@@ -34,7 +34,7 @@ fn with_handle(handle: u64, event: FirmwareEvent) -> FirmwareEvent {
     FirmwareEvent { handle: Some(handle), ..event }
 }
 
-/// A boot with these measurements, whose firmware stage is from 0 to 100 ms.
+/// Returns a boot with these measurements, whose firmware stage is from 0 to 100 ms.
 fn recording(events: Vec<FirmwareEvent>) -> FirmwareRecording {
     FirmwareRecording {
         checkpoints: Some(FirmwareCheckpoints::from_stored([0, 100 * MS, 110 * MS, 150 * MS, 151 * MS])),
@@ -57,12 +57,12 @@ fn exclusive_time_excludes_nested_work() {
         event(40, Work::EntryPoint, End, A, ""),
         event(60, Work::CrossModule, End, B, "DXE"),
     ]);
-    let own: Vec<(&str, i64, i64, u32)> = report
+    let self_times: Vec<(&str, i64, i64, u32)> = report
         .work
         .iter()
         .map(|work| (work.work.as_str(), work.self_ns / MS, work.duration_ns / MS, work.depth))
         .collect();
-    assert_eq!(own, [("cross_module", 30, 50, 0), ("entry_point", 13, 20, 1), ("function", 7, 7, 2)]);
+    assert_eq!(self_times, [("cross_module", 30, 50, 0), ("entry_point", 13, 20, 1), ("function", 7, 7, 2)]);
     // The phase belongs to no module: 13 ms are A's, 7 ms B's.
     let drivers: Vec<(&str, i64)> =
         report.drivers.iter().map(|driver| (driver.guid.as_str(), driver.self_ns / MS)).collect();
@@ -83,9 +83,9 @@ fn overlapping_work_shares_the_time() {
         event(30, Work::Function, End, A, "first"),
         event(50, Work::Function, End, B, "second"),
     ]);
-    let own: Vec<i64> = report.work.iter().map(|work| work.self_ns / MS).collect();
+    let self_times: Vec<i64> = report.work.iter().map(|work| work.self_ns / MS).collect();
     // From 20 ms on, the second is the one that started last.
-    assert_eq!(own, [10, 30]);
+    assert_eq!(self_times, [10, 30]);
 }
 
 #[test]
@@ -186,10 +186,10 @@ fn extreme_times_do_not_overflow() {
     }
     let mut recording = recording(events);
     recording.checkpoints = Some(FirmwareCheckpoints::from_stored([i64::MAX; 5]));
-    let one = analyze(&recording, &FirmwareOptions::default()).unwrap();
+    let first = analyze(&recording, &FirmwareOptions::default()).unwrap();
     recording.checkpoints = Some(FirmwareCheckpoints::from_stored([0, i64::MAX, i64::MAX, i64::MAX, i64::MAX]));
-    let other = analyze(&recording, &FirmwareOptions::default()).unwrap();
-    let _ = compare(&one, &other);
+    let second = analyze(&recording, &FirmwareOptions::default()).unwrap();
+    let _ = compare(&first, &second);
 }
 
 #[test]
@@ -207,10 +207,10 @@ fn the_largest_increase_is_named() {
         ])
     };
     let comparison = compare(&boot(5, 2), &boot(4, 12));
-    let grown = comparison.grown_driver.unwrap();
-    assert_eq!((grown.guid, grown.change_ns), (B.to_string(), Some(10 * MS)));
-    let grown = comparison.grown_phase.unwrap();
-    assert_eq!((grown.name.as_str(), grown.change_ns), ("DXE", Some(10 * MS)));
+    let increase = comparison.grown_driver.unwrap();
+    assert_eq!((increase.guid, increase.change_ns), (B.to_string(), Some(10 * MS)));
+    let increase = comparison.grown_phase.unwrap();
+    assert_eq!((increase.name.as_str(), increase.change_ns), ("DXE", Some(10 * MS)));
     assert_eq!(comparison.drivers[1].change_ns, Some(-MS));
     assert_eq!(comparison.intervals[1].change_ns, Some(0));
 }

@@ -34,7 +34,9 @@ pub(super) fn read(image: &Image) -> Vec<Autologger> {
             is_enabled: number("Start")? == 1,
             file: key.value("FileName").and_then(|value| value.string()).unwrap_or_default(),
             buffer_bytes: number("BufferSize").and_then(|kibibytes| kibibytes.checked_mul(1024)),
-            max_bytes: number("MaxFileSize").filter(|&most| most > 0).and_then(|most| most.checked_mul(1 << 20)),
+            max_bytes: number("MaxFileSize")
+                .filter(|&mebibytes| mebibytes > 0)
+                .and_then(|mebibytes| mebibytes.checked_mul(1 << 20)),
             key: format!("{path}\\{name}"),
             last_written_unix_ns: key.last_written_unix_ns(),
             name,

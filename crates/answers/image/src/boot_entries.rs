@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::{HiveKind, Image, Setting};
 
-/// Object of the boot manager.
+/// Id of the boot manager object.
 const BOOT_MANAGER: &str = "{9dea862c-5cdd-4e70-acc1-f32b344d4795}";
-/// Object with the emergency-management settings inherited by all entries.
+/// Id of the object with the emergency-management settings that all entries inherit.
 const EMS: &str = "{0ce4991b-e6b3-4b16-b23c-5e0d9250e5d9}";
-/// Elements (source: published BCD element numbers).
+/// Element numbers (source: published BCD element numbers).
 const DESCRIPTION: &str = "12000004";
 const PATH: &str = "12000002";
 const TIMEOUT: &str = "25000004";
@@ -20,9 +20,9 @@ const BOOT_DEBUG: &str = "16000010";
 const EMERGENCY: &str = "260000b0";
 const EMERGENCY_LIBRARY: &str = "16000020";
 const TEST_SIGNING: &str = "16000049";
-const NO_CHECKS: &str = "16000048";
+const NO_INTEGRITY_CHECKS: &str = "16000048";
 const BOOT_STATUS_POLICY: &str = "250000e0";
-const WINDOW: &str = "35000008";
+const TFTP_WINDOW_SIZE: &str = "35000008";
 
 /// A boot menu entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -32,14 +32,14 @@ pub struct BootEntry {
     pub id: String,
     /// Menu text.
     pub description: String,
-    /// File it loads.
+    /// File that the entry loads.
     pub path: String,
     /// True if shown in the menu.
     pub is_shown: bool,
     /// True for the default entry.
     pub is_default: bool,
-    /// Settings that cost time or weaken security: debugging, emergency console, test signing, no integrity checks; and
-    /// the boot status policy.
+    /// Settings that cost time or weaken security (debugging, emergency console, test signing, no integrity checks),
+    /// and the boot status policy.
     pub settings: Vec<Setting>,
 }
 
@@ -58,18 +58,18 @@ pub struct BootMenu {
 }
 
 impl BootMenu {
-    /// Number of entries shown to the user.
+    /// Returns the number of entries shown to the user.
     #[must_use]
     pub fn shown_count(&self) -> usize {
         self.entries.iter().filter(|entry| entry.is_shown).count()
     }
 }
 
-/// An element of an object, with a name for evidence. Integers and booleans are stored as bytes.
+/// Reads an element of an object, with a name for evidence. Integers and booleans are stored as bytes.
 fn element(object: &Key<'_>, id: &str, element: &str, name: &str) -> Option<Setting> {
     let key = object.subkey("Elements")?.subkey(element)?;
     let path = format!(r"BCD\Objects\{id}\Elements\{element}");
-    let mut setting = Setting::of(&key, &path, "Element")?;
+    let mut setting = Setting::from_key(&key, &path, "Element")?;
     name.clone_into(&mut setting.name);
     let value = key.value("Element")?;
     if !value.data.is_empty() && value.data.len() <= 8 && value.string().is_none() && value.strings().is_none() {
@@ -82,20 +82,20 @@ fn element(object: &Key<'_>, id: &str, element: &str, name: &str) -> Option<Sett
 pub(super) fn read(image: &Image) -> Option<BootMenu> {
     let hive = image.hives_of_kind(HiveKind::Bcd).next()?;
     let objects = hive.hive.key("Objects")?;
-    let all = objects.subkeys();
-    let object = |id: &str| all.iter().find(|key| key.name().eq_ignore_ascii_case(id));
+    let keys = objects.subkeys();
+    let object = |id: &str| keys.iter().find(|key| key.name().eq_ignore_ascii_case(id));
     let manager = object(BOOT_MANAGER);
     let manager_element = |number: &str, name: &str| element(manager?, BOOT_MANAGER, number, name);
     let timeout = manager_element(TIMEOUT, "timeout");
-    let shown = manager_element(DISPLAY_ORDER, "displayorder").and_then(|order| order.texts()).unwrap_or_default();
-    let default = manager_element(DEFAULT, "default").and_then(|default| default.text()).unwrap_or_default();
+    let menu_order = manager_element(DISPLAY_ORDER, "displayorder").and_then(|order| order.texts()).unwrap_or_default();
+    let default_id = manager_element(DEFAULT, "default").and_then(|setting| setting.text()).unwrap_or_default();
     let mut menu = BootMenu { timeout_s: timeout.as_ref().and_then(Setting::number), timeout, ..BootMenu::default() };
     let emergency = object(EMS).and_then(|key| element(key, EMS, EMERGENCY_LIBRARY, "bootems"));
-    for key in &all {
+    for key in &keys {
         let id = key.name();
         let kind = key.subkey("Description").and_then(|key| key.value("Type")?.number());
         if menu.network_window.is_none() {
-            menu.network_window = element(key, &id, WINDOW, "ramdisktftpwindowsize");
+            menu.network_window = element(key, &id, TFTP_WINDOW_SIZE, "ramdisktftpwindowsize");
         }
         // Windows loaders, resume loaders, and legacy loaders.
         if !matches!(kind, Some(0x1020_0003 | 0x1020_0004 | 0x1030_0006)) {
@@ -107,7 +107,7 @@ pub(super) fn read(image: &Image) -> Option<BootMenu> {
             (BOOT_DEBUG, "bootdebug"),
             (EMERGENCY, "ems"),
             (TEST_SIGNING, "testsigning"),
-            (NO_CHECKS, "nointegritychecks"),
+            (NO_INTEGRITY_CHECKS, "nointegritychecks"),
             (BOOT_STATUS_POLICY, "bootstatuspolicy"),
         ]
         .into_iter()
@@ -117,14 +117,15 @@ pub(super) fn read(image: &Image) -> Option<BootMenu> {
         menu.entries.push(BootEntry {
             description: text(DESCRIPTION),
             path: text(PATH),
-            is_shown: shown.iter().any(|one| one.eq_ignore_ascii_case(&id)),
-            is_default: default.eq_ignore_ascii_case(&id),
+            is_shown: menu_order.iter().any(|entry_id| entry_id.eq_ignore_ascii_case(&id)),
+            is_default: default_id.eq_ignore_ascii_case(&id),
             settings,
             id,
         });
     }
-    let position =
-        |entry: &BootEntry| shown.iter().position(|one| one.eq_ignore_ascii_case(&entry.id)).unwrap_or(usize::MAX);
+    let position = |entry: &BootEntry| {
+        menu_order.iter().position(|entry_id| entry_id.eq_ignore_ascii_case(&entry.id)).unwrap_or(usize::MAX)
+    };
     menu.entries.sort_by_key(|entry| (position(entry), entry.id.clone()));
     Some(menu)
 }

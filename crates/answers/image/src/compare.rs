@@ -15,7 +15,7 @@ pub struct ImageChange {
     pub what: &'static str,
     /// Name of the item.
     pub name: String,
-    /// Changed field; empty if the item exists on one side only.
+    /// Changed field; empty if only one image has the item.
     pub field: &'static str,
     /// Value in the first image; `None` if the item is missing.
     pub was: Option<String>,
@@ -33,7 +33,7 @@ pub struct ImageComparison {
     pub changes: Vec<ImageChange>,
 }
 
-/// Potential boot cost of a service by start type.
+/// Returns the potential boot cost of a service by start type.
 const fn weight(start: ServiceStart) -> u8 {
     match start {
         ServiceStart::Auto => 3,
@@ -43,7 +43,7 @@ const fn weight(start: ServiceStart) -> u8 {
     }
 }
 
-/// The fields of a service that matter for a boot.
+/// Returns the fields of a service that matter for a boot.
 fn fields(service: &ServiceEntry) -> Vec<(&'static str, String)> {
     let mut start = service.start.as_str().to_owned();
     if service.is_delayed {
@@ -69,29 +69,32 @@ fn by_name<T>(items: impl Iterator<Item = (String, T)>) -> BTreeMap<String, (Str
     items.map(|(name, item)| (name.to_lowercase(), (name, item))).collect()
 }
 
-fn sides<'a, T>(
+/// Pairs the items of both sides by name.
+fn paired<'a, T>(
     was: &'a BTreeMap<String, (String, T)>,
     is: &'a BTreeMap<String, (String, T)>,
 ) -> impl Iterator<Item = (&'a str, Option<&'a T>, Option<&'a T>)> {
-    let only = is.iter().filter(|(key, _)| !was.contains_key(*key));
-    let both = was.iter().map(|(key, (name, item))| (name.as_str(), Some(item), is.get(key).map(|side| &side.1)));
-    both.chain(only.map(|(_, (name, item))| (name.as_str(), None, Some(item))))
+    let added = is.iter().filter(|(key, _)| !was.contains_key(*key));
+    let existing = was.iter().map(|(key, (name, item))| (name.as_str(), Some(item), is.get(key).map(|(_, item)| item)));
+    existing.chain(added.map(|(_, (name, item))| (name.as_str(), None, Some(item))))
 }
 
-/// Compares `was` with `is`.
+/// Compares the images `was` and `is`.
 #[must_use]
 pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
     let mut changes = Vec::new();
-    let services = |report: &'_ ImageReport| by_name(report.services.iter().map(|one| (one.name.clone(), one.clone())));
-    for (name, was, is) in sides(&services(was), &services(is)) {
-        service(name, was, is, &mut changes);
+    let services = |report: &'_ ImageReport| {
+        by_name(report.services.iter().map(|service| (service.name.clone(), service.clone())))
+    };
+    for (name, was, is) in paired(&services(was), &services(is)) {
+        compare_services(name, was, is, &mut changes);
     }
-    let texts = |what,
-                 weight,
-                 was: BTreeMap<String, (String, String)>,
-                 is: BTreeMap<String, (String, String)>,
-                 changes: &mut Vec<ImageChange>| {
-        for (name, was, is) in sides(&was, &is).filter(|(_, was, is)| was != is) {
+    let compare_texts = |what,
+                         weight,
+                         was: BTreeMap<String, (String, String)>,
+                         is: BTreeMap<String, (String, String)>,
+                         changes: &mut Vec<ImageChange>| {
+        for (name, was, is) in paired(&was, &is).filter(|(_, was, is)| was != is) {
             let field = if was.is_some() && is.is_some() { "value" } else { "" };
             changes.push(ImageChange {
                 what,
@@ -108,30 +111,33 @@ pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
             report
                 .autologgers
                 .iter()
-                .map(|one| (one.name.clone(), if one.is_enabled { "on" } else { "off" }.to_owned())),
+                .map(|logger| (logger.name.clone(), if logger.is_enabled { "on" } else { "off" }.to_owned())),
         )
     };
-    texts("autologger", 1, loggers(was), loggers(is), &mut changes);
+    compare_texts("autologger", 1, loggers(was), loggers(is), &mut changes);
     let programs = |report: &ImageReport| {
-        by_name(report.startup_programs.iter().map(|one| (one.name.clone(), one.command.clone())))
+        by_name(report.startup_programs.iter().map(|program| (program.name.clone(), program.command.clone())))
     };
-    texts("start_program", 2, programs(was), programs(is), &mut changes);
+    compare_texts("start_program", 2, programs(was), programs(is), &mut changes);
     let entries = |report: &ImageReport| {
         let menu = report.boot_menu.clone().unwrap_or_default();
         by_name(menu.entries.into_iter().map(|entry| {
-            let settings: Vec<String> =
-                entry.settings.iter().map(|one| format!("{} {}", one.name, one.number().unwrap_or(0))).collect();
+            let settings: Vec<String> = entry
+                .settings
+                .iter()
+                .map(|setting| format!("{} {}", setting.name, setting.number().unwrap_or(0)))
+                .collect();
             (format!("{} {}", entry.description, entry.id), settings.join(", "))
         }))
     };
-    texts("boot_entry", 2, entries(was), entries(is), &mut changes);
-    let menu = |menu: &Option<BootMenu>| {
+    compare_texts("boot_entry", 2, entries(was), entries(is), &mut changes);
+    let timeout = |menu: &Option<BootMenu>| {
         let timeout = menu.as_ref().and_then(|menu| menu.timeout_s);
         by_name(timeout.map(|seconds| ("timeout".to_owned(), format!("{seconds} s"))).into_iter())
     };
-    texts("boot_menu", 2, menu(&was.boot_menu), menu(&is.boot_menu), &mut changes);
+    compare_texts("boot_menu", 2, timeout(&was.boot_menu), timeout(&is.boot_menu), &mut changes);
     let order = |report: &ImageReport| by_name(std::iter::once(("order".to_owned(), report.groups.join(", "))));
-    texts("group_order", 1, order(was), order(is), &mut changes);
+    compare_texts("group_order", 1, order(was), order(is), &mut changes);
     let filters = |report: &ImageReport| {
         by_name(report.write_filters.iter().map(|filter| {
             let state = match filter.is_enabled {
@@ -142,20 +148,20 @@ pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
             (filter.kind.as_str().to_owned(), state.to_owned())
         }))
     };
-    texts("write_filter", 3, filters(was), filters(is), &mut changes);
+    compare_texts("write_filter", 3, filters(was), filters(is), &mut changes);
     let plans = |report: &ImageReport| {
         by_name(report.prefetch.iter().map(|prefetch| ("launch plans".to_owned(), prefetch.launch_plans.to_string())))
     };
-    texts("plans", 1, plans(was), plans(is), &mut changes);
+    compare_texts("plans", 1, plans(was), plans(is), &mut changes);
     changes.sort_by(|a, b| {
         (b.weight, a.what, a.name.to_lowercase(), a.field).cmp(&(a.weight, b.what, b.name.to_lowercase(), b.field))
     });
     ImageComparison { changes }
 }
 
-fn service(name: &str, was: Option<&ServiceEntry>, is: Option<&ServiceEntry>, changes: &mut Vec<ImageChange>) {
-    let Some(one) = is.or(was) else { return };
-    let what = match one.kind {
+fn compare_services(name: &str, was: Option<&ServiceEntry>, is: Option<&ServiceEntry>, changes: &mut Vec<ImageChange>) {
+    let Some(service) = is.or(was) else { return };
+    let what = match service.kind {
         ServiceKind::Driver | ServiceKind::FileSystem => "driver",
         _ => "service",
     };
@@ -169,20 +175,20 @@ fn service(name: &str, was: Option<&ServiceEntry>, is: Option<&ServiceEntry>, ch
     };
     match (was, is) {
         (Some(was), Some(is)) => {
-            for ((field, before), (_, after)) in fields(was).into_iter().zip(fields(is)) {
-                if before.eq_ignore_ascii_case(&after) {
+            for ((field, old_value), (_, new_value)) in fields(was).into_iter().zip(fields(is)) {
+                if old_value.eq_ignore_ascii_case(&new_value) {
                     continue;
                 }
                 let max_weight = weight(was.start).max(weight(is.start));
-                // The location of a file and the error control cost no time themselves.
+                // Changing the location of a file or the error control costs no time.
                 let weight =
                     if matches!(field, "image_path" | "error_control") { max_weight.min(1) } else { max_weight };
-                changes.push(change(field, Some(before), Some(after), weight));
+                changes.push(change(field, Some(old_value), Some(new_value), weight));
             }
         }
         _ => {
-            let start = |side: Option<&ServiceEntry>| side.map(|one| one.start.as_str().to_owned());
-            changes.push(change("", start(was), start(is), weight(one.start)));
+            let start = |side: Option<&ServiceEntry>| side.map(|service| service.start.as_str().to_owned());
+            changes.push(change("", start(was), start(is), weight(service.start)));
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::prefetch::PrefetchReport;
 pub use autologgers::Autologger;
 pub use boot_entries::{BootEntry, BootMenu};
 pub use compare::{ImageChange, ImageComparison, compare};
-pub use overlay::{OVERLAY_TABLES, OverlayGrowth, OverlayLimits, OverlayOwner, OverlayPoint, growth as overlay_growth};
+pub use overlay::{OVERLAY_TABLES, OverlayGrowth, OverlayLimits, OverlayOwner, OverlayPoint, overlay_growth};
 pub use services::{ErrorControl, ServiceCounts, ServiceEntry, ServiceKind, ServiceStart, start_order};
 pub use setting::{Setting, SettingValue};
 pub use startup_files::{StartupEntry, TaskFile};
@@ -64,7 +64,7 @@ impl HiveKind {
         }
     }
 
-    /// Name in registry paths.
+    /// Returns the name in registry paths.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -76,6 +76,7 @@ impl HiveKind {
     }
 }
 
+/// A hive of an installation.
 #[derive(Debug)]
 pub struct ImageHive {
     /// Path or name of the file.
@@ -88,7 +89,7 @@ pub struct ImageHive {
 /// The inputs for an installation.
 #[derive(Debug, Default)]
 pub struct Image {
-    /// Hives; possibly several of users.
+    /// Hives, possibly those of several users.
     pub hives: Vec<ImageHive>,
     /// Signatures of driver files; empty without the files.
     pub drivers: Vec<DriverFile>,
@@ -108,11 +109,11 @@ impl Image {
     }
 
     #[must_use]
-    pub fn has(&self, kind: HiveKind) -> bool {
+    pub fn has_hive(&self, kind: HiveKind) -> bool {
         self.hives_of_kind(kind).next().is_some()
     }
 
-    /// The control set of the next boot, e.g. `ControlSet001`.
+    /// Returns the name of the control set of the next boot, e.g. `ControlSet001`.
     #[must_use]
     pub fn control_set(&self) -> String {
         let current =
@@ -120,8 +121,8 @@ impl Image {
         format!("ControlSet{:03}", current.unwrap_or(1))
     }
 
-    /// The key at `path` in the first hive of that kind that has it, with its full path. In `SYSTEM` paths `CS\` means
-    /// the current control set.
+    /// Returns the key at `path` in the first hive of that kind that contains it, with its full path. In `SYSTEM` paths
+    /// `CS\` means the current control set.
     #[must_use]
     pub fn key(&self, kind: HiveKind, path: &str) -> Option<(Key<'_>, String)> {
         let path = match path.strip_prefix("CS\\") {
@@ -132,21 +133,21 @@ impl Image {
         Some((key, format!("{}\\{path}", kind.as_str())))
     }
 
-    /// A value of the key found by [`Self::key`]; `None` if missing.
+    /// Returns a value of the key that [`Self::key`] finds; `None` if missing.
     #[must_use]
     pub fn setting(&self, kind: HiveKind, path: &str, name: &str) -> Option<Setting> {
         let (key, path) = self.key(kind, path)?;
-        Setting::of(&key, &path, name)
+        Setting::from_key(&key, &path, name)
     }
 
-    /// A numeric value in `SYSTEM`.
+    /// Returns a numeric value in `SYSTEM`.
     #[must_use]
     pub fn number(&self, path: &str, name: &str) -> Option<u64> {
         self.setting(HiveKind::System, path, name)?.number()
     }
 }
 
-/// Contents of a hive, and what could not be read.
+/// Statistics of a hive, including what could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HiveReport {
@@ -255,21 +256,21 @@ pub fn analyze(image: &Image) -> ImageReport {
         build,
         computer: text(HiveKind::System, r"CS\Control\ComputerName\ComputerName", "ComputerName"),
         hives: image.hives.iter().map(hive_report).collect(),
-        control_set: if image.has(HiveKind::System) { image.control_set() } else { String::new() },
+        control_set: if image.has_hive(HiveKind::System) { image.control_set() } else { String::new() },
         groups,
         counts: ServiceCounts::default(),
         services,
         autologgers: autologgers::read(image),
         boot_menu: boot_entries::read(image),
         startup_programs: programs,
-        windows_startup_tasks: tasks.of_windows,
+        windows_startup_tasks: tasks.windows_tasks,
         unreadable_tasks: tasks.unreadable,
         write_filters: write_filter::read(image),
         boot_drivers: Vec::new(),
         prefetch: image.prefetch.clone(),
     };
     start_order(&mut report.services, &report.groups);
-    report.counts = ServiceCounts::of(&report);
+    report.counts = ServiceCounts::from_report(&report);
     report.boot_drivers = boot_drivers(image, &report.services);
     report
 }
@@ -296,19 +297,21 @@ fn boot_drivers(image: &Image, services: &[ServiceEntry]) -> Vec<BootDriverSigna
     if image.drivers.is_empty() {
         return Vec::new();
     }
-    let boot = services.iter().filter(|service| service.start == ServiceStart::Boot && !service.file.is_empty());
-    boot.map(|service| {
-        let file = service.file.rsplit('\\').next().unwrap_or_default().to_lowercase();
-        let known = image.drivers.iter().find(|driver| driver.name == file);
-        BootDriverSignature {
-            service: service.name.clone(),
-            is_present: known.is_some(),
-            has_embedded_signature: known.is_some_and(|driver| driver.has_embedded_signature),
-            is_test_signed: known.is_some_and(|driver| driver.is_test_signed),
-            file,
-        }
-    })
-    .collect()
+    let boot_services =
+        services.iter().filter(|service| service.start == ServiceStart::Boot && !service.file.is_empty());
+    boot_services
+        .map(|service| {
+            let file = service.file.rsplit('\\').next().unwrap_or_default().to_lowercase();
+            let driver = image.drivers.iter().find(|driver| driver.name == file);
+            BootDriverSignature {
+                service: service.name.clone(),
+                is_present: driver.is_some(),
+                has_embedded_signature: driver.is_some_and(|driver| driver.has_embedded_signature),
+                is_test_signed: driver.is_some_and(|driver| driver.is_test_signed),
+                file,
+            }
+        })
+        .collect()
 }
 
 /// Formats a time to the second, UTC; empty if unknown.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use onoff_usage::processes::Images;
 
 /// The tables that [`growth`] reads.
-pub const OVERLAY_TABLES: TableSet = TableSet::of(&[TableName::DiskIos, TableName::Processes]);
+pub const OVERLAY_TABLES: TableSet = TableSet::from_names(&[TableName::DiskIos, TableName::Processes]);
 /// Number of points of the curve.
 const CURVE_POINTS: usize = 60;
 /// Maximum number of distinct clusters: 16 GiB of overlay in 4 KiB clusters.
@@ -40,13 +40,13 @@ impl Default for OverlayLimits {
 pub struct OverlayOwner {
     /// Path, folder or image name; empty if unknown.
     pub name: String,
-    /// Bytes in clusters that it wrote first.
+    /// Bytes in clusters that this owner was the first to write.
     pub new_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
 }
 
-/// Overlay size at a time.
+/// Overlay size at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverlayPoint {
@@ -90,15 +90,16 @@ pub struct OverlayGrowth {
     pub is_truncated: bool,
 }
 
+/// (new bytes, written bytes) by name.
 #[derive(Default)]
 struct Owners(HashMap<String, (u64, u64)>);
 
 impl Owners {
-    fn add(&mut self, name: &str, new: u64, written: u64) {
+    fn add(&mut self, name: &str, new_bytes: u64, written_bytes: u64) {
         if let Some(sums) = self.0.get_mut(name) {
-            *sums = (sums.0 + new, sums.1.saturating_add(written));
+            *sums = (sums.0 + new_bytes, sums.1.saturating_add(written_bytes));
         } else {
-            self.0.insert(name.to_owned(), (new, written));
+            self.0.insert(name.to_owned(), (new_bytes, written_bytes));
         }
     }
 
@@ -121,83 +122,88 @@ fn is_within(path: &str, location: &str) -> bool {
         return false;
     }
     // Compare only at the start of the path after the drive or device.
-    let below = match path.strip_prefix(r"\device\") {
-        Some(rest) => rest.find('\\').and_then(|at| rest.get(at..)).unwrap_or_default(),
+    let volume_path = match path.strip_prefix(r"\device\") {
+        Some(rest) => rest.find('\\').and_then(|index| rest.get(index..)).unwrap_or_default(),
         None => path.get(1..2).filter(|&colon| colon == ":").map_or(path.as_str(), |_| &path[2..]),
     };
-    below.strip_prefix(location).is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'))
+    volume_path.strip_prefix(location).is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'))
 }
 
 /// Estimates the growth of an overlay under the recorded disk writes; `None` without disk writes.
 #[must_use]
-pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
-    let cluster = limits.cluster_bytes.max(512);
+pub fn overlay_growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
+    let cluster_bytes = limits.cluster_bytes.max(512);
     let mut writes: Vec<_> = trace.disk_ios.iter().filter(|row| row.operation == DiskOperation::Write).collect();
     if writes.is_empty() {
         return None;
     }
     writes.sort_by_key(|row| row.complete_ns);
-    let images = Images::of(trace);
+    let images = Images::new(trace);
     let mut growth = OverlayGrowth { max_bytes: limits.max_bytes, ..OverlayGrowth::default() };
-    let mut known: HashSet<(u32, u64)> = HashSet::new();
+    let mut written_clusters: HashSet<(u32, u64)> = HashSet::new();
     let (mut files, mut folders, mut processes) = (Owners::default(), Owners::default(), Owners::default());
-    let mut prefetch = 0;
-    let length = trace.duration_ns.max(1);
+    let mut prefetch_bytes = 0;
+    let duration_ns = trace.duration_ns.max(1);
     let mut curve = vec![0_u64; CURVE_POINTS];
-    let third = length / 3 * 2;
-    let mut in_last_third = 0_u64;
+    let last_third_start_ns = duration_ns / 3 * 2;
+    let mut last_third_bytes = 0_u64;
     for row in &writes {
         let file = trace.strings.get(row.file);
         growth.written_bytes = growth.written_bytes.saturating_add(row.size);
-        let first = row.offset / cluster;
-        let behind = row.offset.saturating_add(row.size).div_ceil(cluster);
-        let excluded = limits.exclusions.iter().any(|location| is_within(file, location));
-        let mut new = 0;
-        for block in first..behind {
-            if known.len() >= MAX_CLUSTERS {
+        let first_cluster = row.offset / cluster_bytes;
+        let end_cluster = row.offset.saturating_add(row.size).div_ceil(cluster_bytes);
+        let is_excluded = limits.exclusions.iter().any(|location| is_within(file, location));
+        let mut new_bytes = 0;
+        for cluster in first_cluster..end_cluster {
+            if written_clusters.len() >= MAX_CLUSTERS {
                 growth.is_truncated = true;
                 break;
             }
-            new += u64::from(known.insert((row.disk, block))) * cluster;
+            new_bytes += u64::from(written_clusters.insert((row.disk, cluster))) * cluster_bytes;
         }
-        if excluded {
-            growth.excluded_bytes += new;
+        if is_excluded {
+            growth.excluded_bytes += new_bytes;
             continue;
         }
-        growth.bytes += new;
-        if row.complete_ns >= third {
-            in_last_third += new;
+        growth.bytes += new_bytes;
+        if row.complete_ns >= last_third_start_ns {
+            last_third_bytes += new_bytes;
         }
-        let at = i128::from(row.complete_ns.clamp(0, length - 1)) * CURVE_POINTS as i128 / i128::from(length);
-        if let Some(sum) = usize::try_from(at).ok().and_then(|at| curve.get_mut(at)) {
-            *sum += new;
+        let point =
+            i128::from(row.complete_ns.clamp(0, duration_ns - 1)) * CURVE_POINTS as i128 / i128::from(duration_ns);
+        if let Some(sum) = usize::try_from(point).ok().and_then(|point| curve.get_mut(point)) {
+            *sum += new_bytes;
         }
         if is_within(file, r"\Windows\Prefetch") {
-            prefetch += new;
+            prefetch_bytes += new_bytes;
         }
         if file.is_empty() {
-            growth.unnamed_bytes += new;
+            growth.unnamed_bytes += new_bytes;
         }
-        files.add(file, new, row.size);
-        folders.add(file.rfind('\\').and_then(|at| file.get(..at)).unwrap_or_default(), new, row.size);
-        processes.add(row.pid.and_then(|pid| images.at(pid, row.complete_ns)).unwrap_or_default(), new, row.size);
+        files.add(file, new_bytes, row.size);
+        folders.add(file.rfind('\\').and_then(|end| file.get(..end)).unwrap_or_default(), new_bytes, row.size);
+        processes.add(
+            row.pid.and_then(|pid| images.image_at(pid, row.complete_ns)).unwrap_or_default(),
+            new_bytes,
+            row.size,
+        );
     }
     let mut sum = 0;
-    let points = curve.into_iter().enumerate().map(|(at, new)| {
-        sum += new;
-        let time_ns = (i128::from(length) * (at as i128 + 1) / CURVE_POINTS as i128) as i64;
+    let points = curve.into_iter().enumerate().map(|(index, new_bytes)| {
+        sum += new_bytes;
+        let time_ns = (i128::from(duration_ns) * (index as i128 + 1) / CURVE_POINTS as i128) as i64;
         OverlayPoint { time_ns, bytes: sum }
     });
     growth.curve = points.collect();
-    growth.prefetch_percent = if growth.bytes == 0 { 0.0 } else { prefetch as f64 * 100.0 / growth.bytes as f64 };
+    growth.prefetch_percent = if growth.bytes == 0 { 0.0 } else { prefetch_bytes as f64 * 100.0 / growth.bytes as f64 };
     (growth.files, growth.folders, growth.processes) = (files.finish(), folders.finish(), processes.finish());
     if trace.duration_ns >= 1_000_000_000 {
-        let hours = (length - third) as f64 / 3.6e12;
-        let slope = in_last_third as f64 / hours;
-        growth.bytes_per_hour = Some(slope);
+        let hours = (duration_ns - last_third_start_ns) as f64 / 3.6e12;
+        let bytes_per_hour = last_third_bytes as f64 / hours;
+        growth.bytes_per_hour = Some(bytes_per_hour);
         let time_to = |limit: Option<u64>| {
-            let left = limit?.saturating_sub(growth.bytes) as f64;
-            (slope > 0.0).then(|| (left / slope * 3.6e12) as i64)
+            let remaining_bytes = limit?.saturating_sub(growth.bytes) as f64;
+            (bytes_per_hour > 0.0).then(|| (remaining_bytes / bytes_per_hour * 3.6e12) as i64)
         };
         growth.warning_in_ns = time_to(limits.warning_bytes);
         growth.full_in_ns = time_to(limits.max_bytes);

@@ -39,7 +39,7 @@ impl ServiceStart {
         }
     }
 
-    /// The name, as in JSON.
+    /// Returns the name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl ServiceStart {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorControl {
-    /// Nothing.
+    /// Ignores the error.
     Ignore,
     /// Logs the error.
     Normal,
@@ -82,7 +82,7 @@ impl ErrorControl {
         }
     }
 
-    /// The name, as in JSON.
+    /// Returns the name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -133,7 +133,7 @@ pub struct ServiceEntry {
     pub tag: Option<u64>,
     /// Services that must start before it.
     pub depends_on_services: Vec<String>,
-    /// Groups of which one member must start before it.
+    /// Groups with at least one member that must start before it.
     pub depends_on_groups: Vec<String>,
     /// Services that depend on it.
     pub needed_by: Vec<String>,
@@ -141,13 +141,14 @@ pub struct ServiceEntry {
     pub has_trigger: bool,
     /// True for a delayed automatic start (two minutes later, at low priority).
     pub is_delayed: bool,
-    /// Protection level of its process; 0 for none.
+    /// Protection level of its process; 0 if unprotected.
     pub launch_protected: u64,
     /// Preshutdown timeout, ms.
     pub preshutdown_timeout_ms: Option<u64>,
     /// Command line or path of the image.
     pub image_path: String,
-    /// File relative to the volume, with the registry's case: for a shared process the service DLL; empty if unknown.
+    /// File relative to the volume, in the case of the registry; the service DLL for a shared process. Empty if
+    /// unknown.
     pub file: String,
     /// True if that file is outside the Windows folder.
     pub is_outside_windows: bool,
@@ -166,7 +167,7 @@ impl ServiceEntry {
         self.start == ServiceStart::Auto && matches!(self.kind, ServiceKind::Service | ServiceKind::UserTemplate)
     }
 
-    /// Evidence for a finding: the key with its start type.
+    /// Returns the evidence for a finding: the key with its start type.
     #[must_use]
     pub fn evidence(&self) -> String {
         let written = super::format_utc(self.last_written_unix_ns);
@@ -181,24 +182,24 @@ impl ServiceEntry {
 pub struct ServiceCounts {
     /// Services that start at every boot.
     pub auto: u64,
-    /// Of these, delayed ones.
+    /// Number of these that are delayed.
     pub delayed: u64,
-    /// Of these, trigger-started ones.
+    /// Number of these that are trigger-started.
     pub trigger: u64,
-    /// Of these, ones in a load-order group.
+    /// Number of these in a load-order group.
     pub in_group: u64,
-    /// Of these, ones with a file outside the Windows folder.
+    /// Number of these with a file outside the Windows folder.
     pub outside_windows: u64,
     /// Boot-start drivers.
     pub boot_start: u64,
-    /// Of these, ones required to boot (critical error control).
+    /// Number of these that are required to boot (critical error control).
     pub critical_boot_start: u64,
     /// Enabled autologger sessions.
     pub autologgers: u64,
 }
 
 impl ServiceCounts {
-    pub(super) fn of(report: &ImageReport) -> Self {
+    pub(super) fn from_report(report: &ImageReport) -> Self {
         let mut counts = Self::default();
         for service in &report.services {
             if service.is_auto() {
@@ -213,7 +214,7 @@ impl ServiceCounts {
                 counts.critical_boot_start += u64::from(service.error_control == ErrorControl::Critical);
             }
         }
-        counts.autologgers = report.autologgers.iter().filter(|one| one.is_enabled).count() as u64;
+        counts.autologgers = report.autologgers.iter().filter(|logger| logger.is_enabled).count() as u64;
         counts
     }
 }
@@ -225,8 +226,8 @@ pub(super) fn read(image: &Image) -> Vec<ServiceEntry> {
     entries.retain(|entry| entry.kind != ServiceKind::Other || entry.start != ServiceStart::Unknown);
     let mut needed_by: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for entry in &entries {
-        for needed in &entry.depends_on_services {
-            needed_by.entry(needed.to_lowercase()).or_default().push(entry.name.clone());
+        for dependency in &entry.depends_on_services {
+            needed_by.entry(dependency.to_lowercase()).or_default().push(entry.name.clone());
         }
     }
     for entry in &mut entries {
@@ -248,16 +249,16 @@ fn entry(key: &Key<'_>, services: &str) -> ServiceEntry {
     });
     let name = key.name();
     let image_path = text("ImagePath");
-    let library = key.subkey("Parameters").and_then(|parameters| parameters.value("ServiceDll")?.string());
-    let library = library.or_else(|| key.value("ServiceDll")?.string());
+    let parameters_library = key.subkey("Parameters").and_then(|parameters| parameters.value("ServiceDll")?.string());
+    let library = parameters_library.or_else(|| key.value("ServiceDll")?.string());
     let is_driver = matches!(kind, ServiceKind::Driver | ServiceKind::FileSystem);
     let file = match library {
-        Some(library) => below_volume(&library),
+        Some(library) => volume_path(&library),
         // The default path of a driver.
         None if image_path.is_empty() && is_driver => format!(r"\Windows\System32\drivers\{name}.sys"),
-        None => below_volume(&image_path),
+        None => volume_path(&image_path),
     };
-    let in_windows = file.to_lowercase().starts_with(r"\windows\");
+    let is_in_windows = file.to_lowercase().starts_with(r"\windows\");
     ServiceEntry {
         display_name: text("DisplayName"),
         kind,
@@ -272,7 +273,7 @@ fn entry(key: &Key<'_>, services: &str) -> ServiceEntry {
         is_delayed: number("DelayedAutostart") == Some(1),
         launch_protected: number("LaunchProtected").unwrap_or(0),
         preshutdown_timeout_ms: number("PreshutdownTimeout"),
-        is_outside_windows: !file.is_empty() && !in_windows,
+        is_outside_windows: !file.is_empty() && !is_in_windows,
         image_path,
         file,
         account: text("ObjectName"),
@@ -282,18 +283,18 @@ fn entry(key: &Key<'_>, services: &str) -> ServiceEntry {
     }
 }
 
-/// The file in a command line, relative to the volume: `%SystemRoot%\system32\svchost.exe -k rpcss` gives
+/// Returns the file in a command line, relative to the volume: `%SystemRoot%\system32\svchost.exe -k rpcss` gives
 /// `\Windows\system32\svchost.exe`.
-pub(super) fn below_volume(command: &str) -> String {
+pub(super) fn volume_path(command: &str) -> String {
     let command = command.trim();
     let file = match command.strip_prefix('"') {
         Some(quoted) => quoted.split('"').next().unwrap_or_default(),
         None => {
-            // Unquoted paths may contain blanks: cut after a program's file extension.
+            // Unquoted paths may contain spaces: the path ends after the file extension of a program.
             let lower = command.to_ascii_lowercase();
             let end = [".exe", ".sys", ".dll", ".com", ".bat", ".cmd", ".scr"]
                 .iter()
-                .filter_map(|ending| lower.find(ending).map(|at| at + ending.len()))
+                .filter_map(|extension| lower.find(extension).map(|start| start + extension.len()))
                 .min();
             match end.and_then(|end| command.get(..end)) {
                 Some(file) => file,
@@ -317,7 +318,7 @@ pub(super) fn below_volume(command: &str) -> String {
     ] {
         if lower.starts_with(prefix) {
             let rest = file.get(prefix.len()..).unwrap_or_default();
-            return if folder.is_empty() { below_volume(rest) } else { format!("{folder}{rest}") };
+            return if folder.is_empty() { volume_path(rest) } else { format!("{folder}{rest}") };
         }
     }
     let bytes = file.as_bytes();
@@ -330,9 +331,15 @@ pub(super) fn below_volume(command: &str) -> String {
 /// Sorts services in start order: by start type, position of their group in `groups`, tag, and name.
 pub fn start_order(services: &mut [ServiceEntry], groups: &[String]) {
     let positions: BTreeMap<String, usize> =
-        groups.iter().enumerate().map(|(at, name)| (name.to_lowercase(), at)).collect();
+        groups.iter().enumerate().map(|(position, name)| (name.to_lowercase(), position)).collect();
     services.sort_by_cached_key(|service| {
-        let group = positions.get(&service.group.to_lowercase()).copied().unwrap_or(usize::MAX);
-        (service.start, service.is_delayed, group, service.tag.unwrap_or(u64::MAX), service.name.to_lowercase())
+        let group_position = positions.get(&service.group.to_lowercase()).copied().unwrap_or(usize::MAX);
+        (
+            service.start,
+            service.is_delayed,
+            group_position,
+            service.tag.unwrap_or(u64::MAX),
+            service.name.to_lowercase(),
+        )
     });
 }

@@ -38,8 +38,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The value `name` of `key`, whose path is `path`.
-    pub(crate) fn of(key: &Key<'_>, path: &str, name: &str) -> Option<Self> {
+    /// Reads the value `name` of `key`, whose path is `path`.
+    pub(crate) fn from_key(key: &Key<'_>, path: &str, name: &str) -> Option<Self> {
         let value = key.value(name)?;
         let content = match value.kind {
             ValueKind::U32 | ValueKind::U32BigEndian | ValueKind::U64 => SettingValue::Number(value.number()?),
@@ -57,7 +57,7 @@ impl Setting {
         })
     }
 
-    /// The number, also if stored as text.
+    /// Returns the number, even if stored as text.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match &self.value {
@@ -75,7 +75,7 @@ impl Setting {
         }
     }
 
-    /// The list of texts; a single text is a list of one.
+    /// Returns the list of texts; a single text is a list with one element.
     #[must_use]
     pub fn texts(&self) -> Option<Vec<String>> {
         match &self.value {
@@ -86,7 +86,7 @@ impl Setting {
         }
     }
 
-    /// Evidence for a finding: the value, its location, and the time of the last write to its key.
+    /// Returns the evidence for a finding: the value, its location, and the time of the last write to its key.
     #[must_use]
     pub fn evidence(&self) -> String {
         self.to_string()

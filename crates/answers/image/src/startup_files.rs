@@ -26,12 +26,12 @@ pub struct TaskFile {
     pub modified_unix_ns: Option<i64>,
 }
 
-/// Maximum number of XML nodes of a task; Windows' own have about a hundred.
+/// Maximum number of XML nodes of a task; the tasks of Windows have about a hundred.
 const MAX_NODES: u32 = 20_000;
-/// Folder of Windows' own tasks.
+/// Folder of the tasks that are part of Windows.
 const WINDOWS_TASK_FOLDER: &str = r"Microsoft\";
 
-/// The programs started by files in startup folders.
+/// Returns the programs that files in startup folders start.
 pub(super) fn folder_programs(entries: &[StartupEntry]) -> impl Iterator<Item = StartupProgram> + '_ {
     entries.iter().filter(|entry| !entry.name.eq_ignore_ascii_case("desktop.ini")).map(|entry| StartupProgram {
         name: entry.name.clone(),
@@ -46,33 +46,33 @@ pub(super) fn folder_programs(entries: &[StartupEntry]) -> impl Iterator<Item = 
 
 /// Programs started by tasks at boot or logon.
 #[derive(Clone, Debug, Default)]
-pub(super) struct StartTasks {
+pub(super) struct StartupTasks {
     /// Tasks that are not part of Windows.
     pub(super) programs: Vec<StartupProgram>,
-    /// Number of Windows' own tasks.
-    pub(super) of_windows: u64,
+    /// Number of tasks that are part of Windows.
+    pub(super) windows_tasks: u64,
     /// Paths of unreadable tasks.
     pub(super) unreadable: Vec<String>,
 }
 
-pub(super) fn task_programs(tasks: &[TaskFile]) -> StartTasks {
-    let mut found = StartTasks::default();
+pub(super) fn task_programs(tasks: &[TaskFile]) -> StartupTasks {
+    let mut startup_tasks = StartupTasks::default();
     for task in tasks {
-        let Some(text) = text(&task.bytes) else {
-            found.unreadable.push(task.path.clone());
+        let Some(text) = decode_text(&task.bytes) else {
+            startup_tasks.unreadable.push(task.path.clone());
             continue;
         };
         let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
         let Ok(document) = Document::parse_with_options(&text, options) else {
-            found.unreadable.push(task.path.clone());
+            startup_tasks.unreadable.push(task.path.clone());
             continue;
         };
-        let Some((origin, delay)) = start(document.root_element()) else { continue };
+        let Some((origin, delay)) = startup_trigger(document.root_element()) else { continue };
         if task.path.starts_with(WINDOWS_TASK_FOLDER) {
-            found.of_windows += 1;
+            startup_tasks.windows_tasks += 1;
             continue;
         }
-        found.programs.push(StartupProgram {
+        startup_tasks.programs.push(StartupProgram {
             name: task.path.rsplit('\\').next().unwrap_or(&task.path).to_owned(),
             command: command(document.root_element()),
             key: format!(r"\Windows\System32\Tasks\{}", task.path),
@@ -82,18 +82,18 @@ pub(super) fn task_programs(tasks: &[TaskFile]) -> StartTasks {
             last_written_unix_ns: task.modified_unix_ns,
         });
     }
-    found
+    startup_tasks
 }
 
-/// Decodes UTF-16 with a byte order mark, otherwise UTF-8.
-fn text(bytes: &[u8]) -> Option<String> {
-    let decode = |bytes: &[u8], from_bytes: fn([u8; 2]) -> u16| {
+/// Decodes UTF-16 if there is a byte order mark, otherwise UTF-8.
+fn decode_text(bytes: &[u8]) -> Option<String> {
+    let decode_utf16 = |bytes: &[u8], from_bytes: fn([u8; 2]) -> u16| {
         let units = bytes.as_chunks::<2>().0.iter().map(|unit| from_bytes(*unit));
         char::decode_utf16(units).collect::<Result<String, _>>().ok()
     };
     match bytes {
-        [0xff, 0xfe, rest @ ..] => decode(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => decode(rest, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
         _ => String::from_utf8(bytes.to_vec()).ok(),
     }
@@ -103,16 +103,16 @@ fn child<'a, 'd>(node: Node<'a, 'd>, name: &str) -> Option<Node<'a, 'd>> {
     node.children().find(|child| child.tag_name().name() == name)
 }
 
-fn text_of<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+fn child_text<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
     child(node, name)?.text().map(str::trim)
 }
 
 fn is_enabled(node: Node<'_, '_>) -> bool {
-    text_of(node, "Enabled").is_none_or(|text| !text.eq_ignore_ascii_case("false") && text != "0")
+    child_text(node, "Enabled").is_none_or(|text| !text.eq_ignore_ascii_case("false") && text != "0")
 }
 
-/// The first boot or logon trigger of an enabled task, with its delay.
-fn start(task: Node<'_, '_>) -> Option<(StartupOrigin, String)> {
+/// Returns the origin and the delay of the first boot or logon trigger of an enabled task.
+fn startup_trigger(task: Node<'_, '_>) -> Option<(StartupOrigin, String)> {
     if child(task, "Settings").is_some_and(|settings| !is_enabled(settings)) {
         return None;
     }
@@ -122,7 +122,7 @@ fn start(task: Node<'_, '_>) -> Option<(StartupOrigin, String)> {
             "LogonTrigger" => StartupOrigin::TaskAtLogon,
             _ => return None,
         };
-        is_enabled(trigger).then(|| (origin, text_of(trigger, "Delay").unwrap_or_default().to_owned()))
+        is_enabled(trigger).then(|| (origin, child_text(trigger, "Delay").unwrap_or_default().to_owned()))
     })
 }
 
@@ -130,10 +130,10 @@ fn command(task: Node<'_, '_>) -> String {
     let Some(actions) = child(task, "Actions") else { return String::new() };
     let commands = actions.children().filter_map(|action| match action.tag_name().name() {
         "Exec" => {
-            let arguments = text_of(action, "Arguments").unwrap_or_default();
-            Some(format!("{} {arguments}", text_of(action, "Command")?).trim_end().to_owned())
+            let arguments = child_text(action, "Arguments").unwrap_or_default();
+            Some(format!("{} {arguments}", child_text(action, "Command")?).trim_end().to_owned())
         }
-        "ComHandler" => Some(format!("COM class {}", text_of(action, "ClassId")?)),
+        "ComHandler" => Some(format!("COM class {}", child_text(action, "ClassId")?)),
         _ => None,
     });
     commands.collect::<Vec<_>>().join("; ")
@@ -169,11 +169,11 @@ mod tests {
             task("Off", "<LogonTrigger/>", "<Enabled>false</Enabled>"),
             task("Quiet", "<LogonTrigger><Enabled>false</Enabled></LogonTrigger>", ""),
         ];
-        let found = task_programs(&tasks);
-        let programs: Vec<_> = found
+        let startup_tasks = task_programs(&tasks);
+        let programs: Vec<_> = startup_tasks
             .programs
             .iter()
-            .map(|one| (one.name.as_str(), one.origin, one.delay.as_str(), one.command.as_str()))
+            .map(|program| (program.name.as_str(), program.origin, program.delay.as_str(), program.command.as_str()))
             .collect();
         let command = "\"C:\\a b\\u.exe\" /s";
         assert_eq!(
@@ -183,7 +183,7 @@ mod tests {
                 ("Agent", StartupOrigin::TaskAtBoot, "", command)
             ]
         );
-        assert_eq!((found.of_windows, found.unreadable.len()), (1, 0));
+        assert_eq!((startup_tasks.windows_tasks, startup_tasks.unreadable.len()), (1, 0));
     }
 
     #[test]

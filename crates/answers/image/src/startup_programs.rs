@@ -53,7 +53,7 @@ pub struct StartupProgram {
 }
 
 impl StartupProgram {
-    /// Evidence for a finding: the entry, its location, and the time of the last write.
+    /// Returns the evidence for a finding: the entry, its location, and the time of the last write.
     #[must_use]
     pub fn evidence(&self) -> String {
         let written = format_utc(self.last_written_unix_ns);
@@ -63,9 +63,9 @@ impl StartupProgram {
             }
             StartupOrigin::StartupFolder => format!("{}\\{}; last written {written} UTC", self.key, self.name),
             StartupOrigin::TaskAtBoot | StartupOrigin::TaskAtLogon => {
-                let when = if self.origin == StartupOrigin::TaskAtBoot { "at boot" } else { "at logon" };
+                let trigger = if self.origin == StartupOrigin::TaskAtBoot { "at boot" } else { "at logon" };
                 let delay = if self.delay.is_empty() { String::new() } else { format!(" after {}", self.delay) };
-                format!("{} starts '{}' {when}{delay}; last written {written} UTC", self.key, self.command)
+                format!("{} starts '{}' {trigger}{delay}; last written {written} UTC", self.key, self.command)
             }
         }
     }
@@ -93,12 +93,12 @@ pub(super) fn read(image: &Image) -> Vec<StartupProgram> {
     for (kind, path) in RUN_KEYS {
         for hive in image.hives_of_kind(kind) {
             let Some(key) = hive.hive.key(path) else { continue };
-            let root = if kind == HiveKind::User { r"Software\" } else { "" };
+            let prefix = if kind == HiveKind::User { r"Software\" } else { "" };
             let is_disabled = |name: &str| {
-                APPROVAL_KEYS.iter().any(|approved| {
-                    let value = hive.hive.key(&format!("{root}{approved}")).and_then(|key| key.value(name));
+                APPROVAL_KEYS.iter().any(|approval_path| {
+                    let value = hive.hive.key(&format!("{prefix}{approval_path}")).and_then(|key| key.value(name));
                     // An odd first byte means that the user disabled the program.
-                    value.is_some_and(|value| value.data.first().is_some_and(|first| first & 1 != 0))
+                    value.is_some_and(|value| value.data.first().is_some_and(|byte| byte & 1 != 0))
                 })
             };
             for value in key.values() {

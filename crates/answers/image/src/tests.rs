@@ -71,24 +71,24 @@ fn extracts_files_from_command_lines() {
         ("\"", ""),
         (r"\??\\??\", ""),
     ] {
-        assert_eq!(services::below_volume(command), file, "{command}");
+        assert_eq!(services::volume_path(command), file, "{command}");
     }
 }
 
 #[test]
 fn reads_write_filter_settings() {
     let mut root = system();
-    let fixed = root.subkey(r"ControlSet002\Services\uwfvol\Parameters\Static");
-    fixed.set_value("CurrentSettings", 1_u32).set_value("UpdatedSettings", 0_u32);
-    fixed.subkey("Copy0").set_value("UwfEnabled", 0_u32);
-    fixed
+    let static_key = root.subkey(r"ControlSet002\Services\uwfvol\Parameters\Static");
+    static_key.set_value("CurrentSettings", 1_u32).set_value("UpdatedSettings", 0_u32);
+    static_key.subkey("Copy0").set_value("UwfEnabled", 0_u32);
+    static_key
         .subkey("Copy1")
         .set_value("UwfEnabled", 1_u32)
         .set_value("OverlayType", 1_u32)
         .set_value("OverlayMaximumSize", 2048_u32);
-    fixed.subkey(r"Copy1\0").set_value("VolumeName", r"\\?\Volume{a}").set_value("VolumeEnabled", 1_u32);
-    fixed.subkey(r"Copy1\0").set_value("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
-    fixed.subkey(r"Copy1\1").set_value("VolumeEnabled", 0_u32);
+    static_key.subkey(r"Copy1\0").set_value("VolumeName", r"\\?\Volume{a}").set_value("VolumeEnabled", 1_u32);
+    static_key.subkey(r"Copy1\0").set_value("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
+    static_key.subkey(r"Copy1\1").set_value("VolumeEnabled", 0_u32);
     let report = analyze(&image(&[("SYSTEM", &root)]));
     let filter = &report.write_filters[0];
     assert_eq!(
@@ -112,17 +112,17 @@ fn comparison_sorts_by_potential_cost() {
     let is = analyze(&image(&[("SYSTEM", &root)]));
     assert_eq!(compare(&was, &was).changes, []);
     let changes = compare(&was, &is).changes;
-    let short: Vec<_> =
+    let summaries: Vec<_> =
         changes.iter().map(|change| (change.what, change.name.as_str(), change.field, change.weight)).collect();
-    assert_eq!(short, [("service", "Off", "start", 3), ("driver", "Disk", "image_path", 1)]);
+    assert_eq!(summaries, [("service", "Off", "start", 3), ("driver", "Disk", "image_path", 1)]);
     assert_eq!((changes[0].was.as_deref(), changes[0].is.as_deref()), (Some("disabled"), Some("auto")));
 }
 
-fn write(trace: &mut Trace, at_ms: i64, file: &str, offset: u64, size: u64) {
+fn write(trace: &mut Trace, time_ms: i64, file: &str, offset: u64, size: u64) {
     let file = trace.strings.intern(file);
     trace.disk_ios.push(DiskIo {
         issue_ns: None,
-        complete_ns: at_ms * MS,
+        complete_ns: time_ms * MS,
         disk: 0,
         operation: DiskOperation::Write,
         offset,

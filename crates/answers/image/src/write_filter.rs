@@ -18,7 +18,7 @@ pub enum WriteFilterKind {
 }
 
 impl WriteFilterKind {
-    /// Common name.
+    /// Returns the common name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -103,7 +103,7 @@ pub struct WriteFilter {
 }
 
 impl WriteFilter {
-    fn of(kind: WriteFilterKind) -> Self {
+    fn new(kind: WriteFilterKind) -> Self {
         Self {
             kind,
             is_enabled: None,
@@ -120,8 +120,8 @@ impl WriteFilter {
         }
     }
 
-    /// True if changes to `path` (relative to the volume) persist because an exclusion covers it. `None` if exclusions
-    /// cannot be read.
+    /// Returns true if changes to `path` (relative to the volume) persist because an exclusion covers it; `None` if the
+    /// exclusions cannot be read.
     #[must_use]
     pub fn excludes(&self, path: &str) -> Option<bool> {
         if self.volumes.is_empty() {
@@ -130,15 +130,15 @@ impl WriteFilter {
         let path = path.to_lowercase();
         let covers = |exclusion: &String| {
             let exclusion = exclusion.to_lowercase();
-            let below =
+            let location =
                 exclusion.get(1..2).filter(|&colon| colon == ":").map_or(exclusion.as_str(), |_| &exclusion[2..]);
-            let below = below.trim_end_matches('\\');
-            path.strip_prefix(below).is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'))
+            let location = location.trim_end_matches('\\');
+            path.strip_prefix(location).is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'))
         };
         Some(self.volumes.iter().flat_map(|volume| &volume.exclusions).any(covers))
     }
 
-    /// Evidence for the filter's state.
+    /// Returns the evidence for the state of the filter.
     #[must_use]
     pub fn evidence(&self) -> String {
         self.settings.first().map_or_else(String::new, Setting::evidence)
@@ -152,42 +152,45 @@ pub(super) fn read(image: &Image) -> Vec<WriteFilter> {
 }
 
 /// Reads the Unified Write Filter. The location of its settings comes from a public listing of the filter's program,
-/// not from a computer with the filter enabled.
+/// not from a computer on which the filter is enabled.
 fn uwf(image: &Image) -> Option<WriteFilter> {
     let root = r"CS\Services\uwfvol";
     image.key(HiveKind::System, root)?;
-    let mut filter = WriteFilter::of(WriteFilterKind::Uwf);
-    let fixed = format!(r"{root}\Parameters\Static");
+    let mut filter = WriteFilter::new(WriteFilterKind::Uwf);
+    let static_path = format!(r"{root}\Parameters\Static");
     let setting = |path: &str, name: &str| image.setting(HiveKind::System, path, name);
-    let current = setting(&fixed, "CurrentSettings").and_then(|setting| setting.number());
-    let next = setting(&fixed, "UpdatedSettings").and_then(|setting| setting.number());
-    let copy = |number: u64| format!(r"{fixed}\Copy{number}");
-    let at = copy(current.unwrap_or(0));
-    let mut take = |path: &str, name: &str| {
-        let found = setting(path, name)?;
-        filter.settings.push(found.clone());
-        found.number()
+    let current = setting(&static_path, "CurrentSettings").and_then(|setting| setting.number());
+    let next = setting(&static_path, "UpdatedSettings").and_then(|setting| setting.number());
+    let copy_path = |number: u64| format!(r"{static_path}\Copy{number}");
+    let current_path = copy_path(current.unwrap_or(0));
+    let mut read_number = |path: &str, name: &str| {
+        let setting = setting(path, name)?;
+        filter.settings.push(setting.clone());
+        setting.number()
     };
-    let enabled = take(&at, "UwfEnabled");
-    let overlay = take(&at, "OverlayType");
-    let most = take(&at, "OverlayMaximumSize");
-    let dynamic = format!(r"{root}\Parameters\Dynamic");
-    let horm = take(&dynamic, "HormEnabled");
-    let warning = take(&dynamic, "OverlayWarningThreshold");
-    let critical = take(&dynamic, "OverlayCriticalThreshold");
+    let enabled = read_number(&current_path, "UwfEnabled");
+    let overlay = read_number(&current_path, "OverlayType");
+    let max_size = read_number(&current_path, "OverlayMaximumSize");
+    let dynamic_path = format!(r"{root}\Parameters\Dynamic");
+    let horm = read_number(&dynamic_path, "HormEnabled");
+    let warning = read_number(&dynamic_path, "OverlayWarningThreshold");
+    let critical = read_number(&dynamic_path, "OverlayCriticalThreshold");
     // Without settings the filter is installed but disabled.
     filter.is_enabled = Some(enabled.is_some_and(|enabled| enabled != 0));
-    let then = next.filter(|next| Some(*next) != current).and_then(|next| setting(&copy(next), "UwfEnabled")?.number());
-    filter.is_enabled_after_restart = then.map(|enabled| enabled != 0).filter(|next| Some(*next) != filter.is_enabled);
+    let enabled_after_restart =
+        next.filter(|next| Some(*next) != current).and_then(|next| setting(&copy_path(next), "UwfEnabled")?.number());
+    filter.is_enabled_after_restart =
+        enabled_after_restart.map(|enabled| enabled != 0).filter(|enabled| Some(*enabled) != filter.is_enabled);
     filter.overlay = match overlay {
         Some(0) => OverlayKind::Ram,
         Some(1) => OverlayKind::Disk,
         _ => OverlayKind::Unknown,
     };
     let bytes = |mebibytes: Option<u64>| mebibytes.and_then(|number| number.checked_mul(MIB));
-    (filter.max_bytes, filter.warning_bytes, filter.critical_bytes) = (bytes(most), bytes(warning), bytes(critical));
+    (filter.max_bytes, filter.warning_bytes, filter.critical_bytes) =
+        (bytes(max_size), bytes(warning), bytes(critical));
     filter.is_horm_enabled = horm.map(|horm| horm != 0);
-    if let Some((key, _)) = image.key(HiveKind::System, &at) {
+    if let Some((key, _)) = image.key(HiveKind::System, &current_path) {
         filter.registry_exclusions =
             Some(key.value("RegistryExceptionsUserDefined").and_then(|value| value.strings()).unwrap_or_default());
         for volume in key.subkeys() {
@@ -217,7 +220,10 @@ fn horm_blockers(filter: &WriteFilter) -> Vec<HormBlocker> {
         (HormBlocker::FilterOff, filter.is_enabled == Some(false)),
         (HormBlocker::UnprotectedVolume, filter.volumes.iter().any(|volume| volume.is_protected == Some(false))),
         (HormBlocker::FileExclusion, filter.volumes.iter().any(|volume| !volume.exclusions.is_empty())),
-        (HormBlocker::RegistryExclusion, filter.registry_exclusions.as_ref().is_some_and(|all| !all.is_empty())),
+        (
+            HormBlocker::RegistryExclusion,
+            filter.registry_exclusions.as_ref().is_some_and(|exclusions| !exclusions.is_empty()),
+        ),
         (HormBlocker::DiskOverlay, filter.overlay == OverlayKind::Disk),
     ];
     checks.into_iter().filter(|check| check.1).map(|check| check.0).collect()
@@ -225,10 +231,10 @@ fn horm_blockers(filter: &WriteFilter) -> Vec<HormBlocker> {
 
 fn ewf(image: &Image) -> Option<WriteFilter> {
     let (protected, path) = image.key(HiveKind::System, r"CS\Services\EWF\Parameters\Protected")?;
-    let mut filter = WriteFilter::of(WriteFilterKind::Ewf);
+    let mut filter = WriteFilter::new(WriteFilterKind::Ewf);
     for volume in protected.subkeys() {
         let path = format!("{path}\\{}", volume.name());
-        let enabled = Setting::of(&volume, &path, "Enabled");
+        let enabled = Setting::from_key(&volume, &path, "Enabled");
         let name = ["VolumeID", "ArcName"].iter().find_map(|name| volume.value(name)?.string());
         filter.volumes.push(FilteredVolume {
             name: name.unwrap_or_else(|| volume.name()),
@@ -237,15 +243,15 @@ fn ewf(image: &Image) -> Option<WriteFilter> {
         });
         filter.settings.extend(enabled);
     }
-    // Without volumes nothing is protected.
-    let known = filter.volumes.iter().all(|volume| volume.is_protected.is_some());
-    filter.is_enabled = known.then(|| filter.volumes.iter().any(|volume| volume.is_protected == Some(true)));
+    // Without volumes the filter protects nothing.
+    let is_known = filter.volumes.iter().all(|volume| volume.is_protected.is_some());
+    filter.is_enabled = is_known.then(|| filter.volumes.iter().any(|volume| volume.is_protected == Some(true)));
     Some(filter)
 }
 
 fn fbwf(image: &Image) -> Option<WriteFilter> {
     let start = image.setting(HiveKind::System, r"CS\Services\FBWF", "Start")?;
-    let mut filter = WriteFilter::of(WriteFilterKind::Fbwf);
+    let mut filter = WriteFilter::new(WriteFilterKind::Fbwf);
     // FBWF stores its protected volumes and exclusions in its own file, not in the registry.
     filter.is_enabled = if start.number() == Some(4) { Some(false) } else { None };
     filter.overlay = OverlayKind::Ram;

@@ -139,16 +139,16 @@ impl Track {
                 Lane::Slices(_) => LaneKind::Slices,
                 Lane::Utilization(_) => LaneKind::Utilization,
             },
-            rows: self.rows(),
+            rows: self.row_count(),
             total_ns: self.total_ns(),
         }
     }
 
     /// Number of rows.
     #[must_use]
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         match &self.lane {
-            Lane::Slices(lane) => lane.rows().max(1),
+            Lane::Slices(lane) => lane.row_count().max(1),
             Lane::Utilization(_) => 1,
         }
     }

@@ -10,7 +10,8 @@ use super::slices::{LaneSlice, SliceLane, Tone};
 use super::{Lane, Track, TrackGroup};
 use onoff_usage::processes::Images;
 
-/// Maximum number of programs, and of files, with their own track: those with most requests. The rest share one.
+/// Maximum number of programs, and of files, with a separate track. Those with the most requests get one; the rest
+/// share one.
 const MAX_TRACKS: usize = 200;
 /// Minimum pause that ends an interval, ns.
 const MIN_PAUSE_NS: i64 = 1_000_000;
@@ -27,7 +28,7 @@ enum RequestKind {
 }
 
 impl RequestKind {
-    const fn of(operation: FileOperation) -> Self {
+    const fn from_operation(operation: FileOperation) -> Self {
         match operation {
             FileOperation::Read => Self::Read,
             FileOperation::Write => Self::Write,
@@ -45,14 +46,14 @@ impl RequestKind {
         }
     }
 
-    fn counted(self, requests: u64) -> String {
-        let (one, several) = match self {
+    fn count_phrase(self, requests: u64) -> String {
+        let (singular, plural) = match self {
             Self::Read => ("read", "reads"),
             Self::Write => ("write", "writes"),
             Self::Flush => ("flush", "flushes"),
             Self::Other => ("other operation", "other operations"),
         };
-        format!("{requests} {}", if requests == 1 { one } else { several })
+        format!("{requests} {}", if requests == 1 { singular } else { plural })
     }
 }
 
@@ -72,14 +73,14 @@ struct Run {
     requests: u64,
     bytes: u64,
     /// The other side: the file for a program, the program for a file.
-    other: Party,
+    counterpart: Party,
     failed: bool,
 }
 
 impl Run {
     /// True if `next` continues this run.
     fn continues_with(&self, next: &Self) -> bool {
-        (self.kind, self.other, self.failed) == (next.kind, next.other, next.failed)
+        (self.kind, self.counterpart, self.failed) == (next.kind, next.counterpart, next.failed)
             && next.start_ns <= self.end_ns.saturating_add(MIN_PAUSE_NS)
     }
 
@@ -111,15 +112,15 @@ impl Side {
         }
     }
 
-    /// The tracks, most requests first. `names` returns the name of a party and, for a file, its path.
+    /// Builds the tracks, most requests first. `names` returns the name of a party and, for a file, its path.
     fn tracks(self, section: &str, names: impl Fn(Party) -> (String, String)) -> Vec<Track> {
         let mut by_requests: Vec<(Party, (u64, Vec<Run>))> = self.runs.into_iter().collect();
-        by_requests.sort_by(|(a, (of_a, _)), (b, (of_b, _))| of_b.cmp(of_a).then(a.cmp(b)));
+        by_requests.sort_by(|(a, (count_a, _)), (b, (count_b, _))| count_b.cmp(count_a).then(a.cmp(b)));
         let slice = |run: &Run| {
-            let what = format!("{} of {}", run.kind.counted(run.requests), names(run.other).0);
+            let summary = format!("{} of {}", run.kind.count_phrase(run.requests), names(run.counterpart).0);
             let label = match run.kind {
-                RequestKind::Read | RequestKind::Write => format!("{what}: {} bytes", run.bytes),
-                RequestKind::Flush | RequestKind::Other => what,
+                RequestKind::Read | RequestKind::Write => format!("{summary}: {} bytes", run.bytes),
+                RequestKind::Flush | RequestKind::Other => summary,
             };
             let tone = if run.failed { Tone::Failed } else { run.kind.tone() };
             LaneSlice::new(run.start_ns, run.end_ns, label, tone)
@@ -131,32 +132,32 @@ impl Side {
             note,
             lane: Lane::Slices(SliceLane::new(slices)),
         };
-        let rest = by_requests.split_off(by_requests.len().min(MAX_TRACKS));
+        let remaining = by_requests.split_off(by_requests.len().min(MAX_TRACKS));
         let mut tracks: Vec<Track> = by_requests
             .iter()
             .map(|&(party, (requests, ref runs))| {
                 let (name, path) = names(party);
                 let note = if path.is_empty() || path == name { String::new() } else { format!("{path}, ") };
-                track(name, format!("{note}{}", counted(requests)), runs.iter().map(slice).collect())
+                track(name, format!("{note}{}", request_count(requests)), runs.iter().map(slice).collect())
             })
             .collect();
-        if !rest.is_empty() {
-            let requests: u64 = rest.iter().map(|(_, (requests, _))| requests).sum();
-            let slices = rest.iter().flat_map(|(_, (_, runs))| runs).map(slice).collect();
-            tracks.push(track(format!("{} more", rest.len()), counted(requests), slices));
+        if !remaining.is_empty() {
+            let requests: u64 = remaining.iter().map(|(_, (requests, _))| requests).sum();
+            let slices = remaining.iter().flat_map(|(_, (_, runs))| runs).map(slice).collect();
+            tracks.push(track(format!("{} more", remaining.len()), request_count(requests), slices));
         }
         tracks
     }
 }
 
-fn counted(requests: u64) -> String {
+fn request_count(requests: u64) -> String {
     format!("{requests} request{}", if requests == 1 { "" } else { "s" })
 }
 
-/// The tracks of the file operations in `trace`.
+/// Returns the tracks of the file operations in `trace`.
 #[must_use]
 pub fn request_tracks(trace: &Trace) -> Vec<Track> {
-    let images = Images::of(trace);
+    let images = Images::new(trace);
     let (mut programs, mut files) = (Side::default(), Side::default());
     for row in trace.file_ios.iter() {
         // Requests of the memory manager and the disks repeat those of programs.
@@ -173,7 +174,7 @@ pub fn request_tracks(trace: &Trace) -> Vec<Track> {
             let name = path.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or("unnamed file");
             (name.to_owned(), path.to_owned())
         }
-        Party::Program(Some(pid)) => match images.at(pid, trace.duration_ns) {
+        Party::Program(Some(pid)) => match images.image_at(pid, trace.duration_ns) {
             Some(name) if !name.is_empty() => (format!("{name} ({pid})"), String::new()),
             _ => (format!("process {pid}"), String::new()),
         },
@@ -184,15 +185,15 @@ pub fn request_tracks(trace: &Trace) -> Vec<Track> {
     tracks
 }
 
-fn run(row: &FileIo, other: Party) -> Run {
-    let moves = matches!(row.operation, FileOperation::Read | FileOperation::Write);
+fn run(row: &FileIo, counterpart: Party) -> Run {
+    let transfers_data = matches!(row.operation, FileOperation::Read | FileOperation::Write);
     Run {
         start_ns: row.start_ns,
         end_ns: row.end_ns.unwrap_or(row.start_ns).max(row.start_ns),
-        kind: RequestKind::of(row.operation),
+        kind: RequestKind::from_operation(row.operation),
         requests: 1,
-        bytes: if moves { row.size } else { 0 },
-        other,
+        bytes: if transfers_data { row.size } else { 0 },
+        counterpart,
         // NTSTATUS: an error has its two highest bits set.
         failed: row.status.is_some_and(|status| status >> 30 == 3),
     }
@@ -229,17 +230,17 @@ mod tests {
     fn labels(track: &Track) -> Vec<String> {
         let Lane::Slices(lane) = &track.lane else { panic!("{track:?}") };
         let drawn = lane.draw(0, 1_000_000_000, 1_000_000);
-        let named = |row: &super::super::slices::DrawnRow| -> Vec<String> {
-            row.label.iter().map(|&at| drawn.labels[at as usize].clone()).collect()
+        let row_labels = |row: &super::super::slices::DrawnRow| -> Vec<String> {
+            row.label.iter().map(|&index| drawn.labels[index as usize].clone()).collect()
         };
-        drawn.rows.iter().flat_map(named).collect()
+        drawn.rows.iter().flat_map(row_labels).collect()
     }
 
     #[test]
     fn merges_requests_without_pause() {
         let mut trace = Trace::default();
-        for at in 0..100 {
-            request(&mut trace, at * 10_000, 7, "/data/a.bin", FileOperation::Read, 4);
+        for index in 0..100 {
+            request(&mut trace, index * 10_000, 7, "/data/a.bin", FileOperation::Read, 4);
         }
         // After a pause: another file, and a write to the first.
         request(&mut trace, 50_000_000, 7, "/data/b.bin", FileOperation::Read, 8);

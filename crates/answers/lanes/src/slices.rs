@@ -71,7 +71,7 @@ impl Tone {
         Self::Failed,
     ];
 
-    /// The tone with a number; unknown if there is none.
+    /// Returns the tone with this number; unknown if there is none.
     fn from_number(number: u8) -> Self {
         Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::Unknown)
     }
@@ -91,7 +91,7 @@ pub struct LaneSlice {
 }
 
 impl LaneSlice {
-    /// An interval; the end is clamped to the start.
+    /// Creates an interval; the end is clamped to the start.
     #[must_use]
     pub fn new(start_ns: i64, end_ns: i64, label: String, tone: Tone) -> Self {
         Self { start_ns, end_ns: end_ns.max(start_ns), label, tone }
@@ -141,8 +141,8 @@ struct Row {
 
 impl Row {
     fn duration_ns(&self, index: u32) -> i64 {
-        let at = index as usize;
-        self.ends[at].saturating_sub(self.starts[at])
+        let index = index as usize;
+        self.ends[index].saturating_sub(self.starts[index])
     }
 
     fn longer(&self, a: u32, b: u32) -> u32 {
@@ -160,10 +160,10 @@ impl Row {
         }
     }
 
-    /// The longest interval of `from..to`, which must not be empty.
-    fn longest_of(&self, from: usize, to: usize) -> usize {
+    /// Returns the longest interval of `start..end`, which must not be empty.
+    fn longest_of(&self, start: usize, end: usize) -> usize {
         let count = self.starts.len();
-        let (mut low, mut high) = (from + count, to + count);
+        let (mut low, mut high) = (start + count, end + count);
         let mut best = self.longest[low];
         while low < high {
             if low % 2 == 1 {
@@ -180,29 +180,30 @@ impl Row {
         best as usize
     }
 
-    fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32, entry: &mut impl FnMut(Entry)) {
+    fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32, emit: &mut impl FnMut(Entry)) {
         let width_ns = (i128::from(to_ns) - i128::from(from_ns)).max(1);
         let pixels = i128::from(pixels.max(1));
         let pixel_of = |time_ns: i64| (i128::from(time_ns) - i128::from(from_ns)) * pixels / width_ns;
         let time_of = |pixel: i128| {
             i64::try_from(i128::from(from_ns) + (pixel * width_ns + pixels - 1) / pixels).unwrap_or(i64::MAX)
         };
-        let wide = |index: usize| i128::from(self.ends[index].saturating_sub(self.starts[index])) * pixels >= width_ns;
-        let mut at = self.ends.partition_point(|&end| end < from_ns);
-        while at < self.starts.len() && self.starts[at] < to_ns {
-            if wide(at) || self.starts[at] < from_ns {
-                entry(Entry { first: at, last: at, longest: at });
-                at += 1;
+        let is_wide =
+            |index: usize| i128::from(self.ends[index].saturating_sub(self.starts[index])) * pixels >= width_ns;
+        let mut index = self.ends.partition_point(|&end| end < from_ns);
+        while index < self.starts.len() && self.starts[index] < to_ns {
+            if is_wide(index) || self.starts[index] < from_ns {
+                emit(Entry { first: index, last: index, longest: index });
+                index += 1;
                 continue;
             }
-            let pixel_end_ns = time_of(pixel_of(self.starts[at]) + 1).min(to_ns);
-            let mut next = at + self.starts[at..].partition_point(|&start| start < pixel_end_ns);
-            next = next.max(at + 1);
+            let pixel_end_ns = time_of(pixel_of(self.starts[index]) + 1).min(to_ns);
+            let mut next_index = index + self.starts[index..].partition_point(|&start| start < pixel_end_ns);
+            next_index = next_index.max(index + 1);
             // Only the last interval that starts in a pixel can extend beyond it.
-            let long_last = next > at + 1 && wide(next - 1);
-            let merged = if long_last { next - 1 } else { next };
-            entry(Entry { first: at, last: merged - 1, longest: self.longest_of(at, merged) });
-            at = merged;
+            let is_last_wide = next_index > index + 1 && is_wide(next_index - 1);
+            let merged_end = if is_last_wide { next_index - 1 } else { next_index };
+            emit(Entry { first: index, last: merged_end - 1, longest: self.longest_of(index, merged_end) });
+            index = merged_end;
         }
     }
 }
@@ -229,7 +230,7 @@ impl SliceLane {
     pub fn new(mut slices: Vec<LaneSlice>) -> Self {
         slices.sort_by_key(|slice| (slice.start_ns, Reverse(slice.end_ns)));
         let mut lane = Self { slices: slices.len(), ..Self::default() };
-        let mut known = hashbrown::HashMap::new();
+        let mut label_indexes = hashbrown::HashMap::new();
         // Rows by the time they become free; of the free rows, the topmost first.
         let mut busy: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
         let mut free: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
@@ -254,9 +255,9 @@ impl SliceLane {
                 }
             };
             busy.push(Reverse((end_ns, row)));
-            let next = u32::try_from(lane.labels.len()).unwrap_or(u32::MAX);
-            let label = *known.entry(slice.label.clone()).or_insert(next);
-            if label == next {
+            let next_label = u32::try_from(lane.labels.len()).unwrap_or(u32::MAX);
+            let label = *label_indexes.entry(slice.label.clone()).or_insert(next_label);
+            if label == next_label {
                 lane.labels.push(slice.label);
             }
             let Some(row) = lane.rows.get_mut(row) else { continue };
@@ -269,12 +270,12 @@ impl SliceLane {
         lane
     }
 
-    /// The intervals of each row in time order, without overlap: (start in ns, end in ns, label, tone).
+    /// Returns the intervals of each row in time order, without overlap: (start in ns, end in ns, label, tone).
     pub fn slice_rows(&self) -> impl Iterator<Item = impl Iterator<Item = (i64, i64, &str, Tone)>> {
         self.rows.iter().map(|row| {
-            (0..row.starts.len()).map(|at| {
-                let label = self.labels.get(row.labels[at] as usize).map_or("", String::as_str);
-                (row.starts[at], row.ends[at], label, Tone::from_number(row.tones[at]))
+            (0..row.starts.len()).map(|index| {
+                let label = self.labels.get(row.labels[index] as usize).map_or("", String::as_str);
+                (row.starts[index], row.ends[index], label, Tone::from_number(row.tones[index]))
             })
         })
     }
@@ -298,7 +299,7 @@ impl SliceLane {
 
     /// Number of rows.
     #[must_use]
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.rows.len()
     }
 
@@ -306,14 +307,14 @@ impl SliceLane {
     #[must_use]
     pub fn draw(&self, from_ns: i64, to_ns: i64, pixels: u32) -> DrawnSlices {
         let mut drawn = DrawnSlices { hidden: self.hidden, ..DrawnSlices::default() };
-        let mut used = hashbrown::HashMap::new();
+        let mut local_labels = hashbrown::HashMap::new();
         for row in &self.rows {
             let mut entries = DrawnRow::default();
             row.draw(from_ns, to_ns, pixels, &mut |entry| {
                 let label = row.labels[entry.longest];
-                let next = u32::try_from(drawn.labels.len()).unwrap_or(u32::MAX);
-                let local = *used.entry(label).or_insert(next);
-                if local == next {
+                let next_label = u32::try_from(drawn.labels.len()).unwrap_or(u32::MAX);
+                let local = *local_labels.entry(label).or_insert(next_label);
+                if local == next_label {
                     drawn.labels.push(self.labels[label as usize].clone());
                 }
                 entries.start_ns.push(row.starts[entry.first]);
@@ -347,7 +348,7 @@ mod tests {
     #[test]
     fn places_overlapping_intervals_on_separate_rows() {
         let lane = SliceLane::new(vec![slice(0, 10, "a"), slice(5, 15, "b"), slice(10, 20, "c")]);
-        assert_eq!(lane.rows(), 2);
+        assert_eq!(lane.row_count(), 2);
         let drawn = lane.draw(0, 20, 20);
         assert_eq!(drawn.rows[0].start_ns, [0, 10]);
         assert_eq!(drawn.rows[1].start_ns, [5]);
@@ -395,11 +396,15 @@ mod tests {
         {
             let drawn = lane.draw(from_ns, to_ns, pixels);
             let counted: u64 = drawn.rows.iter().flat_map(|row| &row.count).map(|&count| u64::from(count)).sum();
-            let within = slices
+            let overlapping = slices
                 .iter()
                 .filter(|slice| slice.start_ns < to_ns && slice.end_ns.max(slice.start_ns) >= from_ns)
                 .count();
-            assert_eq!(counted, within as u64 - u64::from(drawn.hidden).min(within as u64), "{from_ns}..{to_ns}");
+            assert_eq!(
+                counted,
+                overlapping as u64 - u64::from(drawn.hidden).min(overlapping as u64),
+                "{from_ns}..{to_ns}"
+            );
             for row in &drawn.rows {
                 assert!(row.count.len() <= pixels as usize * 2 + 1, "{} entries in {pixels} pixels", row.count.len());
             }
@@ -436,8 +441,8 @@ mod tests {
             width_ns in 1_i64..6_000,
             pixels in 1_u32..400,
         ) {
-            let named = intervals.iter().enumerate();
-            let lane = SliceLane::new(named.map(|(at, &(start, length))| slice(start, start + length, &at.to_string())).collect());
+            let numbered = intervals.iter().enumerate();
+            let lane = SliceLane::new(numbered.map(|(index, &(start, length))| slice(start, start + length, &index.to_string())).collect());
             let drawn = lane.draw(from_ns, from_ns + width_ns, pixels);
             let mut kept = 0;
             for (row, shown) in lane.slice_rows().zip(&drawn.rows) {
@@ -463,8 +468,9 @@ mod tests {
         use std::time::{Duration, Instant};
         let drawing = |count: i64| {
             let started = Instant::now();
-            let slices =
-                (0..count).map(|at| slice(at * 1_000, at * 1_000 + 1 + at % 900, if at % 2 == 0 { "a" } else { "b" }));
+            let slices = (0..count).map(|index| {
+                slice(index * 1_000, index * 1_000 + 1 + index % 900, if index % 2 == 0 { "a" } else { "b" })
+            });
             let lane = SliceLane::new(slices.collect());
             let indexed_in = started.elapsed();
             // The whole, a tenth, a thousandth, and a few intervals, each at three positions.

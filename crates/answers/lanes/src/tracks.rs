@@ -9,13 +9,13 @@ use onoff_usage::cpu::{self, CpuSource, grid};
 use onoff_usage::storage::utilization::utilization;
 use onoff_usage::units::Unit;
 
-use super::path_tracks::{path_label, path_tracks, tone_of};
+use super::path_tracks::{path_label, path_tracks, step_tone};
 use super::slices::{LaneSlice, SliceLane, Tone};
 use super::utilization::UtilizationLane;
 use super::{Lane, Track, TrackGroup};
 
 /// The tables that tracks need.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -37,7 +37,7 @@ pub const TABLES: TableSet = TableSet::of(&[
 /// Number of buckets per strip: a screen of 1,600 pixels can zoom in to an eighth of the recording at full resolution.
 const BUCKETS: i64 = 12_800;
 
-/// All tracks of `trace`, by group, with the critical `paths` of its phases and the waits of the `units` of its
+/// Builds all tracks of `trace`, by group, with the critical `paths` of its phases and the waits of the `units` of its
 /// transitions.
 #[must_use]
 pub fn tracks(trace: &Trace, paths: &[CriticalPath], units: &[Unit]) -> Vec<Track> {
@@ -64,7 +64,7 @@ fn processors(trace: &Trace) -> Vec<Track> {
         return Vec::new();
     }
     let bucket_ns = bucket_ns(trace);
-    let Some(cuts) = grid::steps(0, trace.duration_ns, bucket_ns) else { return Vec::new() };
+    let Some(cuts) = grid::interval_bounds(0, trace.duration_ns, bucket_ns) else { return Vec::new() };
     let grid = grid::grid(trace, &cuts, source, false);
     let note = match source {
         CpuSource::Samples => "from profile samples",
@@ -72,8 +72,9 @@ fn processors(trace: &Trace) -> Vec<Track> {
     };
     (0..grid.processors as usize)
         .map(|processor| {
-            let of = |sums: &[i64]| sums.get(processor).copied().unwrap_or(0);
-            let busy = (0..grid.intervals.len()).map(|at| (of(grid.interval(at)), of(grid.low(at))));
+            let processor_ns = |sums: &[i64]| sums.get(processor).copied().unwrap_or(0);
+            let busy = (0..grid.intervals.len())
+                .map(|index| (processor_ns(grid.busy(index)), processor_ns(grid.low_priority_busy(index))));
             Track {
                 group: TrackGroup::Processors,
                 section: String::new(),
@@ -89,16 +90,17 @@ fn disks(trace: &Trace) -> Vec<Track> {
     if trace.disk_ios.is_empty() || trace.duration_ns <= 0 {
         return Vec::new();
     }
-    let used = utilization(trace, Interval::new(0, trace.duration_ns), bucket_ns(trace));
-    let bucket_ns = used.intervals.first().map_or(1, |interval| interval.range.duration_ns());
-    (0..used.disks.len())
+    let disk_usage = utilization(trace, Interval::new(0, trace.duration_ns), bucket_ns(trace));
+    let bucket_ns = disk_usage.intervals.first().map_or(1, |interval| interval.range.duration_ns());
+    (0..disk_usage.disks.len())
         .map(|index| {
-            let of = |sums: &[i64]| sums.get(index).copied().unwrap_or(0);
-            let busy = used.intervals.iter().map(|interval| (of(&interval.busy_ns), of(&interval.low_ns)));
+            let disk_ns = |sums: &[i64]| sums.get(index).copied().unwrap_or(0);
+            let busy =
+                disk_usage.intervals.iter().map(|interval| (disk_ns(&interval.busy_ns), disk_ns(&interval.low_ns)));
             Track {
                 group: TrackGroup::Disks,
                 section: String::new(),
-                name: format!("Disk {}", used.disks[index]),
+                name: format!("Disk {}", disk_usage.disks[index]),
                 note: "share of time the disk was busy".to_owned(),
                 lane: Lane::Utilization(UtilizationLane::new(0, bucket_ns, busy)),
             }
@@ -115,13 +117,13 @@ struct TrackBuilder {
 
 impl TrackBuilder {
     fn add(&mut self, section: &str, name: &str, note: &str, slices: impl IntoIterator<Item = LaneSlice>) {
-        let next = self.tracks.len();
-        let index = *self.indexes.entry((section.to_owned(), name.to_owned())).or_insert(next);
-        if index == next {
+        let next_index = self.tracks.len();
+        let index = *self.indexes.entry((section.to_owned(), name.to_owned())).or_insert(next_index);
+        if index == next_index {
             self.tracks.push((section.to_owned(), name.to_owned(), note.to_owned(), Vec::new()));
         }
-        if let Some((.., known)) = self.tracks.get_mut(index) {
-            known.extend(slices);
+        if let Some((.., track_slices)) = self.tracks.get_mut(index) {
+            track_slices.extend(slices);
         }
     }
 
@@ -146,14 +148,14 @@ fn critical_path(paths: &[CriticalPath]) -> Vec<Track> {
             start_ns: step.start_ns,
             end_ns: step.end_ns,
             label: path_label(step),
-            tone: tone_of(step.kind),
+            tone: step_tone(step.kind),
         });
         builder.add("", "Critical path", "steps on the critical path of each phase", slices);
     }
     builder.into_tracks(TrackGroup::CriticalPath)
 }
 
-/// The bus of a device instance: `PCI` for `PCI\VEN_8086…`.
+/// Returns the bus of a device instance: `PCI` for `PCI\VEN_8086…`.
 fn bus(instance: &str) -> &str {
     instance
         .split(['\\', '/'])
@@ -182,11 +184,16 @@ fn devices(trace: &Trace) -> Vec<Track> {
             None => format!("{} · {device}", row.kind.as_str()),
         };
         let returned_ns = row.pend_ns.unwrap_or(end_ns).clamp(row.start_ns, end_ns.max(row.start_ns));
-        let blocked =
+        let blocked_slice =
             LaneSlice { start_ns: row.start_ns, end_ns: returned_ns, label: label.clone(), tone: Tone::Blocked };
-        let pended =
+        let pended_slice =
             LaneSlice { start_ns: returned_ns, end_ns, label: format!("{label} (pended)"), tone: Tone::Pended };
-        builder.add(section, name, device, std::iter::once(blocked).chain((returned_ns < end_ns).then_some(pended)));
+        builder.add(
+            section,
+            name,
+            device,
+            std::iter::once(blocked_slice).chain((returned_ns < end_ns).then_some(pended_slice)),
+        );
     }
     builder.into_tracks(TrackGroup::Devices)
 }
@@ -196,7 +203,7 @@ fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
     for row in trace.service_transitions.iter() {
         let name = trace.text(row.service);
         let end_ns = row.end_ns.unwrap_or(trace.duration_ns).max(row.start_ns);
-        let failed = row.outcome == ServiceOutcome::Failed;
+        let has_failed = row.outcome == ServiceOutcome::Failed;
         let mut slices = Vec::new();
         if row.kind == ServiceChange::Start {
             let container_ns = row.checkpoint_ns.unwrap_or(row.start_ns).clamp(row.start_ns, end_ns);
@@ -204,23 +211,23 @@ fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
             for (start_ns, end_ns, tone, part) in [
                 (row.start_ns, container_ns, Tone::Container, "host process"),
                 (container_ns, load_ns, Tone::Load, "image load"),
-                (load_ns, end_ns, if failed { Tone::Failed } else { Tone::Initialize }, "start"),
+                (load_ns, end_ns, if has_failed { Tone::Failed } else { Tone::Initialize }, "start"),
             ] {
                 if start_ns < end_ns {
                     slices.push(LaneSlice { start_ns, end_ns, label: format!("{name}: {part}"), tone });
                 }
             }
         } else {
-            let tone = if failed { Tone::Failed } else { Tone::Initialize };
+            let tone = if has_failed { Tone::Failed } else { Tone::Initialize };
             slices.push(LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: stop"), tone });
         }
         builder.add(trace.text(row.group), name, trace.text(row.container), slices);
     }
-    // The gap between the end of what it waited for and its own start.
+    // The gap from the time a unit could start until its start.
     for unit in units {
         let Some(wait) = unit.waited_for.as_ref().filter(|wait| wait.time_ns < unit.start_ns) else { continue };
-        let other = if wait.name.is_empty() { "the service manager" } else { wait.name.as_str() };
-        let label = format!("{} could start: {other} was ready", unit.name);
+        let awaited = if wait.name.is_empty() { "the service manager" } else { wait.name.as_str() };
+        let label = format!("{} could start: {awaited} was ready", unit.name);
         let slice = LaneSlice { start_ns: wait.time_ns, end_ns: unit.start_ns, label, tone: Tone::Service };
         builder.add(&unit.group, &unit.name, &unit.command, [slice]);
     }
@@ -307,27 +314,29 @@ fn log(trace: &Trace) -> Vec<Track> {
     tracks
 }
 
-/// Maximum number of event providers with their own track: those with most events. The rest share one.
+/// Maximum number of event providers with a separate track. Those with the most events get one; the rest share one.
 const MAX_PROVIDERS: usize = 60;
 /// Maximum length of a label, characters.
 const MAX_LABEL_CHARS: usize = 160;
 
-/// Log lines and single events, one track per provider.
+/// Builds the tracks of log lines and single events, one per provider.
 fn event_tracks(trace: &Trace) -> Vec<Track> {
     let mut counts: HashMap<StringId, u64> = HashMap::new();
     for event in trace.events.iter() {
         *counts.entry(event.provider).or_default() += 1;
     }
     let mut providers: Vec<(StringId, u64)> = counts.into_iter().collect();
-    providers.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| trace.text(a.0).cmp(trace.text(b.0))));
+    providers.sort_by(|(provider_a, count_a), (provider_b, count_b)| {
+        count_b.cmp(count_a).then_with(|| trace.text(*provider_a).cmp(trace.text(*provider_b)))
+    });
     let indexes: HashMap<StringId, usize> =
-        providers.iter().zip(0..).map(|((provider, _), at)| (*provider, at.min(MAX_PROVIDERS))).collect();
+        providers.iter().zip(0..).map(|((provider, _), index)| (*provider, index.min(MAX_PROVIDERS))).collect();
     let mut slices: Vec<Vec<LaneSlice>> = vec![Vec::new(); providers.len().min(MAX_PROVIDERS + 1)];
     let mut fields = trace.event_fields.iter();
     let mut next_field = 0_u64;
     for event in trace.events.iter() {
         // Fields are in the order of their events.
-        let first = match event.first_field.checked_sub(next_field).map(usize::try_from) {
+        let first_field = match event.first_field.checked_sub(next_field).map(usize::try_from) {
             Some(Ok(skipped)) if event.fields > 0 => {
                 next_field = event.first_field.saturating_add(1);
                 fields.nth(skipped)
@@ -336,7 +345,8 @@ fn event_tracks(trace: &Trace) -> Vec<Track> {
         };
         let [task, opcode] = [event.task, event.opcode].map(|id| trace.text(id));
         // A log line has a single field, its text.
-        let text = first.filter(|_| event.fields == 1 && event.id == 0).map_or("", |field| trace.text(field.value));
+        let text =
+            first_field.filter(|_| event.fields == 1 && event.id == 0).map_or("", |field| trace.text(field.value));
         let name = match (task, opcode, text) {
             ("", "", "") => format!("event {}", event.id),
             (task, "", "") => task.to_owned(),
@@ -346,22 +356,22 @@ fn event_tracks(trace: &Trace) -> Vec<Track> {
         };
         let label: String = name.chars().take(MAX_LABEL_CHARS).collect();
         let slice = LaneSlice { start_ns: event.time_ns, end_ns: event.time_ns, label, tone: Tone::Work };
-        if let Some(list) = indexes.get(&event.provider).and_then(|&at| slices.get_mut(at)) {
+        if let Some(list) = indexes.get(&event.provider).and_then(|&index| slices.get_mut(index)) {
             list.push(slice);
         }
     }
-    let name = |at: usize| match providers.get(at) {
-        Some((provider, _)) if at < MAX_PROVIDERS => trace.text(*provider).to_owned(),
+    let name = |index: usize| match providers.get(index) {
+        Some((provider, _)) if index < MAX_PROVIDERS => trace.text(*provider).to_owned(),
         _ => format!("{} other providers", providers.len().saturating_sub(MAX_PROVIDERS)),
     };
     let is_log = |name: &str| matches!(name, "kernel log" | "journal");
     slices
         .into_iter()
         .enumerate()
-        .map(|(at, slices)| Track {
+        .map(|(index, slices)| Track {
             group: TrackGroup::Log,
-            section: if is_log(&name(at)) { String::new() } else { "events".to_owned() },
-            name: name(at),
+            section: if is_log(&name(index)) { String::new() } else { "events".to_owned() },
+            name: name(index),
             note: String::new(),
             lane: Lane::Slices(SliceLane::new(slices)),
         })

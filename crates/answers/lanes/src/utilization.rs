@@ -9,7 +9,7 @@ pub struct UtilizationLane {
     bucket_ns: i64,
     /// Busy time before the start of each bucket, ns, plus the total.
     before_ns: Vec<i64>,
-    /// The low-priority part of it.
+    /// The low-priority part of `before_ns`.
     low_before_ns: Vec<i64>,
 }
 
@@ -39,42 +39,44 @@ impl UtilizationLane {
     pub fn new(start_ns: i64, bucket_ns: i64, buckets: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut lane = Self { start_ns, bucket_ns: bucket_ns.max(1), before_ns: vec![0], low_before_ns: vec![0] };
         let (mut busy_ns, mut low_ns) = (0_i64, 0_i64);
-        for (all_ns, at_low_ns) in buckets {
+        for (all_ns, low_priority_ns) in buckets {
             busy_ns = busy_ns.saturating_add(all_ns.max(0));
-            low_ns = low_ns.saturating_add(at_low_ns.max(0));
+            low_ns = low_ns.saturating_add(low_priority_ns.max(0));
             lane.before_ns.push(busy_ns);
             lane.low_before_ns.push(low_ns);
         }
         lane
     }
 
-    /// Busy time, ns.
+    /// Returns the busy time, ns.
     #[must_use]
     pub fn busy_ns(&self) -> i64 {
         self.before_ns.last().copied().unwrap_or_default()
     }
 
-    /// Utilization of each bucket: (start in ns, percent).
+    /// Returns the utilization of each bucket: (start in ns, percent).
     pub fn steps(&self) -> impl Iterator<Item = (i64, f64)> + '_ {
         let buckets = self.before_ns.iter().zip(self.before_ns.iter().skip(1)).zip(0_i64..);
-        buckets.map(|((before, after), at)| {
-            let start_ns = self.start_ns.saturating_add(self.bucket_ns.saturating_mul(at));
+        buckets.map(|((before, after), bucket)| {
+            let start_ns = self.start_ns.saturating_add(self.bucket_ns.saturating_mul(bucket));
             (start_ns, (after.saturating_sub(*before) as f64 * 100.0 / self.bucket_ns as f64).clamp(0.0, 100.0))
         })
     }
 
-    /// Resolution, ns: shorter steps repeat their neighbor's value.
+    /// Returns the resolution, ns; shorter steps repeat their neighbor's value.
     #[must_use]
     pub fn bucket_ns(&self) -> i64 {
         self.bucket_ns
     }
 
-    /// The prefix sum at a time, interpolated within a bucket.
-    fn at(&self, sums: &[i64], time_ns: i64) -> i64 {
+    /// Returns the prefix sum at a time, interpolated within a bucket.
+    fn sum_at(&self, sums: &[i64], time_ns: i64) -> i64 {
         let offset_ns = (i128::from(time_ns) - i128::from(self.start_ns)).max(0);
         let bucket = usize::try_from(offset_ns / i128::from(self.bucket_ns)).unwrap_or(usize::MAX);
-        let last = sums.last().copied().unwrap_or_default();
-        let (Some(&before), Some(&after)) = (sums.get(bucket), sums.get(bucket.saturating_add(1))) else { return last };
+        let total = sums.last().copied().unwrap_or_default();
+        let (Some(&before), Some(&after)) = (sums.get(bucket), sums.get(bucket.saturating_add(1))) else {
+            return total;
+        };
         let within_ns = offset_ns % i128::from(self.bucket_ns);
         let part = i128::from(after - before) * within_ns / i128::from(self.bucket_ns);
         before.saturating_add(i64::try_from(part).unwrap_or_default())
@@ -89,15 +91,15 @@ impl UtilizationLane {
             i64::try_from(i128::from(from_ns) + width_ns * i128::from(pixel) / i128::from(pixels.max(1)))
                 .unwrap_or(to_ns)
         };
-        let share = |part_ns: i64, of_ns: i64| {
-            u8::try_from(i128::from(part_ns.max(0)) * 255 / i128::from(of_ns.max(1))).unwrap_or(255)
+        let share = |part_ns: i64, whole_ns: i64| {
+            u8::try_from(i128::from(part_ns.max(0)) * 255 / i128::from(whole_ns.max(1))).unwrap_or(255)
         };
         for pixel in 0..pixels {
             let (start_ns, end_ns) = (time(pixel), time(pixel + 1));
-            let of_ns = end_ns.saturating_sub(start_ns);
-            let between = |sums: &[i64]| self.at(sums, end_ns).saturating_sub(self.at(sums, start_ns));
-            drawn.busy.push(share(between(&self.before_ns), of_ns));
-            drawn.low_priority.push(share(between(&self.low_before_ns), of_ns));
+            let step_ns = end_ns.saturating_sub(start_ns);
+            let sum_in_step = |sums: &[i64]| self.sum_at(sums, end_ns).saturating_sub(self.sum_at(sums, start_ns));
+            drawn.busy.push(share(sum_in_step(&self.before_ns), step_ns));
+            drawn.low_priority.push(share(sum_in_step(&self.low_before_ns), step_ns));
         }
         drawn
     }
@@ -131,18 +133,18 @@ mod tests {
             let edge = |pixel: usize| from_ns + width_ns * i64::try_from(pixel).unwrap() / i64::from(pixels);
             for pixel in 0..pixels as usize {
                 let (start_ns, end_ns) = (edge(pixel), edge(pixel + 1));
-                let within = |at: usize| {
-                    let bucket_ns = i64::try_from(at).unwrap() * BUCKET_NS;
+                let overlap = |bucket: usize| {
+                    let bucket_ns = i64::try_from(bucket).unwrap() * BUCKET_NS;
                     ((end_ns.min(bucket_ns + BUCKET_NS) - start_ns.max(bucket_ns)).max(0)) as f64 / BUCKET_NS as f64
                 };
-                let sum = |of: fn(&(i64, i64)) -> i64| {
-                    shares.iter().enumerate().map(|(at, share)| within(at) * of(share) as f64).sum::<f64>()
+                let sum = |amount: fn(&(i64, i64)) -> i64| {
+                    shares.iter().enumerate().map(|(bucket, share)| overlap(bucket) * amount(share) as f64).sum::<f64>()
                 };
                 // Prefix sums are integers: in a short step one nanosecond is a large share.
-                let of_ns = (end_ns - start_ns).max(1) as f64;
-                let slack = 1.0 + 255.0 * 2.0 / of_ns;
+                let step_ns = (end_ns - start_ns).max(1) as f64;
+                let slack = 1.0 + 255.0 * 2.0 / step_ns;
                 for (shown, busy_ns) in [(drawn.busy[pixel], sum(|share| share.0)), (drawn.low_priority[pixel], sum(|share| share.1))] {
-                    let expected = (busy_ns * 255.0 / of_ns).min(255.0);
+                    let expected = (busy_ns * 255.0 / step_ns).min(255.0);
                     proptest::prop_assert!((f64::from(shown) - expected).abs() <= slack, "{} for {} at {}", shown, expected, pixel);
                 }
             }

@@ -10,7 +10,7 @@ use onoff_evidence::missing_evidence::MissingRecords;
 use onoff_evidence::scope::Scope;
 use onoff_usage::asleep;
 use onoff_usage::cpu::{
-    Capacity, CpuInterval, CpuSource, CpuTotals, ReadyWait, charge, charge_samples_of, percent_of, ready_waits,
+    Capacity, CpuInterval, CpuSource, CpuTotals, ReadyWait, charge, charge_from_samples, percent_of, ready_waits,
 };
 use onoff_usage::interruptions::Interruptions;
 use onoff_usage::modules::Modules;
@@ -33,10 +33,10 @@ pub enum CpuGroup {
     Processor,
 }
 
-/// The tables that the list needs.
+/// Returns the tables that the list needs for this grouping.
 #[must_use]
-pub fn tables(by: &[CpuGroup]) -> TableSet {
-    let tables = TableSet::of(&[
+pub fn tables(groups: &[CpuGroup]) -> TableSet {
+    let tables = TableSet::from_names(&[
         TableName::Processes,
         TableName::Threads,
         TableName::ContextSwitches,
@@ -45,7 +45,7 @@ pub fn tables(by: &[CpuGroup]) -> TableSet {
         TableName::Interrupts,
     ])
     .union(asleep::TABLES);
-    if by.contains(&CpuGroup::Module) || by.contains(&CpuGroup::Thread) {
+    if groups.contains(&CpuGroup::Module) || groups.contains(&CpuGroup::Thread) {
         tables.with(TableName::Images)
     } else {
         tables
@@ -86,9 +86,9 @@ pub struct CpuRow {
     pub samples: Option<u64>,
     /// Time ready but waiting for a processor, ns; `None` if not recorded.
     pub ready_ns: Option<i64>,
-    /// Longest such wait, ns.
+    /// Longest of these waits, ns.
     pub max_ready_ns: Option<i64>,
-    /// Number of such waits.
+    /// Number of these waits.
     pub ready_waits: Option<u64>,
 }
 
@@ -106,7 +106,7 @@ pub struct CpuList {
     pub interrupts_ns: Option<i64>,
     /// Rows, most CPU time first.
     pub rows: Vec<CpuRow>,
-    /// Records that were not recorded and would add detail.
+    /// Records that were not recorded but would add detail.
     pub missing_evidence: Vec<MissingRecords>,
     /// Names of the losses that affect this list.
     pub affecting_losses: Vec<String>,
@@ -146,48 +146,48 @@ struct KeyParts {
 }
 
 impl KeyParts {
-    fn new(by: &[CpuGroup]) -> Self {
-        let thread = by.contains(&CpuGroup::Thread);
+    fn new(groups: &[CpuGroup]) -> Self {
+        let thread = groups.contains(&CpuGroup::Thread);
         Self {
-            process: thread || by.contains(&CpuGroup::Process),
+            process: thread || groups.contains(&CpuGroup::Process),
             thread,
-            priority: by.contains(&CpuGroup::Priority),
-            module: by.contains(&CpuGroup::Module),
-            processor: by.contains(&CpuGroup::Processor),
+            priority: groups.contains(&CpuGroup::Priority),
+            module: groups.contains(&CpuGroup::Module),
+            processor: groups.contains(&CpuGroup::Processor),
         }
     }
 
     #[inline]
-    fn key(self, ran: &CpuInterval, module: StringId) -> Key {
+    fn key(self, cpu_interval: &CpuInterval, module: StringId) -> Key {
         Key {
-            owner: if self.process { ran.owner } else { 0 },
-            tid: if self.thread { ran.tid } else { 0 },
-            life: if self.thread { ran.life } else { 0 },
-            priority: if self.priority { ran.priority } else { 0 },
-            processor: if self.processor { ran.processor } else { 0 },
+            owner: if self.process { cpu_interval.owner } else { 0 },
+            tid: if self.thread { cpu_interval.tid } else { 0 },
+            life: if self.thread { cpu_interval.life } else { 0 },
+            priority: if self.priority { cpu_interval.priority } else { 0 },
+            processor: if self.processor { cpu_interval.processor } else { 0 },
             module,
         }
     }
 }
 
-/// CPU usage in `scope`. An empty `by` groups by process.
+/// Lists CPU usage in `scope`, grouped by process if `groups` is empty.
 #[must_use]
-pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
-    let by = if by.is_empty() { vec![CpuGroup::Process] } else { by.to_vec() };
-    let parts = KeyParts::new(&by);
+pub fn list(trace: &Trace, scope: &Scope, groups: &[CpuGroup]) -> CpuList {
+    let groups = if groups.is_empty() { vec![CpuGroup::Process] } else { groups.to_vec() };
+    let parts = KeyParts::new(&groups);
     let range = scope.range;
-    let mut owners = Owners::of(trace);
+    let mut owners = Owners::from_trace(trace);
     // Lookups must be in time order, so the second pass needs a copy; a fresh index would number threads differently.
     let mut wait_owners = owners.clone();
     let mut tally = Tally::new(trace, scope, parts, &owners);
-    let cuts = [range.start_ns, range.end_ns];
+    let bounds = [range.start_ns, range.end_ns];
     let source = if parts.module {
-        charge_samples_of(trace, &mut owners, &cuts, |ran| tally.add_cpu(&ran))
+        charge_from_samples(trace, &mut owners, &bounds, |cpu_interval| tally.add_cpu(&cpu_interval))
     } else {
-        charge(trace, &mut owners, &cuts, |ran| tally.add_cpu(&ran))
+        charge(trace, &mut owners, &bounds, |cpu_interval| tally.add_cpu(&cpu_interval))
     };
-    let knows_ready = source == CpuSource::ContextSwitches && !trace.ready_threads.is_empty();
-    if knows_ready {
+    let has_ready_waits = source == CpuSource::ContextSwitches && !trace.ready_threads.is_empty();
+    if has_ready_waits {
         ready_waits(trace, &mut wait_owners, range, |wait| {
             tally.add_ready_wait(&wait);
         });
@@ -200,13 +200,13 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
     );
     let interrupts_ns = interrupts_ns(trace, range, cpu.processors);
     // A sample shows the interrupt, not the thread it interrupted.
-    let knows_interrupted = interrupts_ns.is_some() && source == CpuSource::ContextSwitches;
+    let has_interrupted_time = interrupts_ns.is_some() && source == CpuSource::ContextSwitches;
     let names = NameResolver::new(trace, &owners);
     let mut rows: Vec<CpuRow> = tally
         .sums
         .iter()
         .map(|(key, sums)| {
-            let intervals = |of| (source == of).then_some(sums.intervals);
+            let intervals = |counted_source| (source == counted_source).then_some(sums.intervals);
             CpuRow {
                 cpu_ns: sums.cpu_ns,
                 percent: if parts.processor {
@@ -214,24 +214,24 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
                 } else {
                     cpu.percent(sums.cpu_ns)
                 },
-                interrupted_ns: knows_interrupted.then_some(sums.interrupted_ns),
+                interrupted_ns: has_interrupted_time.then_some(sums.interrupted_ns),
                 switches: intervals(CpuSource::ContextSwitches),
                 samples: intervals(CpuSource::Samples),
-                ready_ns: knows_ready.then_some(sums.ready_ns),
-                max_ready_ns: knows_ready.then_some(sums.max_ready_ns),
-                ready_waits: knows_ready.then_some(sums.ready_waits),
+                ready_ns: has_ready_waits.then_some(sums.ready_ns),
+                max_ready_ns: has_ready_waits.then_some(sums.max_ready_ns),
+                ready_waits: has_ready_waits.then_some(sums.ready_waits),
                 ..names.row(key, parts)
             }
         })
         .collect();
     rows.sort_by(|a, b| {
-        let names = |row: &CpuRow| (row.pid, row.tid, row.priority, row.processor);
-        b.cpu_ns.cmp(&a.cpu_ns).then(names(a).cmp(&names(b))).then_with(|| a.module.cmp(&b.module))
+        let key = |row: &CpuRow| (row.pid, row.tid, row.priority, row.processor);
+        b.cpu_ns.cmp(&a.cpu_ns).then(key(a).cmp(&key(b))).then_with(|| a.module.cmp(&b.module))
     });
     CpuList {
         range,
-        missing_evidence: missing(trace, source, parts),
-        by,
+        missing_evidence: missing_records(trace, source, parts),
+        by: groups,
         cpu,
         interrupts_ns,
         rows,
@@ -263,8 +263,8 @@ impl Tally {
         Self {
             parts,
             owners: owners.collect(),
-            modules: parts.module.then(|| Modules::of(trace)),
-            interruptions: Interruptions::of(trace),
+            modules: parts.module.then(|| Modules::from_trace(trace)),
+            interruptions: Interruptions::from_trace(trace),
             sums: HashMap::new(),
             busy_ns: 0,
             idle_ns: 0,
@@ -273,27 +273,27 @@ impl Tally {
     }
 
     #[inline]
-    fn add_cpu(&mut self, ran: &CpuInterval) {
-        if ran.owner == IDLE {
-            self.idle_ns = self.idle_ns.saturating_add(ran.ns);
+    fn add_cpu(&mut self, cpu_interval: &CpuInterval) {
+        if cpu_interval.owner == IDLE {
+            self.idle_ns = self.idle_ns.saturating_add(cpu_interval.ns);
             return;
         }
-        self.busy_ns = self.busy_ns.saturating_add(ran.ns);
-        if ran.owner == UNKNOWN {
-            self.unattributed_ns = self.unattributed_ns.saturating_add(ran.ns);
+        self.busy_ns = self.busy_ns.saturating_add(cpu_interval.ns);
+        if cpu_interval.owner == UNKNOWN {
+            self.unattributed_ns = self.unattributed_ns.saturating_add(cpu_interval.ns);
         }
-        let Some(&(true, pid)) = self.owners.get(ran.owner as usize) else { return };
+        let Some(&(true, pid)) = self.owners.get(cpu_interval.owner as usize) else { return };
         let module = self
             .modules
             .as_ref()
-            .and_then(|modules| modules.at(pid, ran.address, ran.start_ns))
+            .and_then(|modules| modules.path_at(pid, cpu_interval.address, cpu_interval.start_ns))
             .unwrap_or(StringId::EMPTY);
-        let sum = self.sums.entry(self.parts.key(ran, module)).or_default();
-        sum.cpu_ns = sum.cpu_ns.saturating_add(ran.ns);
-        sum.intervals += u64::from(!ran.continues);
-        let end_ns = ran.start_ns.saturating_add(ran.ns);
-        let taken_ns = self.interruptions.total_ns(ran.processor, ran.start_ns, end_ns);
-        sum.interrupted_ns = sum.interrupted_ns.saturating_add(taken_ns);
+        let sum = self.sums.entry(self.parts.key(cpu_interval, module)).or_default();
+        sum.cpu_ns = sum.cpu_ns.saturating_add(cpu_interval.ns);
+        sum.intervals += u64::from(!cpu_interval.resumes_after_sleep);
+        let end_ns = cpu_interval.start_ns.saturating_add(cpu_interval.ns);
+        let interrupted_ns = self.interruptions.total_ns(cpu_interval.processor, cpu_interval.start_ns, end_ns);
+        sum.interrupted_ns = sum.interrupted_ns.saturating_add(interrupted_ns);
     }
 
     fn add_ready_wait(&mut self, wait: &ReadyWait) {
@@ -313,15 +313,15 @@ fn interrupts_ns(trace: &Trace, range: Interval, processors: u32) -> Option<i64>
     if trace.interrupts.is_empty() {
         return None;
     }
-    let mut taken = Interruptions::of(trace);
-    let last = u16::try_from(processors).unwrap_or(u16::MAX);
-    let each = (0..last).map(|at| taken.total_ns(at, range.start_ns, range.end_ns));
-    Some(each.fold(0, i64::saturating_add))
+    let mut interruptions = Interruptions::from_trace(trace);
+    let processor_count = u16::try_from(processors).unwrap_or(u16::MAX);
+    let times = (0..processor_count).map(|processor| interruptions.total_ns(processor, range.start_ns, range.end_ns));
+    Some(times.fold(0, i64::saturating_add))
 }
 
-fn missing(trace: &Trace, used: CpuSource, parts: KeyParts) -> Vec<MissingRecords> {
+fn missing_records(trace: &Trace, source: CpuSource, parts: KeyParts) -> Vec<MissingRecords> {
     let mut missing = Vec::new();
-    match used {
+    match source {
         CpuSource::None if parts.module => {
             missing.push(MissingRecords::ProfileSamples);
         }
@@ -363,7 +363,7 @@ impl<'a> NameResolver<'a> {
         Self {
             trace,
             owners,
-            modules: Modules::of(trace),
+            modules: Modules::from_trace(trace),
             services: services
                 .filter(|service| service.tag != 0)
                 .map(|service| ((service.pid, service.tag), service.name.as_str()))
@@ -387,13 +387,14 @@ impl<'a> NameResolver<'a> {
         if parts.thread {
             row.tid = Some(key.tid);
             let thread = self.owners.thread_row(key.life);
-            if let Some(thread) = thread.and_then(|at| self.trace.threads.get(at)) {
+            if let Some(thread) = thread.and_then(|row_index| self.trace.threads.get(row_index)) {
                 self.trace.text(thread.name).clone_into(&mut row.thread_name);
                 if let Some(service) = self.services.get(&(thread.pid, thread.service_tag)) {
                     (*service).clone_into(&mut row.service);
                 }
-                let begun_ns = thread.start_ns.unwrap_or(0);
-                let module = self.modules.at(thread.pid, thread.start_address, begun_ns).unwrap_or(StringId::EMPTY);
+                let start_ns = thread.start_ns.unwrap_or(0);
+                let module =
+                    self.modules.path_at(thread.pid, thread.start_address, start_ns).unwrap_or(StringId::EMPTY);
                 file_name(self.trace.text(module)).clone_into(&mut row.start_module);
             }
         }
@@ -432,7 +433,7 @@ mod tests {
             &mut trace,
             &[(12 * MS, 13 * MS, 0, isr, 1), (38 * MS, 42 * MS, 0, dpc, 1), (60 * MS, 65 * MS, 1, dpc, 1)],
         );
-        let list = list(&trace, &Scope::whole(&trace), &[CpuGroup::Thread]);
+        let list = list(&trace, &Scope::whole_recording(&trace), &[CpuGroup::Thread]);
         let rows: Vec<_> = list
             .rows
             .iter()
@@ -455,11 +456,11 @@ mod tests {
         image(&mut trace, 100, (0x1000, 0x100), None, r"\a\busy.exe");
         image(&mut trace, 4, (0xffff_f800_0000_0000, 0x100), None, r"\a\disk.sys");
         let samples: Samples = (0..100)
-            .map(|at| Sample {
-                time_ns: at * MS,
+            .map(|index| Sample {
+                time_ns: index * MS,
                 cpu: 0,
-                tid: if at < 30 { 8 } else { 12 },
-                address: match at {
+                tid: if index < 30 { 8 } else { 12 },
+                address: match index {
                     0..20 => 0x1010,
                     20..30 => 0xffff_f800_0000_0010,
                     _ => 0x77,
@@ -469,7 +470,7 @@ mod tests {
             })
             .collect();
         trace.samples.push(samples);
-        let scope = Scope::whole(&trace).of_processes(vec![Pattern::new("busy.exe")]);
+        let scope = Scope::whole_recording(&trace).with_processes(vec![Pattern::new("busy.exe")]);
         let list = list(&trace, &scope, &[CpuGroup::Module]);
         let rows: Vec<_> = list.rows.iter().map(|row| (row.module.as_str(), row.cpu_ns / MS, row.samples)).collect();
         assert_eq!(rows, [("busy.exe", 20, Some(20)), ("disk.sys", 10, Some(10))]);

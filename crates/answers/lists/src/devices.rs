@@ -9,7 +9,7 @@ use onoff_evidence::scope::Scope;
 use onoff_usage::devices::{self, Device};
 
 /// The tables that the list needs.
-pub const TABLES: TableSet = TableSet::of(&[TableName::DeviceOperations]);
+pub const TABLES: TableSet = TableSet::from_names(&[TableName::DeviceOperations]);
 
 /// The result of `onoff devices`.
 #[derive(Clone, Debug, Serialize)]
@@ -27,7 +27,7 @@ pub struct DeviceList {
     pub losses: Losses,
 }
 
-/// The operations in progress in the interval of `scope`. Their processes are not recorded.
+/// Lists the operations in progress in the interval of `scope`. Their processes are not recorded.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> DeviceList {
     let mut devices = devices::operations(trace);

@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use onoff_blame::waits::{CriticalPath, PathStep, StepKind};
 use onoff_evidence::interval::Interval;
-use onoff_usage::cpu::{charge_samples_of, sampling_period};
+use onoff_usage::cpu::{charge_from_samples, sampling_period};
 use onoff_usage::functions::{Code, FunctionNames, StackFinder};
 use onoff_usage::owners::{IDLE, Owners, file_name};
 
-/// Maximum stack depth; deeper frames count for the last one kept.
+/// Maximum stack depth; the time of deeper frames counts for the last frame kept.
 pub const MAX_FRAMES: usize = 256;
 
-/// A node: a frame below another one.
+/// A frame of a flame graph and its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlameNode {
@@ -49,43 +49,43 @@ impl Flame {
     pub fn add<'f>(&mut self, frames: impl IntoIterator<Item = &'f str>, ns: i64) {
         let ns = ns.max(0);
         self.total_ns = self.total_ns.saturating_add(ns);
-        let mut last: Option<usize> = None;
+        let mut parent: Option<usize> = None;
         let mut depth = 0;
         for name in frames {
-            if depth >= MAX_FRAMES || last.is_some_and(|at| self.nodes[at].name == name) {
+            if depth >= MAX_FRAMES || parent.is_some_and(|index| self.nodes[index].name == name) {
                 continue;
             }
-            let next = self.nodes.len();
-            let at = *self.indexes.entry((last, name.to_owned())).or_insert(next);
-            if at == next {
-                self.nodes.push(FlameNode { name: name.to_owned(), parent: last, depth, ..FlameNode::default() });
+            let next_index = self.nodes.len();
+            let index = *self.indexes.entry((parent, name.to_owned())).or_insert(next_index);
+            if index == next_index {
+                self.nodes.push(FlameNode { name: name.to_owned(), parent, depth, ..FlameNode::default() });
             }
-            self.nodes[at].total_ns = self.nodes[at].total_ns.saturating_add(ns);
-            last = Some(at);
+            self.nodes[index].total_ns = self.nodes[index].total_ns.saturating_add(ns);
+            parent = Some(index);
             depth += 1;
         }
-        if let Some(at) = last {
-            self.nodes[at].own_ns = self.nodes[at].own_ns.saturating_add(ns);
+        if let Some(index) = parent {
+            self.nodes[index].own_ns = self.nodes[index].own_ns.saturating_add(ns);
         }
     }
 
-    /// Stacks with own time, as node indexes, outermost first.
+    /// Returns the stacks with own time, as node indexes, outermost first.
     pub fn stacks(&self) -> impl Iterator<Item = Vec<usize>> {
         let with_time = self.nodes.iter().enumerate().filter(|(_, node)| node.own_ns > 0);
-        with_time.map(|(at, _)| {
-            let mut stack: Vec<usize> = std::iter::successors(Some(at), |&at| self.nodes[at].parent).collect();
+        with_time.map(|(index, _)| {
+            let mut stack: Vec<usize> = std::iter::successors(Some(index), |&index| self.nodes[index].parent).collect();
             stack.reverse();
             stack
         })
     }
 
-    /// The nodes by depth and start, with their start in ns. Siblings are sorted widest first. Nodes below `min_ns` are
-    /// omitted with their descendants.
+    /// Returns the nodes by depth and start, with their start in ns. Siblings are sorted widest first. Nodes below
+    /// `min_ns` are omitted with their descendants.
     #[must_use]
     pub fn layout(&self, min_ns: i64) -> Vec<(i64, &FlameNode)> {
         let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
-        for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.total_ns >= min_ns.max(1)) {
-            children.entry(node.parent).or_default().push(at);
+        for (index, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.total_ns >= min_ns.max(1)) {
+            children.entry(node.parent).or_default().push(index);
         }
         for list in children.values_mut() {
             list.sort_by(|&a, &b| {
@@ -93,17 +93,17 @@ impl Flame {
                 b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name))
             });
         }
-        let mut arranged = Vec::new();
-        let mut open: Vec<(Option<usize>, i64)> = vec![(None, 0)];
-        while let Some((parent, mut start_ns)) = open.pop() {
-            for &at in children.get(&parent).map_or(&[][..], Vec::as_slice) {
-                arranged.push((start_ns, &self.nodes[at]));
-                open.push((Some(at), start_ns));
-                start_ns = start_ns.saturating_add(self.nodes[at].total_ns);
+        let mut layout = Vec::new();
+        let mut pending: Vec<(Option<usize>, i64)> = vec![(None, 0)];
+        while let Some((parent, mut start_ns)) = pending.pop() {
+            for &index in children.get(&parent).map_or(&[][..], Vec::as_slice) {
+                layout.push((start_ns, &self.nodes[index]));
+                pending.push((Some(index), start_ns));
+                start_ns = start_ns.saturating_add(self.nodes[index].total_ns);
             }
         }
-        arranged.sort_by_key(|(start_ns, node)| (node.depth, *start_ns));
-        arranged
+        layout.sort_by_key(|(start_ns, node)| (node.depth, *start_ns));
+        layout
     }
 }
 
@@ -125,7 +125,7 @@ pub struct CpuSample {
     pub frames: Vec<String>,
 }
 
-/// Interval between samples on one processor, ns.
+/// Returns the interval between samples on one processor, ns.
 #[must_use]
 pub fn sampling_period_ns(trace: &Trace) -> i64 {
     sampling_period(trace)
@@ -134,10 +134,10 @@ pub fn sampling_period_ns(trace: &Trace) -> i64 {
 /// Visits the samples of threads in `range`, in recording order.
 pub fn for_each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut visit: impl FnMut(&CpuSample)) {
     let stacks =
-        StackFinder::of(trace).between((range.start_ns, range.end_ns), |(time_ns, _)| range.contains(*time_ns));
-    let code = Code::of(trace);
-    let mut owners = Owners::of(trace);
-    let list: Vec<(String, Option<u32>)> = owners
+        StackFinder::new(trace).stacks_in((range.start_ns, range.end_ns), |(time_ns, _)| range.contains(*time_ns));
+    let code = Code::new(trace);
+    let mut owners = Owners::from_trace(trace);
+    let processes: Vec<(String, Option<u32>)> = owners
         .list()
         .iter()
         .map(|owner| {
@@ -150,31 +150,32 @@ pub fn for_each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mu
             (process, owner.pid)
         })
         .collect();
-    let mut sampled = CpuSample::default();
-    charge_samples_of(trace, &mut owners, &[range.start_ns, range.end_ns], |sample| {
-        let Some((process, pid)) = list.get(sample.owner as usize) else { return };
+    let mut cpu_sample = CpuSample::default();
+    charge_from_samples(trace, &mut owners, &[range.start_ns, range.end_ns], |sample| {
+        let Some((process, pid)) = processes.get(sample.owner as usize) else { return };
         if sample.owner == IDLE || sample.tid == 0 {
             return;
         }
         let stack = stacks.get(&(sample.start_ns, sample.tid)).copied().unwrap_or_default();
         let starts_at_sample = stack.addresses(&trace.stack_pool).next() == Some(sample.address);
-        let own = (!starts_at_sample).then_some(sample.address);
+        let sampled_address = (!starts_at_sample).then_some(sample.address);
         let mut addresses: Vec<u64> =
-            own.into_iter().chain(stack.addresses(&trace.stack_pool)).take(MAX_FRAMES).collect();
+            sampled_address.into_iter().chain(stack.addresses(&trace.stack_pool)).take(MAX_FRAMES).collect();
         addresses.reverse();
         let frames = addresses
             .into_iter()
             .map(|address| code.frame((pid.unwrap_or(0), address, sample.start_ns), names).label());
-        sampled.frames.clear();
-        sampled.frames.extend(frames);
-        sampled.process.clone_from(process);
-        (sampled.time_ns, sampled.ns, sampled.pid, sampled.tid) = (sample.start_ns, sample.ns, *pid, sample.tid);
-        visit(&sampled);
+        cpu_sample.frames.clear();
+        cpu_sample.frames.extend(frames);
+        cpu_sample.process.clone_from(process);
+        (cpu_sample.time_ns, cpu_sample.ns, cpu_sample.pid, cpu_sample.tid) =
+            (sample.start_ns, sample.ns, *pid, sample.tid);
+        visit(&cpu_sample);
     });
 }
 
-/// A flame graph of the samples in `range`, by process and the functions of their call stacks (or modules for those
-/// without a name).
+/// Returns a flame graph of the samples in `range`, by process and the functions of their call stacks (or modules for
+/// those without a name).
 #[must_use]
 pub fn sample_flame(trace: &Trace, range: Interval, names: &FunctionNames) -> Flame {
     let mut flame = Flame::default();
@@ -185,7 +186,7 @@ pub fn sample_flame(trace: &Trace, range: Interval, names: &FunctionNames) -> Fl
     flame
 }
 
-/// A flame graph of the wait chains in `range`: from the outermost waiter to what the time was spent on.
+/// Returns a flame graph of the wait chains in `range`: from the outermost waiter to what the time was spent on.
 #[must_use]
 pub fn path_flame(paths: &[CriticalPath], range: Interval) -> Flame {
     let mut flame = Flame::default();
@@ -244,12 +245,12 @@ mod tests {
         flame.add(["a.exe", "ntdll", "ntdll", "disk"], 30);
         flame.add(["a.exe", "ntdll"], 10);
         flame.add(["b.exe"], 60);
-        let arranged: Vec<(i64, &str, i64, i64)> = flame
+        let layout: Vec<(i64, &str, i64, i64)> = flame
             .layout(1)
             .into_iter()
-            .map(|(at, node)| (at, node.name.as_str(), node.total_ns, node.own_ns))
+            .map(|(start_ns, node)| (start_ns, node.name.as_str(), node.total_ns, node.own_ns))
             .collect();
-        assert_eq!(arranged, [(0, "b.exe", 60, 60), (60, "a.exe", 40, 0), (60, "ntdll", 40, 10), (60, "disk", 30, 30)]);
+        assert_eq!(layout, [(0, "b.exe", 60, 60), (60, "a.exe", 40, 0), (60, "ntdll", 40, 10), (60, "disk", 30, 30)]);
         assert_eq!(flame.layout(35).len(), 3, "omits narrow nodes");
         assert_eq!(flame.nodes.iter().map(|node| node.own_ns).sum::<i64>(), flame.total_ns);
     }
@@ -257,7 +258,7 @@ mod tests {
     #[test]
     fn truncates_deep_stack_and_keeps_its_time() {
         let mut flame = Flame::default();
-        let names: Vec<String> = (0..100_000).map(|at| format!("f{at}")).collect();
+        let names: Vec<String> = (0..100_000).map(|index| format!("f{index}")).collect();
         flame.add(names.iter().map(String::as_str), 5);
         assert_eq!(flame.nodes.len(), MAX_FRAMES);
         assert_eq!(flame.nodes[MAX_FRAMES - 1].own_ns, 5);

@@ -11,8 +11,8 @@ use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::missing_evidence::MissingRecords;
 use onoff_evidence::scope::Scope;
-use onoff_usage::cpu::charge_samples_of;
-use onoff_usage::functions::{Code, CodeFrame, CodePlace, FunctionNames, JoinedStack, StackFinder};
+use onoff_usage::cpu::charge_from_samples;
+use onoff_usage::functions::{Code, CodeFrame, CodeLocation, FunctionNames, JoinedStack, StackFinder};
 use onoff_usage::owners::{IDLE, Owners, file_name};
 
 /// Kind of measured time.
@@ -45,16 +45,16 @@ pub enum CodeGroup {
     Stack,
 }
 
-/// The tables that the list needs.
+/// Returns the tables that the list needs.
 #[must_use]
-pub fn tables(of: TimeKind) -> TableSet {
-    let events = match of {
+pub fn tables(kind: TimeKind) -> TableSet {
+    let events = match kind {
         TimeKind::Samples => TableName::Samples,
         TimeKind::Waits => TableName::ContextSwitches,
         TimeKind::DiskRequests => TableName::DiskIos,
         TimeKind::HardFaults => TableName::HardFaults,
     };
-    TableSet::of(&[
+    TableSet::from_names(&[
         events,
         TableName::Stacks,
         TableName::Images,
@@ -108,7 +108,7 @@ pub struct FunctionList {
     pub rows: Vec<FunctionRow>,
     /// Missing symbols, each with the reason.
     pub missing_symbols: Vec<String>,
-    /// Records that were not recorded and would add detail.
+    /// Records that were not recorded but would add detail.
     pub missing_evidence: Vec<MissingRecords>,
     /// Names of the losses that affect this list.
     pub affecting_losses: Vec<String>,
@@ -144,11 +144,11 @@ struct Frames {
 impl Frames {
     fn number(&mut self, frame: CodeFrame) -> u32 {
         let Self { list, numbers } = self;
-        // There are at most as many as distinct frame texts.
-        let next = u32::try_from(list.len()).unwrap_or(u32::MAX);
+        // There are at most as many numbers as distinct frame texts.
+        let next_number = u32::try_from(list.len()).unwrap_or(u32::MAX);
         *numbers.entry(frame).or_insert_with_key(|frame| {
             list.push(frame.clone());
-            next
+            next_number
         })
     }
 
@@ -187,7 +187,7 @@ struct Amount {
 pub struct CodeTimes<'a> {
     trace: &'a Trace,
     scope: Scope,
-    of: TimeKind,
+    kind: TimeKind,
     code: Code<'a>,
     /// Image and process id by owner.
     owners: Vec<Owner<'a>>,
@@ -199,7 +199,7 @@ impl std::fmt::Debug for CodeTimes<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("CodeTimes")
-            .field("of", &self.of)
+            .field("kind", &self.kind)
             .field("stacks", &self.times.len())
             .finish_non_exhaustive()
     }
@@ -208,16 +208,16 @@ impl std::fmt::Debug for CodeTimes<'_> {
 impl<'a> CodeTimes<'a> {
     /// Collects the time of the selected processes in `scope`.
     #[must_use]
-    pub fn new(trace: &'a Trace, scope: &Scope, of: TimeKind) -> Self {
-        let mut owners = Owners::of(trace);
-        let listed: Vec<Owner<'_>> =
+    pub fn new(trace: &'a Trace, scope: &Scope, kind: TimeKind) -> Self {
+        let mut owners = Owners::from_trace(trace);
+        let processes: Vec<Owner<'_>> =
             owners.list().iter().map(|owner| (file_name(trace.text(owner.image)), owner.pid)).collect();
-        let selected: Vec<bool> = listed.iter().map(|(image, pid)| scope.has_process(*pid, image)).collect();
-        let code = Code::of(trace);
-        let finder = StackFinder::of(trace);
+        let selected: Vec<bool> = processes.iter().map(|(image, pid)| scope.has_process(*pid, image)).collect();
+        let code = Code::new(trace);
+        let finder = StackFinder::new(trace);
         let (mut times, mut with_stack) = (BTreeMap::new(), 0);
         let mut add = |events: &mut Vec<Event>| {
-            with_stack += add_times(trace, &finder, &code, &listed, events, &mut times);
+            with_stack += add_times(trace, &finder, &code, &processes, events, &mut times);
             events.clear();
         };
         let mut events: Vec<Event> = Vec::new();
@@ -231,57 +231,57 @@ impl<'a> CodeTimes<'a> {
                 add(&mut events);
             }
         };
-        each_event(trace, &mut owners, scope.range, of, keep);
+        for_each_event(trace, &mut owners, scope.range, kind, keep);
         add(&mut events);
-        Self { trace, scope: scope.clone(), of, code, owners: listed, times, with_stack }
+        Self { trace, scope: scope.clone(), kind, code, owners: processes, times, with_stack }
     }
 
     fn pid(&self, owner: u32) -> u32 {
         self.owners.get(owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0)
     }
 
-    /// Addresses of a stack, outermost first.
-    fn addresses(&self, place: &StackKey) -> Vec<u64> {
+    /// Returns the addresses of a stack, outermost first.
+    fn addresses(&self, key: &StackKey) -> Vec<u64> {
         // For deep stacks, keep the innermost frames.
-        let stack = place.stack.addresses(&self.trace.stack_pool);
-        let mut addresses: Vec<u64> = place.address.into_iter().chain(stack).take(MAX_FRAMES).collect();
+        let stack = key.stack.addresses(&self.trace.stack_pool);
+        let mut addresses: Vec<u64> = key.address.into_iter().chain(stack).take(MAX_FRAMES).collect();
         addresses.reverse();
         addresses
     }
 
-    /// The code locations to resolve to names.
+    /// Returns the code locations to resolve to names.
     #[must_use]
-    pub fn locations(&self) -> Vec<CodePlace> {
+    pub fn locations(&self) -> Vec<CodeLocation> {
         let (mut places, mut seen) = (HashSet::new(), HashSet::new());
-        for (place, amount) in &self.times {
-            let pid = self.pid(place.owner);
-            for address in self.addresses(place) {
-                if seen.insert((pid, place.epoch, address)) {
-                    places.extend(self.code.place(pid, address, amount.first_ns));
+        for (key, amount) in &self.times {
+            let pid = self.pid(key.owner);
+            for address in self.addresses(key) {
+                if seen.insert((pid, key.epoch, address)) {
+                    places.extend(self.code.location(pid, address, amount.first_ns));
                 }
             }
         }
-        let mut places: Vec<CodePlace> = places.into_iter().collect();
+        let mut places: Vec<CodeLocation> = places.into_iter().collect();
         places.sort();
         places
     }
 
     /// Visits each call stack with its process, frames (outermost first), time, and number of events. With
     /// `only_modules`, frames have no functions.
-    fn each(
+    fn for_each_stack(
         &self,
         names: &FunctionNames,
         only_modules: bool,
         mut visit: impl FnMut(Owner<'a>, &[u32], &mut Frames, (i64, u64)),
     ) {
-        let mut known: HashMap<(u32, usize, u64), u32> = HashMap::new();
+        let mut frame_numbers: HashMap<(u32, usize, u64), u32> = HashMap::new();
         let mut frames = Frames::default();
         let mut stack = Vec::new();
-        for (place, amount) in &self.times {
-            let pid = self.pid(place.owner);
+        for (key, amount) in &self.times {
+            let pid = self.pid(key.owner);
             stack.clear();
-            stack.extend(self.addresses(place).into_iter().map(|address| {
-                *known.entry((pid, place.epoch, address)).or_insert_with(|| {
+            stack.extend(self.addresses(key).into_iter().map(|address| {
+                *frame_numbers.entry((pid, key.epoch, address)).or_insert_with(|| {
                     let mut frame = self.code.frame((pid, address, amount.first_ns), names);
                     if only_modules {
                         frame.function.clear();
@@ -289,17 +289,17 @@ impl<'a> CodeTimes<'a> {
                     frames.number(frame)
                 })
             }));
-            let owner = self.owners.get(place.owner as usize).copied().unwrap_or_default();
+            let owner = self.owners.get(key.owner as usize).copied().unwrap_or_default();
             visit(owner, &stack, &mut frames, (amount.ns, amount.count));
         }
     }
 
-    /// A flame graph of processes and the functions of their call stacks.
+    /// Builds a flame graph of processes and the functions of their call stacks.
     #[must_use]
     pub fn flame(&self, names: &FunctionNames) -> Flame {
         let mut flame = Flame::default();
         let mut labels: Vec<String> = Vec::new();
-        self.each(names, false, |(image, pid), stack, frames, (ns, _)| {
+        self.for_each_stack(names, false, |(image, pid), stack, frames, (ns, _)| {
             let process = match (image, pid) {
                 ("", None) => "not known".to_owned(),
                 ("", Some(pid)) => format!("process {pid}"),
@@ -313,33 +313,33 @@ impl<'a> CodeTimes<'a> {
         flame
     }
 
-    /// The list, grouped by `by`; an empty `by` groups by function.
+    /// Lists the time grouped by `groups`, or by function if `groups` is empty.
     #[must_use]
-    pub fn list(&self, by: &[CodeGroup], names: &FunctionNames) -> FunctionList {
-        let by = if by.is_empty() { vec![CodeGroup::Function] } else { by.to_vec() };
-        let of_process = by.contains(&CodeGroup::Process);
-        let of_stack = by.contains(&CodeGroup::Stack);
-        let of_module = by.contains(&CodeGroup::Module);
+    pub fn list(&self, groups: &[CodeGroup], names: &FunctionNames) -> FunctionList {
+        let groups = if groups.is_empty() { vec![CodeGroup::Function] } else { groups.to_vec() };
+        let group_by_process = groups.contains(&CodeGroup::Process);
+        let group_by_stack = groups.contains(&CodeGroup::Stack);
+        let group_by_module = groups.contains(&CodeGroup::Module);
         let mut sums: HashMap<(Option<Owner<'_>>, Vec<u32>), Sum> = HashMap::new();
-        let mut shown = Vec::new();
+        let mut all_frames = Vec::new();
         let (mut total_ns, mut count) = (0_i64, 0_u64);
-        self.each(names, of_module, |owner, stack, frames, (ns, events)| {
+        self.for_each_stack(names, group_by_module, |owner, stack, frames, (ns, events)| {
             total_ns = total_ns.saturating_add(ns);
             count += events;
-            let process = of_process.then_some(owner);
+            let process = group_by_process.then_some(owner);
             let mut stack = stack.to_vec();
             if stack.is_empty() {
                 stack.push(frames.number(CodeFrame::default()));
             }
-            if of_stack {
+            if group_by_stack {
                 // Merge adjacent frames of a module without names.
-                stack.dedup_by(|number, before| number == before && frames.is_nameless(*number));
+                stack.dedup_by(|number, previous| number == previous && frames.is_nameless(*number));
             }
-            let own = if of_stack { stack.clone() } else { stack.last().copied().into_iter().collect() };
-            let sum = sums.entry((process, own)).or_default();
+            let own_frames = if group_by_stack { stack.clone() } else { stack.last().copied().into_iter().collect() };
+            let sum = sums.entry((process, own_frames)).or_default();
             sum.own_ns = sum.own_ns.saturating_add(ns);
             sum.count += events;
-            if !of_stack {
+            if !group_by_stack {
                 // Count recursive functions once.
                 stack.sort_unstable();
                 stack.dedup();
@@ -348,17 +348,17 @@ impl<'a> CodeTimes<'a> {
                     sum.inclusive_ns = Some(sum.inclusive_ns.unwrap_or(0).saturating_add(ns));
                 }
             }
-            shown.extend(frames.list.iter().skip(shown.len()).cloned());
+            all_frames.extend(frames.list.iter().skip(all_frames.len()).cloned());
         });
         // Without any stack only samples have a location.
-        if self.with_stack == 0 && self.of != TimeKind::Samples {
+        if self.with_stack == 0 && self.kind != TimeKind::Samples {
             sums.clear();
         }
-        let frames_of = |numbers: Vec<u32>| -> Vec<CodeFrame> {
-            numbers.into_iter().filter_map(|number| shown.get(number as usize).cloned()).collect()
+        let resolve_frames = |numbers: Vec<u32>| -> Vec<CodeFrame> {
+            numbers.into_iter().filter_map(|number| all_frames.get(number as usize).cloned()).collect()
         };
         let mut sums: Vec<(Option<Owner<'_>>, Vec<CodeFrame>, Sum)> =
-            sums.into_iter().map(|((process, numbers), sum)| (process, frames_of(numbers), sum)).collect();
+            sums.into_iter().map(|((process, numbers), sum)| (process, resolve_frames(numbers), sum)).collect();
         sums.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         let mut rows: Vec<FunctionRow> = sums
             .into_iter()
@@ -370,9 +370,9 @@ impl<'a> CodeTimes<'a> {
                     pid,
                     module: innermost.module,
                     function: innermost.function,
-                    stack: if of_stack { frames } else { Vec::new() },
+                    stack: if group_by_stack { frames } else { Vec::new() },
                     own_ns: sum.own_ns,
-                    percent: share_of(sum.own_ns, total_ns),
+                    percent: percent_of_total(sum.own_ns, total_ns),
                     inclusive_ns: sum.inclusive_ns.filter(|_| self.with_stack > 0),
                     count: sum.count,
                 }
@@ -384,24 +384,24 @@ impl<'a> CodeTimes<'a> {
         });
         FunctionList {
             range: self.scope.range,
-            kind: self.of,
-            by,
+            kind: self.kind,
+            by: groups,
             total_ns,
             count,
             with_stack: self.with_stack,
             rows,
             missing_symbols: names.missing.clone(),
-            missing_evidence: self.missing(),
-            affecting_losses: affecting_losses(self.trace, &[event_table(self.of), TableName::Stacks]),
+            missing_evidence: self.missing_records(),
+            affecting_losses: affecting_losses(self.trace, &[event_table(self.kind), TableName::Stacks]),
             losses: self.trace.losses.clone(),
         }
     }
 
-    fn missing(&self) -> Vec<MissingRecords> {
+    fn missing_records(&self) -> Vec<MissingRecords> {
         let mut missing = Vec::new();
-        let lacks = self.trace.table(event_table(self.of)).is_empty();
-        if lacks {
-            missing.push(match self.of {
+        let is_table_empty = self.trace.table(event_table(self.kind)).is_empty();
+        if is_table_empty {
+            missing.push(match self.kind {
                 TimeKind::Samples => MissingRecords::ProfileSamples,
                 TimeKind::Waits => MissingRecords::ContextSwitches,
                 TimeKind::DiskRequests => MissingRecords::DiskRequests,
@@ -418,7 +418,7 @@ impl<'a> CodeTimes<'a> {
     }
 }
 
-/// Adds the time of events to that of their call stacks, and returns the number of events with a stack.
+/// Adds the times of events to their call stacks, and returns the number of events with a stack.
 fn add_times(
     trace: &Trace,
     finder: &StackFinder<'_>,
@@ -427,10 +427,10 @@ fn add_times(
     events: &[Event],
     times: &mut BTreeMap<StackKey, Amount>,
 ) -> u64 {
-    let wanted: HashSet<(i64, u32)> = events.iter().map(|event| (event.time_ns, event.tid)).collect();
+    let keys: HashSet<(i64, u32)> = events.iter().map(|event| (event.time_ns, event.tid)).collect();
     let extend = |(first, last): (i64, i64), event: &Event| (first.min(event.time_ns), last.max(event.time_ns));
     let time_range = events.iter().fold((i64::MAX, i64::MIN), extend);
-    let stacks = finder.between(time_range, |key| wanted.contains(key));
+    let stacks = finder.stacks_in(time_range, |key| keys.contains(key));
     let mut with_stack = 0;
     for event in events {
         let stack = stacks.get(&(event.time_ns, event.tid)).copied().unwrap_or_default();
@@ -438,16 +438,16 @@ fn add_times(
         let starts_at_sample = |&address: &u64| stack.addresses(&trace.stack_pool).next() == Some(address);
         let address = event.address.filter(|address| !starts_at_sample(address));
         let pid = owners.get(event.owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0);
-        let place = StackKey { owner: event.owner, epoch: code.epoch(pid, event.time_ns), stack, address };
-        let amount = times.entry(place).or_insert(Amount { first_ns: event.time_ns, ..Amount::default() });
+        let key = StackKey { owner: event.owner, epoch: code.epoch(pid, event.time_ns), stack, address };
+        let amount = times.entry(key).or_insert(Amount { first_ns: event.time_ns, ..Amount::default() });
         amount.ns = amount.ns.saturating_add(event.ns);
         amount.count += 1;
     }
     with_stack
 }
 
-const fn event_table(of: TimeKind) -> TableName {
-    match of {
+const fn event_table(kind: TimeKind) -> TableName {
+    match kind {
         TimeKind::Samples => TableName::Samples,
         TimeKind::Waits => TableName::ContextSwitches,
         TimeKind::DiskRequests => TableName::DiskIos,
@@ -456,52 +456,52 @@ const fn event_table(of: TimeKind) -> TableName {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a share needs no more digits")]
-fn share_of(ns: i64, total_ns: i64) -> f64 {
+fn percent_of_total(ns: i64, total_ns: i64) -> f64 {
     if total_ns > 0 { ns as f64 / total_ns as f64 * 100.0 } else { 0.0 }
 }
 
-fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeKind, mut visit: impl FnMut(Event)) {
-    match of {
+fn for_each_event(trace: &Trace, owners: &mut Owners, range: Interval, kind: TimeKind, mut visit: impl FnMut(Event)) {
+    match kind {
         TimeKind::Samples => {
-            charge_samples_of(trace, owners, &[range.start_ns, range.end_ns], |ran| {
+            charge_from_samples(trace, owners, &[range.start_ns, range.end_ns], |sample| {
                 visit(Event {
-                    time_ns: ran.start_ns,
-                    tid: ran.tid,
-                    owner: ran.owner,
-                    ns: ran.ns,
-                    address: Some(ran.address),
+                    time_ns: sample.start_ns,
+                    tid: sample.tid,
+                    owner: sample.owner,
+                    ns: sample.ns,
+                    address: Some(sample.address),
                 });
             });
         }
         TimeKind::Waits => {
-            let mut left: HashMap<u32, i64> = HashMap::new();
+            let mut switched_out: HashMap<u32, i64> = HashMap::new();
             for chunk in trace.context_switches.chunks() {
                 let rows = chunk.time_ns.iter().zip(&chunk.new_tid).zip(&chunk.old_tid);
                 for ((&time_ns, &new_tid), &old_tid) in rows {
                     // A wait that ends after the interval counts partially: its stack is only known once it ends.
-                    if let Some(left_ns) = left.remove(&new_tid)
-                        && let ns @ 1.. = range.overlap_ns(left_ns, time_ns)
+                    if let Some(out_ns) = switched_out.remove(&new_tid)
+                        && let ns @ 1.. = range.overlap_ns(out_ns, time_ns)
                     {
                         let (owner, _) = owners.owner_at(new_tid, time_ns);
                         visit(Event { time_ns, tid: new_tid, owner, ns, address: None });
                     }
-                    left.insert(old_tid, time_ns);
+                    switched_out.insert(old_tid, time_ns);
                 }
             }
         }
         TimeKind::DiskRequests => {
             let requests = trace.disk_ios.iter().filter(|request| range.contains(request.complete_ns));
-            let issued = requests.filter_map(|request| {
+            let issued_requests = requests.filter_map(|request| {
                 let (issue_ns, tid) = (request.issue_ns?, request.tid?);
                 Some((issue_ns, tid, request.complete_ns.saturating_sub(issue_ns)))
             });
-            visit_in_time_order(issued.collect(), owners, visit);
+            visit_in_time_order(issued_requests.collect(), owners, visit);
         }
         TimeKind::HardFaults => {
             let faults = trace.hard_faults.iter().filter(|fault| range.contains(fault.end_ns));
-            let ended =
+            let ended_faults =
                 faults.map(|fault| (fault.end_ns, fault.tid, fault.end_ns.saturating_sub(fault.start_ns).max(0)));
-            visit_in_time_order(ended.collect(), owners, visit);
+            visit_in_time_order(ended_faults.collect(), owners, visit);
         }
     }
 }
@@ -562,8 +562,8 @@ mod tests {
         })));
     }
 
-    fn listed(trace: &Trace, of: TimeKind, by: &[CodeGroup], names: &FunctionNames) -> FunctionList {
-        let list = CodeTimes::new(trace, &Scope::whole(trace), of).list(by, names);
+    fn function_list(trace: &Trace, kind: TimeKind, by: &[CodeGroup], names: &FunctionNames) -> FunctionList {
+        let list = CodeTimes::new(trace, &Scope::whole_recording(trace), kind).list(by, names);
         let own_ns: i64 = list.rows.iter().map(|row| row.own_ns).sum();
         assert!(list.rows.is_empty() || own_ns == list.total_ns, "{list:?}");
         list
@@ -580,7 +580,7 @@ mod tests {
     }
 
     fn expected_rows(expected: &[(&str, i64, Option<i64>)]) -> Vec<(String, i64, Option<i64>)> {
-        expected.iter().map(|&(label, own, with_calls)| (label.to_owned(), own, with_calls)).collect()
+        expected.iter().map(|&(label, own_ms, inclusive_ms)| (label.to_owned(), own_ms, inclusive_ms)).collect()
     }
 
     /// outer.dll calls itself and inner.dll; the last of four samples has no stack.
@@ -595,7 +595,7 @@ mod tests {
     #[test]
     fn computes_own_and_inclusive_time() {
         let trace = sampled();
-        let list = listed(&trace, TimeKind::Samples, &[], &FunctionNames::default());
+        let list = function_list(&trace, TimeKind::Samples, &[], &FunctionNames::default());
         assert_eq!(
             rows(&list),
             expected_rows(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]),
@@ -606,9 +606,9 @@ mod tests {
         // Image rows: outer.dll of each process, inner.dll, the kernel.
         let mut names = FunctionNames::default();
         for (image, offset, function) in [(0, 0x20, "walk"), (0, 0x30, "step"), (2, 0x10, "copy"), (1, 0x20, "wrong")] {
-            names.insert(CodePlace { image, offset }, function.to_owned());
+            names.insert(CodeLocation { image, offset }, function.to_owned());
         }
-        let list = listed(&trace, TimeKind::Samples, &[CodeGroup::Function], &names);
+        let list = function_list(&trace, TimeKind::Samples, &[CodeGroup::Function], &names);
         let expected = [
             ("inner.dll!copy", 2, Some(2)),
             ("outer.dll!walk", 1, Some(3)),
@@ -616,10 +616,10 @@ mod tests {
             ("outer.dll!step", 0, Some(2)),
         ];
         assert_eq!(rows(&list), expected_rows(&expected));
-        let list = listed(&trace, TimeKind::Samples, &[CodeGroup::Stack], &names);
+        let list = function_list(&trace, TimeKind::Samples, &[CodeGroup::Stack], &names);
         let deep = "outer.dll!walk > outer.dll!step > outer.dll!walk > inner.dll!copy";
         assert_eq!(rows(&list), expected_rows(&[(deep, 2, None), ("inner.dll", 1, None), ("outer.dll!walk", 1, None)]));
-        let list = listed(&trace, TimeKind::Samples, &[CodeGroup::Module], &names);
+        let list = function_list(&trace, TimeKind::Samples, &[CodeGroup::Module], &names);
         assert_eq!(rows(&list), expected_rows(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]));
     }
 
@@ -632,7 +632,7 @@ mod tests {
         let rows_of_stacks: [(i64, u32, &[u64]); 4] =
             [(5, 70, user), (6, 70, &[KERNEL + 0x10]), (6, 70, user), (7, 80, &[0x1020])];
         stacks(&mut trace, &rows_of_stacks);
-        let list = listed(&trace, TimeKind::Samples, &[], &FunctionNames::default());
+        let list = function_list(&trace, TimeKind::Samples, &[], &FunctionNames::default());
         let expected = [("kernel.exe", 3, Some(3)), ("inner.dll", 0, Some(2)), ("outer.dll", 0, Some(2))];
         assert_eq!(rows(&list), expected_rows(&expected));
         assert_eq!(list.with_stack, 2);
@@ -665,17 +665,17 @@ mod tests {
         // The last is at the time of thread 70's resume but of another thread.
         stacks(&mut trace, &[(40, 70, wait), (30, 80, disk), (50, 70, disk), (64, 70, fault), (40, 80, fault)]);
         let nameless = FunctionNames::default();
-        let of = |of, by: &[CodeGroup]| rows(&listed(&trace, of, by, &nameless));
+        let rows_of = |kind, groups: &[CodeGroup]| rows(&function_list(&trace, kind, groups, &nameless));
         assert_eq!(
-            of(TimeKind::Waits, &[CodeGroup::Stack]),
+            rows_of(TimeKind::Waits, &[CodeGroup::Stack]),
             expected_rows(&[("outer.dll > inner.dll", 30, None), ("outer.dll", 10, None)])
         );
         // No stack was recorded for the request of 80.
         assert_eq!(
-            of(TimeKind::DiskRequests, &[CodeGroup::Stack]),
+            rows_of(TimeKind::DiskRequests, &[CodeGroup::Stack]),
             expected_rows(&[("outer.dll", 5, None), ("unknown module", 2, None)])
         );
-        assert_eq!(of(TimeKind::HardFaults, &[]), expected_rows(&[("inner.dll", 4, Some(4))]));
+        assert_eq!(rows_of(TimeKind::HardFaults, &[]), expected_rows(&[("inner.dll", 4, Some(4))]));
 
         // The part of a wait in an interval, whenever it ends.
         let range = Interval::new(12 * MS, 25 * MS);
@@ -683,9 +683,9 @@ mod tests {
         let part = part.list(&[CodeGroup::Stack], &nameless);
         assert_eq!(rows(&part), expected_rows(&[("outer.dll > inner.dll", 13, None), ("outer.dll", 5, None)]));
 
-        let whole = Scope::whole(&trace);
-        let of_other = whole.of_processes(vec![onoff_trace::Pattern::new("other.exe")]);
-        let list = CodeTimes::new(&trace, &of_other, TimeKind::Waits)
+        let whole = Scope::whole_recording(&trace);
+        let other_scope = whole.with_processes(vec![onoff_trace::Pattern::new("other.exe")]);
+        let list = CodeTimes::new(&trace, &other_scope, TimeKind::Waits)
             .list(&[CodeGroup::Process, CodeGroup::Function], &nameless);
         assert_eq!(rows(&list), expected_rows(&[("outer.dll", 10, Some(10))]));
         assert_eq!((list.rows[0].image.as_str(), list.rows[0].pid), ("other.exe", Some(8)));
@@ -721,13 +721,13 @@ mod tests {
             ("mine.dll!A.Old", 1, None),
             ("unknown module", 1, None),
         ];
-        let mut found = rows(&listed(&trace, TimeKind::Samples, &[], &nameless));
+        let mut found = rows(&function_list(&trace, TimeKind::Samples, &[], &nameless));
         found.sort();
         assert_eq!(found, expected_rows(&expected));
         // Names from a PDB take precedence over the runtime's.
         let mut names = FunctionNames::default();
-        names.insert(CodePlace { image: 2, offset: 0x10 }, "helper".to_owned());
-        let found = rows(&listed(&trace, TimeKind::Samples, &[], &names));
+        names.insert(CodeLocation { image: 2, offset: 0x10 }, "helper".to_owned());
+        let found = rows(&function_list(&trace, TimeKind::Samples, &[], &names));
         assert!(found.contains(&("inner.dll!helper".to_owned(), 1, None)), "{found:?}");
     }
 
@@ -737,15 +737,18 @@ mod tests {
         synthetic::switches_in_ms(&mut trace, &[(10, 0, 70, (5, 0), 80), (40, 0, 80, (5, 0), 70)]);
         samples(&mut trace, &[(5, 70, 0x9010)]);
         let nameless = FunctionNames::default();
-        let waits = listed(&trace, TimeKind::Waits, &[], &nameless);
+        let waits = function_list(&trace, TimeKind::Waits, &[], &nameless);
         assert_eq!(
             (waits.rows.len(), waits.count, &waits.missing_evidence[..]),
             (0, 1, &[MissingRecords::CallStacks][..])
         );
-        let found = listed(&trace, TimeKind::Samples, &[], &nameless);
+        let found = function_list(&trace, TimeKind::Samples, &[], &nameless);
         assert_eq!(rows(&found), expected_rows(&[("inner.dll", 1, None)]));
         assert_eq!(found.missing_evidence, [MissingRecords::CallStacks]);
-        assert_eq!(listed(&trace, TimeKind::HardFaults, &[], &nameless).missing_evidence, [MissingRecords::HardFaults]);
+        assert_eq!(
+            function_list(&trace, TimeKind::HardFaults, &[], &nameless).missing_evidence,
+            [MissingRecords::HardFaults]
+        );
     }
 
     #[test]
@@ -755,10 +758,14 @@ mod tests {
         let deep: Vec<u64> = std::iter::once(0x9010).chain(std::iter::repeat_n(0x1020, 10_000)).collect();
         stacks(&mut trace, &[(5, 70, &deep)]);
         let names = FunctionNames::default();
-        CodeTimes::new(&trace, &Scope::whole(&trace), TimeKind::Samples).each(&names, false, |_, stack, frames, _| {
-            assert_eq!(stack.len(), MAX_FRAMES);
-            let innermost = stack.last().and_then(|&number| frames.list.get(number as usize));
-            assert_eq!(innermost.map(CodeFrame::label), Some("inner.dll".to_owned()));
-        });
+        CodeTimes::new(&trace, &Scope::whole_recording(&trace), TimeKind::Samples).for_each_stack(
+            &names,
+            false,
+            |_, stack, frames, _| {
+                assert_eq!(stack.len(), MAX_FRAMES);
+                let innermost = stack.last().and_then(|&number| frames.list.get(number as usize));
+                assert_eq!(innermost.map(CodeFrame::label), Some("inner.dll".to_owned()));
+            },
+        );
     }
 }

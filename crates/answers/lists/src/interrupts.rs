@@ -16,7 +16,7 @@ use onoff_usage::modules::Modules;
 use onoff_usage::owners::file_name;
 
 /// The tables that the list needs.
-pub const TABLES: TableSet = TableSet::of(&[TableName::Interrupts, TableName::Images]);
+pub const TABLES: TableSet = TableSet::from_names(&[TableName::Interrupts, TableName::Images]);
 
 /// Grouping keys of interrupts, in addition to their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -33,13 +33,13 @@ pub enum InterruptGroup {
 
 /// Upper bounds of the histogram bins, ns: 1 µs to 2048 µs in powers of two. The last bin is unbounded.
 pub const BIN_BOUNDS_NS: [i64; 12] = {
-    let mut steps = [1_000; 12];
-    let mut at = 1;
-    while at < steps.len() {
-        steps[at] = steps[at - 1] * 2;
-        at += 1;
+    let mut bounds = [1_000; 12];
+    let mut index = 1;
+    while index < bounds.len() {
+        bounds[index] = bounds[index - 1] * 2;
+        index += 1;
     }
-    steps
+    bounds
 };
 
 /// A histogram bin of durations.
@@ -136,7 +136,7 @@ struct Sums {
     total_ns: i64,
     longest_ns: i64,
     longest_start_ns: i64,
-    steps: [u64; BIN_BOUNDS_NS.len() + 1],
+    bins: [u64; BIN_BOUNDS_NS.len() + 1],
 }
 
 impl Sums {
@@ -147,32 +147,33 @@ impl Sums {
         if ns > self.longest_ns || self.count == 1 {
             (self.longest_ns, self.longest_start_ns) = (ns, start_ns);
         }
-        self.steps[BIN_BOUNDS_NS.partition_point(|&step| step < ns)] += 1;
+        self.bins[BIN_BOUNDS_NS.partition_point(|&bound| bound < ns)] += 1;
     }
 
     fn histogram(&self) -> Vec<DurationBin> {
-        let used = self.steps.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
-        (0..used)
-            .map(|at| DurationBin {
-                over_ns: at.checked_sub(1).map_or(0, |below| BIN_BOUNDS_NS[below]),
-                up_to_ns: BIN_BOUNDS_NS.get(at).copied(),
-                count: self.steps[at],
+        let bin_count = self.bins.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+        (0..bin_count)
+            .map(|index| DurationBin {
+                over_ns: index.checked_sub(1).map_or(0, |lower| BIN_BOUNDS_NS[lower]),
+                up_to_ns: BIN_BOUNDS_NS.get(index).copied(),
+                count: self.bins[index],
             })
             .collect()
     }
 }
 
-/// The interrupts that ended in the interval of `scope`; interrupts have no process. An empty `by` groups by module.
+/// Lists the interrupts that ended in the interval of `scope`; interrupts have no process. Groups by module if `groups`
+/// is empty.
 #[must_use]
-pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptList {
-    let by = if by.is_empty() { vec![InterruptGroup::Module] } else { by.to_vec() };
+pub fn list(trace: &Trace, scope: &Scope, groups: &[InterruptGroup]) -> InterruptList {
+    let groups = if groups.is_empty() { vec![InterruptGroup::Module] } else { groups.to_vec() };
     let range = scope.range;
-    let by_routine = by.contains(&InterruptGroup::Routine);
-    let by_module = by_routine || by.contains(&InterruptGroup::Module);
-    let by_processor = by.contains(&InterruptGroup::Processor);
-    let modules = Modules::of(trace);
+    let group_by_routine = groups.contains(&InterruptGroup::Routine);
+    let group_by_module = group_by_routine || groups.contains(&InterruptGroup::Module);
+    let group_by_processor = groups.contains(&InterruptGroup::Processor);
+    let modules = Modules::from_trace(trace);
     // Caches the modules of routines: there are few routines, but millions of lookups.
-    let mut module_of: HashMap<u64, StringId> = HashMap::new();
+    let mut routine_modules: HashMap<u64, StringId> = HashMap::new();
     let mut sums: HashMap<Key, Sums> = HashMap::new();
     let mut processors_seen: Vec<ProcessorInterrupts> = Vec::new();
     let mut recorded = 0_u64;
@@ -180,18 +181,18 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
         recorded += chunk.len() as u64;
         for row in chunk.iter().filter(|row| range.contains(row.end_ns)) {
             let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
-            let module = if by_module {
-                *module_of
+            let module = if group_by_module {
+                *routine_modules
                     .entry(row.routine)
-                    .or_insert_with(|| modules.at(0, row.routine, row.end_ns).unwrap_or(StringId::EMPTY))
+                    .or_insert_with(|| modules.path_at(0, row.routine, row.end_ns).unwrap_or(StringId::EMPTY))
             } else {
                 StringId::EMPTY
             };
             let key = Key {
                 kind: row.kind,
                 module,
-                routine: if by_routine { row.routine } else { 0 },
-                processor: if by_processor { row.cpu } else { 0 },
+                routine: if group_by_routine { row.routine } else { 0 },
+                processor: if group_by_processor { row.cpu } else { 0 },
             };
             sums.entry(key).or_default().add(row.start_ns, ns);
             let processor = processor_entry(&mut processors_seen, row.cpu);
@@ -205,21 +206,24 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
         }
     }
     let length_ns = range.duration_ns();
-    let mut taken = Interruptions::of(trace);
+    let mut interruptions = Interruptions::from_trace(trace);
     for processor in &mut processors_seen {
-        processor.total_ns = taken.total_ns(processor.processor, range.start_ns, range.end_ns);
+        processor.total_ns = interruptions.total_ns(processor.processor, range.start_ns, range.end_ns);
         processor.total_percent = percent_of(processor.total_ns, length_ns);
     }
-    let seen = u32::try_from(processors_seen.len()).unwrap_or(u32::MAX);
-    let capacity_ns =
-        if by_processor { length_ns } else { length_ns.saturating_mul(i64::from(processors(trace).max(seen))) };
+    let processor_count = u32::try_from(processors_seen.len()).unwrap_or(u32::MAX);
+    let capacity_ns = if group_by_processor {
+        length_ns
+    } else {
+        length_ns.saturating_mul(i64::from(processors(trace).max(processor_count)))
+    };
     let mut rows: Vec<InterruptRow> = sums
         .iter()
         .map(|(key, sums)| InterruptRow {
             kind: key.kind,
             module: file_name(trace.text(key.module)).to_owned(),
-            routine: if by_routine { format!("{:#x}", key.routine) } else { String::new() },
-            processor: by_processor.then_some(key.processor),
+            routine: if group_by_routine { format!("{:#x}", key.routine) } else { String::new() },
+            processor: group_by_processor.then_some(key.processor),
             count: sums.count,
             total_ns: sums.total_ns,
             percent: percent_of(sums.total_ns, capacity_ns),
@@ -236,7 +240,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
     });
     InterruptList {
         range,
-        by,
+        by: groups,
         recorded,
         rows,
         processors: processors_seen,
@@ -246,14 +250,14 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
 }
 
 fn processor_entry(list: &mut Vec<ProcessorInterrupts>, processor: u16) -> &mut ProcessorInterrupts {
-    let at = usize::from(processor);
-    while list.len() <= at {
+    let index = usize::from(processor);
+    while list.len() <= index {
         list.push(ProcessorInterrupts {
             processor: u16::try_from(list.len()).unwrap_or(u16::MAX),
             ..ProcessorInterrupts::default()
         });
     }
-    &mut list[at]
+    &mut list[index]
 }
 
 #[cfg(test)]
@@ -297,20 +301,20 @@ mod tests {
         assert_eq!(rows, [("dpc", "disk.sys", 1, 40), ("interrupt", "disk.sys", 2, 11), ("interrupt", "", 1, 1)]);
         let isr = &list.rows[1];
         assert_eq!((isr.longest_ns, isr.longest_start_ns), (10 * US, 20 * US));
-        let steps: Vec<_> =
-            isr.histogram.iter().map(|step| (step.over_ns / US, step.up_to_ns.map(|ns| ns / US), step.count)).collect();
+        let bins: Vec<_> =
+            isr.histogram.iter().map(|bin| (bin.over_ns / US, bin.up_to_ns.map(|ns| ns / US), bin.count)).collect();
         // 1 µs is in the first bin, whose upper bound it is; 10 µs is in the bin from 8 to 16.
-        assert_eq!(steps, [(0, Some(1), 1), (1, Some(2), 0), (2, Some(4), 0), (4, Some(8), 0), (8, Some(16), 1)]);
+        assert_eq!(bins, [(0, Some(1), 1), (1, Some(2), 0), (2, Some(4), 0), (4, Some(8), 0), (8, Some(16), 1)]);
         // 40 µs of 500 µs on two processors.
         assert!((list.rows[0].percent - 4.0).abs() < 1e-9);
-        let taken: Vec<_> = list.processors.iter().map(|row| row.total_ns / US).collect();
-        assert_eq!(taken, [11, 500]);
+        let total_us: Vec<_> = list.processors.iter().map(|row| row.total_ns / US).collect();
+        assert_eq!(total_us, [11, 500]);
     }
 
     #[test]
     fn groups_by_routine_and_processor() {
         let trace = machine();
-        let list = list(&trace, &Scope::whole(&trace), &[InterruptGroup::Routine, InterruptGroup::Processor]);
+        let list = list(&trace, &Scope::whole_recording(&trace), &[InterruptGroup::Routine, InterruptGroup::Processor]);
         let first = &list.rows[0];
         assert_eq!((first.routine.as_str(), first.processor, first.count), ("0xfffff80120000020", Some(1), 1));
         assert!(first.histogram.is_empty() || first.histogram.last().unwrap().count > 0);

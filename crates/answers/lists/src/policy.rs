@@ -3,14 +3,14 @@
 use onoff_trace::{ActivityKind, Losses, TableName, TableSet, Trace};
 use serde::Serialize;
 
-use onoff_evidence::activity::{NamedActivity, of_kind};
+use onoff_evidence::activity::{NamedActivity, activities_of_kind};
 use onoff_evidence::affecting_losses;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
 use onoff_usage::processes::Images;
 
 /// The tables that the list needs.
-pub const TABLES: TableSet = TableSet::of(&[TableName::Activities, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::from_names(&[TableName::Activities, TableName::Processes]);
 
 const KINDS: [ActivityKind; 4] = [
     ActivityKind::GroupPolicy,
@@ -35,14 +35,14 @@ pub struct PolicyList {
     pub losses: Losses,
 }
 
-/// The policy work in progress in `scope`.
+/// Lists the policy work in progress in `scope`.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> PolicyList {
-    let images = Images::of(trace);
-    let mut works: Vec<NamedActivity> = KINDS.into_iter().flat_map(|kind| of_kind(trace, kind)).collect();
+    let images = Images::new(trace);
+    let mut works: Vec<NamedActivity> = KINDS.into_iter().flat_map(|kind| activities_of_kind(trace, kind)).collect();
     let recorded = works.len() as u64;
     works.retain(|work| {
-        let image = work.pid.and_then(|pid| images.at(pid, work.start_ns));
+        let image = work.pid.and_then(|pid| images.image_at(pid, work.start_ns));
         scope.range.overlaps(Some(work.start_ns), work.end_ns) && scope.has_process(work.pid, image.unwrap_or_default())
     });
     // Enclosing work comes before its parts.

@@ -9,10 +9,10 @@ use onoff_evidence::scope::Scope;
 use onoff_usage::asleep;
 use onoff_usage::cpu::{Capacity, CpuSource, CpuTotals, charge};
 use onoff_usage::owners::{IDLE, Owners, UNKNOWN, file_name};
-use onoff_usage::processes::{Images, ProcessLifetime, life};
+use onoff_usage::processes::{Images, ProcessLifetime, process_lifetime};
 
 /// The tables that the list needs.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -66,24 +66,24 @@ pub struct ProcessList {
     pub losses: Losses,
 }
 
-/// The processes that existed in `scope`.
+/// Lists the processes that existed in `scope`.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
     let range = scope.range;
-    let mut owners = Owners::of(trace);
+    let mut owners = Owners::from_trace(trace);
     let mut cpu_ns = vec![0_i64; owners.list().len()];
-    let source = charge(trace, &mut owners, &[range.start_ns, range.end_ns], |ran| {
-        if let Some(sum) = cpu_ns.get_mut(ran.owner as usize) {
-            *sum = sum.saturating_add(ran.ns);
+    let source = charge(trace, &mut owners, &[range.start_ns, range.end_ns], |cpu_interval| {
+        if let Some(sum) = cpu_ns.get_mut(cpu_interval.owner as usize) {
+            *sum = sum.saturating_add(cpu_interval.ns);
         }
     });
     let idle_ns = cpu_ns.get(IDLE as usize).copied().unwrap_or(0);
     let unattributed_ns = cpu_ns.get(UNKNOWN as usize).copied().unwrap_or(0);
     let busy_ns = cpu_ns.iter().skip(UNKNOWN as usize).fold(0_i64, |sum, &ns| sum.saturating_add(ns));
-    let cpu = Capacity::of(trace, &owners).totals(range, busy_ns, idle_ns, unattributed_ns);
+    let cpu = Capacity::new(trace, &owners).totals(range, busy_ns, idle_ns, unattributed_ns);
 
-    let used = |ns: i64| (source != CpuSource::None).then_some(ns);
-    let images = Images::of(trace);
+    let if_recorded = |ns: i64| (source != CpuSource::None).then_some(ns);
+    let images = Images::new(trace);
     // After the idle and the unknown owner come the processes in table order, then those known only from threads.
     let mut owner = UNKNOWN as usize;
     let mut rows: Vec<ProcessRow> = Vec::new();
@@ -92,13 +92,13 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
             None
         } else {
             owner += 1;
-            used(cpu_ns.get(owner).copied().unwrap_or(0))
+            if_recorded(cpu_ns.get(owner).copied().unwrap_or(0))
         };
         rows.push(row(trace, &images, &process, cpu_ns));
     }
     for (owner, &ns) in owners.list().iter().zip(&cpu_ns).skip(owner + 1) {
         let process = Process::unknown(owner.pid.unwrap_or(0));
-        rows.push(row(trace, &images, &process, used(ns)));
+        rows.push(row(trace, &images, &process, if_recorded(ns)));
     }
     let disk_service_ns = add_disk_requests(trace, range, &images, &mut rows);
     add_threads(trace, range, &images, &mut rows);
@@ -127,19 +127,21 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
 fn row(trace: &Trace, images: &Images<'_>, process: &Process, cpu_ns: Option<i64>) -> ProcessRow {
     // Look the parent up at creation time: its id may have been reused since.
     let created_ns = process.start_ns.unwrap_or(0);
-    let parent =
-        process.parent_pid.filter(|&pid| pid != 0 && pid != process.pid).and_then(|pid| images.at(pid, created_ns));
-    let disks = !trace.disk_ios.is_empty();
+    let parent = process
+        .parent_pid
+        .filter(|&pid| pid != 0 && pid != process.pid)
+        .and_then(|pid| images.image_at(pid, created_ns));
+    let has_disk_records = !trace.disk_ios.is_empty();
     ProcessRow {
-        life: life(trace, process, &[]),
+        life: process_lifetime(trace, process, &[]),
         parent_image: parent.map(file_name).unwrap_or_default().to_owned(),
         user: trace.text(process.user).to_owned(),
         cpu_ns,
         cpu_percent: None,
         threads: (!trace.threads.is_empty()).then_some(0),
-        disk_operations: disks.then_some(0),
-        disk_bytes: disks.then_some(0),
-        disk_service_ns: disks.then_some(0),
+        disk_operations: has_disk_records.then_some(0),
+        disk_bytes: has_disk_records.then_some(0),
+        disk_service_ns: has_disk_records.then_some(0),
     }
 }
 
@@ -147,11 +149,11 @@ fn row(trace: &Trace, images: &Images<'_>, process: &Process, cpu_ns: Option<i64
 /// ns.
 fn add_disk_requests(trace: &Trace, range: Interval, images: &Images<'_>, rows: &mut [ProcessRow]) -> i64 {
     let mut service_ns = 0_i64;
-    let in_range = |request: &DiskIo| range.contains(request.complete_ns);
-    for request in trace.disk_ios.iter().filter(in_range) {
+    let is_in_range = |request: &DiskIo| range.contains(request.complete_ns);
+    for request in trace.disk_ios.iter().filter(is_in_range) {
         service_ns = service_ns.saturating_add(request.service_ns);
         let issued_ns = request.issue_ns.unwrap_or(request.complete_ns);
-        let row = request.pid.and_then(|pid| images.row_at(pid, issued_ns)).and_then(|at| rows.get_mut(at));
+        let row = request.pid.and_then(|pid| images.row_at(pid, issued_ns)).and_then(|index| rows.get_mut(index));
         if let Some(row) = row {
             *row.disk_operations.get_or_insert(0) += 1;
             let bytes = row.disk_bytes.get_or_insert(0);
@@ -166,8 +168,8 @@ fn add_disk_requests(trace: &Trace, range: Interval, images: &Images<'_>, rows: 
 fn add_threads(trace: &Trace, range: Interval, images: &Images<'_>, rows: &mut [ProcessRow]) {
     for thread in trace.threads.iter() {
         if range.overlaps(thread.start_ns, thread.end_ns)
-            && let Some(at) = images.row_at(thread.pid, thread.start_ns.unwrap_or(0))
-            && let Some(row) = rows.get_mut(at)
+            && let Some(index) = images.row_at(thread.pid, thread.start_ns.unwrap_or(0))
+            && let Some(row) = rows.get_mut(index)
         {
             *row.threads.get_or_insert(0) += 1;
         }

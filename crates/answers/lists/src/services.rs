@@ -9,7 +9,7 @@ use onoff_evidence::scope::Scope;
 use onoff_usage::units::{Unit, units};
 
 /// The tables that the list needs.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::ServiceTransitions,
     TableName::ServiceDependencies,
     TableName::Processes,
@@ -33,7 +33,7 @@ pub struct ServiceList {
     pub losses: Losses,
 }
 
-/// The starts and stops in progress in `scope`; a process selects the services it hosts.
+/// Lists the starts and stops in progress in `scope`; a process selects the services it hosts.
 #[must_use]
 pub fn list(trace: &Trace, scope: &Scope) -> ServiceList {
     let mut services = units(trace);

@@ -18,7 +18,7 @@ pub(super) enum Key {
     Address(IpAddr),
 }
 
-/// Maximum number of addresses per client; one boot has one or two.
+/// Maximum number of addresses per client. A boot has one or two.
 const MAX_ADDRESSES: usize = 16;
 
 /// The traffic of one client.
@@ -42,15 +42,16 @@ impl Traffic<'_> {
 pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
     let mut stations: HashMap<IpAddr, MacAddress> = HashMap::new();
     for message in &capture.dhcp {
-        let given = matches!(
+        let has_address = matches!(
             message.kind,
             DhcpKind::Ack | DhcpKind::Reply | DhcpKind::Offer | DhcpKind::UnknownResponse | DhcpKind::BootReply
         );
-        if let (true, Some(address), Some(mac)) = (given, message.address, message.client_mac) {
+        if let (true, Some(address), Some(mac)) = (has_address, message.address, message.client_mac) {
             stations.insert(address, mac);
         }
     }
-    let known: hashbrown::HashSet<MacAddress> = capture.dhcp.iter().filter_map(|message| message.client_mac).collect();
+    let dhcp_stations: hashbrown::HashSet<MacAddress> =
+        capture.dhcp.iter().filter_map(|message| message.client_mac).collect();
     let mut clients: BTreeMap<Key, Traffic<'_>> = BTreeMap::new();
     for message in &capture.dhcp {
         // Without a station address, the recipient of a broadcast answer is unknown.
@@ -63,7 +64,7 @@ pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
         let leased = stations.get(&address).copied();
         // Behind a router, every client has the router's station address.
         let key = leased
-            .or(transfer.client_mac.filter(|mac| known.contains(mac)))
+            .or(transfer.client_mac.filter(|mac| dhcp_stations.contains(mac)))
             .map_or(Key::Address(address), Key::Station);
         clients.entry(key).or_default().transfers.push(transfer);
     }
@@ -71,7 +72,7 @@ pub(super) fn clients(capture: &Capture) -> BTreeMap<Key, Traffic<'_>> {
         let address = connection.client.ip();
         let leased = stations.get(&address).copied();
         let key = leased
-            .or(connection.client_mac.filter(|mac| known.contains(mac)))
+            .or(connection.client_mac.filter(|mac| dhcp_stations.contains(mac)))
             .map_or(Key::Address(address), Key::Station);
         clients.entry(key).or_default().connections.push(connection);
     }

@@ -20,10 +20,10 @@ pub struct DhcpExchange {
     pub boot_server_dialogue: bool,
     /// First request, ns.
     pub start_ns: i64,
-    /// Final answer; otherwise when the client did something else, or the last message, ns.
+    /// Final answer, ns. Without a final answer, the time when the client did something else or of the last message.
     pub end_ns: i64,
     pub duration_ns: i64,
-    /// True if the client got an address, or what it requested.
+    /// True if the client got an address or the information that it requested.
     pub complete: bool,
     /// Number of times the first request was sent.
     pub attempts: u64,
@@ -34,7 +34,7 @@ pub struct DhcpExchange {
     /// Total of the waits that ended without an answer, ns.
     pub unanswered_ns: i64,
     /// From the request to its first offer, ns; `None` without an offer. If the server checked whether the address is
-    /// in use, from the last request before its first check.
+    /// in use, the delay starts at the last request before the first check.
     pub offer_delay_ns: Option<i64>,
     /// From the first offer to the client's request, ns.
     pub choice_delay_ns: Option<i64>,
@@ -73,7 +73,7 @@ pub enum Stack {
 }
 
 impl Stack {
-    /// Display name.
+    /// Returns the display name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -120,7 +120,7 @@ pub(super) fn extend_incomplete(exchanges: &mut [DhcpExchange], starts: &[i64]) 
 pub(super) struct DialogueStart {
     pub(super) start_ns: i64,
     pub(super) stack: Stack,
-    /// True if the vendor class is that of a network boot client.
+    /// True if the vendor class belongs to a network boot client.
     pub(super) is_boot_client: bool,
 }
 
@@ -129,7 +129,7 @@ pub(super) fn dialogue_starts<'a>(
     messages: &[&'a DhcpMessage],
     loading_ns: Option<i64>,
 ) -> impl Iterator<Item = DialogueStart> + use<'a> {
-    let history = History::of(messages, loading_ns);
+    let history = History::new(messages, loading_ns);
     dialogues(messages).into_iter().map(move |group| DialogueStart {
         start_ns: group.first().map_or(0, |message| message.time_ns),
         stack: history.stack(&group),
@@ -139,21 +139,22 @@ pub(super) fn dialogue_starts<'a>(
 
 /// Returns the dialogues of a client. `loading_ns` is the time of its first file request.
 pub(super) fn exchanges(messages: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64>) -> Vec<DhcpExchange> {
-    let history = History::of(messages, loading_ns);
+    let history = History::new(messages, loading_ns);
     dialogues(messages).iter().map(|group| exchange(group, link, &history)).collect()
 }
 
 /// Groups messages into dialogues.
 fn dialogues<'a>(messages: &[&'a DhcpMessage]) -> Vec<Vec<&'a DhcpMessage>> {
-    /// Number of recent dialogues a message may belong to: clients have few at a time but may start any number.
+    /// Number of recent dialogues that a message may belong to. Clients have few open at a time but may start any
+    /// number.
     const MAX_OPEN: usize = 16;
     let mut open: Vec<Vec<&DhcpMessage>> = Vec::new();
     for &message in messages {
         if matches!(message.kind, DhcpKind::Release | DhcpKind::Decline) {
             continue;
         }
-        let found = open.iter_mut().rev().take(MAX_OPEN).find(|group| belongs(message, group));
-        match found {
+        let dialogue = open.iter_mut().rev().take(MAX_OPEN).find(|group| belongs(message, group));
+        match dialogue {
             Some(group) => group.push(message),
             // Ignore answers without a request.
             None if !message.kind.is_from_client() => {}
@@ -163,7 +164,7 @@ fn dialogues<'a>(messages: &[&'a DhcpMessage]) -> Vec<Vec<&'a DhcpMessage>> {
     open
 }
 
-/// The first vendor class sent by the client; empty if there is none.
+/// Returns the first vendor class sent by the client; empty if there is none.
 fn vendor_class<'a>(group: &[&'a DhcpMessage]) -> &'a str {
     let requests = group.iter().filter(|message| message.kind.is_from_client());
     requests.map(|message| message.vendor_class.as_str()).find(|class| !class.is_empty()).unwrap_or_default()
@@ -173,13 +174,13 @@ fn version(message: &DhcpMessage) -> u8 {
     if message.source.is_ipv4() { 4 } else { 6 }
 }
 
-fn to_boot_server(message: &DhcpMessage) -> bool {
+fn involves_boot_server(message: &DhcpMessage) -> bool {
     message.source.port() == BOOT_SERVER_PORT || message.destination.port() == BOOT_SERVER_PORT
 }
 
 fn belongs(message: &DhcpMessage, group: &[&DhcpMessage]) -> bool {
     let (Some(first), Some(last)) = (group.first(), group.last()) else { return false };
-    if version(message) != version(first) || to_boot_server(message) != to_boot_server(first) {
+    if version(message) != version(first) || involves_boot_server(message) != involves_boot_server(first) {
         return false;
     }
     // A new request after the client has its address starts another dialogue, although some clients keep the
@@ -201,16 +202,16 @@ fn is_proxy(message: &DhcpMessage, kind: DhcpKind) -> bool {
     kind == DhcpKind::Offer && message.address.is_none() && message.vendor_class.starts_with("PXEClient")
 }
 
-/// Kinds of the messages, with truncated ones inferred from their order.
+/// Returns the kinds of the messages; kinds of truncated messages are inferred from their order.
 fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
     let mut kinds: Vec<(DhcpKind, bool)> = Vec::with_capacity(group.len());
     let first_bytes = group.first().map_or(0, |message| message.bytes);
     let mut last = None;
     for message in group {
-        let boot_server = to_boot_server(message);
+        let is_boot_server = involves_boot_server(message);
         let kind = match message.kind {
             // A REQUEST also contains server and address, so only a repeated DISCOVER is as long as the first.
-            DhcpKind::UnknownRequest if !boot_server && (last.is_none() || message.bytes == first_bytes) => {
+            DhcpKind::UnknownRequest if !is_boot_server && (last.is_none() || message.bytes == first_bytes) => {
                 DhcpKind::Discover
             }
             DhcpKind::UnknownRequest => DhcpKind::Request,
@@ -227,11 +228,11 @@ fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
 
 fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> DhcpExchange {
     let kinds = kinds(group);
-    let of = |wanted: fn(DhcpKind) -> bool| {
-        group.iter().zip(&kinds).filter(move |(_, (kind, _))| wanted(*kind)).map(|(message, _)| *message)
+    let messages_where = |is_wanted: fn(DhcpKind) -> bool| {
+        group.iter().zip(&kinds).filter(move |(_, (kind, _))| is_wanted(*kind)).map(|(message, _)| *message)
     };
     let start_ns = group.first().map_or(0, |message| message.time_ns);
-    let first_requests: Vec<i64> = of(|kind| {
+    let first_requests: Vec<i64> = messages_where(|kind| {
         matches!(
             kind,
             DhcpKind::Discover
@@ -244,26 +245,28 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
     .map(|message| message.time_ns)
     .collect();
     // A ProxyDHCP server offers no address, so the client waits for the DHCP server.
-    let offers = || of(|kind| matches!(kind, DhcpKind::Offer | DhcpKind::Advertise));
+    let offers = || messages_where(|kind| matches!(kind, DhcpKind::Offer | DhcpKind::Advertise));
     let offer = offers().find(|offer| offer.address.is_some()).or_else(|| offers().next());
-    let request = of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6)).next();
-    // A lost answer is sent again: the last one is the one that arrived.
-    let answer = of(|kind| matches!(kind, DhcpKind::Ack | DhcpKind::Reply | DhcpKind::BootReply)).next_back();
+    let request = messages_where(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6)).next();
+    // A lost answer is sent again, so the last answer is the one that arrived.
+    let answer =
+        messages_where(|kind| matches!(kind, DhcpKind::Ack | DhcpKind::Reply | DhcpKind::BootReply)).next_back();
     let last_ns = group.last().map_or(start_ns, |message| message.time_ns);
     let end_ns = answer.map_or(last_ns, |answer| answer.time_ns);
-    let asked_ns = offer.map(|offer| {
+    let offered_request_ns = offer.map(|offer| {
         // While the server checks whether the address is in use, the client may repeat its request; the offer then
         // answers the last request before the first check.
         let checked_ns = offer.address.and_then(|address| link.first_probe(address, start_ns, offer.time_ns));
         let until_ns = checked_ns.unwrap_or(offer.time_ns);
-        let before = first_requests.iter().rev().find(|&&asked| asked <= until_ns);
-        before.copied().unwrap_or(start_ns)
+        let answered_request = first_requests.iter().rev().find(|&&request_ns| request_ns <= until_ns);
+        answered_request.copied().unwrap_or(start_ns)
     });
-    let requests: Vec<i64> =
-        of(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6)).map(|message| message.time_ns).collect();
+    let requests: Vec<i64> = messages_where(|kind| matches!(kind, DhcpKind::Request | DhcpKind::Request6))
+        .map(|message| message.time_ns)
+        .collect();
     let waits_ns: Vec<i64> =
         first_requests.windows(2).chain(requests.windows(2)).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-    let answers = || of(|kind| !kind.is_from_client());
+    let answers = || messages_where(|kind| !kind.is_from_client());
     // A ProxyDHCP offer does not answer a request for an address.
     let answer_times: Vec<i64> = group
         .iter()
@@ -271,19 +274,19 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
         .filter(|(message, (kind, _))| !kind.is_from_client() && !is_proxy(message, *kind))
         .map(|(message, _)| message.time_ns)
         .collect();
-    let unanswered = |pair: &&[i64]| {
+    let is_unanswered = |pair: &&[i64]| {
         let next = answer_times.partition_point(|&answer| answer < pair[0]);
         answer_times.get(next).is_none_or(|&answer| answer >= pair[1])
     };
     let unanswered_ns = first_requests
         .windows(2)
         .chain(requests.windows(2))
-        .filter(unanswered)
+        .filter(is_unanswered)
         .fold(0_i64, |sum, pair| sum.saturating_add(pair[1].saturating_sub(pair[0])));
     let address =
         answer.or(offer).and_then(|message| message.address).or_else(|| answers().find_map(|answer| answer.address));
-    let address_probes = match (asked_ns, offer, address) {
-        (Some(asked), Some(offer), Some(address)) => link.probes(address, asked, offer.time_ns) as u64,
+    let address_probes = match (offered_request_ns, offer, address) {
+        (Some(request_ns), Some(offer), Some(address)) => link.probes(address, request_ns, offer.time_ns) as u64,
         _ => 0,
     };
     let mut servers: Vec<String> = Vec::new();
@@ -293,14 +296,14 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
             servers.push(server);
         }
     }
-    let text = |pick: fn(&DhcpMessage) -> Option<&String>| {
+    let last_text = |pick: fn(&DhcpMessage) -> Option<&String>| {
         let answers = group.iter().zip(&kinds).rev().filter(|(_, (kind, _))| !kind.is_from_client());
         answers.map(|(message, _)| *message).find_map(pick).cloned()
     };
     DhcpExchange {
         ip_version: group.first().map_or(4, |message| version(message)),
         stack: history.stack(group),
-        boot_server_dialogue: group.first().is_some_and(|message| to_boot_server(message)),
+        boot_server_dialogue: group.first().is_some_and(|message| involves_boot_server(message)),
         start_ns,
         end_ns,
         duration_ns: end_ns.saturating_sub(start_ns),
@@ -309,15 +312,17 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> 
         request_attempts: requests.len() as u64,
         waits_ns,
         unanswered_ns,
-        offer_delay_ns: offer.zip(asked_ns).map(|(offer, asked)| offer.time_ns.saturating_sub(asked)),
+        offer_delay_ns: offer
+            .zip(offered_request_ns)
+            .map(|(offer, request_ns)| offer.time_ns.saturating_sub(request_ns)),
         choice_delay_ns: offer.zip(request).map(|(offer, request)| request.time_ns.saturating_sub(offer.time_ns)),
         answer_delay_ns: request.zip(answer).map(|(request, answer)| answer.time_ns.saturating_sub(request.time_ns)),
         address_probes,
         address: address.map(|address| address.to_string()),
         servers,
         proxy: group.iter().zip(&kinds).any(|(message, (kind, _))| is_proxy(message, *kind)),
-        boot_server: text(|message| message.boot_server.as_ref()),
-        boot_file: text(|message| message.boot_file.as_ref()),
+        boot_server: last_text(|message| message.boot_server.as_ref()),
+        boot_file: last_text(|message| message.boot_file.as_ref()),
         vendor_class: vendor_class(group).to_owned(),
         pxe: answers().map(|answer| &answer.pxe).find(|pxe| pxe.present).cloned().unwrap_or_default(),
         messages: steps(group, &kinds),
@@ -337,11 +342,11 @@ struct History {
 }
 
 impl History {
-    fn of(messages: &[&DhcpMessage], loading_ns: Option<i64>) -> Self {
+    fn new(messages: &[&DhcpMessage], loading_ns: Option<i64>) -> Self {
         let times = |ip_version: u8| {
-            let of_version = messages.iter().filter(|message| version(message) == ip_version);
-            let named = of_version.filter(|message| message.kind.is_from_client() && is_firmware(message));
-            let mut times: Vec<i64> = named.map(|message| message.time_ns).collect();
+            let same_version = messages.iter().filter(|message| version(message) == ip_version);
+            let requests = same_version.filter(|message| message.kind.is_from_client() && is_firmware(message));
+            let mut times: Vec<i64> = requests.map(|message| message.time_ns).collect();
             times.sort();
             times
         };
@@ -375,15 +380,16 @@ impl History {
         let start_ns = first.time_ns;
         let is_after_loading = self.loading_ns.is_some_and(|loading_ns| start_ns > loading_ns);
         if version(first) == 4 {
-            let before = over_ipv4.partition_point(|&asked| asked < start_ns).checked_sub(1);
-            let gave_up = before.and_then(|before| over_ipv4.get(before));
-            let gave_up = gave_up.is_some_and(|&asked| start_ns.saturating_sub(asked) >= MAX_STACK_GAP_NS);
+            let last_index = over_ipv4.partition_point(|&request_ns| request_ns < start_ns).checked_sub(1);
+            let last_request = last_index.and_then(|index| over_ipv4.get(index));
+            let gave_up =
+                last_request.is_some_and(|&request_ns| start_ns.saturating_sub(request_ns) >= MAX_STACK_GAP_NS);
             return is_after_loading || gave_up;
         }
         // The stack below PXE sends IPv6 requests without a vendor class, shortly before or after PXE does.
         let since_ns = self.loading_ns.unwrap_or(start_ns).max(start_ns.saturating_sub(MAX_STACK_GAP_NS));
-        let next = over_ipv6.get(over_ipv6.partition_point(|&asked| asked <= since_ns));
-        let is_firmware = next.is_some_and(|&asked| asked <= start_ns.saturating_add(MAX_STACK_GAP_NS));
+        let next = over_ipv6.get(over_ipv6.partition_point(|&request_ns| request_ns <= since_ns));
+        let is_firmware = next.is_some_and(|&request_ns| request_ns <= start_ns.saturating_add(MAX_STACK_GAP_NS));
         is_after_loading && !is_firmware
     }
 }
@@ -395,13 +401,13 @@ fn is_firmware(message: &DhcpMessage) -> bool {
 }
 
 fn steps(group: &[&DhcpMessage], kinds: &[(DhcpKind, bool)]) -> Vec<DhcpStep> {
-    let mut before = group.first().map_or(0, |message| message.time_ns);
+    let mut previous_ns = group.first().map_or(0, |message| message.time_ns);
     group
         .iter()
         .zip(kinds)
         .map(|(message, &(kind, inferred))| {
-            let delay_ns = message.time_ns.saturating_sub(before);
-            before = message.time_ns;
+            let delay_ns = message.time_ns.saturating_sub(previous_ns);
+            previous_ns = message.time_ns;
             DhcpStep {
                 time_ns: message.time_ns,
                 delay_ns,

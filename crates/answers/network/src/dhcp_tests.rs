@@ -37,7 +37,7 @@ fn message(time_ns: i64, kind: DhcpKind) -> DhcpMessage {
     }
 }
 
-/// The client sends requests at 100 ms and at 3,100 ms; both are answered at 3,110 ms.
+/// Analyzes a dialogue: the client sends requests at 100 ms and at 3,100 ms; both are answered at 3,110 ms.
 fn repeated_discover(probes: &[AddressProbe]) -> (Option<i64>, u64) {
     let messages = [
         message(100 * MS, DhcpKind::Discover),
@@ -48,9 +48,9 @@ fn repeated_discover(probes: &[AddressProbe]) -> (Option<i64>, u64) {
         message(3_201 * MS, DhcpKind::Ack),
     ];
     let messages: Vec<&DhcpMessage> = messages.iter().collect();
-    let found = exchanges(&messages, &LinkIndex::of_probes(probes), None);
-    assert_eq!(found.len(), 1);
-    (found[0].offer_delay_ns, found[0].address_probes)
+    let exchanges = exchanges(&messages, &LinkIndex::from_probes(probes), None);
+    assert_eq!(exchanges.len(), 1);
+    (exchanges[0].offer_delay_ns, exchanges[0].address_probes)
 }
 
 #[test]

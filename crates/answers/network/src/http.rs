@@ -14,13 +14,13 @@ pub(super) fn is_boot(connection: &Connection) -> bool {
     connection.requests.iter().any(|request| BOOT_AGENTS.iter().any(|agent| request.user_agent.contains(agent)))
 }
 
-/// Purpose of a download, judged by its name.
+/// Determines the purpose of a download by its name.
 pub(super) fn role(download: &Download) -> super::report::FileRole {
     let path = download.url.split(['?', '#']).next().unwrap_or_default();
     super::transfers::role(path, None, false)
 }
 
-/// The downloads of a client, ordered by start.
+/// Returns the downloads of a client, ordered by start.
 pub(super) fn downloads(connections: &[&Connection], link: &LinkIndex<'_>) -> Vec<Download> {
     let mut downloads: Vec<Download> = connections
         .iter()
@@ -33,27 +33,28 @@ pub(super) fn downloads(connections: &[&Connection], link: &LinkIndex<'_>) -> Ve
 }
 
 fn download(connection: &Connection, number: usize, request: &HttpRequest, link: &LinkIndex<'_>) -> Download {
-    let first = number == 0;
+    let is_first = number == 0;
     let opened_ns = connection.opened_ns.unwrap_or(connection.first_ns);
-    let start_ns = if first { opened_ns } else { request.sent_ns };
+    let start_ns = if is_first { opened_ns } else { request.sent_ns };
     let last_ns = if number + 1 == connection.requests.len() { connection.last_ns } else { request.sent_ns };
     let end_ns = request.last_byte_ns.unwrap_or(last_ns).max(start_ns);
-    let span = |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(from, to)| to.saturating_sub(from).max(0));
-    let body_ns = span(request.first_byte_ns, request.last_byte_ns);
+    let elapsed =
+        |start: Option<i64>, end: Option<i64>| start.zip(end).map(|(start, end)| end.saturating_sub(start).max(0));
+    let body_ns = elapsed(request.first_byte_ns, request.last_byte_ns);
     let encrypted = connection.protocol == Protocol::Tls;
     Download {
         url: url(connection, request),
         method: request.method.clone(),
         user_agent: request.user_agent.clone(),
         server: connection.server.to_string(),
-        reused: !first,
+        reused: !is_first,
         start_ns,
         end_ns,
         duration_ns: end_ns.saturating_sub(start_ns),
-        lookup_ns: first.then(|| lookup(connection, request, link)).flatten(),
-        connect_ns: first.then(|| span(connection.opened_ns, connection.accepted_ns)).flatten(),
-        tls_ns: span(connection.tls_start_ns, connection.tls_ready_ns).filter(|_| encrypted),
-        first_byte_ns: span(Some(request.sent_ns), request.first_byte_ns),
+        lookup_ns: is_first.then(|| lookup(connection, request, link)).flatten(),
+        connect_ns: is_first.then(|| elapsed(connection.opened_ns, connection.accepted_ns)).flatten(),
+        tls_ns: elapsed(connection.tls_start_ns, connection.tls_ready_ns).filter(|_| encrypted),
+        first_byte_ns: elapsed(Some(request.sent_ns), request.first_byte_ns),
         body_ns,
         status: request.status,
         bytes: request.body_bytes,
@@ -81,8 +82,8 @@ fn url(connection: &Connection, request: &HttpRequest) -> String {
 fn lookup(connection: &Connection, request: &HttpRequest, link: &LinkIndex<'_>) -> Option<i64> {
     let host = request.host.split(':').next().unwrap_or_default();
     let first_ns = connection.first_ns;
-    let found = link
+    let lookup = link
         .lookups(connection.client.ip(), first_ns.saturating_sub(MAX_LOOKUP_LEAD_NS), first_ns)
         .find(|lookup| lookup.name.eq_ignore_ascii_case(host))?;
-    Some(found.response_ns?.saturating_sub(found.query_ns).max(0))
+    Some(lookup.response_ns?.saturating_sub(lookup.query_ns).max(0))
 }

@@ -72,21 +72,21 @@ pub struct NoNetboot {
 /// Finds the network boots of a capture.
 ///
 /// # Errors
-/// There is none, or none of the selected client.
+/// The capture has no network boot, or none of the selected client.
 pub fn analyze(capture: &Capture, options: &NetbootOptions) -> Result<NetbootReport, NoNetboot> {
     let mut boots = Vec::new();
     let mut others = Vec::new();
-    let link = LinkIndex::of(capture);
+    let link = LinkIndex::new(capture);
     for (key, traffic) in clients::clients(capture) {
         if !traffic.is_network_boot() {
             continue;
         }
-        let boots_of_client = boots_of(traffic);
-        let starts: Vec<i64> = boots_of_client.iter().map(|(start_ns, _)| *start_ns).collect();
-        for (number, (_, traffic)) in boots_of_client.iter().enumerate() {
-            let until_ns = starts.get(number + 1).copied().unwrap_or(capture.duration_ns);
-            let boot = network_boot((capture, &link), key, traffic, (options, until_ns));
-            if options.client.is_none_or(|wanted| is_client(&boot, wanted)) {
+        let client_boots = split_boots(traffic);
+        let starts: Vec<i64> = client_boots.iter().map(|(start_ns, _)| *start_ns).collect();
+        for (number, (_, traffic)) in client_boots.iter().enumerate() {
+            let end_ns = starts.get(number + 1).copied().unwrap_or(capture.duration_ns);
+            let boot = network_boot((capture, &link), key, traffic, (options, end_ns));
+            if options.client.is_none_or(|filter| matches_client(&boot, filter)) {
                 boots.push(boot);
             } else {
                 others.push(boot);
@@ -132,8 +132,8 @@ fn name(client: &report::Client) -> String {
     }
 }
 
-fn is_client(boot: &NetworkBoot, wanted: ClientFilter) -> bool {
-    match wanted {
+fn matches_client(boot: &NetworkBoot, filter: ClientFilter) -> bool {
+    match filter {
         ClientFilter::Station(mac) => boot.client.mac == Some(mac),
         ClientFilter::Address(address) => boot.client.addresses.contains(&address.to_string()),
     }
@@ -163,15 +163,15 @@ fn summary(capture: &Capture) -> CaptureSummary {
 
 /// Splits the traffic of one client into boots: a new boot starts when firmware sends DHCP after an operating system
 /// did.
-fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
-    let loading_ns = loading(&traffic);
+fn split_boots(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
+    let loading_ns = first_load_ns(&traffic);
     let mut boot_starts: Vec<i64> = Vec::new();
-    let mut system = false;
+    let mut has_system = false;
     for start in dhcp::dialogue_starts(&traffic.dhcp, loading_ns) {
         match start.stack {
-            Stack::OperatingSystem => system = true,
-            Stack::Firmware if system && start.is_boot_client => {
-                system = false;
+            Stack::OperatingSystem => has_system = true,
+            Stack::Firmware if has_system && start.is_boot_client => {
+                has_system = false;
                 boot_starts.push(start.start_ns);
             }
             _ => {}
@@ -179,39 +179,39 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     }
     let mut boots: Vec<Traffic<'_>> = Vec::new();
     boots.resize_with(boot_starts.len() + 1, Traffic::default);
-    let boot_at = |time_ns: i64| boot_starts.partition_point(|&start| start <= time_ns);
+    let boot_index = |time_ns: i64| boot_starts.partition_point(|&start| start <= time_ns);
     for message in traffic.dhcp {
-        boots[boot_at(message.time_ns)].dhcp.push(message);
+        boots[boot_index(message.time_ns)].dhcp.push(message);
     }
     for transfer in traffic.transfers {
-        boots[boot_at(transfer.request_ns)].transfers.push(transfer);
+        boots[boot_index(transfer.request_ns)].transfers.push(transfer);
     }
     for connection in traffic.connections {
-        boots[boot_at(connection.first_ns)].connections.push(connection);
+        boots[boot_index(connection.first_ns)].connections.push(connection);
     }
     std::iter::once(i64::MIN).chain(boot_starts).zip(boots).collect()
 }
 
-/// Time of the client's first file request. Every download after a boot request counts as part of the boot, because TLS
-/// hides the user agent and not every boot program is known by name.
-fn loading(traffic: &Traffic<'_>) -> Option<i64> {
+/// Returns the time of the client's first file request. Every download after a boot request counts as part of the boot,
+/// because TLS hides the user agent and not every boot program is known by name.
+fn first_load_ns(traffic: &Traffic<'_>) -> Option<i64> {
     let boot_requests = traffic.dhcp.iter().filter(|message| message.is_network_boot());
     let boot_request_ns = boot_requests.map(|message| message.time_ns).min();
     let requests = traffic.transfers.iter().map(|transfer| transfer.request_ns);
-    let booting = traffic.connections.iter().filter(|connection| {
+    let boot_connections = traffic.connections.iter().filter(|connection| {
         let is_after = boot_request_ns.is_some_and(|requested_ns| connection.first_ns > requested_ns);
         http::is_boot(connection) || (is_after && !connection.requests.is_empty())
     });
-    requests.chain(booting.map(|connection| connection.first_ns)).min()
+    requests.chain(boot_connections.map(|connection| connection.first_ns)).min()
 }
 
 fn network_boot(
     (capture, link): (&Capture, &LinkIndex<'_>),
     key: Key,
     traffic: &Traffic<'_>,
-    (options, until_ns): (&NetbootOptions, i64),
+    (options, next_boot_ns): (&NetbootOptions, i64),
 ) -> NetworkBoot {
-    let loading_ns = loading(traffic);
+    let loading_ns = first_load_ns(traffic);
     let mut dhcp = dhcp::exchanges(&traffic.dhcp, link, loading_ns);
     let starts: Vec<i64> = dhcp
         .iter()
@@ -240,13 +240,13 @@ fn network_boot(
         .map(|exchange| exchange.start_ns)
         .chain(file_server_ns)
         .min();
-    let before_system: Vec<&Connection> = traffic
+    let boot_connections: Vec<&Connection> = traffic
         .connections
         .iter()
         .copied()
         .filter(|connection| system_ns.is_none_or(|system| connection.first_ns < system) || http::is_boot(connection))
         .collect();
-    let downloads = http::downloads(&before_system, link);
+    let downloads = http::downloads(&boot_connections, link);
     let first_ns = dhcp
         .iter()
         .map(|exchange| exchange.start_ns)
@@ -256,7 +256,7 @@ fn network_boot(
         .unwrap_or(0);
     let start_ns = first_frame(capture, &client, first_ns);
     let (end_ns, end_rule) = end(&dhcp, &files, &downloads, (file_server_ns, first_ns));
-    let shortest = ShortestResponses::of((capture, link), &client, &traffic.transfers, &before_system);
+    let shortest = ShortestResponses::new((capture, link), &client, &traffic.transfers, &boot_connections);
     let round_trip_at_most_ns = shortest.round_trip_at_most_ns();
     let fitted = transfers::join(&mut files, models, round_trip_at_most_ns);
     let outcome = outcome::outcome(&outcome::Evidence {
@@ -268,7 +268,7 @@ fn network_boot(
         files: &files,
         downloads: &downloads,
         system_ns,
-        until_ns,
+        until_ns: next_boot_ns,
     });
     let mut boot = NetworkBoot {
         stages: stages::stages(start_ns, end_ns, &dhcp, (&files, &downloads), file_server_ns),
@@ -293,13 +293,14 @@ fn network_boot(
     boot
 }
 
-/// Time of the client's first frame, if it is shortly before the first request, as when a link comes up or a stack
-/// starts.
+/// Returns the time of the client's first frame if it is shortly before the first request, as when a link comes up or a
+/// stack starts.
 fn first_frame(capture: &Capture, client: &report::Client, first_ns: i64) -> i64 {
     const MAX_LEAD_NS: i64 = 60_000_000_000;
-    let seen = client.mac.and_then(|mac| capture.stations.get(&mac));
-    seen.map(|seen| seen.first_ns)
-        .filter(|&seen| seen <= first_ns && first_ns - seen <= MAX_LEAD_NS)
+    let station = client.mac.and_then(|mac| capture.stations.get(&mac));
+    station
+        .map(|station| station.first_ns)
+        .filter(|&frame_ns| frame_ns <= first_ns && first_ns - frame_ns <= MAX_LEAD_NS)
         .unwrap_or(first_ns)
 }
 
@@ -314,8 +315,8 @@ fn end(
         .find(|exchange| exchange.stack == Stack::OperatingSystem)
         .map(|exchange| (exchange.end_ns, Rule::OperatingSystemDhcp));
     let server = file_server_ns.map(|ns| (ns, Rule::OperatingSystemFileServer));
-    if let Some(system) = system.into_iter().chain(server).min_by_key(|(ns, _)| *ns) {
-        return system;
+    if let Some(end) = system.into_iter().chain(server).min_by_key(|(ns, _)| *ns) {
+        return end;
     }
     let file = files.iter().filter(|file| !file.write).map(|file| {
         let rule = match file.outcome {
@@ -329,8 +330,8 @@ fn end(
         .iter()
         .flat_map(|exchange| exchange.messages.last())
         .map(|message| (message.time_ns, Rule::LastDhcpMessage));
-    let last = message.chain(file).chain(download).max_by_key(|(ns, _)| *ns);
-    last.unwrap_or((first_ns, Rule::NothingAfterFirstFrame))
+    let last_activity = message.chain(file).chain(download).max_by_key(|(ns, _)| *ns);
+    last_activity.unwrap_or((first_ns, Rule::NothingAfterFirstFrame))
 }
 
 /// Predicts the modeled transfers with the given settings; `None` without settings or modeled transfers.

@@ -13,7 +13,7 @@ pub(super) struct LinkIndex<'a> {
     /// Address-in-use checks by target address, ordered by time.
     probes: HashMap<IpAddr, Vec<(i64, Option<MacAddress>)>>,
     /// ARP targets by requesting station, with times.
-    asked: HashMap<MacAddress, Vec<(i64, IpAddr)>>,
+    targets: HashMap<MacAddress, Vec<(i64, IpAddr)>>,
     /// Shortest response time by address and requesting station, ns.
     answers: HashMap<(IpAddr, MacAddress), i64>,
     /// DNS lookups by client, ordered by time.
@@ -21,17 +21,17 @@ pub(super) struct LinkIndex<'a> {
 }
 
 impl<'a> LinkIndex<'a> {
-    pub(super) fn of(capture: &'a Capture) -> Self {
+    pub(super) fn new(capture: &'a Capture) -> Self {
         let mut index = Self { probes: by_address(&capture.address_probes), ..Self::default() };
         for answer in &capture.address_answers {
-            if let (Some(after_ns), Some(asked_by)) = (answer.response_time_ns, answer.prober) {
-                let shortest = index.answers.entry((answer.address, asked_by)).or_insert(after_ns);
-                *shortest = after_ns.min(*shortest);
+            if let (Some(response_ns), Some(prober)) = (answer.response_time_ns, answer.prober) {
+                let shortest = index.answers.entry((answer.address, prober)).or_insert(response_ns);
+                *shortest = response_ns.min(*shortest);
             }
         }
         for probe in &capture.address_probes {
-            if let Some(by) = probe.prober {
-                index.asked.entry(by).or_default().push((probe.time_ns, probe.target));
+            if let Some(prober) = probe.prober {
+                index.targets.entry(prober).or_default().push((probe.time_ns, probe.target));
             }
         }
         for lookup in &capture.lookups {
@@ -44,48 +44,48 @@ impl<'a> LinkIndex<'a> {
     }
 
     #[cfg(test)]
-    pub(super) fn of_probes(probes: &[AddressProbe]) -> Self {
+    pub(super) fn from_probes(probes: &[AddressProbe]) -> Self {
         Self { probes: by_address(probes), ..Self::default() }
     }
 
-    /// Number of checks of `address` from `from_ns` to `to_ns`.
+    /// Returns the number of checks of `address` from `from_ns` to `to_ns`.
     pub(super) fn probes(&self, address: IpAddr, from_ns: i64, to_ns: i64) -> usize {
-        self.probes_between(address, from_ns, to_ns).len()
+        self.probes_in_range(address, from_ns, to_ns).len()
     }
 
-    /// Time of the first check, ns.
+    /// Returns the time of the first check, ns.
     pub(super) fn first_probe(&self, address: IpAddr, from_ns: i64, to_ns: i64) -> Option<i64> {
-        self.probes_between(address, from_ns, to_ns).first().map(|&(time, _)| time)
+        self.probes_in_range(address, from_ns, to_ns).first().map(|&(time, _)| time)
     }
 
-    fn probes_between(&self, address: IpAddr, from_ns: i64, to_ns: i64) -> &[(i64, Option<MacAddress>)] {
+    fn probes_in_range(&self, address: IpAddr, from_ns: i64, to_ns: i64) -> &[(i64, Option<MacAddress>)] {
         let times = self.probes.get(&address).map_or(&[][..], Vec::as_slice);
         let start = times.partition_point(|&(time, _)| time < from_ns);
         let end = times.partition_point(|&(time, _)| time <= to_ns);
         times.get(start..end).unwrap_or_default()
     }
 
-    /// ARP targets of `station` from `from_ns` to `to_ns`.
+    /// Returns the ARP targets of `station` from `from_ns` to `to_ns`.
     pub(super) fn requested_by(
         &self,
         station: MacAddress,
         from_ns: i64,
         to_ns: i64,
     ) -> impl Iterator<Item = IpAddr> + '_ {
-        let all = self.asked.get(&station).map_or(&[][..], Vec::as_slice);
-        all.iter().filter(move |(time, _)| (from_ns..=to_ns).contains(time)).map(|&(_, target)| target)
+        let targets = self.targets.get(&station).map_or(&[][..], Vec::as_slice);
+        targets.iter().filter(move |(time, _)| (from_ns..=to_ns).contains(time)).map(|&(_, target)| target)
     }
 
-    /// Shortest response time of an address to `station`, ns.
+    /// Returns the shortest response time of an address to `station`, ns.
     pub(super) fn shortest_answer(&self, address: IpAddr, station: MacAddress) -> Option<i64> {
         self.answers.get(&(address, station)).copied()
     }
 
-    /// DNS lookups of `client` from `from_ns` to `to_ns`, ordered by time.
+    /// Returns the DNS lookups of `client` from `from_ns` to `to_ns`, ordered by time.
     pub(super) fn lookups(&self, client: IpAddr, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &'a Lookup> + '_ {
-        let all = self.lookups.get(&client).map_or(&[][..], Vec::as_slice);
-        let start = all.partition_point(|lookup| lookup.query_ns < from_ns);
-        let later = all.get(start..).unwrap_or_default().iter().copied();
+        let lookups = self.lookups.get(&client).map_or(&[][..], Vec::as_slice);
+        let start = lookups.partition_point(|lookup| lookup.query_ns < from_ns);
+        let later = lookups.get(start..).unwrap_or_default().iter().copied();
         later.take_while(move |lookup| lookup.query_ns <= to_ns)
     }
 }
@@ -112,33 +112,38 @@ mod tests {
 
     #[test]
     fn finds_lookups_by_address_in_any_order() {
-        let one = IpAddr::from(Ipv4Addr::new(10, 0, 0, 1));
-        let other = IpAddr::from(Ipv4Addr::new(10, 0, 0, 2));
+        let first = IpAddr::from(Ipv4Addr::new(10, 0, 0, 1));
+        let second = IpAddr::from(Ipv4Addr::new(10, 0, 0, 2));
         let station = MacAddress([2, 0, 0, 0, 0, 9]);
-        let probe = |time_ns, target, by| AddressProbe { time_ns, target, prober: by };
-        let answer = |address, after_ns: Option<i64>| {
-            let asked_by = after_ns.map(|_| station);
-            AddressAnswer { time_ns: 0, address, response_time_ns: after_ns, prober: asked_by }
+        let probe = |time_ns, target, prober| AddressProbe { time_ns, target, prober };
+        let answer = |address, response_time_ns: Option<i64>| {
+            let prober = response_time_ns.map(|_| station);
+            AddressAnswer { time_ns: 0, address, response_time_ns, prober }
         };
         let capture = Capture {
             // The clock was set back after the second probe.
             address_probes: vec![
-                probe(50, one, None),
-                probe(90, one, Some(station)),
-                probe(20, one, Some(station)),
-                probe(60, other, None),
+                probe(50, first, None),
+                probe(90, first, Some(station)),
+                probe(20, first, Some(station)),
+                probe(60, second, None),
             ],
-            address_answers: vec![answer(one, Some(7)), answer(one, None), answer(one, Some(5)), answer(other, None)],
+            address_answers: vec![
+                answer(first, Some(7)),
+                answer(first, None),
+                answer(first, Some(5)),
+                answer(second, None),
+            ],
             ..Capture::default()
         };
-        let index = LinkIndex::of(&capture);
-        assert_eq!((index.probes(one, 20, 90), index.probes(one, 21, 89), index.probes(other, 0, 59)), (3, 1, 0));
-        assert_eq!((index.first_probe(one, 0, 100), index.first_probe(one, 91, 100)), (Some(20), None));
-        assert_eq!(index.requested_by(station, 0, 89).collect::<Vec<_>>(), [one]);
+        let index = LinkIndex::new(&capture);
+        assert_eq!((index.probes(first, 20, 90), index.probes(first, 21, 89), index.probes(second, 0, 59)), (3, 1, 0));
+        assert_eq!((index.first_probe(first, 0, 100), index.first_probe(first, 91, 100)), (Some(20), None));
+        assert_eq!(index.requested_by(station, 0, 89).collect::<Vec<_>>(), [first]);
         assert_eq!(index.requested_by(station, 0, 90).count(), 2);
         let shortest = |address, station| index.shortest_answer(address, station);
-        assert_eq!((shortest(one, station), shortest(other, station)), (Some(5), None));
-        assert_eq!(shortest(one, MacAddress([2, 0, 0, 0, 0, 8])), None, "other station");
-        assert_eq!(index.probes(one, 90, 20), 0, "an inverted range is empty");
+        assert_eq!((shortest(first, station), shortest(second, station)), (Some(5), None));
+        assert_eq!(shortest(first, MacAddress([2, 0, 0, 0, 0, 8])), None, "other station");
+        assert_eq!(index.probes(first, 90, 20), 0, "an inverted range is empty");
     }
 }

@@ -43,20 +43,20 @@ const TIMEOUT_NS: f64 = 4e9;
 pub struct ClientTurn {
     /// c0, ns per acknowledgment.
     pub fixed_ns: f64,
-    /// k, ns per block; without the part per byte if that was separated.
+    /// k, ns per block; without the part per byte if that part was separated.
     pub per_block_ns: f64,
     /// ns per byte of a block; zero unless several block sizes were captured.
     pub per_byte_ns: f64,
 }
 
 impl ClientTurn {
-    /// Cost of a block of `bytes`, ns.
+    /// Returns the cost of a block of `bytes`, ns.
     #[must_use]
-    pub fn of_block(&self, bytes: u32) -> f64 {
+    pub fn block_ns(&self, bytes: u32) -> f64 {
         self.per_block_ns + self.per_byte_ns * f64::from(bytes)
     }
 
-    /// The cost with a combined k for blocks of one size.
+    /// Creates the cost with a combined k for blocks of one size.
     fn with_block(&self, per_block_ns: f64) -> Self {
         Self { fixed_ns: self.fixed_ns, per_block_ns, per_byte_ns: 0.0 }
     }
@@ -84,9 +84,9 @@ pub struct LatencyModel {
     pub per_block: ClientTurn,
     /// True if c0 and k were separated with transfers of several windows.
     pub fitted: bool,
-    /// The windows c0 and k were fitted to.
+    /// The windows that c0 and k were fitted to.
     pub fitted_windows: Vec<u32>,
-    /// The block sizes `per_byte_ns` was fitted to; empty if it was not.
+    /// The block sizes that `per_byte_ns` was fitted to; empty if it was not fitted.
     pub fitted_block_sizes: Vec<u32>,
     /// (N - n) g + n (s + c), ns.
     pub steady_ns: i64,
@@ -121,7 +121,8 @@ pub struct Settings {
     pub loss: Option<f64>,
 }
 
-/// Predicted duration of the modeled transfers of a boot with other settings; pauses and everything else as measured.
+/// Predicted duration of the modeled transfers of a boot with other settings. Pauses and everything else stay as
+/// measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
@@ -150,7 +151,7 @@ pub(super) struct FittedTransfer {
     round_trip_at_most_ns: f64,
     /// Client turns by window.
     turns: Vec<TurnSample>,
-    /// True if the firmware's TFTP client loaded the file, false for a loader's.
+    /// True if the firmware's TFTP client loaded the file, false for a loader's client.
     firmware: bool,
 }
 
@@ -167,39 +168,39 @@ struct TurnSample {
     ns: f64,
 }
 
-/// Number of frames of a block of `bytes`: IP fragments packets of more than 1,500 bytes.
-fn frames_of(bytes: u32, ipv6: bool) -> u64 {
+/// Returns the number of frames of a block of `bytes`. IP fragments packets of more than 1,500 bytes.
+fn frame_count(bytes: u32, ipv6: bool) -> u64 {
     let payload = u64::from(bytes) + UDP_AND_TFTP_HEADERS;
-    let room = MAX_PACKET_SIZE - if ipv6 { IPV6_HEADER } else { IPV4_HEADER };
-    if payload <= room {
+    let max_payload = MAX_PACKET_SIZE - if ipv6 { IPV6_HEADER } else { IPV4_HEADER };
+    if payload <= max_payload {
         return 1;
     }
     // Fragments carry multiples of eight bytes.
-    let room = if ipv6 { room - IPV6_FRAGMENT_HEADER } else { room };
-    payload.div_ceil(room / 8 * 8)
+    let fragment_payload = if ipv6 { max_payload - IPV6_FRAGMENT_HEADER } else { max_payload };
+    payload.div_ceil(fragment_payload / 8 * 8)
 }
 
-/// Wire time of a block of `bytes`, including all headers, ns.
+/// Returns the wire time of a block of `bytes`, including all headers, ns.
 #[must_use]
 pub fn wire_ns(bytes: u32, ipv6: bool, bits_per_s: u64) -> i64 {
     let header = if ipv6 { IPV6_HEADER } else { IPV4_HEADER };
-    let frames = frames_of(bytes, ipv6);
+    let frames = frame_count(bytes, ipv6);
     let fragment = if ipv6 && frames > 1 { IPV6_FRAGMENT_HEADER } else { 0 };
-    let around = frames * (FRAME_OVERHEAD + header + fragment) + UDP_AND_TFTP_HEADERS;
-    on_the_wire(u64::from(bytes) + around, bits_per_s)
+    let overhead = frames * (FRAME_OVERHEAD + header + fragment) + UDP_AND_TFTP_HEADERS;
+    transmission_ns(u64::from(bytes) + overhead, bits_per_s)
 }
 
-fn on_the_wire(bytes: u64, bits_per_s: u64) -> i64 {
+fn transmission_ns(bytes: u64, bits_per_s: u64) -> i64 {
     let ns = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(bits_per_s.max(1));
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
-/// N, the number of blocks: the last one is short or empty.
-fn blocks_of(bytes: u64, block_size: u32) -> u64 {
+/// Returns N, the number of blocks. The last block is short or empty.
+fn block_count(bytes: u64, block_size: u32) -> u64 {
     (bytes / u64::from(block_size.max(1))).saturating_add(1)
 }
 
-/// (N - n) g + n (s + c0) + N k, ns.
+/// Returns (N - n) g + n (s + c0) + N k, ns.
 fn steady(blocks: u64, turns: u64, gap_ns: f64, server_ns: f64, client: ClientTurn) -> f64 {
     let (blocks, turns) = (blocks as f64, turns as f64);
     (blocks - turns).max(0.0) * gap_ns + turns * (server_ns + client.fixed_ns) + blocks * client.per_block_ns
@@ -207,8 +208,9 @@ fn steady(blocks: u64, turns: u64, gap_ns: f64, server_ns: f64, client: ClientTu
 
 /// Fits the model to a transfer; `None` if it is incomplete or too short.
 pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Option<FittedTransfer> {
-    let whole = !transfer.write && !transfer.started_before_capture && transfer.counts.missing_blocks == 0;
-    if !whole || transfer.outcome != Outcome::Complete || transfer.counts.blocks < MIN_BLOCKS {
+    let is_complete_download =
+        !transfer.write && !transfer.started_before_capture && transfer.counts.missing_blocks == 0;
+    if !is_complete_download || transfer.outcome != Outcome::Complete || transfer.counts.blocks < MIN_BLOCKS {
         return None;
     }
     let end_ns = transfer.complete_ns?;
@@ -230,11 +232,11 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
     let model_ns = [setup_ns, steady_ns, transfer.timeout_ns].into_iter().fold(0_i64, i64::saturating_add);
     // A rollback may follow a timeout, so count each loss once.
     let loss_events = counts.rollbacks.max(transfer.timeout_count);
-    let again = loss_events.saturating_sub(transfer.timeout_count) as f64
+    let repeats_ns = loss_events.saturating_sub(transfer.timeout_count) as f64
         * repeat_ns(mean, gap_ns as f64, (server_ns + client_ns) as f64);
-    let losses_ns = transfer.timeout_ns.saturating_add(again as i64);
+    let losses_ns = transfer.timeout_ns.saturating_add(repeats_ns as i64);
     // Captured frames do not include checksum, preamble and interframe gap.
-    let wire_ns = on_the_wire(counts.wire_bytes + 24 * counts.frames, bits_per_s);
+    let wire_ns = transmission_ns(counts.wire_bytes + 24 * counts.frames, bits_per_s);
     let model = LatencyModel {
         blocks: counts.blocks,
         turns,
@@ -282,31 +284,34 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
     })
 }
 
-/// Cost of resending the rest of a window, on average half of it, plus a turn.
+/// Returns the cost of resending the remainder of a window, on average half of the window, plus a turn.
 fn repeat_ns(window: f64, gap_ns: f64, turn_ns: f64) -> f64 {
     (window - 1.0).max(0.0) / 2.0 * gap_ns + turn_ns
 }
 
-/// Separates c0 and k, for firmware and loaders each, if there are windows of different sizes.
+/// Separates c0 and k, separately for firmware and loaders, if there are windows of different sizes.
 pub(super) fn fit_together(fitted: &mut [FittedTransfer], round_trip_at_most_ns: Option<i64>) {
     for firmware in [true, false] {
-        let turns: Vec<TurnSample> =
-            fitted.iter().filter(|one| one.firmware == firmware).flat_map(|one| one.turns.iter().copied()).collect();
+        let turns: Vec<TurnSample> = fitted
+            .iter()
+            .filter(|transfer| transfer.firmware == firmware)
+            .flat_map(|transfer| transfer.turns.iter().copied())
+            .collect();
         let fit = client_turn(&turns);
-        for one in fitted.iter_mut().filter(|one| one.firmware == firmware) {
-            one.round_trip_at_most_ns = round_trip_at_most_ns.unwrap_or(0).max(0) as f64;
+        for transfer in fitted.iter_mut().filter(|transfer| transfer.firmware == firmware) {
+            transfer.round_trip_at_most_ns = round_trip_at_most_ns.unwrap_or(0).max(0) as f64;
             if let Some(FittedTurn { turn, windows, block_sizes }) = &fit {
-                one.model.per_acknowledgment = *turn;
-                one.model.per_block = *turn;
-                one.model.fitted = true;
-                one.model.fitted_windows.clone_from(windows);
-                one.model.fitted_block_sizes.clone_from(block_sizes);
+                transfer.model.per_acknowledgment = *turn;
+                transfer.model.per_block = *turn;
+                transfer.model.fitted = true;
+                transfer.model.fitted_windows.clone_from(windows);
+                transfer.model.fitted_block_sizes.clone_from(block_sizes);
             }
         }
     }
 }
 
-/// c0 and k with the windows and block sizes they were fitted to.
+/// c0 and k with the windows and block sizes that they were fitted to.
 #[derive(Clone, Debug, PartialEq)]
 struct FittedTurn {
     turn: ClientTurn,
@@ -319,15 +324,15 @@ struct FittedTurn {
 /// windows are too similar.
 #[must_use]
 fn client_turn(turns: &[TurnSample]) -> Option<FittedTurn> {
-    let mut seen: Vec<TurnSample> = turns.iter().copied().filter(|turn| turn.ns > 0.0).collect();
-    seen.sort_by_key(|turn| (turn.window, turn.block_size));
+    let mut samples: Vec<TurnSample> = turns.iter().copied().filter(|turn| turn.ns > 0.0).collect();
+    samples.sort_by_key(|turn| (turn.window, turn.block_size));
     // Average the turns of each pair.
-    let pairs: Vec<TurnSample> = seen
-        .chunk_by(|one, other| (one.window, one.block_size) == (other.window, other.block_size))
-        .filter_map(|same| {
-            let count: u64 = same.iter().map(|turn| turn.count).sum();
-            let sum: f64 = same.iter().map(|turn| turn.count as f64 * turn.ns).sum();
-            Some(TurnSample { count, ns: sum / count.max(1) as f64, ..*same.first()? })
+    let pairs: Vec<TurnSample> = samples
+        .chunk_by(|a, b| (a.window, a.block_size) == (b.window, b.block_size))
+        .filter_map(|chunk| {
+            let count: u64 = chunk.iter().map(|turn| turn.count).sum();
+            let sum: f64 = chunk.iter().map(|turn| turn.count as f64 * turn.ns).sum();
+            Some(TurnSample { count, ns: sum / count.max(1) as f64, ..*chunk.first()? })
         })
         .filter(|turn| turn.ns > 0.0)
         .collect();
@@ -341,10 +346,10 @@ fn client_turn(turns: &[TurnSample]) -> Option<FittedTurn> {
     block_sizes.sort();
     block_sizes.dedup();
     let (smallest, largest) = (*block_sizes.first()?, *block_sizes.last()?);
-    let differs = u64::from(largest) * 100 >= u64::from(smallest) * u64::from(100 + MIN_SIZE_DIFFERENCE_PERCENT);
-    let by_bytes = differs && pairs.len() >= MIN_PAIRS;
+    let sizes_differ = u64::from(largest) * 100 >= u64::from(smallest) * u64::from(100 + MIN_SIZE_DIFFERENCE_PERCENT);
+    let separates_bytes = sizes_differ && pairs.len() >= MIN_PAIRS;
     // Choose the set of non-negative parts with the smallest residual.
-    let sets: &[[bool; 3]] = if by_bytes { &PARTS } else { &PARTS[4..] };
+    let sets: &[[bool; 3]] = if separates_bytes { &PARTS } else { &PARTS[4..] };
     let mut best: Option<(f64, [f64; 3])> = None;
     for set in sets {
         let Some(parts) = least_squares(&pairs, *set) else { continue };
@@ -354,13 +359,13 @@ fn client_turn(turns: &[TurnSample]) -> Option<FittedTurn> {
         }
     }
     let (_, [fixed_ns, per_block_ns, per_byte_ns]) = best?;
-    if !by_bytes {
+    if !separates_bytes {
         block_sizes.clear();
     }
     Some(FittedTurn { turn: ClientTurn { fixed_ns, per_block_ns, per_byte_ns }, windows, block_sizes })
 }
 
-/// Combinations of c0, part per block and part per byte; those without the last part come last.
+/// Combinations of c0, part per block and part per byte. Combinations without the last part come last.
 const PARTS: [[bool; 3]; 7] = [
     [true, true, true],
     [true, false, true],
@@ -376,45 +381,45 @@ fn features(turn: &TurnSample) -> [f64; 3] {
     [1.0, window, window * f64::from(turn.block_size)]
 }
 
-fn dot(one: [f64; 3], other: [f64; 3]) -> f64 {
-    one.iter().zip(other).map(|(one, other)| one * other).sum()
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Fits the parts in `set` by least squares of relative errors, the others are zero; `None` if they cannot be separated
-/// or one is negative.
+/// Fits the parts in `set` by least squares of relative errors; the other parts are zero. `None` if the parts cannot be
+/// separated or one is negative.
 fn least_squares(turns: &[TurnSample], set: [bool; 3]) -> Option<[f64; 3]> {
     // Normal equations with rows scaled by the measured turn; an excluded column has only its diagonal.
     let mut equations = [[0.0_f64; 4]; 3];
     for turn in turns {
         let row = features(turn).map(|feature| feature / turn.ns);
-        for (at, equation) in equations.iter_mut().enumerate().filter(|&(at, _)| set[at]) {
+        for (row_index, equation) in equations.iter_mut().enumerate().filter(|&(row_index, _)| set[row_index]) {
             for (column, cell) in equation.iter_mut().take(3).enumerate().filter(|&(column, _)| set[column]) {
-                *cell += row[at] * row[column];
+                *cell += row[row_index] * row[column];
             }
-            equation[3] += row[at];
+            equation[3] += row[row_index];
         }
     }
-    for (at, equation) in equations.iter_mut().enumerate().filter(|&(at, _)| !set[at]) {
-        equation[at] = 1.0;
+    for (row_index, equation) in equations.iter_mut().enumerate().filter(|&(row_index, _)| !set[row_index]) {
+        equation[row_index] = 1.0;
     }
-    let scale = [0, 1, 2].map(|at| equations[at][at]);
-    for at in 0..3 {
-        let pivot = equations[at];
-        if pivot[at] <= scale[at] * 1e-9 {
+    let scale = [0, 1, 2].map(|row_index| equations[row_index][row_index]);
+    for row_index in 0..3 {
+        let pivot = equations[row_index];
+        if pivot[row_index] <= scale[row_index] * 1e-9 {
             return None;
         }
-        for (_, equation) in equations.iter_mut().enumerate().filter(|&(other, _)| other != at) {
-            let factor = equation[at] / pivot[at];
+        for (_, equation) in equations.iter_mut().enumerate().filter(|&(other_index, _)| other_index != row_index) {
+            let factor = equation[row_index] / pivot[row_index];
             for (cell, pivot) in equation.iter_mut().zip(pivot) {
                 *cell -= factor * pivot;
             }
         }
     }
-    let parts = [0, 1, 2].map(|at| equations[at][3] / equations[at][at]);
+    let parts = [0, 1, 2].map(|row_index| equations[row_index][3] / equations[row_index][row_index]);
     parts.iter().all(|part| part.is_finite() && *part >= 0.0).then_some(parts)
 }
 
-/// From the request to the first block, without timeouts, ns.
+/// Returns the time from the request to the first block, without timeouts, in ns.
 pub(super) fn setup(transfer: &Transfer) -> i64 {
     let Some(first_ns) = transfer.first_data_ns else { return 0 };
     // The time after the option acknowledgment is a server turn and not part of the setup.
@@ -432,7 +437,7 @@ pub(super) fn block_size(transfer: &Transfer) -> u32 {
     granted.and_then(|granted| granted.block_size).unwrap_or(512)
 }
 
-/// Block sizes of the prediction table: the largest without fragments is 1468 with IPv4 and 1448 with IPv6.
+/// Returns the block sizes of the prediction table: the largest without fragments is 1468 with IPv4 and 1448 with IPv6.
 fn block_sizes(ipv6: bool) -> &'static [u32] {
     if ipv6 { &[512, 1024, 1448] } else { &[512, 1024, 1456, 1468] }
 }
@@ -440,8 +445,8 @@ fn block_sizes(ipv6: bool) -> &'static [u32] {
 /// Predicts the total of the fitted transfers for each window and block size.
 pub(super) fn predict(fitted: &[FittedTransfer]) -> Vec<Prediction> {
     let Some(first) = fitted.first() else { return Vec::new() };
-    let each = |window| block_sizes(first.ipv6).iter().map(move |&size| (window, size));
-    let table = WINDOWS.into_iter().flat_map(each);
+    let size_settings = |window| block_sizes(first.ipv6).iter().map(move |&size| (window, size));
+    let table = WINDOWS.into_iter().flat_map(size_settings);
     table
         .map(|(window, size)| {
             let settings = Settings { window: Some(window), block_size: Some(size), ..Settings::default() };
@@ -459,8 +464,8 @@ pub(super) fn predict_total(fitted: &[FittedTransfer], settings: &Settings) -> P
         longest_ns: 0,
         losses_ns: 0,
     };
-    for one in fitted {
-        let (shortest, longest, losses) = one.predicted_ns(settings);
+    for transfer in fitted {
+        let (shortest, longest, losses) = transfer.predicted_ns(settings);
         sum.shortest_ns = sum.shortest_ns.saturating_add(shortest);
         sum.longest_ns = sum.longest_ns.saturating_add(longest);
         sum.losses_ns = sum.losses_ns.saturating_add(losses);
@@ -474,30 +479,33 @@ impl FittedTransfer {
         let model = &self.model;
         let window = settings.window.unwrap_or(self.window).max(1);
         let block_size = settings.block_size.unwrap_or(self.block_size).max(1);
-        let same = window == self.window && block_size == self.block_size;
-        let blocks = blocks_of(self.bytes, block_size);
-        // With unchanged settings, keep the captured number of turns, because a variable window has its own.
-        let turns = if same { model.turns } else { blocks.div_ceil(u64::from(window)) };
-        let own_gap = model.gap_ns as f64;
+        let is_unchanged = window == self.window && block_size == self.block_size;
+        let blocks = block_count(self.bytes, block_size);
+        // With unchanged settings, keep the captured number of turns, because a variable window does not determine it.
+        let turns = if is_unchanged { model.turns } else { blocks.div_ceil(u64::from(window)) };
+        let captured_gap = model.gap_ns as f64;
         // Each turn includes one block; the others follow at the speed of the link or of the server.
         let wire = wire_ns(block_size, self.ipv6, self.bits_per_s) as f64;
-        let own_wire = wire_ns(self.block_size, self.ipv6, self.bits_per_s) as f64;
-        let gaps = if model.gap_measured { [own_gap, own_gap * wire / own_wire.max(1.0)] } else { [wire; 2] };
+        let captured_wire = wire_ns(self.block_size, self.ipv6, self.bits_per_s) as f64;
+        let gaps =
+            if model.gap_measured { [captured_gap, captured_gap * wire / captured_wire.max(1.0)] } else { [wire; 2] };
         let server = model.server_ns as f64;
         let losses = self.losses_ns(settings, window, blocks);
         let (mut shortest, mut longest) = (f64::INFINITY, 0.0_f64);
         for client in [model.per_acknowledgment, model.per_block] {
-            let own_block = client.of_block(self.block_size);
+            let captured_block_ns = client.block_ns(self.block_size);
             // The part of the measurement that the model does not explain stays unchanged.
-            let own = steady(model.blocks, model.turns, own_gap, server, client.with_block(own_block));
-            let rest = model.measured_ns as f64 - own - model.losses_ns as f64;
+            let captured_ns =
+                steady(model.blocks, model.turns, captured_gap, server, client.with_block(captured_block_ns));
+            let unexplained_ns = model.measured_ns as f64 - captured_ns - model.losses_ns as f64;
             for per_block_ns in self.block_costs(client, block_size) {
                 for gap_ns in gaps {
-                    let new = steady(blocks, turns, gap_ns, server, client.with_block(per_block_ns));
+                    let new_ns = steady(blocks, turns, gap_ns, server, client.with_block(per_block_ns));
                     for round_trip in self.round_trip_change(settings) {
-                        let took = (new + turns as f64 * round_trip + losses + rest.max(-0.5 * new)).max(0.0);
-                        shortest = shortest.min(took);
-                        longest = longest.max(took);
+                        let total_ns =
+                            (new_ns + turns as f64 * round_trip + losses + unexplained_ns.max(-0.5 * new_ns)).max(0.0);
+                        shortest = shortest.min(total_ns);
+                        longest = longest.max(total_ns);
                     }
                 }
             }
@@ -506,62 +514,68 @@ impl FittedTransfer {
         (shortest.round() as i64, longest.round() as i64, losses.round() as i64)
     }
 
-    /// Range of the client's cost for a block of another size, ns.
+    /// Returns the range of the client's cost for a block of another size, in ns.
     fn block_costs(&self, client: ClientTurn, block_size: u32) -> [f64; 2] {
-        let own = client.of_block(self.block_size);
+        let captured_ns = client.block_ns(self.block_size);
         let (min, max) = if self.model.fitted_block_sizes.is_empty() {
             // The cost may be constant or proportional to the size.
-            let grown = own * f64::from(block_size) / f64::from(self.block_size.max(1));
-            (own.min(grown), own.max(grown))
+            let scaled_ns = captured_ns * f64::from(block_size) / f64::from(self.block_size.max(1));
+            (captured_ns.min(scaled_ns), captured_ns.max(scaled_ns))
         } else {
-            let cost = client.of_block(block_size);
+            let cost = client.block_ns(block_size);
             (cost, cost)
         };
-        let (frames, own_frames) = (frames_of(block_size, self.ipv6), frames_of(self.block_size, self.ipv6));
+        let (frames, captured_frames) = (frame_count(block_size, self.ipv6), frame_count(self.block_size, self.ipv6));
         // The client's stack handles each fragment as a packet.
-        if frames > own_frames { (min, max.max(own * frames as f64 / own_frames as f64)).into() } else { [min, max] }
+        if frames > captured_frames {
+            (min, max.max(captured_ns * frames as f64 / captured_frames as f64)).into()
+        } else {
+            [min, max]
+        }
     }
 
-    /// Range of the change of a turn with another round trip, ns: the captured one is between zero and its bound.
+    /// Returns the range by which a turn changes with another round trip, in ns. The captured round trip is between
+    /// zero and its bound.
     fn round_trip_change(&self, settings: &Settings) -> [f64; 2] {
         match settings.round_trip_ns {
             None => [0.0; 2],
             Some(ns) => {
-                let was = self.round_trip_at_most_ns.min(self.model.turn_ns as f64);
-                [ns as f64 - was, ns as f64]
+                let captured_max_ns = self.round_trip_at_most_ns.min(self.model.turn_ns as f64);
+                [ns as f64 - captured_max_ns, ns as f64]
             }
         }
     }
 
-    /// Cost of losses, ns, at the captured or given loss rate. The cost per loss is the captured one, adjusted for the
-    /// window.
+    /// Returns the cost of losses, in ns, at the captured or given loss rate. The captured cost per loss is adjusted
+    /// for the window.
     fn losses_ns(&self, settings: &Settings, window: u32, blocks: u64) -> f64 {
         let model = &self.model;
         let share = model.loss_events as f64 / model.blocks.max(1) as f64;
-        let lost = settings.loss.unwrap_or(share) * blocks as f64;
-        if lost <= 0.0 {
+        let lost_blocks = settings.loss.unwrap_or(share) * blocks as f64;
+        if lost_blocks <= 0.0 {
             return 0.0;
         }
-        let each = self.loss_ns(window);
+        let cost_ns = self.loss_ns(window);
         if model.loss_events == 0 {
-            return lost * each;
+            return lost_blocks * cost_ns;
         }
         // Scale the captured cost per loss.
-        let was = self.loss_ns(self.window);
-        lost * model.losses_ns as f64 / model.loss_events as f64 * each / was.max(1.0)
+        let captured_window_cost_ns = self.loss_ns(self.window);
+        lost_blocks * model.losses_ns as f64 / model.loss_events as f64 * cost_ns / captured_window_cost_ns.max(1.0)
     }
 
-    /// Cost of a lost block, ns: the rest of its window is resent; the last block of a window costs a timeout.
+    /// Returns the cost of a lost block, in ns. The rest of its window is resent; the last block of a window costs a
+    /// timeout.
     fn loss_ns(&self, window: u32) -> f64 {
         let window = f64::from(window.max(1));
-        let again = repeat_ns(window, self.model.gap_ns as f64, self.model.turn_ns as f64);
-        let last = 1.0 / window;
-        (1.0 - last) * again + last * self.timeout_ns.max(again)
+        let resend_ns = repeat_ns(window, self.model.gap_ns as f64, self.model.turn_ns as f64);
+        let last_block_share = 1.0 / window;
+        (1.0 - last_block_share) * resend_ns + last_block_share * self.timeout_ns.max(resend_ns)
     }
 }
 
-pub(super) fn percent(part: i64, whole: i64) -> f64 {
-    if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+pub(super) fn percent(part: i64, total: i64) -> f64 {
+    if total <= 0 { 0.0 } else { part as f64 * 100.0 / total as f64 }
 }
 
 #[cfg(test)]

@@ -17,12 +17,12 @@ fn computes_wire_time_of_block() {
 #[test]
 fn reproduces_table_1_of_uefi_pxe_paper() {
     let gap_ns = wire_ns(1456, false, GIGABIT) as f64;
-    let blocks = blocks_of(BOOT_WIM, 1456);
+    let blocks = block_count(BOOT_WIM, 1456);
     assert_eq!(blocks, 144_756);
     let turns = blocks.div_ceil(50);
-    let left = 9_538_200_000.0 - (blocks - turns) as f64 * gap_ns;
-    let per_acknowledgment = ClientTurn { fixed_ns: left / turns as f64, ..ClientTurn::default() };
-    let per_block = ClientTurn { per_block_ns: left / blocks as f64, ..ClientTurn::default() };
+    let remaining_ns = 9_538_200_000.0 - (blocks - turns) as f64 * gap_ns;
+    let per_acknowledgment = ClientTurn { fixed_ns: remaining_ns / turns as f64, ..ClientTurn::default() };
+    let per_block = ClientTurn { per_block_ns: remaining_ns / blocks as f64, ..ClientTurn::default() };
     let seconds =
         |client, window: u64| (steady(blocks, blocks.div_ceil(window), gap_ns, 0.0, client) / 1e8).round() / 10.0;
     let windows = [1, 4, 8, 16, 32, 50, 64];
@@ -30,9 +30,13 @@ fn reproduces_table_1_of_uefi_pxe_paper() {
     assert_eq!(windows.map(|window| seconds(per_block, window)), [7.8, 9.1, 9.4, 9.5, 9.5, 9.5, 9.5]);
     // The default run had about 4,000 acknowledgments of 36 blocks and took 23.7053 s: neither interpretation explains
     // it.
-    let default = |client| 23.7053 - steady(blocks, 4_000, gap_ns, 0.0, client) / 1e9;
-    assert!((11.0..11.4).contains(&default(per_acknowledgment)), "{}", default(per_acknowledgment));
-    assert!((14.0..14.3).contains(&default(per_block)), "{}", default(per_block));
+    let unexplained_seconds = |client| 23.7053 - steady(blocks, 4_000, gap_ns, 0.0, client) / 1e9;
+    assert!(
+        (11.0..11.4).contains(&unexplained_seconds(per_acknowledgment)),
+        "{}",
+        unexplained_seconds(per_acknowledgment)
+    );
+    assert!((14.0..14.3).contains(&unexplained_seconds(per_block)), "{}", unexplained_seconds(per_block));
 }
 
 fn turn(window: u32, block_size: u32, ns: f64) -> TurnSample {
@@ -41,74 +45,76 @@ fn turn(window: u32, block_size: u32, ns: f64) -> TurnSample {
 
 #[test]
 fn separates_c0_and_k_with_several_windows() {
-    let seen = |window: u32| turn(window, 1468, 100_000.0 + 98_000.0 * f64::from(window));
-    let found = client_turn(&[seen(1), seen(4), seen(16), seen(64)]).unwrap();
-    assert!((found.turn.fixed_ns - 100_000.0).abs() < 1.0, "{found:?}");
-    assert!((found.turn.of_block(1468) - 98_000.0).abs() < 1.0, "{found:?}");
-    assert_eq!((found.windows, found.block_sizes), (vec![1, 4, 16, 64], vec![]));
-    assert_eq!(client_turn(&[seen(4), seen(4)]), None);
+    let sample = |window: u32| turn(window, 1468, 100_000.0 + 98_000.0 * f64::from(window));
+    let fit = client_turn(&[sample(1), sample(4), sample(16), sample(64)]).unwrap();
+    assert!((fit.turn.fixed_ns - 100_000.0).abs() < 1.0, "{fit:?}");
+    assert!((fit.turn.block_ns(1468) - 98_000.0).abs() < 1.0, "{fit:?}");
+    assert_eq!((fit.windows, fit.block_sizes), (vec![1, 4, 16, 64], vec![]));
+    assert_eq!(client_turn(&[sample(4), sample(4)]), None);
     assert_eq!(client_turn(&[]), None);
     // Turns that shrink as the window grows have no cost per block, and no cost is negative.
-    let found = client_turn(&[turn(1, 512, 900.0), turn(4, 512, 500.0)]).unwrap().turn;
-    assert!(found.fixed_ns > 0.0 && found.per_block_ns.abs() < f64::EPSILON);
-    let found = client_turn(&[turn(1, 512, 10.0), turn(4, 512, 900.0)]).unwrap().turn;
-    assert!(found.fixed_ns.abs() < f64::EPSILON && found.per_block_ns > 0.0);
+    let fit = client_turn(&[turn(1, 512, 900.0), turn(4, 512, 500.0)]).unwrap().turn;
+    assert!(fit.fixed_ns > 0.0 && fit.per_block_ns.abs() < f64::EPSILON);
+    let fit = client_turn(&[turn(1, 512, 10.0), turn(4, 512, 900.0)]).unwrap().turn;
+    assert!(fit.fixed_ns.abs() < f64::EPSILON && fit.per_block_ns > 0.0);
 }
 
 #[test]
 fn separates_cost_per_byte_with_several_block_sizes() {
-    let seen = |window: u32, bytes: u32| {
+    let sample = |window: u32, bytes: u32| {
         turn(window, bytes, 90_000.0 + f64::from(window) * (70_000.0 + 55.0 * f64::from(bytes)))
     };
-    let both = [seen(1, 1024), seen(16, 1024), seen(4, 1468), seen(64, 1468), seen(8, 512)];
-    let found = client_turn(&both).unwrap();
-    assert_eq!(found.block_sizes, [512, 1024, 1468]);
-    for (found, planted) in
-        [(found.turn.fixed_ns, 90_000.0), (found.turn.per_block_ns, 70_000.0), (found.turn.per_byte_ns, 55.0)]
+    let samples = [sample(1, 1024), sample(16, 1024), sample(4, 1468), sample(64, 1468), sample(8, 512)];
+    let fit = client_turn(&samples).unwrap();
+    assert_eq!(fit.block_sizes, [512, 1024, 1468]);
+    for (fitted, expected) in
+        [(fit.turn.fixed_ns, 90_000.0), (fit.turn.per_block_ns, 70_000.0), (fit.turn.per_byte_ns, 55.0)]
     {
-        assert!((found / planted - 1.0_f64).abs() < 1e-6, "{found} {planted}");
+        assert!((fitted / expected - 1.0_f64).abs() < 1e-6, "{fitted} {expected}");
     }
     // Similar sizes or too few pairs are not enough.
-    for few in [&[seen(1, 1448), seen(4, 1456), seen(8, 1468), seen(64, 1448)][..], &[seen(1, 512), seen(4, 1468)]] {
-        let found = client_turn(few).unwrap();
-        assert!(found.block_sizes.is_empty() && found.turn.per_byte_ns.abs() < f64::EPSILON, "{found:?}");
+    for few in
+        [&[sample(1, 1448), sample(4, 1456), sample(8, 1468), sample(64, 1448)][..], &[sample(1, 512), sample(4, 1468)]]
+    {
+        let fit = client_turn(few).unwrap();
+        assert!(fit.block_sizes.is_empty() && fit.turn.per_byte_ns.abs() < f64::EPSILON, "{fit:?}");
     }
 }
 
 #[test]
 fn predicts_range_for_unseen_block_sizes() {
-    let half = Settings { block_size: Some(734), ..Settings::default() };
-    let mut one = fitted(4, 0);
+    let half_size = Settings { block_size: Some(734), ..Settings::default() };
+    let mut transfer = fitted(4, 0);
     let turns = |sizes: &[u32]| -> Vec<TurnSample> {
-        let each = |&size| [1, 4, 16].map(|window| turn(window, size, 50_000.0 + 60_000.0 * f64::from(window)));
-        sizes.iter().flat_map(each).collect()
+        let samples = |&size| [1, 4, 16].map(|window| turn(window, size, 50_000.0 + 60_000.0 * f64::from(window)));
+        sizes.iter().flat_map(samples).collect()
     };
-    one.turns = turns(&[1468]);
-    let mut all = [one.clone()];
-    fit_together(&mut all, None);
-    let (shortest, longest, _) = all[0].predicted_ns(&half);
+    transfer.turns = turns(&[1468]);
+    let mut transfers = [transfer.clone()];
+    fit_together(&mut transfers, None);
+    let (shortest, longest, _) = transfers[0].predicted_ns(&half_size);
     // Twice the blocks, at 60 µs or half of it each.
     assert!(longest - shortest > 300_000_000, "{shortest} {longest}");
-    one.turns = turns(&[734, 1468]);
-    let mut all = [one];
-    fit_together(&mut all, None);
-    assert_eq!(all[0].model.fitted_block_sizes, [734, 1468]);
-    let (min, max, _) = all[0].predicted_ns(&half);
+    transfer.turns = turns(&[734, 1468]);
+    let mut transfers = [transfer];
+    fit_together(&mut transfers, None);
+    assert_eq!(transfers[0].model.fitted_block_sizes, [734, 1468]);
+    let (min, max, _) = transfers[0].predicted_ns(&half_size);
     // The remaining range is the interval between blocks: 12 µs, or half of it.
     assert!(max - min < 60_000_000 && (max - longest).abs() < 10_000_000, "{min} {max} {longest}");
 }
 
 #[test]
 fn fragmented_blocks_cost_more() {
-    assert_eq!([1448, 1449, 2888, 8192].map(|bytes| frames_of(bytes, true)), [1, 2, 3, 6]);
-    assert_eq!([1468, 1469, 8192].map(|bytes| frames_of(bytes, false)), [1, 2, 6]);
+    assert_eq!([1448, 1449, 2888, 8192].map(|bytes| frame_count(bytes, true)), [1, 2, 3, 6]);
+    assert_eq!([1468, 1469, 8192].map(|bytes| frame_count(bytes, false)), [1, 2, 6]);
     // The paper's IPv6 default: 1456 bytes need two packets, 1448 bytes one.
     assert!(wire_ns(1456, true, GIGABIT) > wire_ns(1448, true, GIGABIT) + 600);
-    let one = FittedTransfer { ipv6: true, block_size: 1448, ..fitted(16, 0) };
-    let whole = one.predicted_ns(&Settings { block_size: Some(1440), ..Settings::default() });
-    let cut = one.predicted_ns(&Settings { block_size: Some(1456), ..Settings::default() });
+    let transfer = FittedTransfer { ipv6: true, block_size: 1448, ..fitted(16, 0) };
+    let unfragmented = transfer.predicted_ns(&Settings { block_size: Some(1440), ..Settings::default() });
+    let fragmented = transfer.predicted_ns(&Settings { block_size: Some(1456), ..Settings::default() });
     // 6,000 blocks of 25 µs each, if the whole turn is per block.
-    assert!(cut.1 - whole.1 > 130_000_000, "{whole:?} {cut:?}");
+    assert!(fragmented.1 - unfragmented.1 > 130_000_000, "{unfragmented:?} {fragmented:?}");
 }
 
 fn fitted(window: u32, loss_events: u64) -> FittedTransfer {
@@ -167,40 +173,42 @@ fn unchanged_settings_predict_measured_duration() {
 
 #[test]
 fn predicts_range_with_one_window_and_value_with_several() {
-    let mut one = fitted(4, 0);
+    let mut transfer = fitted(4, 0);
     let wider = Settings { window: Some(16), ..Settings::default() };
-    let (shortest, longest, _) = one.predicted_ns(&wider);
+    let (shortest, longest, _) = transfer.predicted_ns(&wider);
     // Per acknowledgment, three quarters of the turns disappear; per block, only the server's.
     assert!(longest - shortest > 300_000_000, "{shortest} {longest}");
-    one.turns = vec![turn(4, 1468, 400_000.0), turn(16, 1468, 1_600_000.0)];
-    let mut all = [one];
-    fit_together(&mut all, Some(100_000));
-    assert!(all[0].model.fitted);
-    let (shortest, longest, _) = all[0].predicted_ns(&wider);
+    transfer.turns = vec![turn(4, 1468, 400_000.0), turn(16, 1468, 1_600_000.0)];
+    let mut transfers = [transfer];
+    fit_together(&mut transfers, Some(100_000));
+    assert!(transfers[0].model.fitted);
+    let (shortest, longest, _) = transfers[0].predicted_ns(&wider);
     assert_eq!(shortest, longest);
 }
 
 #[test]
 fn predicts_other_round_trip_and_loss() {
-    let one = fitted(4, 0);
-    let (was, ..) = one.predicted_ns(&Settings::default());
-    let (shortest, longest, _) = one.predicted_ns(&Settings { round_trip_ns: Some(5_000_000), ..Settings::default() });
+    let transfer = fitted(4, 0);
+    let (unchanged_ns, ..) = transfer.predicted_ns(&Settings::default());
+    let (shortest, longest, _) =
+        transfer.predicted_ns(&Settings { round_trip_ns: Some(5_000_000), ..Settings::default() });
     // 1,500 turns of 5 ms each, of which up to 0.1 ms may already be included.
-    assert!((longest - was - 7_500_000_000).abs() < 10, "{longest}");
-    assert!((shortest - was - 7_350_000_000).abs() < 10, "{shortest}");
-    let (_, _, lost) = one.predicted_ns(&Settings { loss: Some(0.001), ..Settings::default() });
+    assert!((longest - unchanged_ns - 7_500_000_000).abs() < 10, "{longest}");
+    assert!((shortest - unchanged_ns - 7_350_000_000).abs() < 10, "{shortest}");
+    let (_, _, lost) = transfer.predicted_ns(&Settings { loss: Some(0.001), ..Settings::default() });
     // 6 blocks, one in four is the last of its window and costs a timeout of 1 s.
     assert!((1_400_000_000..1_600_000_000).contains(&lost), "{lost}");
-    let (.., more) = one.predicted_ns(&Settings { loss: Some(0.001), window: Some(1), ..Settings::default() });
-    assert!(more > 3 * lost, "{more}");
+    let (.., lost_with_window_1) =
+        transfer.predicted_ns(&Settings { loss: Some(0.001), window: Some(1), ..Settings::default() });
+    assert!(lost_with_window_1 > 3 * lost, "{lost_with_window_1}");
 }
 
 #[test]
 fn sums_do_not_overflow() {
-    let mut one = fitted(4, 0);
-    one.bytes = u64::MAX;
-    one.model.measured_ns = i64::MAX;
+    let mut transfer = fitted(4, 0);
+    transfer.bytes = u64::MAX;
+    transfer.model.measured_ns = i64::MAX;
     let settings = Settings { block_size: Some(0), window: Some(0), ..Settings::default() };
-    let (shortest, longest, _) = one.predicted_ns(&settings);
+    let (shortest, longest, _) = transfer.predicted_ns(&settings);
     assert!(0 <= shortest && shortest <= longest);
 }

@@ -1,4 +1,4 @@
-//! Determines whether a boot succeeded, and if not, at which stage, why, and what to do.
+//! Determines whether a boot succeeded and, if it failed, at which stage, why, and what to do.
 
 mod addresses;
 mod codes;
@@ -15,7 +15,7 @@ use super::report::Download;
 pub use super::report::{BootOutcome, ErrorCode, Reason, Verdict};
 use super::report::{Client, FileRole, FileTransfer, StageKind};
 
-/// After this much silence, the boot attempt is over, ns: EDK II waits 4 s for a TFTP response before it repeats the
+/// The boot attempt is over after this much silence, in ns. EDK II waits 4 s for a TFTP response before it repeats the
 /// request.
 const MAX_SILENCE_NS: i64 = 5_000_000_000;
 /// Minimum number of loads of the boot program, without anything after it, that count as a loop.
@@ -48,7 +48,7 @@ struct Conclusion {
     http_status: Option<u16>,
     tftp_code: Option<u16>,
     time_ns: i64,
-    /// 4 or 6, where the code depends on it.
+    /// 4 or 6, if the code depends on it.
     ip_version: u8,
 }
 
@@ -86,14 +86,14 @@ impl Conclusion {
 }
 
 impl Evidence<'_> {
-    /// Time from `ns` to the end of the capture or to the next boot, ns.
-    fn rest_ns(&self, ns: i64) -> i64 {
+    /// Returns the time from `ns` to the end of the capture or to the next boot, in ns.
+    fn remaining_ns(&self, ns: i64) -> i64 {
         self.until_ns.saturating_sub(ns)
     }
 
     /// True if an activity last seen at `ns` is over: a long silence followed, or the client started again.
     fn is_over(&self, ns: i64) -> bool {
-        self.rest_ns(ns) >= MAX_SILENCE_NS || self.dialogues_after(ns).next().is_some()
+        self.remaining_ns(ns) >= MAX_SILENCE_NS || self.dialogues_after(ns).next().is_some()
     }
 
     /// True if a DHCP dialogue has ended, with or without an address.
@@ -105,11 +105,11 @@ impl Evidence<'_> {
         let supersedes = |next: &DhcpExchange| {
             next.ip_version == exchange.ip_version || next.start_ns.saturating_sub(last_ns) >= MAX_SILENCE_NS
         };
-        is_refused || self.rest_ns(last_ns) >= MAX_SILENCE_NS || self.dialogues_after(last_ns).any(supersedes)
+        is_refused || self.remaining_ns(last_ns) >= MAX_SILENCE_NS || self.dialogues_after(last_ns).any(supersedes)
     }
 
-    /// DHCP dialogues the client started after `ns`. Over IPv6, the stack below PXE sends requests without a vendor
-    /// class.
+    /// Returns the DHCP dialogues that the client started after `ns`. Over IPv6, the stack below PXE sends requests
+    /// without a vendor class.
     fn dialogues_after(&self, ns: i64) -> impl Iterator<Item = &DhcpExchange> {
         self.dhcp.iter().filter(move |exchange| {
             let is_start = exchange.ip_version == 4
@@ -123,30 +123,30 @@ impl Evidence<'_> {
         self.client.architecture.map(|code| code == 0)
     }
 
-    /// DHCP dialogues of the firmware.
+    /// Returns the DHCP dialogues of the firmware.
     fn firmware_dialogues(&self) -> impl Iterator<Item = &DhcpExchange> {
         self.dhcp.iter().filter(|exchange| exchange.stack == Stack::Firmware && !exchange.boot_server_dialogue)
     }
 }
 
 pub(super) fn outcome(evidence: &Evidence<'_>) -> BootOutcome {
-    let found = judge(evidence);
+    let conclusion = judge(evidence);
     let programs = evidence
         .files
         .iter()
         .filter(|file| file.role == FileRole::BootProgram && file.outcome == TransferOutcome::Complete && !file.write);
     let attempts = (programs.count() as u64).max(1);
     BootOutcome {
-        verdict: found.verdict,
-        reason: found.reason,
-        stage: found.stage,
-        codes: codes::codes(found.reason, evidence.is_bios(), found.ip_version),
-        description: found.description,
-        certain: found.certain,
-        advice: found.advice,
-        http_status: found.http_status,
-        tftp_code: found.tftp_code,
-        time_ns: found.time_ns,
+        verdict: conclusion.verdict,
+        reason: conclusion.reason,
+        stage: conclusion.stage,
+        codes: codes::codes(conclusion.reason, evidence.is_bios(), conclusion.ip_version),
+        description: conclusion.description,
+        certain: conclusion.certain,
+        advice: conclusion.advice,
+        http_status: conclusion.http_status,
+        tftp_code: conclusion.tftp_code,
+        time_ns: conclusion.time_ns,
         attempts,
     }
 }
@@ -159,18 +159,18 @@ fn judge(evidence: &Evidence<'_>) -> Conclusion {
         let description = format!("{} was loaded, and the operating system's own network started", loaded.name);
         return Conclusion::new(Verdict::Loaded, Reason::SystemStarted, system_ns, description);
     }
-    if let Some(found) = files::wrong_architecture(evidence, loaded.as_ref()) {
-        return found;
+    if let Some(conclusion) = files::wrong_architecture(evidence, loaded.as_ref()) {
+        return conclusion;
     }
     let after_ns = loaded.as_ref().map_or(i64::MIN, |loaded| loaded.end_ns);
-    if let Some(found) = files::after(evidence, loaded.as_ref(), after_ns) {
-        return found;
+    if let Some(conclusion) = files::failure_after(evidence, loaded.as_ref(), after_ns) {
+        return conclusion;
     }
     if let Some(loaded) = &loaded {
-        return files::loaded(evidence, loaded);
+        return files::loaded_conclusion(evidence, loaded);
     }
-    if let Some(found) = files::started_before_capture(evidence) {
-        return found;
+    if let Some(conclusion) = files::started_before_capture(evidence) {
+        return conclusion;
     }
     addresses::judge(evidence)
 }

@@ -11,7 +11,7 @@ use onoff_netboot::turnaround::Turnaround;
 use super::link::LinkIndex;
 use super::report::{CaptureSide, Client};
 
-/// Minimum number of turns to find the shortest.
+/// Minimum number of turns to determine the shortest.
 const MIN_TURNS: u64 = 8;
 /// The capture was taken at the end that responds at least this many times faster.
 const MIN_RATIO: i64 = 2;
@@ -24,9 +24,9 @@ pub(super) struct ShortestResponses {
 }
 
 impl ShortestResponses {
-    /// Uses transfer turns, TCP handshakes, and ARP, neighbor discovery and ICMP responses between the client and its
-    /// main server. Responses to other stations do not count.
-    pub(super) fn of(
+    /// Computes the shortest responses from transfer turns, TCP handshakes, and ARP, neighbor discovery and ICMP
+    /// responses between the client and its main server. Responses to other stations do not count.
+    pub(super) fn new(
         (capture, link): (&Capture, &LinkIndex<'_>),
         client: &Client,
         transfers: &[&Transfer],
@@ -40,13 +40,14 @@ impl ShortestResponses {
             }
         }
         for connection in connections.iter().filter(|connection| connection.server.ip() == server) {
-            let span =
-                |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(from, to)| to.saturating_sub(from).max(0));
-            let confirmed = span(connection.accepted_ns, connection.confirmed_ns);
-            shortest.add(confirmed, span(connection.opened_ns, connection.accepted_ns));
+            let elapsed = |start: Option<i64>, end: Option<i64>| {
+                start.zip(end).map(|(start, end)| end.saturating_sub(start).max(0))
+            };
+            let confirmed = elapsed(connection.accepted_ns, connection.confirmed_ns);
+            shortest.add(confirmed, elapsed(connection.opened_ns, connection.accepted_ns));
         }
         let addresses = client.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());
-        if let Some(station) = capture.addresses.get(&server).and_then(|seen| seen.station) {
+        if let Some(station) = capture.addresses.get(&server).and_then(|address| address.station) {
             addresses.for_each(|address| shortest.add(link.shortest_answer(address, station), None));
         }
         if let Some(station) = client.mac {
@@ -60,7 +61,8 @@ impl ShortestResponses {
         self.server_ns = self.server_ns.into_iter().chain(server_ns).min();
     }
 
-    /// Upper bound of the round trip between the ends: the sum of the round trips from the capture point to each end.
+    /// Returns an upper bound of the round trip between the ends: the sum of the round trips from the capture point to
+    /// each end.
     pub(super) fn round_trip_at_most_ns(self) -> Option<i64> {
         self.client_ns.zip(self.server_ns).map(|(client, server)| client.saturating_add(server))
     }
@@ -75,17 +77,18 @@ impl ShortestResponses {
 }
 
 fn main_server(transfers: &[&Transfer], connections: &[&Connection]) -> Option<IpAddr> {
-    let loads = transfers.iter().filter(|transfer| !transfer.write && transfer.counts.blocks > 0);
-    let longest = loads.max_by_key(|transfer| transfer.counts.blocks).map(|transfer| transfer.server.ip());
+    let downloads = transfers.iter().filter(|transfer| !transfer.write && transfer.counts.blocks > 0);
+    let longest = downloads.max_by_key(|transfer| transfer.counts.blocks).map(|transfer| transfer.server.ip());
     let largest = connections.iter().max_by_key(|connection| connection.server_bytes);
     longest.or_else(|| largest.map(|connection| connection.server.ip()))
 }
 
-/// The shortest turn, or the median with retransmissions, where a block may follow an earlier acknowledgment.
+/// Returns the shortest turn. With retransmissions, a block may follow an earlier acknowledgment, so it returns the
+/// median.
 fn turn(transfer: &Transfer, turns: &Turnaround) -> Option<i64> {
     let counts = &transfer.counts;
-    let again = counts.repeated_data + counts.repeated_acknowledgments + counts.rollbacks;
-    if again == 0 { turns.shortest_ns } else { turns.median_ns }
+    let retransmissions = counts.repeated_data + counts.repeated_acknowledgments + counts.rollbacks;
+    if retransmissions == 0 { turns.shortest_ns } else { turns.median_ns }
 }
 
 #[cfg(test)]
@@ -96,7 +99,7 @@ mod tests {
 
     #[test]
     fn bounds_round_trip_for_any_capture_point() {
-        let seen = |client_us: i64, server_us: i64| {
+        let side_and_bound = |client_us: i64, server_us: i64| {
             let mut shortest = ShortestResponses::default();
             // A slow turn, then a fast response of the same end.
             shortest.add(Some(20_000 * US), Some(30_000 * US));
@@ -105,9 +108,9 @@ mod tests {
             (shortest.side(), shortest.round_trip_at_most_ns().map(|ns| ns / US))
         };
         // 10 ms apart: at the client, at the server, in the middle.
-        assert_eq!(seen(367, 10_050), (CaptureSide::Client, Some(10_417)));
-        assert_eq!(seen(10_367, 50), (CaptureSide::Server, Some(10_417)));
-        assert_eq!(seen(5_367, 5_050), (CaptureSide::Unknown, Some(10_417)));
+        assert_eq!(side_and_bound(367, 10_050), (CaptureSide::Client, Some(10_417)));
+        assert_eq!(side_and_bound(10_367, 50), (CaptureSide::Server, Some(10_417)));
+        assert_eq!(side_and_bound(5_367, 5_050), (CaptureSide::Unknown, Some(10_417)));
     }
 
     #[test]

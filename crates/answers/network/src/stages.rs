@@ -47,34 +47,34 @@ pub(super) fn stages(
         (!pxe.menu.is_empty() || pxe.prompt.is_some()) && pxe.prompt_timeout_s.is_some_and(|seconds| seconds > 0)
     });
     let mut stages: Vec<StageInterval> = Vec::new();
-    let mut at_ns = start_ns;
+    let mut position_ns = start_ns;
     for mut interval in intervals {
-        if interval.start_ns > at_ns {
+        if interval.start_ns > position_ns {
             let wait = StageInterval {
-                kind: silence(&stages, &interval, menu, at_ns),
+                kind: silence(&stages, &interval, menu, position_ns),
                 detail: String::new(),
-                start_ns: at_ns,
+                start_ns: position_ns,
                 end_ns: interval.start_ns,
                 rule: Rule::FromPreviousStageToRequest,
             };
             stages.push(wait);
-            at_ns = interval.start_ns;
+            position_ns = interval.start_ns;
         }
         // Overlaps belong to the stage that started first.
-        interval.start_ns = interval.start_ns.max(at_ns);
+        interval.start_ns = interval.start_ns.max(position_ns);
         // Clip at the end of the boot. If the clock was set back, a stage must still not end before it starts.
         interval.end_ns = interval.end_ns.min(end_ns).max(interval.start_ns);
         if interval.end_ns <= interval.start_ns && interval.kind != StageKind::OperatingSystem {
             continue;
         }
-        at_ns = at_ns.max(interval.end_ns);
+        position_ns = position_ns.max(interval.end_ns);
         join(&mut stages, interval);
     }
-    if end_ns > at_ns {
+    if end_ns > position_ns {
         stages.push(StageInterval {
             kind: StageKind::Client,
             detail: String::new(),
-            start_ns: at_ns,
+            start_ns: position_ns,
             end_ns,
             rule: Rule::FromPreviousStageToEnd,
         });
@@ -97,18 +97,18 @@ pub(super) fn stages(
         .collect()
 }
 
-fn silence(stages: &[StageInterval], next: &StageInterval, menu: Option<&DhcpExchange>, at_ns: i64) -> StageKind {
+fn silence(stages: &[StageInterval], next: &StageInterval, menu: Option<&DhcpExchange>, position_ns: i64) -> StageKind {
     if stages.is_empty() {
         return StageKind::Link;
     }
-    let after_dialogue = menu.is_some_and(|menu| menu.end_ns <= at_ns)
+    let follows_dialogue = menu.is_some_and(|menu| menu.end_ns <= position_ns)
         && stages.last().is_some_and(|last| matches!(last.kind, StageKind::Dhcp | StageKind::BootServer));
-    if after_dialogue && next.kind != StageKind::Dhcp { StageKind::Menu } else { StageKind::Client }
+    if follows_dialogue && next.kind != StageKind::Dhcp { StageKind::Menu } else { StageKind::Client }
 }
 
-/// Appends a stage, or extends the last one if it is of the same kind: a dozen loader modules are one stage.
+/// Appends a stage, or extends the last stage if it is of the same kind. A dozen loader modules are one stage.
 fn join(stages: &mut Vec<StageInterval>, interval: StageInterval) {
-    let joinable = |last: &StageInterval| {
+    let is_joinable = |last: &StageInterval| {
         last.kind == interval.kind
             && matches!(
                 interval.kind,
@@ -120,23 +120,24 @@ fn join(stages: &mut Vec<StageInterval>, interval: StageInterval) {
                     | StageKind::Http
             )
     };
-    let [.., before, silence] = stages.as_slice() else {
+    let [.., previous, silence] = stages.as_slice() else {
         stages.push(interval);
         return;
     };
-    let short = silence.kind == StageKind::Client && silence.end_ns.saturating_sub(silence.start_ns) < MIN_SILENCE_NS;
-    if short && joinable(before) {
+    let is_short =
+        silence.kind == StageKind::Client && silence.end_ns.saturating_sub(silence.start_ns) < MIN_SILENCE_NS;
+    if is_short && is_joinable(previous) {
         stages.pop();
     }
-    let same = stages.last_mut().filter(|last| joinable(last));
-    match same {
+    let extended = stages.last_mut().filter(|last| is_joinable(last));
+    match extended {
         Some(last) => {
             last.end_ns = interval.end_ns;
-            let more = last.detail.rsplit_once(" and ").and_then(|(name, rest)| {
-                let count = rest.strip_suffix(" more")?.parse::<u64>().ok()?;
+            let name_and_count = last.detail.rsplit_once(" and ").and_then(|(name, suffix)| {
+                let count = suffix.strip_suffix(" more")?.parse::<u64>().ok()?;
                 Some((name.to_owned(), count))
             });
-            last.detail = match more {
+            last.detail = match name_and_count {
                 Some((name, count)) => format!("{name} and {} more", count + 1),
                 None => format!("{} and 1 more", last.detail),
             };

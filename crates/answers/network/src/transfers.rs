@@ -7,10 +7,11 @@ use super::report::{Costs, FileRole, FileTransfer, TransferTotal};
 
 /// Largest block that fits into an Ethernet frame of 1,500 bytes with IPv4.
 const IPV4_LIMIT: u32 = 1468;
-/// The same with IPv6: headers of 40 bytes (IPv6), 8 bytes (UDP) and 4 bytes (TFTP).
+/// Largest block that fits into an Ethernet frame of 1,500 bytes with IPv6: headers of 40 bytes (IPv6), 8 bytes (UDP)
+/// and 4 bytes (TFTP).
 const IPV6_LIMIT: u32 = 1448;
 
-/// Returns the transfers of one boot, with a model for those long enough.
+/// Returns the transfers of one boot, with a model for each transfer that is long enough.
 pub(super) fn transfers(
     transfers: &[&Transfer],
     boot_file: Option<&str>,
@@ -18,7 +19,7 @@ pub(super) fn transfers(
 ) -> (Vec<FileTransfer>, Vec<Option<FittedTransfer>>) {
     let mut files = Vec::with_capacity(transfers.len());
     let mut models = Vec::new();
-    let mut before: Option<i64> = None;
+    let mut previous_end_ns: Option<i64> = None;
     let mut programs = 0;
     for transfer in transfers {
         let first_program = programs == 0;
@@ -27,8 +28,8 @@ pub(super) fn transfers(
         if role == FileRole::BootProgram && transfer.outcome == Outcome::Complete {
             programs += 1;
         }
-        let file = describe(transfer, role, before);
-        before = Some(before.map_or(file.end_ns, |before| before.max(file.end_ns)));
+        let file = describe(transfer, role, previous_end_ns);
+        previous_end_ns = Some(previous_end_ns.map_or(file.end_ns, |end_ns| end_ns.max(file.end_ns)));
         files.push(file);
         models.push(fitted);
     }
@@ -42,22 +43,22 @@ pub(super) fn join(
     models: Vec<Option<FittedTransfer>>,
     round_trip_at_most_ns: Option<i64>,
 ) -> Vec<FittedTransfer> {
-    let places: Vec<usize> =
-        models.iter().enumerate().filter(|(_, model)| model.is_some()).map(|(place, _)| place).collect();
+    let indices: Vec<usize> =
+        models.iter().enumerate().filter(|(_, model)| model.is_some()).map(|(index, _)| index).collect();
     let mut fitted: Vec<FittedTransfer> = models.into_iter().flatten().collect();
     model::fit_together(&mut fitted, round_trip_at_most_ns);
-    for (place, fitted) in places.into_iter().zip(&fitted) {
-        if let Some(file) = files.get_mut(place) {
+    for (index, fitted) in indices.into_iter().zip(&fitted) {
+        if let Some(file) = files.get_mut(index) {
             file.model = Some(fitted.model.clone());
         }
     }
     fitted
 }
 
-fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>) -> FileTransfer {
+fn describe(transfer: &Transfer, role: FileRole, previous_end_ns: Option<i64>) -> FileTransfer {
     let end_ns = transfer.complete_ns.unwrap_or(transfer.last_ns);
-    let whole = !transfer.started_before_capture;
-    let duration_ns = transfer.complete_ns.filter(|_| whole).map(|end| end.saturating_sub(transfer.request_ns));
+    let has_request = !transfer.started_before_capture;
+    let duration_ns = transfer.complete_ns.filter(|_| has_request).map(|end| end.saturating_sub(transfer.request_ns));
     let ipv6 = transfer.client.is_ipv6();
     let counts = transfer.counts;
     FileTransfer {
@@ -77,7 +78,7 @@ fn describe(transfer: &Transfer, role: FileRole, before: Option<i64>) -> FileTra
         end_ns,
         duration_ns,
         answer_to_end_ns: transfer.complete_ns.zip(transfer.answer_ns).map(|(end, answer)| end.saturating_sub(answer)),
-        idle_before_ns: before.map(|before| transfer.request_ns.saturating_sub(before).max(0)),
+        idle_before_ns: previous_end_ns.map(|end_ns| transfer.request_ns.saturating_sub(end_ns).max(0)),
         bytes_per_s: duration_ns.filter(|&ns| ns > 0).map(|ns| counts.bytes as f64 * 1e9 / ns as f64),
         requested: transfer.requested.clone(),
         granted: transfer.granted.clone(),
@@ -117,15 +118,15 @@ fn downgraded(transfer: &Transfer) -> Vec<&'static str> {
     if transfer.answer_ns.is_none() || transfer.granted.as_ref().is_some_and(|granted| granted.cut) {
         return Vec::new();
     }
-    let less = |asked: Option<u32>, granted: Option<u32>, without: u32| {
-        asked.is_some_and(|asked| granted.unwrap_or(without) < asked)
+    let is_reduced = |requested: Option<u32>, granted: Option<u32>, default: u32| {
+        requested.is_some_and(|requested| granted.unwrap_or(default) < requested)
     };
     let granted = transfer.granted.clone().unwrap_or_default();
     let mut options = Vec::new();
-    if less(transfer.requested.block_size, granted.block_size, 512) {
+    if is_reduced(transfer.requested.block_size, granted.block_size, 512) {
         options.push("blksize");
     }
-    if less(transfer.requested.window, granted.window, 1) {
+    if is_reduced(transfer.requested.window, granted.window, 1) {
         options.push("windowsize");
     }
     if transfer.requested.variable_window.is_some() && granted.variable_window.is_none() {
@@ -154,7 +155,7 @@ fn costs(transfer: &Transfer, duration_ns: i64) -> Costs {
         timeouts_ns: transfer.timeout_ns,
         remainder_ns: 0,
     };
-    let known = [
+    let parts = [
         costs.setup_ns,
         costs.blocks_ns,
         costs.server_ns,
@@ -163,8 +164,8 @@ fn costs(transfer: &Transfer, duration_ns: i64) -> Costs {
         costs.client_pauses_ns,
         costs.timeouts_ns,
     ];
-    let known = known.into_iter().fold(0_i64, i64::saturating_add);
-    costs.remainder_ns = duration_ns.saturating_sub(known);
+    let attributed_ns = parts.into_iter().fold(0_i64, i64::saturating_add);
+    costs.remainder_ns = duration_ns.saturating_sub(attributed_ns);
     costs
 }
 
@@ -189,38 +190,50 @@ pub(super) fn total(files: &[FileTransfer]) -> TransferTotal {
     total
 }
 
-/// Purpose of a file.
+/// Determines the purpose of a file.
 pub(super) fn role(path: &str, boot_file: Option<&str>, first_program: bool) -> FileRole {
     let path = path.to_ascii_lowercase().replace('\\', "/");
     let name = path.rsplit('/').next().unwrap_or_default();
-    let named = boot_file.is_some_and(|boot_file| {
+    let is_boot_file = boot_file.is_some_and(|boot_file| {
         let boot_file = boot_file.to_ascii_lowercase().replace('\\', "/");
         boot_file.ends_with(&path) && !path.is_empty()
     });
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    let begins = |beginnings: &[&str]| beginnings.iter().any(|text| name.starts_with(text));
-    if named {
+    let has_ending = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    let has_beginning = |beginnings: &[&str]| beginnings.iter().any(|text| name.starts_with(text));
+    if is_boot_file {
         return FileRole::BootProgram;
     }
-    if ends(&[".wim", ".sdi", ".img", ".cpio", ".squashfs", ".iso", ".gz", ".xz", ".zst", ".esd", ".vhd", ".vhdx"])
-        || begins(&["initrd", "initramfs", "rootfs", "ramdisk"])
+    if has_ending(&[
+        ".wim",
+        ".sdi",
+        ".img",
+        ".cpio",
+        ".squashfs",
+        ".iso",
+        ".gz",
+        ".xz",
+        ".zst",
+        ".esd",
+        ".vhd",
+        ".vhdx",
+    ]) || has_beginning(&["initrd", "initramfs", "rootfs", "ramdisk"])
     {
         return FileRole::Ramdisk;
     }
-    if begins(&["vmlinuz", "vmlinux", "linux", "bzimage", "kernel"]) || ends(&[".krn", ".kernel"]) {
+    if has_beginning(&["vmlinuz", "vmlinux", "linux", "bzimage", "kernel"]) || has_ending(&[".krn", ".kernel"]) {
         return FileRole::Kernel;
     }
     if name == "bcd"
-        || ends(&[".bcd", ".cfg", ".lst", ".conf", ".ipxe", ".ini", ".env", ".msg"])
+        || has_ending(&[".bcd", ".cfg", ".lst", ".conf", ".ipxe", ".ini", ".env", ".msg"])
         || path.contains("pxelinux.cfg/")
         || name.contains(".cfg-")
     {
         return FileRole::Configuration;
     }
-    if ends(&[".efi", ".com", ".0", ".n12", ".kpxe", ".pxe", ".exe"]) {
+    if has_ending(&[".efi", ".com", ".0", ".n12", ".kpxe", ".pxe", ".exe"]) {
         return if first_program && boot_file.is_none() { FileRole::BootProgram } else { FileRole::Loader };
     }
-    if ends(&[".mod", ".c32", ".ttf", ".pf2", ".mui", ".dll", ".stl"]) || path.contains("/fonts/") {
+    if has_ending(&[".mod", ".c32", ".ttf", ".pf2", ".mui", ".dll", ".stl"]) || path.contains("/fonts/") {
         return FileRole::Loader;
     }
     FileRole::Other

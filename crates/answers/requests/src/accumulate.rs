@@ -13,7 +13,7 @@ use super::table::RequestTable;
 use super::{IoOptions, IoView};
 use onoff_evidence::scope::Scope;
 
-/// Image of each process id over time.
+/// Images of each process id over time.
 #[derive(Debug, Default)]
 struct Images {
     lives: HashMap<u32, Vec<(i64, StringId)>>,
@@ -32,10 +32,11 @@ impl Images {
         Self { lives }
     }
 
-    fn at(&self, pid: Option<u32>, time_ns: i64) -> StringId {
+    /// Returns the image of a process at a time.
+    fn image_at(&self, pid: Option<u32>, time_ns: i64) -> StringId {
         let Some(lives) = pid.and_then(|pid| self.lives.get(&pid)) else { return StringId::EMPTY };
-        let before = lives.partition_point(|&(start_ns, _)| start_ns <= time_ns);
-        lives.get(before.saturating_sub(1)).map_or(StringId::EMPTY, |&(_, image)| image)
+        let started = lives.partition_point(|&(start_ns, _)| start_ns <= time_ns);
+        lives.get(started.saturating_sub(1)).map_or(StringId::EMPTY, |&(_, image)| image)
     }
 }
 
@@ -50,32 +51,32 @@ enum OtherOperation {
 
 const STATUS_END_OF_FILE: u32 = 0xC000_0011;
 
-/// Iterates over the requests, or other operations, of a recording: file operations first, then disk requests.
+/// Iterator over the requests and other operations of a recording: file operations first, then disk requests.
 #[derive(Debug)]
 struct Requests<'t> {
     trace: &'t Trace,
     scope: &'t Scope,
     images: Images,
-    /// True if the scope includes the image.
-    fits: HashMap<StringId, bool>,
+    /// Whether the scope includes each image.
+    scope_matches: HashMap<StringId, bool>,
     next_file: usize,
     next_disk: usize,
 }
 
 impl<'t> Requests<'t> {
     fn new(trace: &'t Trace, scope: &'t Scope) -> Self {
-        Self { trace, scope, images: Images::new(trace), fits: HashMap::new(), next_file: 0, next_disk: 0 }
+        Self { trace, scope, images: Images::new(trace), scope_matches: HashMap::new(), next_file: 0, next_disk: 0 }
     }
 
-    /// The image of the process, if the scope includes it and the time.
+    /// Returns the image of the process if the scope includes both the image and the time.
     fn image_in_scope(&mut self, pid: Option<u32>, time_ns: i64) -> Option<StringId> {
-        let Self { trace, scope, images, fits, .. } = self;
+        let Self { trace, scope, images, scope_matches, .. } = self;
         if !scope.range.contains(time_ns) {
             return None;
         }
-        let image = images.at(pid, time_ns);
+        let image = images.image_at(pid, time_ns);
         let matches = || scope.processes.iter().any(|pattern| pattern.matches(trace.text(image)));
-        (scope.processes.is_empty() || *fits.entry(image).or_insert_with(matches)).then_some(image)
+        (scope.processes.is_empty() || *scope_matches.entry(image).or_insert_with(matches)).then_some(image)
     }
 }
 
@@ -99,7 +100,7 @@ impl Iterator for Requests<'_> {
                 is_write: io.operation == FileOperation::Write,
                 unbuffered: io.unbuffered,
             };
-            let other = match (io.operation, io.status) {
+            let operation = match (io.operation, io.status) {
                 (FileOperation::Flush, _) => OtherOperation::Flush,
                 (FileOperation::Read, Some(STATUS_END_OF_FILE)) => OtherOperation::AtEnd,
                 (FileOperation::Read | FileOperation::Write, Some(status)) if status >> 30 == 3 => {
@@ -108,7 +109,7 @@ impl Iterator for Requests<'_> {
                 (FileOperation::Read | FileOperation::Write, _) => return Some(Ok(request)),
                 _ => OtherOperation::Other,
             };
-            return Some(Err((other, request)));
+            return Some(Err((operation, request)));
         }
         while let Some(io) = self.trace.disk_ios.get(self.next_disk) {
             self.next_disk += 1;
@@ -141,11 +142,11 @@ struct Access {
     page: u32,
     /// Group of the request.
     group: u32,
-    /// Group of the request by process and file, if different.
+    /// Group of the request by process and file, if the requested keys differ.
     subject: u32,
     /// Number of the read-ahead unit that contains the page.
     unit: u32,
-    /// Number of the file, and thus of its key block.
+    /// Number of the file, which is also the number of its key block.
     file: u32,
     /// True for the first page of a request.
     is_first: bool,
@@ -160,31 +161,32 @@ const PREFETCHED_ACCESSES: usize = 1 << 11;
 /// Requests prefetched at a time.
 const PREFETCHED_REQUESTS: usize = 1 << 8;
 
-/// Maximum number of accesses per view kept for the curves of its groups; with more there are no such curves.
-const MAX_KEPT_ACCESSES: u64 = 1 << 24;
+/// Maximum number of accesses per view that are recorded for the curves of its groups; with more accesses, groups have
+/// no curves.
+const MAX_RECORDED_ACCESSES: u64 = 1 << 24;
 
 /// Number of views: three levels, each with reads and writes.
 const VIEWS: usize = 6;
 
-/// Index of the view of a request.
+/// Returns the index of the view of a request.
 const fn view_index(level: IoOrigin, is_write: bool) -> usize {
     level as usize * 2 + is_write as usize
 }
 
-/// Number of individually counted pages of a request.
+/// Returns the number of individually counted pages of a request.
 fn counted_pages(page: BlockSize, offset: u64, length: u64) -> u64 {
-    page.span(offset, length).map_or(0, |(first, last)| (last - first).saturating_add(1).min(MAX_PAGES))
+    page.first_and_last(offset, length).map_or(0, |(first, last)| (last - first).saturating_add(1).min(MAX_PAGES))
 }
 
-/// Number of page accesses in each view.
+/// Returns an upper bound of the number of page accesses in each view.
 fn accesses_by_view(trace: &Trace, scope: &Scope, options: &IoOptions) -> [u64; VIEWS] {
     let page = BlockSize::new(options.page_bytes);
     let files = trace.file_ios.offset.iter().zip(&trace.file_ios.size);
     let disks = trace.disk_ios.offset.iter().zip(&trace.disk_ios.size);
     let total =
         files.chain(disks).fold(0_u64, |sum, (&offset, &size)| sum.saturating_add(counted_pages(page, offset, size)));
-    if total <= MAX_KEPT_ACCESSES.min(options.exact_accesses) {
-        // Few enough for any distribution over the views.
+    if total <= MAX_RECORDED_ACCESSES.min(options.exact_accesses) {
+        // Few enough, however they are distributed over the views.
         return [total; VIEWS];
     }
     let mut counts = [0_u64; VIEWS];
@@ -200,34 +202,35 @@ fn accesses_by_view(trace: &Trace, scope: &Scope, options: &IoOptions) -> [u64; 
 #[derive(Debug)]
 struct CacheModels {
     /// (group, page) of all accesses in order, for the curves of groups; `None` if there are too many.
-    kept: Option<Vec<(u32, u32)>>,
-    kept_subjects: Option<Vec<u32>>,
+    page_accesses: Option<Vec<(u32, u32)>>,
+    /// Group by process and file of each access, if the requested keys differ.
+    access_subjects: Option<Vec<u32>>,
     /// Model of a page cache, and of a cache of pages and key blocks.
     pages: CacheModel,
     has_keys: bool,
-    ahead: Option<CacheModel>,
+    read_ahead: Option<CacheModel>,
 }
 
 impl CacheModels {
     fn new(level: IoOrigin, is_write: bool, has_subjects: bool, options: &IoOptions, accesses: u64) -> Self {
-        let application = level == IoOrigin::Application;
-        let is_kept = application && accesses <= MAX_KEPT_ACCESSES;
+        let is_application = level == IoOrigin::Application;
+        let has_group_curves = is_application && accesses <= MAX_RECORDED_ACCESSES;
         let model = || CacheModel::new(accesses, options.exact_accesses);
         Self {
-            kept: is_kept.then(Vec::new),
-            kept_subjects: (is_kept && has_subjects).then(Vec::new),
+            page_accesses: has_group_curves.then(Vec::new),
+            access_subjects: (has_group_curves && has_subjects).then(Vec::new),
             pages: model(),
-            has_keys: application && options.key_blocks > 0,
-            ahead: (application && !is_write && options.read_ahead_pages > 1).then(model),
+            has_keys: is_application && options.key_blocks > 0,
+            read_ahead: (is_application && !is_write && options.read_ahead_pages > 1).then(model),
         }
     }
 
     /// Feeds a batch to the models, in parallel.
     fn process(&mut self, batch: &mut Vec<Access>) {
         let accesses = batch.as_slice();
-        let Self { kept, kept_subjects, pages, has_keys, ahead } = self;
+        let Self { page_accesses, access_subjects, pages, has_keys, read_ahead } = self;
         let has_keys = *has_keys;
-        let of_pages = || {
+        let process_pages = || {
             for accesses in accesses.chunks(PREFETCHED_ACCESSES) {
                 pages.prepare(accesses.iter().map(|access| access.page));
                 for access in accesses {
@@ -238,25 +241,25 @@ impl CacheModels {
                 }
             }
         };
-        let of_ahead = || {
-            let Some(model) = ahead else { return };
-            let mut last = None;
+        let process_read_ahead = || {
+            let Some(model) = read_ahead else { return };
+            let mut last_unit = None;
             for accesses in accesses.chunks(PREFETCHED_ACCESSES) {
                 model.prepare(accesses.iter().map(|access| access.unit));
                 for access in accesses {
-                    if access.is_first || last != Some(access.unit) {
+                    if access.is_first || last_unit != Some(access.unit) {
                         model.access(access.unit);
-                        last = Some(access.unit);
+                        last_unit = Some(access.unit);
                     }
                 }
             }
         };
-        rayon::join(of_pages, of_ahead);
-        if let Some(kept) = kept {
-            kept.extend(accesses.iter().map(|access| (access.group, access.page)));
+        rayon::join(process_pages, process_read_ahead);
+        if let Some(page_accesses) = page_accesses {
+            page_accesses.extend(accesses.iter().map(|access| (access.group, access.page)));
         }
-        if let Some(subjects) = kept_subjects {
-            subjects.extend(accesses.iter().map(|access| access.subject));
+        if let Some(access_subjects) = access_subjects {
+            access_subjects.extend(accesses.iter().map(|access| access.subject));
         }
         batch.clear();
     }
@@ -282,9 +285,9 @@ pub(super) struct View {
     batch: Vec<Access>,
     /// Groups by the requested keys.
     groups: Groups,
-    /// Groups by process and file, for the findings; `None` if those are the requested keys.
+    /// Groups by process and file, for the findings; `None` if these are the requested keys.
     subjects: Option<Groups>,
-    /// Accesses to pages.
+    /// Number of accesses to pages.
     accesses: u64,
 }
 
@@ -296,8 +299,8 @@ const MAX_ACCESSES: u64 = u32::MAX as u64 - 1;
 
 impl View {
     fn new(level: IoOrigin, is_write: bool, options: &IoOptions) -> Self {
-        let application = level == IoOrigin::Application;
-        let subjects = application && options.by != FINDING_KEYS;
+        let is_application = level == IoOrigin::Application;
+        let has_subjects = is_application && options.group_by != FINDING_KEYS;
         Self {
             level,
             is_write,
@@ -306,13 +309,14 @@ impl View {
             pages: PageNumbers::default(),
             units: PageNumbers::default(),
             unit_of_page: Vec::new(),
-            has_read_ahead: application && !is_write && options.read_ahead_pages > 1,
+            has_read_ahead: is_application && !is_write && options.read_ahead_pages > 1,
             next_unit: 0,
             next_number: 0,
             files: Vec::new(),
             batch: Vec::new(),
             groups: Groups::new(options),
-            subjects: subjects.then(|| Groups::new(&IoOptions { by: FINDING_KEYS.to_vec(), ..options.clone() })),
+            subjects: has_subjects
+                .then(|| Groups::new(&IoOptions { group_by: FINDING_KEYS.to_vec(), ..options.clone() })),
             accesses: 0,
         }
     }
@@ -322,12 +326,12 @@ impl View {
         if index >= self.files.len() {
             self.files.resize(index + 1, 0);
         }
-        let Some(known) = self.files.get_mut(index) else { return 0 };
-        if *known == 0 {
+        let Some(number) = self.files.get_mut(index) else { return 0 };
+        if *number == 0 {
             self.table.files += 1;
-            *known = u32::try_from(self.table.files).unwrap_or(u32::MAX);
+            *number = u32::try_from(self.table.files).unwrap_or(u32::MAX);
         }
-        *known - 1
+        *number - 1
     }
 
     /// Prefetches the data for counting `requests` of this view into the CPU caches. In a separate loop the processor
@@ -336,20 +340,21 @@ impl View {
         if !self.pages.is_large() {
             return;
         }
-        let own = requests.iter().filter(|request| (request.level, request.is_write) == (self.level, self.is_write));
-        let chunks = own.filter_map(|request| {
+        let view_requests =
+            requests.iter().filter(|request| (request.level, request.is_write) == (self.level, self.is_write));
+        let chunks = view_requests.filter_map(|request| {
             let file = self.files.get(request.file.index())?.checked_sub(1)?;
-            let (first, last) = page.span(request.offset, request.length)?;
+            let (first, last) = page.first_and_last(request.offset, request.length)?;
             Some([first, last].map(|page| self.pages.chunk_of(file, page)))
         });
         let chunks: Vec<u32> = chunks.flatten().flatten().collect();
-        let first_pages = chunks.into_iter().filter_map(|chunk| self.pages.first_of(chunk));
+        let first_pages = chunks.into_iter().filter_map(|chunk| self.pages.first_page_number(chunk));
         std::hint::black_box(first_pages.fold(0, |sum, page| sum ^ page));
     }
 
-    /// Counts the page accesses of groups in the batch from `from` on.
-    fn touch(&mut self, from: usize) {
-        let batch = self.batch.get(from..).unwrap_or_default();
+    /// Counts the page accesses of groups in the batch from `first_access` on.
+    fn touch(&mut self, first_access: usize) {
+        let batch = self.batch.get(first_access..).unwrap_or_default();
         for access in batch {
             self.groups.touch(access.group, access.page);
         }
@@ -360,7 +365,7 @@ impl View {
         }
     }
 
-    /// The number of a page of a file, and of its read-ahead unit.
+    /// Returns the number of a page of a file, and the number of its read-ahead unit.
     fn page(&mut self, file: u32, page: u64, read_ahead_pages: u64) -> (u32, u32) {
         let PageNumber { number, chunk, is_new } = self.pages.get_or_insert(file, page, self.next_number);
         if is_new {
@@ -381,7 +386,7 @@ impl View {
 
     /// Counts a request and returns the number of pages not counted individually.
     fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) -> u64 {
-        let pages = sizes.0.span(request.offset, request.length);
+        let pages = sizes.0.first_and_last(request.offset, request.length);
         let count = pages.map_or(0, |(first, last)| (last - first).saturating_add(1));
         self.table.add(request, count, sizes.0);
         self.histogram.add(request.length);
@@ -389,16 +394,16 @@ impl View {
         let group = self.groups.add(trace, request, count, sizes);
         let subject = self.subjects.as_mut().map_or(0, |subjects| subjects.add(trace, request, count, sizes));
         let Some((first, last)) = pages else { return 0 };
-        let left = MAX_ACCESSES.saturating_sub(self.accesses.max(u64::from(self.next_number)));
-        let followed = count.min(MAX_PAGES).min(left);
-        self.accesses += followed;
+        let remaining = MAX_ACCESSES.saturating_sub(self.accesses.max(u64::from(self.next_number)));
+        let counted = count.min(MAX_PAGES).min(remaining);
+        self.accesses += counted;
         let mut is_first = true;
-        for page in (first..=last).take(usize::try_from(followed).unwrap_or(0)) {
+        for page in (first..=last).take(usize::try_from(counted).unwrap_or(0)) {
             let (page, unit) = self.page(file, page, options.read_ahead_pages);
             self.batch.push(Access { page, group, subject, unit, file, is_first });
             is_first = false;
         }
-        count - followed
+        count - counted
     }
 }
 
@@ -410,7 +415,7 @@ pub(super) struct Accumulation {
     pub(super) flushes: HashMap<(Option<u32>, StringId), (u64, i64)>,
     pub(super) reads_at_end: u64,
     pub(super) failed: u64,
-    pub(super) pages_not_followed: u64,
+    pub(super) uncounted_pages: u64,
     fit: DeviceFit,
 }
 
@@ -431,25 +436,26 @@ impl Accumulation {
             flushes: HashMap::new(),
             reads_at_end: 0,
             failed: 0,
-            pages_not_followed: 0,
+            uncounted_pages: 0,
             fit: DeviceFit::default(),
         };
         let mut requests = Requests::new(trace, scope);
         let mut batch: Vec<Vec<Access>> = accumulation.views.iter().map(|_| Vec::new()).collect();
         loop {
-            // The models process the previous batch meanwhile.
+            // The models process the previous batch at the same time.
             let mut caches = std::mem::take(&mut accumulation.caches);
-            let process = || {
+            let process_batch = || {
                 for (caches, batch) in caches.iter_mut().zip(&mut batch) {
                     caches.process(batch);
                 }
             };
-            let (more, ()) = rayon::join(|| accumulation.collect_batch(trace, &mut requests, options), process);
+            let (has_more, ()) =
+                rayon::join(|| accumulation.collect_batch(trace, &mut requests, options), process_batch);
             accumulation.caches = caches;
             for (view, batch) in accumulation.views.iter_mut().zip(&mut batch) {
                 std::mem::swap(&mut view.batch, batch);
             }
-            if !more && batch.iter().all(Vec::is_empty) {
+            if !has_more && batch.iter().all(Vec::is_empty) {
                 return accumulation;
             }
         }
@@ -458,18 +464,18 @@ impl Accumulation {
     /// Counts the next requests and returns true if there are more.
     fn collect_batch(&mut self, trace: &Trace, requests: &mut Requests<'_>, options: &IoOptions) -> bool {
         let sizes = (BlockSize::new(options.page_bytes), BlockSize::new(options.buffer_bytes));
-        let mut next = Vec::with_capacity(PREFETCHED_REQUESTS);
+        let mut batch = Vec::with_capacity(PREFETCHED_REQUESTS);
         loop {
-            next.clear();
+            batch.clear();
             let mut pages = 0;
-            while next.len() < PREFETCHED_REQUESTS
+            while batch.len() < PREFETCHED_REQUESTS
                 && pages < BATCH_LEN as u64
-                && let Some(found) = requests.next()
+                && let Some(item) = requests.next()
             {
-                match found {
+                match item {
                     Ok(request) => {
                         pages += counted_pages(sizes.0, request.offset, request.length);
-                        next.push(request);
+                        batch.push(request);
                     }
                     Err((OtherOperation::AtEnd, _)) => self.reads_at_end += 1,
                     Err((OtherOperation::Failed, _)) => self.failed += 1,
@@ -481,13 +487,13 @@ impl Accumulation {
                     Err((OtherOperation::Other, _)) => {}
                 }
             }
-            if next.is_empty() {
+            if batch.is_empty() {
                 return false;
             }
-            let batch: Vec<usize> = self.views.iter().map(|view| view.batch.len()).collect();
-            self.views.iter().for_each(|view| view.prepare(&next, sizes.0));
-            next.iter().for_each(|request| self.add(trace, request, options, sizes));
-            self.views.iter_mut().zip(batch).for_each(|(view, from)| view.touch(from));
+            let first_accesses: Vec<usize> = self.views.iter().map(|view| view.batch.len()).collect();
+            self.views.iter().for_each(|view| view.prepare(&batch, sizes.0));
+            batch.iter().for_each(|request| self.add(trace, request, options, sizes));
+            self.views.iter_mut().zip(first_accesses).for_each(|(view, first_access)| view.touch(first_access));
             if self.views.iter().any(|view| view.batch.len() >= BATCH_LEN) {
                 return true;
             }
@@ -496,7 +502,7 @@ impl Accumulation {
 
     fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) {
         let Some(view) = self.views.get_mut(view_index(request.level, request.is_write)) else { return };
-        self.pages_not_followed += view.add(trace, request, options, sizes);
+        self.uncounted_pages += view.add(trace, request, options, sizes);
         if request.level == IoOrigin::Device
             && !request.is_write
             && let Some(duration_ns) = request.duration_ns
@@ -505,25 +511,24 @@ impl Accumulation {
         }
     }
 
-    /// The device model fitted to its reads.
+    /// Returns the device model fitted to the reads of the device.
     pub(super) fn fit_device(&self) -> Option<StorageDevice> {
         self.fit.device()
     }
 
-    /// Application requests in one direction by process and file, most requests first, with the curves of the first
-    /// groups.
+    /// Returns the groups of application requests in one direction by process and file, most requests first, with the
+    /// curves of the first groups.
     pub(super) fn subjects(&mut self, trace: &Trace, options: &IoOptions, is_write: bool) -> Vec<IoGroup> {
         let views = self.views.iter_mut().zip(&self.caches);
-        let found =
-            views.into_iter().find(|(view, _)| (view.level, view.is_write) == (IoOrigin::Application, is_write));
-        let Some((view, caches)) = found else { return Vec::new() };
+        let view = views.into_iter().find(|(view, _)| (view.level, view.is_write) == (IoOrigin::Application, is_write));
+        let Some((view, caches)) = view else { return Vec::new() };
         let groups = match &mut view.subjects {
             Some(subjects) => {
-                subjects.curves(trace, caches.kept.as_deref(), caches.kept_subjects.as_deref());
+                subjects.compute_curves(trace, caches.page_accesses.as_deref(), caches.access_subjects.as_deref());
                 subjects
             }
             None => {
-                view.groups.curves(trace, caches.kept.as_deref(), None);
+                view.groups.compute_curves(trace, caches.page_accesses.as_deref(), None);
                 &mut view.groups
             }
         };
@@ -538,18 +543,19 @@ impl Accumulation {
                 let mut table = view.table;
                 table.finish(page_bytes, options.key_blocks);
                 let (cache, with_keys) = caches.pages.finish();
-                let application = view.level == IoOrigin::Application;
-                if application {
-                    view.groups.curves(trace, caches.kept.as_deref(), None);
+                let is_application = view.level == IoOrigin::Application;
+                if is_application {
+                    view.groups.compute_curves(trace, caches.page_accesses.as_deref(), None);
                 }
                 IoView {
                     level: view.level.as_str(),
                     direction: if view.is_write { "write" } else { "read" },
                     histogram: view.histogram.finish(),
                     patterns: view.groups.patterns(),
-                    filter: application.then(|| filter::costs(&table, &cache, page_bytes, options.key_blocks, device)),
+                    filter: is_application
+                        .then(|| filter::costs(&table, &cache, page_bytes, options.key_blocks, device)),
                     cache_with_read_ahead: caches
-                        .ahead
+                        .read_ahead
                         .map(|model| model.finish().0.in_pages(options.read_ahead_pages)),
                     cache_with_key_blocks: caches.has_keys.then_some(with_keys),
                     cache,

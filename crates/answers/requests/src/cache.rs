@@ -50,7 +50,7 @@ pub struct SampledCurve {
     pub max_error: f64,
 }
 
-/// Number of occurrences by distance minus one. There is one counter per touched page, and most counts are small.
+/// Number of occurrences by distance minus one. There is one counter per touched page; most counts are small.
 #[derive(Clone, Debug, Default)]
 struct DistanceCounts {
     counts: Vec<u32>,
@@ -60,24 +60,24 @@ struct DistanceCounts {
 
 impl DistanceCounts {
     #[inline]
-    fn add(&mut self, at: usize) {
-        if at >= self.counts.len() {
-            self.counts.resize(at + 1, 0);
+    fn add(&mut self, index: usize) {
+        if index >= self.counts.len() {
+            self.counts.resize(index + 1, 0);
         }
-        let Some(count) = self.counts.get_mut(at) else { return };
+        let Some(count) = self.counts.get_mut(index) else { return };
         match count.checked_add(1) {
             Some(sum) => *count = sum,
-            None => *self.overflow.entry(at).or_insert(0) += 1,
+            None => *self.overflow.entry(index).or_insert(0) += 1,
         }
     }
 
-    fn get(&self, at: usize) -> u64 {
-        let overflow = if self.overflow.is_empty() { 0 } else { self.overflow.get(&at).copied().unwrap_or(0) };
-        u64::from(self.counts.get(at).copied().unwrap_or(0)) + overflow
+    fn get(&self, index: usize) -> u64 {
+        let overflow = if self.overflow.is_empty() { 0 } else { self.overflow.get(&index).copied().unwrap_or(0) };
+        u64::from(self.counts.get(index).copied().unwrap_or(0)) + overflow
     }
 }
 
-/// Kinds that share a cache: pages, and key blocks of files.
+/// Number of item kinds that share a cache: pages, and key blocks of files.
 const KINDS: usize = 2;
 const PAGE: usize = 0;
 const KEY: usize = 1;
@@ -90,7 +90,7 @@ const BATCH_LEN: usize = 1 << 11;
 #[derive(Clone, Debug)]
 struct DistanceTracker {
     stack: StackDistances<KINDS>,
-    /// Distances not counted yet, of pages and of key blocks.
+    /// Distances of pages and of key blocks that are not counted yet.
     pending: [Vec<[u32; KINDS]>; KINDS],
     tally: Tally,
 }
@@ -98,27 +98,27 @@ struct DistanceTracker {
 /// Occurrences of each distance.
 #[derive(Clone, Debug)]
 struct Tally {
-    /// One page in this many is tracked. All key blocks are tracked: they are few and accessed often.
-    one_in: u32,
+    /// One page in this many is tracked. All key blocks are tracked because they are few and accessed often.
+    interval: u32,
     accesses: [u64; KINDS],
     first_touches: [u64; KINDS],
-    /// For pages, in a page cache.
+    /// Distances of pages in a page cache.
     pages: DistanceCounts,
-    /// For pages and for key blocks, in a cache of both.
-    of_both: [DistanceCounts; KINDS],
+    /// Distances of pages and of key blocks in a cache of both.
+    combined: [DistanceCounts; KINDS],
 }
 
 impl DistanceTracker {
-    fn new(one_in: u32) -> Self {
+    fn new(interval: u32) -> Self {
         Self {
             stack: StackDistances::default(),
             pending: [Vec::new(), Vec::new()],
             tally: Tally {
-                one_in,
+                interval,
                 accesses: [0; KINDS],
                 first_touches: [0; KINDS],
                 pages: DistanceCounts::default(),
-                of_both: [DistanceCounts::default(), DistanceCounts::default()],
+                combined: [DistanceCounts::default(), DistanceCounts::default()],
             },
         }
     }
@@ -136,8 +136,8 @@ impl DistanceTracker {
                 }
             }
             _ => {
-                if let Some(first) = self.tally.first_touches.get_mut(kind) {
-                    *first += 1;
+                if let Some(first_touches) = self.tally.first_touches.get_mut(kind) {
+                    *first_touches += 1;
                 }
             }
         }
@@ -145,29 +145,29 @@ impl DistanceTracker {
 
     /// Counts the pending distances.
     fn count(&mut self) {
-        let Tally { one_in, pages, of_both, accesses, .. } = &mut self.tally;
-        let both = |&[pages, keys]: &[u32; KINDS]| (pages + keys / *one_in) as usize;
-        let [of_pages, of_keys] = &mut self.pending;
-        of_pages.iter().for_each(|distances| pages.add(distances[PAGE] as usize));
-        // Not needed without key blocks.
+        let Tally { interval, pages, combined, accesses, .. } = &mut self.tally;
+        let combined_distance = |&[pages, keys]: &[u32; KINDS]| (pages + keys / *interval) as usize;
+        let [page_distances, key_distances] = &mut self.pending;
+        page_distances.iter().for_each(|distances| pages.add(distances[PAGE] as usize));
+        // The combined distances are needed only with key blocks.
         if accesses[KEY] > 0 {
-            let [pages, keys] = of_both;
-            of_pages.iter().for_each(|distances| pages.add(both(distances)));
-            of_keys.iter().for_each(|distances| keys.add(both(distances)));
+            let [pages, keys] = combined;
+            page_distances.iter().for_each(|distances| pages.add(combined_distance(distances)));
+            key_distances.iter().for_each(|distances| keys.add(combined_distance(distances)));
         }
-        of_pages.clear();
-        of_keys.clear();
+        page_distances.clear();
+        key_distances.clear();
     }
 }
 
-/// Total accesses that a tally represents.
+/// Numbers of accesses that a tally represents.
 #[derive(Clone, Copy, Debug)]
 struct Totals {
     accesses: [u64; KINDS],
 }
 
 impl Tally {
-    /// Number of accesses that one counted access represents.
+    /// Returns the number of accesses that one counted access represents.
     fn weight(&self, totals: Totals) -> f64 {
         totals.accesses[PAGE] as f64 / self.accesses[PAGE].max(1) as f64
     }
@@ -179,36 +179,37 @@ impl Tally {
 
     fn combined_curve(&self, totals: Totals) -> CacheCurve {
         let weight = self.weight(totals);
-        let [pages, keys] = &self.of_both;
+        let [pages, keys] = &self.combined;
         let first_touches = self.first_touches[PAGE] as f64 * weight + self.first_touches[KEY] as f64;
         self.curve(&[(pages, weight), (keys, 1.0)], totals.accesses.iter().sum(), first_touches)
     }
 
     fn curve(&self, counts: &[(&DistanceCounts, f64)], accesses: u64, first_touches: f64) -> CacheCurve {
-        let pages_of = |distance: u64| distance.saturating_mul(self.one_in.into());
+        let to_pages = |distance: u64| distance.saturating_mul(self.interval.into());
         let largest = counts.iter().map(|(counts, _)| counts.counts.len()).max().unwrap_or(0) as u64;
         let hits_by_distance = || {
             let mut sum = 0.0;
             (1..=largest).map(move |distance| {
-                let at = distance as usize - 1;
-                sum += counts.iter().map(|(counts, weight)| counts.get(at) as f64 * weight).sum::<f64>();
+                let index = distance as usize - 1;
+                sum += counts.iter().map(|(counts, weight)| counts.get(index) as f64 * weight).sum::<f64>();
                 // Sums of weights may deviate from integers by rounding.
                 (distance, (sum.round() as u64).min(accesses))
             })
         };
-        let total = hits_by_distance().fold(0, |_, (_, hits)| hits);
-        let wanted = [50_u64, 90, 99].map(|percent| (u128::from(total) * u128::from(percent)).div_ceil(100) as u64);
+        let max_hits = hits_by_distance().fold(0, |_, (_, hits)| hits);
+        let required_hits =
+            [50_u64, 90, 99].map(|percent| (u128::from(max_hits) * u128::from(percent)).div_ceil(100) as u64);
         let mut smallest = [None; 3];
         let mut points = Vec::new();
         for (distance, hits) in hits_by_distance() {
-            for (smallest, wanted) in smallest.iter_mut().zip(wanted) {
-                if smallest.is_none() && total > 0 && hits >= wanted {
-                    *smallest = Some(pages_of(distance));
+            for (smallest, required_hits) in smallest.iter_mut().zip(required_hits) {
+                if smallest.is_none() && max_hits > 0 && hits >= required_hits {
+                    *smallest = Some(to_pages(distance));
                 }
             }
             if distance.is_power_of_two() || distance == largest {
                 let miss_ratio = 1.0 - hits as f64 / accesses.max(1) as f64;
-                points.push(CachePoint { pages: pages_of(distance), hits, miss_ratio });
+                points.push(CachePoint { pages: to_pages(distance), hits, miss_ratio });
             }
         }
         let [pages_for_50_percent, pages_for_90_percent, pages_for_99_percent] = smallest;
@@ -227,7 +228,7 @@ impl Tally {
 /// One page in this many is sampled.
 const SAMPLING_INTERVAL: u32 = 16;
 
-/// When sampling, the first 1/8 of the limit of accesses is also tracked exactly.
+/// When sampling, as many accesses as the limit divided by this number are also tracked exactly.
 const COMPARED_DIVISOR: u64 = 8;
 
 /// The sampled tracker for too many accesses.
@@ -236,7 +237,7 @@ struct Sample {
     tracker: DistanceTracker,
     /// Number of page accesses that are also tracked exactly.
     compared: u64,
-    /// The sample's tally after these accesses.
+    /// The sample's tally after `compared` accesses.
     compared_tally: Option<Tally>,
 }
 
@@ -250,7 +251,7 @@ pub(super) struct CacheModel {
 }
 
 impl CacheModel {
-    /// For up to `accesses` page accesses; above `max_exact` they are sampled.
+    /// Creates a model for up to `accesses` page accesses; more than `max_exact` are sampled.
     pub(super) fn new(accesses: u64, max_exact: u64) -> Self {
         let sample = || {
             Box::new(Sample {
@@ -316,28 +317,28 @@ impl CacheModel {
         is_exact
     }
 
-    /// The curves of a page cache and of a cache of both.
+    /// Returns the curves of a page cache, and of a cache of pages and key blocks.
     pub(super) fn finish(mut self) -> (CacheCurve, CacheCurve) {
         self.exact.count();
         let exact = &self.exact.tally;
         let totals = Totals { accesses: exact.accesses };
-        let (pages, both) = (exact.page_curve(totals), exact.combined_curve(totals));
-        let Some(mut sample) = self.sample else { return (pages, both) };
+        let (page_curve, combined_curve) = (exact.page_curve(totals), exact.combined_curve(totals));
+        let Some(mut sample) = self.sample else { return (page_curve, combined_curve) };
         sample.tracker.count();
-        let all = Totals { accesses: self.accesses };
+        let total_accesses = Totals { accesses: self.accesses };
         let compared = sample.compared_tally.as_ref().unwrap_or(&sample.tracker.tally);
-        let sampled = |curve: CacheCurve, exact: &CacheCurve, compared: &CacheCurve| {
-            let how = SampledCurve {
+        let with_error = |curve: CacheCurve, exact: &CacheCurve, compared: &CacheCurve| {
+            let sampling = SampledCurve {
                 share: 1.0 / f64::from(SAMPLING_INTERVAL),
                 compared_accesses: exact.accesses,
                 max_error: largest_error(exact, compared),
             };
-            CacheCurve { sampled: Some(how), ..curve }
+            CacheCurve { sampled: Some(sampling), ..curve }
         };
         let tally = &sample.tracker.tally;
         (
-            sampled(tally.page_curve(all), &pages, &compared.page_curve(totals)),
-            sampled(tally.combined_curve(all), &both, &compared.combined_curve(totals)),
+            with_error(tally.page_curve(total_accesses), &page_curve, &compared.page_curve(totals)),
+            with_error(tally.combined_curve(total_accesses), &combined_curve, &compared.combined_curve(totals)),
         )
     }
 }
@@ -351,44 +352,44 @@ fn is_sampled(page: u32) -> bool {
     (hash ^ (hash >> 33)) % u64::from(SAMPLING_INTERVAL) == u64::from(page % SAMPLING_INTERVAL)
 }
 
-/// The largest difference in miss ratio at sizes that both curves have. A sample has no caches smaller than the number
-/// of pages that one sampled page represents.
+/// Returns the largest difference in miss ratio at sizes that both curves have. A sample has no caches smaller than the
+/// number of pages that one sampled page represents.
 fn largest_error(exact: &CacheCurve, sampled: &CacheCurve) -> f64 {
-    let last = |curve: &CacheCurve| curve.points.last().map_or(1.0, |point| point.miss_ratio);
-    let at_sizes = exact.points.iter().filter_map(|point| {
-        let other = sampled.points.iter().find(|other| other.pages == point.pages)?;
-        Some((point.miss_ratio - other.miss_ratio).abs())
+    let smallest_miss_ratio = |curve: &CacheCurve| curve.points.last().map_or(1.0, |point| point.miss_ratio);
+    let errors = exact.points.iter().filter_map(|point| {
+        let sampled_point = sampled.points.iter().find(|sampled_point| sampled_point.pages == point.pages)?;
+        Some((point.miss_ratio - sampled_point.miss_ratio).abs())
     });
     // Start with a cache that holds everything, whatever its size.
-    at_sizes.fold((last(exact) - last(sampled)).abs(), f64::max)
+    errors.fold((smallest_miss_ratio(exact) - smallest_miss_ratio(sampled)).abs(), f64::max)
 }
 
 impl CacheCurve {
-    /// Hits of a cache of `pages` pages, from the largest point at or below that size.
+    /// Returns the hits of a cache of `pages` pages, from the largest point at or below that size.
     #[must_use]
     pub fn hits(&self, pages: u64) -> u64 {
         self.points.iter().take_while(|point| point.pages <= pages).last().map_or(0, |point| point.hits)
     }
 
-    /// Scales the curve from groups of `group` pages to pages.
-    pub(super) fn in_pages(mut self, group: u64) -> Self {
+    /// Scales the curve from groups of `group_pages` pages to pages.
+    pub(super) fn in_pages(mut self, group_pages: u64) -> Self {
         for point in &mut self.points {
-            point.pages = point.pages.saturating_mul(group);
+            point.pages = point.pages.saturating_mul(group_pages);
         }
         for pages in [&mut self.pages_for_50_percent, &mut self.pages_for_90_percent, &mut self.pages_for_99_percent] {
-            *pages = pages.map(|pages| pages.saturating_mul(group));
+            *pages = pages.map(|pages| pages.saturating_mul(group_pages));
         }
         self
     }
 
-    /// Lower bound of the hits of a cache of `pages` pages, which may be the size for 99 %.
-    pub(super) fn hits_within(&self, pages: u64) -> u64 {
-        let share = if self.pages_for_99_percent == Some(pages) { 99 } else { 0 };
-        let at_least = (u128::from(self.max_hits()) * share).div_ceil(100) as u64;
-        self.hits(pages).max(at_least)
+    /// Returns a lower bound of the hits of a cache of `pages` pages, which may be the size for 99 %.
+    pub(super) fn min_hits(&self, pages: u64) -> u64 {
+        let percent = if self.pages_for_99_percent == Some(pages) { 99 } else { 0 };
+        let min_hits = (u128::from(self.max_hits()) * percent).div_ceil(100) as u64;
+        self.hits(pages).max(min_hits)
     }
 
-    /// Hits of a cache that holds everything.
+    /// Returns the hits of a cache that holds everything.
     #[must_use]
     pub fn max_hits(&self) -> u64 {
         self.points.last().map_or(0, |point| point.hits)
@@ -425,7 +426,7 @@ mod tests {
         assert_eq!((counts.get(3), counts.get(2), counts.get(9)), (u64::from(u32::MAX) + 2, 0, 0));
     }
 
-    /// Page accesses with hot pages and sequential reads.
+    /// Returns page accesses with hot pages and sequential reads.
     fn synthetic_accesses(accesses: u64) -> impl Iterator<Item = u32> {
         let mut state = 1_u64;
         (0..accesses).map(move |access| {
@@ -446,48 +447,48 @@ mod tests {
         const ACCESSES: u64 = 400_000;
         let exact = page_curve(synthetic_accesses(ACCESSES), ACCESSES, ACCESSES);
         let sampled = page_curve(synthetic_accesses(ACCESSES), ACCESSES, ACCESSES - 1);
-        let how = sampled.sampled.unwrap();
-        assert_eq!((exact.sampled, how.compared_accesses), (None, ACCESSES / COMPARED_DIVISOR));
-        assert_eq!((sampled.accesses, how.share), (exact.accesses, 0.0625));
-        assert!(how.max_error < 0.05, "{how:?}");
-        let found = largest_error(&exact, &sampled);
-        assert!(found < 0.05, "{found}");
+        let sampling = sampled.sampled.unwrap();
+        assert_eq!((exact.sampled, sampling.compared_accesses), (None, ACCESSES / COMPARED_DIVISOR));
+        assert_eq!((sampled.accesses, sampling.share), (exact.accesses, 0.0625));
+        assert!(sampling.max_error < 0.05, "{sampling:?}");
+        let error = largest_error(&exact, &sampled);
+        assert!(error < 0.05, "{error}");
         // Every size in the sample except the largest is also in the exact curve.
-        let shared = sampled.points.iter().filter(|point| exact.points.iter().any(|other| other.pages == point.pages));
+        let shared = sampled.points.iter().filter(|point| exact.points.iter().any(|exact| exact.pages == point.pages));
         assert!(shared.count() >= sampled.points.len() - 1, "{sampled:?}");
-        let near = |sampled: Option<u64>, exact: Option<u64>| {
+        let assert_near = |sampled: Option<u64>, exact: Option<u64>| {
             let (sampled, exact) = (sampled.unwrap() as f64, exact.unwrap() as f64);
             assert!((sampled - exact).abs() < 0.1 * exact + 32.0, "{sampled} {exact}");
         };
-        near(sampled.pages_for_90_percent, exact.pages_for_90_percent);
-        near(sampled.pages_for_99_percent, exact.pages_for_99_percent);
-        let first = sampled.first_touches as f64 / exact.first_touches as f64;
-        assert!((0.9..1.1).contains(&first), "{first}");
+        assert_near(sampled.pages_for_90_percent, exact.pages_for_90_percent);
+        assert_near(sampled.pages_for_99_percent, exact.pages_for_99_percent);
+        let first_touch_ratio = sampled.first_touches as f64 / exact.first_touches as f64;
+        assert!((0.9..1.1).contains(&first_touch_ratio), "{first_touch_ratio}");
     }
 
     /// A few key blocks, each accessed with every fourth access: all are tracked.
     #[test]
     fn sample_includes_all_key_blocks() {
-        let both = |max_exact: u64| {
+        let combined_curve = |max_exact: u64| {
             let mut model = CacheModel::new(400_000, max_exact);
-            for (at, page) in (0_u32..).zip(synthetic_accesses(400_000)) {
-                if at % 4 == 0 {
-                    model.access_key(at / 4 % 7);
+            for (index, page) in (0_u32..).zip(synthetic_accesses(400_000)) {
+                if index % 4 == 0 {
+                    model.access_key(index / 4 % 7);
                 }
                 model.access(page);
             }
             model.finish().1
         };
-        let (exact, sampled) = (both(400_000), both(399_999));
+        let (exact, sampled) = (combined_curve(400_000), combined_curve(399_999));
         assert_eq!((exact.accesses, sampled.accesses), (500_000, 500_000));
-        assert_eq!((exact.sampled, sampled.sampled.map(|how| how.compared_accesses)), (None, Some(62_500)));
-        // A cache of 16 pages is one sampled page: the error is largest there, and reported.
-        let (found, reported) = (largest_error(&exact, &sampled), sampled.sampled.unwrap().max_error);
-        assert!(found < 0.1 && (found - reported).abs() < 0.02, "{found} {reported}");
+        assert_eq!((exact.sampled, sampled.sampled.map(|sampling| sampling.compared_accesses)), (None, Some(62_500)));
+        // A cache of 16 pages is one sampled page: the error is largest there, and it is reported.
+        let (error, reported) = (largest_error(&exact, &sampled), sampled.sampled.unwrap().max_error);
+        assert!(error < 0.1 && (error - reported).abs() < 0.02, "{error} {reported}");
         // Larger caches are accurate.
-        let at = |curve: &CacheCurve, pages: u64| curve.hits(pages) as f64 / curve.accesses as f64;
+        let hit_ratio = |curve: &CacheCurve, pages: u64| curve.hits(pages) as f64 / curve.accesses as f64;
         for pages in [256, 1024, 4096, 16_384] {
-            assert!((at(&exact, pages) - at(&sampled, pages)).abs() < 0.03, "{pages}");
+            assert!((hit_ratio(&exact, pages) - hit_ratio(&sampled, pages)).abs() < 0.03, "{pages}");
         }
     }
 

@@ -28,7 +28,7 @@ pub struct IoChange {
     pub is: Option<f64>,
 }
 
-/// Name of a measure, and its value in a view.
+/// Name of a measure, and the function that returns its value in a view.
 type Measure = (&'static str, fn(&IoView) -> Option<f64>);
 
 const MEASURES: [Measure; 9] = [
@@ -43,12 +43,12 @@ const MEASURES: [Measure; 9] = [
     ("time_ns", |view| (view.table.timed_requests == view.table.requests).then_some(view.table.time_ns as f64)),
 ];
 
-/// The changes from `was` to `is`, without measures that both lack.
+/// Returns the changes from `was` to `is`, without measures that both lack.
 #[must_use]
 pub fn compare(was: &IoReport, is: &IoReport) -> IoComparison {
     let mut kinds: Vec<(&'static str, &'static str)> =
         is.views.iter().chain(&was.views).map(|view| (view.level, view.direction)).collect();
-    let order = |level: &str| ["application", "paging", "device"].iter().position(|&known| known == level);
+    let order = |level: &str| ["application", "paging", "device"].iter().position(|&name| name == level);
     kinds.sort_by_key(|&(level, direction)| (order(level), direction));
     kinds.dedup();
     let value = |report: &IoReport, kind: (&str, &str), measure: fn(&IoView) -> Option<f64>| {

@@ -67,7 +67,7 @@ impl StorageDevice {
     }
 }
 
-/// The costs of the requests in `table`.
+/// Computes the costs of the requests in `table`.
 pub(super) fn costs(
     table: &RequestTable,
     cache: &CacheCurve,
@@ -80,20 +80,23 @@ pub(super) fn costs(
         bytes,
         time_ns: device.map(|device| device.time_ns(operations, bytes)),
     };
-    let keys = key_blocks.saturating_mul(table.requests);
-    let data_pages = table.exact_pages.saturating_sub(keys);
+    let key_pages = key_blocks.saturating_mul(table.requests);
+    let data_pages = table.exact_pages.saturating_sub(key_pages);
     let cache_pages = cache.pages_for_99_percent.unwrap_or(0);
-    let misses = cache.accesses.saturating_sub(cache.hits_within(cache_pages));
+    let misses = cache.accesses.saturating_sub(cache.min_hits(cache_pages));
     // The key blocks of a file are contiguous: one additional operation, whatever their number.
-    let operations_each = 1 + u64::from(key_blocks > 0);
+    let operations_per_request = 1 + u64::from(key_blocks > 0);
     FilterCosts {
         device,
         cache_pages,
         plain: cost(table.requests, data_pages.saturating_mul(page_bytes)),
         plain_cached: cost(misses, misses.saturating_mul(page_bytes)),
-        filtered: cost(table.requests.saturating_mul(operations_each), table.exact_pages.saturating_mul(page_bytes)),
+        filtered: cost(
+            table.requests.saturating_mul(operations_per_request),
+            table.exact_pages.saturating_mul(page_bytes),
+        ),
         filtered_cached: cost(
-            misses.saturating_mul(operations_each),
+            misses.saturating_mul(operations_per_request),
             misses.saturating_mul(key_blocks + 1).saturating_mul(page_bytes),
         ),
     }
@@ -122,7 +125,8 @@ impl DeviceFit {
         self.bytes_ns += bytes * ns;
     }
 
-    /// Least-squares fit; `None` with too few requests, a single size, or if larger requests are not slower.
+    /// Returns the least-squares fit; `None` with too few requests, a single size, or if larger requests are not
+    /// slower.
     pub(super) fn device(&self) -> Option<StorageDevice> {
         let spread = self.count * self.bytes_squared - self.bytes * self.bytes;
         if self.count < MIN_FIT_REQUESTS || spread <= f64::EPSILON * self.bytes_squared * self.count {
@@ -145,9 +149,9 @@ mod tests {
     #[test]
     fn fits_device_only_with_enough_evidence() {
         let mut fit = DeviceFit::default();
-        for at in 0..200_u64 {
+        for index in 0..200_u64 {
             // 100 µs and 100 MB/s.
-            let bytes = 4096 * (1 + at % 16);
+            let bytes = 4096 * (1 + index % 16);
             fit.add(bytes, 100_000 + bytes as i64 * 10);
         }
         let device = fit.device().unwrap();

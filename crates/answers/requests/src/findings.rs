@@ -70,25 +70,25 @@ pub struct IoFinding {
 const MIN_REQUESTS: u64 = 1000;
 /// Share of small requests, percent (source: the threshold for desktops and boots in the project's facts).
 const SMALL_PERCENT: u64 = 25;
-/// Amplification (source: the same).
+/// Amplification that a finding must exceed (source: the same facts).
 const AMPLIFICATION: f64 = 8.0;
 /// Share of misaligned requests, percent (source: Drishti).
 const MISALIGNED_PERCENT: u64 = 10;
 /// Share of requests in random order, percent (source: Drishti).
 const UNORDERED_PERCENT: u64 = 20;
 /// Share of repeated page accesses, percent: ten accesses per page.
-const AGAIN_PERCENT: f64 = 90.0;
+const REPEATED_PERCENT: f64 = 90.0;
 /// Minimum number of writes and of flushes that show a pattern.
 const MIN_FLUSHES: u64 = 100;
 
-/// The findings, most requests first.
-pub(super) fn find(trace: &Trace, all: &mut Accumulation, options: &IoOptions) -> Vec<IoFinding> {
+/// Returns the findings, most requests first.
+pub(super) fn find(trace: &Trace, accumulation: &mut Accumulation, options: &IoOptions) -> Vec<IoFinding> {
     let mut findings = Vec::new();
     let page_bytes = options.page_bytes.max(1);
     for is_write in [false, true] {
-        let groups = all.subjects(trace, options, is_write);
+        let groups = accumulation.subjects(trace, options, is_write);
         for group in groups.iter().filter(|group| group.table.requests >= MIN_FLUSHES) {
-            let flushes = all.flushes.get(&(group.pid, group.recorded_file)).copied();
+            let flushes = accumulation.flushes.get(&(group.pid, group.recorded_file)).copied();
             check_group(group, is_write, flushes, page_bytes, &mut findings);
         }
     }
@@ -96,9 +96,9 @@ pub(super) fn find(trace: &Trace, all: &mut Accumulation, options: &IoOptions) -
     findings
 }
 
-/// True if `part` exceeds `percent` of `whole`.
-const fn exceeds(part: u64, percent: u64, whole: u64) -> bool {
-    part as u128 * 100 > percent as u128 * whole as u128
+/// True if `part` exceeds `percent` of `total`.
+const fn exceeds(part: u64, percent: u64, total: u64) -> bool {
+    part as u128 * 100 > percent as u128 * total as u128
 }
 
 fn check_group(
@@ -109,7 +109,7 @@ fn check_group(
     findings: &mut Vec<IoFinding>,
 ) {
     let (table, patterns) = (&group.table, &group.patterns);
-    let all = table.requests;
+    let total = table.requests;
     let base = IoFinding {
         code: FindingCode::SmallRequests,
         direction: if is_write { "write" } else { "read" },
@@ -118,8 +118,8 @@ fn check_group(
         file: group.file.clone(),
         recorded_file: group.recorded_file,
         requests: 0,
-        total_requests: all,
-        time_ns: (table.timed_requests == all && all > 0).then_some(table.time_ns),
+        total_requests: total,
+        time_ns: (table.timed_requests == total && total > 0).then_some(table.time_ns),
         on_path_ns: None,
         amplification: None,
         buffered_requests: None,
@@ -131,35 +131,35 @@ fn check_group(
     let cache = group.cache.as_ref();
     let hit_percent = cache.filter(|curve| curve.accesses > 0).map(|curve| {
         let pages = curve.pages_for_99_percent.unwrap_or(0);
-        curve.hits_within(pages) as f64 * 100.0 / curve.accesses as f64
+        curve.min_hits(pages) as f64 * 100.0 / curve.accesses as f64
     });
     let cached = IoFinding {
         cache_pages: cache.and_then(|curve| curve.pages_for_99_percent),
         cache_hit_percent: hit_percent,
         ..base.clone()
     };
-    if all > MIN_REQUESTS && exceeds(table.small_requests, SMALL_PERCENT, all) {
+    if total > MIN_REQUESTS && exceeds(table.small_requests, SMALL_PERCENT, total) {
         findings.push(IoFinding {
             requests: table.small_requests,
             buffered_requests: Some(patterns.buffered_requests),
             ..cached.clone()
         });
     }
-    if all > MIN_REQUESTS && table.amplification > AMPLIFICATION {
+    if total > MIN_REQUESTS && table.amplification > AMPLIFICATION {
         findings.push(IoFinding {
             code: FindingCode::Amplification,
-            requests: all,
+            requests: total,
             amplification: Some(table.amplification),
             ..cached.clone()
         });
     }
-    let again = hit_percent.is_some_and(|percent| percent > AGAIN_PERCENT);
+    let is_repeated = hit_percent.is_some_and(|percent| percent > REPEATED_PERCENT);
     // Sequential small reads also touch pages repeatedly, but are reported as small requests.
     let steps_back = patterns.backward + patterns.overlapping + patterns.strided;
-    if !is_write && all > MIN_REQUESTS && again && exceeds(steps_back, UNORDERED_PERCENT, all) {
+    if !is_write && total > MIN_REQUESTS && is_repeated && exceeds(steps_back, UNORDERED_PERCENT, total) {
         findings.push(IoFinding { code: FindingCode::RepeatedReads, requests: steps_back, ..cached.clone() });
     }
-    if all > MIN_REQUESTS && table.unbuffered_small_requests > MIN_REQUESTS {
+    if total > MIN_REQUESTS && table.unbuffered_small_requests > MIN_REQUESTS {
         findings.push(IoFinding {
             code: FindingCode::SmallUnbuffered,
             requests: table.unbuffered_small_requests,
@@ -169,21 +169,21 @@ fn check_group(
     }
     if table.average_bytes >= page_bytes as f64
         && table.misaligned_requests > MIN_REQUESTS
-        && exceeds(table.misaligned_requests, MISALIGNED_PERCENT, all)
+        && exceeds(table.misaligned_requests, MISALIGNED_PERCENT, total)
     {
         findings.push(IoFinding { code: FindingCode::Misaligned, requests: table.misaligned_requests, ..base.clone() });
     }
-    if is_write && patterns.unordered() > MIN_REQUESTS && exceeds(patterns.unordered(), UNORDERED_PERCENT, all) {
+    if is_write && patterns.unordered() > MIN_REQUESTS && exceeds(patterns.unordered(), UNORDERED_PERCENT, total) {
         findings.push(IoFinding { code: FindingCode::ScatteredWrites, requests: patterns.unordered(), ..base.clone() });
     }
     if let Some((count, time_ns)) = flushes
         && is_write
         && count >= MIN_FLUSHES
-        && count * 2 >= all
+        && count * 2 >= total
     {
         findings.push(IoFinding {
             code: FindingCode::FlushAfterWrite,
-            requests: all,
+            requests: total,
             flushes: Some(count),
             flush_ns: Some(time_ns).filter(|&time_ns| time_ns > 0),
             ..base

@@ -56,7 +56,7 @@ pub struct IoGroup {
     pub table: RequestTable,
     /// Access patterns.
     pub patterns: Patterns,
-    /// Cache curve of the group's own pages; `None` except for the groups with most requests.
+    /// Cache curve of the group's page accesses; `None` except for the groups with the most requests.
     pub cache: Option<CacheCurve>,
     /// The file as recorded (of the first request if not grouped by file).
     #[serde(skip)]
@@ -79,28 +79,31 @@ pub(super) struct GroupId {
 /// Interned folders and extensions.
 #[derive(Clone, Debug, Default)]
 struct PathParts {
-    of_file: HashMap<StringId, usize>,
-    numbers: HashMap<String, usize>,
+    /// Numbers by file.
+    by_file: HashMap<StringId, usize>,
+    /// Numbers by text.
+    by_text: HashMap<String, usize>,
+    /// Texts by number.
     texts: Vec<String>,
 }
 
 impl PathParts {
     fn intern(&mut self, trace: &Trace, file: StringId, part: fn(&str) -> String) -> usize {
-        if let Some(&number) = self.of_file.get(&file) {
+        if let Some(&number) = self.by_file.get(&file) {
             return number;
         }
-        let text = part(&DrivePaths::of(trace).readable(trace.text(file)));
+        let text = part(&DrivePaths::from_trace(trace).readable(trace.text(file)));
         let next = self.texts.len();
-        let number = *self.numbers.entry(text.clone()).or_insert(next);
+        let number = *self.by_text.entry(text.clone()).or_insert(next);
         if number == next {
             self.texts.push(text);
         }
-        self.of_file.insert(file, number);
+        self.by_file.insert(file, number);
         number
     }
 }
 
-/// The last component of a Windows or Unix path.
+/// Returns the last component of a Windows or Unix path.
 fn file_name(path: &str) -> &str {
     path.rsplit(['\\', '/']).next().unwrap_or(path)
 }
@@ -142,10 +145,10 @@ struct Assignment {
     stream: usize,
 }
 
-/// Number of slots for recently used keys, which avoid a hash lookup.
+/// Number of slots for recently used keys, which avoid hash lookups.
 const RECENT_SLOTS: usize = 256;
 
-/// No group has accessed the page yet.
+/// Marks a page that no group has accessed yet.
 const NO_GROUP: u32 = u32::MAX;
 
 /// Accumulates requests in groups.
@@ -163,7 +166,7 @@ pub(super) struct Groups {
     /// The first group that accessed each page.
     owners: Vec<u32>,
     /// (group, page) of accesses to pages first accessed by another group.
-    others: HashSet<(u32, u32)>,
+    shared_accesses: HashSet<(u32, u32)>,
     files: HashSet<(u32, StringId)>,
     streams: HashMap<(u32, Option<u32>, StringId, u64), usize>,
     all_streams: Vec<Stream>,
@@ -173,9 +176,9 @@ pub(super) struct Groups {
 
 impl Groups {
     pub(super) fn new(options: &IoOptions) -> Self {
-        let by_phase = options.by.contains(&GroupKey::Phase);
+        let by_phase = options.group_by.contains(&GroupKey::Phase);
         Self {
-            by: options.by.clone(),
+            by: options.group_by.clone(),
             slice_ns: options.slice_ns.max(1),
             phases: if by_phase { options.phases.clone() } else { Vec::new() },
             assignments: HashMap::new(),
@@ -183,7 +186,7 @@ impl Groups {
             rows: Vec::new(),
             index: HashMap::new(),
             owners: Vec::new(),
-            others: HashSet::new(),
+            shared_accesses: HashSet::new(),
             files: HashSet::new(),
             streams: HashMap::new(),
             all_streams: Vec::new(),
@@ -192,9 +195,9 @@ impl Groups {
         }
     }
 
-    /// The number plus one of the first phase that contains a time.
+    /// Returns the number plus one of the first phase that contains a time; 0 if no phase does.
     fn phase(&self, time_ns: i64) -> usize {
-        self.phases.iter().position(|phase| phase.range.contains(time_ns)).map_or(0, |at| at + 1)
+        self.phases.iter().position(|phase| phase.range.contains(time_ns)).map_or(0, |index| index + 1)
     }
 
     fn id(&mut self, trace: &Trace, key: &StreamKey) -> GroupId {
@@ -216,21 +219,21 @@ impl Groups {
     /// Assigns a new key to a group and stream.
     fn assign(&mut self, trace: &Trace, key: &StreamKey) -> Assignment {
         let id = self.id(trace, key);
-        let next = u32::try_from(self.rows.len()).unwrap_or(NO_GROUP - 1);
-        let group = *self.index.entry(id).or_insert(next);
-        if group == next {
+        let next_group = u32::try_from(self.rows.len()).unwrap_or(NO_GROUP - 1);
+        let group = *self.index.entry(id).or_insert(next_group);
+        if group == next_group {
             self.rows.push(Row { id, file: key.file, ..Row::default() });
         }
-        let next = self.all_streams.len();
-        let stream = *self.streams.entry((group, key.pid, key.file, key.handle)).or_insert(next);
-        let new_file = self.files.insert((group, key.file));
+        let next_stream = self.all_streams.len();
+        let stream = *self.streams.entry((group, key.pid, key.file, key.handle)).or_insert(next_stream);
+        let is_new_file = self.files.insert((group, key.file));
         if let Some(row) = self.rows.get_mut(group as usize) {
-            row.table.files += u64::from(new_file);
-            if stream == next {
+            row.table.files += u64::from(is_new_file);
+            if stream == next_stream {
                 row.streams.push(stream);
             }
         }
-        if stream == next {
+        if stream == next_stream {
             self.all_streams.push(Stream::default());
         }
         Assignment { group, stream }
@@ -241,7 +244,7 @@ impl Groups {
         &mut self,
         trace: &Trace,
         request: &Request,
-        span: u64,
+        touched_pages: u64,
         (page, buffer): (BlockSize, BlockSize),
     ) -> u32 {
         let by_slice = self.by.contains(&GroupKey::Slice);
@@ -254,30 +257,30 @@ impl Groups {
             phase: if self.phases.is_empty() { 0 } else { self.phase(request.start_ns) },
         };
         let slot = (request.file.index() ^ (request.handle >> 4) as usize) % RECENT_SLOTS;
-        let found = match self.recent.get(slot).copied().flatten() {
-            Some((recent, found)) if recent == key => found,
+        let assignment = match self.recent.get(slot).copied().flatten() {
+            Some((recent_key, assignment)) if recent_key == key => assignment,
             _ => {
-                let found = match self.assignments.get(&key) {
-                    Some(&found) => found,
+                let assignment = match self.assignments.get(&key) {
+                    Some(&assignment) => assignment,
                     None => {
-                        let found = self.assign(trace, &key);
-                        self.assignments.insert(key, found);
-                        found
+                        let assignment = self.assign(trace, &key);
+                        self.assignments.insert(key, assignment);
+                        assignment
                     }
                 };
                 if let Some(recent) = self.recent.get_mut(slot) {
-                    *recent = Some((key, found));
+                    *recent = Some((key, assignment));
                 }
-                found
+                assignment
             }
         };
-        if let Some(stream) = self.all_streams.get_mut(found.stream) {
+        if let Some(stream) = self.all_streams.get_mut(assignment.stream) {
             stream.add(request.offset, request.length, page, buffer);
         }
-        if let Some(row) = self.rows.get_mut(found.group as usize) {
-            row.table.add(request, span, page);
+        if let Some(row) = self.rows.get_mut(assignment.group as usize) {
+            row.table.add(request, touched_pages, page);
         }
-        found.group
+        assignment.group
     }
 
     /// Counts an access of `group` to a page.
@@ -291,17 +294,17 @@ impl Groups {
             *owner = group;
             true
         } else {
-            *owner != group && self.others.insert((group, page))
+            *owner != group && self.shared_accesses.insert((group, page))
         };
         if is_new && let Some(row) = self.rows.get_mut(group as usize) {
             row.table.unique_pages += 1;
         }
     }
 
-    /// Group numbers, most requests first.
+    /// Returns the group numbers, most requests first.
     fn order(&self, trace: &Trace) -> Vec<u32> {
         let has_file = self.by.contains(&GroupKey::File);
-        let paths = DrivePaths::of(trace);
+        let paths = DrivePaths::from_trace(trace);
         let row = |number: &u32| self.rows.get(*number as usize);
         let counts = |row: &Row| (row.table.requests, row.table.bytes);
         let names = |row: &Row| {
@@ -310,25 +313,25 @@ impl Groups {
         };
         let mut order: Vec<u32> = (0..u32::try_from(self.rows.len()).unwrap_or(u32::MAX)).collect();
         order.sort_by(|a, b| {
-            let by_counts = row(b).map(counts).cmp(&row(a).map(counts));
-            by_counts.then_with(|| row(a).map(names).cmp(&row(b).map(names)))
+            let count_order = row(b).map(counts).cmp(&row(a).map(counts));
+            count_order.then_with(|| row(a).map(names).cmp(&row(b).map(names)))
         });
         order
     }
 
-    /// The groups, most requests first.
+    /// Returns the groups, most requests first.
     pub(super) fn finish(&self, trace: &Trace, options: &IoOptions) -> Vec<IoGroup> {
         let has = |key| self.by.contains(&key);
-        let paths = DrivePaths::of(trace);
+        let paths = DrivePaths::from_trace(trace);
         let group = |number: u32| {
             let row = self.rows.get(number as usize)?;
             let mut table = row.table;
             table.finish(options.page_bytes.max(1), options.key_blocks);
-            let part = |wanted: bool| {
-                let text = wanted.then(|| self.parts.texts.get(row.id.path)).flatten();
+            let part = |is_grouped: bool| {
+                let text = is_grouped.then(|| self.parts.texts.get(row.id.path)).flatten();
                 text.cloned().unwrap_or_default()
             };
-            let phase = row.id.phase.checked_sub(1).and_then(|at| self.phases.get(at));
+            let phase = row.id.phase.checked_sub(1).and_then(|index| self.phases.get(index));
             Some(IoGroup {
                 pid: row.id.pid,
                 process: trace.text(row.id.process).to_owned(),
@@ -344,7 +347,7 @@ impl Groups {
                 slice_start_ns: has(GroupKey::Slice).then(|| row.id.slice.saturating_mul(self.slice_ns)),
                 phase: phase.map(|phase| phase.name.clone()).unwrap_or_default(),
                 table,
-                patterns: merged(row.streams.iter().filter_map(|&at| self.all_streams.get(at))),
+                patterns: merge_streams(row.streams.iter().filter_map(|&stream| self.all_streams.get(stream))),
                 cache: self.curves.get(&number).cloned(),
             })
         };
@@ -352,27 +355,28 @@ impl Groups {
     }
 
     pub(super) fn patterns(&self) -> Patterns {
-        merged(self.all_streams.iter())
+        merge_streams(self.all_streams.iter())
     }
 
-    /// Computes the cache curves of the groups with most requests, from the (group, page) of each access. `numbers`, if
-    /// given, replaces the group of each access. Without accesses there are no curves.
-    pub(super) fn curves(&mut self, trace: &Trace, accesses: Option<&[(u32, u32)]>, numbers: Option<&[u32]>) {
+    /// Computes the cache curves of the groups with the most requests, from the (group, page) of each access. `groups`,
+    /// if given, replaces the group of each access. Without accesses there are no curves.
+    pub(super) fn compute_curves(&mut self, trace: &Trace, accesses: Option<&[(u32, u32)]>, groups: Option<&[u32]>) {
         let Some(accesses) = accesses.filter(|_| self.curves.is_empty()) else { return };
-        let mut first = self.order(trace);
-        first.truncate(MAX_CURVES);
+        let mut top_groups = self.order(trace);
+        top_groups.truncate(MAX_CURVES);
         let curve = |&group: &u32| {
             let mut model = CacheModel::new(0, u64::MAX);
-            match numbers {
-                Some(numbers) => {
-                    let own = accesses.iter().zip(numbers).filter(|&(_, &number)| number == group);
-                    own.for_each(|(access, _)| model.access(access.1));
+            match groups {
+                Some(groups) => {
+                    let group_accesses =
+                        accesses.iter().zip(groups).filter(|&(_, &access_group)| access_group == group);
+                    group_accesses.for_each(|(access, _)| model.access(access.1));
                 }
                 None => accesses.iter().filter(|access| access.0 == group).for_each(|access| model.access(access.1)),
             }
             (group, model.finish().0)
         };
-        self.curves = first.par_iter().map(curve).collect::<Vec<_>>().into_iter().collect();
+        self.curves = top_groups.par_iter().map(curve).collect::<Vec<_>>().into_iter().collect();
     }
 }
 
@@ -382,7 +386,7 @@ const MAX_CURVES: usize = 16;
 /// Maximum number of individually counted pages per request: 1 GiB of 4 KiB pages.
 pub(super) const MAX_PAGES: u64 = 1 << 18;
 
-fn merged<'s>(streams: impl Iterator<Item = &'s Stream>) -> Patterns {
+fn merge_streams<'s>(streams: impl Iterator<Item = &'s Stream>) -> Patterns {
     let mut patterns = Patterns::default();
     let mut strides: HashMap<i64, u64> = HashMap::new();
     for stream in streams {
@@ -392,8 +396,8 @@ fn merged<'s>(streams: impl Iterator<Item = &'s Stream>) -> Patterns {
             *strides.entry(stride).or_insert(0) += count;
         }
     }
-    let most = strides.into_iter().max_by_key(|&(stride, count)| (count, std::cmp::Reverse(stride)));
-    patterns.stride_bytes = most.map(|(stride, _)| stride);
+    let most_frequent = strides.into_iter().max_by_key(|&(stride, count)| (count, std::cmp::Reverse(stride)));
+    patterns.stride_bytes = most_frequent.map(|(stride, _)| stride);
     patterns
 }
 

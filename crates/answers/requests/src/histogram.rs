@@ -73,8 +73,8 @@ impl HistogramBuilder {
             requests,
             bytes: size_bytes.saturating_mul(requests),
         });
-        let used = |at: &usize| self.bins.get(*at).is_some_and(|bin| bin.0 > 0);
-        let (first, last) = ((0..65).find(used), (0..65).rev().find(used));
+        let is_used = |bin: &usize| self.bins.get(*bin).is_some_and(|bin| bin.0 > 0);
+        let (first, last) = ((0..65).find(is_used), (0..65).rev().find(is_used));
         let bins = match (first, last) {
             (Some(first), Some(last)) => (first..=last)
                 .zip(self.bins.iter().skip(first))

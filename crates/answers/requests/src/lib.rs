@@ -2,7 +2,7 @@
 //! filter.
 //!
 //! The table follows the paper *The Curious Case of the Four-byte Writes*: an uncached filter between a program and its
-//! file reads a key block and every touched block again for each request, so 4 bytes cost 8,192.
+//! file reads a key block and every touched block again for each request, so reading 4 bytes costs 8,192.
 //!
 //! A cached read that misses appears twice in a recording: as the program's request, and as the memory manager's
 //! request for the missing pages. These levels, and the requests that reached the disk, are kept separate
@@ -45,7 +45,7 @@ pub use patterns::Patterns;
 pub use table::RequestTable;
 
 /// The tables that [`analyze`] reads.
-pub const TABLES: TableSet = TableSet::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::from_names(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
 
 /// Options of [`analyze`].
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub struct IoOptions {
     /// Additional blocks that the filter reads per request.
     pub key_blocks: u64,
     /// How requests are grouped.
-    pub by: Vec<GroupKey>,
+    pub group_by: Vec<GroupKey>,
     /// Slice duration, ns, when grouping by slice.
     pub slice_ns: i64,
     /// Phases, when grouping by phase; a request belongs to the first phase that contains its start.
@@ -75,7 +75,7 @@ impl Default for IoOptions {
         Self {
             page_bytes: 4096,
             key_blocks: 1,
-            by: vec![GroupKey::Process, GroupKey::File],
+            group_by: vec![GroupKey::Process, GroupKey::File],
             slice_ns: 1_000_000_000,
             phases: Vec::new(),
             read_ahead_pages: 8,
@@ -132,9 +132,9 @@ pub struct IoView {
     pub patterns: Patterns,
     /// Hits of a page cache by size.
     pub cache: CacheCurve,
-    /// The same if a miss reads the whole aligned group of `read_ahead_pages` pages.
+    /// Hits of a page cache if each miss reads the whole aligned group of `read_ahead_pages` pages.
     pub cache_with_read_ahead: Option<CacheCurve>,
-    /// The same if the filter's key blocks are cached with the pages.
+    /// Hits of a cache that holds the filter's key blocks and the pages.
     pub cache_with_key_blocks: Option<CacheCurve>,
     /// Cost of a filter.
     pub filter: Option<FilterCosts>,
@@ -148,19 +148,19 @@ pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
     let mut accumulation = accumulate::Accumulation::new(trace, scope, options);
     let device = options.device.or_else(|| accumulation.fit_device());
     let findings = findings::find(trace, &mut accumulation, options);
-    let (reads_at_end, failed, pages_not_followed) =
-        (accumulation.reads_at_end, accumulation.failed, accumulation.pages_not_followed);
+    let (reads_at_end, failed, uncounted_pages) =
+        (accumulation.reads_at_end, accumulation.failed, accumulation.uncounted_pages);
     IoReport {
         range: scope.range,
         page_bytes: options.page_bytes.max(1),
         key_blocks: options.key_blocks,
         buffer_bytes: options.buffer_bytes,
-        by: options.by.clone(),
+        by: options.group_by.clone(),
         views: accumulation.finish(trace, options, device),
         findings,
         reads_at_end,
         failed,
-        uncounted_pages: pages_not_followed,
+        uncounted_pages,
         affecting_losses: affecting_losses(trace, &[TableName::FileIos, TableName::DiskIos, TableName::Processes]),
         losses: trace.losses.clone(),
     }

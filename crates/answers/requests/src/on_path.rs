@@ -11,7 +11,7 @@ use onoff_evidence::scope::Scope;
 /// Key of a finding's requests: (process, file, is write).
 type RequestKey = (Option<u32>, StringId, bool);
 
-/// For each thread, the intervals in which it or a thread it waited for was on a critical path; sorted, without
+/// The intervals of each thread in which it, or a thread that it waited for, was on a critical path; sorted, without
 /// overlap.
 #[derive(Debug, Default)]
 struct PathIntervals {
@@ -19,7 +19,7 @@ struct PathIntervals {
 }
 
 impl PathIntervals {
-    /// The paths of `phases`; `None` if no path is known in any of them.
+    /// Computes the paths of `phases`; `None` if no path is known in any of them.
     fn new(waits: &Waits<'_>, phases: &[TransitionPhase]) -> Option<Self> {
         let mut phases: Vec<&TransitionPhase> = phases.iter().filter(|phase| !has_no_path(&phase.name)).collect();
         phases.sort_by_key(|phase| (phase.range.start_ns, phase.range.end_ns));
@@ -28,30 +28,30 @@ impl PathIntervals {
         let mut done_ns = i64::MIN;
         for phase in phases {
             // Phases may overlap; each moment counts for one path only.
-            let ends = (phase.range.start_ns.max(done_ns), phase.range.end_ns);
-            if ends.0 >= ends.1 || !waits.has_switches(ends) {
+            let bounds = (phase.range.start_ns.max(done_ns), phase.range.end_ns);
+            if bounds.0 >= bounds.1 || !waits.has_switches(bounds) {
                 continue;
             }
-            done_ns = ends.1;
-            let walked = match waits.walk_units(phase) {
-                Some((walked, _)) => walked,
-                None => waits.walk_back(ends, &waits.end_at(ends.1)),
+            done_ns = bounds.1;
+            let path = match waits.walk_units(phase) {
+                Some((path, _)) => path,
+                None => waits.walk_back(bounds, &waits.end_at(bounds.1)),
             };
-            for step in &walked.steps {
-                let interval = (step.start_ns.max(ends.0), step.end_ns.min(ends.1));
+            for step in &path.steps {
+                let interval = (step.start_ns.max(bounds.0), step.end_ns.min(bounds.1));
                 if interval.0 >= interval.1 {
                     continue;
                 }
                 is_known |= step.tid != 0;
                 on_path.intervals.entry(step.tid).or_default().push(interval);
                 // Threads that wait for the thread of a step are on the path with it.
-                let mut waiter = step.waiter;
-                while let Some(found) = walked.waiters.get(waiter as usize) {
-                    let from = (interval.0.max(found.from_ns), interval.1);
-                    if from.0 < from.1 && found.tid != step.tid {
-                        on_path.intervals.entry(found.tid).or_default().push(from);
+                let mut waiter_index = step.waiter;
+                while let Some(waiter) = path.waiters.get(waiter_index as usize) {
+                    let waiting = (interval.0.max(waiter.from_ns), interval.1);
+                    if waiting.0 < waiting.1 && waiter.tid != step.tid {
+                        on_path.intervals.entry(waiter.tid).or_default().push(waiting);
                     }
-                    waiter = found.waiter;
+                    waiter_index = waiter.waiter;
                 }
             }
         }
@@ -61,16 +61,16 @@ impl PathIntervals {
         is_known.then_some(on_path)
     }
 
-    /// Overlap of `requests` (sorted, without overlap) with the intervals of a thread, ns.
-    fn within(&self, tid: u32, requests: &[(i64, i64)]) -> i64 {
+    /// Returns the overlap of `requests` (sorted, without overlap) with the intervals of a thread, in ns.
+    fn overlap_ns(&self, tid: u32, requests: &[(i64, i64)]) -> i64 {
         let Some(intervals) = self.intervals.get(&tid) else { return 0 };
-        let mut next = 0;
+        let mut next_interval = 0;
         let mut sum_ns = 0_i64;
         for &(start_ns, end_ns) in requests {
-            while intervals.get(next).is_some_and(|interval| interval.1 <= start_ns) {
-                next += 1;
+            while intervals.get(next_interval).is_some_and(|interval| interval.1 <= start_ns) {
+                next_interval += 1;
             }
-            for interval in intervals.iter().skip(next).take_while(|interval| interval.0 < end_ns) {
+            for interval in intervals.iter().skip(next_interval).take_while(|interval| interval.0 < end_ns) {
                 sum_ns = sum_ns.saturating_add(interval.1.min(end_ns).saturating_sub(interval.0.max(start_ns)).max(0));
             }
         }
@@ -81,17 +81,17 @@ impl PathIntervals {
 /// Sorts intervals and joins those that overlap or touch.
 fn merge(intervals: &mut Vec<(i64, i64)>) {
     intervals.sort_unstable();
-    intervals.dedup_by(|next, before| {
-        let joins = next.0 <= before.1;
-        if joins {
-            before.1 = before.1.max(next.1);
+    intervals.dedup_by(|next, previous| {
+        let overlaps = next.0 <= previous.1;
+        if overlaps {
+            previous.1 = previous.1.max(next.1);
         }
-        joins
+        overlaps
     });
 }
 
-/// Sets the time on the critical path of one of `phases` for each finding. It stays unknown without context switches,
-/// phases, or threads and ends of the requests.
+/// Sets the time on the critical path of one of `phases` for each finding. The time stays unknown without context
+/// switches, without phases, or if the thread or the end of a request is unknown.
 pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], findings: &mut [IoFinding]) {
     if findings.is_empty() || phases.is_empty() {
         return;
@@ -111,22 +111,25 @@ pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], f
         if io.level != IoOrigin::Application || !scope.range.contains(io.start_ns) {
             continue;
         }
-        let Some(found) = requests.get_mut(&(io.pid, io.file, is_write)) else { continue };
+        let Some(intervals) = requests.get_mut(&(io.pid, io.file, is_write)) else { continue };
         match (io.tid, io.end_ns) {
             (Some(tid), Some(end_ns)) if io.operation == FileOperation::Flush => {
-                found.flushes.entry(tid).or_default().push((io.start_ns, end_ns));
+                intervals.flushes.entry(tid).or_default().push((io.start_ns, end_ns));
             }
-            (Some(tid), Some(end_ns)) => found.transfers.entry(tid).or_default().push((io.start_ns, end_ns)),
-            _ => found.lacks_ends = true,
+            (Some(tid), Some(end_ns)) => intervals.transfers.entry(tid).or_default().push((io.start_ns, end_ns)),
+            _ => intervals.has_unknown_ends = true,
         }
     }
-    for found in requests.values_mut() {
-        found.transfers.values_mut().chain(found.flushes.values_mut()).for_each(merge);
+    for intervals in requests.values_mut() {
+        intervals.transfers.values_mut().chain(intervals.flushes.values_mut()).for_each(merge);
     }
     for finding in findings {
-        let Some(found) = requests.get(&key(finding)).filter(|found| !found.lacks_ends) else { continue };
-        let by_thread = if finding.code == FindingCode::FlushAfterWrite { &found.flushes } else { &found.transfers };
-        finding.on_path_ns = Some(by_thread.iter().map(|(&tid, requests)| on_path.within(tid, requests)).sum());
+        let Some(intervals) = requests.get(&key(finding)).filter(|intervals| !intervals.has_unknown_ends) else {
+            continue;
+        };
+        let by_thread =
+            if finding.code == FindingCode::FlushAfterWrite { &intervals.flushes } else { &intervals.transfers };
+        finding.on_path_ns = Some(by_thread.iter().map(|(&tid, requests)| on_path.overlap_ns(tid, requests)).sum());
     }
 }
 
@@ -136,7 +139,7 @@ struct Requests {
     transfers: HashMap<u32, Vec<(i64, i64)>>,
     flushes: HashMap<u32, Vec<(i64, i64)>>,
     /// True if the end or the thread of a request is unknown.
-    lacks_ends: bool,
+    has_unknown_ends: bool,
 }
 
 #[cfg(test)]
@@ -149,9 +152,9 @@ mod tests {
     use onoff_testkit::synthetic::{MS, process, ready_threads, switches_in_ms, thread};
     use onoff_transitions::TransitionKind;
 
-    /// A boot phase of 2 s on two processors. Thread 204 of b.exe wakes 104 of a.exe after 999 ms, and the phase ends
-    /// with the work of 104; 304 of c.exe runs in parallel. Each reads 4 bytes every half millisecond, taking a quarter
-    /// of a millisecond: b.exe and c.exe all the time, a.exe while it runs.
+    /// Returns a boot phase of 2 s on two processors. Thread 204 of b.exe wakes 104 of a.exe after 999 ms, and the
+    /// phase ends with the work of 104; 304 of c.exe runs in parallel. Each thread reads 4 bytes every half
+    /// millisecond, which takes a quarter of a millisecond: b.exe and c.exe all the time, a.exe while it runs.
     fn boot() -> (Trace, Vec<TransitionPhase>) {
         let mut trace = Trace { duration_ns: 2_010 * MS, ..Trace::default() };
         trace.system.processors = 2;
@@ -170,10 +173,10 @@ mod tests {
         switches_in_ms(&mut trace, &rows);
         ready_threads(&mut trace, &[(999 * MS, 104, 204)]);
         let file = trace.strings.intern("settings.dat");
-        for at in 0..4000_i64 {
-            for (pid, from) in [(100_u32, 2000), (200, 0), (300, 0)] {
-                let start_ns = at * MS / 2;
-                if at < from {
+        for index in 0..4000_i64 {
+            for (pid, first_index) in [(100_u32, 2000), (200, 0), (300, 0)] {
+                let start_ns = index * MS / 2;
+                if index < first_index {
                     continue;
                 }
                 trace.file_ios.push(FileIo {
@@ -183,7 +186,7 @@ mod tests {
                     pid: Some(pid),
                     tid: Some(pid + 4),
                     file,
-                    offset: at.unsigned_abs() * 4,
+                    offset: index.unsigned_abs() * 4,
                     size: 4,
                     level: IoOrigin::Application,
                     unbuffered: false,
@@ -202,7 +205,7 @@ mod tests {
     }
 
     fn small_request_findings(trace: &Trace, phases: &[TransitionPhase]) -> Vec<(String, Option<i64>)> {
-        let scope = Scope::whole(trace);
+        let scope = Scope::whole_recording(trace);
         let mut findings = analyze(trace, &scope, &IoOptions::default()).findings;
         add_path_time(trace, &scope, phases, &mut findings);
         let small = findings.into_iter().filter(|finding| finding.code == FindingCode::SmallRequests);
@@ -217,26 +220,26 @@ mod tests {
         let [a, b, c] = &small_request_findings(&trace, &phases)[..] else { panic!() };
         assert_eq!(*a, ("a.exe".to_owned(), Some(500 * MS)));
         // Half of the second in which it ran and was waited for; its later reads blocked nothing.
-        let of_b = b.1.unwrap();
-        assert!((498 * MS..=500 * MS).contains(&of_b), "{b:?}");
+        let b_ns = b.1.unwrap();
+        assert!((498 * MS..=500 * MS).contains(&b_ns), "{b:?}");
         assert_eq!(*c, ("c.exe".to_owned(), Some(0)));
         // A phase that ends before a.exe reads.
-        let first = [TransitionPhase { range: Interval::new(0, 900 * MS), ..phases[0].clone() }];
-        assert_eq!(small_request_findings(&trace, &first)[0], ("a.exe".to_owned(), Some(0)));
+        let shorter_phase = [TransitionPhase { range: Interval::new(0, 900 * MS), ..phases[0].clone() }];
+        assert_eq!(small_request_findings(&trace, &shorter_phase)[0], ("a.exe".to_owned(), Some(0)));
     }
 
     #[test]
     fn path_time_is_unknown_without_path() {
         let (trace, phases) = boot();
-        assert!(small_request_findings(&trace, &[]).iter().all(|one| one.1.is_none()));
-        let after = [TransitionPhase { name: "PostBoot".to_owned(), ..phases[0].clone() }];
-        assert!(small_request_findings(&trace, &after).iter().all(|one| one.1.is_none()));
-        let mut without = trace.clone();
-        without.context_switches = onoff_trace::Batches::default();
-        assert!(small_request_findings(&without, &phases).iter().all(|one| one.1.is_none()));
+        assert!(small_request_findings(&trace, &[]).iter().all(|finding| finding.1.is_none()));
+        let post_boot = [TransitionPhase { name: "PostBoot".to_owned(), ..phases[0].clone() }];
+        assert!(small_request_findings(&trace, &post_boot).iter().all(|finding| finding.1.is_none()));
+        let mut without_switches = trace.clone();
+        without_switches.context_switches = onoff_trace::Batches::default();
+        assert!(small_request_findings(&without_switches, &phases).iter().all(|finding| finding.1.is_none()));
         // A request without a known end may have been on the path for any time.
-        let mut cut = trace;
-        cut.file_ios.end_ns.set(0, None);
-        assert_eq!(small_request_findings(&cut, &phases)[1], ("b.exe".to_owned(), None));
+        let mut with_unknown_end = trace;
+        with_unknown_end.file_ios.end_ns.set(0, None);
+        assert_eq!(small_request_findings(&with_unknown_end, &phases)[1], ("b.exe".to_owned(), None));
     }
 }

@@ -10,7 +10,7 @@ pub(super) struct BlockSize {
 }
 
 impl BlockSize {
-    /// A block of `bytes`; 0 is treated as 1.
+    /// Creates a block of `bytes`; 0 is treated as 1.
     pub(super) const fn new(bytes: u64) -> Self {
         let bytes = if bytes == 0 { 1 } else { bytes };
         Self { bytes, shift: if bytes.is_power_of_two() { Some(bytes.trailing_zeros()) } else { None } }
@@ -20,7 +20,7 @@ impl BlockSize {
         self.bytes
     }
 
-    /// The number of the block that contains byte `offset`.
+    /// Returns the number of the block that contains byte `offset`.
     pub(super) const fn index(self, offset: u64) -> u64 {
         match self.shift {
             Some(shift) => offset >> shift,
@@ -36,8 +36,8 @@ impl BlockSize {
         }
     }
 
-    /// The first and last block of a request; `None` for an empty request.
-    pub(super) fn span(self, offset: u64, length: u64) -> Option<(u64, u64)> {
+    /// Returns the first and last block of a request; `None` for an empty request.
+    pub(super) fn first_and_last(self, offset: u64, length: u64) -> Option<(u64, u64)> {
         let last_byte = offset.saturating_add(length.checked_sub(1)?);
         Some((self.index(offset), self.index(last_byte)))
     }
@@ -50,7 +50,7 @@ pub(super) const CHUNK_PAGES: u64 = 8;
 /// Bits for the chunk in a one-word key.
 const CHUNK_BITS: u32 = 37;
 
-/// File and chunk in one word; `None` if they do not fit.
+/// Packs file and chunk into one word; `None` if they do not fit.
 fn packed_key(file: u32, chunk: u64) -> Option<u64> {
     let fits = chunk >> CHUNK_BITS == 0 && file >> (u64::BITS - CHUNK_BITS) == 0;
     fits.then_some(u64::from(file) << CHUNK_BITS | chunk)
@@ -59,8 +59,8 @@ fn packed_key(file: u32, chunk: u64) -> Option<u64> {
 /// Number of chunks that fit in the CPU caches.
 const MAX_CACHED_CHUNKS: usize = 1 << 14;
 
-/// No number assigned yet.
-const NONE: u32 = u32::MAX;
+/// Marks a page without an assigned number.
+const UNASSIGNED: u32 = u32::MAX;
 
 /// The number of a page and of its chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub(super) struct PageNumber {
 /// Page numbers, chosen by the caller and assigned at the first touch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PageNumbers {
-    /// Chunks by packed (file, chunk): all that real recordings have.
+    /// Chunks by packed (file, chunk). Real recordings have no others.
     packed: HashMap<u64, u32>,
     /// Chunks whose (file, chunk) does not fit in one word.
     unpacked: HashMap<(u32, u64), u32>,
@@ -86,23 +86,23 @@ pub(super) struct PageNumbers {
 }
 
 impl PageNumbers {
-    /// The number of a page of a file; a new page gets `next`.
-    pub(super) fn get_or_insert(&mut self, file: u32, page: u64, next: u32) -> PageNumber {
+    /// Returns the number of a page of a file; a new page gets `new_number`.
+    pub(super) fn get_or_insert(&mut self, file: u32, page: u64, new_number: u32) -> PageNumber {
         let key = (file, page / CHUNK_PAGES);
         let chunk = match self.last {
             // Small requests often touch one page, or its neighbors, many times in a row.
-            Some((last, chunk)) if last == key => chunk,
+            Some((last_key, chunk)) if last_key == key => chunk,
             _ => self.chunk(key),
         };
         self.last = Some((key, chunk));
         let slot = self.chunks.get_mut(chunk as usize).and_then(|pages| pages.get_mut((page % CHUNK_PAGES) as usize));
         match slot {
-            Some(number) if *number != NONE => PageNumber { number: *number, chunk, is_new: false },
+            Some(number) if *number != UNASSIGNED => PageNumber { number: *number, chunk, is_new: false },
             Some(number) => {
-                *number = next;
-                PageNumber { number: next, chunk, is_new: true }
+                *number = new_number;
+                PageNumber { number: new_number, chunk, is_new: true }
             }
-            None => PageNumber { number: next, chunk, is_new: true },
+            None => PageNumber { number: new_number, chunk, is_new: true },
         }
     }
 
@@ -111,25 +111,25 @@ impl PageNumbers {
         self.chunks.len() > MAX_CACHED_CHUNKS
     }
 
-    /// The chunk of a page; `None` if not touched yet, or not packable.
+    /// Returns the chunk of a page; `None` if not touched yet, or not packable.
     pub(super) fn chunk_of(&self, file: u32, page: u64) -> Option<u32> {
         self.packed.get(&packed_key(file, page / CHUNK_PAGES)?).copied()
     }
 
-    pub(super) fn first_of(&self, chunk: u32) -> Option<u32> {
+    pub(super) fn first_page_number(&self, chunk: u32) -> Option<u32> {
         self.chunks.get(chunk as usize).map(|pages| pages[0])
     }
 
     fn chunk(&mut self, (file, chunk): (u32, u64)) -> u32 {
-        let next = u32::try_from(self.chunks.len()).unwrap_or(NONE);
-        let found = match packed_key(file, chunk) {
-            Some(key) => *self.packed.entry(key).or_insert(next),
-            None => *self.unpacked.entry((file, chunk)).or_insert(next),
+        let new_chunk = u32::try_from(self.chunks.len()).unwrap_or(UNASSIGNED);
+        let number = match packed_key(file, chunk) {
+            Some(key) => *self.packed.entry(key).or_insert(new_chunk),
+            None => *self.unpacked.entry((file, chunk)).or_insert(new_chunk),
         };
-        if found == next {
-            self.chunks.push([NONE; CHUNK_PAGES as usize]);
+        if number == new_chunk {
+            self.chunks.push([UNASSIGNED; CHUNK_PAGES as usize]);
         }
-        found
+        number
     }
 }
 
@@ -148,23 +148,23 @@ mod tests {
                 );
             }
         }
-        assert_eq!(BlockSize::new(4096).span(4095, 2), Some((0, 1)));
-        assert_eq!(BlockSize::new(4096).span(4095, 0), None);
+        assert_eq!(BlockSize::new(4096).first_and_last(4095, 2), Some((0, 1)));
+        assert_eq!(BlockSize::new(4096).first_and_last(4095, 0), None);
     }
 
     #[test]
     fn numbers_packed_and_unpacked_pages() {
         let mut numbers = PageNumbers::default();
-        let far = CHUNK_PAGES << CHUNK_BITS;
-        for (next, page) in (0_u32..).zip([0, 8, u64::MAX, far, far + 1]) {
+        let far_page = CHUNK_PAGES << CHUNK_BITS;
+        for (number, page) in (0_u32..).zip([0, 8, u64::MAX, far_page, far_page + 1]) {
             assert_eq!(
-                (numbers.get_or_insert(7, page, next).number, numbers.get_or_insert(7, page, 99).number),
-                (next, next)
+                (numbers.get_or_insert(7, page, number).number, numbers.get_or_insert(7, page, 99).number),
+                (number, number)
             );
             assert!(!numbers.get_or_insert(7, page, 99).is_new);
         }
         assert_eq!(numbers.get_or_insert(1 << 27, 0, 5), PageNumber { number: 5, chunk: 4, is_new: true });
         assert_eq!(numbers.get_or_insert(7, 7, 6), PageNumber { number: 6, chunk: 0, is_new: true });
-        assert_eq!(numbers.get_or_insert(7, far + 1, 99), PageNumber { number: 4, chunk: 3, is_new: false });
+        assert_eq!(numbers.get_or_insert(7, far_page + 1, 99), PageNumber { number: 4, chunk: 3, is_new: false });
     }
 }

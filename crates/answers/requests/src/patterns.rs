@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::pages::BlockSize;
 
-/// Requests by how they follow the previous one to the same file by the same process. Each is in exactly one of the
-/// first six.
+/// Requests by how they follow the previous request of the same process for the same file. Each request counts in
+/// exactly one of the first six fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Patterns {
@@ -28,8 +28,8 @@ pub struct Patterns {
     pub runs: u64,
     /// Requests in the longest run.
     pub longest_run: u64,
-    /// Number of open files whose first request is a small one at the start and whose second is elsewhere: a header,
-    /// then the body.
+    /// Number of open files whose first request is small and at the start, and whose second request is elsewhere: a
+    /// header, then the body.
     pub header_then_body: u64,
     /// Number of requests if consecutive ones were merged into whole pages.
     pub merged_requests: u64,
@@ -47,7 +47,7 @@ pub(super) struct Stream {
     requests: u64,
     offset: u64,
     end: u64,
-    first_small: bool,
+    is_first_small: bool,
     run: u64,
     run_page: Option<u64>,
     buffered: Option<u64>,
@@ -60,11 +60,11 @@ impl Stream {
     pub(super) fn add(&mut self, offset: u64, length: u64, page: BlockSize, buffer: BlockSize) {
         let end = offset.saturating_add(length);
         let counts = &mut self.counts;
-        let consecutive = self.started && offset == self.end;
+        let is_consecutive = self.started && offset == self.end;
         if !self.started {
             counts.first += 1;
-            self.first_small = offset == 0 && length < page.bytes();
-        } else if consecutive {
+            self.is_first_small = offset == 0 && length < page.bytes();
+        } else if is_consecutive {
             counts.consecutive += 1;
         } else {
             if offset > self.end {
@@ -86,10 +86,10 @@ impl Stream {
                 }
             }
         }
-        if self.requests == 1 && self.first_small && !consecutive && offset >= page.bytes() {
+        if self.requests == 1 && self.is_first_small && !is_consecutive && offset >= page.bytes() {
             counts.header_then_body += 1;
         }
-        if consecutive {
+        if is_consecutive {
             self.run += 1;
         } else {
             counts.runs += 1;
@@ -97,15 +97,15 @@ impl Stream {
             self.run_page = None;
         }
         counts.longest_run = counts.longest_run.max(self.run);
-        if let Some((first, last)) = page.span(offset, length) {
+        if let Some((first, last)) = page.first_and_last(offset, length) {
             // The page in which the previous request ended already counts.
-            let new = (last - first).saturating_add(u64::from(self.run_page != Some(first)));
-            counts.merged_requests = counts.merged_requests.saturating_add(new);
+            let new_pages = (last - first).saturating_add(u64::from(self.run_page != Some(first)));
+            counts.merged_requests = counts.merged_requests.saturating_add(new_pages);
             self.run_page = Some(last);
         }
         if length >= buffer.bytes() {
             counts.buffered_requests += 1;
-        } else if let Some((first, last)) = buffer.span(offset, length) {
+        } else if let Some((first, last)) = buffer.first_and_last(offset, length) {
             counts.buffered_requests += (last - first) + u64::from(self.buffered != Some(first));
             self.buffered = Some(last);
         }
@@ -115,7 +115,7 @@ impl Stream {
         self.end = end;
     }
 
-    /// The stride of at least half of the non-consecutive requests, if any, and their number.
+    /// Returns the stride of at least half of the non-consecutive requests, if any, and their number.
     fn stride(&self) -> Option<(i64, u64)> {
         let counts = &self.counts;
         let steps = counts.forward + counts.backward + counts.overlapping;
@@ -124,24 +124,24 @@ impl Stream {
         (!self.strides_overflow && steps >= 4 && count * 2 >= steps && stride != 0).then_some((stride, count))
     }
 
-    /// The counts, with strided requests moved from the other classes, and the stride.
+    /// Returns the counts, with strided requests moved from the other classes, and the stride.
     pub(super) fn finish(&self) -> (Patterns, Option<(i64, u64)>) {
         let mut counts = self.counts.clone();
         let stride = self.stride();
         if let Some((stride, count)) = stride {
             // Backward strides are negative; a short forward one may start inside or after the previous request.
-            let mut left = count;
-            let from: [&mut u64; 2] = if stride < 0 {
+            let mut remaining = count;
+            let classes: [&mut u64; 2] = if stride < 0 {
                 [&mut counts.backward, &mut counts.overlapping]
             } else {
                 [&mut counts.forward, &mut counts.overlapping]
             };
-            for class in from {
-                let taken = left.min(*class);
-                *class -= taken;
-                left -= taken;
+            for class in classes {
+                let moved = remaining.min(*class);
+                *class -= moved;
+                remaining -= moved;
             }
-            counts.strided = count - left;
+            counts.strided = count - remaining;
         }
         (counts, stride)
     }
@@ -168,7 +168,7 @@ impl Patterns {
         self.longest_run = self.longest_run.max(longest_run);
     }
 
-    /// Number of requests that are neither consecutive nor strided.
+    /// Returns the number of requests that are neither consecutive nor strided.
     #[must_use]
     pub const fn unordered(&self) -> u64 {
         self.forward + self.backward + self.overlapping
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn sequential_small_reads_fit_in_one_buffer() {
-        let requests: Vec<(u64, u64)> = (0..2000).map(|at| (at * 4, 4)).collect();
+        let requests: Vec<(u64, u64)> = (0..2000).map(|index| (index * 4, 4)).collect();
         let (patterns, stride) = stream(&requests);
         assert_eq!((patterns.first, patterns.consecutive, patterns.runs, patterns.longest_run), (1, 1999, 1, 2000));
         assert_eq!((patterns.merged_requests, patterns.buffered_requests, stride), (2, 1, None));
@@ -198,18 +198,18 @@ mod tests {
 
     #[test]
     fn detects_header_then_body() {
-        let header = |requests: &[(u64, u64)]| stream(requests).0.header_then_body;
+        let header_count = |requests: &[(u64, u64)]| stream(requests).0.header_then_body;
         // The header, then data in a later page.
-        assert_eq!(header(&[(0, 64), (8192, 4096), (12_288, 4096)]), 1);
-        assert_eq!(header(&[(0, 64), (4096, 64)]), 1);
+        assert_eq!(header_count(&[(0, 64), (8192, 4096), (12_288, 4096)]), 1);
+        assert_eq!(header_count(&[(0, 64), (4096, 64)]), 1);
         // Consecutive, and within the same page.
-        assert_eq!(header(&[(0, 64), (64, 4096), (8192, 4096)]), 0);
-        assert_eq!(header(&[(0, 64), (512, 64), (8192, 4096)]), 0);
+        assert_eq!(header_count(&[(0, 64), (64, 4096), (8192, 4096)]), 0);
+        assert_eq!(header_count(&[(0, 64), (512, 64), (8192, 4096)]), 0);
         // Decoys: a large first request, one not at the start, a single request.
-        assert_eq!(header(&[(0, 4096), (16_384, 4096)]), 0);
-        assert_eq!(header(&[(512, 64), (8192, 4096)]), 0);
-        assert_eq!(header(&[(0, 64)]), 0);
-        assert_eq!(header(&[]), 0);
+        assert_eq!(header_count(&[(0, 4096), (16_384, 4096)]), 0);
+        assert_eq!(header_count(&[(512, 64), (8192, 4096)]), 0);
+        assert_eq!(header_count(&[(0, 64)]), 0);
+        assert_eq!(header_count(&[]), 0);
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn stride_needs_half_of_the_steps() {
-        let step = |at: u64| (at * 10_000, 512);
+        let step = |index: u64| (index * 10_000, 512);
         // Three of six steps.
         let (patterns, stride) = stream(&[step(0), step(1), step(2), step(3), (0, 512), step(7), (5, 512)]);
         assert_eq!((stride, patterns.strided), (Some(10_000), 3));
@@ -241,14 +241,14 @@ mod tests {
 
     #[test]
     fn distinguishes_stride_from_random_access() {
-        let requests: Vec<(u64, u64)> = (0..100).map(|at| (at * 65_536, 512)).collect();
+        let requests: Vec<(u64, u64)> = (0..100).map(|index| (index * 65_536, 512)).collect();
         let (patterns, stride) = stream(&requests);
         assert_eq!((patterns.strided, patterns.forward, stride), (99, 0, Some(65_536)));
         let (patterns, stride) = stream(&[(0, 4), (9000, 4), (100, 4), (50_000, 4), (7, 4), (90_000, 4)]);
         assert_eq!((patterns.strided, patterns.forward, patterns.backward, stride), (0, 3, 2, None));
         assert_eq!(patterns.header_then_body, 1);
         // Constant backward distance.
-        let requests: Vec<(u64, u64)> = (0..10).rev().map(|at| (at * 8192, 4096)).collect();
+        let requests: Vec<(u64, u64)> = (0..10).rev().map(|index| (index * 8192, 4096)).collect();
         assert_eq!(stream(&requests).0.strided, 9);
         // Repeated access to the same place is no stride.
         let (patterns, stride) = stream(&[(64, 4); 10]);

@@ -15,6 +15,6 @@ pub(super) struct Request {
     pub(super) length: u64,
     pub(super) level: IoOrigin,
     pub(super) is_write: bool,
-    /// True if it bypassed the cache.
+    /// True if the request bypassed the cache.
     pub(super) unbuffered: bool,
 }

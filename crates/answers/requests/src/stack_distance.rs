@@ -1,10 +1,10 @@
 //! Exact LRU stack distances: the number of distinct pages accessed since the last access to a page.
 //!
-//! An LRU cache of N pages contains a page exactly if its distance is at most N (R. Mattson et al., 1970), so one pass
-//! covers every cache size. The last accesses are bits in chronological order, counted in blocks of three sizes: an
-//! access changes one counter per size, and a distance sums a few neighboring counters. A Fenwick tree would need one
-//! step per power of two, most of them a cache miss. Positions are renumbered when they run out, so memory grows with
-//! the number of pages and not of accesses.
+//! An LRU cache of N pages contains a page if and only if its distance is at most N (R. Mattson et al., 1970), so one
+//! pass covers every cache size. The last accesses are bits in chronological order, counted in blocks of three sizes:
+//! an access changes one counter per size, and a distance sums a few neighboring counters. A Fenwick tree would need
+//! one step per power of two, and most steps would miss the CPU cache. Positions are renumbered when they run out, so
+//! memory grows with the number of pages, not with the number of accesses.
 //!
 //! Items of several kinds can share the stack: pages, and key blocks of files. Distances are counted per kind, so one
 //! pass covers a page cache and a cache of both.
@@ -18,7 +18,7 @@ pub(super) struct StackDistances<const KINDS: usize> {
     numbers: Vec<u32>,
     /// One bit by position and kind: set if it is the last access of an item of that kind.
     live_bits: Vec<[u64; KINDS]>,
-    /// Number of last accesses by kind and block of positions, for three block sizes.
+    /// Number of last accesses by kind and block of positions, for each of three block sizes.
     small: [Vec<u16>; KINDS],
     middle: [Vec<u32>; KINDS],
     large: [Vec<u32>; KINDS],
@@ -91,11 +91,11 @@ impl<const KINDS: usize> StackDistances<KINDS> {
         if self.numbers.len() >= self.live_bits.len() * WORD {
             self.renumber();
         }
-        let after = match self.position_of(kind, number).checked_sub(1) {
-            Some(at) => {
-                let after = self.after(at as usize);
-                self.change(kind, at as usize, u32::MAX);
-                Some(after)
+        let distances = match self.position_of(kind, number).checked_sub(1) {
+            Some(old_position) => {
+                let distances = self.count_after(old_position as usize);
+                self.change(kind, old_position as usize, u32::MAX);
+                Some(distances)
             }
             None => {
                 if let Some(live) = self.live.get_mut(kind) {
@@ -104,11 +104,11 @@ impl<const KINDS: usize> StackDistances<KINDS> {
                 None
             }
         };
-        let at = self.numbers.len();
+        let position = self.numbers.len();
         self.numbers.push(number);
-        self.change(kind, at, 1);
-        self.set_position(kind, number, at + 1);
-        after
+        self.change(kind, position, 1);
+        self.set_position(kind, number, position + 1);
+        distances
     }
 
     fn position_of(&self, kind: usize, number: u32) -> u32 {
@@ -122,76 +122,76 @@ impl<const KINDS: usize> StackDistances<KINDS> {
         }
     }
 
-    /// The kind of the item at a live position.
-    fn kind_at(&self, at: usize) -> usize {
-        let bits = self.live_bits.get(at / WORD);
-        bits.and_then(|bits| bits.iter().position(|bits| bits >> (at % WORD) & 1 != 0)).unwrap_or(0)
+    /// Returns the kind of the item at a live position.
+    fn kind_at(&self, position: usize) -> usize {
+        let bits = self.live_bits.get(position / WORD);
+        bits.and_then(|bits| bits.iter().position(|bits| bits >> (position % WORD) & 1 != 0)).unwrap_or(0)
     }
 
     /// Moves the second most recent item, of `kind`, to the top and returns its distance.
     fn swap_last_two(&mut self, kind: usize) -> [u32; KINDS] {
         let Some(last) = self.numbers.len().checked_sub(1) else { return [0; KINDS] };
-        let other = self.kind_at(last);
-        if let [.., before, last] = self.numbers.as_mut_slice() {
-            std::mem::swap(before, last);
+        let second_last = last.saturating_sub(1);
+        let last_kind = self.kind_at(last);
+        if let [.., second_last_number, last_number] = self.numbers.as_mut_slice() {
+            std::mem::swap(second_last_number, last_number);
         }
-        let (before, after) = (last.saturating_sub(1), last);
-        for (kind, at) in [(other, before), (kind, after)] {
-            if let Some(&number) = self.numbers.get(at) {
-                self.set_position(kind, number, at + 1);
+        for (kind, position) in [(last_kind, second_last), (kind, last)] {
+            if let Some(&number) = self.numbers.get(position) {
+                self.set_position(kind, number, position + 1);
             }
         }
-        if other != kind {
-            self.move_bit(kind, before, after);
-            self.move_bit(other, after, before);
+        if last_kind != kind {
+            self.move_bit(kind, second_last, last);
+            self.move_bit(last_kind, last, second_last);
         }
-        std::array::from_fn(|at| u32::from(at == other))
+        std::array::from_fn(|index| u32::from(index == last_kind))
     }
 
-    fn move_bit(&mut self, kind: usize, from: usize, to: usize) {
-        if from / SMALL == to / SMALL {
+    fn move_bit(&mut self, kind: usize, old_position: usize, new_position: usize) {
+        if old_position / SMALL == new_position / SMALL {
             // No count changes.
-            self.flip(kind, from);
-            self.flip(kind, to);
+            self.flip(kind, old_position);
+            self.flip(kind, new_position);
         } else {
-            self.change(kind, from, u32::MAX);
-            self.change(kind, to, 1);
+            self.change(kind, old_position, u32::MAX);
+            self.change(kind, new_position, 1);
         }
     }
 
-    /// Number of set bits after position `at`, by kind.
-    fn after(&self, at: usize) -> [u32; KINDS] {
-        let next = at + 1;
+    /// Counts the set bits after position `position`, by kind.
+    fn count_after(&self, position: usize) -> [u32; KINDS] {
+        let next = position + 1;
         if self.numbers.len() - next < SMALL {
-            return self.between(next, self.numbers.len());
+            return self.count_range(next, self.numbers.len());
         }
         let (small, middle, large) = (next / SMALL, next / MIDDLE, next / LARGE);
-        let bits = self.between(small * SMALL, next);
+        let bits = self.count_range(small * SMALL, next);
         std::array::from_fn(|kind| {
-            let of = |blocks: &[Vec<u32>; KINDS], from: usize, to: usize| -> u32 {
-                blocks.get(kind).and_then(|counts| counts.get(from..to)).unwrap_or_default().iter().sum()
+            let sum = |blocks: &[Vec<u32>; KINDS], start: usize, end: usize| -> u32 {
+                blocks.get(kind).and_then(|counts| counts.get(start..end)).unwrap_or_default().iter().sum()
             };
             let in_small = self.small.get(kind).and_then(|counts| counts.get(middle * (MIDDLE / SMALL)..small));
             let in_small: u32 = in_small.unwrap_or_default().iter().map(|&count| u32::from(count)).sum();
-            let before = bits.get(kind).copied().unwrap_or(0)
+            let preceding = bits.get(kind).copied().unwrap_or(0)
                 + in_small
-                + of(&self.middle, large * (LARGE / MIDDLE), middle)
-                + of(&self.large, 0, large);
-            self.live.get(kind).copied().unwrap_or(0).wrapping_sub(before)
+                + sum(&self.middle, large * (LARGE / MIDDLE), middle)
+                + sum(&self.large, 0, large);
+            self.live.get(kind).copied().unwrap_or(0).wrapping_sub(preceding)
         })
     }
 
-    /// Number of set bits from `start` up to, not including, `end`, by kind.
-    fn between(&self, start: usize, end: usize) -> [u32; KINDS] {
+    /// Counts the set bits from `start` up to, but not including, `end`, by kind.
+    fn count_range(&self, start: usize, end: usize) -> [u32; KINDS] {
         let (first, last) = (start / WORD, end / WORD);
         let words = self.live_bits.get(first..=last.min(self.live_bits.len().saturating_sub(1))).unwrap_or_default();
         let mut sums = [0; KINDS];
-        for (at, words) in (first..).zip(words) {
+        for (index, words) in (first..).zip(words) {
             let mut mask = u64::MAX;
-            if at == first {
+            if index == first {
                 mask &= u64::MAX << (start % WORD);
             }
-            if at == last {
+            if index == last {
                 mask &= !(u64::MAX << (end % WORD));
             }
             for (sum, word) in sums.iter_mut().zip(words) {
@@ -201,21 +201,21 @@ impl<const KINDS: usize> StackDistances<KINDS> {
         sums
     }
 
-    fn flip(&mut self, kind: usize, at: usize) {
-        if let Some(word) = self.live_bits.get_mut(at / WORD).and_then(|bits| bits.get_mut(kind)) {
-            *word ^= 1 << (at % WORD);
+    fn flip(&mut self, kind: usize, position: usize) {
+        if let Some(word) = self.live_bits.get_mut(position / WORD).and_then(|bits| bits.get_mut(kind)) {
+            *word ^= 1 << (position % WORD);
         }
     }
 
     /// Sets (1) or clears (wrapped −1) the bit of a position.
     #[inline]
-    fn change(&mut self, kind: usize, at: usize, change: u32) {
-        self.flip(kind, at);
-        if let Some(count) = self.small.get_mut(kind).and_then(|counts| counts.get_mut(at / SMALL)) {
+    fn change(&mut self, kind: usize, position: usize, change: u32) {
+        self.flip(kind, position);
+        if let Some(count) = self.small.get_mut(kind).and_then(|counts| counts.get_mut(position / SMALL)) {
             *count = count.wrapping_add(change as u16);
         }
         for (counts, block) in [(&mut self.middle, MIDDLE), (&mut self.large, LARGE)] {
-            if let Some(count) = counts.get_mut(kind).and_then(|counts| counts.get_mut(at / block)) {
+            if let Some(count) = counts.get_mut(kind).and_then(|counts| counts.get_mut(position / block)) {
                 *count = count.wrapping_add(change);
             }
         }
@@ -223,31 +223,31 @@ impl<const KINDS: usize> StackDistances<KINDS> {
 
     /// Removes positions that are no longer last accesses.
     fn renumber(&mut self) {
-        let mut kept = 0;
+        let mut live_count = 0;
         for word in 0..self.live_bits.len() {
             let bits = self.live_bits.get(word).copied().unwrap_or([0; KINDS]);
             // Remaining items move to the front, over positions already processed.
             if let Some(bits) = self.live_bits.get_mut(word) {
                 *bits = [0; KINDS];
             }
-            let mut left = bits.iter().fold(0, |all, bits| all | bits);
-            while left != 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
+            let mut remaining_bits = bits.iter().fold(0, |set_bits, bits| set_bits | bits);
+            while remaining_bits != 0 {
+                let bit = remaining_bits.trailing_zeros();
+                remaining_bits &= remaining_bits - 1;
                 let Some(&number) = self.numbers.get(word * WORD + bit as usize) else { break };
                 let kind = bits.iter().position(|bits| bits >> bit & 1 != 0).unwrap_or(0);
-                if let Some(slot) = self.numbers.get_mut(kept) {
+                if let Some(slot) = self.numbers.get_mut(live_count) {
                     *slot = number;
                 }
-                self.flip(kind, kept);
-                kept += 1;
-                self.set_position(kind, number, kept);
+                self.flip(kind, live_count);
+                live_count += 1;
+                self.set_position(kind, number, live_count);
             }
         }
-        self.numbers.truncate(kept);
-        let positions = if kept < MIN_COMPACT_ITEMS { kept * 4 } else { kept * 2 };
+        self.numbers.truncate(live_count);
+        let positions = if live_count < MIN_COMPACT_ITEMS { live_count * 4 } else { live_count * 2 };
         let positions = positions.max(MIN_POSITIONS).next_multiple_of(SMALL);
-        self.numbers.reserve_exact(positions - kept);
+        self.numbers.reserve_exact(positions - live_count);
         self.live_bits.resize(positions / WORD, [0; KINDS]);
         for kind in 0..KINDS {
             let counts: Vec<u16> = self
@@ -260,8 +260,8 @@ impl<const KINDS: usize> StackDistances<KINDS> {
                 .map(|counts| counts.iter().map(|&count| u32::from(count)).sum())
                 .collect();
             let large = middle.chunks(LARGE / MIDDLE).map(|counts| counts.iter().sum()).collect();
-            for (of_kind, counts) in [(&mut self.middle, middle), (&mut self.large, large)] {
-                if let Some(slot) = of_kind.get_mut(kind) {
+            for (slots, counts) in [(&mut self.middle, middle), (&mut self.large, large)] {
+                if let Some(slot) = slots.get_mut(kind) {
                     *slot = counts;
                 }
             }
@@ -278,37 +278,37 @@ mod tests {
     use proptest::prelude::*;
 
     /// Counts the distances of pages of one kind: first accesses, and occurrences by distance minus one.
-    fn counted(accesses: impl IntoIterator<Item = u32>) -> (u64, Vec<u64>) {
+    fn count_distances(accesses: impl IntoIterator<Item = u32>) -> (u64, Vec<u64>) {
         let mut stack = StackDistances::<1>::default();
-        let (mut first, mut counts) = (0, Vec::new());
+        let (mut first_accesses, mut counts) = (0, Vec::new());
         for page in accesses {
             stack.prepare([page].into_iter());
-            let Some([after]) = stack.touch(0, page) else {
-                first += 1;
+            let Some([distance]) = stack.touch(0, page) else {
+                first_accesses += 1;
                 continue;
             };
-            let at = after as usize;
-            if counts.len() <= at {
-                counts.resize(at + 1, 0);
+            let index = distance as usize;
+            if counts.len() <= index {
+                counts.resize(index + 1, 0);
             }
-            counts[at] += 1;
+            counts[index] += 1;
         }
-        (first, counts)
+        (first_accesses, counts)
     }
 
-    /// A naive LRU stack: for each access the number of items of each kind above it.
+    /// Counts, with a naive LRU stack, the items of each kind above the accessed item, for each access.
     fn naive_distances(accesses: &[(usize, u32)]) -> Vec<Option<[u32; 2]>> {
         let mut stack: Vec<(usize, u32)> = Vec::new();
-        let mut answers = Vec::new();
+        let mut distances = Vec::new();
         for &access in accesses {
-            let found = stack.iter().position(|&other| other == access);
-            answers.push(found.map(|at| {
-                stack.remove(at);
-                [0, 1].map(|kind| stack[at..].iter().filter(|other| other.0 == kind).count() as u32)
+            let position = stack.iter().position(|&item| item == access);
+            distances.push(position.map(|position| {
+                stack.remove(position);
+                [0, 1].map(|kind| stack[position..].iter().filter(|item| item.0 == kind).count() as u32)
             }));
             stack.push(access);
         }
-        answers
+        distances
     }
 
     proptest! {
@@ -327,8 +327,8 @@ mod tests {
             ],
         ) {
             let mut stack = StackDistances::<2>::default();
-            let answers: Vec<_> = accesses.iter().map(|&(kind, number)| stack.touch(kind, number)).collect();
-            prop_assert_eq!(answers, naive_distances(&accesses));
+            let distances: Vec<_> = accesses.iter().map(|&(kind, number)| stack.touch(kind, number)).collect();
+            prop_assert_eq!(distances, naive_distances(&accesses));
         }
     }
 
@@ -337,13 +337,13 @@ mod tests {
     fn counts_across_large_blocks() {
         let pages = 2 * u32::try_from(LARGE).unwrap() + 700;
         // A loop: every distance is the number of pages.
-        let (first, counts) = counted((0..pages).chain(0..pages));
+        let (first, counts) = count_distances((0..pages).chain(0..pages));
         assert_eq!(
             (first, counts.len(), counts.iter().sum::<u64>()),
             (u64::from(pages), pages as usize, u64::from(pages))
         );
         // Reversed: the page accessed at step s is at distance s + 1.
-        let (_, counts) = counted((0..pages).chain((0..pages).rev()));
+        let (_, counts) = count_distances((0..pages).chain((0..pages).rev()));
         assert!(counts.len() == pages as usize && counts.iter().all(|&count| count == 1));
     }
 
@@ -352,7 +352,7 @@ mod tests {
         // Many more accesses than positions, and more pages than the initial positions.
         let round =
             |round: u32| (0..5000_u32).map(move |page| if round.is_multiple_of(2) { page } else { 4999 - page });
-        let (first, counts) = counted((0..20).flat_map(round));
+        let (first, counts) = count_distances((0..20).flat_map(round));
         assert_eq!(first, 5000);
         // Alternating directions: in each later round the page accessed at step s is at distance s + 1.
         assert_eq!(counts.iter().sum::<u64>(), 95_000);

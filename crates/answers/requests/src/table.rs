@@ -46,19 +46,19 @@ pub struct RequestTable {
 }
 
 /// Size below which a request is small, bytes (source: the threshold for desktops and boots in the project's facts;
-/// storage benchmarks use 1 MiB, which nearly every request of a boot is below).
+/// storage benchmarks use 1 MiB, but nearly all requests of a boot are smaller).
 pub(super) const SMALL_BYTES: u64 = 512;
 
 impl RequestTable {
-    /// Counts a request that spans `span` pages.
-    pub(super) fn add(&mut self, request: &super::request::Request, span: u64, page: BlockSize) {
+    /// Counts a request that touches `touched_pages` pages.
+    pub(super) fn add(&mut self, request: &super::request::Request, touched_pages: u64, page: BlockSize) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(request.length);
         self.largest_bytes = self.largest_bytes.max(request.length);
-        self.exact_pages = self.exact_pages.saturating_add(span);
+        self.exact_pages = self.exact_pages.saturating_add(touched_pages);
         self.small_requests += u64::from(request.length < SMALL_BYTES);
-        let misaligned = !page.is_start(request.offset) || !page.is_start(request.length);
-        self.misaligned_requests += u64::from(misaligned);
+        let is_misaligned = !page.is_start(request.offset) || !page.is_start(request.length);
+        self.misaligned_requests += u64::from(is_misaligned);
         self.unbuffered_small_requests += u64::from(request.unbuffered && request.length < page.bytes());
         if let Some(duration_ns) = request.duration_ns {
             self.timed_requests += 1;

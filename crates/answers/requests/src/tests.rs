@@ -17,41 +17,42 @@ struct TestRequest {
 fn recording(requests: impl IntoIterator<Item = TestRequest>) -> Trace {
     let mut trace = Trace::default();
     process(&mut trace, 100, "app.exe", None, None);
-    for (at, requests) in (0..).zip(requests) {
-        let file = trace.strings.intern(requests.file);
+    for (index, request) in (0..).zip(requests) {
+        let file = trace.strings.intern(request.file);
         trace.file_ios.push(FileIo {
-            start_ns: at * 1000,
-            end_ns: Some(at * 1000 + 500),
-            operation: requests.operation,
+            start_ns: index * 1000,
+            end_ns: Some(index * 1000 + 500),
+            operation: request.operation,
             pid: Some(100),
             tid: Some(104),
             file,
-            offset: requests.offset,
-            size: requests.size,
+            offset: request.offset,
+            size: request.size,
             level: IoOrigin::Application,
             unbuffered: false,
             status: Some(0),
             irp: 0,
             file_object: 0,
         });
-        trace.duration_ns = at * 1000 + 500;
+        trace.duration_ns = index * 1000 + 500;
     }
     trace
 }
 
-fn requests(operation: FileOperation, places: impl IntoIterator<Item = (u64, u64)>) -> Vec<TestRequest> {
-    places.into_iter().map(|(offset, size)| TestRequest { file: "a.dat", operation, offset, size }).collect()
+fn requests(operation: FileOperation, ranges: impl IntoIterator<Item = (u64, u64)>) -> Vec<TestRequest> {
+    ranges.into_iter().map(|(offset, size)| TestRequest { file: "a.dat", operation, offset, size }).collect()
 }
 
 fn report(trace: &Trace, options: &IoOptions) -> IoReport {
-    analyze(trace, &Scope::whole(trace), options)
+    analyze(trace, &Scope::whole_recording(trace), options)
 }
 
 fn codes(requests: Vec<TestRequest>) -> Vec<FindingCode> {
     report(&recording(requests), &IoOptions::default()).findings.iter().map(|finding| finding.code).collect()
 }
 
-/// The reads in the paper: 49,396, of which 25,000 have four bytes; 411,945 bytes in two files, the largest 6,428.
+/// Returns the reads in the paper: 49,396, of which 25,000 have four bytes; 411,945 bytes in two files, the largest
+/// 6,428.
 fn paper_requests() -> Vec<TestRequest> {
     let mut sizes = vec![6428_u64];
     sizes.extend([4; 25_000]);
@@ -112,13 +113,13 @@ fn computes_cost_of_each_configuration() {
     let device = StorageDevice { latency_ns: 100_000, bytes_per_second: 20e6, origin: DeviceOrigin::Given };
     let options = IoOptions { device: Some(device), ..IoOptions::default() };
     // Four reads of one page, then one of two pages.
-    let mut places = vec![(0, 4); 4];
-    places.push((4094, 4));
-    let costs = |places: &[(u64, u64)], options: &IoOptions| {
-        let trace = recording(requests(FileOperation::Read, places.iter().copied()));
+    let mut ranges = vec![(0, 4); 4];
+    ranges.push((4094, 4));
+    let costs = |ranges: &[(u64, u64)], options: &IoOptions| {
+        let trace = recording(requests(FileOperation::Read, ranges.iter().copied()));
         report(&trace, options).views[0].filter.unwrap()
     };
-    let found = costs(&places, &options);
+    let actual = costs(&ranges, &options);
     let cost = |operations: u64, pages: u64| FilterCost {
         operations,
         bytes: pages * 4096,
@@ -126,29 +127,29 @@ fn computes_cost_of_each_configuration() {
     };
     // Six page accesses to two distinct pages. Each request, or each miss, reads one key block more in one more
     // operation.
-    assert_eq!((found.plain, found.plain_cached), (cost(5, 6), cost(2, 2)));
-    assert_eq!((found.filtered, found.filtered_cached), (cost(10, 11), cost(4, 4)));
+    assert_eq!((actual.plain, actual.plain_cached), (cost(5, 6), cost(2, 2)));
+    assert_eq!((actual.filtered, actual.filtered_cached), (cost(10, 11), cost(4, 4)));
     // Without key blocks a filter transfers what the device transfers.
-    let without = costs(&places, &IoOptions { key_blocks: 0, ..options.clone() });
-    assert_eq!((without.filtered, without.filtered_cached), (without.plain, without.plain_cached));
+    let without_keys = costs(&ranges, &IoOptions { key_blocks: 0, ..options.clone() });
+    assert_eq!((without_keys.filtered, without_keys.filtered_cached), (without_keys.plain, without_keys.plain_cached));
     // Three contiguous key blocks need as many operations as one.
-    let three = costs(&places, &IoOptions { key_blocks: 3, ..options.clone() });
-    assert_eq!((three.filtered, three.filtered_cached), (cost(10, 21), cost(4, 8)));
+    let three_keys = costs(&ranges, &IoOptions { key_blocks: 3, ..options.clone() });
+    assert_eq!((three_keys.filtered, three_keys.filtered_cached), (cost(10, 21), cost(4, 8)));
     // Decoy: whole pages, once each. No cache helps, and the filter adds only its key blocks.
-    let whole: Vec<(u64, u64)> = (0..4).map(|at| (at * 4096, 4096)).collect();
-    let found = costs(&whole, &options);
-    assert_eq!((found.plain, found.plain_cached), (cost(4, 4), cost(4, 4)));
-    assert_eq!((found.filtered, found.filtered_cached), (cost(8, 8), cost(8, 8)));
+    let full_pages: Vec<(u64, u64)> = (0..4).map(|page| (page * 4096, 4096)).collect();
+    let actual = costs(&full_pages, &options);
+    assert_eq!((actual.plain, actual.plain_cached), (cost(4, 4), cost(4, 4)));
+    assert_eq!((actual.filtered, actual.filtered_cached), (cost(8, 8), cost(8, 8)));
 }
 
-/// A naive LRU cache: a list with the most recent page at its end.
+/// Counts the hits of a naive LRU cache: a list with the most recent page at its end.
 fn naive_lru_hits(accesses: &[(usize, u64)], capacity: usize) -> u64 {
     let (mut list, mut hits) = (Vec::new(), 0);
     for access in accesses.iter().take(if capacity == 0 { 0 } else { usize::MAX }) {
-        match list.iter().position(|other| other == access) {
-            Some(at) => {
+        match list.iter().position(|item| item == access) {
+            Some(position) => {
                 hits += 1;
-                list.remove(at);
+                list.remove(position);
             }
             None if list.len() == capacity => {
                 list.remove(0);
@@ -167,7 +168,7 @@ proptest! {
     #[test]
     fn curves_match_naive_caches(
         requests in prop::collection::vec((0..3_usize, 0..60_u64, 1..3 * 4096_u64), 1..150),
-        ahead in prop_oneof![Just(8_u64), 2..12_u64],
+        read_ahead_pages in prop_oneof![Just(8_u64), 2..12_u64],
     ) {
         const FILES: [&str; 3] = ["a", "b", "c"];
         let trace = recording(requests.iter().map(|&(file, block, size)| TestRequest {
@@ -176,7 +177,7 @@ proptest! {
             offset: block * 1111,
             size,
         }));
-        let options = IoOptions { read_ahead_pages: ahead, ..IoOptions::default() };
+        let options = IoOptions { read_ahead_pages, ..IoOptions::default() };
         let report = report(&trace, &options);
         let (mut pages, mut units, mut keyed) = (Vec::new(), Vec::new(), Vec::new());
         for &(file, block, size) in &requests {
@@ -185,12 +186,12 @@ proptest! {
             keyed.push((file, u64::MAX));
             keyed.extend((first..=last).map(|page| (file, page)));
             pages.extend((first..=last).map(|page| (file, page)));
-            units.extend((first / ahead..=last / ahead).map(|unit| (file, unit)));
+            units.extend((first / read_ahead_pages..=last / read_ahead_pages).map(|unit| (file, unit)));
         }
         let view = &report.views[0];
         for (curve, accesses, group) in [
             (&view.cache, &pages, 1),
-            (view.cache_with_read_ahead.as_ref().unwrap(), &units, ahead),
+            (view.cache_with_read_ahead.as_ref().unwrap(), &units, read_ahead_pages),
             (view.cache_with_key_blocks.as_ref().unwrap(), &keyed, 1),
         ] {
             prop_assert_eq!(curve.accesses, accesses.len() as u64);
@@ -198,16 +199,17 @@ proptest! {
             for point in &curve.points {
                 prop_assert_eq!(point.hits, naive_lru_hits(accesses, (point.pages / group) as usize));
             }
-            let most = naive_lru_hits(accesses, usize::MAX);
-            prop_assert_eq!(curve.max_hits(), most);
+            let max_hits = naive_lru_hits(accesses, usize::MAX);
+            prop_assert_eq!(curve.max_hits(), max_hits);
             let smallest = [curve.pages_for_50_percent, curve.pages_for_90_percent, curve.pages_for_99_percent];
             for (percent, smallest) in [50, 90, 99].into_iter().zip(smallest) {
                 let Some(pages) = smallest else {
-                    prop_assert_eq!(most, 0);
+                    prop_assert_eq!(max_hits, 0);
                     continue;
                 };
-                let enough = |pages: u64| naive_lru_hits(accesses, (pages / group) as usize) * 100 >= most * percent;
-                prop_assert!(enough(pages) && !enough(pages - group), "{} % with {} pages", percent, pages);
+                let hits = |pages: u64| naive_lru_hits(accesses, (pages / group) as usize);
+                let is_enough = |pages: u64| hits(pages) * 100 >= max_hits * percent;
+                prop_assert!(is_enough(pages) && !is_enough(pages - group), "{} % with {} pages", percent, pages);
             }
         }
     }
@@ -241,12 +243,12 @@ fn groups_contain_all_requests() {
         vec![GroupKey::Handle],
         vec![GroupKey::Process, GroupKey::Slice],
     ] {
-        let options = IoOptions { by: by.clone(), slice_ns: 1000, ..IoOptions::default() };
+        let options = IoOptions { group_by: by.clone(), slice_ns: 1000, ..IoOptions::default() };
         let groups = &report(&trace, &options).views[0].groups;
         assert_eq!(groups.iter().map(|group| group.table.requests).sum::<u64>(), 3, "{by:?}");
         assert_eq!(groups.iter().map(|group| group.table.bytes).sum::<u64>(), 21, "{by:?}");
     }
-    let options = IoOptions { by: vec![GroupKey::Extension], ..IoOptions::default() };
+    let options = IoOptions { group_by: vec![GroupKey::Extension], ..IoOptions::default() };
     let report = report(&trace, &options);
     let extensions: Vec<_> = report.views[0].groups.iter().map(|group| group.extension.as_str()).collect();
     assert_eq!(extensions, ["dat", "txt"]);
@@ -255,14 +257,14 @@ fn groups_contain_all_requests() {
 #[test]
 fn assigns_requests_to_phase_of_their_start() {
     // One request per microsecond.
-    let trace = recording(requests(FileOperation::Read, (0..10).map(|at| (at * 4096, 4096))));
+    let trace = recording(requests(FileOperation::Read, (0..10).map(|index| (index * 4096, 4096))));
     let phase = |name: &str, start_ns, end_ns| TransitionPhase {
         transition: onoff_transitions::TransitionKind::Boot,
         name: name.to_owned(),
         range: Interval::new(start_ns, end_ns),
     };
     let phases = vec![phase("PreSMSS", 0, 2000), phase("SMSSInit", 2000, 7000)];
-    let options = IoOptions { by: vec![GroupKey::Phase], phases, ..IoOptions::default() };
+    let options = IoOptions { group_by: vec![GroupKey::Phase], phases, ..IoOptions::default() };
     let groups = report(&trace, &options).views[0].groups.clone();
     let counts: Vec<_> = groups.iter().map(|group| (group.phase.as_str(), group.table.requests)).collect();
     assert_eq!(counts, [("SMSSInit", 5), ("", 3), ("PreSMSS", 2)]);
@@ -272,18 +274,18 @@ fn assigns_requests_to_phase_of_their_start() {
 fn group_curves_cover_own_requests_only() {
     // Alternating files: one reads one page repeatedly, the other cycles through eight pages.
     let mut requests = Vec::new();
-    for at in 0..4000_u64 {
+    for index in 0..4000_u64 {
         requests.push(TestRequest { file: "one", operation: FileOperation::Read, offset: 0, size: 4096 });
         requests.push(TestRequest {
             file: "eight",
             operation: FileOperation::Read,
-            offset: at * 3 % 8 * 4096,
+            offset: index * 3 % 8 * 4096,
             size: 4096,
         });
     }
     let trace = recording(requests);
     for by in [vec![GroupKey::Process, GroupKey::File], vec![GroupKey::File], vec![GroupKey::File, GroupKey::Slice]] {
-        let options = IoOptions { by, slice_ns: i64::MAX, ..IoOptions::default() };
+        let options = IoOptions { group_by: by, slice_ns: i64::MAX, ..IoOptions::default() };
         let report = report(&trace, &options);
         let pages: Vec<_> = report.views[0]
             .groups
@@ -299,55 +301,55 @@ fn group_curves_cover_own_requests_only() {
 
 #[test]
 fn reports_small_requests_above_limit() {
-    let small = |count| requests(FileOperation::Read, (0..count).map(|at| (at * 4, 4)));
+    let small = |count| requests(FileOperation::Read, (0..count).map(|index| (index * 4, 4)));
     assert!(codes(small(2000)).contains(&FindingCode::SmallRequests));
     assert_eq!(codes(small(1000)), []);
     // Small requests among four times as many large ones: an insignificant share.
     let mut mixed = small(1500);
-    mixed.extend(requests(FileOperation::Read, (0..6000).map(|at| (at * 65_536, 65_536))));
+    mixed.extend(requests(FileOperation::Read, (0..6000).map(|index| (index * 65_536, 65_536))));
     assert!(!codes(mixed).contains(&FindingCode::SmallRequests));
 }
 
 #[test]
 fn reports_amplification_by_bytes() {
     // 3,000 reads of 600 bytes: each reads its block and the key block, 13.7 times its bytes.
-    let reported = codes(requests(FileOperation::Read, (0..3000).map(|at| (at * 4096, 600))));
+    let reported = codes(requests(FileOperation::Read, (0..3000).map(|index| (index * 4096, 600))));
     assert_eq!(reported, [FindingCode::Amplification]);
     // 2,048 bytes each: four times.
-    assert_eq!(codes(requests(FileOperation::Read, (0..3000).map(|at| (at * 4096, 2048)))), []);
+    assert_eq!(codes(requests(FileOperation::Read, (0..3000).map(|index| (index * 4096, 2048)))), []);
     // Decoy: many small requests, but most bytes come in large ones.
-    let mut mixed = requests(FileOperation::Read, (0..1000).map(|at| (at * 4096, 600)));
-    mixed.extend(requests(FileOperation::Read, (0..3000).map(|at| (at * 65_536, 65_536))));
+    let mut mixed = requests(FileOperation::Read, (0..1000).map(|index| (index * 4096, 600)));
+    mixed.extend(requests(FileOperation::Read, (0..3000).map(|index| (index * 65_536, 65_536))));
     assert_eq!(codes(mixed), []);
     // Too few requests.
-    assert_eq!(codes(requests(FileOperation::Read, (0..1000).map(|at| (at * 4096, 600)))), []);
+    assert_eq!(codes(requests(FileOperation::Read, (0..1000).map(|index| (index * 4096, 600)))), []);
 }
 
 #[test]
 fn reports_repeated_but_not_sequential_reads() {
-    let again = requests(FileOperation::Read, (0..5000).map(|at| ((at * 7 % 10) * 4096, 4096)));
-    assert_eq!(codes(again), [FindingCode::RepeatedReads]);
-    let once = requests(FileOperation::Read, (0..5000).map(|at| (at * 4096, 4096)));
+    let repeated = requests(FileOperation::Read, (0..5000).map(|index| ((index * 7 % 10) * 4096, 4096)));
+    assert_eq!(codes(repeated), [FindingCode::RepeatedReads]);
+    let once = requests(FileOperation::Read, (0..5000).map(|index| (index * 4096, 4096)));
     assert_eq!(codes(once), []);
     // Small sequential reads access each page often, but never go back.
-    let on = requests(FileOperation::Read, (0..5000).map(|at| (at * 600, 600)));
-    assert!(!codes(on).contains(&FindingCode::RepeatedReads));
+    let sequential = requests(FileOperation::Read, (0..5000).map(|index| (index * 600, 600)));
+    assert!(!codes(sequential).contains(&FindingCode::RepeatedReads));
 }
 
 #[test]
 fn reports_scattered_writes_and_flushes() {
-    let scattered = requests(FileOperation::Write, (0..3000_u64).map(|at| (at * 7_919 % 3001 * 4096, 4096)));
+    let scattered = requests(FileOperation::Write, (0..3000_u64).map(|index| (index * 7_919 % 3001 * 4096, 4096)));
     assert!(codes(scattered).contains(&FindingCode::ScatteredWrites));
-    let ordered = requests(FileOperation::Write, (0..3000).map(|at| (at * 4096, 4096)));
+    let ordered = requests(FileOperation::Write, (0..3000).map(|index| (index * 4096, 4096)));
     assert_eq!(codes(ordered), []);
-    let strided = requests(FileOperation::Write, (0..3000).map(|at| (at * 65_536, 4096)));
+    let strided = requests(FileOperation::Write, (0..3000).map(|index| (index * 65_536, 4096)));
     assert_eq!(codes(strided), []);
 
-    let flushed = |every: u64| {
+    let flushed = |writes_per_flush: u64| {
         let mut list = Vec::new();
-        for at in 0..500 {
-            list.extend(requests(FileOperation::Write, [(at * 4096, 4096)]));
-            if at % every == 0 {
+        for index in 0..500 {
+            list.extend(requests(FileOperation::Write, [(index * 4096, 4096)]));
+            if index % writes_per_flush == 0 {
                 list.extend(requests(FileOperation::Flush, [(0, 0)]));
             }
         }
@@ -356,46 +358,46 @@ fn reports_scattered_writes_and_flushes() {
     assert_eq!(codes(flushed(1)), [FindingCode::FlushAfterWrite]);
     assert_eq!(codes(flushed(10)), []);
     // Reads do not wait for flushes.
-    let mut reads = requests(FileOperation::Read, (0..500).map(|at| (at * 4096, 4096)));
+    let mut reads = requests(FileOperation::Read, (0..500).map(|index| (index * 4096, 4096)));
     reads.extend(requests(FileOperation::Flush, (0..500).map(|_| (0, 0))));
     assert_eq!(codes(reads), []);
 }
 
 #[test]
 fn reports_misaligned_and_unbuffered_requests() {
-    let off = requests(FileOperation::Read, (0..3000).map(|at| (at * 8192 + 512, 8192)));
-    assert_eq!(codes(off), [FindingCode::Misaligned]);
-    let aligned = requests(FileOperation::Read, (0..3000).map(|at| (at * 8192, 8192)));
+    let misaligned = requests(FileOperation::Read, (0..3000).map(|index| (index * 8192 + 512, 8192)));
+    assert_eq!(codes(misaligned), [FindingCode::Misaligned]);
+    let aligned = requests(FileOperation::Read, (0..3000).map(|index| (index * 8192, 8192)));
     assert_eq!(codes(aligned), []);
 
-    let mut trace = recording(requests(FileOperation::Read, (0..3000).map(|at| (at * 512, 512))));
+    let mut trace = recording(requests(FileOperation::Read, (0..3000).map(|index| (index * 512, 512))));
     trace.file_ios.unbuffered.fill(true);
-    let found = |trace: &Trace| {
+    let has_small_unbuffered = |trace: &Trace| {
         let report = report(trace, &IoOptions::default());
         report.findings.iter().any(|finding| finding.code == FindingCode::SmallUnbuffered)
     };
-    assert!(found(&trace));
+    assert!(has_small_unbuffered(&trace));
     trace.file_ios.unbuffered.fill(false);
-    assert!(!found(&trace));
+    assert!(!has_small_unbuffered(&trace));
     // Decoys: uncached whole pages are normal, and small requests inside pages cannot be aligned.
-    let mut trace = recording(requests(FileOperation::Read, (0..3000).map(|at| (at * 4096, 4096))));
+    let mut trace = recording(requests(FileOperation::Read, (0..3000).map(|index| (index * 4096, 4096))));
     trace.file_ios.unbuffered.fill(true);
-    assert!(!found(&trace));
-    let small = requests(FileOperation::Read, (0..3000).map(|at| (at * 8192 + 512, 2048)));
+    assert!(!has_small_unbuffered(&trace));
+    let small = requests(FileOperation::Read, (0..3000).map(|index| (index * 8192 + 512, 2048)));
     assert_eq!(codes(small), []);
 }
 
 #[test]
 fn compares_measures_of_one_side() {
-    let with = report(&recording(requests(FileOperation::Read, [(0, 10), (10, 10)])), &IoOptions::default());
-    let without = report(&recording(requests(FileOperation::Write, [(0, 10)])), &IoOptions::default());
-    let changes = compare(&without, &with).changes;
-    let of = |direction: &str, measure: &str| {
+    let reads = report(&recording(requests(FileOperation::Read, [(0, 10), (10, 10)])), &IoOptions::default());
+    let writes = report(&recording(requests(FileOperation::Write, [(0, 10)])), &IoOptions::default());
+    let changes = compare(&writes, &reads).changes;
+    let change_of = |direction: &str, measure: &str| {
         let change = changes.iter().find(|change| (change.direction, change.measure) == (direction, measure)).unwrap();
         (change.was, change.is)
     };
-    assert_eq!(of("read", "requests"), (None, Some(2.0)));
-    assert_eq!(of("write", "bytes"), (Some(10.0), None));
+    assert_eq!(change_of("read", "requests"), (None, Some(2.0)));
+    assert_eq!(change_of("write", "bytes"), (Some(10.0), None));
 }
 
 #[test]

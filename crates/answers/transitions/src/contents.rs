@@ -13,43 +13,43 @@ pub(crate) struct Contents {
     /// Processes that were running when the recording started.
     pub processes_before: u64,
     pub processes_started: u64,
-    /// Processes that exited in it.
+    /// Processes that exited during the recording.
     pub processes_ended: u64,
 }
 
 /// Describes `trace`, which does not contain a transition of kind `requested`.
 pub(crate) fn describe_instead(trace: &Trace, requested: TransitionKind) -> Contents {
-    let count = |wanted: fn(Option<i64>, Option<i64>) -> bool| {
-        trace.processes.iter().filter(|process| wanted(process.start_ns, process.end_ns)).count() as u64
+    let count = |is_counted: fn(Option<i64>, Option<i64>) -> bool| {
+        trace.processes.iter().filter(|process| is_counted(process.start_ns, process.end_ns)).count() as u64
     };
     let processes_before = count(|start, _| start.is_none());
     let processes_started = count(|start, _| start.is_some());
     let processes_ended = count(|_, end| end.is_some());
     let length = Duration::from_ns(trace.length_ns());
-    let mut found = if trace.processes.is_empty() {
+    let mut description = if trace.processes.is_empty() {
         format!("no process event was recorded in {length}")
     } else {
         let noun = if processes_started == 1 { "process" } else { "processes" };
         format!("{processes_started} {noun} started and {processes_ended} exited in {length}")
     };
-    let has =
+    let has_milestone =
         |name: &str| trace.strings.find(name).is_some_and(|name| trace.milestones.iter().any(|row| row.name == name));
-    let works = |kind: ActivityKind| trace.activities.iter().any(|row| row.kind == kind);
+    let has_activity = |kind: ActivityKind| trace.activities.iter().any(|row| row.kind == kind);
     let looks_like = if requested != TransitionKind::Suspend
-        && (works(ActivityKind::PowerPhase) || works(ActivityKind::PowerTransition))
+        && (has_activity(ActivityKind::PowerPhase) || has_activity(ActivityKind::PowerTransition))
     {
         Some(("suspend", "suspend"))
-    } else if requested != TransitionKind::Boot && has(milestone::AUTO_START_BEGIN) {
+    } else if requested != TransitionKind::Boot && has_milestone(milestone::AUTO_START_BEGIN) {
         Some(("boot", "boot"))
     } else if requested != TransitionKind::Shutdown
-        && (has(milestone::SYSTEM_STOP) || (processes_ended > 10 && processes_ended > 2 * processes_started))
+        && (has_milestone(milestone::SYSTEM_STOP) || (processes_ended > 10 && processes_ended > 2 * processes_started))
     {
         Some(("shutdown", "shutdown"))
     } else {
         None
     };
-    if let Some((what, command)) = looks_like {
-        found += &format!("; it looks like a {what}. Try 'onoff {command} FILE'");
+    if let Some((transition, command)) = looks_like {
+        description += &format!("; it looks like a {transition}. Try 'onoff {command} FILE'");
     }
-    Contents { found, processes_before, processes_started, processes_ended }
+    Contents { found: description, processes_before, processes_started, processes_ended }
 }

@@ -1,8 +1,8 @@
 //! Finds and measures transitions: boots, shutdowns, and suspends with their resumes.
 //!
-//! Every transition is one struct, [`Transition`]; what only one kind on one system has is in its `details`. The rules that find
-//! transitions are separate for each kind and system, with one entry each in `registry.rs`; code that needs transitions or phases iterates
-//! over that list.
+//! Every transition is a [`Transition`]; its `details` hold the fields that are specific to its kind and system. The
+//! rules that find transitions have one entry per kind and system in `registry.rs`. Code that needs transitions or
+//! phases iterates over that list.
 
 #![forbid(unsafe_code)]
 
@@ -22,4 +22,4 @@ mod usage;
 
 pub use model::*;
 pub use named_phase::{NamedPhase, PHASE_TABLES, PhaseNotFound, named_phase};
-pub use registry::{RULES, TransitionOptions, TransitionRules, all, rules_of, tables};
+pub use registry::{RULES, TransitionOptions, TransitionRules, find_all, rules_for, tables};

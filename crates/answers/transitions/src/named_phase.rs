@@ -4,7 +4,7 @@ use std::fmt;
 
 use onoff_trace::{Pattern, TableSet, Trace};
 
-use super::registry::{rules_of, tables};
+use super::registry::{rules_for, tables};
 use super::{PhaseName, TransitionKind};
 
 /// The tables needed to find phases.
@@ -14,11 +14,11 @@ pub const PHASE_TABLES: TableSet = tables(None);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedPhase {
     pub name: PhaseName,
-    /// The kind of its transition.
+    /// The kind of transition that the phase belongs to.
     pub transition: TransitionKind,
     pub start_ns: i64,
     pub end_ns: i64,
-    /// Number of other phases with this name; this one is the first.
+    /// Number of later phases with the same name.
     pub others: usize,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for NamedPhase {
         write!(formatter, "{} of the {}", name.as_str(), transition.as_str())?;
         match others {
             0 => Ok(()),
-            others => write!(formatter, ", the first of {}; use --range for another", others + 1),
+            _ => write!(formatter, ", the first of {}; use --range for another", others + 1),
         }
     }
 }
@@ -43,37 +43,37 @@ pub struct PhaseNotFound {
     pub available: Vec<&'static str>,
 }
 
-fn message(asked: &str, known: &[&str]) -> String {
-    match known {
-        [] => format!("--phase {asked}: no phase in this recording has a known start and end"),
-        known => format!("--phase {asked}: no such phase; this recording has {}", known.join(", ")),
+fn message(requested: &str, available: &[&str]) -> String {
+    match available {
+        [] => format!("--phase {requested}: no phase in this recording has a known start and end"),
+        available => format!("--phase {requested}: no such phase; this recording has {}", available.join(", ")),
     }
 }
 
-/// The first phase in `trace` that matches `asked`, case-insensitively; `*` matches any text.
+/// Returns the first phase in `trace` that matches `requested`, case-insensitively; `*` matches any text.
 ///
 /// # Errors
 /// No phase matches; the error lists the available phases.
-pub fn named_phase(trace: &Trace, asked: &str) -> Result<NamedPhase, PhaseNotFound> {
-    let pattern = Pattern::new(asked);
-    let known: Vec<(TransitionKind, PhaseName, i64, i64)> = rules_of(trace.system.kind)
-        .flat_map(|rules| (rules.phase_intervals)(trace).into_iter().map(|span| (rules.kind, span)))
+pub fn named_phase(trace: &Trace, requested: &str) -> Result<NamedPhase, PhaseNotFound> {
+    let pattern = Pattern::new(requested);
+    let phases: Vec<(TransitionKind, PhaseName, i64, i64)> = rules_for(trace.system.kind)
+        .flat_map(|rules| (rules.phase_intervals)(trace).into_iter().map(|interval| (rules.kind, interval)))
         .filter_map(|(kind, (name, start_ns, end_ns))| Some((kind, name, start_ns?, end_ns?)))
         .filter(|&(_, _, start_ns, end_ns)| start_ns < end_ns)
         .collect();
-    let mut found = known.iter().filter(|(_, name, ..)| pattern.matches(name.as_str()));
-    match found.next() {
+    let mut matches = phases.iter().filter(|(_, name, ..)| pattern.matches(name.as_str()));
+    match matches.next() {
         Some(&(transition, name, start_ns, end_ns)) => {
-            Ok(NamedPhase { name, transition, start_ns, end_ns, others: found.count() })
+            Ok(NamedPhase { name, transition, start_ns, end_ns, others: matches.count() })
         }
         None => {
-            let mut names: Vec<&'static str> = Vec::new();
-            for (_, name, ..) in known {
-                if !names.contains(&name.as_str()) {
-                    names.push(name.as_str());
+            let mut available: Vec<&'static str> = Vec::new();
+            for (_, name, ..) in phases {
+                if !available.contains(&name.as_str()) {
+                    available.push(name.as_str());
                 }
             }
-            Err(PhaseNotFound { requested: asked.to_owned(), available: names })
+            Err(PhaseNotFound { requested: requested.to_owned(), available })
         }
     }
 }

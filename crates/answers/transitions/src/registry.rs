@@ -27,33 +27,34 @@ pub struct TransitionRules {
     pub tables: TableSet,
     /// Returns the transitions in a trace, ordered by start, or a message about what the recording contains instead.
     pub find: fn(&Trace, &TransitionOptions) -> Result<Vec<Transition>, String>,
-    /// Returns their phases without CPU and disk usage, with default options.
+    /// Returns the phases of these transitions without CPU and disk usage, with default options.
     pub phase_intervals: fn(&Trace) -> Vec<PhaseInterval>,
 }
 
+/// The rules for each system and kind of transition.
 pub const RULES: [TransitionRules; 6] = [
     TransitionRules {
         system: SystemKind::Windows,
         kind: TransitionKind::Boot,
         tables: boot::TABLES,
-        find: |trace, options| one(boot::analyze(trace, &options.boot)),
+        find: |trace, options| single(boot::analyze(trace, &options.boot)),
         phase_intervals: |trace| boot::phase_intervals(trace, &BootOptions::default()),
     },
     TransitionRules {
         system: SystemKind::Windows,
         kind: TransitionKind::Suspend,
         tables: suspend::TABLES,
-        find: |trace, options| several(suspend::analyze(trace, &options.suspend).map(|report| report.transitions)),
+        find: |trace, options| multiple(suspend::analyze(trace, &options.suspend).map(|report| report.transitions)),
         phase_intervals: |trace| {
-            let found = suspend::analyze(trace, &SuspendOptions::default());
-            found.map(|report| report.transitions.iter().flat_map(phase_intervals).collect()).unwrap_or_default()
+            let result = suspend::analyze(trace, &SuspendOptions::default());
+            result.map(|report| report.transitions.iter().flat_map(phase_intervals).collect()).unwrap_or_default()
         },
     },
     TransitionRules {
         system: SystemKind::Windows,
         kind: TransitionKind::Shutdown,
         tables: shutdown::TABLES,
-        find: |trace, options| one(shutdown::analyze(trace, &options.shutdown)),
+        find: |trace, options| single(shutdown::analyze(trace, &options.shutdown)),
         phase_intervals: |trace| {
             shutdown::analyze(trace, &ShutdownOptions::default())
                 .map(|report| phase_intervals(&report))
@@ -64,7 +65,7 @@ pub const RULES: [TransitionRules; 6] = [
         system: SystemKind::Linux,
         kind: TransitionKind::Boot,
         tables: linux::boot::TABLES,
-        find: |trace, options| one(linux::boot::analyze(trace, &options.boot)),
+        find: |trace, options| single(linux::boot::analyze(trace, &options.boot)),
         phase_intervals: linux::boot::phase_intervals,
     },
     TransitionRules {
@@ -72,7 +73,7 @@ pub const RULES: [TransitionRules; 6] = [
         kind: TransitionKind::Suspend,
         tables: linux::suspend::TABLES,
         find: |trace, options| {
-            several(linux::suspend::analyze(trace, &options.suspend).map(|report| report.transitions))
+            multiple(linux::suspend::analyze(trace, &options.suspend).map(|report| report.transitions))
         },
         phase_intervals: linux::suspend::phase_intervals,
     },
@@ -80,15 +81,15 @@ pub const RULES: [TransitionRules; 6] = [
         system: SystemKind::Linux,
         kind: TransitionKind::Shutdown,
         tables: linux::shutdown::TABLES,
-        find: |trace, _| one(linux::shutdown::analyze(trace)),
+        find: |trace, _| single(linux::shutdown::analyze(trace)),
         phase_intervals: |trace| {
             linux::shutdown::analyze(trace).map(|report| phase_intervals(&report)).unwrap_or_default()
         },
     },
 ];
 
-/// The rules for a recording of `system`: Linux rules for Linux, otherwise Windows rules.
-pub fn rules_of(system: SystemKind) -> impl Iterator<Item = &'static TransitionRules> {
+/// Returns the rules for a recording of `system`: Linux rules for Linux, otherwise Windows rules.
+pub fn rules_for(system: SystemKind) -> impl Iterator<Item = &'static TransitionRules> {
     let system = match system {
         SystemKind::Linux => SystemKind::Linux,
         _ => SystemKind::Windows,
@@ -96,38 +97,38 @@ pub fn rules_of(system: SystemKind) -> impl Iterator<Item = &'static TransitionR
     RULES.iter().filter(move |rules| rules.system == system)
 }
 
-/// The tables that the rules for `kind` read on any system; without `kind`, those of all rules.
+/// Returns the tables that the rules for `kind` read on any system. Without `kind`, returns the tables of all rules.
 #[must_use]
 pub const fn tables(kind: Option<TransitionKind>) -> TableSet {
     let mut tables = TableSet::NONE;
-    let mut at = 0;
-    while at < RULES.len() {
-        let wanted = match kind {
+    let mut index = 0;
+    while index < RULES.len() {
+        let is_selected = match kind {
             None => true,
-            Some(kind) => kind as u8 == RULES[at].kind as u8,
+            Some(kind) => kind as u8 == RULES[index].kind as u8,
         };
-        if wanted {
-            tables = tables.union(RULES[at].tables);
+        if is_selected {
+            tables = tables.union(RULES[index].tables);
         }
-        at += 1;
+        index += 1;
     }
     tables
 }
 
-/// All transitions in `trace`: boots, then suspends, then shutdowns.
+/// Finds all transitions in `trace`: boots, then suspends, then shutdowns.
 #[must_use]
-pub fn all(trace: &Trace, options: &TransitionOptions) -> Vec<Transition> {
-    rules_of(trace.system.kind).filter_map(|rules| (rules.find)(trace, options).ok()).flatten().collect()
+pub fn find_all(trace: &Trace, options: &TransitionOptions) -> Vec<Transition> {
+    rules_for(trace.system.kind).filter_map(|rules| (rules.find)(trace, options).ok()).flatten().collect()
 }
 
-fn one<D: Into<Details>, N: Display>(found: Result<Transition<D>, N>) -> Result<Vec<Transition>, String> {
-    several(found.map(|transition| vec![transition]))
+fn single<D: Into<Details>, N: Display>(result: Result<Transition<D>, N>) -> Result<Vec<Transition>, String> {
+    multiple(result.map(|transition| vec![transition]))
 }
 
-fn several<D: Into<Details>, N: Display>(found: Result<Vec<Transition<D>>, N>) -> Result<Vec<Transition>, String> {
-    match found {
-        Ok(found) => Ok(found.into_iter().map(|transition| transition.map(Into::into)).collect()),
-        Err(nothing) => Err(nothing.to_string()),
+fn multiple<D: Into<Details>, N: Display>(result: Result<Vec<Transition<D>>, N>) -> Result<Vec<Transition>, String> {
+    match result {
+        Ok(transitions) => Ok(transitions.into_iter().map(|transition| transition.map(Into::into)).collect()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -1,15 +1,15 @@
-//! Finds boundaries by rules in order of trust. The first match wins; the boundary names that rule and the better ones
-//! that did not match.
+//! Finds boundaries by rules, most trusted first. The first match wins; the boundary names its rule and the preferred
+//! rules that did not match.
 
 use onoff_trace::{Milestone, Trace};
 
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// Time and record of a match.
+/// Time of a match, ns, and its event.
 pub(crate) type Match = (i64, String);
 
-/// A rule, the certainty of its result, and its search for the first match at or after a time.
+/// A rule, the certainty of its result, and a function that finds the first match at or after a time.
 pub(crate) struct Search<'a> {
     rule: Rule,
     certainty: Certainty,
@@ -26,41 +26,41 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Applies `rules` in order. Matches before `not_before` are ignored.
+/// Applies `rules` in order, ignoring matches before `not_before`.
 pub(crate) fn first_of(rules: &[Search<'_>], not_before: i64) -> Boundary {
-    let mut missing = Vec::new();
+    let mut unmatched_rules = Vec::new();
     for rule in rules {
-        let found = (rule.find)(not_before).filter(|found| found.0 >= not_before);
-        if let Some((time_ns, event)) = found {
+        let first_match = (rule.find)(not_before).filter(|&(time_ns, _)| time_ns >= not_before);
+        if let Some((time_ns, event)) = first_match {
             return Boundary {
                 time_ns: Some(time_ns),
                 rule: rule.rule.clone(),
                 event,
                 certainty: rule.certainty,
-                unmatched_rules: missing,
+                unmatched_rules,
             };
         }
-        missing.push(rule.rule.clone());
+        unmatched_rules.push(rule.rule.clone());
     }
     Boundary {
         time_ns: None,
         rule: Rule::NotFound,
         event: String::new(),
         certainty: Certainty::Missing,
-        unmatched_rules: missing,
+        unmatched_rules,
     }
 }
 
-/// The milestones with this name, in table order.
+/// Returns the milestones with this name, in table order.
 pub(crate) fn milestones<'a>(trace: &'a Trace, name: &str) -> impl Iterator<Item = Milestone> + use<'a> {
     let name = trace.strings.find(name);
     trace.milestones.iter().filter(move |row| Some(row.name) == name)
 }
 
-/// The first milestone with this name at or after `from`.
-pub(crate) fn milestone_at(trace: &Trace, name: &str, from: i64) -> Option<Match> {
+/// Returns the first milestone with this name at or after `from_ns`.
+pub(crate) fn first_milestone(trace: &Trace, name: &str, from_ns: i64) -> Option<Match> {
     milestones(trace, name)
-        .filter(|row| row.time_ns >= from)
+        .filter(|row| row.time_ns >= from_ns)
         .min_by_key(|row| row.time_ns)
         .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
 }

@@ -1,5 +1,5 @@
-//! Counts hits, callers and callees of modules or functions in call stacks. A module stands for those of its functions
-//! that have no name.
+//! Counts hits, callers and callees of modules or functions in call stacks. Functions without a name count for their
+//! module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,25 +7,26 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::{StackId, StringId, TableName, TableSet, Trace};
 use serde::Serialize;
 
-use crate::functions::{Code, CodePlace, FunctionNames, NameFunctions};
+use crate::functions::{Code, CodeLocation, FunctionNames, FunctionResolver};
 use crate::modules::Modules;
 use crate::owners::file_name;
 use crate::processes::Images;
 use onoff_evidence::interval::Interval;
 
-/// The tables needed; with `events`, also those needed to find the events of stacks.
+/// Returns the tables needed. With `events`, includes the tables needed to find the events of stacks.
 #[must_use]
 pub fn tables(events: bool) -> TableSet {
-    let tables = TableSet::of(&[TableName::Stacks, TableName::Images, TableName::Methods, TableName::Processes]);
+    let tables =
+        TableSet::from_names(&[TableName::Stacks, TableName::Images, TableName::Methods, TableName::Processes]);
     if events {
-        tables.union(TableSet::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Samples]))
+        tables.union(TableSet::from_names(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Samples]))
     } else {
         tables
     }
 }
 
 /// A predicate on a name.
-pub type Test<'a> = &'a dyn Fn(&str) -> bool;
+pub type NamePredicate<'a> = &'a dyn Fn(&str) -> bool;
 
 /// Selects stacks; `None` and empty select all.
 #[derive(Default)]
@@ -35,11 +36,11 @@ pub struct StackFilter<'a> {
     /// Thread ids.
     pub tids: Vec<u32>,
     /// Matches the image file name of the process.
-    pub process: Option<Test<'a>>,
+    pub process: Option<NamePredicate<'a>>,
     /// Matches a module on the stack.
-    pub module: Option<Test<'a>>,
+    pub module: Option<NamePredicate<'a>>,
     /// Matches the event of the stack: `SampledProfile`, `CSwitch`, `ReadyThread`; empty for others.
-    pub event: Option<Test<'a>>,
+    pub event: Option<NamePredicate<'a>>,
 }
 
 /// A caller or callee.
@@ -59,11 +60,11 @@ pub struct ModuleHits {
     /// File name of the module, or `module!function` if functions are resolved; the hexadecimal address if no known
     /// module contains it.
     pub name: String,
-    /// Stacks whose innermost frame is in it.
+    /// Number of stacks with the innermost frame in the module or function.
     pub exclusive: u64,
-    /// Stacks with at least one frame in it.
+    /// Number of stacks with at least one frame in the module or function.
     pub unique_inclusive: u64,
-    /// Frames in it.
+    /// Number of frames in the module or function.
     pub multi_inclusive: u64,
     /// Callers, most calls first.
     pub callers: Vec<Neighbor>,
@@ -97,9 +98,9 @@ struct Hits {
     multi_inclusive: u64,
 }
 
-/// The modules with one name: their hits, and their neighbors by name.
+/// The hits and neighbors of all modules with the same name.
 #[derive(Debug, Default)]
-struct Named {
+struct NamedHits {
     hits: Hits,
     callers: BTreeMap<String, u64>,
     callees: BTreeMap<String, u64>,
@@ -109,22 +110,24 @@ struct Named {
 struct Functions {
     names: FunctionNames,
     labels: Vec<String>,
-    places: HashMap<String, usize>,
-    known: HashMap<(u32, usize, u64), Option<usize>>,
+    index_by_label: HashMap<String, usize>,
+    /// By process, unload epoch and address.
+    cache: HashMap<(u32, usize, u64), Option<usize>>,
 }
 
 impl Functions {
     fn new(names: FunctionNames) -> Self {
-        Self { names, labels: Vec::new(), places: HashMap::new(), known: HashMap::new() }
+        Self { names, labels: Vec::new(), index_by_label: HashMap::new(), cache: HashMap::new() }
     }
 
-    fn at(&mut self, code: &Code<'_>, at: (u32, u64, i64)) -> Option<usize> {
-        let (pid, address, time_ns) = at;
-        let Self { names, labels, places, known } = self;
-        *known.entry((pid, code.epoch(pid, time_ns), address)).or_insert_with(|| {
-            let frame = code.frame(at, names);
+    /// Returns the index of the function at a location (process id, address, time).
+    fn index_of(&mut self, code: &Code<'_>, location: (u32, u64, i64)) -> Option<usize> {
+        let (pid, address, time_ns) = location;
+        let Self { names, labels, index_by_label, cache } = self;
+        *cache.entry((pid, code.epoch(pid, time_ns), address)).or_insert_with(|| {
+            let frame = code.frame(location, names);
             let label = (!frame.function.is_empty()).then(|| frame.label())?;
-            Some(*places.entry(label).or_insert_with_key(|label| {
+            Some(*index_by_label.entry(label).or_insert_with_key(|label| {
                 labels.push(label.clone());
                 labels.len() - 1
             }))
@@ -132,16 +135,16 @@ impl Functions {
     }
 }
 
-/// Counts the stacks in `range` that match the filter, by module; with `functions`, by function if it has a name.
+/// Counts the stacks in `range` that match the filter, by module or, with `functions`, by named function.
 #[must_use]
 pub fn count(
     trace: &Trace,
     range: Interval,
     filter: &StackFilter<'_>,
-    functions: Option<NameFunctions<'_>>,
+    functions: Option<FunctionResolver<'_>>,
 ) -> CallStacks {
-    let images = Images::of(trace);
-    // Most stacks occur many times. A module's address can change, but the first occurrence decides the name.
+    let images = Images::new(trace);
+    // Most stacks occur many times. Module addresses can change, but the first occurrence determines the names.
     let mut distinct: HashMap<(u32, StackId), (i64, u64)> = HashMap::new();
     for chunk in trace.stacks.chunks() {
         for row in chunk.iter().filter(|row| range.contains(row.time_ns)) {
@@ -150,7 +153,7 @@ pub fn count(
                 continue;
             }
             if let Some(process) = filter.process
-                && !process(images.at(row.pid, row.time_ns).unwrap_or_default())
+                && !process(images.image_at(row.pid, row.time_ns).unwrap_or_default())
             {
                 continue;
             }
@@ -163,56 +166,57 @@ pub fn count(
         }
     }
 
-    let code = Code::of(trace);
-    let mut named = functions.map(|name| {
+    let code = Code::new(trace);
+    let mut named_functions = functions.map(|resolve_names| {
         let frames = distinct.iter().flat_map(|(&(pid, stack), &(time_ns, _))| {
             trace.stack_pool.get(stack).iter().map(move |&address| (pid, address, time_ns))
         });
-        let places: BTreeSet<CodePlace> =
-            frames.filter_map(|(pid, address, time_ns)| code.place(pid, address, time_ns)).collect();
-        Functions::new(name(trace, &places.into_iter().collect::<Vec<_>>()))
+        let places: BTreeSet<CodeLocation> =
+            frames.filter_map(|(pid, address, time_ns)| code.location(pid, address, time_ns)).collect();
+        Functions::new(resolve_names(trace, &places.into_iter().collect::<Vec<_>>()))
     });
-    let modules = Modules::of(trace);
+    let modules = Modules::from_trace(trace);
     let mut stacks = 0_u64;
     let mut hits: HashMap<Place, Hits> = HashMap::new();
     let mut calls: HashMap<(Place, Place), u64> = HashMap::new();
     let mut places: Vec<Place> = Vec::new();
     let mut seen: HashSet<Place> = HashSet::new();
-    for (&(pid, stack), &(time_ns, times)) in &distinct {
+    for (&(pid, stack), &(time_ns, count)) in &distinct {
         places.clear();
         places.extend(trace.stack_pool.get(stack).iter().map(|&address| {
-            let function = named.as_mut().and_then(|named| named.at(&code, (pid, address, time_ns)));
-            let module = || modules.at(pid, address, time_ns).map_or(Place::Address(address), Place::Module);
+            let function =
+                named_functions.as_mut().and_then(|functions| functions.index_of(&code, (pid, address, time_ns)));
+            let module = || modules.path_at(pid, address, time_ns).map_or(Place::Address(address), Place::Module);
             function.map_or_else(module, Place::Function)
         }));
-        let functions = named.as_ref().map_or(&[][..], |named| &named.labels);
+        let functions = named_functions.as_ref().map_or(&[][..], |functions| &functions.labels);
         if let Some(module) = filter.module
             && !places.iter().any(|&place| module(&name(trace, functions, place)))
         {
             continue;
         }
-        stacks += times;
+        stacks += count;
         seen.clear();
-        for (at, &place) in places.iter().enumerate() {
+        for (depth, &place) in places.iter().enumerate() {
             let hits = hits.entry(place).or_default();
-            hits.multi_inclusive += times;
-            if at == 0 {
-                hits.exclusive += times;
+            hits.multi_inclusive += count;
+            if depth == 0 {
+                hits.exclusive += count;
             }
             if seen.insert(place) {
-                hits.unique_inclusive += times;
+                hits.unique_inclusive += count;
             }
         }
         for pair in places.windows(2) {
             // Stacks are innermost first, so the caller comes after the callee.
-            *calls.entry((pair[1], pair[0])).or_default() += times;
+            *calls.entry((pair[1], pair[0])).or_default() += count;
         }
     }
-    let functions = named.as_ref().map_or(&[][..], |named| &named.labels);
-    CallStacks { stacks, modules: listed(trace, functions, &hits, &calls) }
+    let functions = named_functions.as_ref().map_or(&[][..], |functions| &functions.labels);
+    CallStacks { stacks, modules: module_list(trace, functions, &hits, &calls) }
 }
 
-/// Number of stacks per event name, for events in the tables: samples, context switches, ready threads.
+/// Returns the number of stacks per event name, for events in the tables: samples, context switches, ready threads.
 #[must_use]
 pub fn stacks_by_event(trace: &Trace) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
@@ -225,27 +229,28 @@ pub fn stacks_by_event(trace: &Trace) -> BTreeMap<&'static str, u64> {
     counts
 }
 
-fn listed(
+/// Returns the modules or functions, most frames first.
+fn module_list(
     trace: &Trace,
     functions: &[String],
     hits: &HashMap<Place, Hits>,
     calls: &HashMap<(Place, Place), u64>,
 ) -> Vec<ModuleHits> {
     // Modules with the same name in different folders are counted together.
-    let mut modules: BTreeMap<String, Named> = BTreeMap::new();
+    let mut modules: BTreeMap<String, NamedHits> = BTreeMap::new();
     for (&place, hits) in hits {
         let sum = &mut modules.entry(name(trace, functions, place)).or_default().hits;
         sum.exclusive += hits.exclusive;
         sum.unique_inclusive += hits.unique_inclusive;
         sum.multi_inclusive += hits.multi_inclusive;
     }
-    for (&(caller, callee), &times) in calls {
+    for (&(caller, callee), &count) in calls {
         let (caller, callee) = (name(trace, functions, caller), name(trace, functions, callee));
         if let Some(module) = modules.get_mut(&callee) {
-            *module.callers.entry(caller.clone()).or_default() += times;
+            *module.callers.entry(caller.clone()).or_default() += count;
         }
         if let Some(module) = modules.get_mut(&caller) {
-            *module.callees.entry(callee).or_default() += times;
+            *module.callees.entry(callee).or_default() += count;
         }
     }
     let mut modules: Vec<ModuleHits> = modules
@@ -255,15 +260,15 @@ fn listed(
             exclusive: module.hits.exclusive,
             unique_inclusive: module.hits.unique_inclusive,
             multi_inclusive: module.hits.multi_inclusive,
-            callers: most_first(module.callers),
-            callees: most_first(module.callees),
+            callers: by_hits(module.callers),
+            callees: by_hits(module.callees),
         })
         .collect();
     modules.sort_by_key(|module| std::cmp::Reverse(module.multi_inclusive));
     modules
 }
 
-fn most_first(neighbors: BTreeMap<String, u64>) -> Vec<Neighbor> {
+fn by_hits(neighbors: BTreeMap<String, u64>) -> Vec<Neighbor> {
     let mut list: Vec<Neighbor> = neighbors.into_iter().map(|(name, hits)| Neighbor { name, hits }).collect();
     list.sort_by_key(|neighbor| std::cmp::Reverse(neighbor.hits));
     list
@@ -271,51 +276,51 @@ fn most_first(neighbors: BTreeMap<String, u64>) -> Vec<Neighbor> {
 
 fn name(trace: &Trace, functions: &[String], place: Place) -> String {
     match place {
-        Place::Function(at) => functions.get(at).cloned().unwrap_or_default(),
+        Place::Function(index) => functions.get(index).cloned().unwrap_or_default(),
         Place::Module(path) => file_name(trace.text(path)).to_owned(),
         Place::Address(address) => format!("{address:#x}"),
     }
 }
 
-/// The event of `tid` at `time_ns`, if it is in one of the tables; otherwise empty.
+/// Returns the event of `tid` at `time_ns` if it is in one of the tables, otherwise an empty string.
 fn event_at(trace: &Trace, time_ns: i64, tid: u32) -> &'static str {
     let samples = trace.samples.chunks();
-    if is_at(samples, |row| (&row.time_ns[..], Some(&row.tid[..])), time_ns, tid) {
+    if has_row(samples, |row| (&row.time_ns[..], Some(&row.tid[..])), time_ns, tid) {
         return "SampledProfile";
     }
     let switches = trace.context_switches.chunks();
-    if is_at(switches, |row| (&row.time_ns[..], Some(&row.new_tid[..])), time_ns, tid) {
+    if has_row(switches, |row| (&row.time_ns[..], Some(&row.new_tid[..])), time_ns, tid) {
         return "CSwitch";
     }
     // The stack belongs to the readying thread.
-    if is_at(trace.ready_threads.chunks(), |row| (&row.time_ns[..], None), time_ns, tid) {
+    if has_row(trace.ready_threads.chunks(), |row| (&row.time_ns[..], None), time_ns, tid) {
         return "ReadyThread";
     }
     ""
 }
 
-/// Whether a row at `time_ns` is about `tid`; rows without thread ids match any thread. Chunks and their rows must be
-/// sorted by time.
-fn is_at<T>(
+/// Returns whether a row at `time_ns` is about `tid`; rows without thread ids match any thread. Chunks and their rows
+/// must be sorted by time.
+fn has_row<T>(
     chunks: &[T],
     columns: impl for<'a> Fn(&'a T) -> (&'a [i64], Option<&'a [u32]>),
     time_ns: i64,
     tid: u32,
 ) -> bool {
-    let first = chunks.partition_point(|chunk| {
+    let first_chunk = chunks.partition_point(|chunk| {
         let (times, _) = columns(chunk);
         times.last().is_none_or(|&last| last < time_ns)
     });
     chunks
         .iter()
-        .skip(first)
+        .skip(first_chunk)
         .map(&columns)
         .take_while(|(times, _)| times.first().is_none_or(|&first| first <= time_ns))
         .any(|(times, tids)| {
-            let from = times.partition_point(|&time| time < time_ns);
-            let rows = times.iter().enumerate().skip(from);
+            let first_row = times.partition_point(|&time| time < time_ns);
+            let rows = times.iter().enumerate().skip(first_row);
             rows.take_while(|&(_, &time)| time == time_ns)
-                .any(|(at, _)| tids.is_none_or(|tids| tids.get(at) == Some(&tid)))
+                .any(|(row, _)| tids.is_none_or(|tids| tids.get(row) == Some(&tid)))
         })
 }
 
@@ -348,24 +353,24 @@ mod tests {
         trace
     }
 
-    fn of<'a>(found: &'a CallStacks, name: &str) -> &'a ModuleHits {
-        found.modules.iter().find(|row| row.name == name).unwrap()
+    fn module<'a>(stacks: &'a CallStacks, name: &str) -> &'a ModuleHits {
+        stacks.modules.iter().find(|row| row.name == name).unwrap()
     }
 
     #[test]
     fn hits_callers_and_callees_are_counted() {
-        let found = count(&recording(), Interval::new(0, 100), &StackFilter::default(), None);
-        assert_eq!(found.stacks, 3);
-        let lib = of(&found, "lib.dll");
+        let call_stacks = count(&recording(), Interval::new(0, 100), &StackFilter::default(), None);
+        assert_eq!(call_stacks.stacks, 3);
+        let lib = module(&call_stacks, "lib.dll");
         assert_eq!((lib.exclusive, lib.unique_inclusive, lib.multi_inclusive), (2, 2, 4));
         let neighbor = |name: &str, hits| Neighbor { name: name.to_owned(), hits };
         assert_eq!(lib.callers, [neighbor("a.exe", 2), neighbor("lib.dll", 2)]);
         assert_eq!(lib.callees, [neighbor("lib.dll", 2)]);
-        let a = of(&found, "a.exe");
+        let a = module(&call_stacks, "a.exe");
         assert_eq!((a.exclusive, a.unique_inclusive), (1, 3));
         assert_eq!(a.callers, [neighbor("0x77", 1)]);
-        let exclusive: u64 = found.modules.iter().map(|row| row.exclusive).sum();
-        assert_eq!(exclusive, found.stacks);
+        let exclusive: u64 = call_stacks.modules.iter().map(|row| row.exclusive).sum();
+        assert_eq!(exclusive, call_stacks.stacks);
     }
 
     #[test]

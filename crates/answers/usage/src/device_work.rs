@@ -26,7 +26,8 @@ pub struct DeviceWork<D> {
 }
 
 impl<D> DeviceWork<D> {
-    /// The display name: friendly name, description, instance, or driver, whichever is recorded first.
+    /// Returns the display name: friendly name, description, instance or driver, whichever is the first that was
+    /// recorded.
     #[must_use]
     pub fn name(&self) -> &str {
         [&self.friendly_name, &self.description, &self.device, &self.driver]

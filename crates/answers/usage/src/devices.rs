@@ -1,5 +1,5 @@
-//! Initialization of devices and drivers: duration and time until the driver pended, by operation, phase, driver and
-//! device.
+//! Measures the initialization of devices and drivers: duration and time until the driver pended, by operation, phase,
+//! driver and device.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub struct DevicePhaseInterval {
     /// The interval, and the rule that set it.
     #[serde(flatten)]
     pub interval: DerivedInterval,
-    /// Number of operations that started in it.
+    /// Number of operations that started in the phase.
     pub operations: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct DeviceTotal {
     pub description: String,
     /// Number of operations.
     pub operations: u64,
-    /// Operations that did not end in the recording; they are not counted in the sums.
+    /// Operations that did not end in the recording; the sums do not include them.
     pub unfinished: u64,
     /// Sum of durations, ns.
     pub duration_ns: i64,
@@ -62,7 +62,7 @@ pub struct DeviceTotal {
     pub post_pend_ns: i64,
 }
 
-/// The owner of an operation: for an initcall its module, if known; otherwise the driver.
+/// Returns the owner of an operation: for an initcall its module, if known; otherwise the driver.
 pub fn owner(row: &DeviceOperation) -> StringId {
     match row.kind {
         DeviceOperationKind::Initcall if row.description != StringId::EMPTY => row.description,
@@ -81,7 +81,8 @@ impl Device {
     }
 }
 
-/// The device and driver operations in a recording, longest first; unfinished ones come before all others.
+/// Returns the device and driver operations in a recording, longest first. Unfinished operations come before all
+/// others.
 #[must_use]
 pub fn operations(trace: &Trace) -> Vec<Device> {
     let text = |id| trace.text(id).to_owned();
@@ -122,8 +123,8 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
     devices
 }
 
-/// The three phases of device initialization: as reported by the system, otherwise the interval that their operations
-/// cover.
+/// Returns the three phases of device initialization: as reported by the system, otherwise the intervals that their
+/// operations cover.
 #[must_use]
 pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseInterval> {
     [
@@ -133,23 +134,23 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseInterval> {
     ]
     .into_iter()
     .map(|(name, milestones)| {
-        let of_phase = || devices.iter().filter(move |device| device.details.phase == name);
-        let first = of_phase().map(|device| device.start_ns).min();
-        let last = of_phase().filter_map(|device| device.end_ns).max();
+        let operations = || devices.iter().filter(move |device| device.details.phase == name);
+        let first_start = operations().map(|device| device.start_ns).min();
+        let last_end = operations().filter_map(|device| device.end_ns).max();
         let (start_name, end_name) = milestones.unzip();
         DevicePhaseInterval {
             name,
             interval: DerivedInterval::between(
-                &boundary(trace, start_name, Rule::DevicePhaseStarts, first, Rule::FirstOperationStarts),
-                &boundary(trace, end_name, Rule::DevicePhaseEnds, last, Rule::LastOperationEnds),
+                &boundary(trace, start_name, Rule::DevicePhaseStarts, first_start, Rule::FirstOperationStarts),
+                &boundary(trace, end_name, Rule::DevicePhaseEnds, last_end, Rule::LastOperationEnds),
             ),
-            operations: of_phase().count() as u64,
+            operations: operations().count() as u64,
         }
     })
     .collect()
 }
 
-/// The first milestone `name`, otherwise `fallback`.
+/// Returns the boundary at the first milestone `name`, otherwise at `fallback`.
 fn boundary(trace: &Trace, name: Option<&str>, rule: Rule, fallback: Option<i64>, fallback_rule: Rule) -> Boundary {
     let row = name
         .and_then(|name| trace.strings.find(name))
@@ -163,43 +164,46 @@ fn boundary(trace: &Trace, name: Option<&str>, rule: Rule, fallback: Option<i64>
             unmatched_rules: Vec::new(),
         };
     }
-    let missing = name.map(|_| rule.to_owned()).into_iter().collect();
+    let unmatched_rules = name.map(|_| rule.to_owned()).into_iter().collect();
     match fallback {
         Some(time_ns) => Boundary {
             time_ns: Some(time_ns),
             rule: fallback_rule.to_owned(),
             event: String::new(),
             certainty: Certainty::Inferred,
-            unmatched_rules: missing,
+            unmatched_rules,
         },
-        None => Boundary { rule: Rule::NotFound, unmatched_rules: missing, ..Boundary::default() },
+        None => Boundary { rule: Rule::NotFound, unmatched_rules, ..Boundary::default() },
     }
 }
 
-/// Totals by driver, longest first. Operations with unknown driver are skipped.
+/// Returns totals by driver, longest first. Skips operations with an unknown driver.
 ///
-/// Driver work has the driver object (`\Driver\disk`), device work the driver's service (`disk`): both count as one
-/// driver.
+/// Driver work names the driver object (`\Driver\disk`), device work the driver's service (`disk`). Both count as the
+/// same driver.
 #[must_use]
 pub fn by_driver(devices: &[Device]) -> Vec<DeviceTotal> {
     totals(devices, |device| (driver_service(&device.driver), ""))
 }
 
-/// Totals by device instance, longest first. Driver work is skipped.
+/// Returns totals by device instance, longest first. Skips driver work.
 #[must_use]
 pub fn by_device(devices: &[Device]) -> Vec<DeviceTotal> {
     totals(devices, |device| (device.device.as_str(), device.description.as_str()))
 }
 
-/// The service name of a driver, from its name or its driver object.
+/// Returns the service name of a driver, from its name or its driver object.
 fn driver_service(driver: &str) -> &str {
     [r"\Driver\", r"\FileSystem\"].iter().find_map(|folder| driver.strip_prefix(folder)).unwrap_or(driver)
 }
 
-fn totals<'a>(devices: &'a [Device], name: impl Fn(&'a Device) -> (&'a str, &'a str)) -> Vec<DeviceTotal> {
+fn totals<'a>(
+    devices: &'a [Device],
+    name_and_description: impl Fn(&'a Device) -> (&'a str, &'a str),
+) -> Vec<DeviceTotal> {
     let mut totals: BTreeMap<String, DeviceTotal> = BTreeMap::new();
     for device in devices {
-        let (name, description) = name(device);
+        let (name, description) = name_and_description(device);
         if name.is_empty() {
             continue;
         }

@@ -1,6 +1,6 @@
-//! Disk usage: bytes, operations and time by file, extension and process, with read-ahead counted separately.
+//! Measures disk usage: bytes, operations and time by file, extension and process, with read-ahead counted separately.
 //!
-//! A request counts entirely in the interval in which it completed.
+//! A request belongs entirely to the interval in which it completed.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct DiskWork {
     /// Number of requests.
     pub operations: u64,
     pub bytes: u64,
-    /// Time the disk spent on them, ns.
+    /// Time the disk spent on the requests, ns.
     pub service_ns: i64,
 }
 
@@ -42,7 +42,7 @@ pub struct NamedDiskUsage {
     pub name: String,
     #[serde(flatten)]
     pub operations: DiskOperations,
-    /// Time the disk spent on all of them, ns.
+    /// Time the disk spent on all requests, ns.
     pub service_ns: i64,
 }
 
@@ -56,7 +56,7 @@ pub struct ProcessDiskUsage {
     pub image: String,
     #[serde(flatten)]
     pub operations: DiskOperations,
-    /// Time the disk spent on all of them, ns.
+    /// Time the disk spent on all requests, ns.
     pub service_ns: i64,
 }
 
@@ -82,16 +82,16 @@ pub struct DiskUsage {
     pub affecting_losses: Vec<String>,
 }
 
-/// Disk usage in the intervals between consecutive `cuts`, which must be in ascending order.
+/// Measures the disk usage in the intervals between consecutive `cuts`, which must be in ascending order.
 #[must_use]
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
     let affecting_losses = affecting_losses(trace, &[TableName::DiskIos, TableName::FileIos, TableName::Processes]);
     let mut intervals: Vec<DiskTally> = cuts.windows(2).map(|_| DiskTally::default()).collect();
-    let (images, paths) = (Images::of(trace), DrivePaths::of(trace));
+    let (images, paths) = (Images::new(trace), DrivePaths::from_trace(trace));
     let (begin, end) = (cuts.first().copied().unwrap_or(0), cuts.last().copied().unwrap_or(0));
     for io in trace.disk_ios_between(begin, end) {
-        let after = cuts.partition_point(|&cut| cut <= io.complete_ns);
-        if let Some(interval) = after.checked_sub(1).and_then(|at| intervals.get_mut(at)) {
+        let next_cut = cuts.partition_point(|&cut| cut <= io.complete_ns);
+        if let Some(interval) = next_cut.checked_sub(1).and_then(|index| intervals.get_mut(index)) {
             let process = io.pid.and_then(|pid| images.row_at(pid, io.complete_ns));
             interval.add(trace.system.kind, &io, process);
         }
@@ -99,8 +99,8 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
     intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &paths, &affecting_losses)).collect()
 }
 
-/// Whether a request is read-ahead. On Windows, ReadyBoot reads below the file system, so its requests have no file. On
-/// Linux, no request has a file, and the kernel flags read-ahead.
+/// Returns whether a request is read-ahead. On Windows, ReadyBoot reads below the file system, so its requests have no
+/// file. On Linux, no request has a file, and the kernel flags read-ahead.
 ///
 /// Sources: the Microsoft paper ("the file that is named Unknown (0x0) ... represents the boot prefetcher");
 /// `blk_fill_rwbs` in the Linux kernel.
@@ -166,7 +166,7 @@ struct DiskTally {
     all: DiskOperations,
     read_ahead: DiskWork,
     by_file: HashMap<StringId, DiskOperations>,
-    /// By process id and row in the table of processes; the time identifies the process that had the id.
+    /// By process id and row in the table of processes. The time shows which process had the id.
     by_process: HashMap<(Option<u32>, Option<usize>), (i64, DiskOperations)>,
 }
 
@@ -175,7 +175,7 @@ impl DiskTally {
         self.all.add(io);
         if is_read_ahead(system, io) {
             self.read_ahead.add(io);
-            // ReadyBoot reads for no particular process; Linux reads ahead for the process that reads.
+            // ReadyBoot does not read for a particular process; Linux reads ahead for the process that reads.
             if system != SystemKind::Linux {
                 return;
             }
@@ -203,7 +203,7 @@ impl DiskTally {
             .into_iter()
             .map(|((pid, _), (time_ns, operations))| ProcessDiskUsage {
                 pid,
-                image: pid.and_then(|pid| images.at(pid, time_ns)).unwrap_or_default().to_owned(),
+                image: pid.and_then(|pid| images.image_at(pid, time_ns)).unwrap_or_default().to_owned(),
                 operations,
                 service_ns: operations.service_ns(),
             })
@@ -217,19 +217,20 @@ impl DiskTally {
             operations: self.all,
             service_ns: self.all.service_ns(),
             read_ahead: self.read_ahead,
-            by_file: named(
+            by_file: sorted_by_time(
                 self.by_file
                     .into_iter()
                     .map(|(file, operations)| (paths.readable(trace.text(file)).into_owned(), operations)),
             ),
-            by_extension: named(extensions),
+            by_extension: sorted_by_time(extensions),
             by_process,
             affecting_losses: affecting_losses.to_vec(),
         }
     }
 }
 
-fn named(rows: impl IntoIterator<Item = (String, DiskOperations)>) -> Vec<NamedDiskUsage> {
+/// Returns the usage by name, most disk time first.
+fn sorted_by_time(rows: impl IntoIterator<Item = (String, DiskOperations)>) -> Vec<NamedDiskUsage> {
     let mut rows: Vec<NamedDiskUsage> = rows
         .into_iter()
         .map(|(name, operations)| NamedDiskUsage { name, operations, service_ns: operations.service_ns() })
@@ -296,14 +297,14 @@ mod tests {
         assert_eq!(usage[0].by_process[0].operations.read.operations, 2);
         assert_eq!(usage[0].by_process[0].image, "cat");
         assert_eq!((usage[1].read_ahead.operations, usage[1].read_ahead.service_ns), (1, 5 * MS));
-        let its = usage[1].by_process[0].operations;
+        let operations = usage[1].by_process[0].operations;
         // The kernel read ahead for this process.
-        assert_eq!((its.read.operations, its.write.operations), (2, 1));
+        assert_eq!((operations.read.operations, operations.write.operations), (2, 1));
         assert_eq!(usage[1].by_file, [], "no request names a file");
 
         // The flag is specific to Linux: on Windows the bit is an IRP flag.
-        let named = DiskIo { irp_flags: DiskIo::LINUX_READ_AHEAD, file_object: 9, ..rows[0] };
-        assert!(!is_read_ahead(SystemKind::Windows, &named));
+        let read_of_file = DiskIo { irp_flags: DiskIo::LINUX_READ_AHEAD, file_object: 9, ..rows[0] };
+        assert!(!is_read_ahead(SystemKind::Windows, &read_of_file));
         assert!(is_read_ahead(SystemKind::Windows, &rows[0]));
     }
 

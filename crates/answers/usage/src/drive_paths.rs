@@ -12,14 +12,14 @@ pub struct DrivePaths<'t> {
 }
 
 impl<'t> DrivePaths<'t> {
-    /// The volumes that `trace` maps to drives.
+    /// Reads the volumes that `trace` maps to drives.
     #[must_use]
-    pub fn of(trace: &'t Trace) -> Self {
+    pub fn from_trace(trace: &'t Trace) -> Self {
         let volumes = trace.system.volumes.iter();
         Self::from_volumes(volumes.map(|volume| (volume.device_path.as_str(), volume.drive.as_str())))
     }
 
-    /// Maps these volumes: device path and drive letter with colon, each with or without a trailing backslash.
+    /// Maps volumes given as device path and drive letter with colon, each with or without a trailing backslash.
     #[must_use]
     pub fn from_volumes(volumes: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
         Self {
@@ -31,17 +31,17 @@ impl<'t> DrivePaths<'t> {
         }
     }
 
-    /// `path` with its drive letter if known, otherwise as recorded.
+    /// Returns `path` with its drive letter if known, otherwise as recorded.
     #[must_use]
     pub fn readable<'p>(&self, path: &'p str) -> Cow<'p, str> {
-        if let Some(rest) = path.strip_prefix(r"\??\") {
-            return Cow::Borrowed(rest);
+        if let Some(drive_path) = path.strip_prefix(r"\??\") {
+            return Cow::Borrowed(drive_path);
         }
         for &(device, drive) in &self.volumes {
-            let is_on_volume = path.get(..device.len()).is_some_and(|start| start.eq_ignore_ascii_case(device));
+            let is_on_volume = path.get(..device.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(device));
             match path.get(device.len()..) {
-                Some(rest) if is_on_volume && (rest.is_empty() || rest.starts_with('\\')) => {
-                    return Cow::Owned(format!("{drive}{rest}"));
+                Some(relative) if is_on_volume && (relative.is_empty() || relative.starts_with('\\')) => {
+                    return Cow::Owned(format!("{drive}{relative}"));
                 }
                 _ => {}
             }
@@ -63,7 +63,7 @@ mod tests {
             device_path: r"\Device\HarddiskVolume2".to_owned(),
             ..Volume::default()
         });
-        let paths = DrivePaths::of(&trace);
+        let paths = DrivePaths::from_trace(&trace);
         for (recorded, readable) in [
             (r"\Device\HarddiskVolume2\Windows\a.dll", r"C:\Windows\a.dll"),
             (r"\device\harddiskvolume2\a", r"C:\a"),

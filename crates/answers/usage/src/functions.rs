@@ -1,4 +1,4 @@
-//! Resolves code addresses to modules and, if symbols or the recording name them, to functions.
+//! Resolves code addresses to modules and, if symbols or the recording provide names, to functions.
 
 use hashbrown::HashMap;
 use onoff_trace::{Method, StackId, StackPool, StringId, Trace};
@@ -9,7 +9,7 @@ use crate::owners::file_name;
 
 /// A location in a module's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CodePlace {
+pub struct CodeLocation {
     /// Row of the module in the table of images.
     pub image: u32,
     /// Offset from the module's first address, bytes.
@@ -19,21 +19,21 @@ pub struct CodePlace {
 /// Function names by location, from symbols.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionNames {
-    names: HashMap<CodePlace, String>,
-    /// Symbols that were not found, each with the reason; `symbols_missing` in JSON.
+    names: HashMap<CodeLocation, String>,
+    /// Symbols that were not found, each with a reason; `symbols_missing` in JSON.
     pub missing: Vec<String>,
 }
 
 /// Resolves the functions at locations in a recording's code.
-pub type NameFunctions<'n> = &'n mut dyn FnMut(&Trace, &[CodePlace]) -> FunctionNames;
+pub type FunctionResolver<'n> = &'n mut dyn FnMut(&Trace, &[CodeLocation]) -> FunctionNames;
 
 impl FunctionNames {
-    pub fn insert(&mut self, place: CodePlace, function: String) {
+    pub fn insert(&mut self, place: CodeLocation, function: String) {
         self.names.insert(place, function);
     }
 
     #[must_use]
-    pub fn at(&self, place: CodePlace) -> Option<&str> {
+    pub fn get(&self, place: CodeLocation) -> Option<&str> {
         self.names.get(&place).map(String::as_str)
     }
 }
@@ -76,7 +76,7 @@ const KERNEL: u32 = 0;
 /// Methods compiled by a runtime, and kernel functions named by the recording, by address.
 #[derive(Debug, Default)]
 pub struct CompiledMethods {
-    /// Rows of the table by process, sorted by first address and load time.
+    /// Rows of the table of methods by process, sorted by first address and load time.
     by_process: HashMap<u32, Vec<usize>>,
 }
 
@@ -84,28 +84,29 @@ impl CompiledMethods {
     /// Maximum number of methods with the same first address to check; runtimes reuse addresses when they discard code.
     const MAX_PER_ADDRESS: usize = 64;
 
-    pub fn of(trace: &Trace) -> Self {
+    pub fn from_trace(trace: &Trace) -> Self {
         let mut by_process: HashMap<u32, Vec<usize>> = HashMap::new();
         for (row, method) in trace.methods.iter().enumerate() {
             by_process.entry(method.pid).or_default().push(row);
         }
         for rows in by_process.values_mut() {
-            let first = |&row: &usize| trace.methods.get(row).map(|method| (method.address, method.start_ns));
-            rows.sort_by_key(first);
+            let address_and_start =
+                |&row: &usize| trace.methods.get(row).map(|method| (method.address, method.start_ns));
+            rows.sort_by_key(address_and_start);
         }
         Self { by_process }
     }
 
-    pub fn at(&self, trace: &Trace, pid: u32, address: u64, time_ns: i64) -> Option<Method> {
+    pub fn method_at(&self, trace: &Trace, pid: u32, address: u64, time_ns: i64) -> Option<Method> {
         // Kernel functions are shared by all processes.
-        let of = |pid| self.of_process(trace, pid, address, time_ns);
-        of(pid).or_else(|| of(KERNEL).filter(|_| pid != KERNEL))
+        let find = |pid| self.find_in_process(trace, pid, address, time_ns);
+        find(pid).or_else(|| find(KERNEL).filter(|_| pid != KERNEL))
     }
 
-    fn of_process(&self, trace: &Trace, pid: u32, address: u64, time_ns: i64) -> Option<Method> {
+    fn find_in_process(&self, trace: &Trace, pid: u32, address: u64, time_ns: i64) -> Option<Method> {
         let rows = self.by_process.get(&pid)?;
-        let after = rows.partition_point(|&row| trace.methods.get(row).is_some_and(|method| method.address <= address));
-        rows[..after].iter().rev().take(Self::MAX_PER_ADDRESS).filter_map(|&row| trace.methods.get(row)).find(
+        let count = rows.partition_point(|&row| trace.methods.get(row).is_some_and(|method| method.address <= address));
+        rows[..count].iter().rev().take(Self::MAX_PER_ADDRESS).filter_map(|&row| trace.methods.get(row)).find(
             |method| {
                 address - method.address < method.size
                     && method.start_ns.is_none_or(|start_ns| start_ns <= time_ns)
@@ -116,43 +117,43 @@ impl CompiledMethods {
 }
 
 impl<'a> Code<'a> {
-    pub fn of(trace: &'a Trace) -> Self {
+    pub fn new(trace: &'a Trace) -> Self {
         let mut unloads: HashMap<u32, Vec<i64>> = HashMap::new();
-        let of_images = trace.images.iter().filter_map(|image| Some((image.pid, image.unload_ns?)));
-        let of_methods = trace.methods.iter().filter_map(|method| Some((method.pid, method.end_ns?)));
-        for (pid, time_ns) in of_images.chain(of_methods) {
+        let image_unloads = trace.images.iter().filter_map(|image| Some((image.pid, image.unload_ns?)));
+        let method_unloads = trace.methods.iter().filter_map(|method| Some((method.pid, method.end_ns?)));
+        for (pid, time_ns) in image_unloads.chain(method_unloads) {
             unloads.entry(pid).or_default().push(time_ns);
         }
         unloads.values_mut().for_each(|times| times.sort_unstable());
-        Self { trace, modules: Modules::of(trace), methods: CompiledMethods::of(trace), unloads }
+        Self { trace, modules: Modules::from_trace(trace), methods: CompiledMethods::from_trace(trace), unloads }
     }
 
-    /// The number of unloads in a process up to a time: an address has one meaning between two unloads.
+    /// Returns the number of unloads in a process up to a time. Between two unloads, an address has one meaning.
     pub fn epoch(&self, pid: u32, time_ns: i64) -> usize {
         self.unloads.get(&pid).map_or(0, |times| times.partition_point(|&unload_ns| unload_ns <= time_ns))
     }
 
-    /// Unload times of the modules and methods of each process, in order.
+    /// Returns the unload times of the modules and methods of each process, in order.
     pub(crate) fn into_unloads(self) -> HashMap<u32, Vec<i64>> {
         self.unloads
     }
 
-    /// The location of an address; `None` if no known module contains it.
-    pub fn place(&self, pid: u32, address: u64, time_ns: i64) -> Option<CodePlace> {
+    /// Returns the location of an address; `None` if no known module contains it.
+    pub fn location(&self, pid: u32, address: u64, time_ns: i64) -> Option<CodeLocation> {
         let row = self.modules.row_at(pid, address, time_ns)?;
         let image = self.trace.images.get(row)?;
         let offset = u32::try_from(address.saturating_sub(image.base)).ok()?;
-        Some(CodePlace { image: u32::try_from(row).ok()?, offset })
+        Some(CodeLocation { image: u32::try_from(row).ok()?, offset })
     }
 
-    /// The module and function at an address.
+    /// Returns the module and function at an address.
     pub fn frame(&self, (pid, address, time_ns): (u32, u64, i64), names: &FunctionNames) -> CodeFrame {
-        let method = self.methods.at(self.trace, pid, address, time_ns);
-        let module = self.modules.at(pid, address, time_ns);
-        let symbol = self.place(pid, address, time_ns).and_then(|place| names.at(place));
+        let method = self.methods.method_at(self.trace, pid, address, time_ns);
+        let module = self.modules.path_at(pid, address, time_ns);
+        let symbol = self.location(pid, address, time_ns).and_then(|place| names.get(place));
         let text = |id| file_name(self.trace.text(id)).to_owned();
         match (module, method) {
-            // A native image is listed under the module it was compiled from.
+            // Report a native image under the module it was compiled from.
             (_, Some(method)) if symbol.is_none() => {
                 let module = if method.module == StringId::EMPTY { module.unwrap_or_default() } else { method.module };
                 CodeFrame { module: text(module), function: self.trace.text(method.name).to_owned() }
@@ -163,12 +164,12 @@ impl<'a> Code<'a> {
     }
 }
 
-/// The call stack of an event. Its kernel and user parts can be two records, because the user part is captured when the
-/// thread returns to user mode.
+/// The call stack of an event. Its kernel and user parts can be separate records, because the user part is captured
+/// when the thread returns to user mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JoinedStack {
     inner: StackId,
-    /// The caller's part, if it is a record of its own.
+    /// The caller's part, if it is a separate record.
     outer: StackId,
 }
 
@@ -177,8 +178,8 @@ impl JoinedStack {
         self.inner == StackId::EMPTY
     }
 
-    /// Adds a record of the same event. A record that does not complement the known part belongs to another event at
-    /// the same time, and is ignored.
+    /// Adds a record of the same event. Ignores a record that does not complement the known part, because it belongs to
+    /// another event at the same time.
     pub fn add(&mut self, pool: &StackPool, record: StackId) {
         if self.is_empty() {
             self.inner = record;
@@ -191,16 +192,16 @@ impl JoinedStack {
         }
     }
 
-    /// The return addresses, innermost first.
+    /// Returns the return addresses, innermost first.
     pub fn addresses(self, pool: &StackPool) -> impl Iterator<Item = u64> {
         pool.get(self.inner).iter().chain(pool.get(self.outer)).copied()
     }
 }
 
-/// Whether `inner` is the kernel part of a stack and `outer` its user part.
+/// Returns whether `inner` is the kernel part of a stack and `outer` its user part.
 fn is_called_by(inner: &[u64], outer: &[u64]) -> bool {
     const KERNEL_START_64_BIT: u64 = 1 << 63;
-    // 32-bit systems have the kernel in the upper half.
+    // On 32-bit systems, the kernel is in the upper half.
     const KERNEL_32_BIT: std::ops::Range<u64> = 1 << 31..1 << 32;
     match (inner.last(), outer.first()) {
         (Some(&inner), Some(&outer)) if inner >= KERNEL_START_64_BIT => outer < KERNEL_START_64_BIT,
@@ -217,18 +218,18 @@ pub struct StackFinder<'a> {
 }
 
 impl<'a> StackFinder<'a> {
-    pub fn of(trace: &'a Trace) -> Self {
+    pub fn new(trace: &'a Trace) -> Self {
         let extend = |(first, last): (i64, i64), &time_ns: &i64| (first.min(time_ns), last.max(time_ns));
         let ranges = trace.stacks.chunks().iter().map(|chunk| chunk.time_ns.iter().fold((i64::MAX, i64::MIN), extend));
         Self { trace, chunk_ranges: ranges.collect() }
     }
 
-    /// The call stacks of events between two times. Only events that match `is_wanted` are kept, because context
+    /// Returns the call stacks of events between two times. Keeps only events that match `is_selected`, because context
     /// switches have many stacks.
-    pub fn between(
+    pub fn stacks_in(
         &self,
         (first_ns, last_ns): (i64, i64),
-        is_wanted: impl Fn(&(i64, u32)) -> bool,
+        is_selected: impl Fn(&(i64, u32)) -> bool,
     ) -> HashMap<(i64, u32), JoinedStack> {
         let mut stacks: HashMap<(i64, u32), JoinedStack> = HashMap::new();
         for (chunk, &(first, last)) in self.trace.stacks.chunks().iter().zip(&self.chunk_ranges) {
@@ -236,7 +237,7 @@ impl<'a> StackFinder<'a> {
                 continue;
             }
             for (key, &record) in chunk.time_ns.iter().copied().zip(chunk.tid.iter().copied()).zip(&chunk.stack) {
-                if is_wanted(&key) {
+                if is_selected(&key) {
                     stacks.entry(key).or_default().add(&self.trace.stack_pool, record);
                 }
             }
@@ -249,7 +250,7 @@ impl<'a> StackFinder<'a> {
 mod tests {
     use super::*;
 
-    fn joined(records: &[&[u64]]) -> Vec<u64> {
+    fn joined_addresses(records: &[&[u64]]) -> Vec<u64> {
         let mut pool = StackPool::new();
         let mut stack = JoinedStack::default();
         for record in records {
@@ -262,22 +263,22 @@ mod tests {
     #[test]
     fn the_user_part_follows_the_kernel_part_in_any_record_order() {
         let (kernel, user): (&[u64], &[u64]) = (&[0xFFFF_F800_0000_1000, 0xFFFF_F800_0000_2000], &[0x7FF9_0000, 0x10]);
-        let whole = [0xFFFF_F800_0000_1000, 0xFFFF_F800_0000_2000, 0x7FF9_0000, 0x10];
-        assert_eq!(joined(&[kernel, user]), whole);
-        assert_eq!(joined(&[user, kernel]), whole);
-        assert_eq!(joined(&[&[0x8234_0000], &[0x7612_0000]]), [0x8234_0000, 0x7612_0000], "32-bit");
-        assert_eq!(joined(&[user]), user);
-        assert_eq!(joined(&[kernel]), kernel);
+        let joined_stack = [0xFFFF_F800_0000_1000, 0xFFFF_F800_0000_2000, 0x7FF9_0000, 0x10];
+        assert_eq!(joined_addresses(&[kernel, user]), joined_stack);
+        assert_eq!(joined_addresses(&[user, kernel]), joined_stack);
+        assert_eq!(joined_addresses(&[&[0x8234_0000], &[0x7612_0000]]), [0x8234_0000, 0x7612_0000], "32-bit");
+        assert_eq!(joined_addresses(&[user]), user);
+        assert_eq!(joined_addresses(&[kernel]), kernel);
     }
 
     #[test]
     fn a_stack_of_another_event_at_the_same_time_is_ignored() {
         let (first, second): (&[u64], &[u64]) = (&[0xFFFF_F800_0000_1000], &[0xFFFF_F800_0000_5000]);
-        assert_eq!(joined(&[first, second]), first, "two kernel parts");
-        assert_eq!(joined(&[&[0x7FF9_0000], &[0x7FF8_0000]]), [0x7FF9_0000], "two user parts");
+        assert_eq!(joined_addresses(&[first, second]), first, "two kernel parts");
+        assert_eq!(joined_addresses(&[&[0x7FF9_0000], &[0x7FF8_0000]]), [0x7FF9_0000], "two user parts");
         let user: &[u64] = &[0x7FF9_0000];
-        assert_eq!(joined(&[first, user, second]), [first, user].concat(), "a third record");
+        assert_eq!(joined_addresses(&[first, user, second]), [first, user].concat(), "a third record");
         // A 32-bit program can have modules above 2 GiB, which are not kernel code on a 64-bit system.
-        assert_eq!(joined(&[first, &[0x8234_0000]]), [0xFFFF_F800_0000_1000, 0x8234_0000]);
+        assert_eq!(joined_addresses(&[first, &[0x8234_0000]]), [0xFFFF_F800_0000_1000, 0x8234_0000]);
     }
 }

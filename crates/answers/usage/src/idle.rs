@@ -1,16 +1,17 @@
 //! Idle detection: finds when a computer becomes idle, by accumulating idle time slices.
 //!
-//! Two published metrics:
+//! There are two published metrics:
 //!
-//! * xperf's PostBoot: slices of 100 ms; a slice is idle if CPU and disk are each at least 80 % idle, excluding work at low priority; done when
-//!   10 s of idle slices, not necessarily adjacent, have accumulated (source: the Microsoft paper "Windows On/Off Transition Performance
-//!   Analysis", 2011).
-//! * the assessments of the Windows Assessment and Deployment Kit (Post On/Off): windows of 500 ms; a window counts if CPU and disk utilization are
-//!   each below 20 %, excluding work at low priority, and then adds its length minus the busy time of CPU or disk, whichever is higher; done at
-//!   5 s.
+//! * xperf's PostBoot uses slices of 100 ms. A slice is idle if CPU and disk are each at least 80 % idle, excluding
+//!   work at low priority. The computer is idle when 10 s of idle slices, not necessarily adjacent, have accumulated
+//!   (source: the Microsoft paper "Windows On/Off Transition Performance Analysis", 2011).
+//! * The assessments of the Windows Assessment and Deployment Kit (Post On/Off) use windows of 500 ms. A window counts
+//!   if CPU and disk utilization are each below 20 %, excluding work at low priority. It then adds its length minus the
+//!   busy time of CPU or disk, whichever is higher. The computer is idle when 5 s have accumulated.
 //!
-//! Neither source defines these, so onoff does: CPU utilization is the average over all CPUs; disk utilization is that
-//! of the busiest disk; low priority is a thread priority below 8, or a low or very low I/O priority.
+//! Where both sources leave terms undefined, onoff defines them: CPU utilization is the average over all CPUs; disk
+//! utilization is the utilization of the busiest disk; low priority is a thread priority below 8, or a low or very low
+//! I/O priority.
 
 use std::collections::BTreeMap;
 
@@ -27,9 +28,9 @@ use onoff_evidence::{Certainty, affecting_losses};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Accumulation {
-    /// Its whole length.
+    /// By its whole length.
     WholeSlice,
-    /// Its length minus the busy time of CPU or disk, whichever is higher.
+    /// By its length minus the busy time of CPU or disk, whichever is higher.
     LessBusyTime,
 }
 
@@ -102,7 +103,7 @@ pub struct Settling {
     pub metric: IdleMetric,
     /// Where counting started, ns.
     pub start_ns: Option<i64>,
-    /// End of the slice that completed the required idle time, ns; `None` if the recording ended before.
+    /// End of the slice that completed the required idle time, ns; `None` if the recording ended earlier.
     pub end_ns: Option<i64>,
     /// Accumulated idle time, ns: the required idle time if `end_ns` is known, otherwise the idle time up to the end of
     /// the recording.
@@ -116,7 +117,7 @@ pub struct Settling {
     pub rule: Rule,
     /// Certainty of the end.
     pub certainty: Certainty,
-    /// Better rules that did not match.
+    /// Preferred rules that did not match.
     pub unmatched_rules: Vec<Rule>,
     /// The slices, in order.
     pub slices: Vec<Slice>,
@@ -149,7 +150,7 @@ const MAX_SLICES: i64 = 1_000_000;
 /// Slices per batch: a minute of 100 ms slices.
 const SLICES_PER_BATCH: usize = 600;
 
-/// Maximum number of disks to distinguish; further ones count as one disk.
+/// Maximum number of disks to distinguish; all further disks count as one.
 const MAX_DISKS: usize = 64;
 
 /// Finds when the computer becomes idle, counting from `start_ns`.
@@ -158,14 +159,13 @@ const MAX_DISKS: usize = 64;
 /// result is inferred; without either it is unknown.
 #[must_use]
 pub fn find_settling(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
-    let mut owners = Owners::of(trace);
+    let mut owners = Owners::from_trace(trace);
     // Time asleep is not idle time, so the search ends at the next sleep.
-    let latest_ns = owners.asleep().next_after(start_ns).unwrap_or(i64::MAX);
+    let latest_ns = owners.asleep().next_start(start_ns).unwrap_or(i64::MAX);
     find_settling_before(trace, &mut owners, start_ns, latest_ns, metric)
 }
 
-/// Like [`find_settling`], with known thread owners, and up to `latest_ns`, when the computer may go to sleep again. Data
-/// after the end is not read.
+/// Like [`find_settling`], with given thread owners, up to `latest_ns`. Data after the end is not read.
 #[must_use]
 pub fn find_settling_before(
     trace: &Trace,
@@ -175,10 +175,10 @@ pub fn find_settling_before(
     metric: IdleMetric,
 ) -> Settling {
     let slice_ns = metric.slice_ns.max(1);
-    let recorded = cpu::recorded(trace).filter(|&(begin, _)| begin <= start_ns);
-    let until_ns = recorded.map_or(start_ns, |(_, end)| end.min(latest_ns));
+    let recorded_interval = cpu::recorded_interval(trace).filter(|&(begin, _)| begin <= start_ns);
+    let until_ns = recorded_interval.map_or(start_ns, |(_, end)| end.min(latest_ns));
     let count = (until_ns.saturating_sub(start_ns) / slice_ns).clamp(0, MAX_SLICES);
-    let cuts: Vec<i64> = (0..=count).map(|at| start_ns.saturating_add(at.saturating_mul(slice_ns))).collect();
+    let cuts: Vec<i64> = (0..=count).map(|index| start_ns.saturating_add(index.saturating_mul(slice_ns))).collect();
     let disk_recorded = !trace.disk_ios.is_empty();
     let cpu_source = cpu::source(trace);
     let mut tables = cpu_source.tables().to_vec();
@@ -203,11 +203,11 @@ pub fn find_settling_before(
         return settling;
     }
 
-    let mut rest = &cuts[..];
-    while rest.len() > 1 && settling.end_ns.is_none() {
-        let batch = &rest[..rest.len().min(SLICES_PER_BATCH + 1)];
+    let mut remaining_cuts = &cuts[..];
+    while remaining_cuts.len() > 1 && settling.end_ns.is_none() {
+        let batch = &remaining_cuts[..remaining_cuts.len().min(SLICES_PER_BATCH + 1)];
         settling.add_slices(trace, owners, batch);
-        rest = &rest[batch.len() - 1..];
+        remaining_cuts = &remaining_cuts[batch.len() - 1..];
     }
     let total_ns = slice_ns.saturating_mul(i64::try_from(settling.slices.len()).unwrap_or(i64::MAX));
     settling.busy_ns = total_ns - settling.idle_ns;
@@ -235,34 +235,34 @@ pub fn find_settling_before(
 }
 
 impl Settling {
-    /// Adds the slices between consecutive `cuts`, up to the one that completes the required idle time.
+    /// Adds the slices between consecutive `cuts`, up to the slice that completes the required idle time.
     fn add_slices(&mut self, trace: &Trace, owners: &mut Owners, cuts: &[i64]) {
         let metric = self.metric;
         let slice_ns = metric.slice_ns.max(1);
-        let (_, cpu_busy) = cpu::busy(trace, owners, cuts, NORMAL_PRIORITY);
-        let disk_busy = busiest_disk(trace, cuts, slice_ns);
+        let (_, cpu_busy) = cpu::busy_times(trace, owners, cuts, NORMAL_PRIORITY);
+        let disk_busy = busiest_disk_times(trace, cuts, slice_ns);
         let processors = i64::from(cpu::processors(trace));
         let capacity_ns = slice_ns.saturating_mul(processors);
-        for ((&at, &cpu_ns), &disk_ns) in cuts.iter().zip(&cpu_busy).zip(&disk_busy) {
+        for ((&start_ns, &cpu_ns), &disk_ns) in cuts.iter().zip(&cpu_busy).zip(&disk_busy) {
             let cpu_percent = cpu::percent_of(cpu_ns.min(capacity_ns), capacity_ns);
             let disk_percent = cpu::percent_of(disk_ns.min(slice_ns), slice_ns);
-            let idle = metric.is_idle(cpu_percent) && metric.is_idle(disk_percent);
-            if idle {
+            let is_idle = metric.is_idle(cpu_percent) && metric.is_idle(disk_percent);
+            if is_idle {
                 self.idle_ns += match metric.accumulation {
                     Accumulation::WholeSlice => slice_ns,
                     Accumulation::LessBusyTime => (slice_ns - (cpu_ns / processors).max(disk_ns)).max(0),
                 };
             }
             self.slices.push(Slice {
-                start_ns: at,
+                start_ns,
                 cpu_busy_percent: Some(cpu_percent),
                 disk_busy_percent: self.disk_recorded.then_some(disk_percent),
-                idle,
+                idle: is_idle,
                 accumulated_ns: self.idle_ns,
             });
             if self.idle_ns >= metric.required_idle_ns {
                 self.idle_ns = metric.required_idle_ns;
-                self.end_ns = Some(at + slice_ns);
+                self.end_ns = Some(start_ns + slice_ns);
                 return;
             }
         }
@@ -278,7 +278,7 @@ impl IdleMetric {
         }
     }
 
-    /// The required idle time, as an argument of rules.
+    /// Returns the required idle time, as an argument of rules.
     pub fn idle_time(&self) -> IdleTime {
         IdleTime {
             required_idle_ns: self.required_idle_ns,
@@ -289,36 +289,36 @@ impl IdleMetric {
     }
 }
 
-/// For each slice, the time that the busiest disk worked at normal priority, ns.
-fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
+/// Returns, for each slice, the time that the busiest disk worked at normal priority, in ns.
+fn busiest_disk_times(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
     let mut busiest = vec![0_i64; cuts.len().saturating_sub(1)];
     let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return busiest };
     let mut by_disk: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
     for DiskIo { complete_ns, service_ns, priority, disk, .. } in trace.disk_ios_between(begin, end) {
-        let from = complete_ns.saturating_sub(service_ns.max(0)).max(begin);
-        let to = complete_ns.min(end);
-        if priority.is_low() || from >= to {
+        let request_start = complete_ns.saturating_sub(service_ns.max(0)).max(begin);
+        let request_end = complete_ns.min(end);
+        if priority.is_low() || request_start >= request_end {
             continue;
         }
         let disk = if by_disk.len() < MAX_DISKS || by_disk.contains_key(&disk) { disk } else { u32::MAX };
-        by_disk.entry(disk).or_default().push((from, to));
+        by_disk.entry(disk).or_default().push((request_start, request_end));
     }
 
     let mut busy = vec![0_i64; busiest.len()];
     for mut intervals in by_disk.into_values() {
         intervals.sort_unstable();
         busy.fill(0);
-        let mut done = begin;
-        for (from, to) in intervals {
+        let mut counted_until = begin;
+        for (request_start, request_end) in intervals {
             // Overlapping requests count once.
-            let mut at = from.max(done);
-            while at < to {
-                let slice = usize::try_from((at - begin) / slice_ns).unwrap_or(usize::MAX);
+            let mut time_ns = request_start.max(counted_until);
+            while time_ns < request_end {
+                let slice = usize::try_from((time_ns - begin) / slice_ns).unwrap_or(usize::MAX);
                 let (Some(sum), Some(&slice_end)) = (busy.get_mut(slice), cuts.get(slice + 1)) else { break };
-                *sum += to.min(slice_end) - at;
-                at = slice_end;
+                *sum += request_end.min(slice_end) - time_ns;
+                time_ns = slice_end;
             }
-            done = done.max(to);
+            counted_until = counted_until.max(request_end);
         }
         for (max, &sum) in busiest.iter_mut().zip(&busy) {
             *max = sum.max(*max);
@@ -335,7 +335,7 @@ mod tests {
 
     const SECOND: i64 = 1000 * MS;
 
-    /// One CPU; thread 8 runs from each start for the given time, ms.
+    /// Returns a trace of one CPU, on which thread 8 runs from each start for the given time, ms.
     fn working(duration_ns: i64, work: &[(i64, i64, i8)]) -> Trace {
         let mut trace = Trace { duration_ns, ..Trace::default() };
         trace.system.processors = 1;
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn the_adk_metric_adds_the_idle_part_of_a_window() {
-        // Windows of 500 ms: one that is 10 % busy adds 450 ms, one that is exactly 20 % busy adds nothing.
+        // A window of 500 ms that is 10 % busy adds 450 ms; a window that is exactly 20 % busy adds nothing.
         let trace = working(20 * SECOND, &[(0, 50, 8), (500, 100, 8)]);
         let settling = find_settling(&trace, 0, IdleMetric::ADK);
         let accumulated: Vec<i64> = settling.slices.iter().take(3).map(|slice| slice.accumulated_ns / MS).collect();
@@ -443,7 +443,7 @@ mod tests {
 
     #[test]
     fn time_without_context_switches_is_not_idle_time() {
-        // The recorder of context switches stopped after 6 s; another one continued.
+        // The recorder of context switches stopped after 6 s; another recorder continued.
         let mut trace = working(6 * SECOND, &[]);
         trace.duration_ns = 60 * SECOND;
         let settling = find_settling(&trace, 0, IdleMetric::XPERF);

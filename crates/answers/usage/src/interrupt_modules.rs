@@ -1,4 +1,4 @@
-//! Interrupt time per module, CPU and interval, with a histogram of durations.
+//! Measures interrupt time per module, CPU and interval, with a histogram of durations.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ pub struct ModuleInterrupts {
     /// Interrupt time, ns, by interval and CPU, if not zero. A map, because most modules run on few CPUs and the number
     /// of CPUs comes from the recording.
     pub total_ns: BTreeMap<(usize, u16), i64>,
-    /// Number of interrupts up to each of the given bounds and above the previous one; the last entry counts those
-    /// above all bounds.
+    /// Number of interrupts up to each bound and above the previous bound. The last entry counts interrupts above all
+    /// bounds.
     pub histogram: Vec<u64>,
 }
 
 impl ModuleInterrupts {
-    /// Interrupt time on each CPU in the interval at index `interval`, ns; `None` if there was none.
+    /// Returns the interrupt time on each CPU in the interval at index `interval`, in ns; `None` if there was none.
     #[must_use]
     pub fn in_interval(&self, interval: usize, processors: u32) -> Option<Vec<i64>> {
         let mut cells: Option<Vec<i64>> = None;
@@ -52,14 +52,14 @@ pub struct InterruptModules {
     pub modules: Vec<ModuleInterrupts>,
 }
 
-/// Deferred procedure calls (`dpcs`) or interrupt service routines, by module. Each counts entirely in the interval
-/// between consecutive `cuts` in which it ended. `cuts` and `bounds_ns` must be in ascending order.
+/// Sums up deferred procedure calls (if `dpcs`) or interrupt service routines by module. A call belongs entirely to the
+/// interval between consecutive `cuts` in which it ended. `cuts` and `bounds_ns` must be in ascending order.
 #[must_use]
 pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> InterruptModules {
     let processors = processors(trace);
-    let intervals = cuts.len().saturating_sub(1);
-    let lookup = Modules::of(trace);
-    let mut module_of: HashMap<u64, StringId> = HashMap::new();
+    let interval_count = cuts.len().saturating_sub(1);
+    let modules_by_address = Modules::from_trace(trace);
+    let mut path_by_routine: HashMap<u64, StringId> = HashMap::new();
     let mut modules: HashMap<StringId, ModuleInterrupts> = HashMap::new();
     let mut recorded = false;
     for chunk in trace.interrupts.chunks() {
@@ -68,16 +68,17 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
                 continue;
             }
             recorded = true;
-            let after = cuts.partition_point(|&cut| cut <= row.end_ns);
-            let is_last = row.end_ns == trace.duration_ns && after == cuts.len();
-            let Some(interval) =
-                (after - usize::from(is_last && after > 0)).checked_sub(1).filter(|&interval| interval < intervals)
+            let next_cut = cuts.partition_point(|&cut| cut <= row.end_ns);
+            let is_last = row.end_ns == trace.duration_ns && next_cut == cuts.len();
+            let Some(interval) = (next_cut - usize::from(is_last && next_cut > 0))
+                .checked_sub(1)
+                .filter(|&interval| interval < interval_count)
             else {
                 continue;
             };
-            let path = *module_of.entry(row.routine).or_insert_with(|| {
-                let found = lookup.at(0, row.routine, row.end_ns);
-                found.unwrap_or(StringId::EMPTY)
+            let path = *path_by_routine.entry(row.routine).or_insert_with(|| {
+                let path = modules_by_address.path_at(0, row.routine, row.end_ns);
+                path.unwrap_or(StringId::EMPTY)
             });
             let module = modules.entry(path).or_insert_with(|| ModuleInterrupts {
                 module: file_name(trace.text(path)).to_owned(),
@@ -85,14 +86,14 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
                 total_ns: BTreeMap::new(),
                 histogram: vec![0; bounds_ns.len() + 1],
             });
-            let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
+            let duration_ns = row.end_ns.saturating_sub(row.start_ns).max(0);
             module.count += 1;
             if u32::from(row.cpu) < processors {
                 let sum = module.total_ns.entry((interval, row.cpu)).or_default();
-                *sum = sum.saturating_add(ns);
+                *sum = sum.saturating_add(duration_ns);
             }
-            let step = bounds_ns.partition_point(|&bound| bound < ns);
-            if let Some(count) = module.histogram.get_mut(step) {
+            let bin = bounds_ns.partition_point(|&bound| bound < duration_ns);
+            if let Some(count) = module.histogram.get_mut(bin) {
                 *count += 1;
             }
         }

@@ -1,4 +1,4 @@
-//! Time that interrupts and deferred procedure calls (DPCs) took from the interrupted threads, per CPU.
+//! Measures the time that interrupts and deferred procedure calls (DPCs) took from the interrupted threads, per CPU.
 
 use onoff_evidence::interval::union;
 use onoff_trace::Trace;
@@ -9,42 +9,43 @@ pub struct Interruptions {
     processors: Vec<InterruptTime>,
 }
 
-/// Interrupt time of one CPU: disjoint intervals in order of time, and the position of the last query.
+/// Interrupt time of one CPU: disjoint intervals in order of time, and the index of the interval of the last query.
 #[derive(Clone, Debug, Default)]
 struct InterruptTime {
     intervals: Vec<(i64, i64)>,
-    at: usize,
+    position: usize,
 }
 
 impl Interruptions {
     /// Reads the interrupts in `trace`. Nested interrupts count once.
-    pub fn of(trace: &Trace) -> Self {
-        let mut this = Self::default();
+    pub fn from_trace(trace: &Trace) -> Self {
+        let mut interruptions = Self::default();
         for chunk in trace.interrupts.chunks() {
             let rows = chunk.start_ns.iter().zip(&chunk.end_ns).zip(&chunk.cpu);
             for ((&start_ns, &end_ns), &cpu) in rows {
                 let cpu = usize::from(cpu);
-                if cpu >= this.processors.len() {
-                    this.processors.resize_with(cpu + 1, InterruptTime::default);
+                if cpu >= interruptions.processors.len() {
+                    interruptions.processors.resize_with(cpu + 1, InterruptTime::default);
                 }
-                this.processors[cpu].add(start_ns, end_ns);
+                interruptions.processors[cpu].add(start_ns, end_ns);
             }
         }
-        for processor in &mut this.processors {
+        for processor in &mut interruptions.processors {
             processor.make_disjoint();
         }
-        this
+        interruptions
     }
 
-    /// Interrupt time on `processor` between `start_ns` and `end_ns`, ns.
+    /// Returns the interrupt time on `processor` between `start_ns` and `end_ns`, in ns.
     #[inline]
     pub fn total_ns(&mut self, processor: u16, start_ns: i64, end_ns: i64) -> i64 {
-        self.processors.get_mut(usize::from(processor)).map_or(0, |time| time.within(start_ns, end_ns))
+        self.processors.get_mut(usize::from(processor)).map_or(0, |time| time.total_ns(start_ns, end_ns))
     }
 }
 
 impl InterruptTime {
-    /// Adds an interval. Intervals are added in order of their end, so an enclosing one comes after those it contains.
+    /// Adds an interval. Intervals are added in order of their end, so an enclosing interval comes after the intervals
+    /// it contains.
     #[inline]
     fn add(&mut self, mut start_ns: i64, end_ns: i64) {
         if end_ns <= start_ns {
@@ -62,27 +63,27 @@ impl InterruptTime {
 
     /// Restores the order if the times of a damaged recording go backwards.
     fn make_disjoint(&mut self) {
-        let disjoint = |pair: &[(i64, i64)]| pair[0].1 <= pair[1].0;
-        if self.intervals.windows(2).all(disjoint) {
+        let is_disjoint = |pair: &[(i64, i64)]| pair[0].1 <= pair[1].0;
+        if self.intervals.windows(2).all(is_disjoint) {
             return;
         }
         self.intervals = union(std::mem::take(&mut self.intervals));
     }
 
     #[inline]
-    fn within(&mut self, start_ns: i64, end_ns: i64) -> i64 {
-        while self.intervals.get(self.at).is_some_and(|interval| interval.1 <= start_ns) {
-            self.at += 1;
+    fn total_ns(&mut self, start_ns: i64, end_ns: i64) -> i64 {
+        while self.intervals.get(self.position).is_some_and(|interval| interval.1 <= start_ns) {
+            self.position += 1;
         }
-        let mut taken_ns = 0_i64;
-        for &(start, end) in self.intervals.get(self.at..).unwrap_or_default() {
+        let mut total_ns = 0_i64;
+        for &(start, end) in self.intervals.get(self.position..).unwrap_or_default() {
             if start >= end_ns {
                 break;
             }
-            let part = end.min(end_ns).saturating_sub(start.max(start_ns));
-            taken_ns = taken_ns.saturating_add(part.max(0));
+            let part_ns = end.min(end_ns).saturating_sub(start.max(start_ns));
+            total_ns = total_ns.saturating_add(part_ns.max(0));
         }
-        taken_ns
+        total_ns
     }
 }
 
@@ -98,12 +99,12 @@ mod tests {
         let isr = InterruptKind::Interrupt;
         let dpc = InterruptKind::Dpc;
         interrupts(&mut trace, &[(20, 30, 0, isr, 1), (10, 50, 0, dpc, 2), (60, 70, 1, dpc, 2), (80, 90, 0, isr, 1)]);
-        let mut taken = Interruptions::of(&trace);
-        assert_eq!(taken.total_ns(0, 0, 15), 5);
-        assert_eq!(taken.total_ns(0, 15, 40), 25);
-        assert_eq!(taken.total_ns(0, 40, 100), 20);
-        assert_eq!(taken.total_ns(1, 0, 100), 10);
-        assert_eq!(taken.total_ns(7, 0, 100), 0);
+        let mut interruptions = Interruptions::from_trace(&trace);
+        assert_eq!(interruptions.total_ns(0, 0, 15), 5);
+        assert_eq!(interruptions.total_ns(0, 15, 40), 25);
+        assert_eq!(interruptions.total_ns(0, 40, 100), 20);
+        assert_eq!(interruptions.total_ns(1, 0, 100), 10);
+        assert_eq!(interruptions.total_ns(7, 0, 100), 0);
     }
 
     #[test]
@@ -111,7 +112,7 @@ mod tests {
         let mut trace = Trace::default();
         let dpc = InterruptKind::Dpc;
         interrupts(&mut trace, &[(80, 90, 0, dpc, 1), (10, 20, 0, dpc, 1), (15, 30, 0, dpc, 1)]);
-        let mut taken = Interruptions::of(&trace);
-        assert_eq!(taken.total_ns(0, 0, 100), 30);
+        let mut interruptions = Interruptions::from_trace(&trace);
+        assert_eq!(interruptions.total_ns(0, 0, 100), 30);
     }
 }

@@ -6,8 +6,8 @@ use onoff_trace::{Images, StringId, Trace};
 /// Process id of the Windows `System` process, under which drivers are often listed.
 const SYSTEM_PROCESS: u32 = 4;
 
-/// Maximum number of entries to check backwards: an entry that starts below an address may not reach it, while an
-/// earlier one does.
+/// Maximum number of modules to check backwards from an address: a module that starts below the address may end before
+/// it, while an earlier module contains it.
 const MAX_CANDIDATES: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ struct Module {
 /// The modules of every process, by address.
 #[derive(Clone, Debug, Default)]
 pub struct Modules {
-    /// By process, with the kernel's modules under 0; sorted by base and load time.
+    /// Modules by process, sorted by base and load time. Kernel modules are under process 0.
     processes: HashMap<u32, Vec<Module>>,
     /// Lowest kernel address.
     kernel_start: u64,
@@ -33,7 +33,7 @@ pub struct Modules {
 
 impl Modules {
     /// Reads the modules in `trace`.
-    pub fn of(trace: &Trace) -> Self {
+    pub fn from_trace(trace: &Trace) -> Self {
         let kernel_start = if trace.system.pointer_bits == 32 { 0x8000_0000 } else { 0x8000_0000_0000_0000 };
         let mut processes: HashMap<u32, Vec<Module>> = HashMap::new();
         let images: &Images = &trace.images;
@@ -55,13 +55,13 @@ impl Modules {
         Self { processes, kernel_start }
     }
 
-    /// Path of the module that contains `address` in process `pid` at `time_ns`; otherwise of one that did at another
-    /// time, because loads are often recorded late.
-    pub fn at(&self, pid: u32, address: u64, time_ns: i64) -> Option<StringId> {
+    /// Returns the path of the module that contains `address` in process `pid` at `time_ns`. Falls back to a
+    /// module that contained it at another time, because loads are often recorded late.
+    pub fn path_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<StringId> {
         self.module_at(pid, address, time_ns).map(|module| module.path)
     }
 
-    /// Row of that module in the table of images.
+    /// Returns the row in the table of images for the module that [`at`](Self::at) finds.
     pub fn row_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<usize> {
         self.module_at(pid, address, time_ns).map(|module| module.row as usize)
     }
@@ -73,18 +73,18 @@ impl Modules {
 }
 
 fn find(modules: &[Module], address: u64, time_ns: i64) -> Option<&Module> {
-    let after = modules.partition_point(|module| module.base <= address);
-    let mut other_time = None;
-    for module in modules.get(..after)?.iter().rev().take(MAX_CANDIDATES) {
+    let count = modules.partition_point(|module| module.base <= address);
+    let mut loaded_at_other_time = None;
+    for module in modules.get(..count)?.iter().rev().take(MAX_CANDIDATES) {
         if address >= module.end {
             continue;
         }
         if (module.load_ns..module.unload_ns).contains(&time_ns) {
             return Some(module);
         }
-        other_time = other_time.or(Some(module));
+        loaded_at_other_time = loaded_at_other_time.or(Some(module));
     }
-    other_time
+    loaded_at_other_time
 }
 
 #[cfg(test)]
@@ -98,12 +98,12 @@ mod tests {
         image(&mut trace, 100, (0x1000, 0x100), None, r"\a\first.dll");
         image(&mut trace, 100, (0x1000, 0x100), Some(50), r"\a\second.dll");
         image(&mut trace, 4, (0xffff_f800_0000_0000, 0x1000), None, r"\SystemRoot\ntoskrnl.exe");
-        let modules = Modules::of(&trace);
-        let at = |pid, address, time_ns| modules.at(pid, address, time_ns).map(|id| trace.text(id));
-        assert_eq!(at(100, 0x10ff, 60), Some(r"\a\second.dll"));
-        assert_eq!(at(100, 0x10ff, 40), Some(r"\a\first.dll"));
-        assert_eq!(at(100, 0x1100, 60), None);
-        assert_eq!(at(200, 0x1000, 60), None);
-        assert_eq!(at(200, 0xffff_f800_0000_0fff, 0), Some(r"\SystemRoot\ntoskrnl.exe"));
+        let modules = Modules::from_trace(&trace);
+        let path_at = |pid, address, time_ns| modules.path_at(pid, address, time_ns).map(|id| trace.text(id));
+        assert_eq!(path_at(100, 0x10ff, 60), Some(r"\a\second.dll"));
+        assert_eq!(path_at(100, 0x10ff, 40), Some(r"\a\first.dll"));
+        assert_eq!(path_at(100, 0x1100, 60), None);
+        assert_eq!(path_at(200, 0x1000, 60), None);
+        assert_eq!(path_at(200, 0xffff_f800_0000_0fff, 0), Some(r"\SystemRoot\ntoskrnl.exe"));
     }
 }

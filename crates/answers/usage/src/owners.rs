@@ -1,8 +1,8 @@
 //! Maps (thread id, time) to a process, fast enough for every context switch.
 //!
-//! Thread and process ids are reused. Callers mostly query in order of time, so each id remembers its current lifetime
-//! and when the next one starts; a query costs one array look-up and two comparisons. A query for an earlier time walks
-//! back through the lifetimes of that thread id.
+//! Thread and process ids are reused. Callers mostly query in order of time, so each thread id has a cursor with its
+//! current lifetime and the start of the next lifetime. A query costs one array lookup and two comparisons. A query for
+//! an earlier time walks back through the lifetimes of that thread id.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use onoff_trace::{StringId, Trace};
 
 use crate::asleep::SleepIntervals;
 
-/// Thread ids below this are stored in an array; higher ones, in a few systems and damaged recordings, in a map.
+/// Thread ids below this limit are stored in an array. Higher ids, which are rare, are stored in a map.
 const DENSE_THREADS: usize = 1 << 20;
 
 /// An owner of threads: an index into [`Owners::list`].
@@ -36,7 +36,7 @@ struct Life {
     start_ns: i64,
     /// Whether it is the first lifetime of its thread id.
     is_first: bool,
-    /// Start of the next lifetime of the thread id; `i64::MAX` for the last one.
+    /// Start of the next lifetime of the thread id; `i64::MAX` for the last lifetime.
     until_ns: i64,
     owner: OwnerIndex,
     /// Row in the table of threads.
@@ -48,7 +48,7 @@ struct Life {
 /// The current lifetime of a thread id. Sixteen bytes, so that thousands of threads fit into the CPU cache.
 #[derive(Clone, Copy, Debug)]
 struct CurrentLife {
-    /// Start of the next lifetime; `i64::MAX` in the last one.
+    /// Start of the next lifetime; `i64::MAX` in the last lifetime.
     until_ns: i64,
     owner: OwnerIndex,
     /// Index of the current lifetime in [`Owners::lives`].
@@ -75,13 +75,13 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// The times in which the machine was asleep and no thread ran.
+    /// Returns the times in which the machine was asleep and no thread ran.
     pub(crate) fn asleep(&self) -> Arc<SleepIntervals> {
         Arc::clone(&self.asleep)
     }
 
     /// Reads the threads and processes in `trace`.
-    pub fn of(trace: &Trace) -> Self {
+    pub fn from_trace(trace: &Trace) -> Self {
         let mut list =
             vec![Owner { pid: Some(0), image: StringId::EMPTY }, Owner { pid: None, image: StringId::EMPTY }];
         // Lifetimes of each process id by start; the index refers to `list`.
@@ -103,11 +103,11 @@ impl Owners {
             let start_ns = thread.start_ns.unwrap_or(i64::MIN);
             let owner = match by_pid.get(&thread.pid) {
                 _ if thread.pid == 0 => IDLE,
-                // A thread starts in the latest lifetime of its process. If it started before the recording, use the
-                // first one.
+                // A thread belongs to the latest process with this id that had started by then. If the thread started
+                // before the recording, use the first process.
                 Some(lives) => {
-                    let after = lives.partition_point(|&(start, _)| start <= start_ns);
-                    lives.get(after.saturating_sub(1)).map_or(UNKNOWN, |&(_, index)| index)
+                    let count = lives.partition_point(|&(start, _)| start <= start_ns);
+                    lives.get(count.saturating_sub(1)).map_or(UNKNOWN, |&(_, index)| index)
                 }
                 None => match OwnerIndex::try_from(list.len()) {
                     Ok(index) => {
@@ -136,7 +136,7 @@ impl Owners {
             dense: vec![UNLISTED; dense_length],
             sparse: HashMap::new(),
             latest_ns: i64::MIN,
-            asleep: Arc::new(SleepIntervals::of(trace)),
+            asleep: Arc::new(SleepIntervals::from_trace(trace)),
         };
         owners.dense[0].owner = IDLE;
         for (tid, mut lives) in by_tid {
@@ -160,26 +160,26 @@ impl Owners {
         owners
     }
 
-    /// The owner of thread `tid` at `time_ns`.
+    /// Returns the owner of thread `tid` at `time_ns`.
     #[cfg(test)]
-    pub(crate) fn at(&mut self, tid: u32, time_ns: i64) -> OwnerIndex {
+    pub(crate) fn owner_index(&mut self, tid: u32, time_ns: i64) -> OwnerIndex {
         self.current(tid, time_ns).owner
     }
 
-    /// The owner of thread `tid` at `time_ns`, and the lifetime of the thread id; [`u32::MAX`] for a thread that is not
-    /// in the recording's list.
+    /// Returns the owner of thread `tid` at `time_ns`, and the lifetime of the thread id. The lifetime is [`u32::MAX`]
+    /// for a thread that is not in the table of threads.
     #[inline]
     pub fn owner_at(&mut self, tid: u32, time_ns: i64) -> (OwnerIndex, u32) {
         let current = self.current(tid, time_ns);
         (current.owner, current.life)
     }
 
-    /// The base priority of a thread lifetime; the normal priority if not recorded.
+    /// Returns the base priority of a thread lifetime; the normal priority if not recorded.
     pub(crate) fn base_priority(&self, life: u32) -> u8 {
         self.lives.get(life as usize).map_or(NORMAL_PRIORITY, |life| life.base_priority)
     }
 
-    /// The row in the table of threads for a thread lifetime.
+    /// Returns the row in the table of threads for a thread lifetime.
     pub fn thread_row(&self, life: u32) -> Option<usize> {
         self.lives.get(life as usize).map(|life| life.thread as usize)
     }
@@ -199,9 +199,9 @@ impl Owners {
             while let Some(life) = self.lives.get(current.life as usize)
                 && !life.is_first
                 && time_ns < life.start_ns
-                && let Some(before) = self.lives.get(current.life as usize - 1)
+                && let Some(previous) = self.lives.get(current.life as usize - 1)
             {
-                *current = CurrentLife { until_ns: before.until_ns, owner: before.owner, life: current.life - 1 };
+                *current = CurrentLife { until_ns: previous.until_ns, owner: previous.owner, life: current.life - 1 };
             }
         }
         while time_ns >= current.until_ns {
@@ -217,13 +217,13 @@ impl Owners {
         *current
     }
 
-    /// All owners; [`IDLE`] and [`UNKNOWN`] come first.
+    /// Returns all owners; [`IDLE`] and [`UNKNOWN`] come first.
     pub fn list(&self) -> &[Owner] {
         &self.list
     }
 }
 
-/// The file name of an image path. Names of kernel threads such as `kworker/u4:1` are not paths.
+/// Returns the file name of an image path. Names of kernel threads such as `kworker/u4:1` are not paths.
 pub fn file_name(path: &str) -> &str {
     if is_kernel_thread_name(path) {
         return path;
@@ -231,8 +231,8 @@ pub fn file_name(path: &str) -> &str {
     path.rsplit(['\\', '/']).next().unwrap_or(path)
 }
 
-/// The lowercase extension of a file name; empty if there is none. Names that start with their only dot, and `$Mft`,
-/// have none.
+/// Returns the lowercase extension of a file name, or an empty string if it has none. A name that starts with its only
+/// dot has no extension.
 pub(crate) fn extension(path: &str) -> String {
     match file_name(path).rsplit_once('.') {
         Some((name, extension)) if !name.is_empty() => extension.to_lowercase(),
@@ -240,7 +240,7 @@ pub(crate) fn extension(path: &str) -> String {
     }
 }
 
-/// Whether a name is that of a Linux kernel thread: `ksoftirqd/0`, `kworker/u4:1`, `irq/24-pciehp`.
+/// Returns whether this is the name of a Linux kernel thread: `ksoftirqd/0`, `kworker/u4:1`, `irq/24-pciehp`.
 fn is_kernel_thread_name(name: &str) -> bool {
     let Some((stem, number)) = name.split_once('/') else { return false };
     let number = number.strip_prefix('u').unwrap_or(number);
@@ -278,9 +278,9 @@ mod tests {
         thread(&mut trace, 8, 100, Some(10), Some(50));
         thread(&mut trace, 8, 100, Some(110), None);
         thread(&mut trace, 3_000_000, 100, Some(110), None);
-        let mut owners = Owners::of(&trace);
+        let mut owners = Owners::from_trace(&trace);
         let mut image = |tid, time_ns| {
-            let owner = owners.at(tid, time_ns);
+            let owner = owners.owner_index(tid, time_ns);
             trace.text(owners.list()[owner as usize].image).to_owned()
         };
         assert_eq!(image(8, 20), "first.exe");
@@ -290,15 +290,15 @@ mod tests {
         // An earlier range.
         assert_eq!(image(8, 20), "first.exe");
         assert_eq!(image(8, 110), "second.exe");
-        assert_eq!(owners.at(12, 20), UNKNOWN);
-        assert_eq!(owners.at(0, 20), IDLE);
+        assert_eq!(owners.owner_index(12, 20), UNKNOWN);
+        assert_eq!(owners.owner_index(0, 20), IDLE);
     }
 
     #[test]
     fn a_thread_of_an_unlisted_process_keeps_its_process_id() {
         let mut trace = Trace::default();
         thread(&mut trace, 8, 44, None, None);
-        let mut owners = Owners::of(&trace);
+        let mut owners = Owners::from_trace(&trace);
         let (owner, life) = owners.owner_at(8, 0);
         assert_eq!(owners.list()[owner as usize].pid, Some(44));
         assert_eq!(owners.base_priority(life), NORMAL_PRIORITY);

@@ -1,16 +1,16 @@
-//! The processes of a transition, classified by lifetime.
+//! Classifies the processes of a transition by lifetime.
 //!
-//! xperf's summary has four classes, but its thresholds are undocumented. The choices here agree with every published
-//! sample: *expected* are `Idle`, `System` and processes named by the caller; of the others, those still running when
-//! the recording ends are *long-lived*, those that exit within [`VERY_SHORT_LIVED_NS`] of their start are *very
-//! short-lived*, and the rest are *short-lived*.
+//! xperf's summary has four classes, but its thresholds are undocumented. The classes here agree with every published
+//! sample: `Idle`, `System` and the processes that the caller lists are *expected*. Other processes that still run when
+//! the recording ends are *long-lived*. Processes that exit within [`VERY_SHORT_LIVED_NS`] of their start are *very
+//! short-lived*. All others are *short-lived*.
 
 use onoff_trace::{Lifetimes, Process, Trace, Upid};
 use serde::Serialize;
 
 use crate::owners::file_name;
 
-/// Processes that lived for less than this, ns, are very short-lived: 1 s.
+/// Maximum lifetime of very short-lived processes, ns: 1 s.
 pub const VERY_SHORT_LIVED_NS: i64 = 1_000_000_000;
 
 /// The lifetime class of a process.
@@ -18,7 +18,7 @@ pub const VERY_SHORT_LIVED_NS: i64 = 1_000_000_000;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Lifetime {
-    /// Part of the system, or named by the caller.
+    /// Part of the system, or listed by the caller.
     Expected,
     /// Still running when the recording ended.
     LongLived,
@@ -39,12 +39,12 @@ pub struct ProcessLifetime {
     /// Command line; empty if not recorded.
     pub command_line: String,
     pub session: Option<u32>,
-    /// Creation, ns; `None` if it existed before the recording.
+    /// Creation, ns; `None` if the process existed before the recording.
     pub start_ns: Option<i64>,
     /// Exit, ns; `None` if it was still running when the recording ended.
     pub end_ns: Option<i64>,
-    /// Lifetime, ns, counted from the start of the recording if it existed before; `None` if it was still running when
-    /// the recording ended.
+    /// Lifetime, ns, counted from the start of the recording if the process existed before; `None` if it was still
+    /// running when the recording ended.
     pub lifetime_ns: Option<i64>,
     pub exit_status: Option<i32>,
     pub lifetime: Lifetime,
@@ -66,11 +66,12 @@ pub struct ProcessSummary {
     pub very_short_lived_below_ns: i64,
 }
 
-/// The processes in a recording, ordered by start, and the number in each class.
+/// Returns the processes in a recording, ordered by start, and the number in each class.
 #[must_use]
-pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLifetime>, ProcessSummary) {
+pub fn process_lifetimes(trace: &Trace, expected: &[String]) -> (Vec<ProcessLifetime>, ProcessSummary) {
     let mut summary = ProcessSummary { very_short_lived_below_ns: VERY_SHORT_LIVED_NS, ..ProcessSummary::default() };
-    let mut lives: Vec<ProcessLifetime> = trace.processes.iter().map(|row| life(trace, &row, expected)).collect();
+    let mut lives: Vec<ProcessLifetime> =
+        trace.processes.iter().map(|row| process_lifetime(trace, &row, expected)).collect();
     lives.sort_by_key(|life| (life.start_ns, life.pid));
     for life in &lives {
         summary.total += 1;
@@ -84,8 +85,8 @@ pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLifetime>, Proce
     (lives, summary)
 }
 
-/// The lifetime in one row of the table of processes.
-pub fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLifetime {
+/// Returns the lifetime in one row of the table of processes.
+pub fn process_lifetime(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLifetime {
     let image = file_name(trace.text(row.image)).to_owned();
     let lifetime_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns.unwrap_or(0)).max(0));
     // The idle process has pid 0 and any name; the System process of Windows has pid 4.
@@ -122,32 +123,32 @@ pub struct Images<'a> {
 impl<'a> Images<'a> {
     /// Reads the processes in `trace`.
     #[must_use]
-    pub fn of(trace: &'a Trace) -> Self {
+    pub fn new(trace: &'a Trace) -> Self {
         Self { trace, lives: trace.lifetimes() }
     }
 
-    /// Image file name of the process that had id `pid` at `time_ns`: the latest lifetime that started by then,
-    /// otherwise the first.
+    /// Returns the image file name of the process that had id `pid` at `time_ns`: the latest process that started by
+    /// then, otherwise the first process with that id.
     #[must_use]
-    pub fn at(&self, pid: u32, time_ns: i64) -> Option<&'a str> {
+    pub fn image_at(&self, pid: u32, time_ns: i64) -> Option<&'a str> {
         let image = *self.trace.processes.image.get(self.row_at(pid, time_ns)?)?;
         Some(file_name(self.trace.text(image)))
     }
 
-    /// Row of that process in the table of processes.
+    /// Returns the row in the table of processes for the process that had id `pid` at `time_ns`.
     #[must_use]
     pub fn row_at(&self, pid: u32, time_ns: i64) -> Option<usize> {
         self.lives.process(pid, time_ns).map(Upid::row)
     }
 
     #[must_use]
-    pub const fn lives(&self) -> &Lifetimes {
+    pub const fn lifetimes(&self) -> &Lifetimes {
         &self.lives
     }
 }
 
-/// Whether the file name of the process image is `name`, compared case-insensitively.
-pub fn runs(trace: &Trace, process: &Process, name: &str) -> bool {
+/// Returns whether the file name of the process image is `name`, ignoring case.
+pub fn has_image_name(trace: &Trace, process: &Process, name: &str) -> bool {
     file_name(trace.text(process.image)).eq_ignore_ascii_case(name)
 }
 
@@ -166,14 +167,14 @@ mod tests {
         process(&mut trace, 308, "autochk.exe", Some(200 * MS), Some(1200 * MS));
         process(&mut trace, 312, "agent.exe", Some(150 * MS), None);
         process(&mut trace, 316, "before.exe", None, Some(10 * MS));
-        let (lives, summary) = lives(&trace, &["AGENT.EXE".to_owned()]);
+        let (lives, summary) = process_lifetimes(&trace, &["AGENT.EXE".to_owned()]);
         assert_eq!(
             (summary.total, summary.expected, summary.long_lived, summary.short_lived, summary.very_short_lived),
             (7, 3, 1, 2, 1)
         );
         let starts: Vec<_> = lives.iter().map(|life| life.start_ns).collect();
         assert!(starts.is_sorted());
-        // It existed before the recording, so its lifetime is unknown and not very short.
+        // The process existed before the recording, so it does not count as very short-lived.
         assert!(lives.iter().any(|life| life.pid == 316 && life.lifetime == Lifetime::ShortLived));
     }
 
@@ -183,11 +184,11 @@ mod tests {
         process(&mut trace, 300, "first.exe", Some(0), Some(50));
         process(&mut trace, 300, "second.exe", Some(100), None);
         process(&mut trace, 304, "late.exe", Some(500), None);
-        let images = Images::of(&trace);
-        assert_eq!(images.at(300, 60), Some("first.exe"));
-        assert_eq!(images.at(300, 100), Some("second.exe"));
-        assert_eq!(images.at(304, 100), Some("late.exe"));
-        assert_eq!(images.at(301, 100), None);
-        assert_eq!(images.at(900, 100), None);
+        let images = Images::new(&trace);
+        assert_eq!(images.image_at(300, 60), Some("first.exe"));
+        assert_eq!(images.image_at(300, 100), Some("second.exe"));
+        assert_eq!(images.image_at(304, 100), Some("late.exe"));
+        assert_eq!(images.image_at(301, 100), None);
+        assert_eq!(images.image_at(900, 100), None);
     }
 }

@@ -1,18 +1,19 @@
-//! Time spent waiting for user input: credential requests, by session. Durations in onoff never include this time.
+//! Measures the time spent waiting for user input: credential requests, by session. Durations in onoff never include
+//! this time.
 
 use onoff_trace::{Activity, ActivityKind, Lifetimes, Trace};
 
-use crate::processes::runs;
+use crate::processes::has_image_name;
 use onoff_evidence::interval::covered_ns;
 
-/// Minimum duration of a request that a person responded to, ns: 500 ms. An onoff choice: automatic logon responds
-/// within milliseconds, and nobody can read a welcome screen and type in less.
+/// Minimum duration of a request that a user responded to, ns: 500 ms. This is onoff's choice: automatic logon responds
+/// within milliseconds, and nobody can read a welcome screen and type in less time.
 pub(crate) const MIN_USER_RESPONSE_NS: i64 = 500_000_000;
 
 /// Start and end of a credential request, ns, and its session if known.
 pub type CredentialRequest = (i64, i64, Option<u32>);
 
-/// Whether a credential request with this start and end waited for a person.
+/// Returns whether a credential request with this start and end waited for a user.
 pub const fn waited_for_user(start_ns: i64, end_ns: Option<i64>) -> bool {
     match end_ns {
         Some(end_ns) => end_ns.saturating_sub(start_ns) >= MIN_USER_RESPONSE_NS,
@@ -20,19 +21,19 @@ pub const fn waited_for_user(start_ns: i64, end_ns: Option<i64>) -> bool {
     }
 }
 
-/// The credential requests that waited for a person, ordered by start; one without a response lasts until the end of
-/// the recording.
+/// Returns the credential requests that waited for a user, ordered by start. A request without a response lasts until
+/// the end of the recording.
 pub fn credential_requests(trace: &Trace) -> Vec<CredentialRequest> {
-    requests(trace, |row| waited_for_user(row.start_ns, row.end_ns))
+    matching_requests(trace, |row| waited_for_user(row.start_ns, row.end_ns))
 }
 
-/// The requests that match `wanted`, ordered by start.
-fn requests(trace: &Trace, wanted: impl Fn(&Activity) -> bool) -> Vec<CredentialRequest> {
+/// Returns the credential requests that match `is_selected`, ordered by start.
+fn matching_requests(trace: &Trace, is_selected: impl Fn(&Activity) -> bool) -> Vec<CredentialRequest> {
     let lives = trace.lifetimes();
     let mut requests: Vec<CredentialRequest> = trace
         .activities
         .iter()
-        .filter(|row| row.kind == ActivityKind::CredentialRequest && wanted(row))
+        .filter(|row| row.kind == ActivityKind::CredentialRequest && is_selected(row))
         .map(|row| (row.start_ns, row.end_ns.unwrap_or(trace.duration_ns), session(trace, &lives, &row)))
         .filter(|(start, end, _)| start < end)
         .collect();
@@ -40,34 +41,36 @@ fn requests(trace: &Trace, wanted: impl Fn(&Activity) -> bool) -> Vec<Credential
     requests
 }
 
-/// The requests in the session whose desktop appears between two times; `shell` is the image name of its shell. If that
-/// session is unknown, all requests.
+/// Returns the requests in the session whose desktop appears in a window of time, or all requests if that session is
+/// unknown. `shell` is the image name of the session's shell.
 fn in_session_of_desktop(
     trace: &Trace,
     mut requests: Vec<CredentialRequest>,
     shell: &str,
-    window: (i64, i64),
+    (window_start_ns, window_end_ns): (i64, i64),
 ) -> Vec<CredentialRequest> {
-    let shells = trace.processes.iter().filter(|process| runs(trace, process, shell));
-    let started = shells.filter_map(|process| Some((process.start_ns?, process.session)));
-    let first = started.filter(|&(start, _)| start >= window.0 && start <= window.1).min_by_key(|&(start, _)| start);
-    let desktop = first.and_then(|(_, session)| session);
-    requests.retain(|request| desktop.is_none() || request.2.is_none() || request.2 == desktop);
+    let shells = trace.processes.iter().filter(|process| has_image_name(trace, process, shell));
+    let starts = shells.filter_map(|process| Some((process.start_ns?, process.session)));
+    let first_start =
+        starts.filter(|&(start, _)| start >= window_start_ns && start <= window_end_ns).min_by_key(|&(start, _)| start);
+    let desktop_session = first_start.and_then(|(_, session)| session);
+    requests.retain(|&(_, _, session)| desktop_session.is_none() || session.is_none() || session == desktop_session);
     requests
 }
 
-/// When the last credential request before a desktop was answered, by a person or automatically, ns.
-pub fn logged_on_ns(trace: &Trace, shell: &str, window: (i64, i64)) -> Option<i64> {
-    let answered = requests(trace, |row| row.end_ns.is_some());
-    let of_session = in_session_of_desktop(trace, answered, shell, window).into_iter();
-    of_session
-        .filter(|&(start, ..)| start < window.1)
-        .map(|(_, end, _)| end.min(window.1))
-        .filter(|&end| end > window.0)
+/// Returns when the last credential request before a desktop was answered, by a user or automatically, in ns.
+pub fn logon_ns(trace: &Trace, shell: &str, window: (i64, i64)) -> Option<i64> {
+    let (window_start_ns, window_end_ns) = window;
+    let answered = matching_requests(trace, |row| row.end_ns.is_some());
+    let session_requests = in_session_of_desktop(trace, answered, shell, window).into_iter();
+    session_requests
+        .filter(|&(start, ..)| start < window_end_ns)
+        .map(|(_, end, _)| end.min(window_end_ns))
+        .filter(|&end| end > window_start_ns)
         .max()
 }
 
-/// The session of an activity, as recorded, otherwise that of its process.
+/// Returns the recorded session of an activity, otherwise the session of its process.
 fn session(trace: &Trace, lives: &Lifetimes, row: &Activity) -> Option<u32> {
     let process = row.pid.and_then(|pid| lives.process(pid, row.start_ns));
     row.session.or_else(|| trace.processes.get(process?.row())?.session)
@@ -80,26 +83,27 @@ pub struct UserInputTime {
 }
 
 impl UserInputTime {
-    /// The credential requests in the session whose desktop appears between `window.0` and `window.1` ns, clipped to
-    /// that window.
+    /// Finds the credential requests in the session whose desktop appears in `window` (start and end, ns), clipped to
+    /// the window.
     pub fn before_desktop(trace: &Trace, shell: &str, window: (i64, i64)) -> Self {
-        let of_session = in_session_of_desktop(trace, credential_requests(trace), shell, window).into_iter();
-        let within = of_session.map(|(start, end, _)| (start.max(window.0), end.min(window.1)));
-        Self { intervals: within.filter(|(start, end)| start < end).collect() }
+        let session_requests = in_session_of_desktop(trace, credential_requests(trace), shell, window).into_iter();
+        let (window_start_ns, window_end_ns) = window;
+        let clipped = session_requests.map(|(start, end, _)| (start.max(window_start_ns), end.min(window_end_ns)));
+        Self { intervals: clipped.filter(|(start, end)| start < end).collect() }
     }
 
-    /// Total time spent waiting for user input, ns; overlaps count once.
-    pub fn ns(&self) -> i64 {
-        self.within((i64::MIN, i64::MAX))
+    /// Returns the total time spent waiting for user input, in ns. Overlaps count once.
+    pub fn total_ns(&self) -> i64 {
+        self.ns_in((i64::MIN, i64::MAX))
     }
 
-    /// Time spent waiting for user input between two times, ns.
-    pub fn within(&self, window: (i64, i64)) -> i64 {
+    /// Returns the time spent waiting for user input in a window, in ns.
+    pub fn ns_in(&self, window: (i64, i64)) -> i64 {
         covered_ns(self.intervals.clone(), window)
     }
 }
 
-/// A duration without the time spent waiting for user input, ns.
+/// Returns a duration without the time spent waiting for user input, in ns.
 pub fn without_user_input(ns: i64, user_input_ns: i64) -> i64 {
     ns.saturating_sub(user_input_ns).max(0)
 }

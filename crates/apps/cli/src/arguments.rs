@@ -114,26 +114,26 @@ pub struct Arguments {
     pub display: DisplayArguments,
 }
 
-/// The command line parser. `-h` prints one page, `--help` everything.
+/// Returns the command line parser. `-h` prints one page, `--help` everything.
 pub fn command() -> clap::Command {
-    let short = |verb: clap::Command| {
+    let shorten_help = |verb: clap::Command| {
         if verb.get_name() == "xperf" {
             return verb;
         }
-        let long = verb.get_after_help().cloned();
+        let full_help = verb.get_after_help().cloned();
         let verb = verb.mut_args(|argument| match argument.get_help().map(ToString::to_string) {
             Some(help) => argument.help(first_clause(&help)).long_help(help),
             None => argument,
         });
-        match long {
-            Some(long) => verb.after_help("Use --help for examples and exit codes.").after_long_help(long),
+        match full_help {
+            Some(full_help) => verb.after_help("Use --help for examples and exit codes.").after_long_help(full_help),
             None => verb,
         }
     };
-    Arguments::command().mut_subcommands(short)
+    Arguments::command().mut_subcommands(shorten_help)
 }
 
-/// The text up to the first colon, semicolon, full stop or bracket.
+/// Returns the text up to the first colon, semicolon, full stop or bracket.
 fn first_clause(help: &str) -> String {
     let end = [": ", "; ", ". ", " ["].iter().filter_map(|mark| help.find(mark)).min();
     end.and_then(|end| help.get(..end)).unwrap_or(help).to_owned()
@@ -417,14 +417,14 @@ pub struct XperfArguments {
     pub words: Vec<OsString>,
 }
 
-/// A possible value: word, help text, meaning.
+/// A possible value of an option: word, help text, meaning.
 type Choice<T> = (&'static str, &'static str, T);
 
 fn one_of<T: Clone + Send + Sync>(choices: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
     let words = choices.iter().map(|(word, help, _)| PossibleValue::new(*word).help(*help));
     PossibleValuesParser::new(words).try_map(|word| {
-        let chosen = choices.iter().find(|(known, ..)| *known == word);
-        chosen.map(|(.., meaning)| meaning.clone()).ok_or("invalid value")
+        let choice = choices.iter().find(|(value, ..)| *value == word);
+        choice.map(|(.., meaning)| meaning.clone()).ok_or("invalid value")
     })
 }
 

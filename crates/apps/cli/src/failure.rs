@@ -57,13 +57,13 @@ impl Failure {
         let (message, code) = self.message_and_code();
         if !message.is_empty() {
             let message = onoff_report::text::printable::printable(&message).into_owned();
-            // If stderr is closed too, only the exit code reports the error.
+            // If stderr is closed too, the exit code alone reports the error.
             let _ = writeln!(io::stderr(), "onoff: {message}");
         }
         code
     }
 
-    /// The message, empty if already reported, and the exit code.
+    /// Returns the message, which is empty if already reported, and the exit code.
     pub fn message_and_code(self) -> (String, u8) {
         match self {
             Self::Unreadable(message) => (message, 1),
@@ -75,15 +75,15 @@ impl Failure {
     }
 
     /// Converts a library error; `describe` writes the message for missing data.
-    pub fn from_refusal_with<N: Debug + Display>(refusal: QueryError<N>, describe: impl FnOnce(N) -> String) -> Self {
-        match refusal {
+    pub fn from_query_error_with<N: Debug + Display>(error: QueryError<N>, describe: impl FnOnce(N) -> String) -> Self {
+        match error {
             QueryError::Unreadable(error) => error.into(),
             QueryError::Unanswerable(reason) => Self::NoData(describe(reason)),
         }
     }
 
-    pub fn from_refusal<N: Debug + Display>(refusal: QueryError<N>) -> Self {
-        Self::from_refusal_with(refusal, |reason| reason.to_string())
+    pub fn from_query_error<N: Debug + Display>(error: QueryError<N>) -> Self {
+        Self::from_query_error_with(error, |reason| reason.to_string())
     }
 }
 

@@ -1,5 +1,5 @@
-//! An [`Invocation`]: validated arguments with defaults applied, ready to run. Each verb builds its own in
-//! [`crate::commands`].
+//! An [`Invocation`]: validated arguments with defaults applied, ready to run. The verbs in
+//! [`crate::commands`] build it.
 
 use std::path::PathBuf;
 
@@ -15,18 +15,18 @@ use crate::output::{Destination, Display};
 pub struct Recording {
     pub files: Vec<PathBuf>,
     pub options: Options,
-    /// Set if no file was named: read this computer's own logs below this folder.
+    /// Root folder of the computer whose logs are read if no files were passed.
     pub local_root: Option<PathBuf>,
 }
 
 impl Recording {
-    /// For commands that do not read a recording, or open their files themselves.
+    /// Creates the input of commands that do not read a recording, or open their files themselves.
     pub fn empty() -> Self {
-        Self::of(Vec::new())
+        Self::from_files(Vec::new())
     }
 
     /// Reads `files` with default options.
-    pub fn of(files: Vec<PathBuf>) -> Self {
+    pub fn from_files(files: Vec<PathBuf>) -> Self {
         Self { files, options: Options::default(), local_root: None }
     }
 }
@@ -39,13 +39,13 @@ pub struct Invocation {
     pub recording: Recording,
     pub destination: Destination,
     /// The command accepts one recording only.
-    pub takes_one: bool,
+    pub requires_single_recording: bool,
     /// The output is text for people. Event rows are not: they use xperf's layout.
     pub is_text: bool,
     /// Additional input files.
-    pub reads: Vec<PathBuf>,
+    pub extra_inputs: Vec<PathBuf>,
     /// Additional output files.
-    pub writes: Vec<PathBuf>,
+    pub extra_outputs: Vec<PathBuf>,
     pub work: Work,
 }
 
@@ -56,11 +56,18 @@ impl Invocation {
         work: impl FnOnce(Recording, &Destination) -> Result<(), Failure> + 'static,
     ) -> Self {
         let (recording, destination, work) = (recording.into(), destination.into(), Box::new(work));
-        let (reads, writes) = (Vec::new(), Vec::new());
-        Self { recording, destination, takes_one: false, is_text: false, reads, writes, work }
+        Self {
+            recording,
+            destination,
+            requires_single_recording: false,
+            is_text: false,
+            extra_inputs: Vec::new(),
+            extra_outputs: Vec::new(),
+            work,
+        }
     }
 
-    /// A command that does not read a recording, or opens its files itself.
+    /// Creates a command that does not read a recording, or opens its files itself.
     pub fn without_recording(
         destination: impl Into<Destination>,
         work: impl FnOnce(&Destination) -> Result<(), Failure> + 'static,
@@ -68,9 +75,9 @@ impl Invocation {
         Self::new(Recording::empty(), destination, |_, destination| work(destination))
     }
 
-    /// Rejects several recordings: read together, they would look like one.
+    /// Rejects multiple recordings, because reading them together would merge them.
     pub fn single_recording(self) -> Self {
-        Self { takes_one: true, ..self }
+        Self { requires_single_recording: true, ..self }
     }
 
     pub fn text_if(self, is_text: bool) -> Self {
@@ -78,14 +85,14 @@ impl Invocation {
     }
 
     /// Adds input files.
-    pub fn reading(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.reads.extend(paths);
+    pub fn with_inputs(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.extra_inputs.extend(paths);
         self
     }
 
     /// Adds output files.
-    pub fn writing(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.writes.extend(paths);
+    pub fn with_outputs(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.extra_outputs.extend(paths);
         self
     }
 }
@@ -93,7 +100,7 @@ impl Invocation {
 /// Parses the two times of `--range`.
 pub fn time_range(texts: Option<&[String]>) -> Result<Option<(TimePoint, TimePoint)>, Failure> {
     Ok(match texts {
-        Some([from, to]) => Some((time_point(from)?, time_point(to)?)),
+        Some([start, end]) => Some((time_point(start)?, time_point(end)?)),
         _ => None,
     })
 }

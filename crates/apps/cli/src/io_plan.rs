@@ -6,12 +6,12 @@ use crate::failure::Failure;
 use crate::invocation::Invocation;
 
 pub fn reject_overwriting(invocation: &Invocation) -> Result<(), Failure> {
-    let Invocation { recording, destination, reads, writes, .. } = invocation;
-    let groups = [&recording.files, &recording.options.manifests, &recording.options.drivers, reads];
-    let inputs = Inputs::new(groups.into_iter().flatten().cloned().collect::<Vec<_>>());
-    let error = |refusal: onoff_sink::OutputError| Failure::Usage(refusal.to_string());
-    for output in destination.path.iter().chain(writes) {
-        inputs.check(output).map_err(error)?;
+    let Invocation { recording, destination, extra_inputs, extra_outputs, .. } = invocation;
+    let input_groups = [&recording.files, &recording.options.manifests, &recording.options.drivers, extra_inputs];
+    let inputs = Inputs::new(input_groups.into_iter().flatten().cloned().collect::<Vec<_>>());
+    let usage_error = |error: onoff_sink::OutputError| Failure::Usage(error.to_string());
+    for output in destination.path.iter().chain(extra_outputs) {
+        inputs.check(output).map_err(usage_error)?;
     }
-    inputs.check_stdout().map_err(error)
+    inputs.check_stdout().map_err(usage_error)
 }

@@ -32,9 +32,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let parsed = match parse(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            let printed = error.print();
-            return match (error.use_stderr(), printed) {
-                // If stderr is closed, only the exit code reports the error.
+            let print_result = error.print();
+            return match (error.use_stderr(), print_result) {
+                // If stderr is closed, the exit code alone reports the error.
                 (true, _) => USAGE_ERROR,
                 (false, Err(error)) if error.kind() != ErrorKind::BrokenPipe => Failure::from(error).report(),
                 (false, _) => 0,

@@ -22,7 +22,7 @@ pub struct Display {
     /// The output is text for people, which may be wrapped and shortened. Machine-readable formats are written
     /// unchanged.
     pub is_text: bool,
-    /// The output contains no color sequences, so the scan that strips them is skipped; it can take longer than the
+    /// The output contains no color sequences, so it is not scanned for them; the scan can take longer than writing the
     /// output.
     pub is_unstyled: bool,
 }
@@ -62,48 +62,47 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Writes binary output to the file; fails if there is no file or if any byte is lost.
+    /// Writes binary output to the file. Fails if there is no file or if any byte is lost.
     pub fn write_bytes(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
         let Some(path) = &self.path else {
             return Err(Failure::usage("this format is binary: name a file with --output"));
         };
-        let whole = || {
-            let failed = |error| Failure::cannot_write(path, error);
-            let file = OutputFile::create(path).map_err(failed)?;
-            let mut out = BufWriter::with_capacity(1 << 16, file.writer().map_err(failed)?);
+        let write_file = || {
+            let cannot_write = |error| Failure::cannot_write(path, error);
+            let file = OutputFile::create(path).map_err(cannot_write)?;
+            let mut out = BufWriter::with_capacity(1 << 16, file.writer().map_err(cannot_write)?);
             write(&mut out)?;
-            out.flush().map_err(failed)?;
+            out.flush().map_err(cannot_write)?;
             drop(out);
-            file.commit().map_err(failed)
+            file.commit().map_err(cannot_write)
         };
-        ignore_broken_pipe(whole())
+        ignore_broken_pipe(write_file())
     }
 
     /// Opens the destination, runs `write` on it and flushes.
     ///
     /// A file is replaced only once the output is complete, so a failing command leaves an existing file untouched. A
-    /// reader that closes the pipe early is not a failure: the exit code does not depend on how much of the output is
-    /// read.
+    /// reader that closes the pipe early is not a failure, so the exit code does not depend on how much it reads.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
-        ignore_broken_pipe(self.write_whole(write))
+        ignore_broken_pipe(self.write_output(write))
     }
 
-    fn write_whole(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn write_output(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
         match &self.path {
             Some(path) => {
-                let failed = |error| Failure::cannot_write(path, error);
-                let file = OutputFile::create(path).map_err(failed)?;
+                let cannot_write = |error| Failure::cannot_write(path, error);
+                let file = OutputFile::create(path).map_err(cannot_write)?;
                 let choice = match self.display {
                     Display { is_unstyled: true, .. } => ColorChoice::AlwaysAnsi,
                     Display { color: Color::Always, .. } => ColorChoice::Always,
                     _ => ColorChoice::Never,
                 };
-                let writer = AutoStream::new(file.writer().map_err(failed)?, choice);
+                let writer = AutoStream::new(file.writer().map_err(cannot_write)?, choice);
                 let mut out = BufWriter::with_capacity(1 << 16, writer);
                 self.write_text(&mut out, self.display.width.unwrap_or_default(), write)?;
-                out.flush().map_err(failed)?;
+                out.flush().map_err(cannot_write)?;
                 drop(out);
-                file.commit().map_err(failed)
+                file.commit().map_err(cannot_write)
             }
             None if self.buffer.is_some() => {
                 let mut out = Vec::new();
@@ -144,15 +143,15 @@ impl Destination {
         if !self.display.is_brief {
             return layout::with_width(width, out, write);
         }
-        let mut brief = BriefWriter { out, lines: 0, line_is_empty: true, is_over: false };
+        let mut brief = BriefWriter { out, lines: 0, line_is_empty: true, is_done: false };
         layout::with_width(width, &mut brief, write)
     }
 }
 
-fn ignore_broken_pipe(written: Result<(), Failure>) -> Result<(), Failure> {
-    match written {
+fn ignore_broken_pipe(result: Result<(), Failure>) -> Result<(), Failure> {
+    match result {
         Err(Failure::BrokenPipe) => Ok(()),
-        written => written,
+        result => result,
     }
 }
 
@@ -169,23 +168,23 @@ struct BriefWriter<'a> {
     out: &'a mut dyn Write,
     lines: usize,
     line_is_empty: bool,
-    is_over: bool,
+    is_done: bool,
 }
 
 impl Write for BriefWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
-            if self.is_over {
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            if self.is_done {
                 break;
             }
-            if part == b"\n" && self.line_is_empty {
-                self.is_over = self.lines > 0;
+            if line == b"\n" && self.line_is_empty {
+                self.is_done = self.lines > 0;
                 continue;
             }
-            self.out.write_all(part)?;
-            self.line_is_empty = part.ends_with(b"\n");
+            self.out.write_all(line)?;
+            self.line_is_empty = line.ends_with(b"\n");
             self.lines += usize::from(self.line_is_empty);
-            self.is_over = self.lines == MAX_BRIEF_LINES;
+            self.is_done = self.lines == MAX_BRIEF_LINES;
         }
         Ok(bytes.len())
     }
@@ -203,7 +202,7 @@ mod tests {
     fn brief_stops_at_first_empty_line_or_after_five_lines() {
         let brief = |text: &str| {
             let mut out = Vec::new();
-            let mut brief = BriefWriter { out: &mut out, lines: 0, line_is_empty: true, is_over: false };
+            let mut brief = BriefWriter { out: &mut out, lines: 0, line_is_empty: true, is_done: false };
             // Byte by byte: writers may split lines anywhere.
             for byte in text.as_bytes() {
                 brief.write_all(&[*byte]).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use onoff_sources::Progress;
 
-/// Shorter tasks show no progress.
+/// Tasks shorter than this show no progress.
 const SHOW_AFTER: Duration = Duration::from_millis(400);
 
 /// A progress line; dropping it clears it.
@@ -17,7 +17,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Progress in bytes of one recording; hidden if stderr is not a terminal.
+    /// Shows progress in bytes for one recording; hidden if stderr is not a terminal.
     pub fn reading() -> Self {
         let target = if io::stderr().is_terminal() {
             ProgressDrawTarget::stderr_with_hz(8)
@@ -34,20 +34,20 @@ impl ProgressLine {
         Self { bar }
     }
 
-    /// Progress in bytes of one of several recordings.
-    pub fn reading_one(number: usize, of: usize) -> Self {
+    /// Shows progress in bytes for one of several recordings.
+    pub fn reading_one(number: usize, count: usize) -> Self {
         let line = Self::reading();
-        let template = format!("recording {number} of {of}: {{bytes}} of {{total_bytes}} {{bar:24}} {{percent}} %");
+        let template = format!("recording {number} of {count}: {{bytes}} of {{total_bytes}} {{bar:24}} {{percent}} %");
         if let Ok(style) = ProgressStyle::with_template(&template) {
             line.bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
         }
         line
     }
 
-    /// Progress by number of recordings.
-    pub fn recordings(of: usize) -> Self {
+    /// Shows progress by number of recordings.
+    pub fn recordings(count: usize) -> Self {
         let line = Self::reading();
-        line.bar.set_length(of as u64);
+        line.bar.set_length(count as u64);
         if let Ok(style) = ProgressStyle::with_template("{pos} of {len} recordings {bar:24} {percent} %, {eta} left") {
             line.bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
         }
@@ -59,7 +59,7 @@ impl ProgressLine {
         self.bar.inc(1);
     }
 
-    /// The callback for a reader.
+    /// Returns the callback for a reader.
     pub fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync> {
         let bar = self.bar.clone();
         Arc::new(move |progress| {

@@ -32,7 +32,7 @@ struct Question {
     commands: Vec<String>,
 }
 
-/// The questions on the page: the headings, and the lines of the code block below each.
+/// Reads the questions on the page: the headings, and the lines of the code block below each heading.
 fn questions() -> Vec<Question> {
     let page = std::fs::read_to_string(Path::new(ROOT).join("docs/src/how-to/questions.md")).unwrap();
     let mut questions: Vec<Question> = Vec::new();
@@ -65,23 +65,23 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-fn copy(folder: &Folder, from: &str, to: &str) {
-    let target = folder.path(to);
+fn copy_sample(folder: &Folder, sample: &str, name: &str) {
+    let target = folder.path(name);
     std::fs::create_dir_all(target.parent().unwrap()).unwrap();
-    std::fs::copy(Path::new(ROOT).join("samples").join(from), target).unwrap();
+    std::fs::copy(Path::new(ROOT).join("samples").join(sample), target).unwrap();
 }
 
-/// The recordings used on the page.
+/// Creates a folder with the recordings used on the page.
 fn recordings() -> Folder {
     let folder = Folder::new();
-    copy(&folder, "slow-boot.etl", "boot.etl");
-    copy(&folder, "slow-shutdown.etl", "shutdown.etl");
+    copy_sample(&folder, "slow-boot.etl", "boot.etl");
+    copy_sample(&folder, "slow-shutdown.etl", "shutdown.etl");
     for name in ["slow-boot.etl", "slow-shutdown.etl", "slow-sleep.etl", "linux-boot.tar.xz"] {
-        copy(&folder, name, &format!("fleet/{name}"));
+        copy_sample(&folder, name, &format!("fleet/{name}"));
     }
     for run in 1..=3 {
-        copy(&folder, &format!("runs/before/{run}.etl.xz"), &format!("old/{run}.etl.xz"));
-        copy(&folder, &format!("runs/after/{run}.etl.xz"), &format!("new/{run}.etl.xz"));
+        copy_sample(&folder, &format!("runs/before/{run}.etl.xz"), &format!("old/{run}.etl.xz"));
+        copy_sample(&folder, &format!("runs/after/{run}.etl.xz"), &format!("new/{run}.etl.xz"));
     }
     folder
 }
@@ -96,20 +96,20 @@ fn book_answers_use_at_most_three_commands() {
         let mut answers = String::new();
         for command in commands {
             let words = words(command);
-            let is_served = words.get(1).is_some_and(|verb| verb == "view") && !words.contains(&"-o".to_owned());
+            let opens_browser = words.get(1).is_some_and(|verb| verb == "view") && !words.contains(&"-o".to_owned());
             // Other programs may not be installed, and `view` serves until it is stopped.
-            if words[0] != "onoff" || is_served {
+            if words[0] != "onoff" || opens_browser {
                 continue;
             }
             let output = folder.command("").args(&words[1..]).output().unwrap();
-            let expected = if words[1] == "gate" { 1 } else { 0 };
+            let expected_code = if words[1] == "gate" { 1 } else { 0 };
             let stderr = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.code(), Some(expected), "question {number}: {command}: {stderr}");
+            assert_eq!(output.status.code(), Some(expected_code), "question {number}: {command}: {stderr}");
             answers += &String::from_utf8_lossy(&output.stdout);
         }
-        let (_, truth) = TRUTH.iter().find(|(of, _)| of == number).unwrap();
-        for part in *truth {
-            assert!(answers.contains(part), "question {number}: no '{part}' in\n{answers}");
+        let (_, expected_texts) = TRUTH.iter().find(|(question, _)| question == number).unwrap();
+        for text in *expected_texts {
+            assert!(answers.contains(text), "question {number}: no '{text}' in\n{answers}");
         }
     }
     assert!(std::fs::read_to_string(folder.path("report.html")).unwrap().contains("SoundShaper"));
@@ -117,17 +117,17 @@ fn book_answers_use_at_most_three_commands() {
     assert!(services.starts_with("name,") && services.contains("duration_ns"), "{services}");
 }
 
-/// Three boots, and three after an update that makes the service ProfSvc 2 s slower; otherwise they differ by
-/// milliseconds only.
+/// Returns the scenarios of three boots, and of three boots after an update that makes the service ProfSvc 2 s slower.
+/// Otherwise, they differ only by milliseconds.
 fn runs() -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/healthy-boot.toml");
     let text = std::fs::read_to_string(path).unwrap();
     assert!(text.contains("init = \"55ms\"") && text.contains("\"sleep 300ms\""));
     let mut runs = Vec::new();
-    for (side, added_ms) in [("before", 0), ("after", 2000)] {
-        for (run, other_ms) in [(1, 0), (2, 7), (3, 12)] {
-            let init = 55 + added_ms + other_ms;
-            let sleep = 300 + 3 * other_ms;
+    for (side, update_ms) in [("before", 0), ("after", 2000)] {
+        for (run, noise_ms) in [(1, 0), (2, 7), (3, 12)] {
+            let init = 55 + update_ms + noise_ms;
+            let sleep = 300 + 3 * noise_ms;
             let text = text
                 .replace("init = \"55ms\"", &format!("init = \"{init}ms\""))
                 .replace("\"sleep 300ms\"", &format!("\"sleep {sleep}ms\""));
@@ -137,7 +137,7 @@ fn runs() -> Vec<(String, String)> {
     runs
 }
 
-/// `ONOFF_WRITE_SAMPLES` rewrites them; `make samples` sets it and compresses the files.
+/// Setting `ONOFF_WRITE_SAMPLES` rewrites the samples. `make samples` sets it and compresses the files.
 #[test]
 fn sample_runs_match_simulator() {
     let samples = Path::new(ROOT).join("samples/runs");
@@ -149,9 +149,9 @@ fn sample_runs_match_simulator() {
             std::fs::write(path.with_extension(""), &simulated).unwrap();
             continue;
         }
-        let mut kept = Vec::new();
+        let mut sample = Vec::new();
         let file = std::fs::File::open(&path).unwrap();
-        std::io::Read::read_to_end(&mut lzma_rust2::XzReader::new(file, false), &mut kept).unwrap();
-        assert!(kept == simulated, "samples/runs/{name} differs from its scenario; `make samples` makes it again");
+        std::io::Read::read_to_end(&mut lzma_rust2::XzReader::new(file, false), &mut sample).unwrap();
+        assert!(sample == simulated, "samples/runs/{name} differs from its scenario; run `make samples`");
     }
 }

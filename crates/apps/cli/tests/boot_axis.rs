@@ -9,35 +9,35 @@ use crate::firmware::fbpt;
 use crate::harness::Folder;
 
 const MS: i64 = 1_000_000;
-/// Table 2 of the paper on PXE performance, the boot over the network, ms: reset's end, loader's load and start,
-/// ExitBootServices.
+/// The network boot in table 2 of the paper on PXE performance, in ms: end of reset, load and start of the loader,
+/// begin and end of ExitBootServices.
 const PAPER_MS: [i64; 5] = [21, 7_037, 20_246, 40_363, 40_365];
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
 /// Offset of the capture's clock.
-const CLOCK_MS: i64 = 1_500;
-/// From the boot program's last acknowledgment to the loader's start.
-const VERIFIED_MS: i64 = 210;
+const CLOCK_OFFSET_MS: i64 = 1_500;
+/// Time from the last acknowledgment of the boot program to the start of the loader.
+const VERIFICATION_MS: i64 = 210;
 
 fn paper() -> Vec<u8> {
     fbpt(PAPER_MS.map(|ms| (ms * MS) as u64))
 }
 
-/// The packets of a boot with its reset at `reset_unix_ms`: an address soon after the loader is loaded, the boot
-/// program shortly before the loader starts, an image, and the system's own network 5 s after kernel start.
+/// The packets of a boot whose reset is at `reset_unix_ms`: an address soon after the loader is loaded, the boot
+/// program shortly before the loader starts, an image, and an address for the system itself 5 s after kernel start.
 fn packets(reset_unix_ms: i64) -> Vec<u8> {
-    let at = |ms: i64| ((reset_unix_ms + ms) * MS) as u64;
+    let time_ns = |ms: i64| ((reset_unix_ms + ms) * MS) as u64;
     // A request and 800 blocks, each with an acknowledgment, 50 µs per packet.
     let program_ms = 80;
     CaptureBuilder::default()
-        .at_unix_ns(at(PAPER_MS[1] + 200))
+        .at_unix_ns(time_ns(PAPER_MS[1] + 200))
         .lease(&DhcpFields::default())
-        .at_unix_ns(at(PAPER_MS[2] - VERIFIED_MS - program_ms))
+        .at_unix_ns(time_ns(PAPER_MS[2] - VERIFICATION_MS - program_ms))
         .file("boot.efi", 800, &CaptureBuilder::uefi_program(0x8664))
-        .at_unix_ns(at(PAPER_MS[2] + 400))
+        .at_unix_ns(time_ns(PAPER_MS[2] + 400))
         .file("Boot/BCD", 30, b"")
         .wait_ms(9_000)
         .file("boot.wim", 20_000, b"")
-        .at_unix_ns(at(PAPER_MS[4] + 5_000))
+        .at_unix_ns(time_ns(PAPER_MS[4] + 5_000))
         .os_lease()
         .bytes()
 }
@@ -54,8 +54,8 @@ fn kinds(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|evidence| evidence["kind"].as_str().unwrap()).collect()
 }
 
-/// Kernel start in wall-clock time (ms) and on the recording's axis (ns).
-fn kernel(folder: &Folder) -> (i64, i64) {
+/// Returns the kernel start in wall-clock time (ms) and on the recording's axis (ns).
+fn kernel_start(folder: &Folder) -> (i64, i64) {
     let info: Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
     // Format: `2024-01-09T08:00:00.0000000Z`.
     let numbers: Vec<i64> = info["start_utc"]
@@ -82,14 +82,14 @@ fn kernel(folder: &Folder) -> (i64, i64) {
 #[test]
 fn axis_spans_reset_to_desktop() {
     let folder = Folder::boot(SCENARIO);
-    let (kernel_unix_ms, kernel_ns) = kernel(&folder);
+    let (kernel_unix_ms, kernel_ns) = kernel_start(&folder);
     let reset_ms = kernel_unix_ms - PAPER_MS[4];
-    folder.file("FBPT.bin", &paper()).file("boot.pcapng", &packets(reset_ms + CLOCK_MS));
+    folder.file("FBPT.bin", &paper()).file("boot.pcapng", &packets(reset_ms + CLOCK_OFFSET_MS));
     let report = boot(&folder, "boot.etl --firmware FBPT.bin --capture boot.pcapng");
     let axis = &report["axis"];
     assert_eq!(axis["origin"], "recording");
     assert_eq!(axis["start_ns"].as_i64().unwrap(), kernel_ns - PAPER_MS[4] * MS);
-    assert_eq!(axis["total_ns"], report["total_from_reset_ns"], "one number for one thing");
+    assert_eq!(axis["total_ns"], report["total_from_reset_ns"], "both report the same total");
     // The stages are contiguous.
     let stages = axis["stages"].as_array().unwrap();
     for pair in stages.windows(2) {
@@ -101,21 +101,21 @@ fn axis_spans_reset_to_desktop() {
     let capture = join(axis, "capture");
     assert_eq!(capture["joined"], true, "{capture}");
     assert!(kinds(&capture["evidence"]).contains(&"clocks"));
-    // The packets are drawn later than they were, but within the reported uncertainty.
+    // The packets are drawn later than they occurred, but within the reported uncertainty.
     let first_frame = PAPER_MS[1] + 200;
     let drawn_ms = (capture["shift_ns"].as_i64().unwrap() - kernel_ns) / MS + PAPER_MS[4];
     let late_ms = drawn_ms - first_frame;
-    assert!((VERIFIED_MS - 2..VERIFIED_MS + 5).contains(&late_ms), "{late_ms}");
+    assert!((VERIFICATION_MS - 2..VERIFICATION_MS + 5).contains(&late_ms), "{late_ms}");
     let at_most_ms = capture["max_earlier_ns"].as_i64().unwrap() / MS;
     assert!(late_ms <= at_most_ms && at_most_ms < 700, "{at_most_ms}");
 
     // Contents of "load" and "loader".
-    let inside = |stage: &str| -> Vec<String> {
-        let stage = stages.iter().find(|found| found["name"] == stage).unwrap();
+    let part_names = |stage: &str| -> Vec<String> {
+        let stage = stages.iter().find(|candidate| candidate["name"] == stage).unwrap();
         stage["parts"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(inside("loader_load"), ["DHCP", "boot program"]);
-    assert_eq!(inside("loader"), ["configuration", "ramdisk"]);
+    assert_eq!(part_names("loader_load"), ["DHCP", "boot program"]);
+    assert_eq!(part_names("loader"), ["configuration", "ramdisk"]);
     let text = folder.answer("boot boot.etl --firmware FBPT.bin --capture boot.pcapng");
     let section = text.split("\nBoot on one axis").nth(1).unwrap().split("\n\n").next().unwrap();
     insta::assert_snapshot!("boot_on_one_axis", section);
@@ -124,14 +124,14 @@ fn axis_spans_reset_to_desktop() {
 #[test]
 fn packets_precede_kernel_without_firmware() {
     let folder = Folder::boot(SCENARIO);
-    let (kernel_unix_ms, kernel_ns) = kernel(&folder);
-    folder.file("boot.pcapng", &packets(kernel_unix_ms - PAPER_MS[4] + CLOCK_MS));
+    let (kernel_unix_ms, kernel_ns) = kernel_start(&folder);
+    folder.file("boot.pcapng", &packets(kernel_unix_ms - PAPER_MS[4] + CLOCK_OFFSET_MS));
     let axis = boot(&folder, "boot.etl --capture boot.pcapng")["axis"].take();
-    let first = &axis["stages"][0];
-    assert_eq!((first["name"].as_str(), first["end_ns"].as_i64()), (Some("network_boot"), Some(kernel_ns)));
+    let stage = &axis["stages"][0];
+    assert_eq!((stage["name"].as_str(), stage["end_ns"].as_i64()), (Some("network_boot"), Some(kernel_ns)));
     // The true value is within the reported uncertainty: the first frame came 33.128 s before the kernel.
     let capture = join(&axis, "capture");
-    let drawn_ms = (kernel_ns - first["start_ns"].as_i64().unwrap()) / MS;
+    let drawn_ms = (kernel_ns - stage["start_ns"].as_i64().unwrap()) / MS;
     let late_ms = PAPER_MS[4] - (PAPER_MS[1] + 200) - drawn_ms;
     assert!(late_ms >= 0 && late_ms <= capture["max_earlier_ns"].as_i64().unwrap() / MS, "{late_ms}");
 }
@@ -139,10 +139,10 @@ fn packets_precede_kernel_without_firmware() {
 #[test]
 fn ignores_capture_of_another_boot() {
     let folder = Folder::boot(SCENARIO);
-    let (kernel_unix_ms, _) = kernel(&folder);
+    let (kernel_unix_ms, _) = kernel_start(&folder);
     let reset_ms = kernel_unix_ms - PAPER_MS[4];
     folder.file("FBPT.bin", &paper());
-    let against = |capture: &[u8]| {
+    let opposing_kinds = |capture: &[u8]| {
         folder.file("boot.pcapng", capture);
         let axis = boot(&folder, "boot.etl --firmware FBPT.bin --capture boot.pcapng")["axis"].take();
         let join = join(&axis, "capture").clone();
@@ -155,41 +155,41 @@ fn ignores_capture_of_another_boot() {
         kinds(&join["opposing"]).iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>()
     };
     // The same machine, one hour earlier.
-    assert_eq!(against(&packets(reset_ms - 3_600_000)), ["clocks"]);
+    assert_eq!(opposing_kinds(&packets(reset_ms - 3_600_000)), ["clocks"]);
     // The time matches, but downloading the boot program took longer than the firmware took to load the loader.
-    let at = |ms: i64| ((reset_ms + ms) * MS) as u64;
+    let time_ns = |ms: i64| ((reset_ms + ms) * MS) as u64;
     let slow = CaptureBuilder::default()
-        .at_unix_ns(at(1_000))
+        .at_unix_ns(time_ns(1_000))
         .lease(&DhcpFields::default())
         .file("boot.efi", 800, b"")
-        .at_unix_ns(at(30_000))
+        .at_unix_ns(time_ns(30_000))
         .file("boot.wim", 90, b"")
-        .at_unix_ns(at(90_000))
+        .at_unix_ns(time_ns(90_000))
         .file("other.wim", 90, b"");
-    assert!(against(&slow.bytes()).contains(&"order".to_owned()));
-    // This boot loaded nothing.
-    let refused =
-        CaptureBuilder::default().at_unix_ns(at(7_300)).lease(&DhcpFields::default()).request("boot.efi", &[]);
-    assert_eq!(against(&refused.error(false, 1, "File not found").bytes()), ["no_loaded_boot"]);
+    assert!(opposing_kinds(&slow.bytes()).contains(&"order".to_owned()));
+    // In this capture, nothing was loaded.
+    let failed_boot =
+        CaptureBuilder::default().at_unix_ns(time_ns(7_300)).lease(&DhcpFields::default()).request("boot.efi", &[]);
+    assert_eq!(opposing_kinds(&failed_boot.error(false, 1, "File not found").bytes()), ["no_loaded_boot"]);
 }
 
 #[test]
 fn selects_network_boot_by_time() {
     let folder = Folder::boot(SCENARIO);
-    let (kernel_unix_ms, _) = kernel(&folder);
+    let (kernel_unix_ms, _) = kernel_start(&folder);
     let reset_ms = kernel_unix_ms - PAPER_MS[4];
-    let at = |ms: i64| ((reset_ms + ms) * MS) as u64;
-    let one = |scene: CaptureBuilder, reset: i64| {
-        scene
-            .at_unix_ns(at(reset + PAPER_MS[1] + 200))
+    let time_ns = |ms: i64| ((reset_ms + ms) * MS) as u64;
+    let add_boot = |builder: CaptureBuilder, reset: i64| {
+        builder
+            .at_unix_ns(time_ns(reset + PAPER_MS[1] + 200))
             .lease(&DhcpFields::default())
-            .at_unix_ns(at(reset + PAPER_MS[2] - VERIFIED_MS - 80))
+            .at_unix_ns(time_ns(reset + PAPER_MS[2] - VERIFICATION_MS - 80))
             .file("boot.efi", 800, b"")
-            .at_unix_ns(at(reset + PAPER_MS[4] + 5_000))
+            .at_unix_ns(time_ns(reset + PAPER_MS[4] + 5_000))
             .os_lease()
     };
-    let both = one(one(CaptureBuilder::default(), -100_000), 0);
-    folder.file("FBPT.bin", &paper()).file("boot.pcapng", &both.bytes());
+    let two_boots = add_boot(add_boot(CaptureBuilder::default(), -100_000), 0);
+    folder.file("FBPT.bin", &paper()).file("boot.pcapng", &two_boots.bytes());
     let axis = boot(&folder, "boot.etl --firmware FBPT.bin --capture boot.pcapng")["axis"].take();
     let capture = join(&axis, "capture");
     assert_eq!(capture["joined"], true, "{capture}");
@@ -210,13 +210,13 @@ fn joins_firmware_and_packets_without_recording() {
     insta::assert_snapshot!("firmware_and_packets_on_one_axis", text);
 
     // Packets that cover only a quarter of the firmware's load time may belong to another computer.
-    let at = |ms: i64| ((1_700_000_000_000 + ms) * MS) as u64;
+    let time_ns = |ms: i64| ((1_700_000_000_000 + ms) * MS) as u64;
     let brief = CaptureBuilder::default()
-        .at_unix_ns(at(0))
+        .at_unix_ns(time_ns(0))
         .lease(&DhcpFields::default())
-        .at_unix_ns(at(3_000))
+        .at_unix_ns(time_ns(3_000))
         .file("boot.efi", 800, b"");
-    folder.file("boot.pcapng", &brief.at_unix_ns(at(9_000)).file("boot.wim", 90, b"").bytes());
+    folder.file("boot.pcapng", &brief.at_unix_ns(time_ns(9_000)).file("boot.wim", 90, b"").bytes());
     let axis = boot(&folder, "--firmware FBPT.bin --capture boot.pcapng");
     let capture = join(&axis, "capture");
     assert_eq!((&capture["joined"], kinds(&capture["opposing"])), (&Value::Bool(false), vec!["no_evidence"]));
@@ -240,7 +240,7 @@ fn tables_without_join_point() {
     }
 }
 
-/// Each input alone: onoff analyzes the named files, not this computer.
+/// Given one input alone, onoff analyzes the file, not this computer.
 #[test]
 fn firmware_or_packets_alone() {
     let folder = Folder::new();
@@ -264,50 +264,50 @@ fn firmware_or_packets_alone() {
     // From the client's first frame to the first packets of the system.
     let total_ms = capture["total_ns"].as_i64().unwrap() / MS;
     assert!((38_000..39_100).contains(&total_ms), "{total_ms}");
-    let inside: Vec<&str> =
+    let part_names: Vec<&str> =
         capture["stages"][0]["parts"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap()).collect();
-    assert_eq!(inside, ["DHCP", "boot program", "configuration", "ramdisk", "OS network"]);
+    assert_eq!(part_names, ["DHCP", "boot program", "configuration", "ramdisk", "OS network"]);
     let text = folder.answer("boot --capture boot.pcapng");
     assert!(text.starts_with("From the first frame of the client to the end of the network boot: "), "{text}");
 }
 
-/// Packets captured by the recorded computer itself, in an event trace.
+/// The recorded computer itself captured the packets, in an event trace.
 #[test]
 fn packets_from_event_trace_are_on_axis() {
     let folder = Folder::boot(SCENARIO);
-    let (kernel_unix_ms, _) = kernel(&folder);
+    let (kernel_unix_ms, _) = kernel_start(&folder);
     let capture = packets(kernel_unix_ms - PAPER_MS[4]);
     folder.file("FBPT.bin", &paper()).file("boot.pcapng", &capture);
     folder.file("packets.etl", &event_trace(&read_frames(&capture), PacketLog::Whole));
-    let of = |capture: &str| {
+    let stages_with = |capture: &str| {
         let mut axis = boot(&folder, &format!("boot.etl --firmware FBPT.bin --capture {capture}"))["axis"].take();
         axis["stages"].take()
     };
-    let stages = of("packets.etl");
+    let stages = stages_with("packets.etl");
     assert!(stages[2]["parts"].as_array().unwrap().len() == 2, "{stages}");
-    assert_eq!(stages, of("boot.pcapng"));
+    assert_eq!(stages, stages_with("boot.pcapng"));
 }
 
 #[test]
 fn linux_boot_from_reset() {
     let folder = Folder::linux_boot();
-    // Zero of the kernel's monotonic clock, from the journal's two clocks.
+    // The zero of the kernel's monotonic clock, from the two clocks of the journal.
     let kernel_unix_ms = 1_700_000_100_000 - 34_680;
     // systemd reports 5.448538 s for firmware and loader.
     let times = [100, 3_000, 5_200, 5_440, 5_448].map(|ms: i64| (ms * MS) as u64);
     folder.file("FBPT.bin", &fbpt(times));
-    let at = |ms: i64| ((kernel_unix_ms - 5_448 + ms) * MS) as u64;
-    let scene = |client_ms: i64| {
+    let time_ns = |ms: i64| ((kernel_unix_ms - 5_448 + ms) * MS) as u64;
+    let capture_at = |client_ms: i64| {
         CaptureBuilder::default()
-            .at_unix_ns(at(client_ms + 3_100))
+            .at_unix_ns(time_ns(client_ms + 3_100))
             .lease(&DhcpFields::default())
-            .at_unix_ns(at(client_ms + 5_000))
+            .at_unix_ns(time_ns(client_ms + 5_000))
             .file("boot.efi", 800, b"")
-            .at_unix_ns(at(client_ms + 14_000))
+            .at_unix_ns(time_ns(client_ms + 14_000))
             .os_lease()
             .bytes()
     };
-    folder.file("boot.pcapng", &scene(400));
+    folder.file("boot.pcapng", &capture_at(400));
     let report = boot(&folder, "linux --firmware FBPT.bin --capture boot.pcapng");
     let axis = &report["axis"];
     let names: Vec<&str> =
@@ -316,7 +316,7 @@ fn linux_boot_from_reset() {
     assert_eq!(axis["start_ns"].as_i64().unwrap(), -5_448 * MS);
     let firmware = join(axis, "firmware");
     assert_eq!(firmware["joined"], true);
-    assert_eq!(firmware["max_earlier_ns"], 538_000, "the two accounts differ by that");
+    assert_eq!(firmware["max_earlier_ns"], 538_000, "the difference between the two sources");
     assert_eq!(join(axis, "capture")["joined"], true, "{axis}");
     let text = folder.answer("boot linux --firmware FBPT.bin --capture boot.pcapng");
     insta::assert_snapshot!(
@@ -332,26 +332,28 @@ fn linux_boot_from_reset() {
         (&firmware["joined"], kinds(&firmware["opposing"])),
         (&Value::Bool(false), vec!["service_manager_times"])
     );
-    assert_eq!(axis["stages"][0]["name"], "firmware", "the service manager's own phases remain");
+    assert_eq!(axis["stages"][0]["name"], "firmware", "the phases of the service manager remain");
 }
 
 #[test]
 fn kernel_with_boot_source() {
-    for (station, joined) in [("52-54-00-77-00-01", true), ("52-54-00-77-00-02", false)] {
+    for (mac_address, is_joined) in [("52-54-00-77-00-01", true), ("52-54-00-77-00-02", false)] {
         let folder = Folder::linux_boot();
         let line = format!(
-            "[    0.000000] Linux version 6.1.0 (x@y) (gcc 12) #1 SMP\n[    0.000000] Command line: ro BOOTIF=01-{station} quiet\n\
+            "[    0.000000] Linux version 6.1.0 (x@y) (gcc 12) #1 SMP\n[    0.000000] Command line: ro BOOTIF=01-{mac_address} quiet\n\
              [    1.000000] Run /sbin/init as init process\n"
         );
         folder.file("linux/dmesg.txt", line.as_bytes());
-        let at = |ms: i64| ((1_700_000_100_000 - 34_680 + ms) * MS) as u64;
-        let scene =
-            CaptureBuilder::default().at_unix_ns(at(-9_000)).lease(&DhcpFields::default()).file("boot.efi", 800, b"");
-        folder.file("boot.pcapng", &scene.at_unix_ns(at(14_000)).os_lease().bytes());
+        let time_ns = |ms: i64| ((1_700_000_100_000 - 34_680 + ms) * MS) as u64;
+        let builder = CaptureBuilder::default()
+            .at_unix_ns(time_ns(-9_000))
+            .lease(&DhcpFields::default())
+            .file("boot.efi", 800, b"");
+        folder.file("boot.pcapng", &builder.at_unix_ns(time_ns(14_000)).os_lease().bytes());
         let axis = boot(&folder, "linux --capture boot.pcapng")["axis"].take();
         let capture = join(&axis, "capture");
-        assert_eq!(capture["joined"], joined, "{capture}");
-        let list = if joined { &capture["evidence"] } else { &capture["opposing"] };
+        assert_eq!(capture["joined"], is_joined, "{capture}");
+        let list = if is_joined { &capture["evidence"] } else { &capture["opposing"] };
         assert!(kinds(list).contains(&"mac_address"), "{capture}");
     }
 }

@@ -14,8 +14,8 @@ fn record(folder: &Folder, scenario: &str, name: &str) {
 fn record_changed(folder: &Folder, scenario: &str, name: &str, change: impl Fn(String) -> String) {
     let path = format!("{}/../../support/simulator/scenarios/{scenario}.toml", env!("CARGO_MANIFEST_DIR"));
     let text = change(std::fs::read_to_string(path).unwrap());
-    let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
-    folder.file(name, &simulated.files[0]);
+    let simulation = Scenario::from_toml(&text).unwrap().simulate().unwrap();
+    folder.file(name, &simulation.files[0]);
 }
 
 /// Records the same scenario again, with a later end.
@@ -55,7 +55,7 @@ fn compares_table_5() {
         ("boot.total", 30_973, 30_699),
     ] {
         let measure = measure(&comparison, key);
-        let ms = |at: usize| measure["values"][at]["median"].as_i64().unwrap() / 1_000_000;
+        let ms = |side: usize| measure["values"][side]["median"].as_i64().unwrap() / 1_000_000;
         assert_eq!((ms(0), ms(1)), (run_1, run_2), "{key}");
         assert_eq!(measure["changes"][0]["verdict"], "unknown", "one run each");
     }
@@ -74,8 +74,8 @@ fn service_without_group_starts_later() {
     record(&folder, "table-7-slow-service-in-group", "1.etl");
     record(&folder, "table-7-slow-service-in-no-group", "2.etl");
     let comparison = json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
-    let moved = comparison["order_changes"].as_array().unwrap();
-    let slow = moved.iter().find(|row| row["key"] == "boot.service.Slowsvc").unwrap();
+    let order_changes = comparison["order_changes"].as_array().unwrap();
+    let slow = order_changes.iter().find(|row| row["key"] == "boot.service.Slowsvc").unwrap();
     assert_eq!(slow["was_phase"], "WinLogonInit");
     assert_eq!(slow["is_phase"], "ExplorerInit");
     assert!(slow["now_after"].as_u64() > Some(0), "{slow}");
@@ -123,7 +123,7 @@ fn compares_sleeps_and_shutdowns() {
         record(&folder, scenario, name);
     }
     // The second recording has call stacks.
-    let (code, message) = folder.refusal("compare --baseline 1.etl --candidate 2.etl");
+    let (code, message) = folder.failure("compare --baseline 1.etl --candidate 2.etl");
     assert_eq!(code, 2);
     assert!(message.contains("--include analysis-tracing"), "{message}");
     let sleep =
@@ -133,11 +133,12 @@ fn compares_sleeps_and_shutdowns() {
     let shutdown = json(&folder.answer("compare --baseline 3.etl --candidate 4.etl --format json"));
     assert_eq!(shutdown["transition"], "shutdown");
     measure(&shutdown, "shutdown.total");
-    // The second transition is a hibernation, which is not compared with a sleep.
-    let (code, message) = folder.refusal("compare --baseline 1.etl --candidate 5.etl --transition suspend:2");
+    // The second transition is a hibernation, which cannot be compared with a sleep.
+    let (code, message) = folder.failure("compare --baseline 1.etl --candidate 5.etl --transition suspend:2");
     assert_eq!(code, 2, "{message}");
-    let both = json(&folder.answer("compare --baseline 1.etl --candidate 5.etl --transition suspend --format json"));
-    let runs = both["configurations"][1]["runs"].as_array().unwrap();
+    let mixed_kinds =
+        json(&folder.answer("compare --baseline 1.etl --candidate 5.etl --transition suspend --format json"));
+    let runs = mixed_kinds["configurations"][1]["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2);
     assert_eq!(runs[1]["exclusions"][0]["reason"], "other_kind");
 }
@@ -148,16 +149,16 @@ fn reports_why_runs_cannot_be_compared() {
     record(&folder, "services-wes7", "boot.etl");
     record(&folder, "shutdown-slow-console", "off.etl");
     std::fs::create_dir(folder.path("empty")).unwrap();
-    for (arguments, code, part) in [
+    for (arguments, expected_code, expected_message) in [
         ("compare --baseline boot.etl", 64, "--candidate"),
         ("compare --baseline boot.etl --candidate absent.etl", 1, "absent.etl"),
         ("compare --baseline boot.etl --candidate empty", 2, "no recordings in this folder"),
         ("compare --baseline boot.etl --candidate off.etl", 2, "off.etl: no boot in this recording"),
         ("compare --baseline boot.etl --candidate boot.etl --transition sleep", 64, "--transition"),
     ] {
-        let (is, message) = folder.refusal(arguments);
-        assert_eq!(is, code, "{arguments}: {message}");
-        assert!(message.contains(part), "{arguments}: {message}");
+        let (code, message) = folder.failure(arguments);
+        assert_eq!(code, expected_code, "{arguments}: {message}");
+        assert!(message.contains(expected_message), "{arguments}: {message}");
     }
 }
 
@@ -176,15 +177,15 @@ fn compares_linux_boots_by_unit() {
     let boots: Vec<Value> = ["boot-1.tar.xz", "boot-2.tar.xz"]
         .map(|name| json(&folder.answer(&format!("boot {name} --format json"))))
         .into();
-    let of_report = |at: usize, name: &str| {
-        let phases = boots[at]["phases"].as_array().unwrap();
+    let reported_duration = |side: usize, name: &str| {
+        let phases = boots[side]["phases"].as_array().unwrap();
         let phase = phases.iter().find(|phase| phase["name"] == name).unwrap();
         phase["duration_ns"].clone()
     };
     for name in ["kernel", "user_space"] {
         let measure = measure(&comparison, &format!("boot.phase.{name}"));
-        for at in 0..2 {
-            assert_eq!(measure["values"][at]["median"], of_report(at, name), "{name}");
+        for side in 0..2 {
+            assert_eq!(measure["values"][side]["median"], reported_duration(side, name), "{name}");
         }
     }
     for (recording, transition, key) in [
@@ -192,9 +193,9 @@ fn compares_linux_boots_by_unit() {
         ("shutdown-slowstop.tar.xz", "shutdown", "shutdown.phase.stop_units"),
     ] {
         std::fs::copy(samples.join(recording), folder.path(recording)).unwrap();
-        let line =
+        let arguments =
             format!("compare --baseline {recording} --candidate {recording} --transition {transition} --format json");
-        let comparison = json(&folder.answer(&line));
+        let comparison = json(&folder.answer(&arguments));
         let change = &measure(&comparison, key)["changes"][0];
         assert_eq!(change["difference"], 0, "{recording}");
     }
@@ -203,10 +204,13 @@ fn compares_linux_boots_by_unit() {
     assert!(units > 20, "{units} units");
 }
 
-/// The explanation of a phase's difference in the JSON.
+/// Returns the JSON explanation of a phase's difference.
 fn explanation<'v>(comparison: &'v Value, phase: &str) -> &'v Value {
-    let all = comparison["explanations"].as_array().unwrap();
-    all.iter().find(|one| one["phase"] == phase).unwrap_or_else(|| panic!("{phase} is not explained"))
+    let explanations = comparison["explanations"].as_array().unwrap();
+    explanations
+        .iter()
+        .find(|explanation| explanation["phase"] == phase)
+        .unwrap_or_else(|| panic!("{phase} is not explained"))
 }
 
 fn ms(value: &Value) -> i64 {
@@ -219,32 +223,32 @@ fn tables_6_and_a_1_name_driver_and_pends() {
     record(&folder, "table-6-no-pended-requests", "no.etl");
     record(&folder, "table-6-pended-start", "start.etl");
     record(&folder, "table-6-pended-start-and-enumeration", "both.etl");
-    // Table A-1: PreSMSS took 26,636, 17,919 and 17,294 ms. Ramdisk's load took 9,214 ms of it, its start and its
-    // enumeration 3,000 ms each, during which it blocked before it pended.
+    // Table A-1: PreSMSS took 26,636, 17,919 and 17,294 ms. Of this, Ramdisk's load took 9,214 ms, and its start and
+    // enumeration 3,000 ms each, during which it blocked until it pended.
     for (candidate, phase_ms, ramdisk_ms, until_pended_ms, change) in
         [("start", -8_717, -12_214, 3_000, "shorter"), ("both", -9_342, -15_214, 0, "gone")]
     {
-        let line = format!("compare --baseline no.etl --candidate {candidate}.etl");
-        let comparison = json(&folder.answer(&format!("{line} --format json")));
+        let arguments = format!("compare --baseline no.etl --candidate {candidate}.etl --format json");
+        let comparison = json(&folder.answer(&arguments));
         let explained = explanation(&comparison, "PreSMSS");
         assert_eq!(ms(&explained["difference_ns"]), phase_ms, "{candidate}");
-        let first = &explained["parts"][0];
-        assert_eq!((first["kind"].as_str(), first["name"].as_str()), (Some("driver"), Some("Ramdisk")));
-        assert_eq!(first["change"], change);
-        assert!(ms(&first["difference_ns"]).abs_diff(ramdisk_ms) <= 1, "{first}");
-        assert_eq!(ms(&first["detail"]["before_ns"]), 15_214);
-        assert_eq!(ms(&first["detail"]["after_ns"]), until_pended_ms);
-        // The parts add up exactly, to the nanosecond.
+        let part = &explained["parts"][0];
+        assert_eq!((part["kind"].as_str(), part["name"].as_str()), (Some("driver"), Some("Ramdisk")));
+        assert_eq!(part["change"], change);
+        assert!(ms(&part["difference_ns"]).abs_diff(ramdisk_ms) <= 1, "{part}");
+        assert_eq!(ms(&part["detail"]["before_ns"]), 15_214);
+        assert_eq!(ms(&part["detail"]["after_ns"]), until_pended_ms);
+        // The parts add up to the nanosecond.
         let ns = |value: &Value| value.as_i64().unwrap();
-        let parts: i64 = explained["parts"].as_array().unwrap().iter().map(|part| ns(&part["difference_ns"])).sum();
-        let rest = ns(&explained["opposing_ns"]) + ns(&explained["unexplained_ns"]);
-        assert_eq!(parts + rest, ns(&explained["difference_ns"]));
+        let parts_ns: i64 = explained["parts"].as_array().unwrap().iter().map(|part| ns(&part["difference_ns"])).sum();
+        let remaining_ns = ns(&explained["opposing_ns"]) + ns(&explained["unexplained_ns"]);
+        assert_eq!(parts_ns + remaining_ns, ns(&explained["difference_ns"]));
         assert_eq!(ms(&explained["unexplained_ns"]), 0, "{explained}");
     }
     let text = folder.answer("compare --baseline no.etl --candidate both.etl");
-    let second = text.lines().nth(1).unwrap();
-    let printed = "-9.34 s in PreSMSS: Ramdisk no longer blocks, -15.2 s (requests until pended 15.2 s → 601 µs)";
-    assert!(second.starts_with(printed), "{second}");
+    let second_line = text.lines().nth(1).unwrap();
+    let expected = "-9.34 s in PreSMSS: Ramdisk no longer blocks, -15.2 s (requests until pended 15.2 s → 601 µs)";
+    assert!(second_line.starts_with(expected), "{second_line}");
 }
 
 #[test]
@@ -252,16 +256,16 @@ fn tables_7_and_a_2_name_service() {
     let folder = Folder::new();
     record(&folder, "table-7-slow-service-in-group", "in.etl");
     record(&folder, "table-7-slow-service-in-no-group", "out.etl");
-    for (was, is, sign, change) in [("in", "out", -1, "gone"), ("out", "in", 1, "new")] {
-        let line = format!("compare --baseline {was}.etl --candidate {is}.etl --format json");
-        let comparison = json(&folder.answer(&line));
-        let first = &explanation(&comparison, "WinLogonInit")["parts"][0];
-        assert_eq!((first["kind"].as_str(), first["name"].as_str()), (Some("service"), Some("Slowsvc")), "{first}");
-        assert_eq!(first["change"], change);
+    for (baseline, candidate, sign, change) in [("in", "out", -1, "gone"), ("out", "in", 1, "new")] {
+        let arguments = format!("compare --baseline {baseline}.etl --candidate {candidate}.etl --format json");
+        let comparison = json(&folder.answer(&arguments));
+        let part = &explanation(&comparison, "WinLogonInit")["parts"][0];
+        assert_eq!((part["kind"].as_str(), part["name"].as_str()), (Some("service"), Some("Slowsvc")), "{part}");
+        assert_eq!(part["change"], change);
         // 6.0 s, of which 517 ms precede the logon's wait for the group.
-        assert!(ms(&first["difference_ns"]).abs_diff(sign * 5_482) <= 2, "{first}");
-        // Its initialization time is unchanged.
-        assert!(ms(&first["detail"]["before_ns"]).abs_diff(ms(&first["detail"]["after_ns"])) <= 4, "{first}");
+        assert!(ms(&part["difference_ns"]).abs_diff(sign * 5_482) <= 2, "{part}");
+        // The initialization time of the service is unchanged.
+        assert!(ms(&part["detail"]["before_ns"]).abs_diff(ms(&part["detail"]["after_ns"])) <= 4, "{part}");
     }
     let text = folder.answer("compare --baseline in.etl --candidate out.etl");
     assert!(text.contains("s in WinLogonInit: no longer waits for Slowsvc, -5.48 s"), "{text}");
@@ -297,8 +301,8 @@ fn duplicate_recording_counts_once() {
     assert_eq!(baseline["runs"][1]["exclusions"][0]["text"], "the same recording as a.etl");
     // The same recording on both sides is allowed, but mentioned.
     assert_eq!(comparison["notes"][0]["kind"], "recording_on_both_sides");
-    let both = "compare --baseline a.etl again.etl --candidate later.etl --include same-recording --format json";
-    assert_eq!(json(&folder.answer(both))["configurations"][0]["compared_runs"], 2);
+    let arguments = "compare --baseline a.etl again.etl --candidate later.etl --include same-recording --format json";
+    assert_eq!(json(&folder.answer(arguments))["configurations"][0]["compared_runs"], 2);
 }
 
 #[test]
@@ -309,13 +313,14 @@ fn reports_different_computers() {
     record_changed(&folder, "services-wes7", "c.etl", |text| {
         text.replace("processors = 2", "processors = 4\nmemory_mib = 8192").replace("build = 7600", "build = 7601")
     });
-    let notes = |other: &str| {
-        let comparison = json(&folder.answer(&format!("compare --baseline a.etl --candidate {other} --format json")));
+    let noted_properties = |candidate: &str| {
+        let comparison =
+            json(&folder.answer(&format!("compare --baseline a.etl --candidate {candidate} --format json")));
         let notes = comparison["notes"].as_array().unwrap().clone();
         notes.iter().map(|note| note["property"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(notes("b.etl"), Vec::<String>::new());
-    assert_eq!(notes("c.etl"), ["system", "processors", "memory"]);
+    assert_eq!(noted_properties("b.etl"), Vec::<String>::new());
+    assert_eq!(noted_properties("c.etl"), ["system", "processors", "memory"]);
     let text = folder.answer("compare --baseline a.etl --candidate c.etl");
     assert!(text.contains("candidate has a different number of processors: 4, was 2."), "{text}");
 }
@@ -341,9 +346,9 @@ fn accepts_old_and_new() {
     let folder = Folder::new();
     record(&folder, "table-5-run-1", "1.etl");
     record(&folder, "table-5-run-2", "2.etl");
-    let by_name = folder.answer("compare --baseline 1.etl --candidate 2.etl");
-    assert_eq!(folder.answer("compare 1.etl 2.etl"), by_name);
-    let (code, message) = folder.refusal("compare 1.etl");
+    let by_option = folder.answer("compare --baseline 1.etl --candidate 2.etl");
+    assert_eq!(folder.answer("compare 1.etl 2.etl"), by_option);
+    let (code, message) = folder.failure("compare 1.etl");
     assert_eq!(code, 64);
     assert!(message.contains("1.etl: pass two recordings or folders"), "{message}");
     assert_eq!(folder.run("compare 1.etl 2.etl --baseline 1.etl").status.code(), Some(64));
@@ -358,22 +363,22 @@ fn continues_after_unreadable_file() {
             record_again(&folder, "services-wes7", &format!("{side}/{run}.etl"), run);
         }
     }
-    let sound = json(&folder.answer("compare a b --format json"));
+    let without_bad_files = json(&folder.answer("compare a b --format json"));
     folder.file("b/0.etl", b"no recording").file("b/4.etl", b"");
     let output = folder.run("compare a b --format json");
     assert_eq!(output.status.code(), Some(1));
     let comparison = json(&String::from_utf8(output.stdout).unwrap());
-    assert_eq!(comparison["measures"], sound["measures"]);
+    assert_eq!(comparison["measures"], without_bad_files["measures"]);
     let runs = comparison["configurations"][1]["runs"].as_array().unwrap();
-    let bad: Vec<&Value> = runs.iter().filter(|run| run["compared"] == false).collect();
-    assert_eq!(bad.len(), 2);
-    assert!(bad.iter().all(|run| run["exclusions"][0]["reason"] == "unreadable"), "{bad:?}");
+    let excluded_runs: Vec<&Value> = runs.iter().filter(|run| run["compared"] == false).collect();
+    assert_eq!(excluded_runs.len(), 2);
+    assert!(excluded_runs.iter().all(|run| run["exclusions"][0]["reason"] == "unreadable"), "{excluded_runs:?}");
     let text = String::from_utf8(folder.run("compare a b").stdout).unwrap();
     assert!(text.contains("b/4.etl: byte offset 0: the file is empty"), "{text}");
     // If a side has no runs left, the error is the result.
     std::fs::create_dir(folder.path("c")).unwrap();
     folder.file("c/1.etl", b"");
-    let (code, message) = folder.refusal("compare a c");
+    let (code, message) = folder.failure("compare a c");
     assert_eq!(code, 1);
     assert!(message.contains("1.etl: byte offset 0: the file is empty"), "{message}");
 }
@@ -384,17 +389,17 @@ fn shows_values_of_each_run() {
     for run in 1..=3 {
         record_again(&folder, "services-wes7", &format!("{run}.etl"), run);
     }
-    let line = "compare --baseline 1.etl 2.etl --candidate 3.etl";
-    let text = folder.answer(&format!("{line} --runs"));
+    let arguments = "compare --baseline 1.etl 2.etl --candidate 3.etl";
+    let text = folder.answer(&format!("{arguments} --runs"));
     let table = text.split_once("\nRuns  ").unwrap().1;
     for (side, run) in [("baseline", "1.etl"), ("baseline", "2.etl"), ("candidate", "3.etl")] {
         assert!(table.lines().any(|row| row.contains(side) && row.contains(run) && row.contains("18.6 s")), "{table}");
     }
-    assert!(!folder.answer(line).contains("\nRuns  "));
-    let csv = folder.answer(&format!("{line} --runs --format csv"));
+    assert!(!folder.answer(arguments).contains("\nRuns  "));
+    let csv = folder.answer(&format!("{arguments} --runs --format csv"));
     assert!(csv.starts_with("configuration,run,compared,key,category,unit,value\n"), "{csv}");
     assert_eq!(csv.lines().filter(|row| row.contains(",boot.total,")).count(), 3);
-    assert_eq!(folder.run(&format!("{line} --runs --format markdown")).status.code(), Some(64));
+    assert_eq!(folder.run(&format!("{arguments} --runs --format markdown")).status.code(), Some(64));
 }
 
 #[test]
@@ -402,14 +407,17 @@ fn headline_separates_person_from_system() {
     let folder = Folder::new();
     record(&folder, "healthy-boot", "alone.etl");
     record(&folder, "person-logs-on", "person.etl");
-    let first = |name: &str| folder.answer(&format!("boot {name}")).lines().next().unwrap().to_owned();
-    let alone = first("alone.etl");
-    let person = first("person.etl");
-    assert!(!alone.contains("waiting"), "{alone}");
+    let headline = |name: &str| folder.answer(&format!("boot {name}")).lines().next().unwrap().to_owned();
+    let without_person = headline("alone.etl");
+    let person = headline("person.etl");
+    assert!(!without_person.contains("waiting"), "{without_person}");
     // The scenarios differ only by the 6.5 s that the person took.
     assert_eq!(
         person,
-        alone.replace('.', "#").replacen("#", ".", 1).replace(" s#", " s, plus 6.50 s waiting for a user to log on.")
+        without_person
+            .replace('.', "#")
+            .replacen("#", ".", 1)
+            .replace(" s#", " s, plus 6.50 s waiting for a user to log on.")
     );
     let answer = |name: &str| json(&folder.answer(&format!("boot {name} --format json")));
     assert!(answer("alone.etl")["logon"]["to_desktop_ns"].is_null());

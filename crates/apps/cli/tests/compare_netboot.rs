@@ -1,4 +1,4 @@
-//! Compares network boots and firmware tables: finds injected differences and no others.
+//! Compares network boots and firmware tables, and checks that only injected differences are found.
 
 use onoff_testkit::capture::{CaptureBuilder, DhcpFields};
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn verdict<'a>(comparison: &'a Value, key: &str) -> &'a str {
     measure["changes"][0]["verdict"].as_str().unwrap()
 }
 
-/// A network boot whose client waits `pause_ms` between two files; `jitter_ms` varies per run.
+/// Captures a network boot whose client waits `pause_ms` between two files; `jitter_ms` varies between runs.
 fn capture(pause_ms: u64, jitter_ms: u64) -> Vec<u8> {
     CaptureBuilder::default()
         .lease(&DhcpFields::default())
@@ -52,7 +52,7 @@ fn network_boots() {
     let text = folder.answer(&format!("compare {}", sides("new")));
     assert!(text.starts_with("The network boot is 800 ms ("), "{text}");
 
-    // A folder, the gate, and one failed boot.
+    // Use a folder with a failed boot, and the gate.
     std::fs::create_dir(folder.path("runs")).unwrap();
     for run in 0..3 {
         folder.file(&format!("runs/{run}.pcapng"), &capture(100, run));
@@ -65,13 +65,17 @@ fn network_boots() {
         let gate = folder.command(&arguments).arg("netboot.total 10%").output().unwrap();
         assert_eq!(gate.status.code(), Some(code), "{}", String::from_utf8_lossy(&gate.stderr));
     }
-    let apart = comparison(&folder, &format!("--baseline runs --candidate {}", runs("same")));
-    let exclusions: Vec<&Value> =
-        apart["configurations"][0]["runs"].as_array().unwrap().iter().filter(|run| run["compared"] == false).collect();
+    let with_failed_boot = comparison(&folder, &format!("--baseline runs --candidate {}", runs("same")));
+    let exclusions: Vec<&Value> = with_failed_boot["configurations"][0]["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|run| run["compared"] == false)
+        .collect();
     assert_eq!(exclusions.len(), 1);
     assert_eq!(exclusions[0]["exclusions"][0]["reason"], "other_kind");
     // A recording of a system has no network boot.
-    assert_eq!(folder.refusal("compare --baseline old0.pcapng --candidate new0.pcapng --transition boot").0, 2);
+    assert_eq!(folder.failure("compare --baseline old0.pcapng --candidate new0.pcapng --transition boot").0, 2);
 }
 
 #[test]
@@ -82,18 +86,19 @@ fn firmware_tables() {
         folder.file(&format!("old{run}.bin"), &table(5_321 + run));
         folder.file(&format!("new{run}.bin"), &table(7_037 + run));
     }
-    let all = comparison(&folder, "--baseline old0.bin old1.bin old2.bin --candidate new0.bin new1.bin new2.bin");
-    assert_eq!(all["transition"], "firmware");
-    assert_eq!(verdict(&all, "firmware.total"), "slower");
-    assert_eq!(verdict(&all, "firmware.phase.firmware"), "slower");
-    assert_eq!(verdict(&all, "firmware.phase.loader_load"), "same");
-    let measures = all["measures"].as_array().unwrap();
+    let comparison =
+        comparison(&folder, "--baseline old0.bin old1.bin old2.bin --candidate new0.bin new1.bin new2.bin");
+    assert_eq!(comparison["transition"], "firmware");
+    assert_eq!(verdict(&comparison, "firmware.total"), "slower");
+    assert_eq!(verdict(&comparison, "firmware.phase.firmware"), "slower");
+    assert_eq!(verdict(&comparison, "firmware.phase.loader_load"), "same");
+    let measures = comparison["measures"].as_array().unwrap();
     let time1 = measures.iter().find(|measure| measure["key"] == "firmware.time1").unwrap();
     // 5,300, 5,301 and 5,302 ms.
     assert_eq!(time1["values"][0]["mean"].as_u64().unwrap(), 5_301 * MS);
 }
 
-/// Headlines of network boots and firmware that differ as injected. They have no attribution of phases.
+/// Network boots and firmware have no attribution of phases, so their headlines name the stages that changed.
 #[test]
 fn headlines_name_changed_stage() {
     let folder = Folder::new();
@@ -107,8 +112,8 @@ fn headlines_name_changed_stage() {
     assert_eq!(packets.lines().nth(1), Some("+800 ms in client busy."));
 }
 
-/// Real boots of one firmware over IPv4 and IPv6, and with windows of 1 and 4 blocks: the differing stages, as measured
-/// manually in the captures.
+/// Compares real boots of one firmware over IPv4 and IPv6, and with windows of 1 and 4 blocks. The differing stages
+/// match manual measurements of the captures.
 #[test]
 fn compares_ip_versions_and_windows() {
     let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
@@ -127,19 +132,19 @@ fn compares_ip_versions_and_windows() {
     let line = "baseline: 1 run (IPv4, no window, block size 1468 bytes) · candidate: 1 run (IPv6, no window, block size 1228 bytes)";
     assert!(text.contains(line), "{text}");
     let key = "netboot.phase.boot program";
-    let (fourth, sixth) = (median(&families, key, 0), median(&families, key, 1));
-    assert!((790..820).contains(&fourth) && (2_500..2_640).contains(&sixth), "{fourth} {sixth}");
-    let (one, four) = (path("v4-dnsmasq-uki"), path("v4-atftpd-win"));
-    let text = folder.answer(&format!("compare --baseline {one} --candidate {four} {v4} --least-runs 1"));
+    let (v4_ms, v6_ms) = (median(&families, key, 0), median(&families, key, 1));
+    assert!((790..820).contains(&v4_ms) && (2_500..2_640).contains(&v6_ms), "{v4_ms} {v6_ms}");
+    let (window_1, window_4) = (path("v4-dnsmasq-uki"), path("v4-atftpd-win"));
+    let text = folder.answer(&format!("compare --baseline {window_1} --candidate {window_4} {v4} --least-runs 1"));
     let line =
         "candidate: 2 runs (mixed: IPv4, window 4, block size 1468 bytes; IPv4, no window, block size 1468 bytes)";
     assert!(text.contains(line), "{text}");
-    let windows = comparison(&folder, &format!("--baseline {one} --candidate {four} --least-runs 1"));
-    let (before, after) = (median(&windows, key, 0), median(&windows, key, 1));
-    assert!(before > 9_000 && after < 5_600, "{before} {after}");
+    let windows = comparison(&folder, &format!("--baseline {window_1} --candidate {window_4} --least-runs 1"));
+    let (window_1_ms, window_4_ms) = (median(&windows, key, 0), median(&windows, key, 1));
+    assert!(window_1_ms > 9_000 && window_4_ms < 5_600, "{window_1_ms} {window_4_ms}");
 }
 
-/// Three boots each of two firmware versions in which one driver differs by 100 ms.
+/// Compares three boots each of two firmware versions in which one driver differs by 100 ms.
 #[test]
 fn reports_only_slower_driver() {
     let folder = Folder::new();
@@ -157,16 +162,17 @@ fn reports_only_slower_driver() {
         folder.file(&format!("old{run}.txt"), trace(700 + run).as_bytes());
         folder.file(&format!("new{run}.txt"), trace(800 + run).as_bytes());
     }
-    let all = comparison(&folder, "--baseline old0.txt old1.txt old2.txt --candidate new0.txt new1.txt new2.txt");
-    assert_eq!(verdict(&all, "firmware.driver.Usb Xhci Driver"), "slower");
-    assert_eq!(verdict(&all, "firmware.driver.Usb Mass Storage Driver"), "same");
-    assert_eq!(verdict(&all, "firmware.phase.DXE"), "same");
-    let measures = all["measures"].as_array().unwrap();
+    let comparison =
+        comparison(&folder, "--baseline old0.txt old1.txt old2.txt --candidate new0.txt new1.txt new2.txt");
+    assert_eq!(verdict(&comparison, "firmware.driver.Usb Xhci Driver"), "slower");
+    assert_eq!(verdict(&comparison, "firmware.driver.Usb Mass Storage Driver"), "same");
+    assert_eq!(verdict(&comparison, "firmware.phase.DXE"), "same");
+    let measures = comparison["measures"].as_array().unwrap();
     let driver = measures.iter().find(|measure| measure["key"] == "firmware.driver.Usb Xhci Driver").unwrap();
     assert_eq!(driver["changes"][0]["difference"], 100 * MS);
 }
 
-/// Real firmware compared with itself: no differences.
+/// Real firmware has no differences from itself.
 #[test]
 fn real_firmware_does_not_differ_from_itself() {
     let Some(samples) = onoff_testkit::real_recordings::samples_folder("fpdt") else {
@@ -175,8 +181,8 @@ fn real_firmware_does_not_differ_from_itself() {
     let folder = Folder::new();
     let table = samples.join("FBPT_reconstructed.bin");
     let table = table.display();
-    let all = comparison(&folder, &format!("--baseline {table} --candidate {table} --least-runs 1"));
-    let drivers = all["measures"].as_array().unwrap().iter().filter(|measure| measure["category"] == "driver");
+    let comparison = comparison(&folder, &format!("--baseline {table} --candidate {table} --least-runs 1"));
+    let drivers = comparison["measures"].as_array().unwrap().iter().filter(|measure| measure["category"] == "driver");
     let differences: Vec<&Value> = drivers.map(|driver| &driver["changes"][0]["difference"]).collect();
     assert!(differences.len() > 20 && differences.iter().all(|difference| **difference == 0), "{differences:?}");
 }

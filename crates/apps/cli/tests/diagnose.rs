@@ -21,87 +21,90 @@ fn codes(diagnosis: &Value, list: &str) -> Vec<String> {
     rows.iter().map(code).collect()
 }
 
-/// The codes of findings folded into others.
-fn folded(diagnosis: &Value) -> Vec<String> {
+/// Returns the codes of findings that are folded into others.
+fn folded_codes(diagnosis: &Value) -> Vec<String> {
     let rows = diagnosis["findings"].as_array().unwrap().iter();
     let folded = rows.flat_map(|row| row["folded"].as_array().unwrap());
     folded.map(|row| row["code"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Each scenario simulates seconds of a computer, so this test is slow.
+/// This test is slow, because each scenario simulates seconds of a computer.
 #[test]
 fn scenarios_have_exactly_expected_findings() {
-    let mut faults = Vec::new();
+    let mut failures = Vec::new();
     for (scenario, truth) in expectations::all() {
         let diagnosis = diagnosis(&scenario);
-        let found = codes(&diagnosis, "findings");
-        let all: BTreeSet<String> =
-            found.iter().cloned().chain(codes(&diagnosis, "caveats")).chain(folded(&diagnosis)).collect();
-        let mut wanted: BTreeSet<String> = truth.also.union(&truth.false_).cloned().collect();
-        wanted.extend(truth.first.clone());
-        wanted = wanted.difference(&truth.missed).cloned().collect();
-        if all != wanted || found.first() != truth.first.as_ref() {
-            faults.push(format!(
+        let findings = codes(&diagnosis, "findings");
+        let actual: BTreeSet<String> =
+            findings.iter().cloned().chain(codes(&diagnosis, "caveats")).chain(folded_codes(&diagnosis)).collect();
+        let mut expected: BTreeSet<String> = truth.also.union(&truth.false_).cloned().collect();
+        expected.extend(truth.first.clone());
+        expected = expected.difference(&truth.missed).cloned().collect();
+        if actual != expected || findings.first() != truth.first.as_ref() {
+            failures.push(format!(
                 "{scenario}: first {:?}, not {:?}; missed {:?}; false {:?}",
-                found.first(),
+                findings.first(),
                 truth.first,
-                wanted.difference(&all).collect::<Vec<_>>(),
-                all.difference(&wanted).collect::<Vec<_>>(),
+                expected.difference(&actual).collect::<Vec<_>>(),
+                actual.difference(&expected).collect::<Vec<_>>(),
             ));
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Scenarios without expected findings; this one is too long for a test.
+/// Scenarios without expected findings, because they take too long for a test.
 const WITHOUT_FINDINGS: [&str; 1] = ["benchmark"];
 
 #[test]
 fn every_scenario_lists_expected_findings() {
-    let known: BTreeSet<String> = expectations::all().into_keys().collect();
-    let mut all = expectations::scenarios();
-    all.retain(|name| !WITHOUT_FINDINGS.contains(&name.as_str()));
-    assert_eq!(known, all);
-    assert!(known.len() >= 58, "{}", known.len());
+    let with_expectations: BTreeSet<String> = expectations::all().into_keys().collect();
+    let mut scenarios = expectations::scenario_names();
+    scenarios.retain(|name| !WITHOUT_FINDINGS.contains(&name.as_str()));
+    assert_eq!(with_expectations, scenarios);
+    assert!(with_expectations.len() >= 58, "{}", with_expectations.len());
 }
 
 #[test]
 fn first_finding_costs_injected_time() {
-    let mut faults = Vec::new();
+    let mut failures = Vec::new();
     let mut checked = 0;
     for (name, truth) in expectations::all() {
         let Some(cost) = truth.cost else { continue };
-        let put_in = injected_ns(&expectations::scenario(&name), &cost.put_in);
+        let injected_cost_ns = injected_ns(&expectations::scenario(&name), &cost.put_in);
         let diagnosis = diagnosis(&name);
-        let first = &diagnosis["findings"][0];
-        let found = first["cost_ns"].as_i64().unwrap();
-        let actual = (first["subject"]["name"].as_str(), first["cost_basis"].as_str());
-        let wanted = (Some(cost.subject.as_str()), Some(cost.basis.as_str()));
-        if actual != wanted || (found - put_in).abs() > cost.within_ms * MS {
-            faults.push(format!("{name}: {actual:?}, not {wanted:?}; {found} ns of {put_in} ({})", cost.because));
+        let finding = &diagnosis["findings"][0];
+        let cost_ns = finding["cost_ns"].as_i64().unwrap();
+        let actual = (finding["subject"]["name"].as_str(), finding["cost_basis"].as_str());
+        let expected = (Some(cost.subject.as_str()), Some(cost.basis.as_str()));
+        if actual != expected || (cost_ns - injected_cost_ns).abs() > cost.within_ms * MS {
+            failures.push(format!(
+                "{name}: {actual:?}, not {expected:?}; {cost_ns} ns of {injected_cost_ns} ({})",
+                cost.because
+            ));
         }
         checked += 1;
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(checked >= 7, "{checked}");
 }
 
 #[test]
 fn chain_ends_with_injected_cause() {
-    let mut faults = Vec::new();
+    let mut failures = Vec::new();
     let mut checked = 0;
     for (name, expected) in expectations::all() {
         let Some(chain) = expected.chain else {
             continue;
         };
-        let put_in = injected_ns(&expectations::scenario(&name), &chain.put_in);
+        let expected_ns = injected_ns(&expectations::scenario(&name), &chain.put_in);
         let (folder, truth) = Folder::boot_and_truth(&format!("{name}.toml"));
         let answer = folder.answer(&format!("why boot.etl {} --format json", chain.question));
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let path = &answer["intervals"][0]["path"];
         let rows = |list: &str| path[list].as_array().unwrap().clone();
         let is_kind = |row: &Value| row["kind"] == chain.ends.as_str();
-        let found: i64 = match &chain.device {
+        let chain_ns: i64 = match &chain.device {
             Some(device) => rows("steps")
                 .iter()
                 .filter(|row| is_kind(row) && row["device"] == device.as_str())
@@ -128,15 +131,15 @@ fn chain_ends_with_injected_cause() {
         let mut through: Vec<String> = threads.iter().map(|&tid| image(&truth, tid)).collect();
         through.dedup();
         let is_chain = if chain.threads.is_empty() { through == chain.through } else { threads == chain.threads };
-        if !is_chain || (found - put_in).abs() > chain.within_ms * MS {
-            faults.push(format!(
-                "{name}: {found} ns of {put_in} ({}), through {through:?}, threads {threads:?}",
+        if !is_chain || (chain_ns - expected_ns).abs() > chain.within_ms * MS {
+            failures.push(format!(
+                "{name}: {chain_ns} ns of {expected_ns} ({}), through {through:?}, threads {threads:?}",
                 chain.because
             ));
         }
         checked += 1;
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(checked >= 9, "{checked}");
 }
 
@@ -144,9 +147,9 @@ fn chain_ends_with_injected_cause() {
 fn evidence_names_awaited_service() {
     let diagnosis = diagnosis("service-waits-20s");
     let evidence = diagnosis["findings"][0]["evidence"].as_array().unwrap();
-    let says = |row: &Value| row["text"].as_str().unwrap().to_owned();
+    let text = |row: &Value| row["text"].as_str().unwrap().to_owned();
     assert!(
-        evidence.iter().map(says).any(|text| text.contains("licencehelper.exe, which slept for 19")),
+        evidence.iter().map(text).any(|text| text.contains("licencehelper.exe, which slept for 19")),
         "{evidence:?}"
     );
 }
@@ -168,22 +171,22 @@ fn healthy_boot_has_no_findings() {
 fn lists_and_explains_rules() {
     let folder = Folder::new();
     let list = folder.answer("diagnose --list");
-    let listed: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(listed.len() >= 45, "{} rules", listed.len());
-    for code in &listed {
+    let listed_codes: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(listed_codes.len() >= 45, "{} rules", listed_codes.len());
+    for code in &listed_codes {
         let text = folder.answer(&format!("diagnose --explain {code}"));
         for heading in ["What it finds", "When it is wrong", "Source"] {
             assert!(text.contains(heading), "{code}: {text}");
         }
     }
     let rules: Value = serde_json::from_str(&folder.answer("diagnose --list --format json")).unwrap();
-    assert_eq!(rules["rules"].as_array().unwrap().len(), listed.len());
+    assert_eq!(rules["rules"].as_array().unwrap().len(), listed_codes.len());
 }
 
 #[test]
 fn rejects_unanswerable_queries() {
     let folder = Folder::new();
-    let (code, message) = folder.refusal("diagnose --explain boot/no-such-rule");
+    let (code, message) = folder.failure("diagnose --explain boot/no-such-rule");
     assert_eq!(code, 64);
     assert!(message.contains("--list"), "{message}");
     // An empty root folder has no boot.
@@ -197,15 +200,15 @@ fn never_advises_disabling_required_services() {
     for scenario in ["slow-boot", "services-wes7", "table-7-slow-service-in-group"] {
         for finding in diagnosis(scenario)["findings"].as_array().unwrap() {
             let advice = finding["advice"].as_str().unwrap();
-            let names = finding["subject"]["name"].as_str().unwrap();
-            if ["WinDefend", "RpcSs", "PlugPlay", "EventLog", "ProfSvc"].contains(&names) {
+            let name = finding["subject"]["name"].as_str().unwrap();
+            if ["WinDefend", "RpcSs", "PlugPlay", "EventLog", "ProfSvc"].contains(&name) {
                 assert!(!advice.contains("disable") && !advice.contains("on demand"), "{advice}");
             }
         }
     }
 }
 
-/// A recording of a lab computer on which one early unit sleeps for 6 s.
+/// Checks a recording of a lab computer on which an early unit sleeps for 6 s.
 #[test]
 fn finds_injected_delays_on_real_linux() {
     let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
@@ -214,20 +217,20 @@ fn finds_injected_delays_on_real_linux() {
     let path = samples.join("boot-2.tar.xz");
     let answer = Folder::new().answer(&format!("diagnose {} --format json", path.display()));
     let diagnosis: Value = serde_json::from_str(&answer).unwrap();
-    let first = &diagnosis["findings"][0];
-    assert_eq!(first["code"], "linux/unit-slow");
-    assert_eq!(first["subject"]["name"], "slowearly.service");
+    let finding = &diagnosis["findings"][0];
+    assert_eq!(finding["code"], "linux/unit-slow");
+    assert_eq!(finding["subject"]["name"], "slowearly.service");
 }
 
-/// Sleeps of emulated lab computers, analyzed manually: the network card's `noirq` resume takes 448 ms of a 611 ms
-/// phase. For 344 ms of it no other callback on the path runs, and it is on the path for 90 ms later; no device of the
-/// hibernation takes 300 ms.
+/// Checks sleeps of emulated lab computers against a manual analysis: the `noirq` resume of the network card takes
+/// 448 ms of a 611 ms phase. For 344 ms of this, no other callback on the path runs; later it is on the path for
+/// another 90 ms. No device takes 300 ms in the hibernation.
 #[test]
 fn real_linux_sleeps_have_correct_findings() {
     let Some(samples) = onoff_testkit::real_recordings::samples_folder("linux") else {
         return;
     };
-    for (name, kind, wanted) in
+    for (name, kind, expected) in
         [("suspend-s3", "suspend to memory", vec![("e1000e", 434)]), ("hibernate-s4", "hibernation", vec![])]
     {
         let path = samples.join(format!("{name}.tar.xz"));
@@ -245,7 +248,7 @@ fn real_linux_sleeps_have_correct_findings() {
                 (row["subject"]["name"].as_str().unwrap(), cost / MS)
             })
             .collect();
-        assert_eq!(found, wanted, "{name}");
+        assert_eq!(found, expected, "{name}");
     }
 }
 
@@ -254,33 +257,33 @@ fn driver_files_show_signatures() {
     let folder = Folder::boot("slow-boot.toml");
     let drivers = folder.path("drivers");
     std::fs::create_dir(&drivers).unwrap();
-    let put = |name: &str, certificate: Option<&[u8]>| {
+    let write_driver = |name: &str, certificate: Option<&[u8]>| {
         std::fs::write(drivers.join(name), onoff_testkit::program(certificate)).unwrap();
     };
     // iaStorAC is a boot-start driver, LegacyScan a system-start driver.
-    put("iaStorAC.sys", None);
-    put("LegacyScan.sys", None);
-    put("igfx.sys", Some(b"CN=WDKTestCert somebody"));
-    let codes = |line: &str| {
-        let answer: Value = serde_json::from_str(&folder.answer(line)).unwrap();
-        let mut found = BTreeMap::new();
+    write_driver("iaStorAC.sys", None);
+    write_driver("LegacyScan.sys", None);
+    write_driver("igfx.sys", Some(b"CN=WDKTestCert somebody"));
+    let codes = |arguments: &str| {
+        let answer: Value = serde_json::from_str(&folder.answer(arguments)).unwrap();
+        let mut subjects_by_code = BTreeMap::new();
         for list in ["findings", "caveats"] {
             for finding in answer[list].as_array().unwrap() {
                 let subject = finding["subject"]["name"].as_str().unwrap().to_owned();
-                found.insert(finding["code"].as_str().unwrap().to_owned(), subject);
+                subjects_by_code.insert(finding["code"].as_str().unwrap().to_owned(), subject);
             }
         }
-        found
+        subjects_by_code
     };
-    let found = codes("diagnose boot.etl --format json --drivers drivers");
-    assert_eq!(found["boot/catalog-signed-boot-driver"], "iastorac.sys");
-    assert!(found.contains_key("recording/test-signed-drivers"));
-    let without = codes("diagnose boot.etl --format json");
-    assert!(!without.contains_key("boot/catalog-signed-boot-driver"));
-    assert!(!without.contains_key("recording/test-signed-drivers"));
+    let with_drivers = codes("diagnose boot.etl --format json --drivers drivers");
+    assert_eq!(with_drivers["boot/catalog-signed-boot-driver"], "iastorac.sys");
+    assert!(with_drivers.contains_key("recording/test-signed-drivers"));
+    let without_drivers = codes("diagnose boot.etl --format json");
+    assert!(!without_drivers.contains_key("boot/catalog-signed-boot-driver"));
+    assert!(!without_drivers.contains_key("recording/test-signed-drivers"));
 }
 
-/// The quoted onoff commands in advice.
+/// Returns the quoted onoff commands in advice.
 fn commands(advice: &str) -> Vec<String> {
     let parts = advice.split("'onoff ").skip(1);
     parts.map(|part| part.split('\'').next().unwrap().to_owned()).collect()
@@ -288,7 +291,7 @@ fn commands(advice: &str) -> Vec<String> {
 
 #[test]
 fn commands_in_advice_are_runnable() {
-    let mut faults = Vec::new();
+    let mut failures = Vec::new();
     let mut verbs: BTreeMap<String, u32> = BTreeMap::new();
     for scenario in expectations::all().into_keys() {
         let folder = Folder::boot(&format!("{scenario}.toml"));
@@ -302,18 +305,18 @@ fn commands_in_advice_are_runnable() {
                 if finding["cost_ns"].is_number()
                     && !text.lines().any(|line| line.contains(&format!("'onoff {command}'")))
                 {
-                    faults.push(format!("{scenario}: no line has 'onoff {command}'"));
+                    failures.push(format!("{scenario}: no line has 'onoff {command}'"));
                 }
                 let mut shell = std::process::Command::new("sh");
                 let line = format!("{} {command}", env!("CARGO_BIN_EXE_onoff"));
                 let output = shell.arg("-c").arg(&line).current_dir(folder.path(".")).output().unwrap();
                 if output.status.code() != Some(0) {
-                    let printed = String::from_utf8_lossy(&output.stderr);
-                    faults.push(format!("{scenario}, {}: onoff {command}: {printed}", finding["code"]));
+                    let stderr = String::from_utf8_lossy(&output.stderr);
+                    failures.push(format!("{scenario}, {}: onoff {command}: {stderr}", finding["code"]));
                 }
             }
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(verbs.get("why").is_some_and(|&count| count >= 10), "{verbs:?}");
 }

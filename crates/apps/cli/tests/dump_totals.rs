@@ -1,7 +1,7 @@
-//! Sums of the dump's rows, parsed as a script would, match the tables.
+//! The dump's rows, parsed as a script would parse them, add up to the tables.
 //!
-//! This code does not use the readers: it parses the text of the dump by its header block and sums. Rows are truncated
-//! to µs, so a sum of n times may be n µs below the table's.
+//! This code does not use the readers. It parses the text of the dump by its header block and adds up the rows. Times
+//! in rows are truncated to µs, so a sum of n times may be n µs lower than in the table.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,8 +27,8 @@ fn fields(row: &str, separator: char) -> Vec<String> {
     fields.into_iter().map(|field| field.trim().trim_matches('"').to_owned()).collect()
 }
 
-/// The number in parentheses in `name.exe ( 528)`.
-fn process(field: &str) -> String {
+/// Returns the process id in `name.exe ( 528)`.
+fn process_id(field: &str) -> String {
     let (_, id) = field.rsplit_once('(').unwrap();
     id.trim_end_matches(')').trim().to_owned()
 }
@@ -36,15 +36,15 @@ fn process(field: &str) -> String {
 fn number(field: &str) -> i64 {
     match field.strip_prefix("0x") {
         Some(digits) => i64::from_str_radix(digits, 16).unwrap(),
-        None => field.parse().unwrap_or_else(|_| panic!("'{field}' is no number")),
+        None => field.parse().unwrap_or_else(|_| panic!("'{field}' is not a number")),
     }
 }
 
-/// Sums the rows.
-fn sums_of_rows(dump: &str) -> Sums {
+/// Adds up the rows.
+fn row_sums(dump: &str) -> Sums {
     let mut sums = Sums::new();
     let mut columns: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    // By processor: start time and owner.
+    // Start time and owner, by processor.
     let mut running: BTreeMap<String, (i64, String)> = BTreeMap::new();
     let (mut in_header, mut end) = (false, 0);
     for line in dump.lines() {
@@ -62,37 +62,37 @@ fn sums_of_rows(dump: &str) -> Sums {
                     continue;
                 };
                 let value = |title: &str| {
-                    let at = titles.iter().position(|known| known == title);
-                    row[at.unwrap_or_else(|| panic!("{} has no {title}", row[0]))].clone()
+                    let column = titles.iter().position(|candidate| candidate == title);
+                    row[column.unwrap_or_else(|| panic!("{} has no {title}", row[0]))].clone()
                 };
-                let mut add = |what: &'static str, whom: &str, by: i64| {
-                    *sums.entry((what, whom.to_owned())).or_default() += by;
+                let mut add = |quantity: &'static str, owner: &str, amount: i64| {
+                    *sums.entry((quantity, owner.to_owned())).or_default() += amount;
                 };
                 let time = number(&row[1]);
                 end = end.max(time);
                 add("rows", &row[0], 1);
                 match &*row[0] {
                     "CSwitch" => {
-                        let old = process(&value("Old Process Name ( PID)"));
-                        let new = process(&value("New Process Name ( PID)"));
+                        let old = process_id(&value("Old Process Name ( PID)"));
+                        let new = process_id(&value("New Process Name ( PID)"));
                         let since = running.insert(value("CPU"), (time, new)).map_or(0, |(since, _)| since);
                         add("ran", &old, time - since);
                         add("switches", &old, 1);
                     }
                     "SampledProfile" => {
-                        add("samples", &process(&value("Process Name ( PID)")), number(&value("Count")));
+                        add("samples", &process_id(&value("Process Name ( PID)")), number(&value("Count")));
                     }
                     "DiskRead" | "DiskWrite" | "DiskFlush" => {
-                        let whom = process(&value("Process Name ( PID)"));
+                        let owner = process_id(&value("Process Name ( PID)"));
                         let (count, bytes, service) = match &*row[0] {
                             "DiskRead" => ("reads", "bytes read", "time of reads"),
                             "DiskWrite" => ("writes", "bytes written", "time of writes"),
                             _ => ("flushes", "", "time of flushes"),
                         };
-                        add(count, &whom, 1);
-                        add(service, &whom, number(&value("DiskSvcTime")));
+                        add(count, &owner, 1);
+                        add(service, &owner, number(&value("DiskSvcTime")));
                         if !bytes.is_empty() {
-                            add(bytes, &whom, number(&value("IOSize")));
+                            add(bytes, &owner, number(&value("IOSize")));
                         }
                     }
                     "Interrupt" | "DPC" | "DPCTmr" => {
@@ -107,54 +107,62 @@ fn sums_of_rows(dump: &str) -> Sums {
                         add(time, &module, number(&value("ElapsedTime")));
                     }
                     "HardFault" => {
-                        let whom = process(&value("Process Name ( PID)"));
-                        add("hard faults", &whom, 1);
-                        add("bytes faulted", &whom, number(&value("IOSize")));
-                        add("time of hard faults", &whom, number(&value("ElapsedTime")));
+                        let owner = process_id(&value("Process Name ( PID)"));
+                        add("hard faults", &owner, 1);
+                        add("bytes faulted", &owner, number(&value("IOSize")));
+                        add("time of hard faults", &owner, number(&value("ElapsedTime")));
                     }
                     _ => {}
                 }
             }
         }
     }
-    for (since, whom) in running.into_values() {
-        *sums.entry(("ran", whom)).or_default() += end - since;
+    for (since, owner) in running.into_values() {
+        *sums.entry(("ran", owner)).or_default() += end - since;
     }
     sums
 }
 
-/// The same sums from a table; times in ns.
+/// The same sums from the tables. Times are in ns.
 #[derive(Default)]
 struct Tables {
     sums: Sums,
-    /// The sums for which the tables have all owners.
+    /// The quantities that the tables have for all owners.
     available: BTreeSet<&'static str>,
 }
 
 impl Tables {
-    /// Adds columns of a list: quantity, column, and the column with the owner.
-    fn take(&mut self, csv: &str, whom: &str, columns: &[(&'static str, &str)], wanted: impl Fn(&str) -> bool) {
+    /// Adds columns of a list, given as pairs of quantity and column title, for the owners in `owner_column`.
+    fn add_columns(
+        &mut self,
+        csv: &str,
+        owner_column: &str,
+        columns: &[(&'static str, &str)],
+        is_included: impl Fn(&str) -> bool,
+    ) {
         let mut lines = csv.lines();
         let Some(titles) = lines.next().map(|titles| fields(titles, ',')) else {
             return;
         };
-        let place = |title: &str| titles.iter().position(|known| known == title).unwrap_or_else(|| panic!("{title}"));
-        for row in lines.filter(|line| wanted(line)).map(|line| fields(line, ',')) {
-            for &(what, title) in columns {
-                let by = &row[place(title)];
-                let of = &row[place(whom)];
-                let of = if of.is_empty() && whom == "pid" { "-1" } else { of };
-                *self.sums.entry((what, of.to_owned())).or_default() += if by.is_empty() { 0 } else { number(by) };
-                self.available.insert(what);
+        let position =
+            |title: &str| titles.iter().position(|candidate| candidate == title).unwrap_or_else(|| panic!("{title}"));
+        for row in lines.filter(|line| is_included(line)).map(|line| fields(line, ',')) {
+            for &(quantity, title) in columns {
+                let cell = &row[position(title)];
+                let owner = &row[position(owner_column)];
+                let owner = if owner.is_empty() && owner_column == "pid" { "-1" } else { owner };
+                let amount = if cell.is_empty() { 0 } else { number(cell) };
+                *self.sums.entry((quantity, owner.to_owned())).or_default() += amount;
+                self.available.insert(quantity);
             }
         }
     }
 }
 
-/// The differences between rows and tables.
+/// Returns the differences between rows and tables.
 fn differences(rows: &Sums, tables: &Tables) -> Vec<String> {
-    let count_of = |what: &str, whom: &str| -> i64 {
-        let counted: &[&'static str] = match what {
+    let count = |quantity: &str, owner: &str| -> i64 {
+        let counts: &[&'static str] = match quantity {
             "ran" => &["switches"],
             "time of reads" => &["reads"],
             "time of writes" => &["writes"],
@@ -164,37 +172,37 @@ fn differences(rows: &Sums, tables: &Tables) -> Vec<String> {
             "time of hard faults" => &["hard faults"],
             _ => return 0,
         };
-        counted.iter().filter_map(|&counted| rows.get(&(counted, whom.to_owned()))).sum()
+        counts.iter().filter_map(|&count| rows.get(&(count, owner.to_owned()))).sum()
     };
-    let all: BTreeSet<&(&'static str, String)> = rows.keys().chain(tables.sums.keys()).collect();
-    let mut found = Vec::new();
-    for key @ (what, whom) in all {
+    let keys: BTreeSet<&(&'static str, String)> = rows.keys().chain(tables.sums.keys()).collect();
+    let mut differences = Vec::new();
+    for key @ (quantity, owner) in keys {
         // CPU tables omit idle time, which is process 0 here.
-        let is_idle = whom == "0" && matches!(*what, "ran" | "switches" | "samples");
-        if !tables.available.contains(what) || is_idle {
+        let is_idle = owner == "0" && matches!(*quantity, "ran" | "switches" | "samples");
+        if !tables.available.contains(quantity) || is_idle {
             continue;
         }
         let (row, table) = (rows.get(key).copied().unwrap_or(0), tables.sums.get(key).copied().unwrap_or(0));
-        let count = count_of(what, whom);
-        let same = match *what {
+        let count = count(quantity, owner);
+        let is_equal = match *quantity {
             // Both ends of a run are truncated.
             "ran" => (row * 1_000 - table).abs() <= (count + 2) * 1_000,
-            // The dump uses the duration from the completion event; the list uses issue and completion times, which
-            // gives µs more, and ms more for one in a thousand real requests.
+            // The dump uses the duration from the completion event. The list uses issue and completion times, which are
+            // µs longer, and ms longer for one in a thousand real requests.
             "time of reads" | "time of writes" | "time of flushes" => {
                 (row * 1_000 - table).abs() <= (count * 10_000).max(table / 20)
             }
-            _ if what.starts_with("time of ") => (0..=count * 1_000).contains(&(table - row * 1_000)),
+            _ if quantity.starts_with("time of ") => (0..=count * 1_000).contains(&(table - row * 1_000)),
             _ => row == table,
         };
-        if !same {
-            found.push(format!("{what} of {whom}: {row} by rows, {table} by the table"));
+        if !is_equal {
+            differences.push(format!("{quantity} of {owner}: {row} by rows, {table} by the table"));
         }
     }
-    found
+    differences
 }
 
-/// The lists of a recording; lists without data are missing.
+/// Reads the lists of a recording. Lists without data are missing.
 fn tables(folder: &Folder, recording: &str) -> Tables {
     let mut tables = Tables::default();
     let list = |verb: &str| {
@@ -203,9 +211,9 @@ fn tables(folder: &Folder, recording: &str) -> Tables {
     };
     let cpu = list("cpu");
     if cpu.lines().skip(1).any(|row| !fields(row, ',')[5].is_empty()) {
-        tables.take(&cpu, "pid", &[("ran", "cpu_ns"), ("switches", "switches")], |_| true);
+        tables.add_columns(&cpu, "pid", &[("ran", "cpu_ns"), ("switches", "switches")], |_| true);
     } else {
-        tables.take(&cpu, "pid", &[("samples", "samples")], |_| true);
+        tables.add_columns(&cpu, "pid", &[("samples", "samples")], |_| true);
     }
     let disk = [
         ("reads", "reads"),
@@ -217,18 +225,23 @@ fn tables(folder: &Folder, recording: &str) -> Tables {
         ("flushes", "flushes"),
         ("time of flushes", "flush_service_ns"),
     ];
-    tables.take(&list("disk --by process"), "pid", &disk, |_| true);
+    tables.add_columns(&list("disk --by process"), "pid", &disk, |_| true);
     let interrupts = list("interrupts");
-    let of_kind = |interrupt: bool| move |row: &str| (fields(row, ',')[1] == "interrupt") == interrupt;
-    tables.take(&interrupts, "module", &[("interrupts", "count"), ("time of interrupts", "total_ns")], of_kind(true));
-    tables.take(&interrupts, "module", &[("DPCs", "count"), ("time of DPCs", "total_ns")], of_kind(false));
-    let faults = [("hard faults", "faults"), ("bytes faulted", "bytes"), ("time of hard faults", "waited_ns")];
-    tables.take(&list("hardfaults --by process"), "pid", &faults, |_| true);
+    let is_kind = |is_interrupt: bool| move |row: &str| (fields(row, ',')[1] == "interrupt") == is_interrupt;
+    tables.add_columns(
+        &interrupts,
+        "module",
+        &[("interrupts", "count"), ("time of interrupts", "total_ns")],
+        is_kind(true),
+    );
+    tables.add_columns(&interrupts, "module", &[("DPCs", "count"), ("time of DPCs", "total_ns")], is_kind(false));
+    let hard_faults = [("hard faults", "faults"), ("bytes faulted", "bytes"), ("time of hard faults", "waited_ns")];
+    tables.add_columns(&list("hardfaults --by process"), "pid", &hard_faults, |_| true);
     tables
 }
 
-/// The simulated sample: switches, samples, disks, interrupts and hard faults.
-fn simulated() -> Folder {
+/// Copies the simulated sample: switches, samples, disks, interrupts and hard faults.
+fn sample_folder() -> Folder {
     let folder = Folder::new();
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/slow-boot.etl");
     std::fs::copy(sample, folder.path("boot.etl")).unwrap();
@@ -237,73 +250,79 @@ fn simulated() -> Folder {
 
 #[test]
 fn simulated_rows_sum_to_lists() {
-    let folder = simulated();
+    let folder = sample_folder();
     let dump = folder.answer("xperf -i boot.etl -a dumper");
     let tables = tables(&folder, "boot.etl");
     let available =
         ["DPCs", "bytes faulted", "bytes read", "bytes written", "flushes", "interrupts", "ran", "switches"];
-    assert!(available.iter().all(|what| tables.available.contains(what)), "{:?}", tables.available);
-    let rows = sums_of_rows(&dump);
+    assert!(available.iter().all(|quantity| tables.available.contains(quantity)), "{:?}", tables.available);
+    let rows = row_sums(&dump);
     assert_eq!(differences(&rows, &tables), Vec::<String>::new());
     // Removing any row must cause a difference.
     for name in ["CSwitch", "DiskRead", "DiskWrite", "DiskFlush", "Interrupt", "DPC", "HardFault"] {
-        let is_one = |line: &&str| line.trim_start().starts_with(&format!("{name},")) && !line.contains("TimeStamp");
-        let without = dump.lines().rfind(is_one).unwrap();
-        let kept: Vec<&str> = dump.lines().filter(|line| *line != without).collect();
-        assert!(!differences(&sums_of_rows(&kept.join("\n")), &tables).is_empty(), "{name}");
+        let is_row = |line: &&str| line.trim_start().starts_with(&format!("{name},")) && !line.contains("TimeStamp");
+        let removed = dump.lines().rfind(is_row).unwrap();
+        let remaining: Vec<&str> = dump.lines().filter(|line| *line != removed).collect();
+        assert!(!differences(&row_sums(&remaining.join("\n")), &tables).is_empty(), "{name}");
     }
 }
 
 #[test]
 fn simulated_rows_sum_to_action_reports() {
-    let folder = simulated();
-    let rows = sums_of_rows(&folder.answer("xperf -i boot.etl -a dumper"));
-    let sum = |what: &str| -> i64 { rows.iter().filter(|((of, _), _)| *of == what).map(|(_, sum)| sum).sum() };
+    let folder = sample_folder();
+    let rows = row_sums(&folder.answer("xperf -i boot.etl -a dumper"));
+    let sum = |quantity: &str| -> i64 {
+        rows.iter().filter(|((row_quantity, _), _)| *row_quantity == quantity).map(|(_, sum)| sum).sum()
+    };
     let report = |action: &str| folder.answer(&format!("xperf -i boot.etl -a {action}"));
 
     // Time by process, including idle time.
     let mut processes = 0;
     for row in report("cswitch -process").lines().skip(1).map(|row| fields(row, ',')) {
-        let whom = process(&row[1]);
-        let by_rows = rows[&("ran", whom.clone())];
-        let runs = rows[&("switches", whom.clone())];
-        assert!((number(&row[0]) - by_rows).abs() <= runs + 2, "{whom}: {row:?}, {by_rows} µs by rows");
+        let owner = process_id(&row[1]);
+        let ran_us = rows[&("ran", owner.clone())];
+        let switches = rows[&("switches", owner.clone())];
+        assert!((number(&row[0]) - ran_us).abs() <= switches + 2, "{owner}: {row:?}, {ran_us} µs by rows");
         processes += 1;
     }
     assert!(processes > 10);
 
     // Interrupts by processor, each truncated.
-    let of_interrupts = report("dpcisr -isr -summary");
-    let (_, table) = of_interrupts.split_once("Interrupt Info").unwrap();
-    let in_table: i64 = table
+    let interrupts = report("dpcisr -isr -summary");
+    let (_, table) = interrupts.split_once("Interrupt Info").unwrap();
+    let table_us: i64 = table
         .lines()
         .filter(|line| line.ends_with(" \"Unknown\""))
         .flat_map(|line| fields(line, ',').into_iter().filter(|cell| cell.contains(' ')).collect::<Vec<_>>())
         .map(|cell| number(cell.split_whitespace().next().unwrap()))
         .sum();
-    assert_eq!(in_table, sum("time of interrupts"));
+    assert_eq!(table_us, sum("time of interrupts"));
 
-    // Files: requests and bytes; both truncate requests to µs.
+    // Requests and bytes of files. Both outputs truncate the times of requests to µs.
     let files: Vec<Vec<String>> = report("diskio -summary").lines().skip(1).map(|row| fields(row, ',')).collect();
-    let column = |at: usize| -> i64 { files.iter().map(|row| number(&row[at])).sum() };
+    let column = |index: usize| -> i64 { files.iter().map(|row| number(&row[index])).sum() };
     assert_eq!(column(0), sum("reads") + sum("writes") + sum("flushes"));
     assert_eq!(column(1), sum("bytes read") + sum("bytes written"));
-    let [reads, writes] = [column(5) - sum("time of reads"), column(8) - sum("time of writes")].map(i64::abs);
-    assert!(reads <= sum("reads") && writes <= sum("writes"), "{reads} and {writes} µs apart");
+    let [read_difference, write_difference] =
+        [column(5) - sum("time of reads"), column(8) - sum("time of writes")].map(i64::abs);
+    assert!(
+        read_difference <= sum("reads") && write_difference <= sum("writes"),
+        "the sums differ by {read_difference} and {write_difference} µs"
+    );
 
-    // Hard faults by process are the lines without indentation.
-    let faults = report("hardfault");
-    let mut found = 0;
-    for line in faults.lines().skip(1).filter(|line| !line.starts_with(' ') && !line.is_empty()) {
+    // The lines without indentation are hard faults by process.
+    let hard_faults = report("hardfault");
+    let mut total = 0;
+    for line in hard_faults.lines().skip(1).filter(|line| !line.starts_with(' ') && !line.is_empty()) {
         let cells: Vec<&str> = line.split_whitespace().collect();
-        let [.., count, bytes, _, whom] = cells[..] else {
+        let [.., count, bytes, _, owner] = cells[..] else {
             panic!("{line}");
         };
-        assert_eq!(number(count), rows[&("hard faults", whom.to_owned())], "{line}");
-        assert_eq!(number(bytes), rows[&("bytes faulted", whom.to_owned())], "{line}");
-        found += number(count);
+        assert_eq!(number(count), rows[&("hard faults", owner.to_owned())], "{line}");
+        assert_eq!(number(bytes), rows[&("bytes faulted", owner.to_owned())], "{line}");
+        total += number(count);
     }
-    assert_eq!(found, sum("hard faults"));
+    assert_eq!(total, sum("hard faults"));
 
     // Every event is a row. Events with several ids and versions can have the same name.
     let mut by_name: BTreeMap<String, i64> = BTreeMap::new();
@@ -330,10 +349,10 @@ fn simulated_rows_sum_to_action_reports() {
         }
     }
     let mut kinds = 0;
-    // These have one row per mask and per frame.
+    // GroupMasks and Stack have one row per mask and per frame.
     for (name, count) in by_name.into_iter().filter(|(name, _)| name != "GroupMasks" && name != "Stack") {
-        if let Some(&of_name) = rows.get(&("rows", name.clone())) {
-            assert_eq!(count, of_name, "{name}");
+        if let Some(&row_count) = rows.get(&("rows", name.clone())) {
+            assert_eq!(count, row_count, "{name}");
             kinds += 1;
         }
     }
@@ -346,7 +365,7 @@ fn real_rows_sum_to_lists() {
         return;
     };
     let folder = Folder::new();
-    let mut most: Sums = Sums::new();
+    let mut totals = Sums::new();
     for entry in std::fs::read_dir(samples).unwrap() {
         let path = entry.unwrap().path();
         let name = path.to_string_lossy().into_owned();
@@ -354,13 +373,13 @@ fn real_rows_sum_to_lists() {
             continue;
         }
         let dump = folder.run(&format!("xperf -quiet -tle -tti -i {name} -a dumper"));
-        let rows = sums_of_rows(&String::from_utf8(dump.stdout).unwrap());
+        let rows = row_sums(&String::from_utf8(dump.stdout).unwrap());
         assert_eq!(differences(&rows, &tables(&folder, &name)), Vec::<String>::new(), "{name}");
-        for ((what, _), sum) in rows {
-            *most.entry((what, String::new())).or_default() += sum;
+        for ((quantity, _), sum) in rows {
+            *totals.entry((quantity, String::new())).or_default() += sum;
         }
     }
-    for (what, at_least) in [("samples", 70_000), ("reads", 1_000), ("writes", 20), ("hard faults", 150)] {
-        assert!(most[&(what, String::new())] >= at_least, "{what}: {most:?}");
+    for (quantity, minimum) in [("samples", 70_000), ("reads", 1_000), ("writes", 20), ("hard faults", 150)] {
+        assert!(totals[&(quantity, String::new())] >= minimum, "{quantity}: {totals:?}");
     }
 }

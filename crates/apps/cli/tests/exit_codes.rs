@@ -16,23 +16,23 @@ fn unreadable_files_exit_with_1() {
         .file("text.etl", b"this is no recording, however it is called")
         .file("zero.etl", &[0; 4096]);
     for verb in ["boot", "shutdown", "shutdown", "info", "events", "processes", "disk", "files"] {
-        let (code, message) = folder.refusal(&format!("{verb} absent.etl"));
+        let (code, message) = folder.failure(&format!("{verb} absent.etl"));
         assert_eq!(code, 1);
         assert!(message.starts_with("onoff: absent.etl: "), "{message}");
 
-        let (code, message) = folder.refusal(&format!("{verb} empty.etl"));
+        let (code, message) = folder.failure(&format!("{verb} empty.etl"));
         assert_eq!(code, 1);
         assert!(message.contains("empty.etl: byte offset 0"), "{message}");
 
-        let (code, message) = folder.refusal(&format!("{verb} text.etl"));
+        let (code, message) = folder.failure(&format!("{verb} text.etl"));
         assert_eq!(code, 1);
         assert!(message.contains("text.etl: unknown format"), "{message}");
 
-        let (code, message) = folder.refusal(&format!("{verb} zero.etl"));
+        let (code, message) = folder.failure(&format!("{verb} zero.etl"));
         assert_eq!(code, 1);
         assert!(message.contains("zero.etl: byte offset 0"), "{message}");
 
-        let (code, message) = folder.refusal(&format!("{verb} ."));
+        let (code, message) = folder.failure(&format!("{verb} ."));
         assert_eq!(code, 1);
         assert!(message.starts_with("onoff: .: "), "{message}");
     }
@@ -48,13 +48,13 @@ fn truncated_recording_is_read_or_reported() {
         match output.status.code() {
             Some(0) => {
                 let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-                assert_ne!(summary["losses"].as_array().unwrap().len(), 0, "cut at {length}: no loss");
+                assert_ne!(summary["losses"].as_array().unwrap().len(), 0, "truncated at {length}: no loss");
             }
             Some(1) => {
                 let stderr = String::from_utf8(output.stderr).unwrap();
-                assert!(stderr.starts_with("onoff: cut.etl: byte offset "), "cut at {length}: {stderr}");
+                assert!(stderr.starts_with("onoff: cut.etl: byte offset "), "truncated at {length}: {stderr}");
             }
-            code => panic!("cut at {length}: {code:?}"),
+            code => panic!("truncated at {length}: {code:?}"),
         }
     }
 }
@@ -64,7 +64,7 @@ fn missing_boot_exits_with_2() {
     use onoff_testkit::assemble::{EtlBuilder, Session};
     let folder = Folder::new();
     folder.file("idle.etl", &EtlBuilder::new(Session::windows_10(2)).finish());
-    let (code, message) = folder.refusal("boot idle.etl");
+    let (code, message) = folder.failure("boot idle.etl");
     assert_eq!(code, 2);
     assert!(message.starts_with("onoff: idle.etl: no boot in this recording "), "{message}");
     folder.answer("info idle.etl");
@@ -78,10 +78,10 @@ fn usage_errors_exit_with_64() {
         assert_eq!(output.status.code(), Some(64), "{arguments}");
         assert!(!output.stderr.is_empty(), "{arguments}");
     }
-    let (code, message) = folder.refusal("boot x.etl --csv pnp");
+    let (code, message) = folder.failure("boot x.etl --csv pnp");
     assert_eq!(code, 64);
     assert!(message.contains("--format csv"), "{message}");
-    let (code, message) = folder.refusal("events x.etl --range 1s soon");
+    let (code, message) = folder.failure("events x.etl --range 1s soon");
     assert_eq!(code, 64);
     assert!(message.contains("'soon' is not a time"), "{message}");
 }
@@ -139,7 +139,7 @@ fn closed_pipe_is_not_a_failure() {
 fn exit_code_does_not_depend_on_reader() {
     let folder = Folder::boot("slow-boot.toml");
     folder.file("broken.etl", b"this is no recording");
-    let is_there = |name: &str| folder.path(name).exists();
+    let exists = |name: &str| folder.path(name).exists();
     for (arguments, expected) in [
         ("diagnose boot.etl --fail-on 2s", 3),
         ("diagnose boot.etl --fail-on 1000s", 0),
@@ -157,12 +157,12 @@ fn exit_code_does_not_depend_on_reader() {
         if !cfg!(unix) && arguments.contains("/dev/") {
             continue;
         }
-        let output = folder.unread(folder.command(arguments));
+        let output = folder.run_with_closed_pipe(folder.command(arguments));
         assert_eq!(output.status.code(), Some(expected), "{arguments}");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{arguments}");
     }
-    // The reader of another action does not prevent the file from being replaced.
-    assert!(is_there("services.csv"));
+    // The file of one action is replaced even if the reader of another action closes the pipe.
+    assert!(exists("services.csv"));
 }
 
 #[cfg(target_os = "linux")]
@@ -179,11 +179,11 @@ fn unwritable_output_fails() {
         "--help",
         "--version",
     ] {
-        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let output = folder.command(arguments).stdout(full).output().unwrap();
+        let full_device = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = folder.command(arguments).stdout(full_device).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments}");
-        let printed = String::from_utf8(output.stderr).unwrap();
-        assert!(printed.contains("cannot write the output"), "{arguments}: {printed}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("cannot write the output"), "{arguments}: {stderr}");
     }
 }
 
@@ -204,11 +204,11 @@ fn color_only_on_terminal_or_request() {
 fn failure_leaves_output_file_unchanged() {
     let folder = Folder::boot(SCENARIO);
     assert_eq!(folder.answer("boot boot.etl -o answer.txt"), "");
-    let written = std::fs::read_to_string(folder.path("answer.txt")).unwrap();
-    assert_eq!(written, folder.answer("boot boot.etl"));
-    folder.refusal("boot absent.etl -o answer.txt");
-    assert_eq!(std::fs::read_to_string(folder.path("answer.txt")).unwrap(), written);
-    let (code, message) = folder.refusal("info boot.etl -o no/such/folder/answer.txt");
+    let original = std::fs::read_to_string(folder.path("answer.txt")).unwrap();
+    assert_eq!(original, folder.answer("boot boot.etl"));
+    folder.failure("boot absent.etl -o answer.txt");
+    assert_eq!(std::fs::read_to_string(folder.path("answer.txt")).unwrap(), original);
+    let (code, message) = folder.failure("info boot.etl -o no/such/folder/answer.txt");
     assert_eq!(code, 1);
     assert!(message.contains("no/such/folder/answer.txt: cannot write the output"), "{message}");
 }
@@ -216,7 +216,7 @@ fn failure_leaves_output_file_unchanged() {
 #[test]
 fn never_overwrites_input() {
     let folder = Folder::boot(SCENARIO);
-    let before = std::fs::read(folder.path("boot.etl")).unwrap();
+    let original = std::fs::read(folder.path("boot.etl")).unwrap();
     std::fs::hard_link(folder.path("boot.etl"), folder.path("hard.etl")).unwrap();
     let mut names = vec!["boot.etl", "./boot.etl", "hard.etl"];
     if cfg!(unix) {
@@ -248,10 +248,10 @@ fn never_overwrites_input() {
             format!("xperf -i boot.etl -a boot -ao {name}"),
             format!("xperf -i boot.etl -a boot -ae {name}"),
         ] {
-            let (code, message) = folder.refusal(&arguments);
+            let (code, message) = folder.failure(&arguments);
             assert_eq!(code, 64, "{arguments}: {message}");
             assert!(message.contains("write the output to another file"), "{arguments}: {message}");
-            assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before, "{arguments}");
+            assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), original, "{arguments}");
         }
     }
     // Writing into the input folder, or over a file that is not an input, is allowed.
@@ -264,13 +264,13 @@ fn never_overwrites_input() {
 #[test]
 fn rejects_stdout_redirected_to_input() {
     let folder = Folder::boot(SCENARIO);
-    let before = std::fs::read(folder.path("boot.etl")).unwrap();
+    let original = std::fs::read(folder.path("boot.etl")).unwrap();
     let append = std::fs::File::options().append(true).open(folder.path("boot.etl")).unwrap();
     let output = folder.command("events boot.etl").stdout(append).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(64), "{message}");
     assert_eq!(message, "onoff: standard output is the input boot.etl; redirect it to another file\n");
-    assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before);
+    assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), original);
 }
 
 #[cfg(unix)]
@@ -303,7 +303,7 @@ fn file_truncated_during_read_fails_cleanly() {
 fn rejects_endless_device() {
     let folder = Folder::new();
     for verb in ["boot", "info", "events", "netboot"] {
-        let (code, message) = folder.refusal(&format!("{verb} /dev/zero"));
+        let (code, message) = folder.failure(&format!("{verb} /dev/zero"));
         assert_eq!(
             (code, message.as_str()),
             (1, "onoff: /dev/zero: not a recording: the first 65536 bytes are zeros\n")
@@ -315,7 +315,7 @@ fn rejects_endless_device() {
 #[test]
 fn sleep_without_wake_timer_needs_confirmation() {
     let folder = Folder::new();
-    let (code, message) = folder.refusal("record suspend");
+    let (code, message) = folder.failure("record suspend");
     assert_eq!(code, 2);
     assert!(
         message.contains(
@@ -328,19 +328,21 @@ fn sleep_without_wake_timer_needs_confirmation() {
 #[test]
 fn rejects_implausible_processor_count() {
     let folder = Folder::boot(SCENARIO);
-    let honest = std::fs::read(folder.path("boot.etl")).unwrap();
-    let at = 0x48 + 32 + 0x0C;
-    for (claim, actions) in [(1_u32 << 24, "-a cswitch -a dpcisr -a profile -a image"), (u32::MAX, "-a dpcisr")] {
-        let mut bytes = honest.clone();
-        bytes[at..at + 4].copy_from_slice(&claim.to_le_bytes());
-        // A pointer of that size.
-        bytes[at + 0x20..at + 0x24].copy_from_slice(&claim.to_le_bytes());
+    let original = std::fs::read(folder.path("boot.etl")).unwrap();
+    let offset = 0x48 + 32 + 0x0C;
+    for (processor_count, actions) in
+        [(1_u32 << 24, "-a cswitch -a dpcisr -a profile -a image"), (u32::MAX, "-a dpcisr")]
+    {
+        let mut bytes = original.clone();
+        bytes[offset..offset + 4].copy_from_slice(&processor_count.to_le_bytes());
+        // The same value in place of a pointer.
+        bytes[offset + 0x20..offset + 0x24].copy_from_slice(&processor_count.to_le_bytes());
         folder.file("boot.etl", &bytes);
         let started = std::time::Instant::now();
         let output = folder.run(&format!("xperf -i boot.etl -tle -o answer.txt {actions}"));
         assert!(matches!(output.status.code(), Some(0 | 2)), "{}", String::from_utf8_lossy(&output.stderr));
         assert!(started.elapsed().as_secs() < 60);
-        assert!(std::fs::metadata(folder.path("answer.txt")).is_ok_and(|it| it.len() < 16 << 20));
+        assert!(std::fs::metadata(folder.path("answer.txt")).is_ok_and(|metadata| metadata.len() < 16 << 20));
         let info = folder.answer("info boot.etl");
         assert!(info.contains("processor count impossible"), "{info}");
     }
@@ -351,32 +353,32 @@ fn caches_unpacked_recording() {
     use std::io::Write;
 
     let folder = Folder::boot(SCENARIO);
-    let plain = std::fs::read(folder.path("boot.etl")).unwrap();
+    let recording = std::fs::read(folder.path("boot.etl")).unwrap();
     let expected: serde_json::Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
     // Recorders that preallocate a file leave zeros after the data.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(&plain).unwrap();
+    encoder.write_all(&recording).unwrap();
     for _ in 0..66 {
         encoder.write_all(&vec![0; 1 << 20]).unwrap();
     }
     folder.file("boot.etl.gz", &encoder.finish().unwrap());
-    let kept = folder.path("kept");
-    let ask = |cache: &std::path::Path| {
+    let cache_folder = folder.path("cache");
+    let info = |cache: &std::path::Path| {
         let output = folder.command("info boot.etl.gz --format json").env("ONOFF_CACHE", cache).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
     };
-    let first = ask(&kept);
-    assert_eq!(first["providers"], expected["providers"]);
-    let files = || std::fs::read_dir(&kept).map_or(0, Iterator::count);
-    assert_eq!(files(), 1);
-    assert_eq!(ask(&kept), first);
-    assert_eq!(files(), 1);
-    assert_eq!(ask(std::path::Path::new("off")), first);
+    let first_info = info(&cache_folder);
+    assert_eq!(first_info["providers"], expected["providers"]);
+    let file_count = || std::fs::read_dir(&cache_folder).map_or(0, Iterator::count);
+    assert_eq!(file_count(), 1);
+    assert_eq!(info(&cache_folder), first_info);
+    assert_eq!(file_count(), 1);
+    assert_eq!(info(std::path::Path::new("off")), first_info);
     // A small recording stays in memory and leaves no cache file.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(&plain).unwrap();
+    encoder.write_all(&recording).unwrap();
     folder.file("boot.etl.gz", &encoder.finish().unwrap());
-    ask(&kept);
-    assert_eq!(files(), 1);
+    info(&cache_folder);
+    assert_eq!(file_count(), 1);
 }

@@ -1,5 +1,5 @@
-//! `onoff export`: decodes the Perfetto file with the protocol buffers wire format and the
-//! published field numbers, independently of the writer.
+//! `onoff export`. Decodes the Perfetto file by the wire format of protocol buffers and the published field numbers,
+//! independently of the writer.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ enum Field<'b> {
 fn varint(bytes: &mut &[u8]) -> u64 {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first().unwrap();
-        *bytes = rest;
+        let (&byte, remaining) = bytes.split_first().unwrap();
+        *bytes = remaining;
         value |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
             return value;
@@ -34,14 +34,14 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
         let field = match key & 7 {
             0 => Field::Number(varint(&mut bytes)),
             1 => {
-                let (value, rest) = bytes.split_at(8);
-                bytes = rest;
+                let (value, remaining) = bytes.split_at(8);
+                bytes = remaining;
                 Field::Number(u64::from_le_bytes(value.try_into().unwrap()))
             }
             2 => {
                 let length = usize::try_from(varint(&mut bytes)).unwrap();
-                let (value, rest) = bytes.split_at(length);
-                bytes = rest;
+                let (value, remaining) = bytes.split_at(length);
+                bytes = remaining;
                 Field::Bytes(value)
             }
             kind => panic!("wire type {kind}"),
@@ -51,25 +51,25 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
     fields
 }
 
-fn number(message: &[(u64, Field<'_>)], wanted: u64) -> Option<u64> {
+fn number(message: &[(u64, Field<'_>)], field_number: u64) -> Option<u64> {
     message.iter().find_map(|(number, field)| match field {
-        Field::Number(value) if *number == wanted => Some(*value),
+        Field::Number(value) if *number == field_number => Some(*value),
         _ => None,
     })
 }
 
-fn bytes<'b>(message: &[(u64, Field<'b>)], wanted: u64) -> Option<&'b [u8]> {
+fn bytes<'b>(message: &[(u64, Field<'b>)], field_number: u64) -> Option<&'b [u8]> {
     message.iter().find_map(|(number, field)| match field {
-        Field::Bytes(value) if *number == wanted => Some(*value),
+        Field::Bytes(value) if *number == field_number => Some(*value),
         _ => None,
     })
 }
 
-fn text(message: &[(u64, Field<'_>)], wanted: u64) -> String {
-    String::from_utf8(bytes(message, wanted).unwrap_or_default().to_vec()).unwrap()
+fn text(message: &[(u64, Field<'_>)], field_number: u64) -> String {
+    String::from_utf8(bytes(message, field_number).unwrap_or_default().to_vec()).unwrap()
 }
 
-fn exported(format: &str) -> Vec<u8> {
+fn export_bytes(format: &str) -> Vec<u8> {
     let folder = Folder::boot("slow-boot.toml");
     folder.answer(&format!("export boot.etl --format {format} -o out"));
     std::fs::read(folder.path("out")).unwrap()
@@ -77,7 +77,7 @@ fn exported(format: &str) -> Vec<u8> {
 
 #[test]
 fn perfetto_file_has_tracks_counters_and_flows() {
-    let file = exported("perfetto");
+    let file = export_bytes("perfetto");
     let mut tracks: BTreeMap<u64, (String, Option<u64>)> = BTreeMap::new();
     let mut open: BTreeMap<u64, Vec<(String, u64)>> = BTreeMap::new();
     let mut slices: Vec<(String, String, u64, u64)> = Vec::new();
@@ -128,21 +128,21 @@ fn perfetto_file_has_tracks_counters_and_flows() {
     }
     // The scenario's service takes 6.02 s to start, its driver 3.18 s.
     let longest = |track: &str| {
-        let its = slices.iter().filter(|(name, ..)| name == track);
-        its.map(|(_, _, start_ns, end_ns)| end_ns - start_ns).max().unwrap_or_default()
+        let track_slices = slices.iter().filter(|(name, ..)| name == track);
+        track_slices.map(|(_, _, start_ns, end_ns)| end_ns - start_ns).max().unwrap_or_default()
     };
     assert_eq!(longest("SoundShaper") / 10_000_000, 602);
     assert_eq!(longest("LegacyScan") / 10_000_000, 318);
     assert!(!flows.is_empty());
-    for (id, (leaves, arrives)) in &flows {
-        assert_eq!((leaves.len(), arrives.len()), (1, 1), "flow {id}");
-        assert!(leaves[0] <= arrives[0], "flow {id} goes back in time");
+    for (id, (departures, arrivals)) in &flows {
+        assert_eq!((departures.len(), arrivals.len()), (1, 1), "flow {id}");
+        assert!(departures[0] <= arrivals[0], "flow {id} goes back in time");
     }
 }
 
 #[test]
 fn firefox_profile_is_valid() {
-    let profile: Value = serde_json::from_slice(&exported("firefox")).unwrap();
+    let profile: Value = serde_json::from_slice(&export_bytes("firefox")).unwrap();
     assert_eq!(profile["meta"]["product"], "onoff");
     assert!(profile["meta"]["preprocessedProfileVersion"].as_u64() > Some(40));
     let threads = profile["threads"].as_array().unwrap();
@@ -159,8 +159,8 @@ fn firefox_profile_is_valid() {
                 "{table}.{column}"
             );
         }
-        for (at, prefix) in thread["stackTable"]["prefix"].as_array().unwrap().iter().enumerate() {
-            assert!(prefix.is_null() || prefix.as_u64() < Some(at as u64));
+        for (index, prefix) in thread["stackTable"]["prefix"].as_array().unwrap().iter().enumerate() {
+            assert!(prefix.is_null() || prefix.as_u64() < Some(index as u64));
         }
         for stack in thread["samples"]["stack"].as_array().unwrap() {
             assert!(stack.is_null() || stack.as_u64() < Some(length(&thread["stackTable"])));
@@ -168,10 +168,11 @@ fn firefox_profile_is_valid() {
         samples += length(&thread["samples"]);
     }
     assert!(samples > 500, "{samples} samples");
-    let of = |name: &str| threads.iter().find(|thread| thread["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    let thread =
+        |name: &str| threads.iter().find(|thread| thread["name"] == name).unwrap_or_else(|| panic!("no {name}"));
     // Five phases before the kernel, and five of the system.
-    assert_eq!(length(&of("Phases")["markers"]), 10);
-    assert!(length(&of("Services")["markers"]) > 10);
+    assert_eq!(length(&thread("Phases")["markers"]), 10);
+    assert!(length(&thread("Services")["markers"]) > 10);
 }
 
 #[test]
@@ -179,8 +180,8 @@ fn binary_output_needs_file() {
     let folder = Folder::boot("healthy-boot.toml");
     let error = folder.run("export boot.etl --format perfetto");
     assert_eq!(error.status.code(), Some(64));
-    let nothing = folder.file("no.etl", b"not a recording").run("export no.etl --format perfetto -o out");
-    assert!(!nothing.status.success());
+    let output = folder.file("no.etl", b"not a recording").run("export no.etl --format perfetto -o out");
+    assert!(!output.status.success());
     assert!(!folder.path("out").exists());
 }
 
@@ -188,12 +189,13 @@ fn binary_output_needs_file() {
 fn svg_names_culprits_and_rejects_other_transitions() {
     let folder = Folder::boot("slow-boot.toml");
     let picture = folder.answer("boot boot.etl --format svg");
-    // The service takes 6.11 s with its host process, 6.08 s of it on the path. What did not block the boot has no row.
-    for shown in ["<svg ", "WinLogonInit: 9.17 s", ">SoundShaper<", ">6.08 s<", ">LegacyScan<"] {
-        assert!(picture.contains(shown), "{shown}");
+    // The service takes 6.11 s with its host process, 6.08 s of it on the critical path. Anything that did not block
+    // the boot has no row.
+    for expected in ["<svg ", "WinLogonInit: 9.17 s", ">SoundShaper<", ">6.08 s<", ">LegacyScan<"] {
+        assert!(picture.contains(expected), "{expected}");
     }
-    assert!(!picture.contains(">USBXHCI<"), "a driver that pends holds nobody");
-    let (code, message) = folder.refusal("shutdown boot.etl --format svg");
+    assert!(!picture.contains(">USBXHCI<"), "a driver that pends blocks nothing");
+    let (code, message) = folder.failure("shutdown boot.etl --format svg");
     assert_eq!(code, 2);
     assert!(message.contains("no shutdown") && message.contains("boot"), "{message}");
 }
@@ -205,47 +207,47 @@ fn svgs_load_no_external_resources() {
     let chain = folder.answer("why boot.etl --phase --format svg");
     assert!(chain.contains("WinLogonInit: 9.17 s"), "{chain}");
     assert!(chain.contains("5.88 s  thread") && chain.contains("SoundShaper) waited for a timer"), "{chain}");
-    // LegacyScan belongs to another phase: it is in the picture of all phases, but not of this one.
+    // LegacyScan belongs to another phase, so it is only in the picture of all phases.
     assert!(!chain.contains("PreSMSS") && folder.answer("why boot.etl --format svg").contains("PreSMSS"));
     let waits = folder.answer("why boot.etl --phase --format flamegraph");
     assert!(waits.contains("winlogon.exe (276): 9.17 s, 100 %"), "{waits}");
     // The largest entry comes first in the list.
     let samples = folder.answer("cpu boot.etl --phase PostBoot --format svg");
     assert!(samples.contains("<title>CloudBox.exe (528): "), "{samples}");
-    let one = folder.answer("cpu boot.etl --process explorer.exe --format svg");
-    assert!(one.contains("explorer.exe") && !one.contains("CloudBox"));
+    let one_process = folder.answer("cpu boot.etl --process explorer.exe --format svg");
+    assert!(one_process.contains("explorer.exe") && !one_process.contains("CloudBox"));
     let summary = folder.answer("summary boot.etl --format svg");
     assert!(summary.contains("30.0 s; longest phase: WinLogonInit 9.17 s, SoundShaper 6.08 s"), "{summary}");
-    for picture in [chain, waits, samples, one, summary] {
+    for picture in [chain, waits, samples, one_process, summary] {
         assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
-        for loading in ["<script", "href", "url(", "@import", "<image"] {
-            assert!(!picture.contains(loading), "{loading}");
+        for reference in ["<script", "href", "url(", "@import", "<image"] {
+            assert!(!picture.contains(reference), "{reference}");
         }
     }
-    let (code, message) = folder.refusal("disk boot.etl --format svg");
+    let (code, message) = folder.failure("disk boot.etl --format svg");
     assert!(code == 2 && message.contains("call stacks of these events"), "{message}");
-    let (code, message) = folder.refusal("files boot.etl --format svg");
+    let (code, message) = folder.failure("files boot.etl --format svg");
     assert_eq!(code, 64, "{message}");
 }
 
 #[test]
 fn writes_sorted_tables_to_new_folder() {
     let (folder, truth) = Folder::boot_and_truth("slow-boot.toml");
-    let printed = folder.answer("export boot.etl --format csv -o tables");
-    let of_table = |name: &str| std::fs::read_to_string(folder.path(&format!("tables/{name}.csv"))).unwrap();
-    let services = of_table("service_transitions");
-    let (names, rows) = services.split_once('\n').unwrap();
-    assert!(names.contains("start_ns") && names.contains("end_ns"), "{names}");
+    let output = folder.answer("export boot.etl --format csv -o tables");
+    let table_text = |name: &str| std::fs::read_to_string(folder.path(&format!("tables/{name}.csv"))).unwrap();
+    let services = table_text("service_transitions");
+    let (header, rows) = services.split_once('\n').unwrap();
+    assert!(header.contains("start_ns") && header.contains("end_ns"), "{header}");
     // The simulator knows which services it started.
     assert!(!truth.services.is_empty());
     for service in &truth.services {
         assert!(rows.contains(&service.name), "{}: {rows}", service.name);
     }
-    let switches = of_table("context_switches");
+    let switches = table_text("context_switches");
     let times: Vec<i64> =
         switches.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
     assert!(times.len() > 100 && times.is_sorted());
-    let line = printed.lines().find(|line| line.starts_with("context_switches.csv ")).unwrap();
+    let line = output.lines().find(|line| line.starts_with("context_switches.csv ")).unwrap();
     let count: String = line.split_whitespace().nth(1).unwrap().chars().filter(char::is_ascii_digit).collect();
     assert_eq!(count, times.len().to_string(), "{line}");
     let recording: Value =
@@ -254,9 +256,9 @@ fn writes_sorted_tables_to_new_folder() {
     assert_eq!(recording["losses"], serde_json::json!([]));
 
     // A second export does not overwrite anything.
-    let (code, message) = folder.refusal("export boot.etl --format csv -o tables");
+    let (code, message) = folder.failure("export boot.etl --format csv -o tables");
     assert_eq!((code, message.contains("tables") && message.contains("not empty")), (1, true), "{message}");
-    assert_eq!(of_table("context_switches"), switches);
+    assert_eq!(table_text("context_switches"), switches);
 }
 
 #[test]
@@ -272,9 +274,9 @@ fn writes_named_empty_tables_and_rejects_unknown() {
     assert_eq!(std::fs::read_to_string(folder.path("tables/dhcp_messages.csv")).unwrap().lines().count(), 1);
     let output = folder.run("export boot.etl --format csv --tables proceses -o other");
     assert_eq!(output.status.code(), Some(64));
-    let (code, message) = folder.refusal("export boot.etl --format perfetto --tables processes -o other");
+    let (code, message) = folder.failure("export boot.etl --format perfetto --tables processes -o other");
     assert_eq!((code, message.contains("--tables")), (64, true), "{message}");
-    let (code, message) = folder.refusal("export boot.etl --format csv -o boot.etl");
+    let (code, message) = folder.failure("export boot.etl --format csv -o boot.etl");
     assert_eq!((code, message.contains("boot.etl")), (64, true), "{message}");
     assert!(!folder.path("other").exists());
 }
@@ -283,6 +285,6 @@ fn writes_named_empty_tables_and_rejects_unknown() {
 #[test]
 fn build_without_parquet_explains() {
     let folder = Folder::boot("slow-boot.toml");
-    let (code, message) = folder.refusal("export boot.etl --format parquet -o tables");
+    let (code, message) = folder.failure("export boot.etl --format parquet -o tables");
     assert_eq!((code, message.contains("--features columnar") && message.contains("csv")), (64, true), "{message}");
 }

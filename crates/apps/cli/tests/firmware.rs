@@ -23,7 +23,7 @@ fn ms(ns: &Value) -> f64 {
     (ns.as_i64().unwrap() as f64 / 1e5).round() / 10.0
 }
 
-fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
+fn row_named<'a>(list: &'a Value, name: &str) -> &'a Value {
     list.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap()
 }
 
@@ -56,11 +56,11 @@ fn measures_boot_by_module() {
     ] {
         assert_eq!(intervals[name], ns, "{name}");
     }
-    for (phase, length) in [("PEI", 99_747.4), ("DXE", 699.2), ("BDS", 2_299.9), ("PreMem", 98_400.5)] {
-        assert_eq!(ms(&named(&report["phases"], phase)["duration_ns"]), length, "{phase}");
-        assert_eq!(named(&report["phases"], phase)["certainty"], "measured");
+    for (phase, duration_ms) in [("PEI", 99_747.4), ("DXE", 699.2), ("BDS", 2_299.9), ("PreMem", 98_400.5)] {
+        assert_eq!(ms(&row_named(&report["phases"], phase)["duration_ns"]), duration_ms, "{phase}");
+        assert_eq!(row_named(&report["phases"], phase)["certainty"], "measured");
     }
-    assert_eq!(named(&report["phases"], "SEC")["certainty"], "inferred");
+    assert_eq!(row_named(&report["phases"], "SEC")["certainty"], "inferred");
     assert_eq!(report["unfinished"].as_array().unwrap().len(), 4);
     assert_eq!(report["unmatched_ends"], 0);
     let work = report["work"].as_array().unwrap();
@@ -68,18 +68,18 @@ fn measures_boot_by_module() {
     assert_eq!(ms(&attempt["duration_ns"]), 1_827.2);
     let usb =
         report["devices"].as_array().unwrap().iter().find(|row| row["path"] == "PciRoot(0x0)/Pci(0x14,0x0)").unwrap();
-    // Its longest start; the others are later starts of the same driver and of the host controller.
-    let longest = work
+    // The longest start counts; the other rows are later starts of the same driver and of the host controller.
+    let longest_ms = work
         .iter()
         .filter(|row| row["work"] == "driver_start" && row["text"] == "PciRoot(0x0)/Pci(0x14,0x0)")
         .map(|row| ms(&row["duration_ns"]))
         .fold(0.0, f64::max);
-    assert_eq!(longest, 1_181.3);
+    assert_eq!(longest_ms, 1_181.3);
     assert_eq!(usb["drivers"].as_array().unwrap().len(), 2);
-    // 837 measurements; every begin and end is used once.
-    let used =
+    // There are 837 measurements. Every begin and end is used once.
+    let used_measurements =
         2 * work.len() + report["unfinished"].as_array().unwrap().len() + report["marks"].as_array().unwrap().len();
-    assert_eq!(used, 837);
+    assert_eq!(used_measurements, 837);
     assert_eq!(report["measurements"], 837);
 }
 
@@ -89,25 +89,25 @@ fn own_times_sum_to_busy_time() {
         return;
     };
     let report = report(&folder, "FBPT_reconstructed.bin");
-    let spans = |list: &str| -> Vec<(i64, i64)> {
+    let intervals = |list: &str| -> Vec<(i64, i64)> {
         let rows = report[list].as_array().unwrap().iter();
         rows.map(|row| (row["start_ns"].as_i64().unwrap(), row["end_ns"].as_i64().unwrap())).collect()
     };
-    // All intervals, and the one phase with an inferred end.
-    let mut all = spans("work");
-    all.push(spans("phases")[0]);
-    all.sort_unstable();
-    let (mut covered, mut reach) = (0, i64::MIN);
-    for (start, end) in all {
-        covered += (end - start.max(reach)).max(0);
-        reach = reach.max(end);
+    // All measured intervals, and the phase with an inferred end.
+    let mut busy_intervals = intervals("work");
+    busy_intervals.push(intervals("phases")[0]);
+    busy_intervals.sort_unstable();
+    let (mut busy_ns, mut latest_end) = (0, i64::MIN);
+    for (start, end) in busy_intervals {
+        busy_ns += (end - start.max(latest_end)).max(0);
+        latest_end = latest_end.max(end);
     }
-    let own = |list: &str| -> i64 {
+    let self_ns = |list: &str| -> i64 {
         report[list].as_array().unwrap().iter().map(|row| row["self_ns"].as_i64().unwrap()).sum()
     };
-    assert_eq!(own("work") + report["phases"][0]["self_ns"].as_i64().unwrap(), covered);
-    // Without the phases, the time of the modules.
-    assert_eq!(own("drivers") + own("phases"), covered);
+    assert_eq!(self_ns("work") + report["phases"][0]["self_ns"].as_i64().unwrap(), busy_ns);
+    // The times of modules and phases add up to the same.
+    assert_eq!(self_ns("drivers") + self_ns("phases"), busy_ns);
 }
 
 #[test]
@@ -117,11 +117,11 @@ fn xml_gives_same_report() {
     };
     let xml = std::fs::read(samples_folder("fpdt").unwrap().join("fpdt_complex_data.xml")).unwrap();
     folder.file("boot.xml", &xml);
-    let (of_bytes, of_xml) = (report(&folder, "FBPT_reconstructed.bin"), report(&folder, "boot.xml"));
+    let (bytes_report, xml_report) = (report(&folder, "FBPT_reconstructed.bin"), report(&folder, "boot.xml"));
     for name in
         ["checkpoints", "intervals", "phases", "coverage", "gaps", "drivers", "devices", "work", "unfinished", "marks"]
     {
-        assert_eq!(of_bytes[name], of_xml[name], "{name}");
+        assert_eq!(bytes_report[name], xml_report[name], "{name}");
     }
 }
 
@@ -146,9 +146,9 @@ fn linux_folder_agrees_with_systemd() {
     let calls: u64 =
         report["drivers"].as_array().unwrap().iter().map(|row| row["support_calls"].as_u64().unwrap()).sum();
     assert_eq!(calls, 4_076);
-    // The start of PEI is not recorded; the loader and the kernel never return.
+    // The start of PEI is not recorded, and the loader and the kernel never return.
     assert_eq!(report["unmatched_ends"], 1);
-    assert_eq!(named(&report["phases"], "PEI")["certainty"], "inferred");
+    assert_eq!(row_named(&report["phases"], "PEI")["certainty"], "inferred");
     assert_eq!(report["unfinished"].as_array().unwrap().len(), 2);
     assert_eq!(report["resume"]["count"], 0);
 }
@@ -182,20 +182,20 @@ fn rejects_pointer_table_alone() {
     for entry in std::fs::read_dir(machines).unwrap() {
         let folder = Folder::new();
         folder.file("fpdt.bin", &std::fs::read(entry.unwrap().path()).unwrap());
-        let (code, message) = folder.refusal("firmware fpdt.bin");
+        let (code, message) = folder.failure("firmware fpdt.bin");
         assert_eq!(code, 2);
         assert!(message.contains("FBPT at 0x"), "{message}");
     }
 }
 
-/// An FBPT with only the five times, in ns.
+/// Builds an FBPT with only the five times, in ns.
 pub fn fbpt(times: [u64; 5]) -> Vec<u8> {
     let mut bytes = b"FBPT\x38\0\0\0\x02\0\x30\x02\0\0\0\0".to_vec();
     bytes.extend(times.iter().flat_map(|ns| ns.to_le_bytes()));
     bytes
 }
 
-/// Table 2 of the paper on PXE performance: the same machine booted over the network and from its disk.
+/// Checks table 2 of the paper on PXE performance: the same machine booted over the network and from its disk.
 #[test]
 fn paper_table_of_network_boot() {
     const MS: u64 = 1_000_000;
@@ -221,7 +221,7 @@ fn paper_table_of_network_boot() {
     insta::assert_snapshot!("firmware_compared", text);
 }
 
-/// The paper's method: serial port output of a debug build, here following the output of an earlier boot.
+/// Checks the method of the paper: the serial port output of a debug build, here after the output of an earlier boot.
 #[test]
 fn paper_method_of_reading_times() {
     let boot = |load: u64| {
@@ -241,10 +241,10 @@ fn paper_method_of_reading_times() {
     assert_eq!(report["faults"][0]["kind"], "several_boots");
 }
 
-/// A log across restarts, in the formats of two firmware implementations: lists its boots and reads each.
+/// Checks a log with several restarts, in the formats of two firmware implementations.
 #[test]
 fn lists_and_selects_serial_log_boots() {
-    let dxe = |load: u64| {
+    let edk2_log = |load: u64| {
         format!(
             "FPDT: Boot Performance - ResetEnd                = 21000000\r\nPXE-E18\r\n\
              FPDT: Boot Performance - OsLoaderLoadImageStart  = {load}\r\n\
@@ -252,17 +252,17 @@ fn lists_and_selects_serial_log_boots() {
             load + 5_000_000
         )
     };
-    let other = "[10:00:01] FPDT: ResetEnd                = 21000000\n[10:00:01] FPDT: OsLoaderLoadImageStart  = 9000000000\n\
+    let other_log = "[10:00:01] FPDT: ResetEnd                = 21000000\n[10:00:01] FPDT: OsLoaderLoadImageStart  = 9000000000\n\
                  [10:00:01] FPDT: OsLoaderStartImageStart = 9100000000\n[10:00:02] FPDT: ExitBootServicesEntry   = 9900000000\n\
                  [10:00:02] FPDT: ExitBootServicesExit    = 9901000000\n";
     let folder = Folder::new();
-    folder.file("serial.log", (dxe(1_000_000_000) + &dxe(2_000_000_000) + other).as_bytes());
+    folder.file("serial.log", (edk2_log(1_000_000_000) + &edk2_log(2_000_000_000) + other_log).as_bytes());
     let load = |arguments: &str| report(&folder, arguments)["checkpoints"]["loader_load_ns"].as_i64().unwrap();
     assert_eq!(load("serial.log"), 9_000_000_000);
     assert_eq!(load("serial.log --boot -1"), 2_000_000_000);
     assert_eq!(load("serial.log --boot -2"), 1_000_000_000);
-    let listed = report(&folder, "serial.log --boot -1")["boots"].take();
-    let boots: Vec<(i64, u64, bool)> = listed
+    let boots = report(&folder, "serial.log --boot -1")["boots"].take();
+    let boots: Vec<(i64, u64, bool)> = boots
         .as_array()
         .unwrap()
         .iter()
@@ -271,13 +271,13 @@ fn lists_and_selects_serial_log_boots() {
     assert_eq!(boots, [(-2, 1, false), (-1, 5, true), (0, 9, false)]);
     let text = folder.answer("firmware serial.log");
     assert!(text.contains("Boots in the log  use --boot to select one\n"), "{text}");
-    let (code, message) = folder.refusal("firmware serial.log --boot -3");
+    let (code, message) = folder.failure("firmware serial.log --boot -3");
     assert_eq!((code, message.contains("the log has 3")), (2, true), "{message}");
-    assert!(!message.contains("It is a firmware table"), "the verb is the right one: {message}");
-    // A single boot has no list and no previous boot.
-    folder.file("one.log", other.as_bytes());
+    assert!(!message.contains("It is a firmware table"), "the verb already reads the file: {message}");
+    // A log with a single boot has no list and no previous boot.
+    folder.file("one.log", other_log.as_bytes());
     assert_eq!(report(&folder, "one.log")["boots"].as_array().unwrap().len(), 0);
-    assert_eq!(folder.refusal("firmware one.log --boot -1").0, 2);
+    assert_eq!(folder.failure("firmware one.log --boot -1").0, 2);
 }
 
 /// The headline keeps the loader time if any line is missing from the log.
@@ -291,23 +291,23 @@ fn headline_keeps_known_loader_time() {
         ("ExitBootServicesExit", 40_365),
     ];
     let folder = Folder::new();
-    for (missing, printed) in [
+    for (missing, expected) in [
         ("ResetEnd", "From reset to the operating system it took 40.4 s, 33.3 s of it in the loader"),
         ("OsLoaderLoadImageStart", "the loader ran for 20.1 s until it called ExitBootServices"),
         ("OsLoaderStartImageStart", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
         ("ExitBootServicesEntry", "The firmware took 7.02 s, the loader 33.3 s: 40.4 s from reset"),
         ("ExitBootServicesExit", "loading the loader took 13.2 s, the loader ran for 20.1 s"),
     ] {
-        let kept = LINES.iter().filter(|(name, _)| *name != missing);
+        let lines = LINES.iter().filter(|(name, _)| *name != missing);
         let log: String =
-            kept.map(|(name, ms)| format!("FPDT: Boot Performance - {name} = {}\n", ms * 1_000_000)).collect();
+            lines.map(|(name, ms)| format!("FPDT: Boot Performance - {name} = {}\n", ms * 1_000_000)).collect();
         folder.file("serial.log", log.as_bytes());
         let text = folder.answer("firmware serial.log");
-        assert!(text.lines().next().unwrap().contains(printed), "without {missing}: {text}");
+        assert!(text.lines().next().unwrap().contains(expected), "without {missing}: {text}");
     }
 }
 
-/// Timestamps published by PC Engines for an apu2; memory training takes more than two of its 2.6 s.
+/// Timestamps published by PC Engines for an apu2. Memory training takes more than 2 s of the 2.6 s.
 const APU2: &str = "\
    0:1st timestamp                                     18,886
    1:start of romstage                                 18,958 (71)
@@ -344,16 +344,16 @@ fn reads_all_coreboot_formats() {
     let text = folder.answer("firmware cbmem.txt");
     assert!(text.starts_with("The firmware measurements cover 2.58 s, up to 2.60 s after reset"), "{text}");
     assert!(text.contains("Longest phase: romstage, 2.28 s"), "{text}");
-    // Steps have names, not a common GUID.
+    // Steps have names instead of a common GUID.
     assert!(text.contains("Slowest module: RAM initialization, self time 2.18 s"), "{text}");
     assert!(!text.contains("00000000-0000"), "{text}");
 
-    // The same in machine-readable form (`cbmem -T`) and as the raw table, at 1,000 ticks per µs.
+    // The same timestamps in machine-readable form (`cbmem -T`) and as the raw table, at 1,000 ticks per µs.
     let lines: Vec<(u32, i64, &str)> = APU2
         .lines()
         .filter_map(|line| {
-            let (number, rest) = line.split_once(':')?;
-            let (name, time) = rest.split('(').next()?.trim().rsplit_once("  ")?;
+            let (number, columns) = line.split_once(':')?;
+            let (name, time) = columns.split('(').next()?.trim().rsplit_once("  ")?;
             Some((number.trim().parse().ok()?, time.replace(',', "").trim().parse().ok()?, name.trim()))
         })
         .collect();
@@ -369,10 +369,10 @@ fn reads_all_coreboot_formats() {
     }
     folder.file("tabs.txt", tabs.as_bytes()).file("table.bin", &table);
     for (name, form) in [("tabs.txt", "cbmem"), ("table.bin", "cbmem_table")] {
-        let other = report(&folder, name);
-        assert_eq!(other["inputs"][0]["form"], form);
-        assert_eq!(other["phases"], text_form["phases"], "{name}");
-        assert_eq!(work(&other, "RAM initialization"), Some(2_179_454), "{name}");
+        let other_form = report(&folder, name);
+        assert_eq!(other_form["inputs"][0]["form"], form);
+        assert_eq!(other_form["phases"], text_form["phases"], "{name}");
+        assert_eq!(work(&other_form, "RAM initialization"), Some(2_179_454), "{name}");
     }
     // Quoted once and twice in an email.
     for mark in ["> ", ">", "> > ", ">> "] {
@@ -380,13 +380,13 @@ fn reads_all_coreboot_formats() {
         folder.file("mail.txt", format!("On Monday somebody wrote:\n{quoted}\nThat is slow.\n").as_bytes());
         assert_eq!(report(&folder, "mail.txt")["phases"], text_form["phases"], "{mark:?}");
     }
-    // Rejects a table with an impossible clock rate, and a truncated one.
+    // A table with an impossible clock rate is rejected.
     table[10..12].copy_from_slice(&[0, 0]);
     folder.file("table.bin", &table);
-    assert_eq!(folder.refusal("firmware table.bin").0, 1);
+    assert_eq!(folder.failure("firmware table.bin").0, 1);
     // Lists with numbers and colons are not timestamps.
     folder.file("list.txt", b"1:apples  12\n2:pears  14\n3:plums  9\n");
-    assert_eq!(folder.refusal("firmware list.txt").0, 1);
+    assert_eq!(folder.failure("firmware list.txt").0, 1);
 }
 
 #[test]
@@ -413,9 +413,9 @@ fn reads_slim_bootloader_table() {
     assert_eq!(self::report(&folder, "untitled.log")["phases"], report["phases"]);
     let text = folder.answer("firmware untitled.log");
     assert!(text.contains("  FSP MemoryInit") && !text.contains("00000000-0000"), "{text}");
-    // The columns without rows are not a table.
+    // Column titles without rows are not a table.
     folder.file("empty.log", b" Id   | Time (ms)  | Delta (ms) | Description\nnothing\n");
-    assert_eq!(folder.refusal("firmware empty.log").0, 1);
+    assert_eq!(folder.failure("firmware empty.log").0, 1);
 }
 
 #[test]
@@ -433,11 +433,11 @@ fn pointer_table_json_lists_missing_evidence() {
     assert!(boot["address"].as_str().unwrap().starts_with("0x"), "{boot}");
     // A complete table has no missing evidence.
     folder.file("FBPT.bin", &fbpt([21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * 1_000_000)));
-    let whole = self::report(&folder, "FBPT.bin");
-    assert_eq!(whole["missing_tables"].as_array().unwrap().len(), 0);
+    let complete = self::report(&folder, "FBPT.bin");
+    assert_eq!(complete["missing_tables"].as_array().unwrap().len(), 0);
 }
 
-/// A legacy boot as stored and logged by EDK II: only the loader start (INT 19h) has a time.
+/// In a legacy boot, EDK II stores and logs a time only for the loader start (INT 19h).
 #[test]
 fn legacy_boot_needs_no_correction() {
     const S: u64 = 1_000_000_000;
@@ -459,15 +459,15 @@ fn legacy_boot_needs_no_correction() {
         let text = folder.answer(&format!("firmware {name}"));
         assert!(text.starts_with("The firmware took 9.00 s until it started the boot sector (INT 19h). "), "{text}");
     }
-    // Compares it with a slower legacy boot.
+    // Compare with a slower legacy boot.
     folder.file("slow.bin", &fbpt([S, 0, 14 * S, 0, 0]));
     let compared = folder.answer("firmware slow.bin --compare FBPT.bin");
     assert!(compared.contains("4.00 s"), "{compared}");
     // A loader that has not called ExitBootServices does not prove a legacy boot.
     folder.file("unended.bin", &fbpt([S, 9 * S, 10 * S, 0, 0]));
-    let unended = report(&folder, "unended.bin");
-    assert_eq!(unended["intervals"]["legacy_boot"], false);
-    assert_eq!(unended["intervals"]["time1_ns"], 8 * S);
+    let without_exit = report(&folder, "unended.bin");
+    assert_eq!(without_exit["intervals"]["legacy_boot"], false);
+    assert_eq!(without_exit["intervals"]["time1_ns"], 8 * S);
 }
 
 /// All drivers of stock OVMF have names.
@@ -483,7 +483,7 @@ fn names_ovmf_drivers() {
         report["drivers"].as_array().unwrap().iter().map(|driver| driver["name"].as_str().unwrap()).collect();
     let is_guid = |name: &&&str| name.len() == 36 && name.bytes().filter(|&byte| byte == b'-').count() == 4;
     assert_eq!((names.len(), names.iter().filter(is_guid).count()), (101, 0));
-    // Two images without a module name: one from the disk, one without a GUID.
+    // Two images have no module name: one from the disk, and one without a GUID.
     let unnamed = names.iter().filter(|name| name.starts_with("image ") || **name == "unnamed image").count();
     assert_eq!(unnamed, 2);
 }
@@ -504,9 +504,9 @@ fn flags_impossible_times() {
     ] {
         folder.file(name, &fbpt(times));
         let report = report(&folder, name);
-        let found: Vec<&str> =
+        let actual_kinds: Vec<&str> =
             report["faults"].as_array().unwrap().iter().map(|fault| fault["kind"].as_str().unwrap()).collect();
-        assert_eq!(found, kinds, "{name}");
+        assert_eq!(actual_kinds, kinds, "{name}");
         for (name, ns) in report["intervals"].as_object().unwrap() {
             assert!(ns.as_i64().is_none_or(|ns| ns >= 0), "{name}: {ns}");
         }
@@ -520,12 +520,12 @@ fn flags_impossible_times() {
 fn rejects_files_without_firmware_tables() {
     let folder = Folder::new();
     folder.file("other.bin", b"something else").file("empty", b"");
-    let (code, message) = folder.refusal("firmware other.bin");
+    let (code, message) = folder.failure("firmware other.bin");
     assert_eq!(code, 1);
     assert!(message.contains("no firmware tables"), "{message}");
-    assert_eq!(folder.refusal("firmware empty").0, 1);
-    assert_eq!(folder.refusal("firmware absent").0, 1);
-    assert_eq!(folder.refusal("firmware .").0, 2, "a folder without any");
+    assert_eq!(folder.failure("firmware empty").0, 1);
+    assert_eq!(folder.failure("firmware absent").0, 1);
+    assert_eq!(folder.failure("firmware .").0, 2, "a folder without tables");
 }
 
 #[test]
@@ -558,7 +558,7 @@ fn as_text_and_csv() {
     );
 }
 
-/// One axis from processor reset to idle.
+/// The boot report covers the time from processor reset to idle.
 #[test]
 fn boot_includes_firmware() {
     const SCENARIO: &str = "table-7-slow-service-in-group.toml";
@@ -568,10 +568,10 @@ fn boot_includes_firmware() {
     let boot = |arguments: &str| -> Value {
         serde_json::from_str(&folder.answer(&format!("boot boot.etl {arguments} --format json"))).unwrap()
     };
-    let given = boot("--firmware FBPT.bin");
-    let table = &given["before_kernel"]["firmware_table"];
+    let with_firmware = boot("--firmware FBPT.bin");
+    let table = &with_firmware["before_kernel"]["firmware_table"];
     assert_eq!(table["from"], "FBPT.bin");
-    let kernel = given["main_path_boot"]["start_ns"].as_i64().unwrap();
+    let kernel = with_firmware["main_path_boot"]["start_ns"].as_i64().unwrap();
     assert_eq!(table["reset_ns"].as_i64().unwrap(), kernel - 40_365 * MS);
     let ends: Vec<i64> = table["stages"]
         .as_array()
@@ -580,21 +580,21 @@ fn boot_includes_firmware() {
         .map(|stage| (stage["end_ns"].as_i64().unwrap() - kernel) / MS)
         .collect();
     assert_eq!(ends, [-40_344, -33_328, -20_119, -2, 0]);
-    let total = given["total_ns"].as_i64().unwrap();
-    assert_eq!(given["total_from_reset_ns"].as_i64().unwrap(), total + 40_365 * MS);
+    let total = with_firmware["total_ns"].as_i64().unwrap();
+    assert_eq!(with_firmware["total_from_reset_ns"].as_i64().unwrap(), total + 40_365 * MS);
     // Everything after kernel start is unchanged, including xperf's XML.
-    let alone = boot("");
-    assert_eq!(alone["phases"], given["phases"]);
+    let without_firmware = boot("");
+    assert_eq!(without_firmware["phases"], with_firmware["phases"]);
     let xml = folder.answer("boot boot.etl --format xml");
     assert_eq!(xml, folder.answer("boot boot.etl --firmware FBPT.bin --format xml"));
     let text = folder.answer("boot boot.etl --firmware FBPT.bin");
     assert!(text.contains(" Total from CPU reset: "), "{text}");
     // Tables without times are an error.
     folder.file("S3PT.bin", b"S3PT\x08\0\0\0");
-    assert_eq!(folder.refusal("boot boot.etl --firmware S3PT.bin").0, 2);
+    assert_eq!(folder.failure("boot boot.etl --firmware S3PT.bin").0, 2);
 }
 
-/// The output of `dp -R` in EDK II: columns index, handle, begin, end, token and module.
+/// Formats the output of `dp -R` in EDK II: columns index, handle, begin, end, token and module.
 pub fn raw_trace(rows: &[(u64, u64, u64, &str, &str)]) -> String {
     let mut text = "\r\nDP Build Version:       2.5\r\nSystem Performance Timer Frequency:      24,000 (KHz)\r\n\r\n\
                     ==[ RAW Trace ]========\r\n\r\n\
@@ -633,12 +633,12 @@ fn reads_dp_raw_trace() {
         .map(|phase| (phase["name"].as_str().unwrap(), ms(&phase["duration_ns"])))
         .collect();
     assert_eq!(phases, [("SEC", 20.0), ("PEI", 300.0), ("DXE", 580.0), ("BDS", 500.0)]);
-    // The controller's start includes the start of its disk.
-    let driver = named(&report["drivers"], "Usb Xhci Driver");
+    // The start of the controller includes the start of its disk.
+    let driver = row_named(&report["drivers"], "Usb Xhci Driver");
     assert_eq!((ms(&driver["driver_start_ns"]), ms(&driver["self_ns"])), (300.0, 250.0));
     assert_eq!(driver["guid"], "");
-    assert_eq!(ms(&named(&report["drivers"], "PcdPeim")["entry_point_ns"]), 200.0);
-    let xhci = named(&report["drivers"], "XhciDxe");
+    assert_eq!(ms(&row_named(&report["drivers"], "PcdPeim")["entry_point_ns"]), 200.0);
+    let xhci = row_named(&report["drivers"], "XhciDxe");
     assert_eq!((ms(&xhci["load_ns"]), ms(&xhci["entry_point_ns"])), (5.0, 15.0));
     assert_eq!(report["unfinished"][0]["module"], "Shell");
     assert_eq!(report["durations"].as_array().unwrap().len(), 0);
@@ -653,13 +653,13 @@ fn reads_dp_raw_trace() {
     assert!(answer.contains("Usb Xhci Driver"), "{answer}");
 }
 
-/// Five seconds of DXE without a measured driver: the headline and the list name the drivers before and after. A driver
-/// that fills the gap is named instead.
+/// If DXE has five seconds without a measured driver, the headline and the list name the drivers before and after the
+/// gap. If a driver fills the gap, they name that driver.
 #[test]
 fn unexplained_phase_names_adjacent_drivers() {
     const MS: u64 = 1_000_000;
     let folder = Folder::new();
-    let answer = |filled: bool| {
+    let answer = |has_slow_driver: bool| {
         let mut rows = vec![
             (0, 0, 20 * MS, "SEC", ""),
             (0, 20 * MS, 320 * MS, "PEI", ""),
@@ -668,26 +668,27 @@ fn unexplained_phase_names_adjacent_drivers() {
             (0, 5_400 * MS, 5_900 * MS, "BDS", ""),
             (0x18, 5_420 * MS, 5_880 * MS, "DB:Start:", "Usb Xhci Driver"),
         ];
-        if filled {
+        if has_slow_driver {
             rows.push((0x20, 330 * MS, 5_390 * MS, "DB:Start:", "Slow Raid Driver"));
         }
         folder.file("dp.txt", raw_trace(&rows).as_bytes());
         (report(&folder, "dp.txt"), folder.answer("firmware dp.txt"))
     };
-    let (silent, text) = answer(false);
-    let gap = &silent["gaps"][0];
+    let (with_gap, text) = answer(false);
+    let gap = &with_gap["gaps"][0];
     assert_eq!((gap["phase"].as_str(), gap["duration_ns"].as_u64()), (Some("DXE"), Some(5_080 * MS)));
     let modules = [&gap["module_before"], &gap["module_after"]].map(|module| module.as_str().unwrap().to_owned());
     assert!(modules[0].contains("PcdPeim") && modules[1].contains("Usb Xhci Driver"), "{modules:?}");
-    let second = text.lines().nth(1).unwrap();
-    assert!(second.starts_with("Longest phase: DXE, 5.08 s"), "{text}");
-    assert!(second.contains("5.08 s of it in one unmeasured gap, between the "), "{text}");
-    assert!(second.contains("PcdPeim") && second.contains("Usb Xhci Driver"), "{text}");
-    let (explained, text) = answer(true);
-    let longest = explained["gaps"].as_array().unwrap().iter().map(|gap| gap["duration_ns"].as_u64().unwrap()).max();
-    assert!(longest.is_none_or(|ns| ns <= 20 * MS), "{longest:?}");
-    let second = text.lines().nth(1).unwrap();
-    assert!(second.ends_with("Slowest module: Slow Raid Driver, self time 5.06 s."), "{text}");
+    let second_line = text.lines().nth(1).unwrap();
+    assert!(second_line.starts_with("Longest phase: DXE, 5.08 s"), "{text}");
+    assert!(second_line.contains("5.08 s of it in one unmeasured gap, between the "), "{text}");
+    assert!(second_line.contains("PcdPeim") && second_line.contains("Usb Xhci Driver"), "{text}");
+    let (without_gap, text) = answer(true);
+    let longest_gap =
+        without_gap["gaps"].as_array().unwrap().iter().map(|gap| gap["duration_ns"].as_u64().unwrap()).max();
+    assert!(longest_gap.is_none_or(|ns| ns <= 20 * MS), "{longest_gap:?}");
+    let second_line = text.lines().nth(1).unwrap();
+    assert!(second_line.ends_with("Slowest module: Slow Raid Driver, self time 5.06 s."), "{text}");
 }
 
 #[test]
@@ -707,18 +708,18 @@ fn dp_lists_have_durations_only() {
     let starts: Vec<i64> =
         report["phases"].as_array().unwrap().iter().map(|phase| phase["start_ns"].as_i64().unwrap() / 1_000).collect();
     assert_eq!(starts, [0, 1_127, 99_748_127, 100_447_127]);
-    let lengths = report["durations"].as_array().unwrap();
-    assert_eq!(lengths.len(), 2);
-    assert_eq!((lengths[0]["module"].as_str(), ms(&lengths[0]["duration_ns"])), (Some("PcdPeim"), 412.0));
+    let durations = report["durations"].as_array().unwrap();
+    assert_eq!(durations.len(), 2);
+    assert_eq!((durations[0]["module"].as_str(), ms(&durations[0]["duration_ns"])), (Some("PcdPeim"), 412.0));
     assert_eq!(
-        (lengths[1]["module"].as_str(), lengths[1]["work"].as_str()),
+        (durations[1]["module"].as_str(), durations[1]["work"].as_str()),
         (Some("FAT File System"), Some("driver_start"))
     );
     let text = folder.answer("firmware dp.txt");
     assert!(text.contains("Longest phase: PEI, 99.7 s") && text.contains("use 'dp -R' to print times"), "{text}");
-    // The heading without rows is not a table.
+    // A heading without rows is not a table.
     folder.file("none.txt", b"==[ Major Phases ]========\nnothing\n");
-    assert_eq!(folder.refusal("firmware none.txt").0, 1);
+    assert_eq!(folder.failure("firmware none.txt").0, 1);
 }
 
 #[test]
@@ -734,10 +735,10 @@ fn view_rejects_pointer_table() {
     table.extend(0x2522_6000_u64.to_le_bytes());
     table[9] = table.iter().fold(0_u8, |sum, byte| sum.wrapping_sub(*byte));
     folder.file("FPDT", &table);
-    let (_, printed) = folder.refusal("view FPDT -o page.html");
-    assert!(printed.contains("only has the addresses of the tables with times: FBPT at 0x25226000"), "{printed}");
+    let (_, message) = folder.failure("view FPDT -o page.html");
+    assert!(message.contains("only has the addresses of the tables with times: FBPT at 0x25226000"), "{message}");
     assert!(!folder.path("page.html").exists());
-    // With times, the page opens.
-    let Some(times) = sample("fpdt/FBPT_reconstructed.bin") else { return };
-    times.answer("view FBPT_reconstructed.bin -o page.html");
+    // The page of a table with times opens.
+    let Some(with_times) = sample("fpdt/FBPT_reconstructed.bin") else { return };
+    with_times.answer("view FBPT_reconstructed.bin -o page.html");
 }

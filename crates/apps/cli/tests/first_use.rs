@@ -1,4 +1,5 @@
-//! First steps of a new user: a file alone, a pipe, a wrong verb, a foreign file, a term, a phase name as range.
+//! The first steps of a new user: a file without a verb, a pipe, a wrong verb, a foreign file, a term, a phase name as
+//! a range.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -7,12 +8,12 @@ use crate::harness::Folder;
 
 const SCENARIO: &str = "services-wes7.toml";
 
-fn piped(folder: &Folder, arguments: &str, input: &[u8]) -> Output {
+fn run_piped(folder: &Folder, arguments: &str, input: &[u8]) -> Output {
     let mut command: Command = folder.command(arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     // A program that rejects the input early does not read all of it.
-    let _refused = stdin.write_all(input);
+    let _ignored = stdin.write_all(input);
     drop(stdin);
     child.wait_with_output().unwrap()
 }
@@ -27,8 +28,8 @@ fn file_alone_shows_overview() {
     let answer = folder.answer("boot.etl");
     assert!(answer.starts_with("boot.etl: a Windows event trace log, "), "{answer}");
     let boot = folder.answer("boot boot.etl");
-    let first = boot.lines().next().unwrap();
-    assert!(answer.contains(&format!("  boot        {first}\n")), "{answer}");
+    let headline = boot.lines().next().unwrap();
+    assert!(answer.contains(&format!("  boot        {headline}\n")), "{answer}");
     assert!(answer.contains("No data for: shutdown, suspend"), "{answer}");
     for verb in ["diagnose", "services", "processes", "events", "info"] {
         assert!(answer.lines().any(|line| line.trim_start().starts_with(verb)), "{verb}: {answer}");
@@ -38,7 +39,7 @@ fn file_alone_shows_overview() {
     let answer = folder.answer("calls.csv");
     assert!(answer.starts_with("calls.csv: a recording of file operations, "), "{answer}");
     assert!(answer.contains("  io ") && !answer.contains("  boot "), "{answer}");
-    let (code, message) = folder.refusal("boot.etl absent.etl");
+    let (code, message) = folder.failure("boot.etl absent.etl");
     assert_eq!(code, 64);
     assert!(message.contains("absent.etl: no such file or verb"), "{message}");
 }
@@ -46,13 +47,13 @@ fn file_alone_shows_overview() {
 #[test]
 fn suggests_mistyped_verb() {
     let folder = Folder::new();
-    let (code, message) = folder.refusal("diagnoze");
+    let (code, message) = folder.failure("diagnoze");
     assert_eq!(code, 64);
     assert!(message.contains("did you mean 'onoff diagnose'?"), "{message}");
-    let (_, message) = folder.refusal("qqq");
+    let (_, message) = folder.failure("qqq");
     assert!(!message.contains("did you mean"), "{message}");
     folder.file("x.etl", b"text");
-    let (code, message) = folder.refusal("x.etl boot");
+    let (code, message) = folder.failure("x.etl boot");
     assert_eq!(code, 64);
     assert!(message.contains("put the verb before the file"), "{message}");
 }
@@ -63,32 +64,32 @@ fn reads_pipe_like_file() {
     let bytes = std::fs::read(folder.path("boot.etl")).unwrap();
     for verb in ["boot", "services --format csv", "info", "diagnose", "events --event P-Start"] {
         let expected = folder.answer(&format!("{verb} boot.etl")).replace("boot.etl", "standard input");
-        let output = piped(&folder, &format!("{verb} -"), &bytes);
+        let output = run_piped(&folder, &format!("{verb} -"), &bytes);
         assert_eq!(output.status.code(), Some(0), "{verb}: {}", text(&output.stderr));
         let answer = text(&output.stdout);
-        let same = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(same(&answer), same(&expected), "{verb}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&answer), words(&expected), "{verb}");
         let mut redirected = folder.command(&format!("{verb} -"));
         redirected.stdin(std::fs::File::open(folder.path("boot.etl")).unwrap());
         assert_eq!(text(&redirected.output().unwrap().stdout), text(&output.stdout), "{verb}");
     }
     // A pipe that is not a recording is rejected early.
-    let output = piped(&folder, "boot -", &vec![b'x'; 1 << 20]);
+    let output = run_piped(&folder, "boot -", &vec![b'x'; 1 << 20]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).starts_with("onoff: standard input: not a recording"), "{}", text(&output.stderr));
-    let output = piped(&folder, "boot -", b"");
+    let output = run_piped(&folder, "boot -", b"");
     assert!(text(&output.stderr).starts_with("onoff: standard input: byte offset 0: the file is empty"));
 }
 
 #[test]
 fn never_overwrites_redirected_input() {
     let folder = Folder::boot(SCENARIO);
-    let before = std::fs::read(folder.path("boot.etl")).unwrap();
+    let original = std::fs::read(folder.path("boot.etl")).unwrap();
     let mut command = folder.command("boot - -o boot.etl");
     let output = command.stdin(std::fs::File::open(folder.path("boot.etl")).unwrap()).output().unwrap();
     assert_eq!(output.status.code(), Some(64));
     assert!(text(&output.stderr).contains("standard input"), "{}", text(&output.stderr));
-    assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before);
+    assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), original);
 }
 
 #[test]
@@ -102,14 +103,17 @@ fn identifies_foreign_files() {
         .file("calls.csv", b"time,pid,process,file,operation,offset,length\n0.1,1,a.exe,C:\\x,read,0,4096\n")
         .file("FBPT.bin", b"FBPT\x10\0\0\0\0\0\0\0\0\0\0\0");
     for verb in ["boot", "info", "netboot", "firmware", "cpu"] {
-        for (file, is) in [
+        for (file, description) in [
             ("system.evtx", "a Windows event log (.evtx), not a recording"),
             ("view.wpaProfile", "a Windows Performance Analyzer profile"),
             ("header", "the header of a bootchart"),
             ("SYSTEM", "a Windows registry hive; read it with 'onoff image'"),
         ] {
-            let (_, message) = folder.refusal(&format!("{verb} {file}"));
-            assert!(message.starts_with(&format!("onoff: {file}: ")) && message.contains(is), "{verb}: {message}");
+            let (_, message) = folder.failure(&format!("{verb} {file}"));
+            assert!(
+                message.starts_with(&format!("onoff: {file}: ")) && message.contains(description),
+                "{verb}: {message}"
+            );
         }
     }
     for (arguments, verb) in [
@@ -122,7 +126,7 @@ fn identifies_foreign_files() {
         ("firmware boot.etl", "'onoff boot'"),
         ("netboot boot.etl", "pktmon"),
     ] {
-        let (code, message) = folder.refusal(arguments);
+        let (code, message) = folder.failure(arguments);
         assert!(matches!(code, 1 | 2), "{arguments}: {message}");
         assert!(message.contains(verb), "{arguments}: {message}");
         assert!(message.contains(arguments.split(' ').next_back().unwrap()), "{arguments}: {message}");
@@ -148,7 +152,7 @@ fn selects_range_by_phase_name() {
     let by_name = folder.run("events boot.etl --phase WinLogonInit");
     assert_eq!(text(&by_name.stdout), folder.answer(&format!("events boot.etl --range {start}ns {end}ns")));
     assert!(text(&by_name.stderr).starts_with("onoff: WinLogonInit of the boot: "), "{}", text(&by_name.stderr));
-    let (code, message) = folder.refusal("services boot.etl --phase Lunch");
+    let (code, message) = folder.failure("services boot.etl --phase Lunch");
     assert_eq!(code, 2);
     assert!(message.contains("this recording has ") && message.contains("WinLogonInit"), "{message}");
 }
@@ -156,15 +160,15 @@ fn selects_range_by_phase_name() {
 #[test]
 fn validates_ranges() {
     let folder = Folder::boot(SCENARIO);
-    let (code, message) = folder.refusal("services boot.etl --range 2.5 4.5");
+    let (code, message) = folder.failure("services boot.etl --range 2.5 4.5");
     assert_eq!(code, 64);
     assert!(message.contains("for seconds, 2.5s"), "{message}");
     for verb in ["services", "events"] {
-        let (code, message) = folder.refusal(&format!("{verb} boot.etl --range 4s 2s"));
+        let (code, message) = folder.failure(&format!("{verb} boot.etl --range 4s 2s"));
         assert_eq!(code, 64, "{message}");
         assert!(message.contains("the start, 4.00 s, is not before the end, 2.00 s"), "{message}");
     }
-    let (code, message) = folder.refusal("services boot.etl --range 900s 901s");
+    let (code, message) = folder.failure("services boot.etl --range 900s 901s");
     assert_eq!(code, 2, "{message}");
     assert!(message.contains("900 s to 901 s is outside the recording"), "{message}");
 }
@@ -177,7 +181,7 @@ fn explains_terms_codes_and_columns() {
     assert_eq!(rule, folder.answer("diagnose --explain boot/driver-start-not-pended"));
     assert!(folder.answer("explain start_ns").contains("(table processes)"));
     assert!(folder.answer("explain").contains("WinLogonInit"));
-    let (code, message) = folder.refusal("explain smss");
+    let (code, message) = folder.failure("explain smss");
     assert_eq!(code, 2);
     assert!(message.contains("similar terms: PreSMSS"), "{message}");
 }
@@ -190,14 +194,18 @@ fn fail_on_sets_exit_code() {
     assert_eq!(code("diagnose boot.etl --fail-on 60s"), Some(0));
     // Upper bounds do not count as costs.
     let diagnosis: serde_json::Value = serde_json::from_str(&folder.answer("diagnose boot.etl --format json")).unwrap();
-    let costs = |basis: &str| {
+    let max_cost_ns = |basis: &str| {
         let findings = diagnosis["findings"].as_array().unwrap().iter();
-        findings.filter(|it| it["cost_basis"] == basis).filter_map(|it| it["cost_ns"].as_i64()).max().unwrap()
+        findings
+            .filter(|finding| finding["cost_basis"] == basis)
+            .filter_map(|finding| finding["cost_ns"].as_i64())
+            .max()
+            .unwrap()
     };
-    let measured = costs("critical_path");
-    assert_eq!(code(&format!("diagnose boot.etl --fail-on {measured}ns")), Some(3));
-    assert_eq!(code(&format!("diagnose boot.etl --fail-on {}ns", measured + 1)), Some(0));
-    let (code, message) = folder.refusal("diagnose boot.etl --fail-on 2");
+    let measured_ns = max_cost_ns("critical_path");
+    assert_eq!(code(&format!("diagnose boot.etl --fail-on {measured_ns}ns")), Some(3));
+    assert_eq!(code(&format!("diagnose boot.etl --fail-on {}ns", measured_ns + 1)), Some(0));
+    let (code, message) = folder.failure("diagnose boot.etl --fail-on 2");
     assert_eq!(code, 64);
     assert!(message.contains("use 500ms or 2s"), "{message}");
 }

@@ -57,22 +57,22 @@ fn dump_and_json_match_event_count() {
     let json = folder.answer("events boot.etl --format json");
     assert_eq!(json.lines().count() as u64, events);
     let mut last_ns = i64::MIN;
-    let mut shown = BTreeMap::<String, u64>::new();
+    let mut event_counts = BTreeMap::<String, u64>::new();
     for line in json.lines() {
         let event: Value = serde_json::from_str(line).unwrap();
         let time_ns = event["time_ns"].as_i64().unwrap();
         assert!(time_ns >= last_ns, "{line}");
         last_ns = time_ns;
-        *shown.entry(event["name"].as_str().unwrap().to_owned()).or_default() += 1;
+        *event_counts.entry(event["name"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     // Versions of an event count as separate kinds with the same name.
-    let mut listed = BTreeMap::<String, u64>::new();
+    let mut info_counts = BTreeMap::<String, u64>::new();
     for kind in info["kinds"].as_array().unwrap() {
-        *listed.entry(kind["name"].as_str().unwrap().to_owned()).or_default() += kind["events"].as_u64().unwrap();
+        *info_counts.entry(kind["name"].as_str().unwrap().to_owned()).or_default() += kind["events"].as_u64().unwrap();
     }
-    assert_eq!(shown, listed);
+    assert_eq!(event_counts, info_counts);
     // The name in `info` selects the event.
-    let (name, events) = listed.iter().max_by_key(|&(_, events)| events).unwrap();
-    let chosen = folder.answer(&format!("events boot.etl --format json --event {name}"));
-    assert_eq!(chosen.lines().count() as u64, *events, "{name}");
+    let (name, events) = info_counts.iter().max_by_key(|&(_, events)| events).unwrap();
+    let selected = folder.answer(&format!("events boot.etl --format json --event {name}"));
+    assert_eq!(selected.lines().count() as u64, *events, "{name}");
 }

@@ -2,29 +2,29 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::harness::Folder;
-use crate::sarif_schema::faults_of_sarif;
+use crate::sarif_schema::sarif_violations;
 use onoff_simulator::Scenario;
 use serde_json::{Value, json};
 
-/// Records boots with the desktop ready at these times (ms) to one folder.
-fn boots(folder: &Folder, name: &str, ready_ms: &[u64]) {
+/// Records one boot per time (ms) at which the desktop is ready, to one folder.
+fn record_boots(folder: &Folder, name: &str, ready_ms: &[u64]) {
     std::fs::create_dir(folder.path(name)).unwrap();
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/write-filter-on.toml");
     let text = std::fs::read_to_string(path).unwrap();
-    for (at, ms) in ready_ms.iter().enumerate() {
+    for (index, ms) in ready_ms.iter().enumerate() {
         let text = text.replace("ready_at = \"31000ms\"", &format!("ready_at = \"{ms}ms\""));
-        let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
-        folder.file(&format!("{name}/{}.etl", at + 1), &simulated.files[0]);
+        let simulation = Scenario::from_toml(&text).unwrap().simulate().unwrap();
+        folder.file(&format!("{name}/{}.etl", index + 1), &simulation.files[0]);
     }
 }
 
-/// A baseline, an equally fast candidate, and one that is 3 s slower.
+/// Records a baseline, an equally fast candidate, and a candidate that is 3 s slower.
 fn folder() -> Folder {
     let folder = Folder::new();
-    boots(&folder, "good", &[31_000, 31_040, 31_090]);
-    boots(&folder, "same", &[31_010, 31_050, 31_080]);
-    boots(&folder, "slow", &[34_000, 34_050, 34_100]);
+    record_boots(&folder, "good", &[31_000, 31_040, 31_090]);
+    record_boots(&folder, "same", &[31_010, 31_050, 31_080]);
+    record_boots(&folder, "slow", &[34_000, 34_050, 34_100]);
     folder
 }
 
@@ -59,9 +59,9 @@ fn exit_codes_for_pass_regression_and_no_verdict() {
     assert_eq!((code, text.as_str()), (2, ""), "{stderr}");
     let (code, _, _) = gate(&folder, &format!("--baseline good/1.etl --candidate slow/1.etl --least-runs 1 {LIMIT}"));
     assert_eq!(code, 1);
-    for wrong in ["", "--limit boot.total", "--limit 5%"] {
-        let (code, _, stderr) = gate(&folder, &format!("--baseline good --candidate same {wrong}"));
-        assert_eq!(code, 64, "{wrong}");
+    for invalid_limit in ["", "--limit boot.total", "--limit 5%"] {
+        let (code, _, stderr) = gate(&folder, &format!("--baseline good --candidate same {invalid_limit}"));
+        assert_eq!(code, 64, "{invalid_limit}");
         assert!(stderr.contains("--limit"), "{stderr}");
     }
 }
@@ -74,7 +74,7 @@ fn verdict_does_not_depend_on_reader() {
             let mut command =
                 folder.command(&format!("gate --baseline good --candidate {candidate} --format {format}"));
             command.args(["--limit", "boot.total 5% and 500ms"]);
-            let output = folder.unread(command);
+            let output = folder.run_with_closed_pipe(command);
             assert_eq!(output.status.code(), Some(expected), "{candidate} as {format}");
             assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{candidate} as {format}");
         }
@@ -87,8 +87,8 @@ fn unwritable_report_is_not_a_pass() {
     let folder = folder();
     for candidate in ["same", "slow"] {
         let mut command = folder.command(&format!("gate --baseline good --candidate {candidate}"));
-        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        command.args(["--limit", "boot.total 5% and 500ms"]).stdout(full);
+        let full_device = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        command.args(["--limit", "boot.total 5% and 500ms"]).stdout(full_device);
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{candidate}");
         assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write the output"));
@@ -98,17 +98,17 @@ fn unwritable_report_is_not_a_pass() {
 #[test]
 fn reports_excluded_runs_in_every_format() {
     let folder = Folder::boot("slow-boot.toml");
-    let line = "--baseline boot.etl --candidate boot.etl --limit boot.total~1s --format";
-    for (format, part) in [
+    let arguments = "--baseline boot.etl --candidate boot.etl --limit boot.total~1s --format";
+    for (format, expected) in [
         ("text", "No verdict on 1 of 1 limits."),
         ("json", "\"verdict\": \"no_verdict\""),
         ("junit", "errors=\"1\""),
         ("sarif", "\"kind\": \"open\""),
         ("github", "::warning file=boot.etl,"),
     ] {
-        let (code, text, stderr) = gate(&folder, &format!("{line} {format}"));
+        let (code, text, stderr) = gate(&folder, &format!("{arguments} {format}"));
         assert_eq!(code, 2, "{stderr}");
-        assert!(text.contains(part), "{text}");
+        assert!(text.contains(expected), "{text}");
         assert!(text.contains("call stacks were recorded"), "{text}");
     }
 }
@@ -124,7 +124,7 @@ fn saved_baseline_replaces_recordings() {
         let from_file = gate(&folder, &format!("--baseline base.json --candidate {candidate} {LIMIT} --format json"));
         let from_folder = gate(&folder, &format!("--baseline good --candidate {candidate} {LIMIT} --format json"));
         assert_eq!(from_file.0, expected);
-        // They differ in provenance: a saved baseline has only the candidate's recordings.
+        // The reports differ only in provenance: with a saved baseline, they list only the recordings of the candidate.
         let [mut from_file, mut from_folder] =
             [from_file.1, from_folder.1].map(|text| serde_json::from_str::<Value>(&text).unwrap());
         let recordings = |answer: &Value| answer["onoff"]["recordings"].as_array().unwrap().len();
@@ -134,7 +134,7 @@ fn saved_baseline_replaces_recordings() {
         }
         assert_eq!(from_file, from_folder);
     }
-    // `compare` accepts it too.
+    // `compare` accepts a saved baseline too.
     let text = folder.answer("compare --baseline base.json --candidate slow");
     assert!(text.starts_with("The boot is 3.01 s (9.7 %) slower: "), "{text}");
 }
@@ -144,24 +144,24 @@ fn validates_foreign_baselines() {
     let folder = folder();
     gate(&folder, "--baseline good --save-baseline base.json");
     let good: Value = serde_json::from_slice(&std::fs::read(folder.path("base.json")).unwrap()).unwrap();
-    type Spoil = fn(&mut Value);
-    let cases: [(Spoil, &str); 8] = [
-        (|it| it["version"] = json!(1), "unsupported baseline version 1"),
-        (|it| it["format"] = json!("other"), "format 'other'"),
-        (|it| it["runs"] = json!([]), "no run"),
-        (|it| it["runs"][0]["measures"][0]["value"] = json!(-1), "out of range"),
-        (|it| it["runs"][0]["measures"][0]["value"] = json!(1e300), "not an onoff baseline"),
-        (|it| it["runs"][0]["measures"][0]["key"] = json!("x"), "does not match its category"),
-        (|it| it["runs"][0]["surprise"] = json!(1), "not an onoff baseline"),
-        (|it| *it = json!([1, 2]), "not an onoff baseline"),
+    type Corruption = fn(&mut Value);
+    let cases: [(Corruption, &str); 8] = [
+        (|baseline| baseline["version"] = json!(1), "unsupported baseline version 1"),
+        (|baseline| baseline["format"] = json!("other"), "format 'other'"),
+        (|baseline| baseline["runs"] = json!([]), "no run"),
+        (|baseline| baseline["runs"][0]["measures"][0]["value"] = json!(-1), "out of range"),
+        (|baseline| baseline["runs"][0]["measures"][0]["value"] = json!(1e300), "not an onoff baseline"),
+        (|baseline| baseline["runs"][0]["measures"][0]["key"] = json!("x"), "does not match its category"),
+        (|baseline| baseline["runs"][0]["surprise"] = json!(1), "not an onoff baseline"),
+        (|baseline| *baseline = json!([1, 2]), "not an onoff baseline"),
     ];
-    for (spoil, part) in cases {
-        let mut spoiled = good.clone();
-        spoil(&mut spoiled);
-        folder.file("bad.json", spoiled.to_string().as_bytes());
+    for (corrupt, expected) in cases {
+        let mut corrupted = good.clone();
+        corrupt(&mut corrupted);
+        folder.file("bad.json", corrupted.to_string().as_bytes());
         let (code, text, stderr) = gate(&folder, &format!("--baseline bad.json --candidate same {LIMIT}"));
-        assert_eq!((code, text.as_str()), (2, ""), "{part}");
-        assert!(stderr.contains("bad.json: ") && stderr.contains(part), "{part}: {stderr}");
+        assert_eq!((code, text.as_str()), (2, ""), "{expected}");
+        assert!(stderr.contains("bad.json: ") && stderr.contains(expected), "{expected}: {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
     for bytes in [&b""[..], b"{", b"\xff\xfe", &b"[".repeat(100_000)] {
@@ -189,11 +189,11 @@ fn junit_has_case_per_measure() {
     let number =
         |node: roxmltree::Node<'_, '_>, name: &str| -> usize { node.attribute(name).unwrap().parse().unwrap() };
     for (name, element) in [("failures", "failure"), ("errors", "error")] {
-        let found = root.descendants().filter(|node| node.has_tag_name(element)).count();
-        assert_eq!(number(root, name), found, "{name}");
+        let element_count = root.descendants().filter(|node| node.has_tag_name(element)).count();
+        assert_eq!(number(root, name), element_count, "{name}");
         for suite in root.children().filter(|node| node.has_tag_name("testsuite")) {
-            let found = suite.descendants().filter(|node| node.has_tag_name(element)).count();
-            assert_eq!(number(suite, name), found);
+            let element_count = suite.descendants().filter(|node| node.has_tag_name(element)).count();
+            assert_eq!(number(suite, name), element_count);
         }
     }
     assert_eq!(number(root, "tests"), cases.len());
@@ -212,7 +212,7 @@ fn junit_has_case_per_measure() {
     assert!(explorer.children().any(|node| node.has_tag_name("failure")));
 }
 
-/// A third-party parser gets the same counts.
+/// A third-party parser reads the same counts.
 #[test]
 fn junit_parser_agrees() {
     let folder = folder();
@@ -224,9 +224,9 @@ fn junit_parser_agrees() {
     );
     let suites = junit_parser::from_reader(xml.as_bytes()).unwrap();
     let cases: Vec<_> = suites.suites.iter().flat_map(|suite| &suite.cases).collect();
-    let count = |is: fn(&junit_parser::TestStatus) -> bool| {
-        let them = cases.iter().filter(|case| is(&case.status));
-        u64::try_from(them.count()).unwrap()
+    let count = |has_status: fn(&junit_parser::TestStatus) -> bool| {
+        let matching = cases.iter().filter(|case| has_status(&case.status));
+        u64::try_from(matching.count()).unwrap()
     };
     assert_eq!(suites.tests, u64::try_from(cases.len()).unwrap());
     assert_eq!(suites.failures, count(junit_parser::TestStatus::is_failure));
@@ -249,7 +249,7 @@ fn schema_check_detects_invalid_sarif() {
     let folder = folder();
     let (_, text, _) = gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --format sarif"));
     let good: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(faults_of_sarif(&good), [""; 0]);
+    assert_eq!(sarif_violations(&good), [""; 0]);
     for (pointer, value) in [
         ("/version", json!("2.0.0")),
         ("/runs/0/tool", json!({})),
@@ -259,10 +259,10 @@ fn schema_check_detects_invalid_sarif() {
         ("/runs/0/results/0/message", json!({ "markdown": "no text" })),
         ("/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri", json!("a file.etl")),
     ] {
-        let mut spoiled = good.clone();
+        let mut corrupted = good.clone();
         let (parent, key) = pointer.rsplit_once('/').unwrap();
-        spoiled.pointer_mut(parent).unwrap()[key] = value;
-        assert!(!faults_of_sarif(&spoiled).is_empty(), "{pointer}");
+        corrupted.pointer_mut(parent).unwrap()[key] = value;
+        assert!(!sarif_violations(&corrupted).is_empty(), "{pointer}");
     }
 }
 
@@ -273,7 +273,7 @@ fn sarif_matches_schema() {
         gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --limit never~5% --format sarif"));
     assert_eq!(code, 1);
     let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(faults_of_sarif(&document), [""; 0]);
+    assert_eq!(sarif_violations(&document), [""; 0]);
     let runs = document["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 1);
     let driver = &runs[0]["tool"]["driver"];
@@ -290,11 +290,11 @@ fn sarif_matches_schema() {
         let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
         assert_eq!(rules[index]["id"], result["ruleId"]);
         let kind = result["kind"].as_str().unwrap();
-        // 3.27.10: any kind but fail has the level none.
+        // Section 3.27.10: every kind except fail has the level none.
         assert_eq!(result["level"] == "none", kind != "fail");
         assert!(!result["message"]["text"].as_str().unwrap().is_empty());
-        let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
-        assert_eq!(place, "slow/1.etl");
+        let uri = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+        assert_eq!(uri, "slow/1.etl");
     }
     assert_eq!(results[0]["ruleId"], "regression");
     assert_eq!(results[1]["ruleId"], "no-verdict");

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::harness::Folder;
 
-fn system(start_of_maker: u32) -> HiveKey {
+fn system(third_party_start: u32) -> HiveKey {
     let mut root = HiveKey::root();
     root.subkey("Select").set_value("Current", 1_u32);
     let mut service = |name: &str, kind: u32, start: u32, path: &str| {
@@ -20,14 +20,14 @@ fn system(start_of_maker: u32) -> HiveKey {
     };
     service("disk", 1, 0, r"System32\drivers\disk.sys");
     service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe -k rpcss");
-    service("Maker", 16, start_of_maker, r"C:\Maker\maker.exe");
+    service("Maker", 16, third_party_start, r"C:\Maker\maker.exe");
     let power = root.subkey(r"ControlSet001\Control\Session Manager\Power");
     power.set_value("HiberbootEnabled", 1_u32);
     root.subkey(r"ControlSet001\Control\Power").set_value("HibernateEnabled", 0_u32);
     root
 }
 
-/// A Windows volume with a driver that is signed only by a catalog.
+/// Creates a Windows volume with a driver that is signed only by a catalog.
 fn volume() -> Folder {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
@@ -73,7 +73,7 @@ fn reads_compressed_hives() {
     };
     assert_eq!(services("SYSTEM.gz"), services("SYSTEM"));
     assert_eq!(services("SYSTEM").as_array().unwrap().len(), 3);
-    // Damaged in transit.
+    // A truncated file is rejected.
     folder.file("cut.gz", &packed[..packed.len() / 2]);
     assert_ne!(folder.run("image cut.gz").status.code(), Some(0));
 }
@@ -84,8 +84,12 @@ fn formats_agree() {
     folder.file("needed.txt", b"# what the machine is for\nRpcSs\n");
     let answer: Value = serde_json::from_str(&folder.answer("image c --needed needed.txt --format json")).unwrap();
     assert_eq!(answer["image"]["counts"]["auto"], 2);
-    let codes: Vec<&str> =
-        answer["audit"]["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    let codes: Vec<&str> = answer["audit"]["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["code"].as_str().unwrap())
+        .collect();
     assert!(codes.contains(&"image/service-not-needed"), "{codes:?}");
     let csv = folder.answer("image c --format csv");
     let widths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
@@ -111,7 +115,7 @@ fn plans_overlay_from_recording() {
     folder.file("SYSTEM", &system(2).to_hive());
     let text = folder.answer("image SYSTEM --trace boot.etl --overlay-size 1GiB");
     assert!(text.contains("Overlay growth with the recorded writes"), "{text}");
-    let (code, error) = folder.refusal("image SYSTEM --trace nowhere.etl");
+    let (code, error) = folder.failure("image SYSTEM --trace nowhere.etl");
     assert!(code == 1 && error.contains("nowhere.etl"), "{error}");
 }
 
@@ -119,8 +123,8 @@ fn plans_overlay_from_recording() {
 fn diagnosis_uses_installation() {
     // A recorded boot with slow services, and the installation that has them.
     let folder = Folder::boot("nfs-client.toml");
-    let alone = folder.answer("diagnose boot.etl");
-    assert!(!alone.contains("ControlSet001"), "{alone}");
+    let without_image = folder.answer("diagnose boot.etl");
+    assert!(!without_image.contains("ControlSet001"), "{without_image}");
     let mut root = system(2);
     let key = root.subkey(r"ControlSet001\Services\NfsClnt");
     key.set_value("Type", 16_u32)
@@ -128,12 +132,12 @@ fn diagnosis_uses_installation() {
         .set_value("ImagePath", r"%SystemRoot%\system32\nfsclnt.exe");
     key.set_value("DependOnService", ["RpcSs"].as_slice());
     folder.file("SYSTEM", &root.to_hive());
-    let together: Value =
+    let with_image: Value =
         serde_json::from_str(&folder.answer("diagnose boot.etl --image SYSTEM --format json")).unwrap();
-    let findings = together["findings"].as_array().unwrap();
+    let findings = with_image["findings"].as_array().unwrap();
     let nfs = findings.iter().find(|finding| finding["subject"]["name"] == "NfsClnt").unwrap();
     let evidence: Vec<&str> =
-        nfs["evidence"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
+        nfs["evidence"].as_array().unwrap().iter().map(|item| item["text"].as_str().unwrap()).collect();
     assert!(
         evidence.iter().any(|text| text.contains(r"Services\NfsClnt: start auto") && text.contains("depends on RpcSs")),
         "{evidence:?}"
@@ -144,13 +148,13 @@ fn diagnosis_uses_installation() {
 fn lists_startup_folders_and_tasks() {
     let folder = volume();
     let startup = "c/ProgramData/Microsoft/Windows/Start Menu/Programs/StartUp";
-    let own = "c/Users/ann/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Startup";
+    let user_startup = "c/Users/ann/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Startup";
     let tasks = "c/Windows/System32/Tasks";
-    for path in [startup, own, tasks, "c/Windows/System32/Tasks/Microsoft/Windows/Time"] {
+    for path in [startup, user_startup, tasks, "c/Windows/System32/Tasks/Microsoft/Windows/Time"] {
         std::fs::create_dir_all(folder.path(path)).unwrap();
     }
     folder.file(&format!("{startup}/chat.lnk"), b"L").file(&format!("{startup}/desktop.ini"), b"");
-    folder.file(&format!("{own}/notes.lnk"), b"L");
+    folder.file(&format!("{user_startup}/notes.lnk"), b"L");
     let task = |trigger: &str| {
         format!(
             "<Task><Triggers><{trigger}/></Triggers><Actions><Exec><Command>u.exe</Command></Exec></Actions></Task>"
@@ -162,10 +166,15 @@ fn lists_startup_folders_and_tasks() {
     folder.file(&format!("{tasks}/Microsoft/Windows/Time/Sync"), task("BootTrigger").as_bytes());
     let answer: Value = serde_json::from_str(&folder.answer("image c --format json")).unwrap();
     let programs = answer["image"]["startup_programs"].as_array().unwrap();
-    let mut found: Vec<_> =
-        programs.iter().map(|one| (one["name"].as_str().unwrap(), one["origin"].as_str().unwrap())).collect();
-    found.sort_unstable();
-    assert_eq!(found, [("Updater", "task_at_logon"), ("chat.lnk", "startup_folder"), ("notes.lnk", "startup_folder")]);
+    let mut startup_programs: Vec<_> = programs
+        .iter()
+        .map(|program| (program["name"].as_str().unwrap(), program["origin"].as_str().unwrap()))
+        .collect();
+    startup_programs.sort_unstable();
+    assert_eq!(
+        startup_programs,
+        [("Updater", "task_at_logon"), ("chat.lnk", "startup_folder"), ("notes.lnk", "startup_folder")]
+    );
     assert_eq!(answer["image"]["windows_startup_tasks"], 1);
     assert_eq!(answer["image"]["unreadable_tasks"][0], "Broken");
     let text = folder.answer("image c");
@@ -178,14 +187,18 @@ fn sample_matches_book() {
     let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/image");
     let path = |name: &str| samples.join(name).display().to_string();
     let audit: Value = serde_json::from_str(&folder.answer(&format!("image {} --format json", path("after")))).unwrap();
-    let found: std::collections::BTreeSet<&str> =
-        audit["audit"]["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    let codes: std::collections::BTreeSet<&str> = audit["audit"]["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["code"].as_str().unwrap())
+        .collect();
     for code in
         ["image/write-filter-on", "image/filter-untrained", "image/filter-paging-file", "image/service-dependency"]
     {
-        assert!(found.contains(code), "{code}: {found:?}");
+        assert!(codes.contains(code), "{code}: {codes:?}");
     }
-    assert!(!found.contains("image/nfs-client"), "{found:?}");
+    assert!(!codes.contains("image/nfs-client"), "{codes:?}");
     let text = folder.answer(&format!("image {} --compare {}", path("after"), path("before")));
     for name in ["TillUpdate", "NfsClnt", "TillNews", "TillTrace"] {
         assert!(text.contains(name), "{name}\n{text}");
@@ -200,26 +213,26 @@ fn sample_matches_book() {
 fn rejects_wim_with_advice() {
     let folder = Folder::new();
     folder.file("install.wim", b"MSWIM\0\0\0\xd0\0\0\0");
-    let (code, error) = folder.refusal("image install.wim");
+    let (code, error) = folder.failure("image install.wim");
     assert_eq!(code, 1);
     assert!(error.contains("a WIM image") && error.contains("wimlib-imagex extract install.wim 1"), "{error}");
     assert!(error.contains("dism /Mount-Image /ImageFile:install.wim"), "{error}");
 }
 
-/// Counts for four real installations from another reader: auto-start services, and how many of these are delayed, have
-/// a trigger or a group; boot drivers, and how many are critical; enabled autologgers. One has fast startup on and
-/// hibernation off.
+/// Checks four real installations against the counts of another reader: auto-start services, and how many of these are
+/// delayed, have a trigger or are in a group; boot drivers, and how many are critical; enabled autologgers. In one
+/// installation, fast startup is on and hibernation is off.
 #[test]
 fn real_hives_have_known_counts() {
     let Some(samples) = samples_folder("hives") else { return };
-    for (name, known) in [
+    for (name, expected_counts) in [
         ("regipy-SYSTEM.xz", [53, 6, 3, 26, 36, 21, 10]),
         ("regipy-SYSTEM_2.xz", [44, 4, 6, 26, 78, 28, 15]),
         ("regipy-SYSTEM_B.xz", [65, 10, 9, 29, 86, 30, 17]),
         ("regipy-SYSTEM_WIN_10_1709.xz", [68, 12, 10, 27, 93, 30, 18]),
     ] {
         let Ok(packed) = std::fs::read(samples.join(name)) else {
-            println!("skipped: {name} is not there");
+            println!("skipped: {name} does not exist");
             continue;
         };
         let mut bytes = Vec::new();
@@ -229,11 +242,11 @@ fn real_hives_have_known_counts() {
         let report: Value = serde_json::from_str(&folder.answer("image SYSTEM --format json")).unwrap();
         let counts = &report["image"]["counts"];
         let names = ["auto", "delayed", "trigger", "in_group", "boot_start", "critical_boot_start", "autologgers"];
-        assert_eq!(names.map(|name| counts[name].as_u64().unwrap()), known, "{name}");
+        assert_eq!(names.map(|name| counts[name].as_u64().unwrap()), expected_counts, "{name}");
         let findings = report["audit"]["findings"].as_array().unwrap();
-        let is_off = findings.iter().any(|finding| finding["code"] == "image/fast-startup-without-hibernation");
-        assert_eq!(is_off, name.contains("1709"), "{name}");
-        // Groups missing from the order lists are Windows' own here, not a fault.
+        let has_conflict = findings.iter().any(|finding| finding["code"] == "image/fast-startup-without-hibernation");
+        assert_eq!(has_conflict, name.contains("1709"), "{name}");
+        // The groups missing from the order lists belong to Windows, so they are not a fault.
         assert!(findings.iter().all(|finding| !finding.to_string().contains("MapsBroker")), "{name}");
     }
 }
@@ -242,8 +255,8 @@ fn real_hives_have_known_counts() {
 fn rejects_non_installations() {
     let folder = Folder::new();
     folder.file("notes.txt", b"nothing").file("other", &HiveKey::root().to_hive());
-    let (code, error) = folder.refusal("image notes.txt");
+    let (code, error) = folder.failure("image notes.txt");
     assert!(code == 2 && error.contains("not a registry hive"), "{error}");
-    let (code, error) = folder.refusal("image other");
+    let (code, error) = folder.failure("image other");
     assert!(code == 2 && error.contains("but not SYSTEM"), "{error}");
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::harness::Folder;
 
-/// The reads in the paper, from the repository's sample.
+/// Copies the reads in the paper, from the repository's sample.
 fn paper() -> Folder {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/four-byte-reads.csv.gz");
     let folder = Folder::new();
@@ -20,37 +20,37 @@ fn paper() -> Folder {
 #[test]
 fn matches_paper_table_exactly() {
     let text = paper().answer("io paper.csv.gz --device latency=100us,bandwidth=20MB/s");
-    let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let normalized = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for line in [
         "49,396 reads by programs, average 8 B, total 402 KiB.",
         "each file in one operation, with 1 key block 103",
         "each page once and 1 key block 202",
         "as requested, one page and 1 key block each 98,792",
     ] {
-        assert!(plain.contains(line), "{line}\n{text}");
+        assert!(normalized.contains(line), "{line}\n{text}");
     }
     assert!(text.contains("25,000 of 4 B"), "{text}");
-    // The fix with its effect: 409,600 bytes are seven 64 KiB blocks and a hundred pages; all other page accesses are
+    // The effect of the fix: 409,600 bytes are seven 64 KiB blocks and a hundred pages. All other page accesses are
     // hits.
     assert!(
-        plain.contains(
+        normalized.contains(
             "A 64 KiB buffer would reduce 49,395 reads to 7; a cache of 1 page would serve 99.8 % of the page accesses."
         ),
         "{text}"
     );
-    let paged = paper().answer("io paper.csv.gz --buffer 4KiB");
-    assert!(paged.contains("A 4 KiB buffer would reduce 49,395 reads to 100;"), "{paged}");
+    let with_page_buffer = paper().answer("io paper.csv.gz --buffer 4KiB");
+    assert!(with_page_buffer.contains("A 4 KiB buffer would reduce 49,395 reads to 100;"), "{with_page_buffer}");
     // Without a device model there are no times.
     let text = paper().answer("io paper.csv.gz");
     assert!(text.contains("no times; specify --device"), "{text}");
 }
 
-/// A cache smaller than one read-ahead group has no misses with read-ahead; the last row holds everything, including
-/// key blocks.
+/// A cache smaller than one read-ahead group has no read-ahead column. The cache of the last row holds all pages,
+/// including key blocks.
 #[test]
 fn missing_curve_sizes_are_empty() {
     let folder = Folder::new();
-    let reads: Vec<String> = (0..200).map(|at| format!("7,app,/a,read,{},4096", at % 5 * 4096)).collect();
+    let reads: Vec<String> = (0..200).map(|index| format!("7,app,/a,read,{},4096", index % 5 * 4096)).collect();
     folder.file("turns.csv", format!("pid,process,file,operation,offset,length\n{}\n", reads.join("\n")).as_bytes());
     let text = folder.answer("io turns.csv");
     let rows = text.lines().skip_while(|line| !line.starts_with("Page cache")).skip(2).take(4);
@@ -58,7 +58,8 @@ fn missing_curve_sizes_are_empty() {
         line.split("  ").map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect()
     };
     let rows: Vec<Vec<String>> = rows.map(cells).collect();
-    // Five pages in a cycle: all or nothing. From two pages on, each request has one more hit, for its key block.
+    // The reads cycle through five pages, so a smaller cache has no hits. From two pages on, each request has one more
+    // hit, for its key block.
     assert_eq!(rows[0], ["1", "4 KiB", "100 %", "100 %"], "{text}");
     assert_eq!(rows[1], ["2", "8 KiB", "100 %", "50 %"], "{text}");
     assert_eq!(rows[2], ["4", "16 KiB", "100 %", "50 %"], "{text}");
@@ -70,27 +71,27 @@ fn missing_curve_sizes_are_empty() {
 fn viewers_show_process_and_file() {
     let folder = Folder::new();
     let mut rows = "time,pid,process,operation,file,offset,length\n".to_owned();
-    for at in 0..2000 {
-        rows += &format!("{:.6},7,reader,read,/data/a.bin,{},4\n", 1.0 + f64::from(at) * 1e-5, at * 4);
+    for index in 0..2000 {
+        rows += &format!("{:.6},7,reader,read,/data/a.bin,{},4\n", 1.0 + f64::from(index) * 1e-5, index * 4);
     }
     rows += "3.0,8,writer,write,/data/b.bin,0,4096\n";
-    folder.file("ours.csv", rows.as_bytes());
-    folder.answer("view ours.csv -o page.html");
-    folder.answer("export ours.csv --format perfetto -o ours.perfetto-trace");
+    folder.file("requests.csv", rows.as_bytes());
+    folder.answer("view requests.csv -o page.html");
+    folder.answer("export requests.csv --format perfetto -o requests.perfetto-trace");
     let read = |name: &str| String::from_utf8_lossy(&std::fs::read(folder.path(name)).unwrap()).into_owned();
     let page = read("page.html");
-    for shown in [
+    for expected in [
         "2000 reads of a.bin: 8000 bytes",
         "1 write of b.bin: 4096 bytes",
         "2000 reads of reader (7): 8000 bytes",
         "2,000 reads by programs, average 4 B, total 7.81 KiB.",
         "small_requests",
     ] {
-        assert!(page.contains(shown), "{shown}");
+        assert!(page.contains(expected), "{expected}");
     }
     // A single one-page write needs no fix.
     assert!(page.contains("\"title\":\"reader (7)") && !page.contains("\"title\":\"writer (8)"), "{page}");
-    let trace = read("ours.perfetto-trace");
+    let trace = read("requests.perfetto-trace");
     assert!(trace.contains("2000 reads of a.bin: 8000 bytes") && trace.contains("File requests"));
 }
 
@@ -118,31 +119,33 @@ fn groups_by_phase_only_with_phases() {
     let column = header.iter().position(|&column| column == "phase").unwrap();
     let phases: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').nth(column).unwrap()).collect();
     assert!(phases.contains(&"PreSMSS") && phases.contains(&"SMSSInit"), "{csv}");
-    let (code, why) = paper().refusal("io paper.csv.gz --by phase");
+    let (code, reason) = paper().failure("io paper.csv.gz --by phase");
     assert_eq!(code, 2);
-    assert!(why.contains("no boot, shutdown or sleep"), "{why}");
+    assert!(reason.contains("no boot, shutdown or sleep"), "{reason}");
 }
 
 #[test]
 fn kernel_trace_covers_programs_and_disks() {
     let folder = Folder::new();
     let mut text = "# tracer: nop\n".to_owned();
-    let mut line = |at: usize, what: &str| text += &format!("  app-77 [000] ..... 3.{at:06}: {what}\n");
+    let mut line = |time_us: usize, event: &str| text += &format!("  app-77 [000] ..... 3.{time_us:06}: {event}\n");
     line(0, "sys_openat(dfd: 0xffffff9c, filename: 0x7ffd0 \"/etc/settings\", flags: 0x80000, mode: 0x0)");
     line(1, "sys_openat -> 0x3");
-    for at in 0..1500 {
-        line(2 + at * 2, "sys_read(fd: 0x3, buf: 0x7ffd0, count: 0x4)");
-        line(3 + at * 2, "sys_read -> 0x4");
+    for index in 0..1500 {
+        line(2 + index * 2, "sys_read(fd: 0x3, buf: 0x7ffd0, count: 0x4)");
+        line(3 + index * 2, "sys_read -> 0x4");
     }
     line(4000, "block_rq_issue: 8,0 R 4096 () 2048 + 8 [app]");
     line(4100, "block_rq_complete: 8,0 R () 2048 + 8 [0]");
     folder.file("trace.txt", text.as_bytes());
     let report: Value = serde_json::from_str(&folder.answer("io trace.txt --format json")).unwrap();
     let views = report["views"].as_array().unwrap();
-    let of = |view: &Value| (view["level"].clone(), view["table"]["requests"].clone(), view["table"]["bytes"].clone());
-    let wanted = [("application", 1500, 6000), ("device", 1, 4096)];
-    let wanted = wanted.map(|(level, requests, bytes)| (Value::from(level), Value::from(requests), Value::from(bytes)));
-    assert_eq!(views.iter().map(of).collect::<Vec<_>>(), wanted);
+    let totals =
+        |view: &Value| (view["level"].clone(), view["table"]["requests"].clone(), view["table"]["bytes"].clone());
+    let expected = [("application", 1500, 6000), ("device", 1, 4096)];
+    let expected =
+        expected.map(|(level, requests, bytes)| (Value::from(level), Value::from(requests), Value::from(bytes)));
+    assert_eq!(views.iter().map(totals).collect::<Vec<_>>(), expected);
     assert_eq!(views[0]["groups"][0]["file"], "/etc/settings");
     assert_eq!(report["findings"][0]["code"], "small_requests");
 }
@@ -170,77 +173,79 @@ fn recorders_agree_on_one_run() {
     }
 }
 
-/// A view: requests, bytes, pages touched, files, each page once, one page per request, every page requested.
+/// Counts of a view: requests, bytes, unique pages, files, and the pages read if each page is read once, one page per
+/// request, or every requested page.
 type Counts = [u64; 7];
 
-/// A cache: accesses, misses with 1, 8 and 64 pages and with all, and the smallest sizes for 50, 90 and 99 % of
+/// Counts of a cache: accesses, misses with 1, 8, 64 and all pages, and the smallest sizes for 50, 90 and 99 % of the
 /// achievable hits.
 type Misses = [u64; 8];
 
-struct KnownView {
+struct ExpectedView {
     level: &'static str,
     counts: Counts,
     pages: Misses,
-    /// For groups of eight pages, caches of 8 and 64 pages hold 1 and 8 groups; the smallest sizes are in groups.
-    ahead: Option<[u64; 7]>,
-    keys: Option<Misses>,
+    /// Counts with read-ahead of eight pages. Caches of 8 and 64 pages hold 1 and 8 groups, and the smallest sizes are
+    /// in groups.
+    read_ahead: Option<[u64; 7]>,
+    key_blocks: Option<Misses>,
 }
 
-/// Reads of real recordings, counted by a simple Python script with an LRU stack for the caches. The strace counts
-/// match the published ones exactly; for Process Monitor, those read "4,096" as 4.
+/// Checks the reads of real recordings against the counts of a simple Python script with an LRU stack for the caches.
+/// The strace counts match the published counts exactly. The published counts for Process Monitor read "4,096" as 4.
 #[test]
 fn real_recordings_match_plain_count() {
-    let strace = [KnownView {
+    let strace = [ExpectedView {
         level: "application",
         counts: [2311, 495_968, 102, 2, 204, 4622, 4622],
         pages: [2311, 311, 309, 277, 102, 1, 1, 98],
-        ahead: Some([2311, 72, 70, 14, 1, 1, 13]),
-        keys: Some([4622, 4622, 311, 280, 104, 2, 2, 99]),
+        read_ahead: Some([2311, 72, 70, 14, 1, 1, 13]),
+        key_blocks: Some([4622, 4622, 311, 280, 104, 2, 2, 99]),
     }];
-    let wide = [
-        KnownView {
+    let procmon_64_bit = [
+        ExpectedView {
             level: "application",
             counts: [1205, 644_071, 115, 21, 230, 2410, 2521],
             pages: [1316, 259, 171, 128, 115, 1, 2, 92],
-            ahead: Some([1217, 109, 34, 31, 1, 1, 5]),
-            keys: Some([2521, 2521, 208, 149, 136, 2, 2, 21]),
+            read_ahead: Some([1217, 109, 34, 31, 1, 1, 5]),
+            key_blocks: Some([2521, 2521, 208, 149, 136, 2, 2, 21]),
         },
-        KnownView {
+        ExpectedView {
             level: "paging",
             counts: [171, 3_624_008, 931, 37, 1862, 342, 1178],
             pages: [1007, 997, 949, 936, 931, 3, 21, 928],
-            ahead: None,
-            keys: None,
+            read_ahead: None,
+            key_blocks: None,
         },
     ];
-    let narrow = [
-        KnownView {
+    let procmon_32_bit = [
+        ExpectedView {
             level: "application",
             counts: [650, 2_146_380, 408, 45, 816, 1300, 1581],
             pages: [931, 586, 566, 560, 408, 1, 198, 264],
-            ahead: Some([656, 305, 269, 166, 1, 64, 97]),
-            keys: Some([1581, 1581, 627, 607, 453, 2, 148, 257]),
+            read_ahead: Some([656, 305, 269, 166, 1, 64, 97]),
+            key_blocks: Some([1581, 1581, 627, 607, 453, 2, 148, 257]),
         },
-        KnownView {
+        ExpectedView {
             level: "paging",
             counts: [69, 1_286_224, 357, 3, 714, 138, 451],
             pages: [382, 376, 372, 357, 357, 11, 18, 22],
-            ahead: None,
-            keys: None,
+            read_ahead: None,
+            key_blocks: None,
         },
     ];
     let Some(samples) = samples_folder("fileio") else { return };
     let folder = Folder::new();
-    for (name, known) in [
+    for (name, expected_views) in [
         ("strace/fourbyte.strace-f-tt-T.txt", &strace[..]),
         ("strace/fourbyte.strace-f-ttt-T-y.txt", &strace),
-        ("procmon/CompressedLogfileTests64bitUTCCSV.zz", &wide),
-        ("procmon/CompressedLogfileTests64bitUTCPML.zz", &wide),
-        ("procmon/CompressedLogfileTests32bitUTCCSV.zz", &narrow),
-        ("procmon/CompressedLogfileTests32bitUTCPML.zz", &narrow),
+        ("procmon/CompressedLogfileTests64bitUTCCSV.zz", &procmon_64_bit),
+        ("procmon/CompressedLogfileTests64bitUTCPML.zz", &procmon_64_bit),
+        ("procmon/CompressedLogfileTests32bitUTCCSV.zz", &procmon_32_bit),
+        ("procmon/CompressedLogfileTests32bitUTCPML.zz", &procmon_32_bit),
     ] {
         let Ok(packed) = std::fs::read(samples.join(name)) else {
-            println!("skipped: {name} is not there");
+            println!("skipped: {name} does not exist");
             continue;
         };
         let mut bytes = Vec::new();
@@ -251,13 +256,13 @@ fn real_recordings_match_plain_count() {
         }
         folder.file("recording", &bytes);
         let report: Value = serde_json::from_str(&folder.answer("io recording --format json")).unwrap();
-        for known in known {
-            let is_it = |view: &&Value| view["level"] == known.level && view["direction"] == "read";
-            let view = report["views"].as_array().unwrap().iter().find(is_it).unwrap();
+        for expected in expected_views {
+            let is_expected = |view: &&Value| view["level"] == expected.level && view["direction"] == "read";
+            let view = report["views"].as_array().unwrap().iter().find(is_expected).unwrap();
             let table = &view["table"];
             let counts =
                 ["requests", "bytes", "unique_pages", "files", "minimum_pages", "optimistic_pages", "exact_pages"];
-            assert_eq!(counts.map(|name| table[name].as_u64().unwrap()), known.counts, "{name}, {}", known.level);
+            assert_eq!(counts.map(|name| table[name].as_u64().unwrap()), expected.counts, "{name}, {}", expected.level);
             let curve = |name: &str, group: u64| {
                 let curve = &view[name];
                 let accesses = curve["accesses"].as_u64().unwrap();
@@ -268,29 +273,34 @@ fn real_recordings_match_plain_count() {
                     .map(|point| (point["pages"].as_u64().unwrap(), point["hits"].as_u64().unwrap()))
                     .collect();
                 let misses = |pages: u64| {
-                    let hits =
-                        points.iter().take_while(|point| point.0 <= pages * group).last().map_or(0, |point| point.1);
+                    let hits = points
+                        .iter()
+                        .take_while(|(size, _)| *size <= pages * group)
+                        .last()
+                        .map_or(0, |(_, hits)| *hits);
                     accesses - hits
                 };
-                let smallest = |percent| curve[format!("pages_for_{percent}_percent")].as_u64().unwrap() / group;
+                let pages_for = |percent| curve[format!("pages_for_{percent}_percent")].as_u64().unwrap() / group;
                 [
                     accesses,
                     misses(1),
                     misses(8),
                     misses(64),
                     misses(u64::MAX / group),
-                    smallest(50),
-                    smallest(90),
-                    smallest(99),
+                    pages_for(50),
+                    pages_for(90),
+                    pages_for(99),
                 ]
             };
-            assert_eq!(curve("cache", 1), known.pages, "{name}, {}", known.level);
-            if let Some(ahead) = known.ahead {
-                let [accesses, one, eight, _, all, half, most, nearly_all] = curve("cache_with_read_ahead", 8);
-                assert_eq!([accesses, one, eight, all, half, most, nearly_all], ahead, "{name}, read-ahead");
+            assert_eq!(curve("cache", 1), expected.pages, "{name}, {}", expected.level);
+            if let Some(read_ahead) = expected.read_ahead {
+                let [accesses, misses_1, misses_8, _, misses_all, pages_50, pages_90, pages_99] =
+                    curve("cache_with_read_ahead", 8);
+                let actual = [accesses, misses_1, misses_8, misses_all, pages_50, pages_90, pages_99];
+                assert_eq!(actual, read_ahead, "{name}, read-ahead");
             }
-            if let Some(keys) = known.keys {
-                assert_eq!(curve("cache_with_key_blocks", 1), keys, "{name}, key blocks");
+            if let Some(key_blocks) = expected.key_blocks {
+                assert_eq!(curve("cache_with_key_blocks", 1), key_blocks, "{name}, key blocks");
             }
         }
     }
@@ -308,13 +318,13 @@ fn compares_two_recordings() {
 fn rejects_unanswerable_queries_with_reason() {
     let folder = Folder::new();
     folder.file("open.csv", b"operation,offset,length,file\nopen,,,x\n");
-    let (code, why) = folder.refusal("io open.csv");
+    let (code, reason) = folder.failure("io open.csv");
     assert_eq!(code, 2);
-    assert!(why.contains("no reads or writes in the recording"), "{why}");
+    assert!(reason.contains("no reads or writes in the recording"), "{reason}");
     folder.file("fio.log", b"0, 20039, 0, 8192\n");
-    let (code, why) = folder.refusal("io fio.log");
+    let (code, reason) = folder.failure("io fio.log");
     assert_eq!(code, 1);
-    assert!(why.contains("--log_offset=1"), "{why}");
+    assert!(reason.contains("--log_offset=1"), "{reason}");
     folder.file("read.csv", b"operation,offset,length\nread,0,4\n");
     for (arguments, word) in [
         ("--device latency=1ms", "bandwidth"),
@@ -322,9 +332,9 @@ fn rejects_unanswerable_queries_with_reason() {
         ("--page 0", "--page"),
         ("--filter key-blocks=many", "key-blocks"),
     ] {
-        let (code, why) = folder.refusal(&format!("io read.csv {arguments}"));
+        let (code, reason) = folder.failure(&format!("io read.csv {arguments}"));
         assert_eq!(code, 64);
-        assert!(why.contains(word), "{why}");
+        assert!(reason.contains(word), "{reason}");
     }
 }
 
@@ -336,7 +346,7 @@ fn recording_replaces_no_file_and_follows_no_link() {
     std::os::unix::fs::symlink(folder.path("precious.etl"), folder.path("link")).unwrap();
     std::os::unix::fs::symlink(folder.path("nowhere"), folder.path("dangling")).unwrap();
     for (name, tracer) in [("precious.etl", "strace"), ("link", "ftrace"), ("dangling", "strace")] {
-        let (code, message) = folder.refusal(&format!("io record --tracer {tracer} --keep {name} -- true"));
+        let (code, message) = folder.failure(&format!("io record --tracer {tracer} --keep {name} -- true"));
         assert_eq!(code, 64, "{message}");
         assert!(message.contains(name) && message.contains("already exists"), "{message}");
     }

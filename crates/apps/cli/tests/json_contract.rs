@@ -33,13 +33,13 @@ const EVENTS: &str = "onoff events --format json";
 struct Documentation {
     objects: BTreeMap<String, BTreeMap<String, String>>,
     texts: BTreeMap<String, BTreeSet<String>>,
-    /// For objects with a code and arguments: the arguments by code.
+    /// The arguments by code, for objects with a code and arguments.
     codes: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
 }
 
-/// The contents of a table on the page.
+/// What the rows of a table on the page list.
 #[derive(Clone, Copy, PartialEq)]
-enum Lists {
+enum RowKind {
     Names,
     Texts,
     Codes,
@@ -49,90 +49,89 @@ impl Documentation {
     fn read() -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/reference/json.md");
         let page = std::fs::read_to_string(path).unwrap();
-        let mut this = Self { objects: BTreeMap::new(), texts: BTreeMap::new(), codes: BTreeMap::new() };
+        let mut documentation = Self { objects: BTreeMap::new(), texts: BTreeMap::new(), codes: BTreeMap::new() };
         let mut heading = String::new();
-        let mut lists = Lists::Names;
+        let mut row_kind = RowKind::Names;
         for line in page.lines() {
             if let Some(title) = line.strip_prefix("## ").or_else(|| line.strip_prefix("### ")) {
                 heading = title.trim_matches('`').to_owned();
             } else if line.starts_with("| name |") {
-                lists = Lists::Names;
+                row_kind = RowKind::Names;
             } else if line.starts_with("| text |") {
-                lists = Lists::Texts;
+                row_kind = RowKind::Texts;
             } else if line.starts_with("| code |") {
-                lists = Lists::Codes;
+                row_kind = RowKind::Codes;
             } else if let Some(row) = line.strip_prefix("| `") {
-                let (name, rest) = row.split_once("` |").unwrap();
-                let second = rest.split('|').next().unwrap().trim().to_owned();
-                match lists {
-                    Lists::Texts => {
-                        this.texts.entry(heading.clone()).or_default().insert(name.to_owned());
+                let (name, cells) = row.split_once("` |").unwrap();
+                let second_cell = cells.split('|').next().unwrap().trim().to_owned();
+                match row_kind {
+                    RowKind::Texts => {
+                        documentation.texts.entry(heading.clone()).or_default().insert(name.to_owned());
                     }
-                    Lists::Names => {
-                        this.objects.entry(heading.clone()).or_default().insert(name.to_owned(), second);
+                    RowKind::Names => {
+                        documentation.objects.entry(heading.clone()).or_default().insert(name.to_owned(), second_cell);
                     }
-                    Lists::Codes => {
-                        let arguments = second.split(", ").map(|each| each.trim_matches('`').to_owned());
-                        let arguments = arguments.filter(|each| !each.is_empty()).collect();
-                        this.codes.entry(heading.clone()).or_default().insert(name.to_owned(), arguments);
+                    RowKind::Codes => {
+                        let arguments = second_cell.split(", ").map(|argument| argument.trim_matches('`').to_owned());
+                        let arguments = arguments.filter(|argument| !argument.is_empty()).collect();
+                        documentation.codes.entry(heading.clone()).or_default().insert(name.to_owned(), arguments);
                     }
                 }
             }
         }
-        this
+        documentation
     }
 
-    /// Checks `value` against a documented type; `met` collects the types that occur.
-    fn check(&self, kind: &str, value: &Value, place: &str, met: &mut BTreeSet<String>) {
+    /// Checks `value` against a documented type, and adds the types that occur to `seen_types`.
+    fn check(&self, kind: &str, value: &Value, path: &str, seen_types: &mut BTreeSet<String>) {
         if let Some(kind) = kind.strip_suffix(" or null") {
             if !value.is_null() {
-                self.check(kind, value, place, met);
+                self.check(kind, value, path, seen_types);
             }
             return;
         }
         if let Some(kind) = kind.strip_prefix("list of ") {
-            for (at, value) in value.as_array().expect(place).iter().enumerate() {
-                self.check(kind, value, &format!("{place}[{at}]"), met);
+            for (index, value) in value.as_array().expect(path).iter().enumerate() {
+                self.check(kind, value, &format!("{path}[{index}]"), seen_types);
             }
             return;
         }
         match kind {
-            "text" | "name of a table" => assert!(value.is_string(), "{place}: {value}"),
-            "integer" => assert!(value.is_i64() || value.is_u64(), "{place}: {value}"),
-            "number" => assert!(value.is_number(), "{place}: {value}"),
-            "any names" => assert!(value.is_object(), "{place}: {value}"),
-            "true or false" => assert!(value.is_boolean(), "{place}: {value}"),
+            "text" | "name of a table" => assert!(value.is_string(), "{path}: {value}"),
+            "integer" => assert!(value.is_i64() || value.is_u64(), "{path}: {value}"),
+            "number" => assert!(value.is_number(), "{path}: {value}"),
+            "any names" => assert!(value.is_object(), "{path}: {value}"),
+            "true or false" => assert!(value.is_boolean(), "{path}: {value}"),
             _ => {
                 let name = kind.trim_start_matches('[').split(']').next().unwrap();
-                met.insert(name.to_owned());
+                seen_types.insert(name.to_owned());
                 if let Some(codes) = self.codes.get(name) {
-                    let code = value["code"].as_str().expect(place);
-                    let emitted =
-                        value.as_object().expect(place).keys().filter(|key| *key != "code").cloned().collect();
-                    assert_eq!(codes.get(code), Some(&emitted), "{place}: {code}");
+                    let code = value["code"].as_str().expect(path);
+                    let emitted = value.as_object().expect(path).keys().filter(|key| *key != "code").cloned().collect();
+                    assert_eq!(codes.get(code), Some(&emitted), "{path}: {code}");
                     return;
                 }
                 match (self.objects.get(name), self.texts.get(name)) {
-                    (Some(_), _) => self.check_object(name, value, place, met),
+                    (Some(_), _) => self.check_object(name, value, path, seen_types),
                     (_, Some(texts)) => {
-                        assert!(texts.contains(value.as_str().expect(place)), "{place}: {value} is no {name}");
+                        assert!(texts.contains(value.as_str().expect(path)), "{path}: {value} is not a {name}");
                     }
-                    _ => panic!("{place}: type '{kind}' is not documented"),
+                    _ => panic!("{path}: type '{kind}' is not documented"),
                 }
             }
         }
     }
 
-    fn check_object(&self, name: &str, value: &Value, place: &str, met: &mut BTreeSet<String>) {
+    fn check_object(&self, name: &str, value: &Value, path: &str, seen_types: &mut BTreeSet<String>) {
         let documented = &self.objects[name];
-        let emitted = value.as_object().expect(place);
+        let emitted = value.as_object().expect(path);
         for key in emitted.keys() {
-            assert!(documented.contains_key(key), "{place}.{key} is not documented");
+            assert!(documented.contains_key(key), "{path}.{key} is not documented");
         }
         for (key, kind) in documented {
             match emitted.get(key) {
-                Some(value) => self.check(kind, value, &format!("{place}.{key}"), met),
-                None => assert!(OPTIONAL.contains(&(name, key.as_str())), "{place}.{key} is documented, not emitted"),
+                Some(value) => self.check(kind, value, &format!("{path}.{key}"), seen_types),
+                None => assert!(OPTIONAL.contains(&(name, key.as_str())), "{path}.{key} is documented but not emitted"),
             }
         }
     }
@@ -144,7 +143,7 @@ fn documented_names_match_output() {
     let folder = Folder::new();
     std::fs::copy(sample, folder.path("boot.etl")).unwrap();
     let documentation = Documentation::read();
-    let mut met = BTreeSet::new();
+    let mut seen_types = BTreeSet::new();
     for verb in [
         "info",
         "boot",
@@ -161,9 +160,9 @@ fn documented_names_match_output() {
     ] {
         let answer: Value = serde_json::from_str(&folder.answer(&format!("{verb} boot.etl --format json"))).unwrap();
         let name = format!("onoff {verb} --format json");
-        documentation.check_object(&name, &answer, verb, &mut met);
+        documentation.check_object(&name, &answer, verb, &mut seen_types);
     }
-    // Empty lists check nothing, so most types must occur.
+    // Empty lists would check nothing, so most types must occur.
     for name in [
         "Phase",
         "CpuUsage",
@@ -185,7 +184,7 @@ fn documented_names_match_output() {
         "FindingEvidence",
         "UncheckedRule",
     ] {
-        assert!(met.contains(name), "the sample holds no {name}");
+        assert!(seen_types.contains(name), "the sample has no {name}");
     }
 }
 
@@ -193,28 +192,28 @@ fn documented_names_match_output() {
 fn documented_linux_boot_names_match_output() {
     let documentation = Documentation::read();
     let folder = Folder::linux_boot();
-    let mut met = BTreeSet::new();
-    for (line, heading) in [
+    let mut seen_types = BTreeSet::new();
+    for (arguments, heading) in [
         ("boot linux --format json", "onoff boot --format json` of a Linux recording"),
         ("boot linux --list-boots --format json", "onoff boot --list-boots --format json"),
     ] {
-        let answer: Value = serde_json::from_str(&folder.answer(line)).unwrap();
-        documentation.check_object(heading, &answer, line, &mut met);
+        let answer: Value = serde_json::from_str(&folder.answer(arguments)).unwrap();
+        documentation.check_object(heading, &answer, arguments, &mut seen_types);
     }
     for name in ["Phase", "Unit", "UnitPathStep", "MissingEvidence", "RecordedBoot"] {
-        assert!(met.contains(name), "the recording holds no {name}");
+        assert!(seen_types.contains(name), "the recording has no {name}");
     }
 }
 
 #[test]
 fn documented_shutdown_names_match_output() {
     let documentation = Documentation::read();
-    let mut met = BTreeSet::new();
+    let mut seen_types = BTreeSet::new();
     for scenario in ["shutdown-hung-window.toml", "shutdown-unresponsive-service.toml", "shutdown-slow-console.toml"] {
         let folder = Folder::boot(scenario);
         let answer = folder.answer("shutdown boot.etl --format json");
         let answer: Value = serde_json::from_str(&answer).unwrap();
-        documentation.check_object("onoff shutdown --format json", &answer, scenario, &mut met);
+        documentation.check_object("onoff shutdown --format json", &answer, scenario, &mut seen_types);
     }
     for name in [
         "Phase",
@@ -231,7 +230,7 @@ fn documented_shutdown_names_match_output() {
         "CpuUsage",
         "DiskUsage",
     ] {
-        assert!(met.contains(name), "no scenario holds a {name}");
+        assert!(seen_types.contains(name), "no scenario has a {name}");
     }
 }
 
@@ -241,17 +240,17 @@ fn documented_comparison_names_match_output() {
     let folder = Folder::boot("services-wes7.toml");
     std::fs::copy(sample, folder.path("slow.etl")).unwrap();
     let documentation = Documentation::read();
-    let mut met = BTreeSet::new();
+    let mut seen_types = BTreeSet::new();
     // The sample has call stacks.
     let runs = "--baseline boot.etl --candidate slow.etl boot.etl --include losses --format json";
     let answer: Value = serde_json::from_str(&folder.answer(&format!("compare {runs}"))).unwrap();
-    documentation.check_object("onoff compare --format json", &answer, "compare", &mut met);
+    documentation.check_object("onoff compare --format json", &answer, "compare", &mut seen_types);
     let mut gate = folder.command(&format!("gate {runs} --least-runs 1 --limit"));
     let output = gate.arg("boot.* 1000%").output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    documentation.check_object("onoff gate --format json", &answer, "gate", &mut met);
+    documentation.check_object("onoff gate --format json", &answer, "gate", &mut seen_types);
     for name in ["ComparedMeasure", "MeasureSpread", "Change", "RunSummary", "Exclusion", "LimitReport", "LimitCheck"] {
-        assert!(met.contains(name), "nothing holds a {name}");
+        assert!(seen_types.contains(name), "no document has a {name}");
     }
 }
 
@@ -261,11 +260,11 @@ fn documented_event_names_match_output() {
     let folder = Folder::new();
     std::fs::copy(sample, folder.path("boot.etl")).unwrap();
     let documentation = Documentation::read();
-    let mut met = BTreeSet::new();
+    let mut seen_types = BTreeSet::new();
     let mut derived = BTreeSet::new();
     for line in folder.answer("events boot.etl --format json").lines() {
         let event: Value = serde_json::from_str(line).unwrap();
-        documentation.check_object(EVENTS, &event, "event", &mut met);
+        documentation.check_object(EVENTS, &event, "event", &mut seen_types);
         derived.extend(event.get("derived").into_iter().flat_map(|names| names.as_object().unwrap().keys().cloned()));
     }
     for name in ["elapsed_ns", "service_ns", "since_last_ns", "ran_ns", "old_state", "old_wait_reason", "file"] {
@@ -278,13 +277,13 @@ fn stable_names_exist() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
     let folder = Folder::new();
     std::fs::copy(sample, folder.path("boot.etl")).unwrap();
-    let has = |value: &Value, names: &[&str]| {
+    let assert_has = |value: &Value, names: &[&str]| {
         for name in names {
             assert!(value.get(name).is_some(), "{name} in {value}");
         }
     };
     let info: Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
-    has(
+    assert_has(
         &info,
         &[
             "os_build",
@@ -302,15 +301,18 @@ fn stable_names_exist() {
             "kinds",
         ],
     );
-    has(&info["providers"][0], &["guid", "name", "events"]);
-    has(&info["kinds"][0], &["name", "events"]);
+    assert_has(&info["providers"][0], &["guid", "name", "events"]);
+    assert_has(&info["kinds"][0], &["name", "events"]);
     let boot: Value = serde_json::from_str(&folder.answer("boot boot.etl --format json")).unwrap();
-    has(&boot, &["total_ns", "os_loader_ns", "phases", "settling", "units", "devices", "processes", "losses"]);
-    has(&boot["phases"][0], &["name", "start_ns", "end_ns", "starts", "ends", "recorded_ns", "work", "certainty"]);
-    has(&boot["settling"], &["idle_ns", "busy_ns"]);
-    has(&boot["units"][0], &["name", "group", "start_ns", "end_ns", "duration_ns", "command"]);
-    has(&boot["devices"][0], &["kind", "device", "driver", "start_ns", "pend_ns", "end_ns"]);
-    has(&boot["processes"][0], &["pid", "image", "start_ns", "end_ns"]);
+    assert_has(&boot, &["total_ns", "os_loader_ns", "phases", "settling", "units", "devices", "processes", "losses"]);
+    assert_has(
+        &boot["phases"][0],
+        &["name", "start_ns", "end_ns", "starts", "ends", "recorded_ns", "work", "certainty"],
+    );
+    assert_has(&boot["settling"], &["idle_ns", "busy_ns"]);
+    assert_has(&boot["units"][0], &["name", "group", "start_ns", "end_ns", "duration_ns", "command"]);
+    assert_has(&boot["devices"][0], &["kind", "device", "driver", "start_ns", "pend_ns", "end_ns"]);
+    assert_has(&boot["processes"][0], &["pid", "image", "start_ns", "end_ns"]);
 }
 
 #[test]
@@ -320,14 +322,14 @@ fn documented_linux_names_match_output() {
     };
     let documentation = Documentation::read();
     let folder = Folder::new();
-    let mut met = BTreeSet::new();
+    let mut seen_types = BTreeSet::new();
     for (verb, sample) in [("suspend", "suspend-s3"), ("suspend", "hibernate-s4"), ("shutdown", "shutdown-slowstop")] {
         let path = samples.join(format!("{sample}.tar.xz"));
         std::fs::copy(path, folder.path("linux.tar.xz")).unwrap();
         let answer = folder.answer(&format!("{verb} linux.tar.xz --format json"));
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let heading = format!("onoff {verb} --format json` of a Linux recording");
-        documentation.check_object(&heading, &answer, sample, &mut met);
+        documentation.check_object(&heading, &answer, sample, &mut seen_types);
     }
     for name in [
         "LinuxSleep",
@@ -346,6 +348,6 @@ fn documented_linux_names_match_output() {
         "LongestStop",
         "MissingEvidence",
     ] {
-        assert!(met.contains(name), "no sample holds a {name}");
+        assert!(seen_types.contains(name), "no sample has a {name}");
     }
 }

@@ -1,4 +1,4 @@
-//! `onoff boot` on Linux recordings: a synthetic one, and real ones compared with `systemd-analyze`.
+//! `onoff boot` on a synthetic Linux recording, and on real recordings compared with `systemd-analyze`.
 #![allow(clippy::unwrap_used)]
 
 use crate::harness::{Folder, LINUX_BOOT};
@@ -19,18 +19,18 @@ fn lists_and_selects_journal_boots() {
     let folder = Folder::linux_boot();
     let list = folder.answer("boot linux/journal.export --list-boots");
     insta::assert_snapshot!(list);
-    let earlier = json(&folder, "boot linux --boot -1 --format json");
-    assert_eq!(earlier["startup_ns"], 7_000_000_000_i64);
-    assert_eq!(earlier["units"].as_array().unwrap().len(), 0);
-    let last = json(&folder, "boot linux/journal.export --format json");
-    assert_eq!(last["startup_ns"], 34_678_924_000_i64);
-    let (code, message) = folder.refusal("boot linux --boot -2");
+    let previous_boot = json(&folder, "boot linux --boot -1 --format json");
+    assert_eq!(previous_boot["startup_ns"], 7_000_000_000_i64);
+    assert_eq!(previous_boot["units"].as_array().unwrap().len(), 0);
+    let last_boot = json(&folder, "boot linux/journal.export --format json");
+    assert_eq!(last_boot["startup_ns"], 34_678_924_000_i64);
+    let (code, message) = folder.failure("boot linux --boot -2");
     assert_eq!(code, 2);
     assert!(message.contains("no such boot; the recording has 2"), "{message}");
-    let (code, message) = folder.refusal("boot linux/units.txt --list-boots");
+    let (code, message) = folder.failure("boot linux/units.txt --list-boots");
     assert_eq!(code, 2);
     assert!(message.contains("no journal"), "{message}");
-    let (code, _) = folder.refusal("boot linux --format xml");
+    let (code, _) = folder.failure("boot linux --format xml");
     assert_eq!(code, 2);
 }
 
@@ -48,23 +48,24 @@ fn reads_each_part_alone() {
 #[test]
 fn separates_boots_by_computer() {
     let folder = Folder::new();
-    let line = |at: f64, host: &str, what: &str| (at, format!("2026-11-22T09:00:{at:09.6}+00:00 {host} {what}\n"));
-    let boot = |host: &str, begin: f64, took: f64| {
+    let line =
+        |time: f64, host: &str, message: &str| (time, format!("2026-11-22T09:00:{time:09.6}+00:00 {host} {message}\n"));
+    let boot = |host: &str, start: f64, duration: f64| {
         [
-            line(begin, host, "kernel: [    0.000000] Linux version 6.1.0"),
-            line(begin + 2.0, host, "systemd[1]: systemd 252 running in system mode"),
-            line(begin + 3.0, host, "systemd[1]: Starting slow.service - S..."),
-            line(begin + 3.0 + took, host, "systemd[1]: Started slow.service - S."),
-            line(begin + 4.0 + took, host, "systemd[1]: Reached target graphical.target - G."),
+            line(start, host, "kernel: [    0.000000] Linux version 6.1.0"),
+            line(start + 2.0, host, "systemd[1]: systemd 252 running in system mode"),
+            line(start + 3.0, host, "systemd[1]: Starting slow.service - S..."),
+            line(start + 3.0 + duration, host, "systemd[1]: Started slow.service - S."),
+            line(start + 4.0 + duration, host, "systemd[1]: Reached target graphical.target - G."),
         ]
     };
     let mut lines = [boot("alpha", 0.0, 5.0), boot("beta", 2.5, 2.0)].concat();
-    lines.sort_by(|a, b| a.0.total_cmp(&b.0));
+    lines.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let text: String = lines.into_iter().map(|(_, line)| line).collect();
     folder.file("syslog", text.as_bytes());
-    for (number, host, took) in [(-1, "alpha", "5.00 s"), (0, "beta", "2.00 s")] {
+    for (number, host, duration) in [(-1, "alpha", "5.00 s"), (0, "beta", "2.00 s")] {
         let answer = folder.answer(&format!("boot syslog --boot {number}"));
-        assert!(answer.contains(&format!("Slowest unit: slow.service, {took}")), "{answer}");
+        assert!(answer.contains(&format!("Slowest unit: slow.service, {duration}")), "{answer}");
         assert!(
             answer.contains(&format!("This boot is of {host}; the recording also has boots of other computers")),
             "{answer}"
@@ -83,22 +84,22 @@ fn critical_chain_alone_gives_bound() {
     let chain = "graphical.target @9.000s\n└─multi-user.target @9.000s\n  └─slow.service @2.000s +7.000s\n    └─basic.target @2.000s\n";
     folder.file("chain.txt", chain.as_bytes());
     let text = folder.answer("boot chain.txt");
-    let first = text.lines().next().unwrap();
-    assert_eq!(first, "The boot took at least 9.00 s: the start of the kernel is not in the recording.");
+    let headline = text.lines().next().unwrap();
+    assert_eq!(headline, "The boot took at least 9.00 s: the start of the kernel is not in the recording.");
     assert!(text.contains("Longest on the critical path to graphical.target: slow.service, 7.00 s"), "{text}");
     // With the durations of the parts, the total is known.
     folder.file("time.txt", b"Startup finished in 1.500s (kernel) + 9.500s (userspace) = 11.000s\n");
     let text = folder.answer("boot chain.txt time.txt");
     assert!(text.starts_with("The boot took 11.0 s"), "{text}");
-    let slow = text.lines().find(|line| line.starts_with("  slow.service ") && line.contains("on path")).unwrap();
-    let words: Vec<&str> = slow.split_whitespace().collect();
+    let row = text.lines().find(|line| line.starts_with("  slow.service ") && line.contains("on path")).unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(words[..5], ["slow.service", "7.00", "s", "3.50", "s"]);
     assert!(text.contains("the remaining units, and failed starts"), "{text}");
 }
 
-/// The values of `systemd-analyze time` in ms: firmware, loader, kernel, user space, total, and when the default target
-/// was reached in user space.
-const FIGURES: [(&str, [i64; 6]); 6] = [
+/// The output of `systemd-analyze time` in ms: firmware, loader, kernel, user space, total, and the time in user space
+/// at which the default target was reached.
+const SYSTEMD_ANALYZE_MS: [(&str, [i64; 6]); 6] = [
     ("boot-1", [4_940, 419, 11_743, 19_713, 36_817, 19_416]),
     ("boot-2", [5_179, 269, 11_261, 23_417, 40_127, 22_989]),
     ("boot-fpdt", [1_118, 3_691, 14_849, 31_901, 51_560, 31_143]),
@@ -113,7 +114,7 @@ fn matches_systemd_analyze() {
         return;
     };
     let folder = Folder::new();
-    for (name, [firmware, loader, kernel, user_space, total, target]) in FIGURES {
+    for (name, [firmware, loader, kernel, user_space, total, target]) in SYSTEMD_ANALYZE_MS {
         let path = samples.join(format!("{name}.tar.xz"));
         let report = json(&folder, &format!("boot {} --format json", path.display()));
         let phase = |name: &str| {
@@ -129,14 +130,14 @@ fn matches_systemd_analyze() {
         assert_eq!(report["startup_ns"].as_i64().unwrap() / 1_000_000, total, "{name}");
         // Without unit properties, the journal gives the time, within the delay of a log message.
         let reached = report["default_target"]["in_user_space_ns"].as_i64().unwrap() / 1_000_000;
-        let error = if name.starts_with("boot") { 0 } else { 20 };
-        assert!((reached - target).abs() <= error, "{name}: {reached}");
+        let tolerance = if name.starts_with("boot") { 0 } else { 20 };
+        assert!((reached - target).abs() <= tolerance, "{name}: {reached}");
         assert_eq!(report["default_target"]["unit"], "graphical.target", "{name}");
     }
 }
 
-/// The units on the critical path to the default target with their times in s, in order.
-fn way(report: &Value) -> Vec<(String, f64)> {
+/// Returns the units on the critical path to the default target with their times in s, in order.
+fn critical_path(report: &Value) -> Vec<(String, f64)> {
     let steps = report["critical_path"]["steps"].as_array().unwrap();
     steps
         .iter()
@@ -152,10 +153,10 @@ fn names_sleeping_unit_first() {
     let folder = Folder::new();
     let path = samples.join("boot-2.tar.xz");
     let report = json(&folder, &format!("boot {} --format json", path.display()));
-    let steps = way(&report);
-    let (unit, took) = steps.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    let steps = critical_path(&report);
+    let (unit, duration) = steps.iter().max_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap();
     assert_eq!(unit, "slowearly.service");
-    assert!((6.0..6.2).contains(took), "{took}");
+    assert!((6.0..6.2).contains(duration), "{duration}");
     let text = folder.answer(&format!("boot {}", path.display()));
     assert!(text.lines().nth(2).unwrap().starts_with("slowearly.service blocked user space for"), "{text}");
     let longest = text.lines().nth(3).unwrap();
@@ -163,17 +164,17 @@ fn names_sleeping_unit_first() {
         longest.starts_with("Longest on the critical path to graphical.target: slowearly.service, 6.11 s"),
         "{longest}"
     );
-    // The steps and the gaps cover the whole path from the first unit to the target.
+    // The steps and the gaps cover the path from the first unit to the target.
     let path = &report["critical_path"];
-    let whole = path["units_ns"].as_i64().unwrap() + path["gaps_ns"].as_i64().unwrap();
+    let covered_ns = path["units_ns"].as_i64().unwrap() + path["gaps_ns"].as_i64().unwrap();
     let loaded = report["manager"]["whole"]["end_ns"].as_i64().unwrap();
     let reached = report["default_target"]["reached_ns"].as_i64().unwrap();
-    assert_eq!(whole, reached - loaded);
+    assert_eq!(covered_ns, reached - loaded);
 
     // A oneshot unit never becomes active, so critical-chain shows ssh.service, which finished before it.
     let path = samples.join("boot-1.tar.xz");
     let report = json(&folder, &format!("boot {} --format json", path.display()));
-    let steps = way(&report);
+    let steps = critical_path(&report);
     let position = |unit: &str| steps.iter().position(|(name, _)| name == unit);
     assert_eq!(position("ssh.service"), None);
     assert!(position("basic.target") < position("e2scrub_reap.service"));
@@ -196,9 +197,9 @@ fn firmware_table_agrees_with_systemd() {
 }
 
 /// Removes the provenance from a report.
-fn without_origin(mut answer: Value) -> Value {
-    for about in ["onoff", "losses"] {
-        answer[about] = Value::Null;
+fn without_provenance(mut answer: Value) -> Value {
+    for key in ["onoff", "losses"] {
+        answer[key] = Value::Null;
     }
     answer
 }
@@ -207,7 +208,7 @@ fn without_origin(mut answer: Value) -> Value {
 fn support_archives_match_their_outputs() {
     let folder = Folder::linux_boot();
     let [(_, manager), (_, units), _] = LINUX_BOOT;
-    let plain = without_origin(json(&folder, "boot linux/manager.txt linux/units.txt --format json"));
+    let expected = without_provenance(json(&folder, "boot linux/manager.txt linux/units.txt --format json"));
     let heading = |command: &str| format!("#==[ Command ]======================================#\n# {command}\n");
     // supportconfig concatenates outputs; sosreport has one file per output, with various names.
     let report = format!(
@@ -236,15 +237,15 @@ fn support_archives_match_their_outputs() {
             tar.append_data(&mut header, name, text.as_bytes()).unwrap();
         }
         folder.file(archive, &tar.into_inner().unwrap());
-        let answer = without_origin(json(&folder, &format!("boot {archive} --format json")));
-        assert!(answer == plain, "{archive}");
+        let answer = without_provenance(json(&folder, &format!("boot {archive} --format json")));
+        assert!(answer == expected, "{archive}");
     }
     folder.file("systemd.txt", report.as_bytes());
-    let answer = without_origin(json(&folder, "boot systemd.txt --format json"));
-    assert!(answer == plain);
+    let answer = without_provenance(json(&folder, "boot systemd.txt --format json"));
+    assert!(answer == expected);
     // A report without usable parts is rejected like any text file.
     folder.file("lspci.txt", format!("{}00:00.0 Host bridge\n", heading("/sbin/lspci -nn")).as_bytes());
-    let (code, _) = folder.refusal("boot lspci.txt");
+    let (code, _) = folder.failure("boot lspci.txt");
     assert_eq!(code, 1);
 }
 
@@ -276,29 +277,30 @@ fn plot_svg_matches_systemd_blame() {
         return;
     };
     let folder = Folder::new();
-    let part = |name: &str| crate::local_machine::member(&samples.join("boot-1.tar.xz"), &format!("boot-1/lab/{name}"));
-    folder.file("plot.svg", &part("plot.svg"));
+    let read_member =
+        |name: &str| crate::local_machine::member(&samples.join("boot-1.tar.xz"), &format!("boot-1/lab/{name}"));
+    folder.file("plot.svg", &read_member("plot.svg"));
     let report = json(&folder, "boot plot.svg --format json");
     // Each part is rounded to ms separately.
     let total_ms = report["startup_ns"].as_i64().unwrap() / 1_000_000;
     assert!((36_814..=36_820).contains(&total_ms), "{total_ms}");
     assert_eq!(report["default_target"]["unit"], "graphical.target");
     let units = report["units"].as_array().unwrap();
-    let blame = String::from_utf8(part("blame.txt")).unwrap();
+    let blame = String::from_utf8(read_member("blame.txt")).unwrap();
     let mut compared = 0;
     for line in blame.lines() {
-        let (length, unit) = line.trim().rsplit_once(' ').unwrap();
-        let seconds = match (length.strip_suffix("ms"), length.strip_suffix('s')) {
+        let (duration, unit) = line.trim().rsplit_once(' ').unwrap();
+        let seconds = match (duration.strip_suffix("ms"), duration.strip_suffix('s')) {
             (Some(ms), _) => ms.parse::<f64>().unwrap() / 1e3,
             (None, Some(s)) => s.parse::<f64>().unwrap(),
             _ => continue,
         };
         // Units that started after the end of the picture are only in the list.
-        let Some(drawn) = units.iter().find(|drawn| drawn["name"] == unit) else {
+        let Some(drawn_unit) = units.iter().find(|candidate| candidate["name"] == unit) else {
             continue;
         };
-        let took = drawn["duration_ns"].as_f64().unwrap() / 1e9;
-        assert!((took - seconds).abs() < 0.002, "{unit}: {took} and {seconds}");
+        let drawn_seconds = drawn_unit["duration_ns"].as_f64().unwrap() / 1e9;
+        assert!((drawn_seconds - seconds).abs() < 0.002, "{unit}: {drawn_seconds} and {seconds}");
         compared += 1;
     }
     assert!(compared > 30, "{compared}");

@@ -9,14 +9,14 @@ use crate::harness::Folder;
 use onoff_testkit::real_recordings::samples_folder;
 use serde_json::Value;
 
-/// A sample and one of its text files.
+/// A sample, and a folder with its unpacked files.
 struct Sample {
     archive: PathBuf,
     folder: tempfile::TempDir,
 }
 
 impl Sample {
-    /// `None`, with a message, if the samples are missing.
+    /// Opens a sample. Prints a message and returns `None` if the samples are missing.
     fn open(name: &str) -> Option<Self> {
         let archive = samples_folder("linux")?.join(format!("{name}.tar.xz"));
         let folder = tempfile::tempdir().unwrap();
@@ -55,33 +55,33 @@ fn run(verb: &str, path: &Path) -> std::process::Output {
 
 fn json(verb: &str, path: &Path) -> Value {
     let output = run(verb, path);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Parses seconds with six decimals; returns ns.
+/// Parses seconds with six decimals. Returns ns.
 fn ns(text: &str) -> i64 {
     let (seconds, micros) = text.split_once('.').unwrap();
     seconds.parse::<i64>().unwrap() * 1_000_000_000 + micros.parse::<i64>().unwrap() * 1_000
 }
 
-/// The timestamp of a trace line: `  task-1 [000] .....    64.370703: …`.
-fn time(line: &str) -> i64 {
-    let at = line.find(": ").unwrap();
-    ns(line[..at].split_ascii_whitespace().last().unwrap())
+/// Returns the timestamp of a trace line such as `  task-1 [000] .....    64.370703: …`, in ns.
+fn time_ns(line: &str) -> i64 {
+    let end = line.find(": ").unwrap();
+    ns(line[..end].split_ascii_whitespace().last().unwrap())
 }
 
-/// The phases between `suspend_resume` lines, as (action, begin, end); CPU hotplug counts as one phase.
+/// Returns the phases between `suspend_resume` lines, as (action, start, end). CPU hotplug counts as one phase.
 fn traced_phases(trace: &str) -> Vec<(String, i64, i64)> {
     let mut phases: Vec<(String, i64, i64)> = Vec::new();
     for line in trace.lines().filter(|line| line.contains(": suspend_resume: ")) {
-        let (_, rest) = line.split_once(": suspend_resume: ").unwrap();
-        let (action, edge) = rest.split_once('[').unwrap();
+        let (_, event) = line.split_once(": suspend_resume: ").unwrap();
+        let (action, edge) = event.split_once('[').unwrap();
         if edge.ends_with("begin") {
-            phases.push((action.to_owned(), time(line), 0));
-        } else if let Some(phase) = phases.iter_mut().rfind(|phase| phase.0 == action) {
-            phase.2 = time(line);
+            phases.push((action.to_owned(), time_ns(line), 0));
+        } else if let Some(phase) = phases.iter_mut().rfind(|(phase_action, ..)| phase_action == action) {
+            phase.2 = time_ns(line);
         }
     }
     phases
@@ -120,7 +120,7 @@ fn assert_phases_match_trace(sample: &Sample, sleep: &Value) {
     let traced = traced_phases(&trace);
     let mut compared = 0;
     for (action, name) in ACTIONS {
-        let Some((_, start, end)) = traced.iter().find(|phase| phase.0 == action) else {
+        let Some((_, start, end)) = traced.iter().find(|(traced_action, ..)| traced_action == action) else {
             continue;
         };
         let phase = phase(sleep, name);
@@ -136,12 +136,12 @@ fn assert_phases_match_trace(sample: &Sample, sleep: &Value) {
     assert_eq!(sleep["callbacks"].as_array().unwrap().len(), started);
 }
 
-/// Parses `PM: <what> of devices complete after N msecs`.
-fn logged_ms(sample: &Sample, what: &str) -> f64 {
+/// Parses `PM: <operation> of devices complete after N msecs`.
+fn logged_ms(sample: &Sample, operation: &str) -> f64 {
     let log = sample.text("dmesg.txt");
-    let key = format!("PM: {what} of devices complete after ");
-    let (_, rest) = log.split_once(&key).unwrap();
-    rest.split_once(" msecs").unwrap().0.parse().unwrap()
+    let key = format!("PM: {operation} of devices complete after ");
+    let (_, duration) = log.split_once(&key).unwrap();
+    duration.split_once(" msecs").unwrap().0.parse().unwrap()
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn suspend_to_ram_matches_trace_log_and_clocks() {
     assert_eq!(sleep["requested_by"], "labcap");
     assert_phases_match_trace(&sample, sleep);
     // The kernel log reports the same devices slightly later.
-    for (what, name) in [
+    for (operation, name) in [
         ("suspend", "devices_suspend"),
         ("late suspend", "devices_suspend_late"),
         ("noirq suspend", "devices_suspend_noirq"),
@@ -167,22 +167,22 @@ fn suspend_to_ram_matches_trace_log_and_clocks() {
         ("resume", "devices_resume"),
     ] {
         let traced = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
-        let logged = logged_ms(&sample, what);
-        assert!((traced - logged).abs() <= 5.0, "{name}: {traced} against {logged}");
+        let logged = logged_ms(&sample, operation);
+        assert!((traced - logged).abs() <= 5.0, "{name}: {traced} in the trace, {logged} in the log");
     }
-    // The lab writes lines "lab:clock … mono= boot=" before and after.
+    // The lab writes lines "lab:clock … mono= boot=" before and after the sleep.
     let clocks = sample.text("arm.txt");
-    let gap = |what: &str| {
-        let line = clocks.lines().find(|line| line.contains(what)).unwrap();
-        let of = |key: &str| {
-            let (_, rest) = line.split_once(key).unwrap();
-            ns(rest.split(' ').next().unwrap())
+    let clock_gap = |marker: &str| {
+        let line = clocks.lines().find(|line| line.contains(marker)).unwrap();
+        let clock_ns = |key: &str| {
+            let (_, value) = line.split_once(key).unwrap();
+            ns(value.split(' ').next().unwrap())
         };
-        of("boot=") - of("mono=")
+        clock_ns("boot=") - clock_ns("mono=")
     };
-    let slept = gap("after-state-write") - gap("before-state-write");
+    let expected = clock_gap("after-state-write") - clock_gap("before-state-write");
     let actual = sleep["asleep"]["slept_ns"].as_i64().unwrap();
-    assert!((actual - slept).abs() < 1_000_000, "{actual} against {slept}");
+    assert!((actual - expected).abs() < 1_000_000, "{actual}, expected {expected}");
     let kernel = sleep["asleep"]["kernel_ns"].as_i64().unwrap();
     assert_eq!(kernel, 20_772_000_000);
     assert!(sleep["wake_sources"].as_array().unwrap().iter().any(|source| source["name"] == "00:03"));
@@ -200,15 +200,15 @@ fn paths_lead_back_from_phase_end() {
         for phase in report["transitions"][0]["phases"].as_array().unwrap() {
             let steps = phase["work"]["path"].as_array().unwrap();
             paths += usize::from(!steps.is_empty());
-            let mut before = i64::MAX;
+            let mut previous_start = i64::MAX;
             for step in steps {
                 let end = step["end_ns"].as_i64().unwrap();
                 let start = step["start_ns"].as_i64().unwrap();
-                assert!(start <= end && end <= before, "{name} {step}");
-                before = start;
+                assert!(start <= end && end <= previous_start, "{name} {step}");
+                previous_start = start;
             }
-            let length = phase["duration_ns"].as_i64().unwrap_or(i64::MAX);
-            assert!(phase["work"]["path_ns"].as_i64().unwrap() <= length, "{phase}");
+            let duration = phase["duration_ns"].as_i64().unwrap_or(i64::MAX);
+            assert!(phase["work"]["path_ns"].as_i64().unwrap() <= duration, "{phase}");
         }
         assert!(paths >= 6, "{paths}");
     }
@@ -243,17 +243,17 @@ fn log_alone_gives_sleep_with_kernel_durations() {
     let sleep = &report["transitions"][0];
     assert_eq!(sleep["outcome"], "slept");
     assert_eq!(sleep["asleep"]["slept_ns"], 20_772_000_000_i64);
-    for (what, name) in
+    for (operation, name) in
         [("suspend", "devices_suspend"), ("noirq resume", "devices_resume_noirq"), ("resume", "devices_resume")]
     {
         let actual = phase(sleep, name)["duration_ns"].as_i64().unwrap() as f64 / 1e6;
-        assert!((actual - logged_ms(&sample, what)).abs() < 0.001, "{name}");
+        assert!((actual - logged_ms(&sample, operation)).abs() < 0.001, "{name}");
     }
-    let parts = sleep["missing_evidence"].to_string();
-    assert!(parts.contains("linux_sleep_phases"), "{parts}");
+    let missing = sleep["missing_evidence"].to_string();
+    assert!(missing.contains("linux_sleep_phases"), "{missing}");
 }
 
-/// The time of the first journal message with `text`; uses the kernel's clock for kernel messages.
+/// Returns the time of the first journal message with `text`, in ns. Kernel messages use the kernel's clock.
 fn message_time(sample: &Sample, text: &str) -> i64 {
     let journal = sample.text("labsd/journal.json");
     let line = journal.lines().find(|line| line.contains(text)).unwrap();
@@ -275,8 +275,8 @@ fn names_slow_stopping_unit_first() {
     assert_eq!(report["variant"], "power_off");
     let longest = &report["longest"];
     assert_eq!(longest["name"], "slowstop.service");
-    let length = longest["duration_ns"].as_i64().unwrap();
-    assert!(length >= 5_000_000_000, "{length}");
+    let duration = longest["duration_ns"].as_i64().unwrap();
+    assert!(duration >= 5_000_000_000, "{duration}");
     assert_eq!(longest["on_path"], true);
     for name in ["slowstop.service", "ifup@enp0s16.service", "ssh.service"] {
         let expected =
@@ -324,8 +324,8 @@ fn journal_alone_gives_same_units() {
     let actual = unit(&report, "slowstop.service")["duration_ns"].as_i64().unwrap();
     let expected = message_time(&sample, "Stopped slowstop.service") - message_time(&sample, "Stopping slowstop");
     assert!((actual - expected).abs() < 1_000_000, "{actual}");
-    let parts = report["missing_evidence"].to_string();
-    assert!(parts.contains("linux_processors_at_shutdown"), "{parts}");
+    let missing = report["missing_evidence"].to_string();
+    assert!(missing.contains("linux_processors_at_shutdown"), "{missing}");
 }
 
 #[test]
@@ -337,9 +337,9 @@ fn missing_transition_exits_with_2() {
             return;
         };
         let output = run(verb, &folder.join(format!("{name}.tar.xz")));
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{name} {verb}: {errors}");
-        assert!(errors.contains("processes"), "{name} {verb}: {errors}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name} {verb}: {stderr}");
+        assert!(stderr.contains("processes"), "{name} {verb}: {stderr}");
         assert!(output.stdout.is_empty());
     }
 }
@@ -350,35 +350,35 @@ fn suggests_boot_with_shutdown() {
         return;
     };
     let mut journal = std::fs::read(stopped.file("labsd/journal.export")).unwrap();
-    let id = stopped.text("labsd/journal.export");
-    let (_, id) = id.split_once("_BOOT_ID=").unwrap();
-    let id = id.lines().next().unwrap().to_owned();
+    let boot_id_in = |export: &str| {
+        let (_, boot_id) = export.split_once("_BOOT_ID=").unwrap();
+        boot_id.lines().next().unwrap().to_owned()
+    };
+    let stopped_boot = boot_id_in(&stopped.text("labsd/journal.export"));
     journal.push(b'\n');
     journal.extend(std::fs::read(running.file("lab/journal.export")).unwrap());
     let path = stopped.folder.path().join("both.export");
     std::fs::write(&path, journal).unwrap();
-    let run = |boot: &[&str]| {
+    let run = |boot_id: &str| {
         Command::new(env!("CARGO_BIN_EXE_onoff"))
             .arg("shutdown")
             .arg(&path)
             .args(["--format", "json"])
-            .args(boot)
+            .args(["--boot", boot_id])
             .output()
             .unwrap()
     };
-    let output = run(&["--boot", &id]);
+    let output = run(&stopped_boot);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["longest"]["name"], "slowstop.service");
-    let other = running.text("lab/journal.export");
-    let (_, other) = other.split_once("_BOOT_ID=").unwrap();
-    let other = run(&["--boot", other.lines().next().unwrap()]);
-    assert_eq!(other.status.code(), Some(2));
-    let errors = String::from_utf8_lossy(&other.stderr);
-    assert!(errors.contains("use '--boot N' with N"), "{errors}");
+    let output = run(&boot_id_in(&running.text("lab/journal.export")));
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("use '--boot N' with N"), "{stderr}");
 }
 
-/// Suspend to idle as logged without debug messages: nothing between freezing and thawing.
-const CRUMBS: &str = "[    0.000000] Linux version 6.1.0\n[  100.000000] PM: suspend entry (s2idle)\n\
+/// The log of a suspend to idle without debug messages, which has nothing between freezing and thawing.
+const SPARSE_LOG: &str = "[    0.000000] Linux version 6.1.0\n[  100.000000] PM: suspend entry (s2idle)\n\
     [  100.050000] Filesystems sync: 0.030 seconds\n[  100.060000] Freezing user space processes\n\
     [  100.065000] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)\n\
     [  103.000000] OOM killer enabled.\n[  103.000500] Restarting tasks ... done.\n[  103.010000] PM: suspend exit\n";
@@ -386,8 +386,8 @@ const CRUMBS: &str = "[    0.000000] Linux version 6.1.0\n[  100.000000] PM: sus
 #[test]
 fn small_known_part_is_not_headline() {
     let folder = Folder::new();
-    folder.file("crumbs.txt", CRUMBS.as_bytes());
-    let answer = folder.answer("suspend crumbs.txt");
+    folder.file("sparse.txt", SPARSE_LOG.as_bytes());
+    let answer = folder.answer("suspend sparse.txt");
     let lines: Vec<&str> = answer.lines().collect();
     assert!(lines[0].contains("suspend not recorded"), "{}", lines[0]);
     assert_eq!(
@@ -395,7 +395,7 @@ fn small_known_part_is_not_headline() {
         "Unknown: 2.94 s between freeze processes and thaw processes (including the time asleep), without any record."
     );
     // With the ACPI lines, the device phases have durations, but no device names.
-    let acpi = CRUMBS.replace("s2idle", "deep").replace(
+    let acpi = SPARSE_LOG.replace("s2idle", "deep").replace(
         "[  103.000000] OOM",
         "[  101.000000] ACPI: PM: Preparing to enter system sleep state S3\n[  101.010000] ACPI: PM: Low-level resume complete\n\
          [  101.020000] ACPI: PM: Waking up from system sleep state S3\n[  103.000000] OOM",
@@ -421,7 +421,7 @@ fn trace_of_running_computer_starts_at_first_event() {
     let cpu = folder.answer("cpu trace.txt trace_clock --format json");
     let cpu: serde_json::Value = serde_json::from_str(&cpu).unwrap();
     assert_eq!(cpu["range"]["start_ns"], 100_000_000_000_i64, "{cpu}");
-    let (_, message) = folder.refusal("cpu trace.txt trace_clock --range 0s 5s");
+    let (_, message) = folder.failure("cpu trace.txt trace_clock --range 0s 5s");
     assert!(message.contains("from 100 s to 104 s"), "{message}");
     // With boot data, the recording starts at the boot.
     folder.file("dmesg.txt", b"[    0.000000] Linux version 6.1.0\n[    2.000000] Run /sbin/init as init process\n");

@@ -54,18 +54,18 @@ fn services_devices_and_policy_as_text() {
     insta::assert_snapshot!("policy_text", folder.answer("policy boot.etl"));
 }
 
-/// In every phase of the boot, to the 100 ns tick: the CPU time of each process and priority, which together with
-/// idle and unknown time adds up to all CPU time.
+/// Checks the CPU time of each process and priority in every phase of the boot, to the 100 ns tick. Together with idle
+/// and unknown time, it adds up to all CPU time.
 #[test]
 fn cpu_times_match_truth() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     for phase in &truth.phases {
         let range = format!("--range {}ns {}ns", phase.start_ns, phase.end_ns);
-        let ask = |verb: &str| json(&folder, &format!("{verb} boot.etl {range}"));
-        let sums = |rows: &Value, key: &str, of: &str| -> BTreeMap<u64, i64> {
+        let list = |verb: &str| json(&folder, &format!("{verb} boot.etl {range}"));
+        let sums = |rows: &Value, key: &str, column: &str| -> BTreeMap<u64, i64> {
             let rows = rows.as_array().unwrap().iter();
-            rows.filter(|row| row[of].as_i64().is_some_and(|ns| ns > 0))
-                .map(|row| (row[key].as_u64().unwrap(), row[of].as_i64().unwrap()))
+            rows.filter(|row| row[column].as_i64().is_some_and(|ns| ns > 0))
+                .map(|row| (row[key].as_u64().unwrap(), row[column].as_i64().unwrap()))
                 .collect()
         };
         let expected: BTreeMap<u64, i64> = phase
@@ -75,9 +75,9 @@ fn cpu_times_match_truth() {
             .filter(|&(_, &ns)| ns > 0)
             .map(|(&pid, &ns)| (pid.into(), ns))
             .collect();
-        let by_process = ask("cpu");
+        let by_process = list("cpu");
         assert_eq!(sums(&by_process["rows"], "pid", "cpu_ns"), expected, "{}", phase.name);
-        let processes = ask("processes");
+        let processes = list("processes");
         assert_eq!(sums(&processes["processes"], "pid", "cpu_ns"), expected, "{}", phase.name);
         let by_priority: BTreeMap<u64, i64> = phase
             .usage
@@ -86,7 +86,7 @@ fn cpu_times_match_truth() {
             .filter(|&(_, &ns)| ns > 0)
             .map(|(&priority, &ns)| (priority.into(), ns))
             .collect();
-        let rows = ask("cpu --by priority");
+        let rows = list("cpu --by priority");
         assert_eq!(sums(&rows["rows"], "priority", "cpu_ns"), by_priority, "{}", phase.name);
         let total = |name: &str| by_process["cpu"][name].as_i64().unwrap();
         assert_eq!(total("busy_ns"), expected.values().sum::<i64>());
@@ -96,10 +96,10 @@ fn cpu_times_match_truth() {
             (phase.end_ns - phase.start_ns) * total("processors")
         );
         // The total is the same for every grouping.
-        for by in ["thread", "processor", "process,priority"] {
-            let rows = ask(&format!("cpu --by {by}"));
+        for grouping in ["thread", "processor", "process,priority"] {
+            let rows = list(&format!("cpu --by {grouping}"));
             let sum: i64 = rows["rows"].as_array().unwrap().iter().map(|row| row["cpu_ns"].as_i64().unwrap()).sum();
-            assert_eq!(sum, total("busy_ns"), "{} by {by}", phase.name);
+            assert_eq!(sum, total("busy_ns"), "{} by {grouping}", phase.name);
         }
     }
 }
@@ -108,7 +108,7 @@ fn cpu_times_match_truth() {
 fn services_and_devices_match_truth() {
     let (folder, truth) = Folder::boot_and_truth(SCENARIO);
     let services = json(&folder, "services boot.etl");
-    let listed: Vec<(String, i64, i64)> = services["services"]
+    let actual: Vec<(String, i64, i64)> = services["services"]
         .as_array()
         .unwrap()
         .iter()
@@ -120,26 +120,26 @@ fn services_and_devices_match_truth() {
         .collect();
     let expected: Vec<(String, i64, i64)> =
         truth.services.iter().map(|service| (service.name.clone(), service.start_ns, service.end_ns)).collect();
-    assert_eq!(listed, expected);
+    assert_eq!(actual, expected);
     let devices = json(&folder, "devices boot.etl --sort start");
-    let listed: Vec<i64> =
+    let actual: Vec<i64> =
         devices["devices"].as_array().unwrap().iter().map(|row| row["start_ns"].as_i64().unwrap()).collect();
     let mut expected: Vec<i64> = truth.devices.iter().map(|device| device.start_ns).collect();
     expected.sort_unstable();
-    assert_eq!(listed, expected);
+    assert_eq!(actual, expected);
 }
 
 #[test]
 fn sorts_reverses_and_limits_tables() {
     let folder = Folder::boot(SCENARIO);
-    let all = json(&folder, "processes boot.etl --sort image");
-    let images = texts(&all["processes"], "image");
+    let sorted = json(&folder, "processes boot.etl --sort image");
+    let images = texts(&sorted["processes"], "image");
     assert!(images.len() > 8);
     assert!(images.is_sorted_by_key(|image| image.to_lowercase()));
-    let last = json(&folder, "processes boot.etl --sort image --reverse --top 2");
+    let reversed = json(&folder, "processes boot.etl --sort image --reverse --top 2");
     let mut expected: Vec<String> = images.iter().rev().take(2).cloned().collect();
     expected.truncate(2);
-    assert_eq!(texts(&last["processes"], "image"), expected);
+    assert_eq!(texts(&reversed["processes"], "image"), expected);
     let csv = folder.answer("processes boot.etl --format csv");
     assert_eq!(csv.lines().count(), images.len() + 1);
 }
@@ -147,8 +147,8 @@ fn sorts_reverses_and_limits_tables() {
 #[test]
 fn selects_processes_by_pattern_and_range() {
     let folder = Folder::boot(SCENARIO);
-    let some = json(&folder, "processes boot.etl --process csrss.exe --process 4 --sort pid");
-    let images = texts(&some["processes"], "image");
+    let selected = json(&folder, "processes boot.etl --process csrss.exe --process 4 --sort pid");
+    let images = texts(&selected["processes"], "image");
     assert_eq!(images.first().map(String::as_str), Some("System"));
     assert!(images[1..].iter().all(|image| image == "csrss.exe"));
     // Only System exists in the first millisecond.
@@ -178,8 +178,8 @@ fn rejects_empty_results_and_invalid_options() {
             "--process: cannot select processes: device operations are not attributed to processes",
         ),
     ] {
-        let (code, printed) = folder.refusal(arguments);
+        let (code, stderr) = folder.failure(arguments);
         assert_eq!(code, expected, "{arguments}");
-        assert!(printed.contains(message), "{arguments}: {printed}");
+        assert!(stderr.contains(message), "{arguments}: {stderr}");
     }
 }

@@ -1,5 +1,5 @@
-//! `onoff netboot` on real captures: durations and counts compared with notes from servers, clients and other tools
-//! taken when the captures were made.
+//! `onoff netboot` on real captures. Durations and counts are compared with notes from servers, clients and other
+//! tools, taken when the captures were made.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -72,7 +72,7 @@ fn boot(path: &Path) -> Value {
     report["boots"][0].clone()
 }
 
-/// The longest transfer.
+/// Returns the longest transfer.
 fn main_file(boot: &Value) -> Value {
     let files = boot["transfers"].as_array().unwrap().iter();
     files.max_by_key(|file| file["counts"]["data_packets"].as_u64()).unwrap().clone()
@@ -90,25 +90,25 @@ fn transfers_match_ground_truth() {
     for truth in TRUTH {
         let boot = boot(&samples.join(truth.path));
         let file = main_file(&boot);
-        let what = truth.path;
-        assert_eq!(file["file"], truth.file, "{what}");
-        assert_eq!(file["outcome"], "complete", "{what}");
-        let took = seconds(&file["duration_ns"]);
+        let path = truth.path;
+        assert_eq!(file["file"], truth.file, "{path}");
+        assert_eq!(file["outcome"], "complete", "{path}");
+        let duration_s = seconds(&file["duration_ns"]);
         // Compare with the precision of the notes.
-        let digit = if truth.bytes == WIM { 0.000_06 } else { 0.006 };
-        assert!((took - truth.seconds).abs() < digit, "{what}: {took}");
+        let tolerance_s = if truth.bytes == WIM { 0.000_06 } else { 0.006 };
+        assert!((duration_s - truth.seconds).abs() < tolerance_s, "{path}: {duration_s}");
         let counts = &file["counts"];
-        assert_eq!(counts["data_packets"], truth.data, "{what}");
-        assert_eq!(counts["blocks"], truth.blocks, "{what}");
-        assert_eq!(counts["repeated_data"], truth.data - truth.blocks, "{what}");
-        assert_eq!(counts["acknowledgments"], truth.acknowledgments, "{what}");
-        assert_eq!(counts["bytes"], truth.bytes, "{what}");
-        assert_eq!(file["window"], truth.window, "{what}");
-        assert_eq!(file["timeout_count"], truth.timeouts, "{what}");
+        assert_eq!(counts["data_packets"], truth.data, "{path}");
+        assert_eq!(counts["blocks"], truth.blocks, "{path}");
+        assert_eq!(counts["repeated_data"], truth.data - truth.blocks, "{path}");
+        assert_eq!(counts["acknowledgments"], truth.acknowledgments, "{path}");
+        assert_eq!(counts["bytes"], truth.bytes, "{path}");
+        assert_eq!(file["window"], truth.window, "{path}");
+        assert_eq!(file["timeout_count"], truth.timeouts, "{path}");
         // The parts sum to the total.
         let costs = file["costs"].as_object().unwrap();
         let sum: i64 = costs.values().map(|ns| ns.as_i64().unwrap()).sum();
-        assert_eq!(sum, file["duration_ns"].as_i64().unwrap(), "{what}");
+        assert_eq!(sum, file["duration_ns"].as_i64().unwrap(), "{path}");
     }
 }
 
@@ -124,8 +124,8 @@ fn round_trips_match_ground_truth() {
         let file = main_file(&boot);
         for (turn, expected) in [("server_turn", server_us), ("client_turn", client_us)] {
             let median = file[turn]["median_ns"].as_i64().unwrap();
-            let off = (median - expected * 1000).abs();
-            assert!(off <= (expected * 10).max(1000), "{name}: {turn} {median} ns");
+            let error_ns = (median - expected * 1000).abs();
+            assert!(error_ns <= (expected * 10).max(1000), "{name}: {turn} {median} ns");
         }
         assert_eq!(boot["capture_side"], "server", "{name}");
     }
@@ -154,7 +154,7 @@ fn counts_fragments_and_advises() {
     let boot = boot(&samples.join("w16_b8192_frag.pcap"));
     let file = main_file(&boot);
     assert_eq!(file["counts"]["later_fragments"], 1220);
-    // All but the short last block.
+    // Every block is fragmented except the short last block.
     assert_eq!(file["counts"]["fragmented"], 244);
     assert!(rules(&boot).contains(&"block_fragmented".to_owned()));
 }
@@ -170,7 +170,7 @@ fn model_predicts_other_captures() {
         return;
     };
     // (Capture to fit, capture to predict).
-    for (fitted, target) in [
+    for (fitted, predicted) in [
         ("w4_b1456_t1ms.pcap", "w1_b1456_t1ms.pcap"),
         ("w4_b1456_t1ms.pcap", "w64_b1456_t1ms.pcap"),
         ("w4_b1456_t1ms.pcap", "msft_w4to64_b1456_t1ms.pcap"),
@@ -179,23 +179,27 @@ fn model_predicts_other_captures() {
         ("lab-v4-dnsmasq-uki/v4-dnsmasq-uki.pcap.xz", "lab-v4-full-baseline/v4-full-baseline.pcap.xz"),
     ] {
         let model = main_file(&boot(&samples.join(fitted)))["model"].clone();
-        let other = main_file(&boot(&samples.join(target)));
-        let measured = &other["model"];
+        let file = main_file(&boot(&samples.join(predicted)));
+        let measured = &file["model"];
         let number = |value: &Value| value.as_i64().unwrap() as f64;
-        // T = N g + ceil(N / W) (s + c), calculated manually; with varying windows, the actual number of round trips.
-        let blocks = number(&other["counts"]["blocks"]);
-        let turns = if other["variable_window"] == true {
+        // T = N g + ceil(N / W) (s + c), calculated manually. If windows vary, use the actual number of round trips.
+        let blocks = number(&file["counts"]["blocks"]);
+        let turns = if file["variable_window"] == true {
             number(&measured["turns"])
         } else {
-            (blocks / number(&other["window"])).ceil()
+            (blocks / number(&file["window"])).ceil()
         };
-        let predicted = blocks * number(&model["gap_ns"]) + turns * number(&model["turn_ns"]);
+        let predicted_ns = blocks * number(&model["gap_ns"]) + turns * number(&model["turn_ns"]);
         // Capture-specific times: setup, pauses and timeouts.
         let setup = number(&measured["model_ns"]) - number(&measured["steady_ns"]);
         let steady = number(&measured["measured_ns"]) - number(&measured["pauses_ns"]) - setup;
-        let off = (predicted - steady) / steady * 100.0;
-        println!("{fitted} -> {target}: {:.4} s for {:.4} s, {off:+.1} %", predicted / 1e9, steady / 1e9);
-        assert!(off.abs() < 15.0, "{fitted} -> {target}: {off:.1} %");
+        let error_percent = (predicted_ns - steady) / steady * 100.0;
+        println!(
+            "{fitted} -> {predicted}: {:.4} s for {:.4} s, {error_percent:+.1} %",
+            predicted_ns / 1e9,
+            steady / 1e9
+        );
+        assert!(error_percent.abs() < 15.0, "{fitted} -> {predicted}: {error_percent:.1} %");
     }
 }
 
@@ -206,31 +210,32 @@ fn predicts_firmware_client_from_other_windows() {
     };
     let boot = boot(&samples.join("lab-v4-shell-tftp-windows/v4-shell-tftp-windows.pcap.xz"));
     let number = |value: &Value| value.as_f64().unwrap();
-    let of = |window: u64| {
+    let file_with_window = |window: u64| {
         let mut files = boot["transfers"].as_array().unwrap().iter();
         files.rfind(|file| file["window"] == window && file["outcome"] == "complete").unwrap()
     };
-    let turn = |window: u64| number(&of(window)["client_turn"]["usual_ns"]);
+    let turn = |window: u64| number(&file_with_window(window)["client_turn"]["usual_ns"]);
     // From windows of 4 and 64 blocks, calculated manually: c0 + 4 k and c0 + 64 k.
     let per_block = (turn(64) - turn(4)) / 60.0;
     let fixed = turn(4) - 4.0 * per_block;
     for window in [1, 16] {
-        let file = of(window);
+        let file = file_with_window(window);
         let blocks = number(&file["counts"]["blocks"]);
         let turns = (blocks / window as f64).ceil();
-        let (server, gap) = (number(&of(4)["server_turn"]["usual_ns"]), number(&of(4)["gap"]["median_ns"]));
+        let (server, gap) =
+            (number(&file_with_window(4)["server_turn"]["usual_ns"]), number(&file_with_window(4)["gap"]["median_ns"]));
         let predicted = (blocks - turns) * gap + turns * (server + fixed) + blocks * per_block;
         let steady = number(&file["model"]["steady_ns"]);
-        let off = (predicted - steady) / steady * 100.0;
-        println!("window {window}: {:.3} s for {:.3} s, {off:+.1} %", predicted / 1e9, steady / 1e9);
-        assert!(off.abs() < 15.0, "window {window}: {off:.1} %");
+        let error_percent = (predicted - steady) / steady * 100.0;
+        println!("window {window}: {:.3} s for {:.3} s, {error_percent:+.1} %", predicted / 1e9, steady / 1e9);
+        assert!(error_percent.abs() < 15.0, "window {window}: {error_percent:.1} %");
     }
-    // The report separates the two, and gives one number per cell.
-    let model = &of(16)["model"];
+    // The report separates the fixed time from the time per block.
+    let model = &file_with_window(16)["model"];
     assert_eq!(model["fitted"], true);
     assert_eq!(model["fitted_windows"], serde_json::json!([1, 4, 16, 64]));
-    let found = number(&model["per_block"]["per_block_ns"]);
-    assert!((found / per_block - 1.0).abs() < 0.1, "{found} {per_block}");
+    let reported = number(&model["per_block"]["per_block_ns"]);
+    assert!((reported / per_block - 1.0).abs() < 0.1, "{reported} {per_block}");
     // A constant round trip would be off by far more than 15 %.
     assert!(turn(64) / turn(1) > 10.0);
 }
@@ -242,22 +247,23 @@ fn predicts_firmware_client_for_other_files_servers_and_delays() {
     };
     let number = |value: &Value| value.as_f64().unwrap();
     let turn = |file: &Value| number(&file["client_turn"]["usual_ns"]);
-    let of = |name: &str, window: u64| {
+    let largest_file = |name: &str, window: u64| {
         let boot = boot(&samples.join(format!("lab-{name}/{name}.pcap.xz")));
         let files = boot["transfers"].as_array().unwrap().clone();
-        let mut whole = files.into_iter().filter(|file| file["outcome"] == "complete" && file["window"] == window);
-        let largest = |file: &Value| file["counts"]["blocks"].as_u64();
-        whole.by_ref().max_by_key(largest).map(|file| (file, number(&boot["max_round_trip_ns"]))).unwrap()
+        let complete = files.into_iter().filter(|file| file["outcome"] == "complete" && file["window"] == window);
+        let blocks = |file: &Value| file["counts"]["blocks"].as_u64();
+        complete.max_by_key(blocks).map(|file| (file, number(&boot["max_round_trip_ns"]))).unwrap()
     };
     // c0 + k W calculated manually, from two windows in one or two captures.
     let fit = |(small, large): (&str, &str), windows: (u64, u64)| {
-        let (one, other) = (turn(&of(small, windows.0).0), turn(&of(large, windows.1).0));
-        let per_block = (other - one) / (windows.1 - windows.0) as f64;
-        (one - windows.0 as f64 * per_block, per_block)
+        let small_turn = turn(&largest_file(small, windows.0).0);
+        let large_turn = turn(&largest_file(large, windows.1).0);
+        let per_block = (large_turn - small_turn) / (windows.1 - windows.0) as f64;
+        (small_turn - windows.0 as f64 * per_block, per_block)
     };
     let shell = fit(("v4-shell-tftp-windows", "v4-shell-tftp-windows"), (4, 64));
     let boots = fit(("v4-dnsmasq-uki", "v4-atftpd-win"), (1, 4));
-    for (what, client, capture, window, delayed) in [
+    for (case, (fixed, per_block), capture, window, is_delayed) in [
         ("another file, another server", shell, "v4-dnsmasq-uki", 1, false),
         ("another file, window 4", shell, "v4-atftpd-win", 4, false),
         ("a small file, another server", shell, "v4-full-baseline", 1, false),
@@ -265,50 +271,50 @@ fn predicts_firmware_client_for_other_files_servers_and_delays() {
         ("window 16 from windows 1 and 4", boots, "v4-shell-tftp-windows", 16, false),
         ("window 64 from windows 1 and 4", boots, "v4-shell-tftp-windows", 64, false),
     ] {
-        let (file, round_trip) = of(capture, window);
+        let (file, round_trip) = largest_file(capture, window);
         let blocks = number(&file["counts"]["blocks"]);
         let turns = (blocks / window as f64).ceil();
         let gap = file["gap"]["median_ns"].as_f64().unwrap_or(0.0);
-        let network = if delayed { round_trip } else { 0.0 };
+        let network = if is_delayed { round_trip } else { 0.0 };
         // Another server program has its own round-trip time.
         let server = number(&file["server_turn"]["usual_ns"]);
-        let predicted = (blocks - turns) * gap + turns * (server + client.0 + network) + blocks * client.1;
+        let predicted = (blocks - turns) * gap + turns * (server + fixed + network) + blocks * per_block;
         let steady = number(&file["model"]["steady_ns"]);
-        let off = (predicted - steady) / steady * 100.0;
-        println!("{what}: {:.3} s for {:.3} s, {off:+.1} %", predicted / 1e9, steady / 1e9);
-        assert!(off.abs() < 15.0, "{what}: {off:.1} %");
+        let error_percent = (predicted - steady) / steady * 100.0;
+        println!("{case}: {:.3} s for {:.3} s, {error_percent:+.1} %", predicted / 1e9, steady / 1e9);
+        assert!(error_percent.abs() < 15.0, "{case}: {error_percent:.1} %");
     }
 }
 
 #[test]
 fn what_if_with_own_settings_matches_measurement() {
-    let folder = simulated();
-    let ask = |options: &str| -> Value {
+    let folder = simulate_two_clients();
+    let boot_with = |options: &str| -> Value {
         let json = folder.answer(&format!("netboot boot.pcapng --client 10.0.0.2 --format json {options}"));
         serde_json::from_str::<Value>(&json).unwrap()["boots"][0].clone()
     };
-    let boot = ask("");
+    let boot = boot_with("");
     assert_eq!(boot["what_if"], Value::Null);
     let measured = main_file(&boot)["duration_ns"].as_i64().unwrap();
-    let own = boot["predictions"]
+    let prediction = boot["predictions"]
         .as_array()
         .unwrap()
         .iter()
         .find(|row| row["window"] == 4 && row["block_size"] == 1468)
         .unwrap()
         .clone();
-    assert!((own["shortest_ns"].as_i64().unwrap() - measured).abs() < 1_000, "{own} {measured}");
-    assert_eq!(own["shortest_ns"], own["longest_ns"]);
+    assert!((prediction["shortest_ns"].as_i64().unwrap() - measured).abs() < 1_000, "{prediction} {measured}");
+    assert_eq!(prediction["shortest_ns"], prediction["longest_ns"]);
     // 171 round trips, each 20 ms longer, minus at most the existing bound.
-    let far = ask("--rtt 20ms")["what_if"].clone();
-    let more = far["longest_ns"].as_i64().unwrap() - measured;
-    assert!((more - 171 * 20_000_000).abs() < 10_000_000, "{more}");
-    let wide = ask("--window 16 --loss 0.5%")["what_if"].clone();
-    assert_eq!(wide["window"], 16);
-    assert!(wide["losses_ns"].as_i64().unwrap() > 0);
-    assert!(wide["shortest_ns"].as_i64().unwrap() < wide["longest_ns"].as_i64().unwrap());
-    for wrong in ["--rtt soon", "--loss 80%", "--window 0", "--block 70000"] {
-        assert_eq!(folder.refusal(&format!("netboot boot.pcapng {wrong}")).0, 64, "{wrong}");
+    let long_rtt = boot_with("--rtt 20ms")["what_if"].clone();
+    let added_ns = long_rtt["longest_ns"].as_i64().unwrap() - measured;
+    assert!((added_ns - 171 * 20_000_000).abs() < 10_000_000, "{added_ns}");
+    let large_window = boot_with("--window 16 --loss 0.5%")["what_if"].clone();
+    assert_eq!(large_window["window"], 16);
+    assert!(large_window["losses_ns"].as_i64().unwrap() > 0);
+    assert!(large_window["shortest_ns"].as_i64().unwrap() < large_window["longest_ns"].as_i64().unwrap());
+    for invalid in ["--rtt soon", "--loss 80%", "--window 0", "--block 70000"] {
+        assert_eq!(folder.failure(&format!("netboot boot.pcapng {invalid}")).0, 64, "{invalid}");
     }
 }
 
@@ -346,11 +352,11 @@ fn missing_server_and_missing_file() {
     let boot = boot(&samples.join("lab-v4-dhcp-timeout/v4-dhcp-timeout.pcap.xz"));
     let exchange = &boot["dhcp"][0];
     assert_eq!((&exchange["attempts"], &exchange["complete"]), (&4.into(), &false.into()));
-    // Requests at 0, +4.3, +12.9 and +31.9 s; the client gives up about 74 s after the first.
-    let mut at = 0.0;
+    // Requests at 0, +4.3, +12.9 and +31.9 s. The client gives up about 74 s after the first request.
+    let mut time_s = 0.0;
     for (wait, expected) in exchange["waits_ns"].as_array().unwrap().iter().zip([4.3, 12.9, 31.9]) {
-        at += seconds(wait);
-        assert!((at - expected).abs() < 0.06, "{at}");
+        time_s += seconds(wait);
+        assert!((time_s - expected).abs() < 0.06, "{time_s}");
     }
     assert!((seconds(&exchange["duration_ns"]) - 74.0).abs() < 0.5);
     // IPv4 failed, and the capture ends before IPv6 failed.
@@ -365,7 +371,7 @@ fn missing_server_and_missing_file() {
     assert_eq!(file["error"]["text"], "File not found");
     assert_eq!(boot["findings"][0]["rule"], "file_refused");
     assert_eq!(boot["findings"][0]["stops_boot"], true);
-    // As on the serial console of the recorded boot.
+    // The serial console of the recorded boot shows the same.
     let outcome = &boot["outcome"];
     assert_eq!((&outcome["verdict"], &outcome["reason"]), (&"failed".into(), &"file_refused".into()));
     assert_eq!((&outcome["tftp_code"], &outcome["stage"]), (&1.into(), &"boot_program".into()));
@@ -382,17 +388,18 @@ fn public_captures() {
     let file = main_file(&boot(&samples.join("spicy-tftp_rrq.pcap")));
     assert_eq!(file["counts"]["bytes"], 24_599);
     assert_eq!(file["counts"]["blocks"], 49);
-    let from_first_block = file["end_ns"].as_i64().unwrap() - file["first_data_ns"].as_i64().unwrap();
-    assert!((from_first_block as f64 / 1e9 - 0.1816).abs() < 0.000_06);
+    let after_first_block_ns = file["end_ns"].as_i64().unwrap() - file["first_data_ns"].as_i64().unwrap();
+    assert!((after_first_block_ns as f64 / 1e9 - 0.1816).abs() < 0.000_06);
 
     let file = main_file(&boot(&samples.join("spicy-tftp_oack.pcap")));
     assert_eq!(file["granted"]["block_size"], 256);
     assert_eq!(file["counts"]["bytes"], 446);
 }
 
-/// A capture of two clients: one loads a file over TFTP with a timeout, the other does so a minute later.
-fn simulated() -> Folder {
-    let mut wrote = Container::Pcapng.writer(1, 65_536);
+/// Simulates a capture of two clients: one loads a file over TFTP with a timeout, the other loads a file a minute
+/// later.
+fn simulate_two_clients() -> Folder {
+    let mut writer = Container::Pcapng.writer(1, 65_536);
     let server = TftpServer { link: Link::Ethernet, mac: [2, 0, 0, 0, 0, 1] };
     for client in [1_u8, 2] {
         let transfer = TftpTransfer {
@@ -412,21 +419,21 @@ fn simulated() -> Folder {
             number_after_rollover: 0,
         };
         let start = 1_700_000_000_000_000_000 + u64::from(client) * 60_000_000_000;
-        server.write_transfer(&transfer, start, &mut wrote);
+        server.write_transfer(&transfer, start, &mut writer);
     }
     let folder = Folder::new();
-    folder.file("boot.pcapng", &wrote.bytes);
+    folder.file("boot.pcapng", &writer.bytes);
     folder
 }
 
 #[test]
 fn as_text() {
-    insta::assert_snapshot!(simulated().answer("netboot boot.pcapng --client 10.0.0.1"));
+    insta::assert_snapshot!(simulate_two_clients().answer("netboot boot.pcapng --client 10.0.0.1"));
 }
 
 #[test]
 fn lists_and_selects_clients() {
-    let folder = simulated();
+    let folder = simulate_two_clients();
     let text = folder.answer("netboot boot.pcapng");
     assert!(text.starts_with("2 network boots\n"), "{text}");
     for client in ["10.0.0.2", "52:54:00:77:00:02", "52-54-00-77-00-02"] {
@@ -435,16 +442,16 @@ fn lists_and_selects_clients() {
         assert_eq!(report["boots"].as_array().unwrap().len(), 1, "{client}");
         assert_eq!(report["boots"][0]["client"]["mac"], "52:54:00:77:00:02");
     }
-    let (code, message) = folder.refusal("netboot boot.pcapng --client 10.0.0.3");
+    let (code, message) = folder.failure("netboot boot.pcapng --client 10.0.0.3");
     assert_eq!(code, 2);
     assert!(message.contains("other clients that booted: 52:54:00:77:00:01"), "{message}");
-    assert_eq!(folder.refusal("netboot boot.pcapng --client nobody").0, 64);
-    assert_eq!(folder.refusal("netboot boot.pcapng --link-rate fast").0, 64);
+    assert_eq!(folder.failure("netboot boot.pcapng --client nobody").0, 64);
+    assert_eq!(folder.failure("netboot boot.pcapng --link-rate fast").0, 64);
 }
 
 #[test]
 fn writes_svg_and_csv() {
-    let folder = simulated();
+    let folder = simulate_two_clients();
     let svg = folder.answer("netboot boot.pcapng --format svg");
     let picture = roxmltree::Document::parse(&svg).unwrap();
     let titles = picture
@@ -461,16 +468,16 @@ fn writes_svg_and_csv() {
 
 #[test]
 fn identifies_other_recordings() {
-    let folder = simulated();
+    let folder = simulate_two_clients();
     folder.file("empty.pcap", &Container::Pcap.writer(1, 65_536).bytes);
-    let (code, message) = folder.refusal("boot boot.pcapng");
+    let (code, message) = folder.failure("boot boot.pcapng");
     assert_eq!(code, 2);
     assert!(message.contains("is a network capture; read it with 'onoff netboot'"), "{message}");
     let etl = Folder::boot("services-wes7.toml");
-    let (code, message) = etl.refusal("netboot boot.etl");
+    let (code, message) = etl.failure("netboot boot.etl");
     assert_eq!(code, 2);
     assert!(message.contains("no packets ("), "{message}");
-    let (code, message) = folder.refusal("netboot empty.pcap");
+    let (code, message) = folder.failure("netboot empty.pcap");
     assert_eq!(code, 2);
     assert!(message.contains("no network boot found: 0 frames"), "{message}");
 }

@@ -20,7 +20,7 @@ fn plan(executable: &str, files: &[(&str, u32)]) -> Vec<u8> {
     .bytes()
 }
 
-/// A volume with two plans, one with a missing file, and three boots.
+/// Creates a volume with three boots and two plans, one of them with a missing file.
 fn volume() -> Folder {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path("c/Windows/Prefetch/ReadyBoot")).unwrap();
@@ -30,11 +30,11 @@ fn volume() -> Folder {
     let ntdll = (r"\WINDOWS\SYSTEM32\NTDLL.DLL", 30);
     folder.file("c/Windows/Prefetch/APP.EXE-1.pf", &plan("APP.EXE", &[ntdll, (r"\WINDOWS\APP.EXE", 4)]));
     folder.file("c/Windows/Prefetch/GONE.EXE-2.pf", &plan("GONE.EXE", &[ntdll, (r"\WINDOWS\GONE.EXE", 4)]));
-    folder.file("c/Windows/Prefetch/desktop.ini", b"not of prefetch");
+    folder.file("c/Windows/Prefetch/desktop.ini", b"not a prefetch file");
     let reads = [(r"\Device\HarddiskVolume2\Windows\System32\ntdll.dll", 0, 65_536, 10)];
-    for at in 1..=3 {
+    for boot in 1..=3 {
         let trace = ready_boot_trace([&reads, &[("", 0, 512, 2_000_000)]]);
-        folder.file(&format!("c/Windows/Prefetch/ReadyBoot/Trace{at}.fx"), &trace);
+        folder.file(&format!("c/Windows/Prefetch/ReadyBoot/Trace{boot}.fx"), &trace);
     }
     folder
 }
@@ -62,10 +62,10 @@ fn formats_agree() {
     let plan =
         &report["plans"].as_array().unwrap().iter().find(|plan| plan["executable"] == "APP.EXE").unwrap().clone();
     assert_eq!((&plan["missing_files"], &plan["run_count"]), (&Value::from(0), &Value::from(7)));
-    for (by, rows) in [("plan", 2), ("file", 3), ("volume", 1), ("boot", 3)] {
-        let csv = folder.answer(&format!("prefetch c --format csv --by {by}"));
+    for (row_kind, rows) in [("plan", 2), ("file", 3), ("volume", 1), ("boot", 3)] {
+        let csv = folder.answer(&format!("prefetch c --format csv --by {row_kind}"));
         let widths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(widths.len(), rows + 1, "{by}");
+        assert_eq!(widths.len(), rows + 1, "{row_kind}");
         assert!(widths.iter().all(|&width| width == widths[0]), "{csv}");
     }
 }
@@ -74,17 +74,18 @@ fn formats_agree() {
 fn shows_five_ready_boot_boots() {
     let folder = Folder::new();
     let block = 1 << 20;
-    for at in 1..=5_u32 {
+    for boot in 1..=5_u32 {
         // Each boot reads one more block of the first file in sequence, and the last boot reads another file at its
         // end.
-        let mut reads: Vec<_> = (0..at).map(|to| (r"\Device\ntdll.dll", u64::from(to * block), block, to)).collect();
-        reads.push((r"\Device\hive", 7 * u64::from(at), 4096, 1_000_000));
-        if at == 5 {
+        let mut reads: Vec<_> =
+            (0..boot).map(|index| (r"\Device\ntdll.dll", u64::from(index * block), block, index)).collect();
+        reads.push((r"\Device\hive", 7 * u64::from(boot), 4096, 1_000_000));
+        if boot == 5 {
             reads.push((r"\Device\new.dll", 0, 3 * block, 2_000_000));
         }
-        folder.file(&format!("Trace{at}.fx"), &ready_boot_trace([&reads, &[]]));
+        folder.file(&format!("Trace{boot}.fx"), &ready_boot_trace([&reads, &[]]));
     }
-    let files: Vec<String> = (1..=5).map(|at| format!("Trace{at}.fx")).collect();
+    let files: Vec<String> = (1..=5).map(|boot| format!("Trace{boot}.fx")).collect();
     let text = folder.answer(&format!("prefetch {}", files.join(" ")));
     assert!(text.contains("trained: 5 boots in the ReadyBoot traces."), "{text}");
     let row = |start: &str| -> Vec<String> {
@@ -93,13 +94,13 @@ fn shows_five_ready_boot_boots() {
         line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
     };
     // Bytes, sequential share, and bytes over time for each boot.
-    for (at, in_a_row) in [(1, "0 %"), (2, "33 %"), (3, "50 %"), (4, "60 %"), (5, "57 %")] {
-        let cells = row(&format!("Trace{at}.fx"));
-        assert!(cells.iter().any(|cell| cell == in_a_row), "{cells:?}\n{text}");
-        // Highest at the start; the last boot has a second peak at its end.
-        let curve: String = cells.iter().skip_while(|cell| *cell != in_a_row).skip(1).cloned().collect();
+    for (boot, sequential_share) in [(1, "0 %"), (2, "33 %"), (3, "50 %"), (4, "60 %"), (5, "57 %")] {
+        let cells = row(&format!("Trace{boot}.fx"));
+        assert!(cells.iter().any(|cell| cell == sequential_share), "{cells:?}\n{text}");
+        // The curve is highest at the start. The last boot has a second peak at its end.
+        let curve: String = cells.iter().skip_while(|cell| *cell != sequential_share).skip(1).cloned().collect();
         assert!(curve.starts_with('█'), "{cells:?}");
-        assert_eq!(curve.ends_with('▄'), at == 5, "{cells:?}");
+        assert_eq!(curve.ends_with('▄'), boot == 5, "{cells:?}");
     }
     // One column per boot.
     let cells = row(r"\Device\ntdll.dll");
@@ -125,15 +126,15 @@ fn registry_shows_too_few_boots() {
     std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
     let mut root = HiveKey::root();
     root.subkey("Select").set_value("Current", 1_u32);
-    let reading = root.subkey(r"ControlSet001\Control\Session Manager\Memory Management\PrefetchParameters");
-    reading.set_value("BootId", 2_u32).set_value("EnablePrefetcher", 3_u32);
+    let parameters = root.subkey(r"ControlSet001\Control\Session Manager\Memory Management\PrefetchParameters");
+    parameters.set_value("BootId", 2_u32).set_value("EnablePrefetcher", 3_u32);
     folder.file("c/Windows/System32/config/SYSTEM", &root.to_hive());
     let text = folder.answer("prefetch c");
     assert!(
         text.contains("not trained: the installation booted 2 times in total (BootId), 1 boot of 3 missing"),
         "{text}"
     );
-    // A broken hive is reported; the rest is analyzed.
+    // A broken hive is reported, and everything else is analyzed.
     folder.file("c/Windows/System32/config/SYSTEM", b"regf and no more");
     let text = folder.answer("prefetch c");
     assert!(text.contains("SYSTEM") && text.contains("2 launch plans"), "{text}");
@@ -143,9 +144,9 @@ fn registry_shows_too_few_boots() {
 fn rejects_files_without_plans() {
     let folder = Folder::new();
     folder.file("notes.txt", b"nothing");
-    let (code, error) = folder.refusal("prefetch notes.txt");
+    let (code, error) = folder.failure("prefetch notes.txt");
     assert!(code == 2 && error.contains("notes.txt"), "{error}");
-    let (code, _) = folder.refusal("prefetch nowhere");
+    let (code, _) = folder.failure("prefetch nowhere");
     assert_eq!(code, 1);
 }
 
@@ -166,10 +167,10 @@ fn reads_plans_of_seven_windows_versions() {
     assert!(plans.len() > 20);
     for plan in plans {
         let name = plan["name"].as_str().unwrap().rsplit('/').next().unwrap();
-        let known = manifest.as_array().unwrap().iter().find(|one| {
-            one[0].as_str().is_some_and(|path| path.ends_with(name))
-                && (&one[3], &one[4], &one[5]) == (&plan["executable"], &plan["run_count"], &plan["files"])
+        let expected = manifest.as_array().unwrap().iter().find(|entry| {
+            entry[0].as_str().is_some_and(|path| path.ends_with(name))
+                && (&entry[3], &entry[4], &entry[5]) == (&plan["executable"], &plan["run_count"], &plan["files"])
         });
-        assert!(known.is_some(), "{plan}");
+        assert!(expected.is_some(), "{plan}");
     }
 }

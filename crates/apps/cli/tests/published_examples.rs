@@ -12,7 +12,7 @@ fn scenario(name: &str) -> Scenario {
     Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn recorded(folder: &Path, name: &str) -> PathBuf {
+fn simulate(folder: &Path, name: &str) -> PathBuf {
     let path = folder.join(format!("{name}.etl"));
     std::fs::write(&path, &scenario(name).simulate().unwrap().files[0]).unwrap();
     path
@@ -24,16 +24,16 @@ fn onoff(arguments: &[&str], recording: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The value of an attribute on a line of XML.
+/// Returns the value of an attribute on a line of XML.
 fn attribute<'x>(line: &'x str, name: &str) -> &'x str {
-    let after = line.split_once(&format!(" {name}=\"")).unwrap().1;
-    after.split_once('"').unwrap().0
+    let rest_of_line = line.split_once(&format!(" {name}=\"")).unwrap().1;
+    rest_of_line.split_once('"').unwrap().0
 }
 
 #[test]
 fn matches_services_excerpt_of_embedded_paper() {
     let folder = tempfile::tempdir().unwrap();
-    let xml = onoff(&["boot", "--format", "xml"], &recorded(folder.path(), "services-wes7"));
+    let xml = onoff(&["boot", "--format", "xml"], &simulate(folder.path(), "services-wes7"));
     let rows: Vec<&str> = xml.lines().filter(|line| line.trim_start().starts_with("<serviceTransition ")).collect();
     let expected: Vec<PublishedService> = scenario("services-wes7").expect.service;
     assert_eq!(rows.len(), expected.len());
@@ -42,7 +42,7 @@ fn matches_services_excerpt_of_embedded_paper() {
         assert_eq!(attribute(row, "group"), expected.group);
         assert_eq!(attribute(row, "transition"), "start");
         assert_eq!(Some(attribute(row, "container")), expected.container.as_deref());
-        // The paper's tool truncated ms, later ones round: rows may differ by 1 ms.
+        // The paper's tool truncated milliseconds and later tools round them, so rows may differ by 1 ms.
         for (name, published) in [
             ("totalTransitionTimeDelta", Some(expected.total_ms)),
             ("firstCheckpointTimeDelta", expected.first_checkpoint_ms),
@@ -51,8 +51,8 @@ fn matches_services_excerpt_of_embedded_paper() {
             ("firstCheckpointedAt", expected.first_checkpointed_at_ms),
             ("endedAt", expected.ended_at_ms),
         ] {
-            let printed: u64 = attribute(row, name).parse().unwrap();
-            assert!(printed.abs_diff(published.unwrap()) <= 1, "{} {name}: {printed}", expected.name);
+            let actual: u64 = attribute(row, name).parse().unwrap();
+            assert!(actual.abs_diff(published.unwrap()) <= 1, "{} {name}: {actual}", expected.name);
         }
     }
 }
@@ -62,7 +62,7 @@ fn matches_timing_node_of_table_5() {
     let folder = tempfile::tempdir().unwrap();
     for run in ["table-5-run-1", "table-5-run-2"] {
         let expect = scenario(run).expect;
-        let xml = onoff(&["boot", "--format", "xml"], &recorded(folder.path(), run));
+        let xml = onoff(&["boot", "--format", "xml"], &simulate(folder.path(), run));
         let timing = xml.lines().find(|line| line.contains("<timing ")).unwrap();
         let number = |name: &str| attribute(timing, name).parse::<u64>().ok();
         assert_eq!(number("bootDoneViaExplorer"), expect.boot_done_via_explorer_ms);
@@ -91,7 +91,7 @@ fn analyzes_sample() {
         assert!(text.contains(fact), "{fact} is not in:\n{text}");
     }
     let info = onoff(&["info", "--format", "json"], &sample);
-    let simulated = scenario("slow-boot").simulate().unwrap();
-    let events = format!("\"events\": {},", simulated.truth.records);
+    let simulation = scenario("slow-boot").simulate().unwrap();
+    let events = format!("\"events\": {},", simulation.truth.records);
     assert!(info.contains(&events), "{events} is not in:\n{info}");
 }

@@ -16,7 +16,7 @@ fn write(folder: &Folder, name: &str, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// A simulated boot as two unmerged logs.
+/// Simulates a boot with two unmerged logs.
 fn two_logs() -> Vec<Vec<u8>> {
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/slow-boot.toml");
@@ -43,8 +43,8 @@ fn kernel_and_user_log_are_one_recording() {
     folder.answer("view kernel.etl user.etl -o page.html");
     let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
     assert!(page.contains("kernel.etl+user.etl"), "one recording of both logs");
-    // As one run it is excluded with a reason; as two, both would be.
-    let (_, message) = folder.refusal("compare --baseline kernel.etl user.etl --candidate kernel.etl user.etl");
+    // As one run, the recording is excluded with a reason. As two runs, both would be.
+    let (_, message) = folder.failure("compare --baseline kernel.etl user.etl --candidate kernel.etl user.etl");
     assert!(message.contains("kernel.etl+user.etl ("), "{message}");
     assert!(!message.contains(": user.etl (") && !message.contains(", user.etl ("), "{message}");
 }
@@ -65,8 +65,8 @@ fn folder_with_two_boots_is_two_recordings() {
     let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
     assert!(page.contains("a.txt") && page.contains("b.txt") && !page.contains("a.txt+b.txt"));
     for verb in ["boot", "info", "suspend", "services", "export --format csv -o out"] {
-        let (name, rest) = verb.split_once(' ').unwrap_or((verb, ""));
-        let (code, message) = folder.refusal(&format!("{name} logs {rest}"));
+        let (name, options) = verb.split_once(' ').unwrap_or((verb, ""));
+        let (code, message) = folder.failure(&format!("{name} logs {options}"));
         assert_eq!(code, 64, "{message}");
         assert!(message.contains("these are 2 ("), "{message}");
     }
@@ -79,22 +79,22 @@ fn no_file_in_folder_is_ignored() {
     write(&folder, "runs/a/b/c/d/e/f/g/h/i/j/deep.txt", kernel_log("web2", 2).as_bytes());
     write(&folder, "runs/empty/boot.etl", b"");
     write(&folder, "runs/damaged/boot.etl", b"no longer a log");
-    write(&folder, "runs/notes/notes.md", b"nothing that anybody recorded");
+    write(&folder, "runs/notes/notes.md", b"not a recording");
     let (answer, code) = json(&folder, "summary runs --format json");
     assert_eq!(code, 1, "{answer:#}");
-    let names = |key: &str| -> Vec<String> {
+    let recordings = |is_readable: bool| -> Vec<String> {
         let rows = answer["rows"].as_array().unwrap().iter();
         let mut names: Vec<String> = rows
-            .filter(|row| (row["error"] == "") == (key == "good"))
+            .filter(|row| (row["error"] == "") == is_readable)
             .map(|row| row["recording"].as_str().unwrap().to_owned())
             .collect();
         names.sort();
         names
     };
-    assert_eq!(names("bad"), ["runs/damaged/boot.etl", "runs/empty/boot.etl"], "{answer:#}");
-    assert_eq!(names("good").len(), 2, "{answer:#}");
+    assert_eq!(recordings(false), ["runs/damaged/boot.etl", "runs/empty/boot.etl"], "{answer:#}");
+    assert_eq!(recordings(true).len(), 2, "{answer:#}");
     // With a log of another computer in a subfolder, the folder is not a single recording.
-    assert!(names("good").iter().any(|name| name.ends_with("deep.txt")), "{answer:#}");
+    assert!(recordings(true).iter().any(|name| name.ends_with("deep.txt")), "{answer:#}");
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn unpacked_sosreport_equals_packed() {
     folder.file("sosreport-host.tar", &tar.into_inner().unwrap());
     let answer = |path: &str| {
         let mut answer: Value = serde_json::from_str(&folder.answer(&format!("boot {path} --format json"))).unwrap();
-        // Provenance.
+        // Remove the provenance.
         answer.as_object_mut().unwrap().remove("onoff");
         answer
     };
     let (packed, unpacked) = (answer("sosreport-host.tar"), answer("sosreport-host"));
-    let mut differing: Vec<&String> = packed
+    let mut differing_keys: Vec<&String> = packed
         .as_object()
         .unwrap()
         .iter()
@@ -135,16 +135,16 @@ fn unpacked_sosreport_equals_packed() {
         .map(|(key, _)| key)
         .collect();
     // Losses include file paths.
-    differing.retain(|key| *key != "losses");
-    assert!(differing.is_empty(), "{differing:?}");
-    let counts = |answer: &Value| -> Vec<(String, u64)> {
+    differing_keys.retain(|key| *key != "losses");
+    assert!(differing_keys.is_empty(), "{differing_keys:?}");
+    let loss_counts = |answer: &Value| -> Vec<(String, u64)> {
         let losses = answer["losses"].as_array().cloned().unwrap_or_default();
         losses
             .iter()
             .map(|loss| (loss["counter"].as_str().unwrap().to_owned(), loss["count"].as_u64().unwrap()))
             .collect()
     };
-    assert_eq!(counts(&packed), counts(&unpacked));
+    assert_eq!(loss_counts(&packed), loss_counts(&unpacked));
     let (summary, code) = json(&folder, "summary sosreport-host --format json");
     assert_eq!((code, &summary["recordings"]), (0, &Value::from(1)), "{summary:#}");
 }

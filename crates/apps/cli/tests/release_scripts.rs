@@ -13,7 +13,7 @@ fn repository() -> PathBuf {
 }
 
 /// Runs a script of the repository in `folder`, with `folder` first in PATH.
-fn script(folder: &TempDir, name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+fn run_script(folder: &TempDir, name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     Command::new("bash")
         .arg(repository().join(name))
@@ -29,20 +29,21 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-fn program(folder: &TempDir, name: &str, lines: &str) {
+fn write_program(folder: &TempDir, name: &str, lines: &str) {
     let path = folder.path().join(name);
     fs::write(&path, lines).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn bash(folder: &TempDir, line: &str) -> String {
+fn bash(folder: &TempDir, commands: &str) -> String {
     let output =
-        Command::new("bash").args(["-euo", "pipefail", "-c", line]).current_dir(folder.path()).output().unwrap();
-    assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        Command::new("bash").args(["-euo", "pipefail", "-c", commands]).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{commands}: {}", text(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A release with one package in the folder `release`, and a fake `gh` that serves it and rejects other arguments.
+/// Creates a release with one package in the folder `release`, and a fake `gh` that serves the release and rejects
+/// other arguments.
 fn release() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     bash(
@@ -54,7 +55,7 @@ fn release() -> TempDir {
          rm -r onoff-9.8.7-x86_64-unknown-linux-musl\n\
          sha256sum onoff-* >SHA256SUMS",
     );
-    program(
+    write_program(
         &folder,
         "gh",
         "#!/usr/bin/env bash\n\
@@ -68,14 +69,14 @@ fn release() -> TempDir {
 }
 
 fn download(folder: &TempDir, system: &str, version: &str) -> Output {
-    let to = folder.path().join("installed");
+    let target = folder.path().join("installed");
     let environment = [
         ("ONOFF_SYSTEM", system),
-        ("ONOFF_FOLDER", to.to_str().unwrap()),
+        ("ONOFF_FOLDER", target.to_str().unwrap()),
         ("ONOFF_VERSION", version),
         ("ONOFF_REPOSITORY", "owner/onoff"),
     ];
-    script(folder, "action/download", &[], &environment)
+    run_script(folder, "action/download", &[], &environment)
 }
 
 #[test]
@@ -105,7 +106,7 @@ fn action_rejects_wrong_package() {
     );
     assert!(!folder.path().join("installed/onoff").exists());
 
-    // A checksum list without the package is not accepted either.
+    // A checksum list without the package is rejected too.
     let folder = release();
     bash(&folder, "printf '%064d  another\\n' 0 >release/SHA256SUMS");
     assert_eq!(download(&folder, "Linux-X64", "9.8.7").status.code(), Some(1));
@@ -115,7 +116,7 @@ fn action_rejects_wrong_package() {
     assert!(text(&output.stdout).contains("::error::onoff has no release for Linux-RISCV64"));
 }
 
-fn gate(baseline: &str, candidate: &str, limits: &str, without_verdict: &str) -> (Output, String, String) {
+fn gate(baseline: &str, candidate: &str, limits: &str, fail_without_verdict: &str) -> (Output, String, String) {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_onoff"), folder.path().join("onoff")).unwrap();
     std::os::unix::fs::symlink(repository().join("samples/runs"), folder.path().join("runs")).unwrap();
@@ -124,18 +125,18 @@ fn gate(baseline: &str, candidate: &str, limits: &str, without_verdict: &str) ->
         ("ONOFF_BASELINE", baseline),
         ("ONOFF_CANDIDATE", candidate),
         ("ONOFF_LIMITS", limits),
-        ("ONOFF_FAIL_WITHOUT_VERDICT", without_verdict),
+        ("ONOFF_FAIL_WITHOUT_VERDICT", fail_without_verdict),
         ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap()),
         ("GITHUB_OUTPUT", outputs.to_str().unwrap()),
     ];
-    let output = script(&folder, "action/gate", &[], &environment);
+    let output = run_script(&folder, "action/gate", &[], &environment);
     let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
     (output, read(&summary), read(&outputs))
 }
 
 #[test]
 fn action_fails_slower_build() {
-    // The change between the runs (samples/README.md): the service ProfSvc takes 2 s longer.
+    // Between the runs, the service ProfSvc became 2 s slower (samples/README.md).
     let (output, summary, outputs) = gate("runs/before", "runs/after", "\n  boot.total 5% and 500ms  \n\n", "true");
     assert_eq!(output.status.code(), Some(1), "{}{}", text(&output.stdout), text(&output.stderr));
     assert_eq!(outputs, "verdict=regression\n");
@@ -150,11 +151,12 @@ fn action_fails_slower_build() {
 
 #[test]
 fn action_without_verdict_fails_by_default() {
-    let one = fs::read_dir(repository().join("samples/runs/before")).unwrap().next().unwrap().unwrap().file_name();
-    let one = format!("runs/before/{}", one.to_str().unwrap());
-    let (output, _, outputs) = gate(&one, &one, "boot.total 5% and 500ms", "true");
+    let file_name =
+        fs::read_dir(repository().join("samples/runs/before")).unwrap().next().unwrap().unwrap().file_name();
+    let single_run = format!("runs/before/{}", file_name.to_str().unwrap());
+    let (output, _, outputs) = gate(&single_run, &single_run, "boot.total 5% and 500ms", "true");
     assert_eq!((output.status.code(), outputs.as_str()), (Some(2), "verdict=no-verdict\n"));
-    let (output, _, outputs) = gate(&one, &one, "boot.total 5% and 500ms", "false");
+    let (output, _, outputs) = gate(&single_run, &single_run, "boot.total 5% and 500ms", "false");
     assert_eq!((output.status.code(), outputs.as_str()), (Some(0), "verdict=no-verdict\n"));
     assert!(text(&output.stdout).contains("::warning::no verdict"));
 
@@ -173,29 +175,29 @@ fn manifests_have_release_checksums() {
         ("x86_64-unknown-linux-musl.tar.gz", 'd'),
         ("x86_64-pc-windows-msvc.zip", 'e'),
     ];
-    let sums: String = packages
+    let checksums: String = packages
         .iter()
         .map(|(name, digit)| format!("{}  onoff-1.2.3-{name}\n", digit.to_string().repeat(64)))
         .collect();
-    fs::write(folder.path().join("SHA256SUMS"), &sums).unwrap();
+    fs::write(folder.path().join("SHA256SUMS"), &checksums).unwrap();
     let arguments = ["1.2.3", "owner/onoff", "SHA256SUMS", "manifests"];
-    let output = script(&folder, "packaging/manifests", &arguments, &[]);
+    let output = run_script(&folder, "packaging/manifests", &arguments, &[]);
     assert!(output.status.success(), "{}", text(&output.stderr));
 
     let formula = fs::read_to_string(folder.path().join("manifests/onoff.rb")).unwrap();
     for (name, digit) in &packages[..4] {
         let address = format!("url \"https://github.com/owner/onoff/releases/download/v1.2.3/onoff-1.2.3-{name}\"");
-        let (_, after) = formula.split_once(&address).unwrap_or_else(|| panic!("{name}: {formula}"));
-        let sum = after.lines().nth(1).unwrap().trim();
-        assert_eq!(sum, format!("sha256 \"{}\"", digit.to_string().repeat(64)), "{name}");
+        let (_, after_address) = formula.split_once(&address).unwrap_or_else(|| panic!("{name}: {formula}"));
+        let checksum = after_address.lines().nth(1).unwrap().trim();
+        assert_eq!(checksum, format!("sha256 \"{}\"", digit.to_string().repeat(64)), "{name}");
     }
     let installer = fs::read_to_string(folder.path().join("manifests/owner.onoff.installer.yaml")).unwrap();
     assert!(installer.contains(&format!("InstallerSha256: {}", "E".repeat(64))), "{installer}");
     assert!(installer.contains("RelativeFilePath: onoff-1.2.3-x86_64-pc-windows-msvc\\onoff.exe"), "{installer}");
 
     // A package without a checksum is an error.
-    fs::write(folder.path().join("SHA256SUMS"), sums.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
-    let output = script(&folder, "packaging/manifests", &arguments, &[]);
+    fs::write(folder.path().join("SHA256SUMS"), checksums.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
+    let output = run_script(&folder, "packaging/manifests", &arguments, &[]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stderr), "manifests: no checksum for onoff-1.2.3-aarch64-apple-darwin.tar.gz\n");
 }
@@ -208,20 +210,20 @@ fn package_has_expected_names() {
         &folder,
         "mkdir -p target/x86_64-unknown-linux-musl/dist; printf '#!/bin/sh\\n' >target/x86_64-unknown-linux-musl/dist/onoff",
     );
-    let built = folder.path().join("target");
-    let output = script(
+    let target_folder = folder.path().join("target");
+    let output = run_script(
         &folder,
         "tools/package",
         &["x86_64-unknown-linux-musl"],
-        &[("CARGO_TARGET_DIR", built.to_str().unwrap())],
+        &[("CARGO_TARGET_DIR", target_folder.to_str().unwrap())],
     );
     assert!(output.status.success(), "{}", text(&output.stderr));
     let name = format!("onoff-{}-x86_64-unknown-linux-musl", env!("CARGO_PKG_VERSION"));
-    let listed = bash(&folder, &format!("tar -tzf target/packages/{name}.tar.gz"));
+    let archive_files = bash(&folder, &format!("tar -tzf target/packages/{name}.tar.gz"));
     for file in
         ["onoff", "README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "onoff.wprp", "save-boot-log.ps1"]
     {
-        assert!(listed.lines().any(|line| line == format!("{name}/{file}")), "{file}: {listed}");
+        assert!(archive_files.lines().any(|line| line == format!("{name}/{file}")), "{file}: {archive_files}");
     }
 
     let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();

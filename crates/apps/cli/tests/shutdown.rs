@@ -32,10 +32,10 @@ fn phase<'v>(report: &'v Value, name: &str) -> &'v Value {
     phases.clone().find(|phase| phase["name"] == name).unwrap()
 }
 
-/// The interval of the nth simulated activity of a kind.
-fn activity(truth: &Truth, kind: &str, at: usize) -> (i64, Option<i64>) {
+/// Returns the interval of the nth simulated activity of a kind.
+fn activity(truth: &Truth, kind: &str, index: usize) -> (i64, Option<i64>) {
     let rows = &truth.transitions.activities;
-    let row = rows.iter().filter(|row| row.kind == kind).nth(at).unwrap();
+    let row = rows.iter().filter(|row| row.kind == kind).nth(index).unwrap();
     (row.start_ns, row.end_ns)
 }
 
@@ -76,7 +76,7 @@ fn services_match_truth() {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
         type Row = (String, i64, Option<i64>, Option<i64>, bool, bool);
-        let mut stopped: Vec<Row> = list(&report, "units")
+        let mut actual: Vec<Row> = list(&report, "units")
             .iter()
             .map(|row| {
                 (
@@ -89,7 +89,7 @@ fn services_match_truth() {
                 )
             })
             .collect();
-        stopped.sort();
+        actual.sort();
         let mut expected: Vec<Row> = truth
             .transitions
             .service_stops
@@ -97,7 +97,7 @@ fn services_match_truth() {
             .map(|row| (row.name.clone(), row.start_ns, row.pending_ns, row.end_ns, row.unresponsive, row.pre_shutdown))
             .collect();
         expected.sort();
-        assert_eq!(stopped, expected, "{scenario}");
+        assert_eq!(actual, expected, "{scenario}");
     }
 }
 
@@ -107,20 +107,20 @@ fn phases_and_steps_match_truth() {
         let (folder, truth) = Folder::boot_and_truth(scenario);
         let report = report(&folder);
         let transitions = &truth.transitions;
-        let span = |name| {
+        let interval = |name| {
             let phase = phase(&report, name);
             (ns(phase, "start_ns").unwrap(), ns(phase, "end_ns"))
         };
-        let user = activity(&truth, "session_shutdown", 0);
-        let system = activity(&truth, "session_shutdown", 1);
-        let before_others = transitions.activity("shutdown_step", "pre_shutdown_notification").unwrap();
-        assert_eq!(span("UserSession"), user, "{scenario}");
-        assert_eq!(span("SystemSession"), (before_others.start_ns, system.1), "{scenario}");
-        let kernel = transitions.milestone("shutdown.kernel.begin").unwrap().time_ns;
-        let whole = transitions.activity("kernel_shutdown_step", "graceful_shutdown").unwrap();
-        assert_eq!(span("KernelShutdown"), (kernel, whole.end_ns), "{scenario}");
-        let request = transitions.milestone("shutdown.request").unwrap().time_ns;
-        assert_eq!(ns(&report, "total_ns"), whole.end_ns.map(|end| end - request), "{scenario}");
+        let user_session = activity(&truth, "session_shutdown", 0);
+        let system_session = activity(&truth, "session_shutdown", 1);
+        let pre_shutdown = transitions.activity("shutdown_step", "pre_shutdown_notification").unwrap();
+        assert_eq!(interval("UserSession"), user_session, "{scenario}");
+        assert_eq!(interval("SystemSession"), (pre_shutdown.start_ns, system_session.1), "{scenario}");
+        let kernel_start_ns = transitions.milestone("shutdown.kernel.begin").unwrap().time_ns;
+        let shutdown = transitions.activity("kernel_shutdown_step", "graceful_shutdown").unwrap();
+        assert_eq!(interval("KernelShutdown"), (kernel_start_ns, shutdown.end_ns), "{scenario}");
+        let request_ns = transitions.milestone("shutdown.request").unwrap().time_ns;
+        assert_eq!(ns(&report, "total_ns"), shutdown.end_ns.map(|end_ns| end_ns - request_ns), "{scenario}");
         let steps: Vec<(String, i64, Option<i64>)> = list(&report, "kernel_steps")
             .iter()
             .map(|step| {
@@ -140,7 +140,7 @@ fn phases_and_steps_match_truth() {
 
 #[test]
 fn reports_longest_and_reason() {
-    for (scenario, name, has_windows, because) in [
+    for (scenario, name, has_windows, explanation) in [
         (
             "shutdown-slow-console.toml",
             "slow_shutdown.exe",
@@ -161,7 +161,7 @@ fn reports_longest_and_reason() {
         });
         assert_eq!(report["longest"]["reason"], reason, "{scenario}");
         let text = folder.answer("shutdown boot.etl").split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains(because), "{scenario}: {text}");
+        assert!(text.contains(explanation), "{scenario}: {text}");
     }
     let report = report(&Folder::boot("shutdown-hung-window.toml"));
     let hung = list(&report["sessions"][0], "applications").iter().find(|row| row["name"] == "unsaved.exe").unwrap();
@@ -180,7 +180,7 @@ fn writes_all_formats() {
     insta::assert_snapshot!("shutdown_cut_text", folder.answer("shutdown boot.etl"));
 }
 
-/// The paper's own numbers in xperf's document: 13066 - 6642 - 2675 = 3749.
+/// Checks the numbers of the paper in xperf's document: 13066 - 6642 - 2675 = 3749.
 #[test]
 fn xml_matches_paper_arithmetic() {
     let xml = Folder::boot("shutdown-paper-arithmetic.toml").answer("xperf -i boot.etl -a shutdown");
@@ -193,53 +193,53 @@ fn xml_matches_paper_arithmetic() {
     }
 }
 
-/// The published document, line by line, except for times that the scenario cannot know.
+/// Compares the published document line by line, except for times that the scenario cannot know.
 #[test]
 fn xml_matches_published_structure() {
     let Some(folder) = onoff_testkit::real_recordings::samples_folder("xperf-output") else {
         return;
     };
-    let shape = |line: &str| {
-        let mut shape = String::new();
+    let without_values = |line: &str| {
+        let mut structure = String::new();
         let mut quoted = false;
         for character in line.trim().chars() {
             if character == '"' {
                 quoted = !quoted;
             }
             if !quoted {
-                shape.push(character);
+                structure.push(character);
             }
         }
-        shape
+        structure
     };
-    let posted = std::fs::read_to_string(folder.join("shutdown.xml")).unwrap();
-    let posted: Vec<String> = posted
+    let published = std::fs::read_to_string(folder.join("shutdown.xml")).unwrap();
+    let published: Vec<String> = published
         .lines()
         .filter(|line| !line.starts_with("<!--") && !line.starts_with("..."))
         .map(str::to_owned)
         .collect();
-    let ours = Folder::boot("shutdown-windows10-sample.toml").answer("shutdown boot.etl --format xml");
-    let ours: Vec<&str> = ours.lines().collect();
-    assert!(posted.len() > 20);
-    for (posted, ours) in posted.iter().zip(&ours) {
-        assert_eq!(shape(posted), shape(ours));
+    let actual = Folder::boot("shutdown-windows10-sample.toml").answer("shutdown boot.etl --format xml");
+    let actual: Vec<&str> = actual.lines().collect();
+    assert!(published.len() > 20);
+    for (published, actual) in published.iter().zip(&actual) {
+        assert_eq!(without_values(published), without_values(actual));
     }
     // The values that the scenario was modeled on match exactly.
-    assert_eq!(posted[..5], ours[..5]);
+    assert_eq!(published[..5], actual[..5]);
 }
 
 #[test]
 fn real_shutdown_without_shutdown_providers() {
-    let Some(folder) = onoff_testkit::real_recordings::samples_folder("etl") else {
+    let Some(samples) = onoff_testkit::real_recordings::samples_folder("etl") else {
         return;
     };
-    let recording = folder.join("ShutdownPerfDiagLogger.etl");
-    let here = Folder::new();
-    std::fs::copy(recording, here.path("boot.etl")).unwrap();
-    let report = report(&here);
+    let recording = samples.join("ShutdownPerfDiagLogger.etl");
+    let folder = Folder::new();
+    std::fs::copy(recording, folder.path("boot.etl")).unwrap();
+    let report = report(&folder);
     assert!(report["total_ns"].is_null());
     let exits = &report["exits"];
-    // 60 processes end, according to the events; the first and the last of them.
+    // According to the events, 60 processes end. Check the first and the last.
     let ended = list(exits, "processes");
     assert_eq!(ended.len(), 60);
     assert_eq!(ended[0]["image"], "SecurityHealthSystray.exe");
@@ -259,7 +259,7 @@ fn real_shutdown_without_shutdown_providers() {
     let missing: Vec<&str> =
         list(&report["missing_evidence"], "items").iter().map(|item| item["provider"].as_str().unwrap()).collect();
     assert!(missing.contains(&"Microsoft-Windows-Subsys-Csr"), "{missing:?}");
-    let text = here.answer("shutdown boot.etl");
+    let text = folder.answer("shutdown boot.etl");
     assert!(text.contains("Inferred: notifications were not recorded"), "{text}");
     assert!(text.contains("{e8316a2d-0d94-4f52-85dd-1e15b66c5891}"), "{text}");
 }
@@ -267,7 +267,7 @@ fn real_shutdown_without_shutdown_providers() {
 #[test]
 fn boot_is_not_a_shutdown() {
     let folder = Folder::boot("services-wes7.toml");
-    let (code, message) = folder.refusal("shutdown boot.etl");
+    let (code, message) = folder.failure("shutdown boot.etl");
     assert_eq!(code, 2);
     assert!(message.contains("no shutdown in this recording ("), "{message}");
     assert!(message.contains("it looks like a boot. Try 'onoff boot FILE'"), "{message}");

@@ -9,18 +9,18 @@ use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation, file_na
 use serde_json::Value;
 
 /// Builds a recording with a 1 ns clock.
-struct Script {
+struct TraceBuilder {
     builder: EtlBuilder,
     start: u64,
 }
 
-impl Script {
+impl TraceBuilder {
     fn new() -> Self {
         let session = Session { perf_freq: 1_000_000_000, ..Session::windows_10(1) };
         Self { start: session.start_ticks, builder: EtlBuilder::new(session) }
     }
 
-    fn at(&self, ns: u64) -> u64 {
+    fn ticks(&self, ns: u64) -> u64 {
         self.start + ns
     }
 
@@ -29,13 +29,13 @@ impl Script {
     }
 
     fn perfinfo(&mut self, ns: u64, hook: u16, version: u8, payload: Payload) {
-        let record = Record::perfinfo(hook, version, self.at(ns), payload);
+        let record = Record::perfinfo(hook, version, self.ticks(ns), payload);
         self.push(&record);
     }
 
-    /// A process with one thread, whose id is the process id plus 1.
+    /// Adds a process with one thread, whose id is the process id plus 1.
     fn process(&mut self, id: u32, image: &str) {
-        let ticks = self.at(0);
+        let ticks = self.ticks(0);
         let process = Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
         self.push(&process.record(LifetimeEvent::RundownStart, ticks, 4, 4));
         let thread = Thread { id: id + 1, process: id, base_priority: 8, io_priority: 2, service_tag: 0 };
@@ -44,12 +44,12 @@ impl Script {
 
     fn name(&mut self, ns: u64, key: u64, path: &str) {
         let path = format!("\\Device\\HarddiskVolume2{path}");
-        let record = file_name(true, self.at(ns), 4, 4, key, &path);
+        let record = file_name(true, self.ticks(ns), 4, 4, key, &path);
         self.push(&record);
     }
 
     fn save(mut self, ns: u64, folder: &Folder) {
-        let ticks = self.at(ns);
+        let ticks = self.ticks(ns);
         self.push(&configuration::volume_mapping(ticks, "\\Device\\HarddiskVolume2\\", "C:\\"));
         folder.file("trace.etl", &self.builder.finish());
     }
@@ -59,9 +59,9 @@ fn json(folder: &Folder, arguments: &str) -> Value {
     serde_json::from_str(&folder.answer(&format!("{arguments} --format json"))).unwrap()
 }
 
-/// A line of figure 3 in Microsoft's paper on Windows Embedded Standard 7: process, path if there is one, service time
-/// in ns, bytes, reads, service time of reads in ns. The paper truncates the second process's id after two digits, and
-/// the end of a path.
+/// A line of figure 3 in Microsoft's paper on Windows Embedded Standard 7: process, process id, path if there is one,
+/// service time in ns, bytes, reads, service time of reads in ns. The paper truncates the id of the second process
+/// after two digits, and the end of a path.
 type Line = (&'static str, u32, &'static str, u64, u64, u64, u64);
 
 const FIGURE_3: [Line; 7] = [
@@ -74,13 +74,13 @@ const FIGURE_3: [Line; 7] = [
     ("xperf.exe", 5112, "\\perftools\\dbghelp.dll", 85_393_671, 131_072, 4, 85_393_671),
 ];
 
-/// Consecutive requests that add up to the lines; a process without a path uses two files.
-fn figure_3(folder: &Folder) {
-    let mut script = Script::new();
+/// Records consecutive requests that add up to the lines of the figure. A process without a path uses two files.
+fn record_figure_3(folder: &Folder) {
+    let mut trace = TraceBuilder::new();
     for (image, pid, ..) in FIGURE_3 {
-        script.process(pid, image);
+        trace.process(pid, image);
     }
-    let mut now = 1_000_000;
+    let mut time_ns = 1_000_000;
     let mut packet = 0;
     let mut names = Vec::new();
     for (line, &(_, pid, path, service, size, reads, read_service)) in (1_u64..).zip(&FIGURE_3) {
@@ -92,20 +92,20 @@ fn figure_3(folder: &Folder) {
             names.push((line * 16, path.to_owned()));
             [line * 16; 2]
         };
-        // The rest is one write of a quarter of the bytes.
+        // The remaining time is one write of a quarter of the bytes.
         let write_service = service - read_service;
         let write_size = if write_service > 0 { size / 4 } else { 0 };
         let read_size = size - write_size;
         let mut requests = Vec::new();
         for number in 0..reads {
-            let part = |whole: u64| whole * (number + 1) / reads - whole * number / reads;
-            requests.push((Operation::Read, part(read_service), part(read_size)));
+            let share = |total: u64| total * (number + 1) / reads - total * number / reads;
+            requests.push((Operation::Read, share(read_service), share(read_size)));
         }
         if write_service > 0 {
             requests.push((Operation::Write, write_service, write_size));
         }
-        for (number, (operation, took, bytes)) in requests.into_iter().enumerate() {
-            now += took;
+        for (number, (operation, service_ns, bytes)) in requests.into_iter().enumerate() {
+            time_ns += service_ns;
             packet += 1;
             let request = DiskRequest {
                 disk: 0,
@@ -117,22 +117,22 @@ fn figure_3(folder: &Folder) {
                 priority: IoPriority::Normal,
                 thread: pid + 1,
             };
-            let record = request.complete(script.at(now), took);
-            script.push(&record);
-            now += 1_000;
+            let record = request.complete(trace.ticks(time_ns), service_ns);
+            trace.push(&record);
+            time_ns += 1_000;
         }
     }
     for (key, path) in names {
-        script.name(now, key, &path);
+        trace.name(time_ns, key, &path);
     }
-    script.save(now + 1_000, folder);
+    trace.save(time_ns + 1_000, folder);
 }
 
 #[test]
 fn matches_disk_table_of_embedded_paper() {
     let folder = Folder::new();
-    figure_3(&folder);
-    // The example in the help: four processes, file by file.
+    record_figure_3(&folder);
+    // The example in the help shows four processes, file by file.
     let detail = json(
         &folder,
         "disk trace.etl --by process,path,priority --process MsMpEng.exe --process communicator.exe \
@@ -152,7 +152,8 @@ fn matches_disk_table_of_embedded_paper() {
     assert!(rows.iter().all(|row| row["priority"] == "normal"));
     assert!(rows.iter().any(|row| row["path"] == "C:\\Data\\860-a.db"));
 
-    // By process alone, it matches the paper's table: same lines, same order, the path if there is only one.
+    // By process alone, the list matches the table in the paper: the same lines in the same order, with the path if
+    // there is only one.
     let table = json(&folder, "disk trace.etl");
     let rows: Vec<_> = table["groups"]
         .as_array()
@@ -191,12 +192,12 @@ fn matches_disk_table_of_embedded_paper() {
 #[test]
 fn sums_agree_for_all_groupings() {
     let folder = Folder::boot("slow-boot.toml");
-    for by in ["process", "path,operation", "extension,disk,priority", "file"] {
-        let report = json(&folder, &format!("disk boot.etl --by {by}"));
+    for grouping in ["process", "path,operation", "extension,disk,priority", "file"] {
+        let report = json(&folder, &format!("disk boot.etl --by {grouping}"));
         for name in ["requests", "bytes", "service_ns", "response_ns", "reads"] {
             let rows = report["groups"].as_array().unwrap().iter();
             let sum: u64 = rows.map(|row| row[name].as_u64().unwrap()).sum();
-            assert_eq!(Some(sum), report["total"][name].as_u64(), "{by}: {name}");
+            assert_eq!(Some(sum), report["total"][name].as_u64(), "{grouping}: {name}");
         }
         let disk = &report["disks"][0];
         let range = &report["range"];
@@ -221,10 +222,10 @@ fn lists_simulated_boot() {
     insta::assert_snapshot!("disk_text", folder.answer("disk boot.etl --top 8"));
     insta::assert_snapshot!("disk_csv", folder.answer("disk boot.etl --by path --range 10s 20s --format csv --top 5"));
     insta::assert_snapshot!("hardfaults_text", folder.answer("hardfaults boot.etl --by process,file"));
-    let (code, message) = folder.refusal("files boot.etl");
+    let (code, message) = folder.failure("files boot.etl");
     assert_eq!(code, 2);
     assert!(message.contains("use 'onoff disk'"), "{message}");
-    let (code, message) = folder.refusal("hardfaults boot.etl --process nobody.exe");
+    let (code, message) = folder.failure("hardfaults boot.etl --process nobody.exe");
     assert_eq!(code, 2);
     assert!(message.contains("no hard fault matches (the recording has "), "{message}");
 }
@@ -242,19 +243,19 @@ fn real_recordings_list_all_requests_and_faults() {
             continue;
         }
         let path = path.display();
-        // Two independent implementations: one counts records, the other follows requests.
+        // The implementations are independent: `info` counts records, the other verbs follow requests.
         let info = json(&folder, &format!("info {path}"));
-        let counted = |kind: &str| -> u64 {
+        let event_count = |kind: &str| -> u64 {
             let kinds = info["kinds"].as_array().unwrap().iter();
             kinds.filter(|row| row["name"] == kind).map(|row| row["events"].as_u64().unwrap()).sum()
         };
         let disk = json(&folder, &format!("disk {path}"));
-        for (kind, amount) in [("DiskRead", "reads"), ("DiskWrite", "writes"), ("DiskFlush", "flushes")] {
-            assert!(counted(kind) > 0, "{name}: {kind}");
-            assert_eq!(disk["total"][amount], counted(kind), "{name}: {kind}");
+        for (kind, column) in [("DiskRead", "reads"), ("DiskWrite", "writes"), ("DiskFlush", "flushes")] {
+            assert!(event_count(kind) > 0, "{name}: {kind}");
+            assert_eq!(disk["total"][column], event_count(kind), "{name}: {kind}");
         }
-        let faults = json(&folder, &format!("hardfaults {path}"));
-        assert_eq!(faults["total"]["faults"], counted("HardFault"), "{name}");
+        let hard_faults = json(&folder, &format!("hardfaults {path}"));
+        assert_eq!(hard_faults["total"]["faults"], event_count("HardFault"), "{name}");
         // No disk is busy for longer than the elapsed time.
         for disk in disk["disks"].as_array().unwrap() {
             assert!(disk["idle_ns"].as_i64().unwrap() > 0, "{name}");
@@ -262,10 +263,11 @@ fn real_recordings_list_all_requests_and_faults() {
     }
 }
 
-/// A program that fails to open a file, opens, reads, writes and flushes another, and never completes its last read.
-fn file_operations(folder: &Folder) {
-    let mut script = Script::new();
-    script.process(600, "editor.exe");
+/// Records a program that fails to open a file, then opens, reads, writes and flushes another file, and never completes
+/// its last read.
+fn record_file_operations(folder: &Folder) {
+    let mut trace = TraceBuilder::new();
+    trace.process(600, "editor.exe");
     let open = |irp: u64, object: u64, path: &str| {
         Payload::wide()
             .pointer(irp)
@@ -281,15 +283,15 @@ fn file_operations(folder: &Folder) {
     let end = |irp: u64, status: u32| Payload::wide().pointer(irp).pointer(0).u32(status);
     let flush = Payload::wide().pointer(0x15).pointer(0xF2).pointer(0xE2).u32(601);
     const US: u64 = 1_000;
-    script.perfinfo(10 * US, 0x0440, 3, open(0x11, 0xF1, "\\absent.ini"));
-    script.perfinfo(30 * US, 0x044c, 3, end(0x11, 0xC000_0034));
-    script.perfinfo(40 * US, 0x0440, 3, open(0x12, 0xF2, "\\Users\\letter.doc"));
-    script.perfinfo(90 * US, 0x044c, 3, end(0x12, 0));
-    script.perfinfo(100 * US, 0x0443, 3, transfer(0x13, 8192));
-    script.perfinfo(900 * US, 0x044c, 3, end(0x13, 0));
-    script.perfinfo(1_000 * US, 0x0444, 3, transfer(0x14, 512));
-    script.perfinfo(1_010 * US, 0x044c, 3, end(0x14, 0));
-    script.perfinfo(2_000 * US, 0x0449, 3, flush);
+    trace.perfinfo(10 * US, 0x0440, 3, open(0x11, 0xF1, "\\absent.ini"));
+    trace.perfinfo(30 * US, 0x044c, 3, end(0x11, 0xC000_0034));
+    trace.perfinfo(40 * US, 0x0440, 3, open(0x12, 0xF2, "\\Users\\letter.doc"));
+    trace.perfinfo(90 * US, 0x044c, 3, end(0x12, 0));
+    trace.perfinfo(100 * US, 0x0443, 3, transfer(0x13, 8192));
+    trace.perfinfo(900 * US, 0x044c, 3, end(0x13, 0));
+    trace.perfinfo(1_000 * US, 0x0444, 3, transfer(0x14, 512));
+    trace.perfinfo(1_010 * US, 0x044c, 3, end(0x14, 0));
+    trace.perfinfo(2_000 * US, 0x0449, 3, flush);
     let device = DiskRequest {
         disk: 0,
         operation: Operation::Flush,
@@ -300,17 +302,17 @@ fn file_operations(folder: &Folder) {
         priority: IoPriority::Normal,
         thread: 601,
     };
-    let record = device.complete(script.at(9_000 * US), 6_500 * US);
-    script.push(&record);
-    script.perfinfo(9_500 * US, 0x044c, 3, end(0x15, 0));
-    script.perfinfo(9_900 * US, 0x0443, 3, transfer(0x16, 4096));
-    script.save(10_000 * US, folder);
+    let record = device.complete(trace.ticks(9_000 * US), 6_500 * US);
+    trace.push(&record);
+    trace.perfinfo(9_500 * US, 0x044c, 3, end(0x15, 0));
+    trace.perfinfo(9_900 * US, 0x0443, 3, transfer(0x16, 4096));
+    trace.save(10_000 * US, folder);
 }
 
 #[test]
 fn counts_file_operations_and_flushes() {
     let folder = Folder::new();
-    file_operations(&folder);
+    record_file_operations(&folder);
     let report = json(&folder, "files trace.etl --by path");
     let rows = report["groups"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
@@ -345,7 +347,7 @@ fn counts_file_operations_and_flushes() {
     );
 }
 
-/// A published excerpt; `None`, with a message, if the samples are missing.
+/// Reads a published excerpt. Prints a message and returns `None` if the samples are missing.
 fn excerpt(name: &str) -> Option<String> {
     let path = onoff_testkit::real_recordings::samples_folder("xperf-output")?.join(name);
     let text = std::fs::read(&path).ok();
@@ -355,10 +357,10 @@ fn excerpt(name: &str) -> Option<String> {
     text.map(|text| String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The positions of the commas in a row, except in the last column, which has variable width.
-fn commas(row: &str, columns: usize) -> Vec<usize> {
-    let all = row.match_indices(',').map(|(at, _)| at);
-    all.take(columns - 1).collect()
+/// Returns the positions of the commas in a row, except in the last column, which has variable width.
+fn comma_positions(row: &str, columns: usize) -> Vec<usize> {
+    let positions = row.match_indices(',').map(|(position, _)| position);
+    positions.take(columns - 1).collect()
 }
 
 #[test]
@@ -373,24 +375,24 @@ fn matches_published_diskio_reports() {
     let (legend, detail) = detail.split_once("\n\n").unwrap();
     let columns = detail.lines().next().unwrap().split(',').count();
     assert_eq!(columns, 16);
-    let Some(posted) = excerpt("diskio-summary-detail.txt") else {
+    let Some(published) = excerpt("diskio-summary-detail.txt") else {
         return;
     };
-    let theirs: Vec<&str> = posted.lines().collect();
-    let begins = |start: &str| theirs.iter().position(|line| line.starts_with(start)).unwrap();
-    let at = begins("Count,");
-    assert_eq!(summary.lines().next(), Some(theirs[at]));
+    let published: Vec<&str> = published.lines().collect();
+    let line_index = |start: &str| published.iter().position(|line| line.starts_with(start)).unwrap();
+    let index = line_index("Count,");
+    assert_eq!(summary.lines().next(), Some(published[index]));
     for row in summary.lines().skip(1) {
-        assert_eq!(commas(row, 11), commas(theirs[at + 1], 11), "{row}");
+        assert_eq!(comma_positions(row, 11), comma_positions(published[index + 1], 11), "{row}");
     }
-    let at = begins("QD/I");
-    assert_eq!(legend.lines().collect::<Vec<_>>(), &theirs[at..at + 5]);
-    let at = begins("   IO Type");
-    assert_eq!(detail.lines().next(), Some(theirs[at]));
+    let index = line_index("QD/I");
+    assert_eq!(legend.lines().collect::<Vec<_>>(), &published[index..index + 5]);
+    let index = line_index("   IO Type");
+    assert_eq!(detail.lines().next(), Some(published[index]));
     for row in detail.lines().skip(1) {
         // Process names longer than 16 characters shift the rest of the row, as in xperf.
         if !row.contains("SearchIndexer.exe") {
-            assert_eq!(commas(row, 16), commas(theirs[at + 1], 16), "{row}");
+            assert_eq!(comma_positions(row, 16), comma_positions(published[index + 1], 16), "{row}");
         }
     }
 }
@@ -400,17 +402,17 @@ fn diskio_detail_and_summary_agree() {
     let folder = Folder::boot("slow-boot.toml");
     let detail = folder.answer("xperf -i boot.etl -a diskio -detail");
     let summary = folder.answer("xperf -i boot.etl -a diskio -summary");
-    let column = |text: &str, at: usize| -> Vec<i64> {
-        text.lines().filter_map(|row| row.split(',').nth(at)?.trim().parse().ok()).collect()
+    let column = |text: &str, index: usize| -> Vec<i64> {
+        text.lines().filter_map(|row| row.split(',').nth(index)?.trim().parse().ok()).collect()
     };
     let requests = column(&detail, 3);
     assert_eq!(column(&summary, 0).iter().sum::<i64>(), requests.len() as i64);
-    // IO time is end minus begin, within rounding.
+    // The I/O time is the end minus the start, within rounding.
     let (starts, ends) = (column(&detail, 1), column(&detail, 2));
     for ((start, end), time) in starts.iter().zip(&ends).zip(&requests) {
         assert!((end - start - time).abs() <= 1);
     }
-    // One of the busiest disks, with queues longer than one.
+    // Some requests were queued.
     assert!(column(&detail, 8).iter().any(|&queue| queue > 0));
 }
 
@@ -427,37 +429,37 @@ fn other_disk_and_file_actions() {
     );
     insta::assert_snapshot!("xperf_hardfault", folder.answer("xperf -i boot.etl -a hardfault"));
     insta::assert_snapshot!("xperf_filename", folder.answer("xperf -i boot.etl -a filename"));
-    for (line, message) in [
+    for (action, message) in [
         ("-a pagefault", "-a pagefault: no page faults recorded"),
         ("-a filename -range 0 1", "-a filename: no file names recorded"),
     ] {
-        let (columns, printed) = folder.columns_alone(&format!("xperf -i boot.etl {line}"));
-        assert_eq!(columns.lines().count(), 1, "{line}: {columns}");
-        assert!(printed.contains(message), "{line}: {printed}");
+        let (columns, stderr) = folder.empty_table(&format!("xperf -i boot.etl {action}"));
+        assert_eq!(columns.lines().count(), 1, "{action}: {columns}");
+        assert!(stderr.contains(message), "{action}: {stderr}");
     }
-    for (line, message) in [
+    for (action, message) in [
         ("-a diskio -util 0", "-util: the interval must be at least 1 s"),
         ("-a diskidlehistogram -buckets 5s 1s", "-buckets: the bounds must be ascending"),
         ("-a hardfault -range 1h 2h", "invalid time '1h'"),
     ] {
-        let (code, printed) = folder.refusal(&format!("xperf -i boot.etl {line}"));
-        assert_eq!(code, 2, "{line}");
-        assert!(printed.contains(message), "{line}: {printed}");
+        let (code, stderr) = folder.failure(&format!("xperf -i boot.etl {action}"));
+        assert_eq!(code, 2, "{action}");
+        assert!(stderr.contains(message), "{action}: {stderr}");
     }
 }
 
 #[test]
 fn lists_page_faults_by_process_and_individually() {
     let folder = Folder::new();
-    let mut script = Script::new();
-    script.process(600, "editor.exe");
+    let mut trace = TraceBuilder::new();
+    trace.process(600, "editor.exe");
     let switch = Payload::wide().u32(601).u32(0).bytes(&[8, 0, 0, 0, 0, 0, 2, 0]).u32(0).u32(0);
-    script.perfinfo(1_000, 0x0524, 4, switch);
+    trace.perfinfo(1_000, 0x0524, 4, switch);
     for (number, hook) in [0x020b, 0x020a, 0x020b, 0x020e].into_iter().enumerate() {
         let payload = Payload::wide().pointer(0x7FF8_0000_1000).pointer(0x7FF8_1234_5678);
-        script.perfinfo(2_000 + number as u64 * 1_000, hook, 2, payload);
+        trace.perfinfo(2_000 + number as u64 * 1_000, hook, 2, payload);
     }
-    script.save(9_000, &folder);
+    trace.save(9_000, &folder);
     let summary = folder.answer("xperf -i trace.etl -a pagefault");
     let row = summary.lines().nth(1).unwrap();
     let cells: Vec<&str> = row.split(',').map(str::trim).collect();

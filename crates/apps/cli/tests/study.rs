@@ -14,11 +14,11 @@ fn scenario(name: &str) -> String {
 }
 
 fn record(folder: &Folder, scenario: &str, name: &str) {
-    let simulated = Scenario::from_toml(scenario).unwrap().simulate().unwrap();
-    folder.file(name, &simulated.files[0]);
+    let simulation = Scenario::from_toml(scenario).unwrap().simulate().unwrap();
+    folder.file(name, &simulation.files[0]);
 }
 
-/// The rows of a study's table: name and displayed numbers.
+/// Returns the rows of a study's table: label and displayed numbers.
 fn table(comparison: &Value, title: &str) -> Vec<(String, Vec<Option<f64>>)> {
     let table = comparison["tables"].as_array().unwrap().iter().find(|table| table["title"] == title).unwrap();
     let decimals = i32::try_from(table["decimals"].as_u64().unwrap()).unwrap();
@@ -63,7 +63,7 @@ fn table_5() {
         labels = ["OSLoader", "PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit", "PostBoot", "BootDoneViaExplorer", "Total Boot"]
     "#;
     let comparison = study(&folder, text);
-    // The rows in the paper. Its difference is Run 1 minus Run 2; it prints 0.7 % of its total, but 274 ms is 0.9 %.
+    // The rows in the paper. The paper subtracts Run 2 from Run 1, and prints 0.7 % for the total, but 274 ms is 0.9 %.
     let expected = [
         ("OSLoader", 1926.0, 1926.0, 0.0, 0.0),
         ("PreSMSS", 10_753.0, 10_642.0, -111.0, -1.0),
@@ -78,9 +78,9 @@ fn table_5() {
     assert_eq!(rows.len(), expected.len());
     for ((label, numbers), (name, run_1, run_2, difference, percent)) in rows.iter().zip(expected) {
         assert_eq!(label, name);
-        for (is, published) in numbers.iter().zip([run_1, run_2, difference]) {
-            // The paper truncates ms; the table rounds.
-            assert!((is.unwrap() - published).abs() <= 1.0, "{name}: {is:?} {published}");
+        for (actual, published) in numbers.iter().zip([run_1, run_2, difference]) {
+            // The paper truncates milliseconds, the table rounds them.
+            assert!((actual.unwrap() - published).abs() <= 1.0, "{name}: {actual:?} {published}");
         }
         assert!((numbers[3].unwrap() - percent).abs() <= 0.11, "{name}: {numbers:?}");
     }
@@ -90,7 +90,7 @@ fn table_5() {
     assert!(markdown.starts_with("### Table 5 (ms)\n\n|  | Run 1 | Run 2 | Difference | % |\n| --- |"), "{markdown}");
 }
 
-/// Shared by tables 6 and A-1.
+/// The study for tables 6 and A-1.
 const PENDING: &str = r#"
     [[configuration]]
     name = "No Pended IRPs"
@@ -115,18 +115,18 @@ const PENDING: &str = r#"
     reduction_of = "boot.total_with_idle"
 "#;
 
-fn check(comparison: &Value, title: &str, expected: &[(&str, &[Option<f64>])]) {
+fn check_table(comparison: &Value, title: &str, expected: &[(&str, &[Option<f64>])]) {
     let rows = table(comparison, title);
     assert_eq!(rows.len(), expected.len());
     for ((label, numbers), (name, published)) in rows.iter().zip(expected) {
         assert_eq!(label, name);
         assert_eq!(numbers.len(), published.len());
-        for (is, published) in numbers.iter().zip(*published) {
-            match (is, published) {
-                (Some(is), Some(published)) => {
-                    assert!((is - published).abs() <= 1.0, "{title}, {name}: {numbers:?}");
+        for (actual, published) in numbers.iter().zip(*published) {
+            match (actual, published) {
+                (Some(actual), Some(published)) => {
+                    assert!((actual - published).abs() <= 1.0, "{title}, {name}: {numbers:?}");
                 }
-                (is, published) => assert_eq!(is, published, "{title}, {name}"),
+                (actual, published) => assert_eq!(actual, published, "{title}, {name}"),
             }
         }
     }
@@ -146,7 +146,7 @@ fn tables_6_and_a_1() {
     let row = |numbers: [f64; 6], reduction: Option<f64>| -> Vec<Option<f64>> {
         numbers.into_iter().map(Some).chain([reduction]).collect()
     };
-    check(
+    check_table(
         &comparison,
         "Table 6",
         &[
@@ -158,11 +158,11 @@ fn tables_6_and_a_1() {
             ("Pend Start and Relations", &row([17_294.0, 12_343.0, 0.0, 3000.0, 3000.0, 35_409.0], Some(9514.0))),
         ],
     );
-    // The appendix includes the final 10 s of idle time; otherwise the runs are the same.
+    // The runs are the same, but the appendix includes the final 10 s of idle time.
     let row = |numbers: [f64; 5], reduction: Option<f64>| -> Vec<Option<f64>> {
         numbers.into_iter().map(Some).chain([reduction]).collect()
     };
-    check(
+    check_table(
         &comparison,
         "Table A-1",
         &[
@@ -208,7 +208,7 @@ fn tables_7_and_a_2() {
         let row = |numbers: [f64; 4], total: f64, reduction: Option<f64>| -> Vec<Option<f64>> {
             numbers.into_iter().map(Some).chain([Some(total + idle), reduction]).collect()
         };
-        check(
+        check_table(
             &comparison,
             title,
             &[
@@ -228,36 +228,36 @@ const RELEASES: [(&str, f64, f64); 4] = [
 ];
 
 /// Modifies the scenario to delay the desktop.
-fn later(name: &str, key: &str, was_ms: i64, by_ms: i64) -> String {
+fn delay_desktop(name: &str, key: &str, original_ms: i64, delay_ms: i64) -> String {
     let text = scenario(name);
-    let was = format!("{key} = \"{was_ms}ms\"");
-    assert!(text.contains(&was), "{name}: {was}");
-    text.replace(&was, &format!("{key} = \"{}ms\"", was_ms + by_ms))
+    let original = format!("{key} = \"{original_ms}ms\"");
+    assert!(text.contains(&original), "{name}: {original}");
+    text.replace(&original, &format!("{key} = \"{}ms\"", original_ms + delay_ms))
 }
 
 #[test]
 fn matches_write_filter_paper_tables() {
-    // Filter, cause of the longer boot, and unmodified boot time in ms.
+    // Filter, scenario, cause of the longer boot, and its unmodified duration in ms.
     let filters = [("on", "write-filter-on", "ready_at", 31_000), ("off", "write-filter-off", "read", 12_000)];
     let folder = Folder::new();
     let mut text = String::from("transition = \"boot\"\n");
-    for (filter, name, key, was_ms) in filters {
+    for (filter, name, key, original_ms) in filters {
         record(&folder, &scenario(name), "as-is.etl");
         let answer = folder.answer("compare --baseline as-is.etl --candidate as-is.etl --format json");
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let to_desktop =
             answer["measures"].as_array().unwrap().iter().find(|measure| measure["key"] == "boot.to_desktop").unwrap();
-        let as_is_ms = to_desktop["values"][0]["median"].as_f64().unwrap() / 1e6;
+        let unmodified_ms = to_desktop["values"][0]["median"].as_f64().unwrap() / 1e6;
         for (release, on_s, off_s) in RELEASES {
-            let wanted_ms = if filter == "on" { on_s } else { off_s } * 1000.0;
+            let target_ms = if filter == "on" { on_s } else { off_s } * 1000.0;
             let files: Vec<String> = [-240.0, 0.0, 310.0]
                 .iter()
                 .enumerate()
                 .map(|(run, spread_ms)| {
-                    #[allow(clippy::cast_possible_truncation, reason = "some seconds in ms")]
-                    let by_ms = (wanted_ms + spread_ms - as_is_ms).round() as i64;
+                    #[allow(clippy::cast_possible_truncation, reason = "a few seconds in ms")]
+                    let delay_ms = (target_ms + spread_ms - unmodified_ms).round() as i64;
                     let file = format!("{}-{filter}-{run}.etl", release.replace(' ', "-"));
-                    record(&folder, &later(name, key, was_ms, by_ms), &file);
+                    record(&folder, &delay_desktop(name, key, original_ms, delay_ms), &file);
                     format!("\"{file}\"")
                 })
                 .collect();
@@ -279,23 +279,23 @@ fn matches_write_filter_paper_tables() {
     text += "[[table]]\ntitle = \"Both\"\nmeasures = [\"boot.to_desktop\"]\nrows = \"release\"\n\
              columns = \"write filter\"\nunit = \"s\"\ndecimals = 2\n";
     let comparison = study(&folder, &text);
-    let close = |is: Option<f64>, published: f64| {
-        let is = is.unwrap();
-        assert!((is - published).abs() <= 0.011, "{is} {published}");
+    let assert_close = |actual: Option<f64>, published: f64| {
+        let actual = actual.unwrap();
+        assert!((actual - published).abs() <= 0.011, "{actual} {published}");
     };
-    for (title, of) in [("UWF Enabled/ Fast Startup Disabled", 0), ("UWF Disabled / Fast Startup Enabled", 1)] {
+    for (title, column) in [("UWF Enabled/ Fast Startup Disabled", 0), ("UWF Disabled / Fast Startup Enabled", 1)] {
         let rows = table(&comparison, title);
         assert_eq!(rows.len(), 4);
         for ((label, numbers), (release, on_s, off_s)) in rows.iter().zip(RELEASES) {
             assert_eq!(label, release);
-            close(numbers[0], [on_s, off_s][of]);
+            assert_close(numbers[0], [on_s, off_s][column]);
         }
     }
     for ((_, numbers), (_, on_s, off_s)) in table(&comparison, "Both").iter().zip(RELEASES) {
-        close(numbers[0], on_s);
-        close(numbers[1], off_s);
+        assert_close(numbers[0], on_s);
+        assert_close(numbers[1], off_s);
     }
-    // Fast startup is another kind of boot; in a study, that does not exclude runs.
+    // A study does not exclude runs with fast startup, although that is another kind of boot.
     for configuration in comparison["configurations"].as_array().unwrap() {
         assert_eq!(configuration["compared_runs"], 3, "{configuration}");
     }
@@ -310,50 +310,52 @@ fn matches_write_filter_paper_tables() {
     assert_eq!(changes[3]["verdict"], "faster", "with fast startup");
 }
 
-/// Filter, cause of the longer boot, its unmodified duration in ms, and the resulting time to the desktop in ms.
+/// Returns, for each filter setting: filter, scenario, cause of the longer boot, its unmodified duration in ms, and the
+/// resulting time to the desktop in ms.
 fn filters(folder: &Folder) -> [(&'static str, &'static str, &'static str, i64, f64); 2] {
     [("on", "write-filter-on", "ready_at", 31_000), ("off", "write-filter-off", "read", 12_000)].map(
-        |(filter, name, key, was_ms)| {
+        |(filter, name, key, original_ms)| {
             record(folder, &scenario(name), "as-is.etl");
             let answer = folder.answer("compare --baseline as-is.etl --candidate as-is.etl --format json");
             let answer: Value = serde_json::from_str(&answer).unwrap();
             let measures = answer["measures"].as_array().unwrap();
             let to_desktop = measures.iter().find(|measure| measure["key"] == "boot.to_desktop").unwrap();
-            (filter, name, key, was_ms, to_desktop["values"][0]["median"].as_f64().unwrap() / 1e6)
+            (filter, name, key, original_ms, to_desktop["values"][0]["median"].as_f64().unwrap() / 1e6)
         },
     )
 }
 
-/// The study in the samples: one recording for each of the paper's eight averages. `ONOFF_WRITE_SAMPLES` rewrites them;
-/// `make samples` sets it and compresses the files.
+/// Checks the study in the samples, which has one recording for each of the eight averages in the paper. Setting
+/// `ONOFF_WRITE_SAMPLES` rewrites the recordings. `make samples` sets it and compresses the files.
 #[test]
 fn sample_study_matches_write_filter_paper_tables() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/write-filter");
     let folder = Folder::new();
     if std::env::var_os("ONOFF_WRITE_SAMPLES").is_some() {
-        for (filter, name, key, was_ms, as_is_ms) in filters(&folder) {
+        for (filter, name, key, original_ms, unmodified_ms) in filters(&folder) {
             for ((_, on_s, off_s), release) in RELEASES.iter().zip(["2016", "2019", "2021", "2024"]) {
-                let wanted_ms = if filter == "on" { on_s } else { off_s } * 1000.0;
-                #[allow(clippy::cast_possible_truncation, reason = "some seconds in ms")]
-                let by_ms = (wanted_ms - as_is_ms).round() as i64;
-                let simulated = Scenario::from_toml(&later(name, key, was_ms, by_ms)).unwrap().simulate().unwrap();
-                std::fs::write(samples.join(format!("{release}-{filter}.etl")), &simulated.files[0]).unwrap();
+                let target_ms = if filter == "on" { on_s } else { off_s } * 1000.0;
+                #[allow(clippy::cast_possible_truncation, reason = "a few seconds in ms")]
+                let delay_ms = (target_ms - unmodified_ms).round() as i64;
+                let simulation =
+                    Scenario::from_toml(&delay_desktop(name, key, original_ms, delay_ms)).unwrap().simulate().unwrap();
+                std::fs::write(samples.join(format!("{release}-{filter}.etl")), &simulation.files[0]).unwrap();
             }
         }
     }
     let path = samples.join("study.toml");
     let answer = folder.command("compare --format json --study").arg(&path).output().unwrap();
     let comparison: Value = serde_json::from_slice(&answer.stdout).unwrap();
-    let close = |is: Option<f64>, published: f64| {
-        let is = is.unwrap();
-        assert!((is - published).abs() <= 0.011, "{is} {published}");
+    let assert_close = |actual: Option<f64>, published: f64| {
+        let actual = actual.unwrap();
+        assert!((actual - published).abs() <= 0.011, "{actual} {published}");
     };
-    for (title, of) in [("UWF enabled, fast startup disabled", 0), ("UWF disabled, fast startup enabled", 1)] {
+    for (title, column) in [("UWF enabled, fast startup disabled", 0), ("UWF disabled, fast startup enabled", 1)] {
         let rows = table(&comparison, title);
         assert_eq!(rows.len(), 4);
         for ((label, numbers), (release, on_s, off_s)) in rows.iter().zip(RELEASES) {
             assert_eq!(label, release);
-            close(numbers[0], [on_s, off_s][of]);
+            assert_close(numbers[0], [on_s, off_s][column]);
         }
     }
     let text = folder.command("compare --study").arg(&path).output().unwrap();
@@ -367,24 +369,24 @@ fn sample_study_matches_write_filter_paper_tables() {
 fn invalid_study_reports_location() {
     let folder = Folder::new();
     record(&folder, &scenario("services-wes7"), "1.etl");
-    let two =
+    let two_configurations =
         "[[configuration]]\nname = \"a\"\nfiles = [\"1.etl\"]\n[[configuration]]\nname = \"b\"\nfiles = [\"1.etl\"]\n";
-    let table = |rest: &str| format!("{two}[[table]]\ntitle = \"T\"\n{rest}");
-    for (text, code, part) in [
+    let table = |lines: &str| format!("{two_configurations}[[table]]\ntitle = \"T\"\n{lines}");
+    for (text, expected_code, expected_message) in [
         ("nonsense".to_owned(), 1, "not a study"),
         ("[[configuration]]\nname = \"a\"\nfiles = []\n".to_owned(), 1, "has no files"),
-        (two.replace("\"b\"", "\"a\""), 1, "two configurations are named 'a'"),
-        (format!("surprise = 1\n{two}"), 1, "not a study"),
+        (two_configurations.replace("\"b\"", "\"a\""), 1, "two configurations are named 'a'"),
+        (format!("surprise = 1\n{two_configurations}"), 1, "not a study"),
         (table("measures = [\"boot.never\"]"), 2, "table 'T': unknown measure 'boot.never'; totals are boot."),
         (table("measures = []"), 2, "no measures"),
         (table("measures = [\"boot.services\"]\nrows = \"filter\""), 2, "no factor 'filter'"),
         (table("measures = [\"boot.services\"]\nonly = { x = \"y\" }"), 2, "no configuration"),
     ] {
         folder.file("study.toml", text.as_bytes());
-        let (is, message) = folder.refusal("compare --study study.toml");
-        assert_eq!(is, code, "{text}: {message}");
-        assert!(message.contains(part), "{part}: {message}");
+        let (code, message) = folder.failure("compare --study study.toml");
+        assert_eq!(code, expected_code, "{text}: {message}");
+        assert!(message.contains(expected_message), "{expected_message}: {message}");
     }
     let output = folder.run("compare --study study.toml --baseline 1.etl");
-    assert_eq!(output.status.code(), Some(64), "one or the other");
+    assert_eq!(output.status.code(), Some(64), "the options exclude each other");
 }

@@ -43,12 +43,12 @@ const PHASES: [(&str, &str); 17] = [
 fn answer(scenario: &str) -> (Value, Truth) {
     let (folder, truth) = Folder::boot_and_truth(&format!("{scenario}.toml"));
     let output = folder.run("suspend boot.etl --format json");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{scenario}: {errors}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{scenario}: {stderr}");
     (serde_json::from_slice(&output.stdout).unwrap(), truth)
 }
 
-/// All rows of a list over all transitions.
+/// Returns the rows of a list in all transitions.
 fn rows<'a>(report: &'a Value, list: &str) -> Vec<&'a Value> {
     let transitions = report["transitions"].as_array().unwrap();
     let lists = transitions.iter().map(|row| row[list].as_array().unwrap());
@@ -60,13 +60,13 @@ fn kinds_phases_and_notifications_match_truth() {
     for (scenario, kinds) in SCENARIOS {
         let (report, truth) = answer(scenario);
         let transitions = report["transitions"].as_array().unwrap();
-        let found: Vec<&str> = transitions.iter().map(|row| row["variant"].as_str().unwrap()).collect();
-        assert_eq!(found, kinds, "{scenario}");
+        let actual_kinds: Vec<&str> = transitions.iter().map(|row| row["variant"].as_str().unwrap()).collect();
+        assert_eq!(actual_kinds, kinds, "{scenario}");
 
         let phases = rows(&report, "phases");
         let expected = truth.transitions.activities.iter();
         for row in expected.filter(|row| row.kind == "power_phase") {
-            let Some((_, name)) = PHASES.iter().find(|(of_row, _)| *of_row == row.name) else {
+            let Some((_, name)) = PHASES.iter().find(|(simulated_name, _)| *simulated_name == row.name) else {
                 continue;
             };
             assert!(
@@ -98,48 +98,48 @@ fn kinds_phases_and_notifications_match_truth() {
     }
 }
 
-/// The intervals of a row and everything in it.
-fn spans(row: &Value, found: &mut Vec<(Option<i64>, Option<i64>)>) {
-    found.push((row["start_ns"].as_i64(), row["end_ns"].as_i64()));
-    for inner in ["drivers", "nested"] {
-        for row in row[inner].as_array().into_iter().flatten() {
-            spans(row, found);
+/// Adds the intervals of a row and of its nested rows.
+fn collect_intervals(row: &Value, intervals: &mut Vec<(Option<i64>, Option<i64>)>) {
+    intervals.push((row["start_ns"].as_i64(), row["end_ns"].as_i64()));
+    for list in ["drivers", "nested"] {
+        for row in row[list].as_array().into_iter().flatten() {
+            collect_intervals(row, intervals);
         }
     }
 }
 
 #[test]
 fn device_requests_and_resume_match_truth() {
-    let (mut requests, mut settled) = (0, 0);
+    let (mut request_count, mut settled_count) = (0, 0);
     for (scenario, _) in SCENARIOS {
         let (report, truth) = answer(scenario);
-        let mut found = Vec::new();
+        let mut intervals = Vec::new();
         for row in rows(&report, "devices") {
-            spans(row, &mut found);
+            collect_intervals(row, &mut intervals);
         }
         for row in &truth.transitions.power_requests {
             assert!(
-                found.contains(&(Some(row.start_ns), row.end_ns)),
+                intervals.contains(&(Some(row.start_ns), row.end_ns)),
                 "{scenario}: {} {} at {}",
                 row.scope,
                 row.device,
                 row.start_ns
             );
-            requests += 1;
+            request_count += 1;
         }
         for transition in report["transitions"].as_array().unwrap() {
-            let after = &transition["settling"];
-            let (Some(start_ns), Some(end_ns)) = (after["start_ns"].as_i64(), after["end_ns"].as_i64()) else {
+            let settling = &transition["settling"];
+            let (Some(start_ns), Some(end_ns)) = (settling["start_ns"].as_i64(), settling["end_ns"].as_i64()) else {
                 continue;
             };
             let expected = truth.timeline.idle_metric(start_ns, end_ns);
             assert!(expected.is_satisfied, "{scenario}");
-            assert_eq!(after["idle_ns"].as_i64(), Some(expected.idle_ns), "{scenario}");
-            assert_eq!(after["busy_ns"].as_i64(), Some(expected.busy_ns), "{scenario}");
-            settled += 1;
+            assert_eq!(settling["idle_ns"].as_i64(), Some(expected.idle_ns), "{scenario}");
+            assert_eq!(settling["busy_ns"].as_i64(), Some(expected.busy_ns), "{scenario}");
+            settled_count += 1;
         }
     }
-    assert!(requests > 50 && settled > 0, "{requests} requests, {settled} settled");
+    assert!(request_count > 50 && settled_count > 0, "{request_count} requests, {settled_count} settled");
 }
 
 #[test]
@@ -152,9 +152,9 @@ fn finds_slow_service_and_driver() {
     assert!(service.starts_with("Sleep: "), "{service}");
     assert!(service.contains("Slowsvc did not respond within 30.0 s"), "{service}");
     let driver = text("sleep-slow-driver.toml");
-    let second = driver.lines().nth(1).unwrap();
-    assert!(second.starts_with("SuspendDevices took 2"), "{driver}");
-    assert!(second.contains("piwddev"), "{driver}");
+    let second_line = driver.lines().nth(1).unwrap();
+    assert!(second_line.starts_with("SuspendDevices took 2"), "{driver}");
+    assert!(second_line.contains("piwddev"), "{driver}");
 }
 
 #[test]
@@ -167,16 +167,16 @@ fn fast_startup_is_a_boot() {
     let (folder, _) = Folder::boot_and_truth("services-wes7.toml");
     let output = folder.run("suspend boot.etl");
     assert_eq!(output.status.code(), Some(2));
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.contains(": no sleep, hibernation"), "{errors}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains(": no sleep, hibernation"), "{stderr}");
 }
 
-/// The thread that starts a sleep keeps its processor, but a sleeping computer uses no CPU. All commands agree on the
+/// The thread that starts a sleep keeps its processor, but a sleeping computer uses no CPU. All verbs agree on the
 /// numbers.
 #[test]
 fn sleep_has_no_cpu_usage() {
     const SECOND: i64 = 1_000_000_000;
-    // Scenario, seconds asleep, seconds writing the image and in firmware before the first record, and processors.
+    // Scenario, time asleep, time for writing the image and for firmware before the first record, and processors.
     for (scenario, asleep_ns, unrecorded_ns, processors) in
         [("healthy-sleep", 10 * SECOND, 4 * SECOND / 10, 4), ("hybrid-sleep", 30 * SECOND, 765 * SECOND / 100, 2)]
     {
@@ -188,20 +188,20 @@ fn sleep_has_no_cpu_usage() {
         let phases = suspend["transitions"][0]["phases"].as_array().unwrap();
         let phase = phases.iter().find(|phase| phase["name"] == "Asleep").unwrap();
         // Microseconds pass between the records around the sleep.
-        let near = |value: &Value, expected: i64, what: &str| {
+        let assert_near = |value: &Value, expected: i64, label: &str| {
             let ns = value.as_i64().unwrap();
-            assert!((ns - expected).abs() < SECOND / 1000, "{scenario}: {what} {ns}, not {expected}");
+            assert!((ns - expected).abs() < SECOND / 1000, "{scenario}: {label} {ns}, not {expected}");
         };
-        near(&phase["duration_ns"], asleep_ns, "asleep");
-        near(&suspend["transitions"][0]["asleep"]["wall_ns"], asleep_ns, "asleep by the wall");
+        assert_near(&phase["duration_ns"], asleep_ns, "asleep");
+        assert_near(&suspend["transitions"][0]["asleep"]["wall_ns"], asleep_ns, "asleep by the wall clock");
         assert_eq!(phase["cpu"]["busy_ns"], 0, "{scenario}");
-        near(&phase["cpu"]["asleep_ns"], asleep_ns * processors, "processors asleep");
-        let why = json("why boot.etl --phase Asleep");
-        near(&why["intervals"][0]["duration_ns"], asleep_ns, "why");
+        assert_near(&phase["cpu"]["asleep_ns"], asleep_ns * processors, "processors asleep");
+        let explanation = json("why boot.etl --phase Asleep");
+        assert_near(&explanation["intervals"][0]["duration_ns"], asleep_ns, "why");
 
         let cpu = json("cpu boot.etl");
-        near(&cpu["cpu"]["asleep_ns"], asleep_ns * processors, "cpu");
-        near(&cpu["cpu"]["unknown_ns"], unrecorded_ns * processors, "not recorded");
+        assert_near(&cpu["cpu"]["asleep_ns"], asleep_ns * processors, "cpu");
+        assert_near(&cpu["cpu"]["unknown_ns"], unrecorded_ns * processors, "not recorded");
         let system = cpu["rows"].as_array().unwrap().iter().find(|row| row["image"] == "System").unwrap();
         assert!(system["cpu_ns"].as_i64().unwrap() < SECOND, "{scenario}: {system}");
         let by_processor = json("cpu boot.etl --by processor");
@@ -215,7 +215,7 @@ fn sleep_has_no_cpu_usage() {
     }
 }
 
-/// A running computer is not asleep: one second without a context switch is not a sleep.
+/// A second without a context switch is not a sleep: the computer keeps running.
 #[test]
 fn running_computer_is_not_asleep() {
     let folder = Folder::boot("cpu-bound-logon.toml");

@@ -5,15 +5,15 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::harness::Folder;
 
-/// One recording for each kind of report, named after its scenario.
+/// Creates a folder with one recording for each kind of report, named after its scenario.
 fn folder() -> Folder {
     let folder = Folder::new();
     for name in ["slow-boot", "slow-shutdown", "slow-sleep"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../support/simulator/scenarios")
             .join(format!("{name}.toml"));
-        let simulated = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap().simulate().unwrap();
-        folder.file(&format!("{name}.etl"), &simulated.files[0]);
+        let simulation = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap().simulate().unwrap();
+        folder.file(&format!("{name}.etl"), &simulation.files[0]);
     }
     folder
 }
@@ -39,7 +39,7 @@ const VERBS: [&str; 14] = [
 fn text_fits_80_and_120_columns() {
     let folder = folder();
     for verb in VERBS {
-        let whole = folder.answer(verb);
+        let full = folder.answer(verb);
         for columns in [80, 120] {
             let answer = folder.answer(&format!("{verb} --width {columns}"));
             for line in answer.lines() {
@@ -48,16 +48,18 @@ fn text_fits_80_and_120_columns() {
                 assert!(line.width() <= columns || is_one_word, "onoff {verb} at {columns}: {line}");
             }
             // Every number with its unit is preserved.
-            let numbers = |text: &str| {
+            let count_numbers = |text: &str| {
                 let words: Vec<&str> = text.split_whitespace().collect();
                 let units = ["s", "ms", "µs", "%", "MiB", "KiB"];
                 let with_unit =
                     words.windows(2).filter(|pair| units.contains(&pair[1].trim_end_matches(['.', ',', ';', ':'])));
-                with_unit.filter(|pair| pair[0].chars().all(|it| it.is_ascii_digit() || it == '.')).count()
+                with_unit
+                    .filter(|pair| pair[0].chars().all(|character| character.is_ascii_digit() || character == '.'))
+                    .count()
             };
-            assert!(numbers(&answer) >= numbers(&whole), "onoff {verb} at {columns}");
+            assert!(count_numbers(&answer) >= count_numbers(&full), "onoff {verb} at {columns}");
         }
-        assert_eq!(folder.answer(&format!("{verb} --wide")).lines().count(), whole.lines().count(), "{verb}");
+        assert_eq!(folder.answer(&format!("{verb} --wide")).lines().count(), full.lines().count(), "{verb}");
     }
     insta::assert_snapshot!("boot_80", folder.answer("boot slow-boot.etl --width 80"));
     insta::assert_snapshot!("boot_120", folder.answer("boot slow-boot.etl --width 120"));
@@ -74,25 +76,25 @@ fn machine_formats_are_never_wrapped() {
     {
         assert_eq!(folder.answer(verb), folder.answer(&format!("{verb} --width 40 --brief")), "{verb}");
     }
-    let events = "events slow-boot.etl --event P-Start";
-    assert_eq!(folder.answer(events), folder.answer(&format!("{events} --width 40 --brief")));
+    let arguments = "events slow-boot.etl --event P-Start";
+    assert_eq!(folder.answer(arguments), folder.answer(&format!("{arguments} --width 40 --brief")));
 }
 
 #[test]
 fn brief_prints_at_most_five_lines() {
     let folder = folder();
     for verb in VERBS {
-        let whole = folder.answer(verb);
+        let full = folder.answer(verb);
         let brief = folder.answer(&format!("{verb} --brief"));
-        assert!(whole.starts_with(&brief) && (1..=5).contains(&brief.lines().count()), "{verb}: {brief}");
+        assert!(full.starts_with(&brief) && (1..=5).contains(&brief.lines().count()), "{verb}: {brief}");
     }
 }
 
 #[test]
 fn display_options_work_before_and_after_verb() {
     let folder = folder();
-    let plain = folder.answer("boot slow-boot.etl");
-    assert!(!plain.contains('\u{1b}'));
+    let uncolored = folder.answer("boot slow-boot.etl");
+    assert!(!uncolored.contains('\u{1b}'));
     let colored = folder.answer("boot slow-boot.etl --color always");
     assert!(colored.contains('\u{1b}'));
     assert_eq!(folder.answer("--color always boot slow-boot.etl"), colored);
@@ -100,21 +102,25 @@ fn display_options_work_before_and_after_verb() {
         folder.answer("--color always --width 80 slow-boot.etl"),
         folder.answer("slow-boot.etl --width 80 --color always")
     );
-    let with = |value: &str, arguments: &str| folder.command(arguments).env("ONOFF_COLOR", value).output().unwrap();
-    assert_eq!(String::from_utf8(with("always", "boot slow-boot.etl").stdout).unwrap(), colored);
-    assert_eq!(String::from_utf8(with("always", "boot slow-boot.etl --color never").stdout).unwrap(), plain);
-    assert_eq!(String::from_utf8(with("", "boot slow-boot.etl").stdout).unwrap(), plain);
-    assert_eq!(with("red", "boot slow-boot.etl").status.code(), Some(64));
+    let run_with_color =
+        |value: &str, arguments: &str| folder.command(arguments).env("ONOFF_COLOR", value).output().unwrap();
+    assert_eq!(String::from_utf8(run_with_color("always", "boot slow-boot.etl").stdout).unwrap(), colored);
+    assert_eq!(
+        String::from_utf8(run_with_color("always", "boot slow-boot.etl --color never").stdout).unwrap(),
+        uncolored
+    );
+    assert_eq!(String::from_utf8(run_with_color("", "boot slow-boot.etl").stdout).unwrap(), uncolored);
+    assert_eq!(run_with_color("red", "boot slow-boot.etl").status.code(), Some(64));
 }
 
 #[test]
 fn short_help_is_one_page_and_long_help_has_examples() {
     let folder = Folder::new();
     for verb in ["boot", "compare", "events", "cpu", "record", "netboot", "io"] {
-        let short = folder.answer(&format!("{verb} -h"));
-        let long = folder.answer(&format!("{verb} --help"));
-        assert!(short.lines().count() <= 60, "{verb}: {} lines\n{short}", short.lines().count());
-        assert!(!short.contains("Examples:") && short.contains("Use --help for"), "{verb}: {short}");
-        assert!(long.contains("Examples:"), "{verb}");
+        let short_help = folder.answer(&format!("{verb} -h"));
+        let long_help = folder.answer(&format!("{verb} --help"));
+        assert!(short_help.lines().count() <= 60, "{verb}: {} lines\n{short_help}", short_help.lines().count());
+        assert!(!short_help.contains("Examples:") && short_help.contains("Use --help for"), "{verb}: {short_help}");
+        assert!(long_help.contains("Examples:"), "{verb}");
     }
 }

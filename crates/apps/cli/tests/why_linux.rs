@@ -1,4 +1,5 @@
-//! `onoff why` on Linux: a small synthetic recording calculated manually, and real ones compared with their own text.
+//! `onoff why` on Linux: a small synthetic recording with manually calculated times, and real recordings compared with
+//! their text.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 const MS: i64 = 1_000_000;
 
-/// `slow.service` starts from 17.175 to 23.250 s in process 217, which sleeps; `late.service` starts after it.
+/// `slow.service` starts from 17.175 to 23.250 s in process 217, which sleeps. `late.service` starts after that.
 const MANAGER: &str = "Version=252\nFirmwareTimestampMonotonic=5448538\nLoaderTimestampMonotonic=269138\n\
     KernelTimestampMonotonic=0\nInitRDTimestampMonotonic=0\nUserspaceTimestampMonotonic=11261759\n\
     FinishTimestampMonotonic=34678924\nUnitsLoadStartTimestampMonotonic=13754114\nUnitsLoadFinishTimestampMonotonic=14459293\n";
@@ -22,8 +23,8 @@ const UNITS: &str = "Id=slow.service\nLoadState=loaded\nExecMainPID=217\nExecMai
     InactiveExitTimestampMonotonic=23361000\nActiveEnterTimestampMonotonic=23361000\n";
 const KERNEL_LOG: &str = "[    0.000000] Linux version 6.1.0-50-amd64 (debian-kernel@lists.debian.org)\n\
     [    0.000000] Command line: root=/dev/vda2\n[   11.200000] Freeing unused kernel image memory: 100K\n";
-/// Task, time in seconds, event. The kernel's first thread waits for a timer in `slow_init`; process 1 starts process
-/// 217 and is woken by a timer while process 217 sleeps.
+/// Task, time in seconds, event. The kernel's first thread waits for a timer in `slow_init`. Process 1 starts process
+/// 217, and a timer wakes it while process 217 sleeps.
 const EVENTS: [(&str, &str, &str); 23] = [
     ("swapper/0-0", "0.900000", "sched_waking: comm=swapper/0 pid=1 prio=120 target_cpu=000"),
     (
@@ -90,12 +91,12 @@ const EVENTS: [(&str, &str, &str); 23] = [
     ),
 ];
 
-fn made() -> Folder {
+fn synthetic() -> Folder {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("linux")).unwrap();
     let mut trace = "# tracer: nop\n#\n".to_owned();
-    for (who, time, event) in EVENTS {
-        trace.push_str(&format!("{who:>16} [000] d..2. {time:>12}: {event}\n"));
+    for (task, time, event) in EVENTS {
+        trace.push_str(&format!("{task:>16} [000] d..2. {time:>12}: {event}\n"));
     }
     folder
         .file("linux/manager.txt", MANAGER.as_bytes())
@@ -106,38 +107,38 @@ fn made() -> Folder {
     folder
 }
 
-fn made_answer(folder: &Folder, question: &str) -> Value {
-    let answer = folder.answer(&format!("why linux {question} --format json"));
-    checked(serde_json::from_str(&answer).unwrap())
+fn synthetic_answer(folder: &Folder, arguments: &str) -> Value {
+    let answer = folder.answer(&format!("why linux {arguments} --format json"));
+    check_sums(serde_json::from_str(&answer).unwrap())
 }
 
-/// The report for a sample; `None`, with a message, if it is missing.
-fn sample_answer(name: &str, question: &str) -> Option<Value> {
+/// Returns the report for a sample. Prints a message and returns `None` if the sample is missing.
+fn sample_answer(name: &str, arguments: &str) -> Option<Value> {
     let archive = samples_folder("linux")?.join(format!("{name}.tar.xz"));
-    Some(checked(serde_json::from_str(&run(&archive, &format!("{question} --format json"))).unwrap()))
+    Some(check_sums(serde_json::from_str(&run(&archive, &format!("{arguments} --format json"))).unwrap()))
 }
 
-fn run(recording: &Path, question: &str) -> String {
+fn run(recording: &Path, arguments: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_onoff"));
-    command.arg("why").arg(recording).args(question.split_whitespace());
+    command.arg("why").arg(recording).args(arguments.split_whitespace());
     let output = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{question}: {stderr}");
+    assert_eq!(output.status.code(), Some(0), "{arguments}: {stderr}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Checks the invariants: shares, kinds and certainties each sum exactly to the interval.
-fn checked(report: Value) -> Value {
+/// Checks that shares, kinds and certainties each sum exactly to the interval.
+fn check_sums(report: Value) -> Value {
     for interval in report["intervals"].as_array().unwrap() {
         let path = &interval["path"];
-        let length = number(&path["duration_ns"]);
+        let duration_ns = number(&path["duration_ns"]);
         for list in ["shares", "kinds"] {
             let rows = path[list].as_array().unwrap().iter();
             let sum: i64 = rows.map(|row| number(&row["ns"])).sum();
-            assert_eq!(sum, length, "{list} of {}", interval["name"]);
+            assert_eq!(sum, duration_ns, "{list} of {}", interval["name"]);
         }
-        let certain = ["measured_ns", "inferred_ns", "missing_ns"].map(|name| number(&path[name]));
-        assert_eq!(certain.iter().sum::<i64>(), length);
+        let certainties = ["measured_ns", "inferred_ns", "missing_ns"].map(|name| number(&path[name]));
+        assert_eq!(certainties.iter().sum::<i64>(), duration_ns);
     }
     report
 }
@@ -146,84 +147,84 @@ fn number(value: &Value) -> i64 {
     value.as_i64().unwrap()
 }
 
-/// The interval with this name and action.
+/// Returns the interval with this name and action.
 fn interval<'a>(report: &'a Value, name: &str, action: &str) -> &'a Value {
     let mut intervals = report["intervals"].as_array().unwrap().iter();
-    let found = intervals.find(|row| row["name"] == name && row["action"] == action);
-    found.unwrap_or_else(|| panic!("no {action} of {name}"))
+    let interval = intervals.find(|row| row["name"] == name && row["action"] == action);
+    interval.unwrap_or_else(|| panic!("no {action} of {name}"))
 }
 
-/// The time of a share in ms.
+/// Returns the time of a share in ms.
 fn share_ms(interval: &Value, kind: &str, name: &str) -> i64 {
     let mut shares = interval["path"]["shares"].as_array().unwrap().iter();
-    let found = shares.find(|row| row["kind"] == kind && row["name"] == name);
-    found.map_or(0, |row| number(&row["ns"]) / MS)
+    let share = shares.find(|row| row["kind"] == kind && row["name"] == name);
+    share.map_or(0, |row| number(&row["ns"]) / MS)
 }
 
-fn longest(interval: &Value) -> &Value {
+fn longest_step(interval: &Value) -> &Value {
     let steps = interval["path"]["steps"].as_array().unwrap().iter();
     steps.max_by_key(|step| number(&step["duration_ns"])).unwrap()
 }
 
 #[test]
 fn process_and_thread_wait_for_timer() {
-    let folder = made();
-    for question in ["--process sleep", "--thread 217", "--thread 217 --at 20s"] {
-        let report = made_answer(&folder, question);
+    let folder = synthetic();
+    for arguments in ["--process sleep", "--thread 217", "--thread 217 --at 20s"] {
+        let report = synthetic_answer(&folder, arguments);
         let wait = &report["intervals"][0];
         assert_eq!(number(&wait["start_ns"]), 17_200 * MS);
         assert_eq!(number(&wait["duration_ns"]) / 1000, 6_000_100);
         assert_eq!(wait["action"], "interruptible");
-        let step = longest(wait);
-        // No softirq was recorded at its end, and nothing else ran: the kernel's own timers need none.
+        let step = longest_step(wait);
+        // No softirq was recorded at the end of the wait, and nothing else ran: kernel timers need no softirq.
         assert_eq!((&step["kind"], &step["detail"]), (&json!("timer"), &json!("")));
         assert_eq!(number(&step["duration_ns"]), 6_000 * MS);
     }
-    assert_eq!(folder.refusal("why linux --thread 217 --at 30s").0, 2);
-    assert_eq!(folder.refusal("why linux --process nobody").0, 2);
+    assert_eq!(folder.failure("why linux --thread 217 --at 30s").0, 2);
+    assert_eq!(folder.failure("why linux --process nobody").0, 2);
 }
 
 #[test]
 fn kernel_function_waits_for_timer() {
-    let report = made_answer(&made(), "--device slow_init");
+    let report = synthetic_answer(&synthetic(), "--device slow_init");
     let request = interval(&report, "slow_init", "Initcall");
     assert_eq!(number(&request["duration_ns"]), 2_000 * MS);
-    // Not running from 2.1 s until woken at 3.9 s in the timer softirq.
-    let step = longest(request);
+    // The thread does not run from 2.1 s until the timer softirq wakes it at 3.9 s.
+    let step = longest_step(request);
     assert_eq!((&step["kind"], &step["certainty"], &step["detail"]), (&json!("timer"), &json!("measured"), &json!("")));
     assert_eq!(number(&step["duration_ns"]), 1_800 * MS);
 }
 
 #[test]
 fn kernel_runs_before_first_switch() {
-    let report = made_answer(&made(), "--phase kernel");
+    let report = synthetic_answer(&synthetic(), "--phase kernel");
     let phase = interval(&report, "kernel", "boot");
     assert_eq!(number(&phase["start_ns"]), 0);
-    // Thread 1 was woken at 0.9 s and ran at 1.0 s; before that, only the kernel ran.
-    let kernel = share_ms(phase, "cpu", "kernel (before the first recorded context switch)");
-    assert_eq!(kernel, 900);
+    // Thread 1 was woken at 0.9 s and ran from 1.0 s. Earlier, only the kernel ran.
+    let kernel_ms = share_ms(phase, "cpu", "kernel (before the first recorded context switch)");
+    assert_eq!(kernel_ms, 900);
     assert_eq!(number(&phase["path"]["missing_ns"]), 0);
 }
 
 #[test]
 fn reports_service_start_and_wait_before_it() {
-    let folder = made();
-    let report = made_answer(&folder, "--service slow.service");
+    let folder = synthetic();
+    let report = synthetic_answer(&folder, "--service slow.service");
     let start = interval(&report, "slow.service", "start");
     assert_eq!(number(&start["duration_ns"]), 6_075 * MS);
-    assert_eq!(longest(start)["thread"]["tid"], 217);
+    assert_eq!(longest_step(start)["thread"]["tid"], 217);
 
-    // The target itself does nothing: it waited for late.service, which waited for slow.service.
-    let report = made_answer(&folder, "--service multi-user.target");
+    // The target does no work: it waited for late.service, which waited for slow.service.
+    let report = synthetic_answer(&folder, "--service multi-user.target");
     let wait = interval(&report, "multi-user.target", "wait");
     assert_eq!(number(&wait["start_ns"]), 17_175 * MS);
     assert_eq!(number(&wait["end_ns"]), 23_361 * MS);
     let services = wait["path"]["services"].as_array().unwrap();
-    let named: Vec<(&str, i64)> =
+    let service_ms: Vec<(&str, i64)> =
         services.iter().map(|row| (row["service"]["name"].as_str().unwrap(), number(&row["ns"]) / MS)).collect();
-    assert_eq!(named, [("slow.service", 6_075), ("late.service", 100)]);
+    assert_eq!(service_ms, [("slow.service", 6_075), ("late.service", 100)]);
     assert_eq!(share_ms(wait, "service_dependency", "late.service"), 100);
-    let step = longest(wait);
+    let step = longest_step(wait);
     assert_eq!(step["thread"]["tid"], 217);
     assert_eq!(step["waiters"], json!([1]));
     assert_eq!(step["service"]["ready_ns"], 23_250 * MS);
@@ -234,11 +235,11 @@ fn reports_service_start_and_wait_before_it() {
 
 #[test]
 fn systemd_timer_does_not_hide_unit() {
-    let report = made_answer(&made(), "--phase user_space");
+    let report = synthetic_answer(&synthetic(), "--phase user_space");
     let phase = interval(&report, "user_space", "boot");
     let services = phase["path"]["services"].as_array().unwrap();
     assert_eq!(services[0]["service"]["name"], "slow.service");
-    // All of it, regardless of what process 1 did in the meantime.
+    // The complete start counts, whatever process 1 did in the meantime.
     assert_eq!(number(&services[0]["ns"]) / MS, 6_075);
 }
 
@@ -247,10 +248,10 @@ fn names_slow_unit_of_real_boot() {
     let Some(report) = sample_answer("boot-2", "--service slowearly.service") else {
         return;
     };
-    // systemd-analyze blame says 6.107 s; it runs /bin/sleep 6.
+    // systemd-analyze blame reports 6.107 s. The unit runs /bin/sleep 6.
     let start = interval(&report, "slowearly.service", "start");
     assert_eq!(number(&start["duration_ns"]) / MS, 6_107);
-    let step = longest(start);
+    let step = longest_step(start);
     assert_eq!(step["thread"]["process"], "sleep");
     assert!((5_990..6_010).contains(&(number(&step["duration_ns"]) / MS)));
 
@@ -263,8 +264,8 @@ fn names_slow_unit_of_real_boot() {
 
     let report = sample_answer("boot-2", "").unwrap();
     let kernel = interval(&report, "kernel", "boot");
-    let before = share_ms(kernel, "cpu", "kernel (before the first recorded context switch)");
-    assert_eq!(before, 420);
+    let before_first_switch_ms = share_ms(kernel, "cpu", "kernel (before the first recorded context switch)");
+    assert_eq!(before_first_switch_ms, 420);
     let user_space = interval(&report, "user_space", "boot");
     assert!(share_ms(user_space, "service_dependency", "slowearly.service") > 5_990);
 }
@@ -276,19 +277,19 @@ fn explains_slow_unit_stop() {
     };
     let names: Vec<&str> =
         report["intervals"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    // The trace covers the shutdown; for the boot, only units and logs, there is nothing to report.
+    // The trace covers only the shutdown. For the boot, which has only units and logs, there is nothing to report.
     assert_eq!(names[0], "stop_units");
     assert!(!names.contains(&"user_space"));
-    let without: Vec<&str> =
+    let unexplained: Vec<&str> =
         report["unexplained"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(without, ["kernel", "user_space"]);
+    assert_eq!(unexplained, ["kernel", "user_space"]);
     let services = report["intervals"][0]["path"]["services"].to_string();
     assert!(services.contains("slowstop.service"), "{services}");
 
     let report = sample_answer("shutdown-slowstop", "--service slowstop.service").unwrap();
     let stop = interval(&report, "slowstop.service", "stop");
     assert_eq!(number(&stop["duration_ns"]) / MS, 5_166);
-    let step = longest(stop);
+    let step = longest_step(stop);
     assert_eq!(step["thread"]["process"], "sleep");
     assert!((4_990..5_060).contains(&(number(&step["duration_ns"]) / MS)));
 }
@@ -309,11 +310,12 @@ fn real_sleep_phases_have_paths() {
     assert_eq!(number(&request["duration_ns"]) / MS, 448);
 }
 
-/// The phases in `onoff boot`, `shutdown` or `suspend` with their durations in ns.
-fn phases_of(report: &Value) -> Vec<(String, i64)> {
+/// Returns the phases in `onoff boot`, `shutdown` or `suspend` with their durations in ns.
+fn phase_durations(report: &Value) -> Vec<(String, i64)> {
     let phases = report["phases"].as_array().unwrap().iter();
-    let known = phases.filter_map(|phase| Some((phase["name"].as_str()?.to_owned(), phase["duration_ns"].as_i64()?)));
-    known.filter(|(name, ns)| *ns > 0 && name != "TraceTail").collect()
+    let durations =
+        phases.filter_map(|phase| Some((phase["name"].as_str()?.to_owned(), phase["duration_ns"].as_i64()?)));
+    durations.filter(|(name, ns)| *ns > 0 && name != "TraceTail").collect()
 }
 
 #[test]
@@ -327,14 +329,14 @@ fn phases_match_transition_and_shares_sum() {
     {
         let path = samples.join(format!("{name}.tar.xz"));
         let transition = folder.answer(&format!("{verb} {} --format json", path.display()));
-        let expected = phases_of(&serde_json::from_str(&transition).unwrap());
+        let expected = phase_durations(&serde_json::from_str(&transition).unwrap());
         let report = sample_answer(name, &format!("--transition {verb} --min 0")).unwrap();
         let intervals = report["intervals"].as_array().unwrap();
-        let found: Vec<(String, i64)> = intervals
+        let actual: Vec<(String, i64)> = intervals
             .iter()
             .map(|row| (row["name"].as_str().unwrap().to_owned(), number(&row["duration_ns"])))
             .collect();
-        assert_eq!(found, expected, "{name}");
+        assert_eq!(actual, expected, "{name}");
         for interval in intervals {
             let account = &interval["account"];
             let sum: i64 = account["entries"].as_array().unwrap().iter().map(|entry| number(&entry["ns"])).sum();
@@ -346,38 +348,40 @@ fn phases_match_transition_and_shares_sum() {
     assert!(text.contains("user space (boot) took 23.4 s"), "{text}");
 }
 
-/// The culprits in a verb's report: phase, name, ms.
-fn culprits(folder: &Folder, line: &str) -> Vec<(String, String, i64)> {
-    let report: Value = serde_json::from_str(&folder.answer(&format!("{line} --format json"))).unwrap();
+/// Returns the culprits in a verb's report: phase, name, ms.
+fn culprits(folder: &Folder, arguments: &str) -> Vec<(String, String, i64)> {
+    let report: Value = serde_json::from_str(&folder.answer(&format!("{arguments} --format json"))).unwrap();
     let culprits = report["culprits"].as_array().unwrap().iter();
     culprits
-        .map(|one| {
+        .map(|culprit| {
             let text = |value: &Value| value.as_str().unwrap().to_owned();
-            (text(&one["phase"]), text(&one["entry"]["name"]), number(&one["entry"]["ns"]) / MS)
+            (text(&culprit["phase"]), text(&culprit["entry"]["name"]), number(&culprit["entry"]["ns"]) / MS)
         })
         .collect()
 }
 
 /// Checks that the transition's verb, why, diagnose and compare agree on an injected cause.
-fn is_one(folder: &Folder, path: &Path, (verb, phase, name): (&str, &str, &str), blamed_ms: i64) {
-    let shown = path.display();
-    let (of, first, ms) = culprits(folder, &format!("{verb} {shown}")).swap_remove(0);
-    assert_eq!((of.as_str(), first.as_str()), (phase, name));
+fn assert_verbs_agree(folder: &Folder, path: &Path, (verb, phase, name): (&str, &str, &str), blamed_ms: i64) {
+    let recording = path.display();
+    let (first_phase, first_name, ms) = culprits(folder, &format!("{verb} {recording}")).swap_remove(0);
+    assert_eq!((first_phase.as_str(), first_name.as_str()), (phase, name));
     // Within 5 % of 'systemd-analyze blame' or the unit properties.
     assert!((ms - blamed_ms).abs() * 20 <= blamed_ms, "{name}: {ms} ms");
     let headline = format!("{name} blocked {}", phase.replace('_', " "));
     let cost = format!(" for {}", onoff_trace::Duration::from_ns(ms * MS));
-    let says = |text: &str| text.lines().any(|line| line.starts_with(&headline) && line.contains(&cost));
-    assert!(says(&folder.answer(&format!("{verb} {shown}"))), "{headline}{cost}");
-    assert!(says(&folder.answer(&format!("why {shown} --phase {phase}"))), "{headline}{cost}");
-    let diagnosis: Value = serde_json::from_str(&folder.answer(&format!("diagnose {shown} --format json"))).unwrap();
+    let has_headline = |text: &str| text.lines().any(|line| line.starts_with(&headline) && line.contains(&cost));
+    assert!(has_headline(&folder.answer(&format!("{verb} {recording}"))), "{headline}{cost}");
+    assert!(has_headline(&folder.answer(&format!("why {recording} --phase {phase}"))), "{headline}{cost}");
+    let diagnosis: Value =
+        serde_json::from_str(&folder.answer(&format!("diagnose {recording} --format json"))).unwrap();
     let mut findings = diagnosis["findings"].as_array().unwrap().iter();
-    let finding = findings.find(|one| one["subject"]["name"] == name).unwrap();
+    let finding = findings.find(|finding| finding["subject"]["name"] == name).unwrap();
     assert_eq!((number(&finding["cost_ns"]) / MS, &finding["phase"]), (ms, &json!(phase)));
-    folder.answer(&format!("gate --baseline {shown} --transition {verb} --save-baseline kept.json"));
-    let kept: Value = serde_json::from_slice(&std::fs::read(folder.path("kept.json")).unwrap()).unwrap();
-    let mut measures = kept["runs"][0]["measures"].as_array().unwrap().iter();
-    let measure = measures.find(|one| one["category"] == "account" && one["subject"]["name"] == name).unwrap();
+    folder.answer(&format!("gate --baseline {recording} --transition {verb} --save-baseline baseline.json"));
+    let baseline: Value = serde_json::from_slice(&std::fs::read(folder.path("baseline.json")).unwrap()).unwrap();
+    let mut measures = baseline["runs"][0]["measures"].as_array().unwrap().iter();
+    let measure =
+        measures.find(|measure| measure["category"] == "account" && measure["subject"]["name"] == name).unwrap();
     assert_eq!(number(&measure["value"]) / MS, ms);
 }
 
@@ -387,10 +391,10 @@ fn verbs_agree_on_injected_unit() {
         return;
     };
     let folder = Folder::new();
-    is_one(&folder, &samples.join("boot-2.tar.xz"), ("boot", "user_space", "slowearly.service"), 6_107);
+    assert_verbs_agree(&folder, &samples.join("boot-2.tar.xz"), ("boot", "user_space", "slowearly.service"), 6_107);
     let shutdown = samples.join("shutdown-slowstop.tar.xz");
-    is_one(&folder, &shutdown, ("shutdown", "stop_units", "slowstop.service"), 5_166);
-    // e2scrub_reap.service took 8.17 s of the first boot, off the critical path, and ifup@enp0s16.service 3.88 s of the
+    assert_verbs_agree(&folder, &shutdown, ("shutdown", "stop_units", "slowstop.service"), 5_166);
+    // Off the critical path, e2scrub_reap.service took 8.17 s of the boot and ifup@enp0s16.service 3.88 s of the
     // shutdown.
     let boot = culprits(&folder, &format!("boot {}", samples.join("boot-2.tar.xz").display()));
     assert!(!boot.iter().any(|(_, name, _)| name == "e2scrub_reap.service" || name == "CPU"), "{boot:?}");
@@ -406,15 +410,15 @@ fn reports_cpu_bound_boot() {
     let folder = Folder::new();
     for name in ["boot-1", "boot-fpdt"] {
         let path = samples.join(format!("{name}.tar.xz"));
-        let (phase, first, ms) = culprits(&folder, &format!("boot {}", path.display())).swap_remove(0);
-        assert_eq!((phase.as_str(), first.as_str()), ("user_space", "CPU"), "{name}");
+        let (phase, culprit, ms) = culprits(&folder, &format!("boot {}", path.display())).swap_remove(0);
+        assert_eq!((phase.as_str(), culprit.as_str()), ("user_space", "CPU"), "{name}");
         let text = folder.answer(&format!("boot {}", path.display()));
         let headline = format!("CPU contention blocked user space for {}", onoff_trace::Duration::from_ns(ms * MS));
         assert!(text.contains(&headline), "{text}");
     }
     let sleep = samples.join("suspend-s3.tar.xz");
     // Without context switches and unit properties, the order and durations come from systemd-analyze critical-chain.
-    let of_the_chain: Vec<(String, i64)> = culprits(&folder, &format!("boot {}", sleep.display()))
+    let chain_units: Vec<(String, i64)> = culprits(&folder, &format!("boot {}", sleep.display()))
         .into_iter()
         .map(|(phase, name, ms)| {
             assert_eq!(phase, "user_space");
@@ -422,20 +426,20 @@ fn reports_cpu_bound_boot() {
         })
         .collect();
     let expected = [("networking.service", 6_105), ("systemd-udev-trigger.service", 5_038), ("ssh.service", 4_206)];
-    assert_eq!(of_the_chain[..3], expected.map(|(name, ms)| (name.to_owned(), ms)));
-    // Without the critical chain as well, no unit is named.
+    assert_eq!(chain_units[..3], expected.map(|(name, ms)| (name.to_owned(), ms)));
+    // Without the critical chain too, no unit is named.
     assert_eq!(culprits(&Folder::linux_boot(), "boot linux/journal.export"), []);
-    let why = folder.answer(&format!("why {} --transition boot", sleep.display()));
-    assert!(why.contains("of kernel (boot) is unattributed: context switches were not recorded"), "{why}");
+    let reason = folder.answer(&format!("why {} --transition boot", sleep.display()));
+    assert!(reason.contains("of kernel (boot) is unattributed: context switches were not recorded"), "{reason}");
 }
 
 #[test]
 fn names_injected_kernel_function() {
-    let folder = made();
-    let found = culprits(&folder, "boot linux");
+    let folder = synthetic();
+    let culprits = culprits(&folder, "boot linux");
     // Process 1 was running for the first 5 ms of the unit's 6.075 s.
-    assert_eq!(found[0], ("user_space".to_owned(), "slow.service".to_owned(), 6_070), "{found:?}");
-    assert_eq!(found[1], ("kernel".to_owned(), "slow_init".to_owned(), 2_000), "{found:?}");
+    assert_eq!(culprits[0], ("user_space".to_owned(), "slow.service".to_owned(), 6_070), "{culprits:?}");
+    assert_eq!(culprits[1], ("kernel".to_owned(), "slow_init".to_owned(), 2_000), "{culprits:?}");
     let text = folder.answer("why linux --phase kernel");
     assert!(text.starts_with("slow_init blocked kernel for 2.00 s"), "{text}");
 }

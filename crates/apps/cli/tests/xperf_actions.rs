@@ -1,5 +1,4 @@
-//! `onoff xperf` actions on a recording built event by event, so that every number
-//! is known.
+//! `onoff xperf` actions on a recording that is built event by event, so every number is known.
 #![allow(clippy::unwrap_used)]
 
 use crate::harness::Folder;
@@ -7,12 +6,12 @@ use onoff_testkit::assemble::{EtlBuilder, EventHeader, Payload, Record, Session}
 use onoff_testkit::events::kernel::{Image, LifetimeEvent, Process, Thread, mark};
 
 /// Converts µs from the session start to ticks of 100 ns.
-fn at(us: u64) -> u64 {
+fn ticks(us: u64) -> u64 {
     Session::windows_10(1).start_ticks + us * 10
 }
 
 fn kernel(hook: u16, version: u8, us: u64, payload: Payload) -> Record<'static> {
-    Record::system(hook, version, at(us), 101, 100, payload)
+    Record::system(hook, version, ticks(us), 101, 100, payload)
 }
 
 fn manifest(
@@ -33,7 +32,7 @@ fn manifest(
         process: 100,
         ..EventHeader::default()
     };
-    Record::manifest(event, at(us), payload)
+    Record::manifest(event, ticks(us), payload)
 }
 
 const WIN32K: &str = "8c416c79-d49b-4f01-a467-e56d3aa8234c";
@@ -43,12 +42,12 @@ const WINLOGON: &str = "dbe9b383-7cf3-4331-91cc-a3cb16a3b538";
 const READY_BOOST: &str = "e6307a09-292c-497e-aad6-498f68e2b619";
 const READY_BOOST_DRIVER: &str = "2a274310-42d5-4019-b816-e4b8c7abe95c";
 
-fn registry(hook: u16, us: u64, took_us: u64, status: u32, handle: u64, name: &str) -> Record<'static> {
-    let payload = Payload::wide().u64(at(us - took_us)).u32(status).u32(0).pointer(handle).text(name);
+fn registry(hook: u16, us: u64, duration_us: u64, status: u32, handle: u64, name: &str) -> Record<'static> {
+    let payload = Payload::wide().u64(ticks(us - duration_us)).u32(status).u32(0).pointer(handle).text(name);
     kernel(hook, 2, us, payload)
 }
 
-fn folder() -> Folder {
+fn recording() -> Folder {
     let mut builder = EtlBuilder::new(Session::windows_10(1));
     let mut push = |record: Record<'_>| {
         builder.push(0, &record);
@@ -63,9 +62,9 @@ fn folder() -> Folder {
         path: r"\SystemRoot\System32\drivers\slow.sys",
         time_stamp: 0x5a00_0040,
     };
-    push(process.record(LifetimeEvent::RundownStart, at(0), 101, 100));
-    push(thread.record(LifetimeEvent::RundownStart, at(0), 101, 100));
-    push(driver.record(LifetimeEvent::RundownStart, at(0), 101, 100));
+    push(process.record(LifetimeEvent::RundownStart, ticks(0), 101, 100));
+    push(thread.record(LifetimeEvent::RundownStart, ticks(0), 101, 100));
+    push(driver.record(LifetimeEvent::RundownStart, ticks(0), 101, 100));
     push(registry(0x0918, 1, 0, 0, 0x10, r"\REGISTRY\MACHINE\SYSTEM"));
     push(registry(0x090b, 20, 5, 0, 0x10, "Setup"));
     push(registry(0x090b, 30, 7, 0xc000_0034, 0x10, "Setup"));
@@ -106,14 +105,14 @@ fn folder() -> Folder {
     push(manifest(READY_BOOST, 1015, 1, (1016, 0), 155, sums));
     let resume = Payload::wide().u32(1).u32(2).u32(3).u32(4).u32(5);
     push(manifest(POWER, 121, 1, (33, 0), 157, resume));
-    push(mark(at(160), "ready"));
-    push(mark(at(170), "ready"));
+    push(mark(ticks(160), "ready"));
+    push(mark(ticks(170), "ready"));
     let folder = Folder::new();
     folder.file("trace.etl", &builder.finish());
     folder
 }
 
-/// The lines of the output, with whitespace collapsed.
+/// Returns the lines of the output, with whitespace collapsed.
 fn lines(folder: &Folder, action: &str) -> Vec<String> {
     let text = folder.answer(&format!("xperf -i trace.etl -quiet -a {action}"));
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
@@ -121,7 +120,7 @@ fn lines(folder: &Folder, action: &str) -> Vec<String> {
 
 #[test]
 fn counts_registry_by_operation_and_key() {
-    let folder = folder();
+    let folder = recording();
     assert_eq!(
         lines(&folder, "registry"),
         [
@@ -152,7 +151,7 @@ fn counts_registry_by_operation_and_key() {
 
 #[test]
 fn counts_outstanding_memory() {
-    let folder = folder();
+    let folder = recording();
     assert_eq!(
         lines(&folder, "pool -pooltags -images"),
         ["Image, Tag, Alloc #, Alloc KB, Out Alloc#, Out Alloc KB", "Unknown, File, 2, 4, 1, 3"]
@@ -163,7 +162,7 @@ fn counts_outstanding_memory() {
 
 #[test]
 fn names_modules_of_locks_and_drivers() {
-    let folder = folder();
+    let folder = recording();
     assert_eq!(lines(&folder, "spinlock")[1], "1, 1, 3, 500, 30, slow.sys");
     assert_eq!(
         lines(&folder, "spinlock -counts")[1],
@@ -177,7 +176,7 @@ fn names_modules_of_locks_and_drivers() {
 
 #[test]
 fn shows_provider_activity() {
-    let folder = folder();
+    let folder = recording();
     assert_eq!(
         lines(&folder, "winlogon")[1],
         "140, 149, 9, a.exe ( 100), 101, NotifySubscriber, Event=1; SubscriberName=Profiles"
@@ -201,13 +200,13 @@ fn shows_provider_activity() {
             "150, 0x000000004000, 0x00001000, 0x00000005, \"\""
         ]
     );
-    // The event has the peak values of virtual size, working set and page file first, then the current ones.
+    // The event has the peak values of virtual size, working set and page file before the current values.
     assert_eq!(lines(&folder, "perfctrs")[1], "100, a.exe ( 100), No, 11, 12, 7, 2, 6, 1, 8, 3, 9, 4, 10, 5, 11264");
 }
 
 #[test]
 fn marks_modules_and_statistics_in_one_pass() {
-    let folder = folder();
+    let folder = recording();
     assert_eq!(lines(&folder, "mark"), ["TimeStamp, Delta, Text", "160, 0, \"ready\"", "170, 10, \"ready\""]);
     assert_eq!(lines(&folder, "marks -summary")[1], "2, 160, 170, \"ready\"");
     assert_eq!(
@@ -219,7 +218,7 @@ fn marks_modules_and_statistics_in_one_pass() {
         lines(&folder, "symcache -quiet -imageid"),
         ["TimeDateStamp, ImageSize, OrigFileName", "0x5a000040, 0x00001000, \"slow.sys\""]
     );
-    // Its symbols are not identified; scripts parse each row.
+    // The symbols of the module are not identified, so it has no row: scripts parse each row.
     assert_eq!(
         lines(&folder, "symcache -quiet -imageid -dbgid"),
         ["TimeDateStamp, ImageSize, OrigFileName, CodeView Record"]
@@ -236,8 +235,8 @@ fn marks_modules_and_statistics_in_one_pass() {
     }
     let metadata = lines(&folder, "eventmetadata");
     assert!(metadata.iter().any(|row| row == "Fields: SessionId, OldProcessId, NewProcessId"), "{metadata:#?}");
-    let machine = folder.answer("xperf -i trace.etl -a sysconfig -xml -cpu -build");
-    let document = roxmltree::Document::parse(&machine).unwrap();
+    let configuration = folder.answer("xperf -i trace.etl -a sysconfig -xml -cpu -build");
+    let document = roxmltree::Document::parse(&configuration).unwrap();
     let names: Vec<&str> = document
         .root_element()
         .first_element_child()
@@ -266,15 +265,15 @@ fn reports_missing_evidence_and_flags() {
         "pnp",
     ] {
         // Scripts continue with an empty table, as with xperf.
-        let (columns, printed) = folder.columns_alone(&format!("xperf -i boot.etl -a {action}"));
+        let (columns, message) = folder.empty_table(&format!("xperf -i boot.etl -a {action}"));
         assert!(columns.contains(','), "{action}: {columns}");
-        assert!(printed.contains("; this needs "), "{action}: {printed}");
-        let (columns_again, printed) = folder.columns_alone(&format!("xperf -i boot.etl -quiet -a {action}"));
-        assert_eq!((columns_again, printed.as_str()), (columns, ""), "{action}");
+        assert!(message.contains("; this needs "), "{action}: {message}");
+        let (columns_again, message) = folder.empty_table(&format!("xperf -i boot.etl -quiet -a {action}"));
+        assert_eq!((columns_again, message.as_str()), (columns, ""), "{action}");
     }
-    let (code, printed) = folder.refusal("xperf -i boot.etl -quiet -a bootprefetch -events");
+    let (code, message) = folder.failure("xperf -i boot.etl -quiet -a bootprefetch -events");
     assert_eq!(code, 2);
-    assert!(printed.contains("; this needs "), "{printed}");
+    assert!(message.contains("; this needs "), "{message}");
 }
 
 #[test]
@@ -300,7 +299,7 @@ fn shows_read_ahead_by_phase_and_disk() {
         let row = text.lines().find(|line| line.starts_with(row)).unwrap();
         row.split(',').nth(column).unwrap().trim().parse().unwrap()
     };
-    // Requests of the phases sum to those of the boot, and disk times to the elapsed time.
+    // The requests of the phases sum to the requests of the boot, and the disk times to the elapsed time.
     for column in [4, 8, 11] {
         let phases = ["Pre Session Init", "Session Init", "WinLogon Init", "Explorer Init", "Post Boot"];
         let sum: f64 = phases.iter().map(|phase| number(phase, column)).sum();
@@ -315,10 +314,10 @@ fn shows_read_ahead_by_phase_and_disk() {
 
 #[test]
 fn power_events_are_rows_of_provider_task_and_fields() {
-    let rows = lines(&folder(), "dumper -provider Microsoft-Windows-Kernel-Power");
-    let at = rows.iter().position(|row| row.starts_with("FirstReliableCSwitch") && row.ends_with("-1"));
+    let rows = lines(&recording(), "dumper -provider Microsoft-Windows-Kernel-Power");
+    let last_preamble_row = rows.iter().position(|row| row.starts_with("FirstReliableCSwitch") && row.ends_with("-1"));
     assert_eq!(
-        rows[at.unwrap() + 1..],
+        rows[last_preamble_row.unwrap() + 1..],
         ["Microsoft-Windows-Kernel-Power/PowerTransition/win:Info, 157, a.exe ( 100), 101, 0, , , , , 1, 2, 3, 4, 5"]
     );
     let header = rows.iter().position(|row| row == "EndHeader").unwrap();

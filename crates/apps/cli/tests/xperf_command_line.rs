@@ -3,9 +3,9 @@
 
 use crate::harness::Folder;
 
-/// Services only.
+/// A boot with services only.
 const PAPER: &str = "services-wes7.toml";
-/// Everything.
+/// A boot with everything.
 const SLOW: &str = "slow-boot.toml";
 
 #[test]
@@ -13,7 +13,7 @@ fn xperf_output_matches_verbs() {
     let folder = Folder::boot(SLOW);
     assert_eq!(folder.answer("xperf -i boot.etl -a services"), folder.answer("boot boot.etl --format csv"));
     assert_eq!(folder.answer("xperf -i boot.etl -a pnp"), folder.answer("boot boot.etl --format csv --csv pnp"));
-    // One has a single header block and Windows line endings; the other prints column headers as needed.
+    // xperf has a single header block and Windows line endings; the verb prints column headers as needed.
     let rows = |dump: String| -> Vec<String> {
         let mut in_header = false;
         let is_row = |line: &&str| {
@@ -41,55 +41,52 @@ fn range_accepts_phase_name() {
     let run =
         |range: &str| folder.run(&format!("xperf -i boot.etl -a dumper -range {range} -a process -range {range}"));
     let by_name = run("winlogoninit");
-    let printed = String::from_utf8(by_name.stderr.clone()).unwrap();
-    assert!(printed.starts_with("onoff: WinLogonInit of the boot: 13.5 s to 22.7 s\n"), "{printed}");
+    let stderr = String::from_utf8(by_name.stderr.clone()).unwrap();
+    assert!(stderr.starts_with("onoff: WinLogonInit of the boot: 13.5 s to 22.7 s\n"), "{stderr}");
     assert!(by_name.stdout.len() > 1_000);
     assert_eq!(by_name.stdout, run(&by_times).stdout);
 
     let error = folder.run("xperf -i boot.etl -a dumper -range Logon");
     assert_eq!(error.status.code(), Some(2));
-    let printed = String::from_utf8(error.stderr).unwrap();
-    assert!(
-        printed.starts_with("onoff: -range Logon: no such phase; this recording has PreSMSS, SMSSInit"),
-        "{printed}"
-    );
+    let stderr = String::from_utf8(error.stderr).unwrap();
+    assert!(stderr.starts_with("onoff: -range Logon: no such phase; this recording has PreSMSS, SMSSInit"), "{stderr}");
 }
 
 #[test]
 fn boot_options_omit_sections() {
     let folder = Folder::boot(SLOW);
     folder.file("expected.txt", b"\xef\xbb\xbfSMSS.exe\r\n\r\ncsrss.exe\r\n");
-    let whole = folder.answer("xperf -i boot.etl -a boot");
-    let less = folder
+    let full = folder.answer("xperf -i boot.etl -a boot");
+    let reduced = folder
         .answer("xperf -i boot.etl -a boot -minCPUToShow 50 -maxFilesToShow 0 -expectedProcessesFile expected.txt");
     let count = |document: &str, element: &str| document.matches(&format!("<{element} ")).count();
-    assert!(count(&whole, "perProcessCPUUsage") > count(&less, "perProcessCPUUsage"));
-    // Idle is never hidden: one in each interval.
-    assert!(count(&less, "perProcessCPUUsage") >= count(&less, "interval"));
-    assert!(count(&whole, "file") > 0);
-    assert_eq!(count(&less, "extension"), 0);
+    assert!(count(&full, "perProcessCPUUsage") > count(&reduced, "perProcessCPUUsage"));
+    // Idle is never hidden: it appears in every interval.
+    assert!(count(&reduced, "perProcessCPUUsage") >= count(&reduced, "interval"));
+    assert!(count(&full, "file") > 0);
+    assert_eq!(count(&reduced, "extension"), 0);
     // Files that were read ahead are not omitted.
-    let read_ahead = less.matches("<file name=\"Unknown (0x0)\"").count();
-    assert_eq!(count(&less, "file"), read_ahead);
-    let expected = |document: &str| -> usize {
+    let read_ahead = reduced.matches("<file name=\"Unknown (0x0)\"").count();
+    assert_eq!(count(&reduced, "file"), read_ahead);
+    let expected_processes = |document: &str| -> usize {
         let group = document.split_once("<expectedProcesses>").unwrap().1;
         count(group.split_once("</expectedProcesses>").unwrap().0, "process")
     };
-    assert_eq!(expected(&whole), 2);
-    assert!(expected(&less) > 2);
-    assert_eq!(count(&whole, "process"), count(&less, "process"));
+    assert_eq!(expected_processes(&full), 2);
+    assert!(expected_processes(&reduced) > 2);
+    assert_eq!(count(&full, "process"), count(&reduced, "process"));
 }
 
 #[test]
 fn range_rows_match_full_dump() {
     let folder = Folder::boot(PAPER);
     let rows = |text: &str| -> Vec<String> { text.lines().map(str::to_owned).collect() };
-    let whole = rows(&folder.answer("xperf -i boot.etl -a services"));
-    let part = rows(&folder.answer("xperf -i boot.etl -a services -range 9250ms 9300ms"));
-    // Services in progress between 9250 and 9300 ms: those in the paper that started before and ended after.
-    let names: Vec<&str> = part[3..].iter().map(|row| row.split(", ").nth(1).unwrap()).collect();
+    let full = rows(&folder.answer("xperf -i boot.etl -a services"));
+    let in_range = rows(&folder.answer("xperf -i boot.etl -a services -range 9250ms 9300ms"));
+    // Services in progress between 9250 and 9300 ms: in the paper, they started earlier and ended later.
+    let names: Vec<&str> = in_range[3..].iter().map(|row| row.split(", ").nth(1).unwrap()).collect();
     assert_eq!(names, ["DcomLaunch", "RpcEptMapper"]);
-    assert!(part.iter().all(|row| whole.contains(row)));
+    assert!(in_range.iter().all(|row| full.contains(row)));
 }
 
 #[test]
@@ -121,15 +118,15 @@ fn failing_action_does_not_affect_others() {
 fn missing_data_exits_with_2() {
     let folder = Folder::boot(PAPER);
     let output = folder.run("xperf -i boot.etl -a dumper -provider Nobody");
-    let printed = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), &*printed), (Some(0), "onoff: -a dumper: no event matches\n"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*stderr), (Some(0), "onoff: -a dumper: no event matches\n"));
     assert!(output.stdout.starts_with(b"BeginHeader\r\n"));
-    let (code, printed) = folder.refusal("xperf -i none.etl -a boot");
+    let (code, stderr) = folder.failure("xperf -i none.etl -a boot");
     assert_eq!(code, 1);
-    assert!(printed.starts_with("onoff: none.etl: "), "{printed}");
-    let (code, printed) = folder.refusal("xperf -i boot.etl -o no/such/folder.xml -a boot");
+    assert!(stderr.starts_with("onoff: none.etl: "), "{stderr}");
+    let (code, stderr) = folder.failure("xperf -i boot.etl -o no/such/folder.xml -a boot");
     assert_eq!(code, 1);
-    assert!(printed.contains("no/such/folder.xml"), "{printed}");
+    assert!(stderr.contains("no/such/folder.xml"), "{stderr}");
 }
 
 #[test]
@@ -146,10 +143,10 @@ fn rejects_lost_events_without_tle() {
             continue;
         }
         let output = folder.run(&format!("xperf -i {path} -quiet -a dumper"));
-        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
-        if printed.contains("the recorder lost ") {
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        if stderr.contains("the recorder lost ") {
             assert_eq!(output.status.code(), Some(2), "{path}");
-            assert!(output.stdout.is_empty() && printed.contains("-tle"), "{path}: {printed}");
+            assert!(output.stdout.is_empty() && stderr.contains("-tle"), "{path}: {stderr}");
             folder.answer(&format!("xperf -i {path} -tle -quiet -a dumper"));
             lossy += 1;
         }
@@ -179,7 +176,7 @@ fn several_actions_share_one_pipe() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }
 
-/// The unmerged kernel and user sessions of a boot.
+/// Writes the unmerged kernel and user sessions of a boot.
 fn two_sessions() -> Folder {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(SLOW);
     let mut scenario = onoff_simulator::Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
@@ -193,27 +190,27 @@ fn two_sessions() -> Folder {
 #[test]
 fn merged_file_equals_both_files() {
     let folder = two_sessions();
-    let printed = folder.run("xperf -merge user.etl kernel.etl merged.etl -compress");
-    assert_eq!(printed.status.code(), Some(0));
-    let text = String::from_utf8(printed.stderr).unwrap();
+    let output = folder.run("xperf -merge user.etl kernel.etl merged.etl -compress");
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.starts_with("onoff: -compress is ignored: the file is not compressed\n"), "{text}");
-    assert!(printed.stdout.is_empty());
-    for question in ["-a boot", "-a services -a pnp", "-a dumper"] {
+    assert!(output.stdout.is_empty());
+    for arguments in ["-a boot", "-a services -a pnp", "-a dumper"] {
         // There is one logfile header, with a new size and name.
-        let is_of_file = |line: &str| line.starts_with("OS Version: ") || line.contains("EventTrace/Header, ");
+        let depends_on_file = |line: &str| line.starts_with("OS Version: ") || line.contains("EventTrace/Header, ");
         let without_size = |text: String| -> Vec<String> {
-            text.lines().filter(|line| !is_of_file(line)).map(str::to_owned).collect()
+            text.lines().filter(|line| !depends_on_file(line)).map(str::to_owned).collect()
         };
-        let merged = without_size(folder.answer(&format!("xperf -i merged.etl {question}")));
-        let together = without_size(folder.answer(&format!("xperf -i kernel.etl -i user.etl {question}")));
-        assert!(merged.len() > 10 && merged == together, "{question}");
+        let merged = without_size(folder.answer(&format!("xperf -i merged.etl {arguments}")));
+        let together = without_size(folder.answer(&format!("xperf -i kernel.etl -i user.etl {arguments}")));
+        assert!(merged.len() > 10 && merged == together, "{arguments}");
     }
-    // The same with other options, overwriting the file.
-    let first = std::fs::read(folder.path("merged.etl")).unwrap();
+    // Other options give the same result and overwrite the file.
+    let first_bytes = std::fs::read(folder.path("merged.etl")).unwrap();
     for line in ["-merge -d user.etl kernel.etl merged.etl", "-stop -stop User -i user.etl -f kernel.etl -d merged.etl"]
     {
         folder.answer(&format!("xperf -quiet {line}"));
-        assert_eq!(std::fs::read(folder.path("merged.etl")).unwrap(), first);
+        assert_eq!(std::fs::read(folder.path("merged.etl")).unwrap(), first_bytes);
     }
 }
 
@@ -227,20 +224,20 @@ fn merge_never_overwrites_input() {
             format!("xperf -merge user.etl kernel.etl {output}"),
             format!("xperf -i user.etl -i kernel.etl -d {output}"),
         ] {
-            let (code, printed) = folder.refusal(&line);
-            assert_eq!(code, 64, "{printed}");
-            assert!(printed.contains("the same file as the input") || printed.contains("an input file"), "{printed}");
+            let (code, message) = folder.failure(&line);
+            assert_eq!(code, 64, "{message}");
+            assert!(message.contains("the same file as the input") || message.contains("an input file"), "{message}");
         }
     }
     // Errors leave the file unchanged.
     folder.file("out.etl", b"before").file("broken.etl", b"no recording");
     let boot = Folder::boot(PAPER);
     std::fs::copy(boot.path("boot.etl"), folder.path("boot.etl")).unwrap();
-    let (code, printed) = folder.refusal("xperf -merge kernel.etl boot.etl out.etl");
+    let (code, message) = folder.failure("xperf -merge kernel.etl boot.etl out.etl");
     assert_eq!(code, 2);
-    assert!(printed.contains("kernel.etl and boot.etl are not parts of one recording: "), "{printed}");
-    assert_eq!(folder.refusal("xperf -merge kernel.etl broken.etl out.etl").0, 1);
-    assert_eq!(folder.refusal("xperf -merge kernel.etl absent.etl out.etl").0, 1);
+    assert!(message.contains("kernel.etl and boot.etl are not parts of one recording: "), "{message}");
+    assert_eq!(folder.failure("xperf -merge kernel.etl broken.etl out.etl").0, 1);
+    assert_eq!(folder.failure("xperf -merge kernel.etl absent.etl out.etl").0, 1);
     assert_eq!(std::fs::read(folder.path("out.etl")).unwrap(), b"before");
     assert_eq!(std::fs::read(folder.path("kernel.etl")).unwrap(), kernel);
     assert_eq!(std::fs::read_dir(folder.path(".")).unwrap().count(), 6);
@@ -264,7 +261,7 @@ fn every_action_has_help() {
         assert!(help.starts_with(&format!("-a {action}: ")), "{help}");
     }
     assert_eq!(folder.answer("xperf"), folder.answer("xperf --help"));
-    let (code, printed) = folder.refusal("xperf -help nonsense");
+    let (code, message) = folder.failure("xperf -help nonsense");
     assert_eq!(code, 2);
-    assert!(printed.contains("no topic 'nonsense'"), "{printed}");
+    assert!(message.contains("no topic 'nonsense'"), "{message}");
 }

@@ -1,12 +1,12 @@
-//! Compares our output with published xperf output: names, order, layout and, if the simulator models the
-//! same boot, the values.
+//! Compares the output with published xperf output: names, order, layout and, if the simulator models the same boot,
+//! values.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::harness::Folder;
 
 const PAPER: &str = "services-wes7.toml";
 
-/// An excerpt; `None`, with a message, if the samples are missing.
+/// Reads a published excerpt. Prints a message and returns `None` if the samples are missing.
 fn excerpt(name: &str) -> Option<String> {
     let path = onoff_testkit::real_recordings::samples_folder("xperf-output")?.join(name);
     let text = std::fs::read(&path).ok();
@@ -16,7 +16,7 @@ fn excerpt(name: &str) -> Option<String> {
     text.map(|text| String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The attribute names of the first element `name`, in order.
+/// Returns the attribute names of the first element `name`, in order.
 fn attributes<'t>(document: &'t str, name: &str) -> Vec<&'t str> {
     let element = document.split_once(&format!("<{name} ")).unwrap_or_else(|| panic!("no {name}")).1;
     let element = element.split('>').next().unwrap();
@@ -27,7 +27,7 @@ fn attributes<'t>(document: &'t str, name: &str) -> Vec<&'t str> {
         .collect()
 }
 
-/// Column titles without padding.
+/// Returns the column titles without padding.
 fn titles(line: &str) -> Vec<&str> {
     line.split(',').map(str::trim).collect()
 }
@@ -49,10 +49,10 @@ fn xml_is_well_formed_in_xperf_order() {
     let boot = results.first_element_child().unwrap();
     assert_eq!(boot.attribute("type"), Some("boot"));
     assert_eq!(children(boot), ["processSummary", "timing", "services", "pnp", "groupPolicy"]);
-    let of = |name: &str| boot.children().find(|child| child.has_tag_name(name)).unwrap();
+    let child = |name: &str| boot.children().find(|child| child.has_tag_name(name)).unwrap();
     let number = |node: roxmltree::Node<'_, '_>, name: &str| -> i64 { node.attribute(name).unwrap().parse().unwrap() };
 
-    let summary = of("processSummary");
+    let summary = child("processSummary");
     assert_eq!(
         children(summary),
         ["expectedProcesses", "unexpectedLonglived", "unexpectedShortlived", "unexpectedVeryShortlived"]
@@ -68,7 +68,7 @@ fn xml_is_well_formed_in_xperf_order() {
         assert_eq!(i64::try_from(children(group).len()).unwrap(), number(summary, counter));
     }
 
-    let timing = of("timing");
+    let timing = child("timing");
     let intervals: Vec<_> = timing.children().filter(|child| child.has_tag_name("interval")).collect();
     let names: Vec<_> = intervals.iter().map(|interval| interval.attribute("name").unwrap()).collect();
     assert_eq!(names, ["PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit", "PostExplorerPeriod", "TraceTail"]);
@@ -90,43 +90,42 @@ fn xml_is_well_formed_in_xperf_order() {
 #[test]
 fn elements_have_published_attributes() {
     let document = boot_xml();
-    if let Some(posted) = excerpt("boot-processSummary.xml") {
-        assert_eq!(document.lines().next(), posted.lines().nth(1));
-        assert_eq!(document.lines().nth(1), posted.lines().nth(2));
+    if let Some(published) = excerpt("boot-processSummary.xml") {
+        assert_eq!(document.lines().next(), published.lines().nth(1));
+        assert_eq!(document.lines().nth(1), published.lines().nth(2));
         for element in ["processSummary", "process"] {
-            assert_eq!(attributes(&document, element), attributes(&posted, element), "{element}");
+            assert_eq!(attributes(&document, element), attributes(&published, element), "{element}");
         }
         let system = "<process name=\"System\" startTime=\"0\" endTime=\"-1\" lifetime=\"-1\"/>";
-        assert!(posted.contains(system) && document.contains(system));
+        assert!(published.contains(system) && document.contains(system));
     }
-    if let Some(posted) = excerpt("boot-timing.txt") {
-        assert_eq!(attributes(&document, "timing"), attributes(&posted, "timing"));
+    if let Some(published) = excerpt("boot-timing.txt") {
+        assert_eq!(attributes(&document, "timing"), attributes(&published, "timing"));
         let lines = |text: &str| -> Vec<usize> {
             let element = text.split_once("<timing ").unwrap().1.split('>').next().unwrap().to_owned();
             element.lines().map(|line| line.matches('=').count()).collect()
         };
-        assert_eq!(lines(&document), lines(&posted));
+        assert_eq!(lines(&document), lines(&published));
     }
-    if let Some(posted) = excerpt("boot-pnp.xml") {
-        // Copied from a browser, which reorders attributes.
+    if let Some(published) = excerpt("boot-pnp.xml") {
+        // The excerpt was copied from a browser, which reorders attributes.
         let document = Folder::boot("table-6-no-pended-requests.toml").answer("boot boot.etl --format xml");
         for element in ["phase", "pnpObject"] {
             let sorted = |mut names: Vec<String>| {
                 names.sort();
                 names
             };
-            let ours = attributes(&document, element).into_iter().map(str::to_owned).collect();
-            let theirs: Vec<String> = attributes(&posted, element).into_iter().map(str::to_owned).collect();
-            let (ours, theirs) = (sorted(ours), sorted(theirs));
+            let actual = sorted(attributes(&document, element).into_iter().map(str::to_owned).collect());
+            let expected = sorted(attributes(&published, element).into_iter().map(str::to_owned).collect());
             // The first published object is a driver, without description and friendly name.
-            assert!(theirs.iter().all(|name| ours.contains(name)), "{element}: {ours:?} {theirs:?}");
+            assert!(expected.iter().all(|name| actual.contains(name)), "{element}: {actual:?} {expected:?}");
         }
     }
 }
 
 #[test]
 fn services_match_paper_rows() {
-    let Some(posted) = excerpt("boot-services-wes7-paper.xml") else {
+    let Some(published) = excerpt("boot-services-wes7-paper.xml") else {
         return;
     };
     let document = boot_xml();
@@ -134,14 +133,15 @@ fn services_match_paper_rows() {
         let rows = text.lines().map(str::trim).filter(|line| line.starts_with("<service"));
         rows.map(|row| row.replace(" />", "/>")).collect()
     };
-    let (ours, theirs) = (rows(&document), rows(&posted));
-    assert_eq!(theirs.len(), 7);
+    let (actual, expected) = (rows(&document), rows(&published));
+    assert_eq!(expected.len(), 7);
     // Process ids differ per machine.
     let without_pid = |row: &String| -> String {
-        let kept: Vec<&str> = row.split(['(', ')']).step_by(2).collect();
-        kept.join("()")
+        let parts: Vec<&str> = row.split(['(', ')']).step_by(2).collect();
+        parts.join("()")
     };
-    assert_eq!(ours.iter().map(without_pid).collect::<Vec<_>>(), theirs.iter().map(without_pid).collect::<Vec<_>>());
+    let without_pids = |rows: &[String]| rows.iter().map(without_pid).collect::<Vec<_>>();
+    assert_eq!(without_pids(&actual), without_pids(&expected));
 }
 
 #[test]
@@ -149,23 +149,23 @@ fn services_table_has_xperf_columns_and_sums() {
     let table = Folder::boot(PAPER).answer("boot boot.etl --format csv");
     let mut lines = table.lines();
     let head: Vec<&str> = lines.by_ref().take(3).collect();
-    if let Some(posted) = excerpt("services.csv") {
-        let posted: Vec<&str> = posted.lines().skip(1).collect();
-        assert_eq!(head[0], posted[0]);
-        assert_eq!(titles(head[1]).len(), titles(posted[1]).len());
-        assert_eq!(head[2], posted[2]);
+    if let Some(published) = excerpt("services.csv") {
+        let published: Vec<&str> = published.lines().skip(1).collect();
+        assert_eq!(head[0], published[0]);
+        assert_eq!(titles(head[1]).len(), titles(published[1]).len());
+        assert_eq!(head[2], published[2]);
     }
     let mut rows = 0;
     for line in lines {
         let fields: Vec<&str> = line.splitn(12, ", ").collect();
         assert_eq!(fields[0], "Start");
-        let number = |at: usize| -> i64 { fields[at].parse().unwrap() };
+        let number = |index: usize| -> i64 { fields[index].parse().unwrap() };
         // Each value is rounded separately.
-        let about = |left: i64, right: i64| assert!((left - right).abs() <= 1, "{line}");
+        let assert_near = |actual: i64, expected: i64| assert!((actual - expected).abs() <= 1, "{line}");
         assert!((number(3) - number(4) - number(5) - number(6)).abs() <= 2, "{line}");
-        about(number(8), number(7) + number(4));
-        about(number(9), number(8) + number(5));
-        about(number(10), number(9) + number(6));
+        assert_near(number(8), number(7) + number(4));
+        assert_near(number(9), number(8) + number(5));
+        assert_near(number(10), number(9) + number(6));
         assert!(fields[11].contains("svchost.exe -k "), "{line}");
         rows += 1;
     }
@@ -179,14 +179,14 @@ fn devices_table_has_xperf_columns() {
     let rows = blocks.next().unwrap();
     let mut rows = rows.lines();
     assert_eq!(rows.next(), Some("EventType, StartTS, PendTS, EndTS, InstancePath"));
-    let mut last = 0;
+    let mut previous_start = 0;
     let mut count = 0;
     for row in rows {
         let fields: Vec<&str> = row.splitn(5, ", ").collect();
         assert!(["BootInit", "DriverInit", "DriverLoad", "DeviceStart", "DeviceEnum"].contains(&fields[0]), "{row}");
-        let number = |at: usize| -> i64 { fields[at].parse().unwrap() };
-        assert!(number(1) >= last && number(1) <= number(2) && number(2) <= number(3), "{row}");
-        last = number(1);
+        let number = |index: usize| -> i64 { fields[index].parse().unwrap() };
+        assert!(number(1) >= previous_start && number(1) <= number(2) && number(2) <= number(3), "{row}");
+        previous_start = number(1);
         count += 1;
     }
     assert!(count > 0);
@@ -202,15 +202,15 @@ fn devices_table_has_xperf_columns() {
 
 #[test]
 fn dump_has_published_columns() {
-    let Some(posted) = excerpt("dumper.txt") else {
+    let Some(published) = excerpt("dumper.txt") else {
         return;
     };
     let dump = Folder::boot(PAPER).answer("events boot.etl --event CSwitch --event DiskRead --range 4s 8s");
     let header = |text: &str, name: &str, columns: usize| -> Vec<String> {
         let lines = text.lines().map(|line| titles(line.trim_start_matches("-- ")));
-        let mut found = lines.filter(|titles| titles[0] == name && titles[1] == "TimeStamp");
-        let found = found.find(|titles| titles.len() == columns);
-        found.unwrap_or_else(|| panic!("{name}")).into_iter().map(str::to_owned).collect()
+        let mut headers = lines.filter(|titles| titles[0] == name && titles[1] == "TimeStamp");
+        let header = headers.find(|titles| titles.len() == columns);
+        header.unwrap_or_else(|| panic!("{name}")).into_iter().map(str::to_owned).collect()
     };
     for (name, columns) in [
         ("T-Start", 15),
@@ -227,7 +227,7 @@ fn dump_has_published_columns() {
         ("DiskRead", 16),
         ("DiskWrite", 16),
     ] {
-        assert_eq!(header(&dump, name, columns), header(&posted, name, columns), "{name}");
+        assert_eq!(header(&dump, name, columns), header(&published, name, columns), "{name}");
     }
     // Field widths match the published rows.
     let row = |text: &str, name: &str, columns: usize| -> String {
@@ -236,19 +236,20 @@ fn dump_has_published_columns() {
         rows.find(|line| line.split(", ").count() == columns).unwrap_or_default().to_owned()
     };
     // Process and file names have variable width.
-    for (name, columns, names) in [("CSwitch,", 23, [2, 8]), ("DiskRead,", 16, [2, 15])] {
-        let (ours, theirs) = (row(&dump, name, columns), row(&posted, name, columns));
-        assert!(!ours.is_empty() && !theirs.is_empty(), "{name}");
-        for (at, (ours, theirs)) in ours.trim_start().split(", ").zip(theirs.trim_start().split(", ")).enumerate() {
-            let comparable = ours.len() == theirs.len() || names.contains(&at);
-            assert!(comparable, "{name} column {at}: '{ours}' and '{theirs}'");
+    for (name, columns, name_columns) in [("CSwitch,", 23, [2, 8]), ("DiskRead,", 16, [2, 15])] {
+        let (actual, expected) = (row(&dump, name, columns), row(&published, name, columns));
+        assert!(!actual.is_empty() && !expected.is_empty(), "{name}");
+        let cells = actual.trim_start().split(", ").zip(expected.trim_start().split(", "));
+        for (index, (actual, expected)) in cells.enumerate() {
+            let is_same_width = actual.len() == expected.len() || name_columns.contains(&index);
+            assert!(is_same_width, "{name} column {index}: '{actual}' and '{expected}'");
         }
     }
-    let about = |text: &str| -> Vec<String> {
+    let version_labels = |text: &str| -> Vec<String> {
         let line = text.lines().find(|line| line.starts_with("OS Version")).unwrap();
         line.split(", ").map(|part| part.split(": ").next().unwrap().to_owned()).collect()
     };
-    assert_eq!(about(&dump), about(&posted));
+    assert_eq!(version_labels(&dump), version_labels(&published));
 }
 
 /// Splits a row into fields; commas within quotes are literal.
@@ -271,7 +272,7 @@ fn dump_rows_match_header() {
     let mut columns = std::collections::BTreeMap::new();
     let mut in_header = false;
     let mut rows = std::collections::BTreeMap::new();
-    // The last thread by processor.
+    // The running thread of each processor.
     let mut running = std::collections::BTreeMap::new();
     for line in dump.lines() {
         match line {
@@ -280,9 +281,9 @@ fn dump_rows_match_header() {
             _ if line.starts_with("OS Version: ") => {}
             _ if in_header => {
                 let titles = fields(line);
-                // Events of a provider can share a name; each has its own header.
-                let known: &mut Vec<Vec<String>> = columns.entry(titles[0].clone()).or_default();
-                known.push(titles);
+                // Events of a provider can share a name, but each has its own header.
+                let headers: &mut Vec<Vec<String>> = columns.entry(titles[0].clone()).or_default();
+                headers.push(titles);
             }
             _ => {
                 let row = fields(line);
@@ -293,9 +294,10 @@ fn dump_rows_match_header() {
                     .unwrap_or_else(|| panic!("{line}\n{headers:?}"));
                 *rows.entry(row[0].clone()).or_insert(0) += 1;
                 if row[0] == "CSwitch" {
-                    let value = |title: &str| row[titles.iter().position(|known| known == title).unwrap()].clone();
-                    let before = running.insert(value("CPU"), value("New TID"));
-                    assert!(before.is_none_or(|before| before == value("Old TID")), "{line}");
+                    let value =
+                        |title: &str| row[titles.iter().position(|candidate| candidate == title).unwrap()].clone();
+                    let previous = running.insert(value("CPU"), value("New TID"));
+                    assert!(previous.is_none_or(|previous| previous == value("Old TID")), "{line}");
                 }
             }
         }

@@ -14,7 +14,7 @@ use onoff::trace::{DECLARATIONS, TableName, Trace};
 use crate::ordered_batches::ordered_batches;
 use crate::time_order::TimeOrder;
 
-/// Rows per batch, which a reader has in memory at a time.
+/// Rows per batch. Readers hold one batch in memory at a time.
 const BATCH_ROWS: usize = 1 << 17;
 
 /// Writes the rows of a table in `order`.
@@ -22,15 +22,16 @@ pub(crate) fn write(trace: &Arc<Trace>, name: TableName, order: &TimeOrder, out:
     let Some(declaration) = DECLARATIONS.iter().find(|table| table.name == name) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).map_err(failed)?;
-    let mut file = FileWriter::try_new_with_options(out, &schema(declaration), options).map_err(failed)?;
+    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).map_err(io_error)?;
+    let mut file = FileWriter::try_new_with_options(out, &schema(declaration), options).map_err(io_error)?;
     ordered_batches(trace, name, order, BATCH_ROWS, &mut |batch| {
-        file.write(&compact(&batch).map_err(failed)?).map_err(failed)
+        file.write(&compact(&batch).map_err(io_error)?).map_err(io_error)
     })?;
-    file.finish().map_err(failed)
+    file.finish().map_err(io_error)
 }
 
-/// The batch with only the texts of its own rows: all batches share the texts of the recording, which would be written with each.
+/// Returns the batch with only the strings of its rows. Otherwise, all strings of the recording, which the batches
+/// share, would be written with every batch.
 fn compact(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().map(|column| match column.data_type() {
         DataType::Utf8View => Arc::new(column.as_string_view().gc()) as ArrayRef,
@@ -39,8 +40,8 @@ fn compact(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(batch.schema(), columns.collect())
 }
 
-/// The original I/O error, if there is one.
-fn failed(error: ArrowError) -> io::Error {
+/// Returns the original I/O error if there is one.
+fn io_error(error: ArrowError) -> io::Error {
     match error {
         ArrowError::IoError(_, error) => error,
         error => io::Error::other(error),

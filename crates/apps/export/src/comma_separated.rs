@@ -25,9 +25,9 @@ pub(crate) fn write(trace: &Trace, view: &TableView<'_>, order: &TimeOrder, out:
             }
         }
         None => {
-            for (number, chunk) in view.chunks().iter().enumerate() {
+            for (chunk_number, chunk) in view.chunks().iter().enumerate() {
                 for row in 0..chunk.rows() {
-                    write_row(number, row)?;
+                    write_row(chunk_number, row)?;
                 }
             }
         }
@@ -35,7 +35,7 @@ pub(crate) fn write(trace: &Trace, view: &TableView<'_>, order: &TimeOrder, out:
     rows.end()
 }
 
-/// A value as text; empty if unknown.
+/// Formats a value; empty if unknown.
 fn cell(trace: &Trace, value: Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
@@ -49,7 +49,7 @@ fn cell(trace: &Trace, value: Value) -> Cow<'_, str> {
     }
 }
 
-/// Return addresses, innermost first, separated by blanks.
+/// Formats return addresses, innermost first, separated by blanks.
 fn addresses(frames: &[u64]) -> String {
     let mut text = String::with_capacity(frames.len() * 19);
     for frame in frames {

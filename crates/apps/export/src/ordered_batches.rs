@@ -9,20 +9,20 @@ use onoff::trace::{TableName, Trace};
 
 use crate::time_order::TimeOrder;
 
-/// Calls `take` with the rows of a table in `order`, at most `max_rows` at a time.
+/// Calls `write_batch` with the rows of a table in `order`, at most `max_rows` at a time.
 pub(crate) fn ordered_batches(
     trace: &Arc<Trace>,
     name: TableName,
     order: &TimeOrder,
     max_rows: usize,
-    take: &mut dyn FnMut(RecordBatch) -> io::Result<()>,
+    write_batch: &mut dyn FnMut(RecordBatch) -> io::Result<()>,
 ) -> io::Result<()> {
     let batches = trace.arrow().batches(name).map(|batch| batch.map_err(io::Error::other));
     let Some(positions) = &order.rows else {
         for batch in batches {
             let batch = batch?;
             for start in (0..batch.num_rows()).step_by(max_rows) {
-                take(batch.slice(start, max_rows.min(batch.num_rows() - start)))?;
+                write_batch(batch.slice(start, max_rows.min(batch.num_rows() - start)))?;
             }
         }
         return Ok(());
@@ -30,19 +30,19 @@ pub(crate) fn ordered_batches(
     let batches = batches.collect::<io::Result<Vec<RecordBatch>>>()?;
     // Maps chunk numbers to batch numbers: an empty chunk has no batch, and no row refers to it.
     let chunks = trace.table(name).into_chunks();
-    let mut number = 0;
-    let numbers: Vec<usize> = chunks
+    let mut batch_count = 0;
+    let batch_numbers: Vec<usize> = chunks
         .iter()
         .map(|chunk| {
-            number += usize::from(chunk.rows() > 0);
-            number.saturating_sub(1)
+            batch_count += usize::from(chunk.rows() > 0);
+            batch_count.saturating_sub(1)
         })
         .collect();
-    let references: Vec<&RecordBatch> = batches.iter().collect();
-    for batch in positions.chunks(max_rows) {
+    let batch_refs: Vec<&RecordBatch> = batches.iter().collect();
+    for batch_positions in positions.chunks(max_rows) {
         let indices: Vec<(usize, usize)> =
-            batch.iter().filter_map(|&(chunk, row)| Some((*numbers.get(chunk)?, row))).collect();
-        take(interleave_record_batch(&references, &indices).map_err(io::Error::other)?)?;
+            batch_positions.iter().filter_map(|&(chunk, row)| Some((*batch_numbers.get(chunk)?, row))).collect();
+        write_batch(interleave_record_batch(&batch_refs, &indices).map_err(io::Error::other)?)?;
     }
     Ok(())
 }

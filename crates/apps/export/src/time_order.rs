@@ -3,7 +3,7 @@
 use onoff::trace::TableView;
 use onoff::trace::column::{Column, ColumnMeaning};
 
-/// The position of a row: the number of the chunk, and of the row in the chunk.
+/// The position of a row: the number of its chunk, and its number in the chunk.
 pub(crate) type RowPosition = (usize, usize);
 
 /// The time order of the rows of a table, with rows without a time first.
@@ -16,31 +16,33 @@ pub(crate) struct TimeOrder {
 }
 
 impl TimeOrder {
-    /// The order of `view`: by a time column that is already sorted, if there is one; else by time, start or end.
-    pub(crate) fn of(view: &TableView<'_>) -> Self {
+    /// Orders `view` by a time column that is already sorted if there is one, otherwise by time, start or end.
+    pub(crate) fn from_view(view: &TableView<'_>) -> Self {
         let Some(declaration) = view.declaration() else { return Self::default() };
-        let of_meaning = |meaning| declaration.columns.iter().position(move |column| column.meaning == meaning);
+        let column_with_meaning =
+            |meaning| declaration.columns.iter().position(move |column| column.meaning == meaning);
         let candidates: Vec<usize> = [ColumnMeaning::Time, ColumnMeaning::Start, ColumnMeaning::End]
             .into_iter()
-            .filter_map(of_meaning)
+            .filter_map(column_with_meaning)
             .collect();
         let chunks: Vec<Vec<Column<'_>>> = view.chunks().iter().map(|chunk| chunk.columns()).collect();
-        let times = |column: usize| chunks.iter().filter_map(move |chunk| chunk.get(column));
-        let cells = |column: usize| times(column).flat_map(|cells| (0..cells.rows()).map(move |row| cells.as_ns(row)));
+        let column_chunks = |column: usize| chunks.iter().filter_map(move |chunk| chunk.get(column));
+        let times =
+            |column: usize| column_chunks(column).flat_map(|cells| (0..cells.rows()).map(move |row| cells.as_ns(row)));
         // `None` sorts before every time.
         if let Some(&column) =
-            candidates.iter().find(|&&column| cells(column).any(|time| time.is_some()) && cells(column).is_sorted())
+            candidates.iter().find(|&&column| times(column).any(|time| time.is_some()) && times(column).is_sorted())
         {
             return Self { column: Some(column), rows: None };
         }
-        let Some(column) = candidates.into_iter().find(|&column| cells(column).any(|time| time.is_some())) else {
+        let Some(column) = candidates.into_iter().find(|&column| times(column).any(|time| time.is_some())) else {
             return Self::default();
         };
-        let mut rows: Vec<(Option<i64>, RowPosition)> = times(column)
+        let mut rows: Vec<(Option<i64>, RowPosition)> = column_chunks(column)
             .enumerate()
             .flat_map(|(chunk, cells)| (0..cells.rows()).map(move |row| (cells.as_ns(row), (chunk, row))))
             .collect();
-        // Rows with equal times keep their order, because positions are compared next.
+        // Rows with equal times keep their order, because their positions are compared.
         rows.sort();
         Self { column: Some(column), rows: Some(rows.into_iter().map(|(_, position)| position).collect()) }
     }
@@ -61,7 +63,7 @@ mod tests {
 
     fn milestones(times: &[i64]) -> TimeOrder {
         let trace = Trace { milestones: times.iter().copied().map(milestone).collect(), ..Trace::default() };
-        TimeOrder::of(&trace.table(TableName::Milestones))
+        TimeOrder::from_view(&trace.table(TableName::Milestones))
     }
 
     #[test]

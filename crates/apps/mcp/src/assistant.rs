@@ -33,10 +33,10 @@ pub struct ToolDescription {
 const FOLDER: Parameter = Parameter::option("folder", "List only this folder", ParameterKind::Path);
 const HANDLE: Parameter =
     Parameter::positional("handle", "The handle given at the end of the previous part", ParameterKind::Count);
-const FROM: Parameter =
+const OFFSET: Parameter =
     Parameter::positional("from", "The offset given at the end of the previous part", ParameterKind::Count);
 
-/// Handles tool calls, and keeps the rest of long answers.
+/// Handles tool calls, and keeps the remaining parts of long answers.
 pub struct Assistant {
     folders: Folders,
     verb: Verb,
@@ -60,7 +60,7 @@ impl Assistant {
     /// Describes all tools.
     #[must_use]
     pub fn tools(&self) -> Vec<ToolDescription> {
-        let own = [
+        let assistant_tools = [
             ToolDescription {
                 name: "recordings",
                 description: "List the files that the other tools can read, with their sizes.",
@@ -74,15 +74,15 @@ impl Assistant {
             ToolDescription {
                 name: "more",
                 description: "Get the next part of a long answer.",
-                schema: schema(&[HANDLE, FROM]),
+                schema: schema(&[HANDLE, OFFSET]),
             },
         ];
-        let verbs = TOOLS.iter().map(|tool| ToolDescription {
+        let verb_tools = TOOLS.iter().map(|tool| ToolDescription {
             name: tool.name,
             description: tool.description,
             schema: tool.schema(),
         });
-        own.into_iter().chain(verbs).collect()
+        assistant_tools.into_iter().chain(verb_tools).collect()
     }
 
     /// Tells the client how to use the tools together.
@@ -94,34 +94,35 @@ impl Assistant {
             .to_owned()
     }
 
-    /// Runs a tool; `None` if it does not exist.
+    /// Runs a tool. Returns `None` if it does not exist.
     #[must_use]
-    pub fn call(&self, tool: &str, call: &Map<String, Value>) -> Option<Answer> {
+    pub fn call(&self, tool: &str, arguments: &Map<String, Value>) -> Option<Answer> {
         let result = match tool {
-            "recordings" => self.recordings(call),
+            "recordings" => self.recordings(arguments),
             "guide" => Ok(self.guide.clone()),
-            "more" => self.more(call),
-            name => self.verb(name, call)?,
+            "more" => self.more(arguments),
+            name => self.run_verb(name, arguments)?,
         };
         let first_part = |text| self.parts.lock().unwrap_or_else(PoisonError::into_inner).first(text);
         Some(match result {
-            // Already a part.
+            // The text is already a part.
             Ok(text) if tool == "more" => Answer { text, failed: false },
             Ok(text) => Answer { text: first_part(text), failed: false },
             Err(text) => Answer { text: first_part(text), failed: true },
         })
     }
 
-    fn verb(&self, name: &str, call: &Map<String, Value>) -> Option<Result<String, String>> {
+    fn run_verb(&self, name: &str, arguments: &Map<String, Value>) -> Option<Result<String, String>> {
         let tool = TOOLS.iter().find(|tool| tool.name == name)?;
-        Some(tool.arguments(call, &self.folders).map_err(|error| format!("{name}: {error}")).and_then(|arguments| {
-            let bytes = (self.verb)(arguments)?;
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let command_line = tool.arguments(arguments, &self.folders).map_err(|error| format!("{name}: {error}"));
+        Some(command_line.and_then(|command_line| {
+            let output = (self.verb)(command_line)?;
+            Ok(String::from_utf8_lossy(&output).into_owned())
         }))
     }
 
-    fn recordings(&self, call: &Map<String, Value>) -> Result<String, String> {
-        let folder = match call.get(FOLDER.name) {
+    fn recordings(&self, arguments: &Map<String, Value>) -> Result<String, String> {
+        let folder = match arguments.get(FOLDER.name) {
             None | Some(Value::Null) => None,
             Some(Value::String(folder)) => Some(folder.as_str()),
             Some(_) => return Err("recordings: 'folder' must be a path".to_owned()),
@@ -140,17 +141,18 @@ impl Assistant {
         Ok(text)
     }
 
-    fn more(&self, call: &Map<String, Value>) -> Result<String, String> {
+    fn more(&self, arguments: &Map<String, Value>) -> Result<String, String> {
         let number = |name: &str| {
-            call.get(name)
+            arguments
+                .get(name)
                 .and_then(Value::as_u64)
                 .ok_or_else(|| format!("more: '{name}' must be the number given at the end of the previous part"))
         };
-        let (handle, from) = (number(HANDLE.name)?, number(FROM.name)?);
+        let (handle, offset) = (number(HANDLE.name)?, number(OFFSET.name)?);
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        usize::try_from(from)
+        usize::try_from(offset)
             .ok()
-            .and_then(|from| parts.more(handle, from))
+            .and_then(|offset| parts.more(handle, offset))
             .ok_or_else(|| "more: no such part, or the answer has expired; call the original tool again".to_owned())
     }
 }

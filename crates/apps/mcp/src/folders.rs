@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Limits of a listing.
+// Limits of a listing.
 const MAX_FILES: usize = 500;
 const MAX_FOLDERS: usize = 2_000;
 const MAX_DEPTH: usize = 8;
@@ -41,6 +41,8 @@ pub struct Listing {
 }
 
 impl Folders {
+    /// Restricts the server to `folders`.
+    ///
     /// # Errors
     /// A folder does not exist, or is a file.
     pub fn new(folders: &[PathBuf]) -> Result<Self, PathError> {
@@ -55,7 +57,7 @@ impl Folders {
         Ok(Self { roots: roots.collect::<Result<_, _>>()? })
     }
 
-    /// The folders, with symlinks resolved.
+    /// Returns the folders, with symlinks resolved.
     #[must_use]
     pub fn roots(&self) -> &[PathBuf] {
         &self.roots
@@ -66,16 +68,16 @@ impl Folders {
     /// # Errors
     /// The path does not exist, or leads outside the folders.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, PathError> {
-        let mut first = None;
+        let mut first_error = None;
         for root in &self.roots {
             // `join` returns an absolute path unchanged.
             match fs::canonicalize(root.join(path)) {
-                Ok(found) if self.roots.iter().any(|root| found.starts_with(root)) => return Ok(found),
+                Ok(resolved) if self.roots.iter().any(|root| resolved.starts_with(root)) => return Ok(resolved),
                 Ok(_) => return Err(PathError::Outside(path.to_owned())),
-                Err(source) => _ = first.get_or_insert(source),
+                Err(source) => _ = first_error.get_or_insert(source),
             }
         }
-        match first {
+        match first_error {
             // Do not reveal whether a path outside the folders exists.
             Some(source) if !Path::new(path).is_absolute() => {
                 Err(PathError::Unreadable { path: path.to_owned(), source })
@@ -94,11 +96,11 @@ impl Folders {
             None => self.roots.iter().map(|root| (root.clone(), 0)).collect(),
         };
         let mut listing = Listing { files: Vec::new(), is_truncated: false };
-        let mut visited = 0;
+        let mut visited_folders = 0;
         while let Some((folder, depth)) = pending.pop() {
-            visited += 1;
+            visited_folders += 1;
             let Ok(entries) = fs::read_dir(&folder) else { continue };
-            if visited > MAX_FOLDERS {
+            if visited_folders > MAX_FOLDERS {
                 listing.is_truncated = true;
                 break;
             }

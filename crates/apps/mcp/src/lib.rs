@@ -1,9 +1,9 @@
 //! The verbs of onoff as Model Context Protocol tools, for assistants.
 //!
-//! The server is read-only: [`tools`] translates a call into the arguments of a verb, but never of one that writes or
-//! records. [`folders`] rejects paths outside the folders given at startup. [`parts`] splits long answers, with a
-//! handle for the next part. [`Assistant`] combines these; the feature `server` adds the protocol over stdin and
-//! stdout.
+//! The server is read-only: [`tools`] translates a call into the arguments of a verb, but never into a verb that writes
+//! or records. [`folders`] rejects paths outside the folders given at startup. [`parts`] splits long answers, each part
+//! with a handle for the next. [`Assistant`] combines these modules. The feature `server` adds the protocol over stdin
+//! and stdout.
 
 #![forbid(unsafe_code)]
 

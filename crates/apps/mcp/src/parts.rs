@@ -1,16 +1,16 @@
-//! Splits long answers into parts, each with a handle for the next.
+//! Splits long answers into parts, each with a handle for the next part.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 /// Maximum length of a part in bytes. A part ends at the end of a line if possible.
 pub const MAX_PART_LEN: usize = 8_000;
-/// Number of answers to keep.
+/// Maximum number of answers to keep.
 const MAX_ANSWERS: usize = 32;
 /// Maximum length of an answer to keep, in bytes.
 const MAX_ANSWER_LEN: usize = 32 << 20;
 
-/// The answers that were delivered in part.
+/// The answers that were only partly delivered.
 #[derive(Debug, Default)]
 pub struct Parts {
     answers: VecDeque<(u64, String)>,
@@ -25,11 +25,11 @@ impl Parts {
             return text;
         }
         let mut text = text;
-        let mut cut = MAX_ANSWER_LEN.min(text.len());
-        while !text.is_char_boundary(cut) {
-            cut -= 1;
+        let mut kept_len = MAX_ANSWER_LEN.min(text.len());
+        while !text.is_char_boundary(kept_len) {
+            kept_len -= 1;
         }
-        text.truncate(cut);
+        text.truncate(kept_len);
         self.last_handle += 1;
         let part = part(&text, 0, self.last_handle);
         self.answers.push_back((self.last_handle, text));
@@ -39,17 +39,17 @@ impl Parts {
         part
     }
 
-    /// Returns the part that starts at byte `from`; `None` if the answer has expired, or `from` is not a valid offset.
+    /// Returns the part that starts at byte `offset`, or `None` if the answer has expired or the offset is invalid.
     #[must_use]
-    pub fn more(&self, handle: u64, from: usize) -> Option<String> {
-        let (_, text) = self.answers.iter().find(|(known, _)| *known == handle)?;
-        (from < text.len() && text.is_char_boundary(from)).then(|| part(text, from, handle))
+    pub fn more(&self, handle: u64, offset: usize) -> Option<String> {
+        let (_, text) = self.answers.iter().find(|(answer_handle, _)| *answer_handle == handle)?;
+        (offset < text.len() && text.is_char_boundary(offset)).then(|| part(text, offset, handle))
     }
 }
 
-fn part(text: &str, from: usize, handle: u64) -> String {
-    let end = end_of_part(text, from);
-    let mut part = text.get(from..end).unwrap_or_default().to_owned();
+fn part(text: &str, offset: usize, handle: u64) -> String {
+    let end = end_of_part(text, offset);
+    let mut part = text.get(offset..end).unwrap_or_default().to_owned();
     if end < text.len() {
         // Writing to a String cannot fail.
         let _ = write!(
@@ -62,15 +62,16 @@ fn part(text: &str, from: usize, handle: u64) -> String {
     part
 }
 
-fn end_of_part(text: &str, from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    if rest.len() <= MAX_PART_LEN {
+fn end_of_part(text: &str, offset: usize) -> usize {
+    let remaining = text.get(offset..).unwrap_or_default();
+    if remaining.len() <= MAX_PART_LEN {
         return text.len();
     }
     let mut end = MAX_PART_LEN;
-    while !rest.is_char_boundary(end) {
+    while !remaining.is_char_boundary(end) {
         end -= 1;
     }
-    let line_end = rest.get(..end).and_then(|part| part.rfind('\n')).filter(|&line| line >= MAX_PART_LEN / 2);
-    from + line_end.map_or(end, |line| line + 1)
+    // Break at a line end, unless the part would be less than half full.
+    let line_end = remaining.get(..end).and_then(|part| part.rfind('\n')).filter(|&index| index >= MAX_PART_LEN / 2);
+    offset + line_end.map_or(end, |index| index + 1)
 }

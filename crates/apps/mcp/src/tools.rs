@@ -1,4 +1,4 @@
-//! The tools: descriptions, parameters, and the translation of calls into arguments of a verb.
+//! The tools: their descriptions, their parameters, and how calls translate into the arguments of a verb.
 
 use std::ffi::OsString;
 
@@ -17,12 +17,12 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// A required positional argument of the verb.
+    /// Creates a required positional argument of the verb.
     pub(crate) const fn positional(name: &'static str, description: &'static str, kind: ParameterKind) -> Self {
         Self { name, description, kind, required: true, position: Position::Positional }
     }
 
-    /// An optional parameter, passed as the option of the same name.
+    /// Creates an optional parameter, which is passed as the option of the same name.
     pub(crate) const fn option(name: &'static str, description: &'static str, kind: ParameterKind) -> Self {
         Self { name, description, kind, required: false, position: Position::Option }
     }
@@ -55,7 +55,7 @@ enum Position {
 #[derive(Debug)]
 pub struct Tool {
     pub name: &'static str,
-    /// For the client, to choose a tool.
+    /// Helps the client to choose a tool.
     pub description: &'static str,
     verb: Option<&'static str>,
     parameters: &'static [Parameter],
@@ -74,7 +74,7 @@ pub enum CallError {
     Path(#[from] PathError),
 }
 
-/// A tool that runs the verb of the same name.
+/// Creates a tool that runs the verb of the same name.
 const fn tool(name: &'static str, description: &'static str, parameters: &'static [Parameter]) -> Tool {
     Tool { name, description, verb: Some(name), parameters }
 }
@@ -204,18 +204,20 @@ pub const TOOLS: &[Tool] = &[
 ];
 
 impl Tool {
-    /// The JSON schema of the parameters.
+    /// Returns the JSON schema of the parameters.
     #[must_use]
     pub fn schema(&self) -> Map<String, Value> {
         schema(self.parameters)
     }
 
-    /// Translates a call into the arguments of the program.
+    /// Translates the arguments of a call into a command line of the program.
     ///
     /// # Errors
     /// The call is invalid, or a path is outside the folders.
     pub fn arguments(&self, call: &Map<String, Value>, folders: &Folders) -> Result<Vec<OsString>, CallError> {
-        if let Some(name) = call.keys().find(|name| !self.parameters.iter().any(|it| it.name == name.as_str())) {
+        if let Some(name) =
+            call.keys().find(|name| !self.parameters.iter().any(|parameter| parameter.name == name.as_str()))
+        {
             return Err(CallError::Unknown(name.clone()));
         }
         let mut verb: Option<OsString> = self.verb.map(OsString::from);
@@ -239,11 +241,12 @@ impl Tool {
     }
 }
 
-/// The JSON schema of an object with exactly these properties.
+/// Returns the JSON schema of an object with exactly these properties.
 pub(crate) fn schema(parameters: &[Parameter]) -> Map<String, Value> {
     let properties: Map<String, Value> =
         parameters.iter().map(|parameter| (parameter.name.to_owned(), parameter.schema())).collect();
-    let required: Vec<&str> = parameters.iter().filter(|it| it.required).map(|it| it.name).collect();
+    let required: Vec<&str> =
+        parameters.iter().filter(|parameter| parameter.required).map(|parameter| parameter.name).collect();
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
     schema.insert("properties".to_owned(), properties.into());
@@ -265,9 +268,9 @@ impl Parameter {
         }
     }
 
-    /// The values of a call, as command line arguments.
+    /// Returns the values in a call as command line arguments.
     fn values(&self, call: &Map<String, Value>, folders: &Folders) -> Result<Vec<OsString>, CallError> {
-        let wrong = |expected: &str| CallError::Invalid { name: self.name, expected: expected.to_owned() };
+        let invalid = |expected: &str| CallError::Invalid { name: self.name, expected: expected.to_owned() };
         let value = match call.get(self.name) {
             Some(value) if !value.is_null() => value,
             _ if self.required => return Err(CallError::Missing(self.name)),
@@ -275,28 +278,28 @@ impl Parameter {
         };
         match self.kind {
             ParameterKind::Path => {
-                let path = value.as_str().ok_or_else(|| wrong("a path"))?;
+                let path = value.as_str().ok_or_else(|| invalid("a path"))?;
                 Ok(vec![folders.resolve(path)?.into()])
             }
             ParameterKind::Paths => {
                 let paths =
-                    value.as_array().filter(|paths| !paths.is_empty()).ok_or_else(|| wrong("a list of paths"))?;
-                let resolved = paths.iter().map(|path| {
-                    let path = path.as_str().ok_or_else(|| wrong("a list of paths"))?;
+                    value.as_array().filter(|paths| !paths.is_empty()).ok_or_else(|| invalid("a list of paths"))?;
+                let resolved_paths = paths.iter().map(|path| {
+                    let path = path.as_str().ok_or_else(|| invalid("a list of paths"))?;
                     Ok(folders.resolve(path)?.into())
                 });
-                resolved.collect()
+                resolved_paths.collect()
             }
-            ParameterKind::Text => Ok(vec![value.as_str().ok_or_else(|| wrong("a string"))?.into()]),
+            ParameterKind::Text => Ok(vec![value.as_str().ok_or_else(|| invalid("a string"))?.into()]),
             ParameterKind::OneOf(words) => {
                 match value.as_str().and_then(|value| words.iter().find(|word| **word == value)) {
                     Some(word) => Ok(vec![(*word).into()]),
-                    None => Err(wrong(&format!("one of {}", words.join(", ")))),
+                    None => Err(invalid(&format!("one of {}", words.join(", ")))),
                 }
             }
             ParameterKind::Count => match value.as_u64() {
                 Some(count @ 1..=1_000_000) => Ok(vec![count.to_string().into()]),
-                _ => Err(wrong("a number from 1 to 1000000")),
+                _ => Err(invalid("a number from 1 to 1000000")),
             },
         }
     }

@@ -1,4 +1,4 @@
-//! Tools, paths and parts, with a fake program that prints its arguments.
+//! Tests tools, paths and parts with a fake program that prints its arguments.
 #![allow(clippy::unwrap_used)]
 
 use std::ffi::OsString;
@@ -19,15 +19,15 @@ struct Setup {
 }
 
 impl Setup {
-    /// A folder with recordings, a folder outside it, and a program that prints its arguments, one per line.
+    /// Creates a folder with recordings, a folder outside it, and a program that prints its arguments, one per line.
     fn new() -> Self {
-        Self::with(|arguments| {
-            let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-            Ok(words.join("\n").into_bytes())
+        Self::with_verb(|arguments| {
+            let lines: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+            Ok(lines.join("\n").into_bytes())
         })
     }
 
-    fn with(verb: impl Fn(Vec<OsString>) -> Result<Vec<u8>, String> + Send + Sync + 'static) -> Self {
+    fn with_verb(verb: impl Fn(Vec<OsString>) -> Result<Vec<u8>, String> + Send + Sync + 'static) -> Self {
         let (outside, inside) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         fs::write(inside.path().join("boot.etl"), "a recording").unwrap();
         fs::create_dir(inside.path().join("more")).unwrap();
@@ -46,13 +46,13 @@ impl Setup {
         self.assistant.call(tool, &arguments).unwrap()
     }
 
-    fn words(&self, tool: &str, arguments: Value) -> Vec<String> {
+    fn command_line(&self, tool: &str, arguments: Value) -> Vec<String> {
         let answer = self.call(tool, arguments);
         assert!(!answer.failed, "{}", answer.text);
         answer.text.lines().map(str::to_owned).collect()
     }
 
-    fn refusal(&self, tool: &str, arguments: Value) -> String {
+    fn error(&self, tool: &str, arguments: Value) -> String {
         let answer = self.call(tool, arguments);
         assert!(answer.failed, "{}", answer.text);
         answer.text
@@ -63,24 +63,24 @@ impl Setup {
 fn call_becomes_command_line() {
     let setup = Setup::new();
     let file = setup.path("boot.etl");
-    assert_eq!(setup.words("boot", json!({ "file": "boot.etl" })), ["onoff", "boot", "--", &file]);
-    assert_eq!(setup.words("overview", json!({ "file": file })), ["onoff", "--", &file]);
+    assert_eq!(setup.command_line("boot", json!({ "file": "boot.etl" })), ["onoff", "boot", "--", &file]);
+    assert_eq!(setup.command_line("overview", json!({ "file": file })), ["onoff", "--", &file]);
     assert_eq!(
-        setup.words(
+        setup.command_line(
             "list",
             json!({ "what": "services", "file": "boot.etl", "phase": "WinLogonInit", "top": 5, "format": "csv" })
         ),
         ["onoff", "services", "--phase=WinLogonInit", "--top=5", "--format=csv", "--", &file]
     );
-    let other = setup.path("more/slow boot.etl");
+    let candidate = setup.path("more/slow boot.etl");
     assert_eq!(
-        setup.words("compare", json!({ "baseline": ["boot.etl", "more"], "candidate": [other] })),
+        setup.command_line("compare", json!({ "baseline": ["boot.etl", "more"], "candidate": [candidate] })),
         [
             "onoff",
             "compare",
             &format!("--baseline={file}"),
             &format!("--baseline={}", setup.path("more")),
-            &format!("--candidate={other}"),
+            &format!("--candidate={candidate}"),
             "--"
         ]
     );
@@ -90,11 +90,12 @@ fn call_becomes_command_line() {
 fn values_never_become_options() {
     let setup = Setup::new();
     assert_eq!(
-        setup.words("explain", json!({ "word": "--output=/etc/passwd" })),
+        setup.command_line("explain", json!({ "word": "--output=/etc/passwd" })),
         ["onoff", "explain", "--", "--output=/etc/passwd"]
     );
-    let words = setup.words("why", json!({ "file": "boot.etl", "phase": "-o x", "service": "a --output b" }));
-    assert_eq!(words[2..4], ["--phase=-o x", "--service=a --output b"]);
+    let arguments =
+        setup.command_line("why", json!({ "file": "boot.etl", "phase": "-o x", "service": "a --output b" }));
+    assert_eq!(arguments[2..4], ["--phase=-o x", "--service=a --output b"]);
 }
 
 #[test]
@@ -102,21 +103,21 @@ fn rejects_paths_outside_folders() {
     let setup = Setup::new();
     let secret = setup.outside.path().join("secret").display().to_string();
     let missing = setup.outside.path().join("missing").display().to_string();
-    let message = setup.refusal("info", json!({ "file": secret }));
+    let message = setup.error("info", json!({ "file": secret }));
     assert!(message.contains("outside the folders"), "{message}");
     // The message is the same whether or not the file exists.
-    assert_eq!(setup.refusal("info", json!({ "file": missing })).replace("missing", "secret"), message);
+    assert_eq!(setup.error("info", json!({ "file": missing })).replace("missing", "secret"), message);
     for path in ["../boot.etl", "more/../../secret", "/etc/passwd", "/"] {
-        setup.refusal("info", json!({ "file": path }));
+        setup.error("info", json!({ "file": path }));
     }
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(setup.outside.path(), setup.inside.path().join("way-out")).unwrap();
-        assert!(setup.refusal("info", json!({ "file": "way-out/secret" })).contains("outside the folders"));
+        assert!(setup.error("info", json!({ "file": "way-out/secret" })).contains("outside the folders"));
         assert!(!setup.call("recordings", json!({})).text.contains("secret"));
         // A symlink within the folder is allowed.
         std::os::unix::fs::symlink("boot.etl", setup.inside.path().join("again.etl")).unwrap();
-        assert_eq!(setup.words("info", json!({ "file": "again.etl" })).last(), Some(&setup.path("boot.etl")));
+        assert_eq!(setup.command_line("info", json!({ "file": "again.etl" })).last(), Some(&setup.path("boot.etl")));
     }
 }
 
@@ -138,7 +139,7 @@ fn invalid_calls_return_errors() {
         ("more", json!({ "handle": 1, "from": 0 }), "more: no such part"),
         ("recordings", json!({ "folder": 1 }), "recordings: 'folder' must be a path"),
     ] {
-        let text = setup.refusal(tool, arguments);
+        let text = setup.error(tool, arguments);
         assert!(text.starts_with(expected), "{text}");
     }
     assert!(setup.assistant.call("record", &Map::new()).is_none());
@@ -155,44 +156,44 @@ fn tools_have_schemas_and_never_write() {
         assert!(!tool.schema["properties"].as_object().unwrap().contains_key("output"), "{}", tool.name);
         assert!(tool.description.ends_with('.'), "{}", tool.description);
     }
-    for writes in ["record", "collect", "view", "export", "gate", "image"] {
-        assert!(!tools.iter().any(|tool| tool.name == writes), "{writes}");
+    for writing_verb in ["record", "collect", "view", "export", "gate", "image"] {
+        assert!(!tools.iter().any(|tool| tool.name == writing_verb), "{writing_verb}");
     }
 }
 
 #[test]
 fn long_answers_are_split_without_loss() {
     let lines: Vec<String> = (0..3_000).map(|number| format!("line {number}: ünïcödé")).collect();
-    let whole = lines.join("\n");
-    let given = whole.clone();
-    let setup = Setup::with(move |_| Ok(given.clone().into_bytes()));
+    let full_text = lines.join("\n");
+    let output = full_text.clone();
+    let setup = Setup::with_verb(move |_| Ok(output.clone().into_bytes()));
     let mut text = setup.call("info", json!({ "file": "boot.etl" })).text;
-    let mut joined = String::new();
+    let mut joined_text = String::new();
     for _ in 0..100 {
-        let Some((part, rest)) = text.split_once("\n[") else {
-            joined.push_str(&text);
+        let Some((part, footer)) = text.split_once("\n[") else {
+            joined_text.push_str(&text);
             break;
         };
         assert!(part.len() <= onoff_mcp::parts::MAX_PART_LEN, "{}", part.len());
-        joined.push_str(part);
-        let (_, rest) = rest.split_once("handle ").unwrap();
-        let (handle, rest) = rest.split_once(" and from ").unwrap();
-        let from = rest.strip_suffix(']').unwrap();
+        joined_text.push_str(part);
+        let (_, numbers) = footer.split_once("handle ").unwrap();
+        let (handle, offset) = numbers.split_once(" and from ").unwrap();
+        let offset = offset.strip_suffix(']').unwrap();
         text = setup
-            .call("more", json!({ "handle": handle.parse::<u64>().unwrap(), "from": from.parse::<u64>().unwrap() }))
+            .call("more", json!({ "handle": handle.parse::<u64>().unwrap(), "from": offset.parse::<u64>().unwrap() }))
             .text;
     }
-    assert_eq!(joined, whole);
+    assert_eq!(joined_text, full_text);
 }
 
 #[test]
 fn short_answers_errors_and_guide_are_unchanged() {
-    let setup = Setup::with(|_| Err("boot.etl: no boot".to_owned()));
-    assert_eq!(setup.refusal("boot", json!({ "file": "boot.etl" })), "boot.etl: no boot");
+    let setup = Setup::with_verb(|_| Err("boot.etl: no boot".to_owned()));
+    assert_eq!(setup.error("boot", json!({ "file": "boot.etl" })), "boot.etl: no boot");
     assert_eq!(setup.call("guide", json!({})), Answer { text: "the guide".to_owned(), failed: false });
-    let listed = setup.call("recordings", json!({})).text;
+    let listing = setup.call("recordings", json!({})).text;
     assert_eq!(
-        listed,
+        listing,
         format!("{} (11 bytes)\n{} (7 bytes)\n", setup.path("boot.etl"), setup.path("more/slow boot.etl"))
     );
     assert!(Folders::new(&[PathBuf::from("/nonexistent")]).is_err());

@@ -1,4 +1,4 @@
-//! Saved baselines: the measures of runs, so that their recordings need not be kept.
+//! Saved baselines: the measures of runs, which can be compared without keeping the recordings.
 
 use std::io::{self, Write};
 
@@ -21,17 +21,17 @@ pub fn write_baseline(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
 /// Reads a baseline; `name` appears in error messages. Returns the transition and its runs.
 ///
 /// # Errors
-/// The bytes are not a baseline, or one with impossible values.
+/// The bytes are not a baseline, or have impossible values.
 pub fn read_baseline(name: &str, bytes: &[u8]) -> Result<(RunSubject, Vec<Run>), Error> {
-    let failed = |reason: String| Error::Document { name: name.to_owned(), reason };
+    let document_error = |reason: String| Error::Document { name: name.to_owned(), reason };
     if bytes.len() as u64 > MAX_BASELINE_BYTES {
-        return Err(failed(format!("larger than the limit for a baseline, {} MiB", MAX_BASELINE_BYTES >> 20)));
+        return Err(document_error(format!("larger than the limit for a baseline, {} MiB", MAX_BASELINE_BYTES >> 20)));
     }
-    let invalid = |error: serde_json::Error| failed(format!("not an onoff baseline: {error}"));
-    let head: BaselineHeader = serde_json::from_slice(bytes).map_err(invalid)?;
-    head.check().map_err(|error| failed(error.to_string()))?;
+    let invalid = |error: serde_json::Error| document_error(format!("not an onoff baseline: {error}"));
+    let header: BaselineHeader = serde_json::from_slice(bytes).map_err(invalid)?;
+    header.check().map_err(|error| document_error(error.to_string()))?;
     let baseline: Baseline = serde_json::from_slice(bytes).map_err(invalid)?;
     let transition = baseline.transition;
-    let runs = baseline.validated().map_err(|error| failed(format!("not an onoff baseline: {error}")))?;
+    let runs = baseline.into_valid_runs().map_err(|error| document_error(format!("not an onoff baseline: {error}")))?;
     Ok((transition, runs))
 }

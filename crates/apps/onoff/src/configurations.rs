@@ -9,7 +9,7 @@ use onoff_compare::baseline::MAX_BASELINE_BYTES;
 use onoff_compare::study::{MAX_STUDY_BYTES, Study};
 use onoff_compare::{Configuration, Factor, Run, RunSubject};
 use onoff_evidence::recording::Provenance;
-use onoff_files::{Options, open_all, recordings};
+use onoff_files::{Options, find_recordings, open_all};
 use onoff_report::text::causes::with_causes;
 use onoff_sources::{Limits, Progress, RecordingKind};
 
@@ -19,13 +19,13 @@ use crate::firmware::{firmware, firmware_provenance};
 use crate::runs::{TransitionRuns, firmware_run};
 use crate::session::Session;
 
-/// Where the runs of a configuration come from.
+/// The source of the runs of a configuration.
 #[derive(Clone, Debug)]
 pub struct ConfigurationSource {
     pub name: String,
-    /// In what the configuration differs from others.
+    /// The differences from other configurations.
     pub factors: Vec<Factor>,
-    /// Recordings, folders of recordings and saved baselines; `A+B` stands for two files of one recording.
+    /// Recordings, folders of recordings and saved baselines; `A+B` means two files of one recording.
     pub paths: Vec<PathBuf>,
 }
 
@@ -34,21 +34,21 @@ pub struct ConfigurationSource {
 pub struct TransitionChoice {
     /// `None` means the transition in the first recording.
     pub name: Option<RunSubject>,
-    /// Number of the transition within its recording, from 1; `None` means all.
+    /// Number of the transition within the recording, from 1; `None` means all.
     pub number: Option<u32>,
 }
 
 /// The runs to read.
 #[derive(Clone, Debug)]
 pub struct RunsQuery {
-    /// The first is the baseline.
+    /// The first configuration is the baseline.
     pub configurations: Vec<ConfigurationSource>,
     pub transition: TransitionChoice,
     /// How to read recordings.
     pub options: Options,
 }
 
-/// What to do with a recording that is unreadable, or without the transition.
+/// How to handle a recording that is unreadable or does not have the transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadRecording {
     /// Return an error.
@@ -83,58 +83,58 @@ enum Source {
 /// # Errors
 /// A path is unreadable, a folder has no recordings, or a recording does not have the transition.
 pub fn read_runs(
-    question: &RunsQuery,
+    query: &RunsQuery,
     with_provenance: bool,
-    bad: BadRecording,
+    bad_recording: BadRecording,
     progress: &mut dyn FnMut(usize, usize) -> Option<Listener>,
 ) -> Result<ReadRuns, QueryError<String>> {
     let mut provenances = with_provenance.then(Vec::new);
     let mut sources: Vec<(usize, Source)> = Vec::new();
-    for (at, configuration) in question.configurations.iter().enumerate() {
-        for source in expand(configuration, question.transition.name)? {
-            sources.push((at, source));
+    for (index, configuration) in query.configurations.iter().enumerate() {
+        for source in expand(configuration, query.transition.name)? {
+            sources.push((index, source));
         }
     }
-    let mut configurations: Vec<Configuration> = question
+    let mut configurations: Vec<Configuration> = query
         .configurations
         .iter()
         .map(|source| Configuration { name: source.name.clone(), factors: source.factors.clone(), runs: Vec::new() })
         .collect();
     let mut files_of_runs: Vec<Vec<Vec<PathBuf>>> = configurations.iter().map(|_| Vec::new()).collect();
-    let mut choice = question.transition;
+    let mut choice = query.transition;
     let total = sources.len();
-    let mut unread: Vec<(usize, String, QueryError<String>)> = Vec::new();
-    for (done, (at, source)) in sources.into_iter().enumerate() {
+    let mut failures: Vec<(usize, String, QueryError<String>)> = Vec::new();
+    for (completed, (index, source)) in sources.into_iter().enumerate() {
         let (runs, files) = match source {
             Source::Baseline(path) => (saved_runs(&path, &mut choice)?, Vec::new()),
             Source::Recording(files) => {
-                let mut options = question.options.clone();
-                options.progress = progress(done + 1, total);
-                match recording(&files, &options, &mut choice, provenances.as_mut()) {
+                let mut options = query.options.clone();
+                options.progress = progress(completed + 1, total);
+                match read_recording(&files, &options, &mut choice, provenances.as_mut()) {
                     Ok(runs) => (runs, files),
-                    Err(refusal) if bad == BadRecording::Exclude => {
-                        unread.push((at, name_of(&files), refusal));
+                    Err(error) if bad_recording == BadRecording::Exclude => {
+                        failures.push((index, joined_paths(&files), error));
                         continue;
                     }
-                    Err(refusal) => return Err(refusal),
+                    Err(error) => return Err(error),
                 }
             }
         };
-        if let Some(known) = files_of_runs.get_mut(at) {
-            known.extend(runs.iter().map(|_| files.clone()));
+        if let Some(configuration_files) = files_of_runs.get_mut(index) {
+            configuration_files.extend(runs.iter().map(|_| files.clone()));
         }
-        if let Some(configuration) = configurations.get_mut(at) {
+        if let Some(configuration) = configurations.get_mut(index) {
             configuration.runs.extend(runs);
         }
     }
-    for (at, name, refusal) in unread {
-        let Some(configuration) = configurations.get_mut(at) else { continue };
-        // Without a readable run, the error itself is the result.
+    for (index, name, error) in failures {
+        let Some(configuration) = configurations.get_mut(index) else { continue };
+        // If no run of a configuration is readable, return the error.
         if configuration.runs.is_empty() {
-            return Err(refusal);
+            return Err(error);
         }
         let transition = choice.name.unwrap_or(RunSubject::Boot);
-        let reason = match refusal {
+        let reason = match error {
             QueryError::Unreadable(error) => with_causes(&error),
             QueryError::Unanswerable(reason) => reason,
         };
@@ -148,15 +148,15 @@ pub fn read_runs(
 /// # Errors
 /// The file is unreadable, or not a study.
 pub fn read_study(path: &Path) -> Result<(Study, Vec<ConfigurationSource>), Error> {
-    let failed = |reason: String| Error::Document { name: path.display().to_string(), reason };
+    let document_error = |reason: String| Error::Document { name: path.display().to_string(), reason };
     let text = read_at_most(path, MAX_STUDY_BYTES)?;
     if text.len() as u64 > MAX_STUDY_BYTES {
-        return Err(failed("larger than the limit for a study, 1 MiB".to_owned()));
+        return Err(document_error("larger than the limit for a study, 1 MiB".to_owned()));
     }
-    let text = String::from_utf8(text).map_err(|_| failed("not valid UTF-8".to_owned()))?;
+    let text = String::from_utf8(text).map_err(|_| document_error("not valid UTF-8".to_owned()))?;
     let mut study: Study =
-        toml::from_str(&text).map_err(|error| failed(format!("not a study: {}", one_line(&error))))?;
-    study.check().map_err(failed)?;
+        toml::from_str(&text).map_err(|error| document_error(format!("not a study: {}", one_line(&error))))?;
+    study.check().map_err(document_error)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let sources = std::mem::take(&mut study.configurations)
         .into_iter()
@@ -169,7 +169,7 @@ pub fn read_study(path: &Path) -> Result<(Study, Vec<ConfigurationSource>), Erro
     Ok((study, sources))
 }
 
-/// The message on one line, without the excerpt of the file.
+/// Returns the message on one line, without the excerpt of the file.
 fn one_line(error: &toml::de::Error) -> String {
     error.message().lines().collect::<Vec<_>>().join(" ")
 }
@@ -178,11 +178,11 @@ fn is_baseline(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// Reads up to `limit` + 1 bytes, so that the caller can detect a larger file.
+/// Reads up to `limit` + 1 bytes, which lets the caller detect a larger file.
 fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
-    let failed = |source| Error::Read { path: path.to_owned(), source };
+    let read_error = |source| Error::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    File::open(path).map_err(read_error)?.take(limit + 1).read_to_end(&mut bytes).map_err(read_error)?;
     Ok(bytes)
 }
 
@@ -206,36 +206,39 @@ fn saved_runs(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Qu
 
 /// Expands the paths of a configuration, in order. Each file is a run, except that Windows logs recorded together form
 /// one run.
-fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Result<Vec<Source>, QueryError<String>> {
+fn expand(
+    configuration: &ConfigurationSource,
+    transition: Option<RunSubject>,
+) -> Result<Vec<Source>, QueryError<String>> {
     let mut sources: Vec<(usize, Source)> = Vec::new();
     let mut files: Vec<PathBuf> = Vec::new();
-    let place = |path: &PathBuf| configuration.paths.iter().position(|each| each == path).unwrap_or(usize::MAX);
-    for (at, path) in configuration.paths.iter().enumerate() {
+    let path_index = |file: &PathBuf| configuration.paths.iter().position(|path| path == file).unwrap_or(usize::MAX);
+    for (index, path) in configuration.paths.iter().enumerate() {
         if path.is_dir() {
-            let found = folder(path, chosen)?;
-            if found.is_empty() {
-                let wanted = if chosen == Some(RunSubject::Netboot) { "network capture" } else { "recording" };
-                return Err(QueryError::Unanswerable(format!("{}: no {wanted}s in this folder", path.display())));
+            let recordings_in_folder = recordings_in_folder(path, transition)?;
+            if recordings_in_folder.is_empty() {
+                let noun = if transition == Some(RunSubject::Netboot) { "network capture" } else { "recording" };
+                return Err(QueryError::Unanswerable(format!("{}: no {noun}s in this folder", path.display())));
             }
-            sources.extend(found.into_iter().map(|files| (at, Source::Recording(files))));
+            sources.extend(recordings_in_folder.into_iter().map(|files| (index, Source::Recording(files))));
         } else if is_baseline(path) {
-            sources.push((at, Source::Baseline(path.clone())));
-        } else if chosen != Some(RunSubject::Firmware) && path.is_file() {
+            sources.push((index, Source::Baseline(path.clone())));
+        } else if transition != Some(RunSubject::Firmware) && path.is_file() {
             files.push(path.clone());
         } else {
-            sources.push((at, Source::Recording(split_recording_path(path))));
+            sources.push((index, Source::Recording(split_recording_path(path))));
         }
     }
-    for group in recordings(&files)?.all() {
-        let at = group.iter().map(place).min().unwrap_or(usize::MAX);
+    for group in find_recordings(&files)?.into_all_paths() {
+        let index = group.iter().map(path_index).min().unwrap_or(usize::MAX);
         match group.as_slice() {
             [first, _, ..] if !is_event_trace_log(first) => {
-                sources.extend(group.iter().map(|file| (place(file), Source::Recording(vec![file.clone()]))));
+                sources.extend(group.iter().map(|file| (path_index(file), Source::Recording(vec![file.clone()]))));
             }
-            _ => sources.push((at, Source::Recording(group))),
+            _ => sources.push((index, Source::Recording(group))),
         }
     }
-    sources.sort_by_key(|(at, _)| *at);
+    sources.sort_by_key(|(index, _)| *index);
     Ok(sources.into_iter().map(|(_, source)| source).collect())
 }
 
@@ -246,37 +249,37 @@ fn is_event_trace_log(file: &PathBuf) -> bool {
 
 /// Finds the recordings in a folder by their contents. For firmware tables, each file is a recording, because files of
 /// two boots must not be combined.
-fn folder(path: &Path, chosen: Option<RunSubject>) -> Result<Vec<Vec<PathBuf>>, Error> {
-    if chosen == Some(RunSubject::Firmware) {
+fn recordings_in_folder(path: &Path, transition: Option<RunSubject>) -> Result<Vec<Vec<PathBuf>>, Error> {
+    if transition == Some(RunSubject::Firmware) {
         return files_of_folder(path);
     }
-    let mut found = recordings(&[path.to_owned()])?.all();
-    if chosen == Some(RunSubject::Netboot) {
-        found.retain(|files| {
+    let mut recordings_found = find_recordings(&[path.to_owned()])?.into_all_paths();
+    if transition == Some(RunSubject::Netboot) {
+        recordings_found.retain(|files| {
             open_all(files, &Limits::default()).is_ok_and(|files| files.kind() == RecordingKind::NetworkCapture)
         });
     }
-    found.sort();
-    Ok(found)
+    recordings_found.sort();
+    Ok(recordings_found)
 }
 
-/// Lists the files of a folder except hidden ones; if there are only folders, lists those.
+/// Lists the files of a folder except hidden files. If there are only folders, lists the folders.
 fn files_of_folder(path: &Path) -> Result<Vec<Vec<PathBuf>>, Error> {
-    let failed = |source| Error::Read { path: path.to_owned(), source };
+    let read_error = |source| Error::Read { path: path.to_owned(), source };
     let (mut files, mut folders) = (Vec::new(), Vec::new());
-    for entry in fs::read_dir(path).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    for entry in fs::read_dir(path).map_err(read_error)? {
+        let entry = entry.map_err(read_error)?;
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        let entry = entry.path();
-        if entry.is_dir() {
-            folders.push(entry);
+        let path = entry.path();
+        if path.is_dir() {
+            folders.push(path);
         } else if !is_hidden {
-            files.push(entry);
+            files.push(path);
         }
     }
-    let mut found = if files.is_empty() { folders } else { files };
-    found.sort();
-    Ok(found.into_iter().map(|path| vec![path]).collect())
+    let mut paths = if files.is_empty() { folders } else { files };
+    paths.sort();
+    Ok(paths.into_iter().map(|path| vec![path]).collect())
 }
 
 /// Splits `A+B` into two files of one recording, unless a file of that name exists.
@@ -288,33 +291,33 @@ pub fn split_recording_path(path: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Reads the runs of one recording. If the transition is open, the first recording decides it.
-fn recording(
+/// Reads the runs of one recording. If no transition is chosen, the first recording determines it.
+fn read_recording(
     files: &[PathBuf],
     options: &Options,
     choice: &mut TransitionChoice,
     provenances: Option<&mut Vec<Provenance>>,
 ) -> Result<Vec<Run>, QueryError<String>> {
-    let name = name_of(files);
-    let wanted = provenances.is_some();
-    let (of, provenance) = match choice.name {
+    let name = joined_paths(files);
+    let with_provenance = provenances.is_some();
+    let (transition_runs, provenance) = match choice.name {
         Some(RunSubject::Firmware) => firmware_tables(files, options, name)?,
-        chosen => system_or_capture(files, options, (name.clone(), *choice), wanted).or_else(|refusal| {
-            // Firmware tables look like part of a Linux recording; try them as such before giving up.
+        subject => system_or_capture(files, options, (name.clone(), *choice), with_provenance).or_else(|error| {
+            // Firmware tables look like part of a Linux recording, so try to read the files as firmware tables.
             match firmware_tables(files, options, name) {
-                Ok(tables) if chosen.is_none() => Ok(tables),
-                _ => Err(refusal),
+                Ok(firmware_runs) if subject.is_none() => Ok(firmware_runs),
+                _ => Err(error),
             }
         })?,
     };
-    choice.name = Some(of.transition);
+    choice.name = Some(transition_runs.transition);
     if let Some(provenances) = provenances {
         provenances.push(provenance);
     }
-    Ok(of.runs)
+    Ok(transition_runs.runs)
 }
 
-fn name_of(files: &[PathBuf]) -> String {
+fn joined_paths(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("+")
 }
 

@@ -33,9 +33,9 @@ impl<N: std::fmt::Debug + std::fmt::Display> QueryError<N> {
     ///
     /// # Errors
     /// The recording is unreadable.
-    pub fn optional<T>(answer: Result<T, Self>) -> Result<Option<T>, Error> {
-        match answer {
-            Ok(answer) => Ok(Some(answer)),
+    pub fn optional<T>(result: Result<T, Self>) -> Result<Option<T>, Error> {
+        match result {
+            Ok(value) => Ok(Some(value)),
             Err(Self::Unanswerable(_)) => Ok(None),
             Err(Self::Unreadable(error)) => Err(error),
         }

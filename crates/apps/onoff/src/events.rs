@@ -1,4 +1,4 @@
-//! Streams single events of a Windows or Linux recording.
+//! Streams individual events of a Windows or Linux recording.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ pub struct EventQuery {
     pub filter: EventFilter,
     /// Start and end; calendar times are resolved with the recording's clock.
     pub range: Option<(TimePoint, TimePoint)>,
-    /// A phase name, in place of `range`.
+    /// The name of a phase, instead of `range`.
     pub phase: Option<String>,
 }
 
@@ -47,35 +47,37 @@ enum Stream<'s> {
 }
 
 impl Session {
-    /// Prepares to stream events. They are described one at a time; the recording is never held in memory as a whole.
+    /// Prepares to stream events. They are described one at a time, without keeping the whole recording in memory.
     ///
     /// # Errors
-    /// The recording is unreadable or has no single events, or the range or phase does not exist.
-    pub fn events(&self, question: &EventQuery) -> Result<Events<'_>, QueryError<EventsError>> {
+    /// The recording is unreadable or has no individual events, or the range or phase does not exist.
+    pub fn events(&self, query: &EventQuery) -> Result<Events<'_>, QueryError<EventsError>> {
         let stream = match self.kind() {
             RecordingKind::Linux => Stream::Linux(Box::new(LinuxEventStream::open(self.files(), self.options())?)),
             _ => Stream::Windows(Box::new(EventStream::open(self.files(), self.options())?)),
         };
-        let mut filter = question.filter.clone();
-        let phase = match &question.phase {
+        let mut filter = query.filter.clone();
+        let phase = match &query.phase {
             Some(name) => {
-                let named = named_phase(&*self.tables(PHASE_TABLES)?, name);
-                let phase = named.map_err(|error| QueryError::Unanswerable(EventsError::Phase(error)))?;
+                let result = named_phase(&*self.tables(PHASE_TABLES)?, name);
+                let phase = result.map_err(|error| QueryError::Unanswerable(EventsError::Phase(error)))?;
                 (filter.from_ns, filter.until_ns) = (Some(phase.start_ns), Some(phase.end_ns));
                 Some(phase)
             }
             None => None,
         };
         let events = Events { session: self, stream, filter, phase };
-        match question.range {
-            Some(range) => events.between(range).map_err(|error| QueryError::Unanswerable(EventsError::Range(error))),
+        match query.range {
+            Some(range) => {
+                events.with_range(range).map_err(|error| QueryError::Unanswerable(EventsError::Range(error)))
+            }
             None => Ok(events),
         }
     }
 }
 
 impl Events<'_> {
-    fn between(mut self, (from, until): (TimePoint, TimePoint)) -> Result<Self, RangeError> {
+    fn with_range(mut self, (from, until): (TimePoint, TimePoint)) -> Result<Self, RangeError> {
         let resolve = |point: TimePoint| point.resolve(self.header()).ok_or(RangeError::Time);
         let (from_ns, until_ns) = (resolve(from)?, resolve(until)?);
         check_order(from_ns, until_ns)?;
@@ -83,7 +85,7 @@ impl Events<'_> {
         Ok(self)
     }
 
-    /// The properties of the recording that are known before its first event.
+    /// Returns the properties of the recording that are known before the first event.
     #[must_use]
     pub fn header(&self) -> &StreamHeader {
         match &self.stream {
@@ -100,13 +102,13 @@ impl Events<'_> {
         }
     }
 
-    /// The phase named in the query.
+    /// Returns the phase named in the query.
     #[must_use]
     pub const fn phase(&self) -> Option<&NamedPhase> {
         self.phase.as_ref()
     }
 
-    /// Calls `visit` with each event in order of time, until it breaks.
+    /// Calls `visit` with each event in time order, until it breaks.
     ///
     /// # Errors
     /// A file was truncated during the read, so the events are not reliable.
@@ -115,39 +117,39 @@ impl Events<'_> {
         visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
     ) -> Result<StreamResult<B>, Error> {
         let options = self.session.options();
-        let end = match self.stream {
+        let result = match self.stream {
             Stream::Windows(stream) => stream.for_each(&self.filter, options, visit),
             Stream::Linux(stream) => stream.for_each(&self.filter, options, visit),
         };
         self.session.files().check_complete()?;
-        Ok(end)
+        Ok(result)
     }
 
-    /// Formats the events with writers, in parallel where possible, and calls `take` with the text of many events at a
-    /// time, in order of time, until it breaks.
+    /// Formats the events with writers, in parallel where possible, and calls `write_text` with the text of many events
+    /// at once, in time order, until it breaks.
     ///
     /// # Errors
     /// A file was truncated during the read, so the events are not reliable.
     pub fn write_each<B>(
         self,
         new_writer: impl Fn() -> Box<dyn EventWriter>,
-        mut take: impl FnMut(&[u8]) -> ControlFlow<B>,
+        mut write_text: impl FnMut(&[u8]) -> ControlFlow<B>,
     ) -> Result<StreamResult<B>, Error> {
-        let count = parallel_writers();
+        let writer_count = parallel_writers();
         match self.stream {
-            Stream::Windows(stream) if count > 1 => {
-                let writers = (0..count).map(|_| new_writer()).collect();
+            Stream::Windows(stream) if writer_count > 1 => {
+                let writers = (0..writer_count).map(|_| new_writer()).collect();
                 let options = self.session.options();
-                let end = stream.for_each_parallel(&self.filter, options, writers, BATCH_EVENTS, take);
+                let result = stream.for_each_parallel(&self.filter, options, writers, BATCH_EVENTS, write_text);
                 self.session.files().check_complete()?;
-                Ok(end)
+                Ok(result)
             }
             _ => {
                 let (mut writer, mut text) = (new_writer(), Vec::new());
                 self.for_each(|event| {
                     text.clear();
                     writer.event(event, &mut text);
-                    take(&text)
+                    write_text(&text)
                 })
             }
         }

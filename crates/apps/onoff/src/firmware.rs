@@ -23,17 +23,17 @@ pub struct FirmwareTimesError {
     /// The files that were read.
     pub inputs: Vec<FirmwareInput>,
     /// What the tables contain.
-    pub found: NoFirmwareTimes,
+    pub contents: NoFirmwareTimes,
 }
 
 impl std::fmt::Display for FirmwareTimesError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&text::firmware::no_times(&self.paths, &self.found))
+        formatter.write_str(&text::firmware::no_times(&self.paths, &self.contents))
     }
 }
 
 /// Analyzes the firmware tables of one machine. `guids` are files with module names. For a serial log with several
-/// boots, `boot` 0 is the last, -1 the one before.
+/// boots, `boot` 0 is the last boot, -1 the boot before it.
 ///
 /// # Errors
 /// A path is unreadable, the boot does not exist, or the tables have no times.
@@ -43,10 +43,14 @@ pub fn firmware(
     guids: &[PathBuf],
     boot: i64,
 ) -> Result<FirmwareReport, QueryError<Box<FirmwareTimesError>>> {
-    let names = FirmwareOptions { names: read_guid_names(guids)? };
+    let firmware_options = FirmwareOptions { names: read_guid_names(guids)? };
     let recording = open_firmware_boot(paths, &options.limits, boot)?;
-    analyze(&recording, &names).map_err(|found| {
-        QueryError::Unanswerable(Box::new(FirmwareTimesError { paths: joined(paths), inputs: recording.inputs, found }))
+    analyze(&recording, &firmware_options).map_err(|found| {
+        QueryError::Unanswerable(Box::new(FirmwareTimesError {
+            paths: joined_paths(paths),
+            inputs: recording.inputs,
+            contents: found,
+        }))
     })
 }
 
@@ -70,7 +74,11 @@ pub fn add_firmware(
     let Some(checkpoints) = recording.checkpoints else {
         let inputs = recording.inputs.clone();
         let found = recording.into();
-        return Err(QueryError::Unanswerable(Box::new(FirmwareTimesError { paths: joined(paths), inputs, found })));
+        return Err(QueryError::Unanswerable(Box::new(FirmwareTimesError {
+            paths: joined_paths(paths),
+            inputs,
+            contents: found,
+        })));
     };
     let report = analyze(&recording, &FirmwareOptions::default());
     let phases = report.map(|report| report.phases).unwrap_or_default();
@@ -93,15 +101,15 @@ pub fn add_capture(
     Ok(session.provenance()?)
 }
 
-/// The boot axis from firmware tables and a capture alone; `None` if neither has a time.
+/// Builds the boot axis from firmware tables and a capture alone; `None` if neither has a time.
 #[must_use]
 pub fn boot_axis_without_recording(options: &BootOptions) -> Option<BootAxis> {
     let firmware = options.firmware.as_ref();
     let firmware =
-        firmware.map(|given| AxisFirmware { checkpoints: given.checkpoints, phases: &given.phases, fit: None });
+        firmware.map(|tables| AxisFirmware { checkpoints: tables.checkpoints, phases: &tables.phases, fit: None });
     boot_axis::axis(None, firmware.as_ref(), options.capture.as_deref())
 }
 
-pub(crate) fn joined(paths: &[PathBuf]) -> String {
+pub(crate) fn joined_paths(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }

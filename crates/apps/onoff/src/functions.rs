@@ -8,7 +8,7 @@ use onoff_blame::why::WhyReport;
 use onoff_report::text::quantity::counted;
 use onoff_symbols::SymbolFinder;
 use onoff_trace::{Image, SystemKind, Trace};
-use onoff_usage::functions::{CodePlace, FunctionNames};
+use onoff_usage::functions::{CodeLocation, FunctionNames};
 
 use crate::error::Error;
 use crate::session::Session;
@@ -18,7 +18,7 @@ use crate::session::Session;
 #[must_use]
 pub fn resolve_functions(
     trace: &Trace,
-    places: &[CodePlace],
+    places: &[CodeLocation],
     finder: &mut SymbolFinder,
     servers_skipped: bool,
 ) -> FunctionNames {
@@ -26,54 +26,54 @@ pub fn resolve_functions(
     if finder.is_empty() {
         return names;
     }
-    let mut by_file: BTreeMap<CodeFile<'_>, Vec<CodePlace>> = BTreeMap::new();
+    let mut places_by_file: BTreeMap<CodeFile<'_>, Vec<CodeLocation>> = BTreeMap::new();
     for &place in places {
         let Some(image) = trace.images.get(place.image as usize) else { continue };
-        if let Some(file) = file_of(trace, &image) {
-            by_file.entry(file).or_default().push(place);
+        if let Some(file) = symbol_file(trace, &image) {
+            places_by_file.entry(file).or_default().push(place);
         }
     }
     let mut missing = Vec::new();
-    for (file, places) in by_file {
+    for (file, places) in places_by_file {
         let offsets = places.iter().map(|place| place.offset);
-        let found = match file {
+        let result = match file {
             CodeFile::Pdb(name, identity) => {
-                let found = finder.find(name, identity).and_then(|symbols| symbols.functions(offsets));
-                found.map(|functions| (functions, None)).map_err(|refusal| format!("{name} {identity}: {refusal}"))
+                let functions = finder.find(name, identity).and_then(|symbols| symbols.functions(offsets));
+                functions.map(|functions| (functions, None)).map_err(|error| format!("{name} {identity}: {error}"))
             }
-            // Offsets are relative to the start of the mapping, and segments keep their distances.
+            // Offsets are relative to the start of the mapping, which preserves the distances between segments.
             CodeFile::Executable(path) => finder
                 .find_executable(path)
                 .map(|executable| {
-                    let gap = executable.missing_names().map(|gap| format!("{path}: {gap}"));
-                    (executable.functions(offsets.map(u64::from)), gap)
+                    let missing_names = executable.missing_names().map(|reason| format!("{path}: {reason}"));
+                    (executable.functions(offsets.map(u64::from)), missing_names)
                 })
-                .map_err(|refusal| format!("{path}: {refusal}")),
+                .map_err(|error| format!("{path}: {error}")),
         };
-        match found {
-            Ok((functions, gap)) => {
-                let mut unnamed = 0;
+        match result {
+            Ok((functions, missing_names)) => {
+                let mut unresolved = 0;
                 for (place, function) in places.into_iter().zip(functions) {
                     match function {
                         Some(function) => names.insert(place, function),
-                        None => unnamed += 1,
+                        None => unresolved += 1,
                     }
                 }
-                missing.extend(gap.filter(|_| unnamed > 0).map(|gap| (unnamed, gap)));
+                missing.extend(missing_names.filter(|_| unresolved > 0).map(|reason| (unresolved, reason)));
             }
-            Err(why) => missing.push((places.len(), why)),
+            Err(reason) => missing.push((places.len(), reason)),
         }
     }
     // General problems first, then files by number of unresolved addresses.
-    missing.sort_by_key(|&(places, _)| Reverse(places));
+    missing.sort_by_key(|&(unresolved, _)| Reverse(unresolved));
     names.missing = finder.unreachable_servers();
     if servers_skipped && !missing.is_empty() {
         names.missing.push("symbol servers were not contacted".to_owned());
     }
     let missing = missing.into_iter();
-    names
-        .missing
-        .extend(missing.map(|(places, reason)| format!("{reason} ({})", counted(places as u64, "unresolved address"))));
+    names.missing.extend(
+        missing.map(|(unresolved, reason)| format!("{reason} ({})", counted(unresolved as u64, "unresolved address"))),
+    );
     names
 }
 
@@ -86,8 +86,8 @@ enum CodeFile<'t> {
     Executable(&'t str),
 }
 
-/// The file with the symbols of `image`, if the recording identifies it.
-fn file_of<'t>(trace: &'t Trace, image: &Image) -> Option<CodeFile<'t>> {
+/// Returns the file with the symbols of `image`, if the recording identifies it.
+fn symbol_file<'t>(trace: &'t Trace, image: &Image) -> Option<CodeFile<'t>> {
     let (name, identity, path) = (trace.text(image.pdb_name), trace.text(image.pdb_id), trace.text(image.path));
     if !name.is_empty() && !identity.is_empty() {
         return Some(CodeFile::Pdb(name, identity));
@@ -111,19 +111,19 @@ impl Session {
         if finder.is_empty() {
             return Ok(());
         }
-        let place = |frame: &StackFrame| {
+        let code_place = |frame: &StackFrame| {
             let offset = u32::try_from(frame.relative_address).unwrap_or(u32::MAX);
-            Some(CodePlace { image: u32::try_from(frame.image?).ok()?, offset })
+            Some(CodeLocation { image: u32::try_from(frame.image?).ok()?, offset })
         };
         let trace = self.system_tables(Self::WAIT_TABLES)?;
         let steps = report.intervals.iter_mut().flat_map(|interval| &mut interval.path.steps);
         let mut frames: Vec<&mut StackFrame> = steps.flat_map(|step| &mut step.stack).collect();
-        let mut places: Vec<CodePlace> = frames.iter().filter_map(|frame| place(frame)).collect();
+        let mut places: Vec<CodeLocation> = frames.iter().filter_map(|frame| code_place(frame)).collect();
         places.sort_unstable();
         places.dedup();
         let names = resolve_functions(&trace, &places, &mut finder, servers_skipped);
         for frame in &mut frames {
-            if let Some(function) = place(frame).and_then(|place| names.at(place)) {
+            if let Some(function) = code_place(frame).and_then(|place| names.get(place)) {
                 function.clone_into(&mut frame.function);
             }
         }

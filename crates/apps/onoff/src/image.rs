@@ -22,10 +22,10 @@ pub struct OpenedImage {
     pub unreadable: Vec<UnreadableHive>,
 }
 
-/// Facts about the computer that its files do not contain.
+/// Facts about the computer that are not in the files of the installation.
 #[derive(Clone, Debug, Default)]
 pub struct ImageContext {
-    /// Services the computer needs; empty if unknown.
+    /// Services that the computer needs; empty if unknown.
     pub needed: Vec<String>,
     /// The computer is switched off without a shutdown.
     pub is_power_cut: bool,
@@ -40,38 +40,38 @@ impl OpenedImage {
     /// # Errors
     /// A path is unreadable.
     pub fn open(paths: &[PathBuf]) -> Result<Self, Error> {
-        let found = open_image(paths)?;
+        let files = open_image(paths)?;
         let mut unreadable: Vec<UnreadableHive> =
-            found.unreadable.into_iter().map(|(name, reason)| UnreadableHive { name, reason }).collect();
-        let startup = found.startup_entries.into_iter().map(|file| StartupEntry {
-            folder: file.folder,
-            name: file.name,
-            modified_unix_ns: file.modified_unix_ns,
+            files.unreadable.into_iter().map(|(name, reason)| UnreadableHive { name, reason }).collect();
+        let startup = files.startup_entries.into_iter().map(|entry| StartupEntry {
+            folder: entry.folder,
+            name: entry.name,
+            modified_unix_ns: entry.modified_unix_ns,
         });
-        let tasks = found.tasks.into_iter().map(|file| TaskFile {
+        let tasks = files.tasks.into_iter().map(|file| TaskFile {
             path: file.name,
             bytes: file.bytes,
             modified_unix_ns: file.modified_unix_ns,
         });
         let mut image = Image {
-            drivers: found.drivers,
+            drivers: files.drivers,
             startup_entries: startup.collect(),
             tasks: tasks.collect(),
             ..Image::default()
         };
-        for bytes in found.hives {
-            let logs: Vec<&[u8]> = bytes.logs.iter().map(Vec::as_slice).collect();
-            let read = onoff_hive::Hive::read(bytes.bytes, &logs).map_err(|error| error.to_string());
-            let kind = read.and_then(|hive| match HiveKind::from_hive(&hive) {
+        for file in files.hives {
+            let logs: Vec<&[u8]> = file.logs.iter().map(Vec::as_slice).collect();
+            let hive = onoff_hive::Hive::read(file.bytes, &logs).map_err(|error| error.to_string());
+            let kind_and_hive = hive.and_then(|hive| match HiveKind::from_hive(&hive) {
                 Some(kind) => Ok((kind, hive)),
                 None => Err("a registry hive, but not SYSTEM, SOFTWARE, NTUSER.DAT or BCD".to_owned()),
             });
-            match kind {
-                Ok((kind, hive)) => image.hives.push(ImageHive { name: bytes.name, kind, hive }),
-                Err(reason) => unreadable.push(UnreadableHive { name: bytes.name, reason }),
+            match kind_and_hive {
+                Ok((kind, hive)) => image.hives.push(ImageHive { name: file.name, kind, hive }),
+                Err(reason) => unreadable.push(UnreadableHive { name: file.name, reason }),
             }
         }
-        if let Some(volume) = &found.volume {
+        if let Some(volume) = &files.volume {
             image.has_hibernation_file = Some(volume.file(r"\hiberfil.sys").is_some());
             if volume.find(r"\Windows\Prefetch").is_some() {
                 image.prefetch = crate::prefetch(&[volume.root().to_owned()], Vec::new()).ok();
@@ -86,18 +86,18 @@ impl OpenedImage {
 
     /// Checks the installation against the image rules.
     #[must_use]
-    pub fn audit(&self, knowledge: &ImageContext, overlay: Option<&OverlayGrowth>) -> ImageAudit {
+    pub fn audit(&self, context: &ImageContext, overlay: Option<&OverlayGrowth>) -> ImageAudit {
         audit(&ImageFacts {
             image: &self.image,
             report: &self.report,
-            needed: &knowledge.needed,
+            needed: &context.needed,
             overlay,
-            is_power_cut: knowledge.is_power_cut,
+            is_power_cut: context.is_power_cut,
         })
     }
 
     /// Estimates how the write filter overlay would fill with the writes of a recording; `None` if the recording has no
-    /// disk writes. The filter's settings provide limits that are not set in `limits`.
+    /// disk writes. Limits that are not set come from the filter's settings.
     ///
     /// # Errors
     /// The recording is unreadable.

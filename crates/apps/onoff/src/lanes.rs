@@ -1,4 +1,4 @@
-//! Tracks of a recording, drawn at any resolution.
+//! Builds the tracks of a recording, and draws them at any resolution.
 
 use onoff_blame::account::has_no_path;
 use onoff_blame::waits::{PathOptions, Waits, phases};
@@ -10,7 +10,7 @@ use onoff_usage::units::Unit;
 use crate::error::Error;
 use crate::session::Session;
 
-/// The indexed tracks of a recording: built once, drawn many times.
+/// The indexed tracks of a recording, which are built once and drawn many times.
 #[derive(Debug)]
 pub struct Lanes {
     tracks: Vec<Track>,
@@ -25,22 +25,22 @@ impl Session {
     pub fn lanes(&self) -> Result<Lanes, Error> {
         let trace = self.system_tables(TABLES)?;
         // A phase that ends when the computer is idle has no critical path.
-        let with_path = phases(&trace, None).into_iter().filter(|phase| !has_no_path(&phase.name));
+        let phases_with_path = phases(&trace, None).into_iter().filter(|phase| !has_no_path(&phase.name));
         let waits = Waits::new(&trace);
         let paths: Vec<_> = match trace.context_switches.is_empty() {
             true => Vec::new(),
-            false => with_path.map(|phase| waits.phase(phase.range, PathOptions::default())).collect(),
+            false => phases_with_path.map(|phase| waits.phase(phase.range, PathOptions::default())).collect(),
         };
-        let units: Vec<Unit> = onoff_transitions::all(&trace, &TransitionOptions::default())
+        let units: Vec<Unit> = onoff_transitions::find_all(&trace, &TransitionOptions::default())
             .into_iter()
-            .flat_map(|one| one.units)
+            .flat_map(|transition| transition.units)
             .collect();
         Ok(Lanes { tracks: tracks(&trace, &paths, &units) })
     }
 }
 
 impl Lanes {
-    /// The tracks, in display order.
+    /// Returns the tracks in display order.
     #[must_use]
     pub fn tracks(&self) -> Vec<TrackSummary> {
         self.tracks.iter().zip(0..).map(|(track, id)| track.summary(id)).collect()

@@ -22,8 +22,8 @@
 //! * A [`Session`] is created from bytes or, with the feature `files`, from paths; everything else is independent of
 //!   the source.
 //! * A query reads only the tables it needs; tables already in memory are not read again.
-//! * This crate selects the analysis (full boot or fast startup, Windows or Linux), so that every front end gives the
-//!   same result.
+//! * This crate selects the analysis (full boot or fast startup, Windows or Linux), so every front end gives the same
+//!   result.
 //! * Results are values with units in their field names; `write_text` and `write_json` format them as the `onoff`
 //!   program does.
 //! * The library prints nothing and, without the feature `files`, opens no files, so it builds for WebAssembly.
@@ -90,7 +90,7 @@ pub use session::{Session, Transitions};
 pub use summary::summarize_all;
 pub use tables::run_tables;
 pub use transition_answers::{
-    AnySystemReport, Boot, BootAnswer, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer,
+    Boot, BootAnswer, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer, TransitionReportSource,
 };
 
 /// The analysis crates, one module each.

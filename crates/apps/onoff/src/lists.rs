@@ -21,14 +21,14 @@ use onoff_sections::table::{RowSelection, TableReport, UnknownColumn, sort_and_t
 use onoff_sources::Pattern;
 use onoff_trace::{SystemKind, TableSet, Trace};
 use onoff_transitions::{NamedPhase, PHASE_TABLES, PhaseNotFound, named_phase};
-use onoff_usage::functions::NameFunctions;
+use onoff_usage::functions::FunctionResolver;
 use onoff_usage::storage::{Key, disk, files, hard_faults};
 
 use crate::error::QueryError;
 use crate::range::{RangeError, resolve_scope};
 use crate::session::Session;
 
-/// What to list.
+/// The rows to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum List {
     /// CPU usage, grouped by these keys.
@@ -55,9 +55,9 @@ pub enum List {
 pub struct ListQuery {
     /// Start and end; calendar times are resolved with the recording's clock. `None` means the whole recording.
     pub range: Option<(TimePoint, TimePoint)>,
-    /// A phase name, in place of `range`.
+    /// The name of a phase, instead of `range`.
     pub phase: Option<String>,
-    /// Empty means all.
+    /// The processes to select; empty means all.
     pub processes: Vec<Pattern>,
     pub selection: RowSelection,
 }
@@ -133,7 +133,7 @@ impl ListAnswer {
         self.table.write_on(self.omitted, writer)
     }
 
-    /// Writes the list as JSON; `recordings` is its provenance ([`Session::provenance`]).
+    /// Writes the list as JSON. `recordings` is the provenance ([`Session::provenance`]).
     ///
     /// # Errors
     /// Write errors of `out`.
@@ -155,64 +155,64 @@ impl Session {
     ///
     /// # Errors
     /// The recording is unreadable, or no row matches.
-    pub fn list(&self, list: &List, question: &ListQuery) -> Result<ListAnswer, QueryError<ListError>> {
+    pub fn list(&self, list: &List, query: &ListQuery) -> Result<ListAnswer, QueryError<ListError>> {
         let not_per_process = match list {
             List::Devices => Some("device operations"),
             List::Interrupts(_) => Some("interrupts"),
             _ => None,
         };
-        if let Some(what) = not_per_process.filter(|_| !question.processes.is_empty()) {
-            return Err(QueryError::Unanswerable(ListError::NotPerProcess(what)));
+        if let Some(rows) = not_per_process.filter(|_| !query.processes.is_empty()) {
+            return Err(QueryError::Unanswerable(ListError::NotPerProcess(rows)));
         }
         match list {
-            List::Cpu(by) => self.rows(cpu::tables(by), question, |trace, scope| cpu::list(trace, scope, by)),
-            List::Devices => self.rows(devices::TABLES, question, devices::list),
-            List::Disk(by) => self.rows(disk::TABLES, question, |trace, scope| disk::analyze(trace, scope, by)),
-            List::Files(by) => self.rows(files::TABLES, question, |trace, scope| files::analyze(trace, scope, by)),
-            List::HardFaults(by) => {
-                self.rows(hard_faults::TABLES, question, |trace, scope| hard_faults::analyze(trace, scope, by))
+            List::Cpu(groups) => self.rows(cpu::tables(groups), query, |trace, scope| cpu::list(trace, scope, groups)),
+            List::Devices => self.rows(devices::TABLES, query, devices::list),
+            List::Disk(groups) => self.rows(disk::TABLES, query, |trace, scope| disk::analyze(trace, scope, groups)),
+            List::Files(groups) => self.rows(files::TABLES, query, |trace, scope| files::analyze(trace, scope, groups)),
+            List::HardFaults(groups) => {
+                self.rows(hard_faults::TABLES, query, |trace, scope| hard_faults::analyze(trace, scope, groups))
             }
-            List::Interrupts(by) => {
-                self.rows(interrupts::TABLES, question, |trace, scope| interrupts::list(trace, scope, by))
+            List::Interrupts(groups) => {
+                self.rows(interrupts::TABLES, query, |trace, scope| interrupts::list(trace, scope, groups))
             }
-            List::Policy => self.rows(policy::TABLES, question, policy::list),
-            List::Processes => self.rows(processes::TABLES, question, processes::list),
-            List::Services => self.rows(services::TABLES, question, services::list),
+            List::Policy => self.rows(policy::TABLES, query, policy::list),
+            List::Processes => self.rows(processes::TABLES, query, processes::list),
+            List::Services => self.rows(services::TABLES, query, services::list),
         }
     }
 
-    /// Lists the time by function or call stack for a part of the recording. `name` resolves code addresses (see
-    /// `resolve_functions` with the feature `symbols`); unresolved addresses show their module.
+    /// Lists the time by function or call stack for a part of the recording. `name_functions` resolves code addresses
+    /// (see `resolve_functions` with the feature `symbols`); unresolved addresses show their module.
     ///
     /// # Errors
     /// The recording is unreadable, or has no such events in that part.
     pub fn functions(
         &self,
-        of: TimeKind,
-        by: &[CodeGroup],
-        question: &ListQuery,
-        name: NameFunctions<'_>,
+        kind: TimeKind,
+        groups: &[CodeGroup],
+        query: &ListQuery,
+        name_functions: FunctionResolver<'_>,
     ) -> Result<ListAnswer, QueryError<ListError>> {
-        self.rows(functions::tables(of), question, |trace, scope| {
-            let times = CodeTimes::new(trace, scope, of);
-            times.list(by, &name(trace, &times.locations()))
+        self.rows(functions::tables(kind), query, |trace, scope| {
+            let times = CodeTimes::new(trace, scope, kind);
+            times.list(groups, &name_functions(trace, &times.locations()))
         })
     }
 
-    /// Returns the same time as a tree: processes, and the functions of their call stacks.
+    /// Returns the time by process and call stack as a tree.
     ///
     /// # Errors
     /// The recording is unreadable, or has no such events in that part.
     pub fn flame(
         &self,
-        of: TimeKind,
-        question: &ListQuery,
-        name: NameFunctions<'_>,
+        kind: TimeKind,
+        query: &ListQuery,
+        name_functions: FunctionResolver<'_>,
     ) -> Result<(Flame, Scope), QueryError<ListError>> {
-        let (trace, scope, _) = self.part(functions::tables(of), question)?;
-        let scope = scope.of_processes(question.processes.clone());
-        let times = CodeTimes::new(&trace, &scope, of);
-        let names = name(&trace, &times.locations());
+        let (trace, scope, _) = self.resolve_query(functions::tables(kind), query)?;
+        let scope = scope.with_processes(query.processes.clone());
+        let times = CodeTimes::new(&trace, &scope, kind);
+        let names = name_functions(&trace, &times.locations());
         // Without rows, return the same error as the list.
         let list = times.list(&[CodeGroup::Module], &names);
         if list.rows.is_empty() {
@@ -221,19 +221,19 @@ impl Session {
         Ok((times.flame(&names), scope))
     }
 
-    /// Returns the tables, the selected part, and its phase if one was named.
-    fn part(
+    /// Returns the tables, the selected part, and the phase that the query names.
+    fn resolve_query(
         &self,
         tables: TableSet,
-        question: &ListQuery,
+        query: &ListQuery,
     ) -> Result<(Arc<Trace>, Scope, Option<NamedPhase>), QueryError<ListError>> {
-        let tables = if question.phase.is_some() { tables.union(PHASE_TABLES) } else { tables };
+        let tables = if query.phase.is_some() { tables.union(PHASE_TABLES) } else { tables };
         let trace = self.tables(tables)?;
-        let phase = question.phase.as_deref().map(|name| named_phase(&trace, name)).transpose();
+        let phase = query.phase.as_deref().map(|name| named_phase(&trace, name)).transpose();
         let phase = phase.map_err(|error| QueryError::Unanswerable(ListError::Phase(error)))?;
-        let of_phase =
+        let phase_range =
             |phase: &NamedPhase| (TimePoint::SinceStart(phase.start_ns), TimePoint::SinceStart(phase.end_ns));
-        let range = phase.as_ref().map(of_phase).or(question.range);
+        let range = phase.as_ref().map(phase_range).or(query.range);
         let scope = resolve_scope(&trace, range).map_err(|error| QueryError::Unanswerable(ListError::Range(error)))?;
         Ok((trace, scope, phase))
     }
@@ -242,12 +242,12 @@ impl Session {
     fn rows<T: TableReport + Document + Debug + 'static>(
         &self,
         tables: TableSet,
-        question: &ListQuery,
+        query: &ListQuery,
         list: impl FnOnce(&Trace, &Scope) -> T,
     ) -> Result<ListAnswer, QueryError<ListError>> {
-        let (trace, scope, phase) = self.part(tables, question)?;
-        let mut report = list(&trace, &scope.of_processes(question.processes.clone()));
-        let omitted = sort_and_truncate(&mut report, &question.selection)
+        let (trace, scope, phase) = self.resolve_query(tables, query)?;
+        let mut report = list(&trace, &scope.with_processes(query.processes.clone()));
+        let omitted = sort_and_truncate(&mut report, &query.selection)
             .map_err(|error| QueryError::Unanswerable(ListError::Column(error)))?;
         if report.rows().is_empty() {
             return Err(no_rows(&trace, &report));
@@ -257,13 +257,13 @@ impl Session {
 }
 
 fn no_rows(trace: &Trace, list: &impl TableReport) -> QueryError<ListError> {
-    let on_linux = list.empty_message_on_linux().filter(|_| trace.system.kind == SystemKind::Linux);
-    let reason = on_linux.map_or_else(|| list.empty_message(), str::to_owned);
-    QueryError::Unanswerable(ListError::NoRows(format!("{reason}; {}", description(trace))))
+    let linux_message = list.empty_message_on_linux().filter(|_| trace.system.kind == SystemKind::Linux);
+    let reason = linux_message.map_or_else(|| list.empty_message(), str::to_owned);
+    QueryError::Unanswerable(ListError::NoRows(format!("{reason}; {}", describe_recording(trace))))
 }
 
 /// Describes the recording in an error message.
-fn description(trace: &Trace) -> String {
+fn describe_recording(trace: &Trace) -> String {
     let recorder = match trace.recorder.as_str() {
         "" => "an unnamed session",
         name => name,

@@ -1,4 +1,4 @@
-//! The overview: what a recording is, and the first line of each verb's output.
+//! The overview: the kind of a recording, and the first line of each verb's output.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ use crate::session::Session;
 use crate::tables::run_tables;
 
 /// The tables of the list verbs.
-const LIST_TABLES: TableSet = TableSet::of(&[
+const LIST_TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::Images,
@@ -45,7 +45,7 @@ const LIST_TABLES: TableSet = TableSet::of(&[
     TableName::Inventory,
 ]);
 
-/// Shorter waits are ignored.
+/// Minimum duration of a wait to show.
 const MIN_WAIT_NS: i64 = 10_000_000;
 
 impl Session {
@@ -55,65 +55,65 @@ impl Session {
     /// The recording is unreadable.
     pub fn overview(&self) -> Result<Overview, Error> {
         match self.kind() {
-            RecordingKind::NetworkCapture => self.overview_of_capture(),
-            _ => self.overview_of_system(),
+            RecordingKind::NetworkCapture => self.capture_overview(),
+            _ => self.system_overview(),
         }
     }
 
-    fn overview_of_capture(&self) -> Result<Overview, Error> {
+    fn capture_overview(&self) -> Result<Overview, Error> {
         let mut lines = Lines::default();
         if let Some(report) = QueryError::optional(self.netboot(&NetbootOptions::default()))? {
             let what_if = NetbootOptions::default().what_if;
             let options = text::netboot::NetbootTextOptions { top: 1, what_if };
             lines.add("netboot", |out| text::netboot::write(&report, &options, out));
         }
-        Ok(self.overview_with(self.kind().as_str().to_owned(), String::new(), lines, &["netboot"]))
+        Ok(self.build_overview(self.kind().as_str().to_owned(), String::new(), lines, &["netboot"]))
     }
 
-    fn overview_of_system(&self) -> Result<Overview, Error> {
+    fn system_overview(&self) -> Result<Overview, Error> {
         // Read all tables needed below in one pass.
         let tables = run_tables(None).union(Self::WAIT_TABLES).union(onoff_findings::TABLES);
         let trace = self.tables(tables.union(LIST_TABLES))?;
         let summary = self.summary()?;
         let mut lines = Lines::default();
         self.add_transitions(&mut lines)?;
-        let whole = Scope::whole(&trace);
-        add_lists(&trace, &whole, &mut lines);
-        let requests = requests::analyze(&trace, &whole, &IoOptions::default());
+        let scope = Scope::whole_recording(&trace);
+        add_lists(&trace, &scope, &mut lines);
+        let requests = requests::analyze(&trace, &scope, &IoOptions::default());
         if !requests.views.is_empty() {
             lines.add("io", |out| text::io::write(&requests, 1, out));
         }
         if summary.events > 0 {
             lines.push("events", counted(summary.events, "event"));
         }
-        lines.push("info", losses(&summary));
-        let is = format!("{}, {} long", self.kind().as_str(), duration(trace.duration_ns));
+        lines.push("info", describe_contents(&summary));
+        let kind = format!("{}, {} long", self.kind().as_str(), duration(trace.duration_ns));
         let verbs: &[&str] = match self.kind() {
             RecordingKind::FileOperations => &["io", "files"],
             _ => &["boot", "shutdown", "suspend"],
         };
-        Ok(self.overview_with(is, text::machine::machine(&summary, None), lines, verbs))
+        Ok(self.build_overview(kind, text::machine::machine(&summary, None), lines, verbs))
     }
 
     fn add_transitions(&self, lines: &mut Lines) -> Result<(), Error> {
-        let mut found = false;
-        if let Some(answer) = QueryError::optional(self.boot(&BootOptions::default()))? {
-            found = true;
-            lines.add("boot", |out| answer.write_text(out));
+        let mut has_transition = false;
+        if let Some(boot) = QueryError::optional(self.boot(&BootOptions::default()))? {
+            has_transition = true;
+            lines.add("boot", |out| boot.write_text(out));
         }
-        if let Some(answer) = QueryError::optional(self.shutdown(&ShutdownOptions::default()))? {
-            found = true;
-            lines.add("shutdown", |out| answer.write_text(out));
+        if let Some(shutdown) = QueryError::optional(self.shutdown(&ShutdownOptions::default()))? {
+            has_transition = true;
+            lines.add("shutdown", |out| shutdown.write_text(out));
         }
-        if let Some(answer) = QueryError::optional(self.sleeps(&SuspendOptions::default()))? {
-            found = true;
-            lines.add("suspend", |out| answer.write_text(out));
+        if let Some(sleeps) = QueryError::optional(self.sleeps(&SuspendOptions::default()))? {
+            has_transition = true;
+            lines.add("suspend", |out| sleeps.write_text(out));
         }
         let diagnosis = self.diagnose(&DiagnosisOptions::default())?;
         if !diagnosis.transitions.is_empty() {
             lines.push("diagnose", first_finding(&diagnosis));
         }
-        let question = WhyQuestion {
+        let query = WhyQuestion {
             target: WhyTarget::Phase(None, None),
             at_ns: None,
             within: None,
@@ -122,52 +122,53 @@ impl Session {
             include_work_waits: false,
             path: PathOptions::default(),
         };
-        if let Some(report) = QueryError::optional(self.why(&question))? {
+        if let Some(report) = QueryError::optional(self.why(&query))? {
             lines.add("why", |out| text::why::write(&report, &Default::default(), out));
         }
-        if found {
+        if has_transition {
             lines.push("view", "interactive report in the browser; -o FILE writes it to a file".to_owned());
         }
         Ok(())
     }
 
-    fn overview_with(&self, is: String, machine: String, lines: Lines, verbs: &[&'static str]) -> Overview {
+    fn build_overview(&self, kind: String, machine: String, lines: Lines, verbs: &[&'static str]) -> Overview {
         let names: Vec<&str> = self.files().iter().map(onoff_sources::SourceFile::name).collect();
-        let silent = verbs.iter().filter(|verb| !lines.0.iter().any(|line| line.command == **verb)).copied().collect();
+        let without_data =
+            verbs.iter().filter(|verb| !lines.lines.iter().any(|line| line.command == **verb)).copied().collect();
         let bytes = self.files().iter().map(onoff_sources::SourceFile::stored_bytes).sum();
         let name = match names.as_slice() {
             [] => String::new(),
             [name] => (*name).to_owned(),
-            [first, others @ ..] => format!("{first} and {} more", counted(others.len() as u64, "file")),
+            [first, remaining @ ..] => format!("{first} and {} more", counted(remaining.len() as u64, "file")),
         };
-        Overview { name, kind: format!("{is}, {}", size(bytes)), machine, lines: lines.0, without_data: silent }
+        Overview { name, kind: format!("{kind}, {}", size(bytes)), machine, lines: lines.lines, without_data }
     }
 }
 
-fn add_lists(trace: &Trace, whole: &Scope, lines: &mut Lines) {
-    lines.list("services", &services::list(trace, whole));
-    lines.list("devices", &devices::list(trace, whole));
-    lines.list("processes", &processes::list(trace, whole));
-    lines.list("cpu", &cpu::list(trace, whole, &[CpuGroup::Process]));
-    lines.list("interrupts", &interrupts::list(trace, whole, &[InterruptGroup::Module]));
-    lines.list("disk", &disk::analyze(trace, whole, &[Key::Process]));
-    lines.list("files", &files::analyze(trace, whole, &[Key::Process]));
-    lines.list("hardfaults", &hard_faults::analyze(trace, whole, &[Key::Process]));
-    lines.list("policy", &policy::list(trace, whole));
+fn add_lists(trace: &Trace, scope: &Scope, lines: &mut Lines) {
+    lines.list("services", &services::list(trace, scope));
+    lines.list("devices", &devices::list(trace, scope));
+    lines.list("processes", &processes::list(trace, scope));
+    lines.list("cpu", &cpu::list(trace, scope, &[CpuGroup::Process]));
+    lines.list("interrupts", &interrupts::list(trace, scope, &[InterruptGroup::Module]));
+    lines.list("disk", &disk::analyze(trace, scope, &[Key::Process]));
+    lines.list("files", &files::analyze(trace, scope, &[Key::Process]));
+    lines.list("hardfaults", &hard_faults::analyze(trace, scope, &[Key::Process]));
+    lines.list("policy", &policy::list(trace, scope));
 }
 
 fn first_finding(diagnosis: &Diagnosis) -> String {
     let Some(first) = diagnosis.findings.first() else { return "no findings".to_owned() };
-    let more = match diagnosis.findings.len() {
+    let total = match diagnosis.findings.len() {
         1 => String::new(),
-        all => format!(" ({} in total)", counted(all as u64, "finding")),
+        total => format!(" ({} in total)", counted(total as u64, "finding")),
     };
-    let at_most = if first.cost_basis == CostBasis::AtMost { "at most " } else { "" };
-    let cost = first.cost_ns.map_or_else(String::new, |ns| format!("{at_most}{}: ", duration(ns)));
-    format!("{cost}{}{more}", first.title)
+    let prefix = if first.cost_basis == CostBasis::AtMost { "at most " } else { "" };
+    let cost = first.cost_ns.map_or_else(String::new, |ns| format!("{prefix}{}: ", duration(ns)));
+    format!("{cost}{}{total}", first.title)
 }
 
-fn losses(summary: &RecordingSummary) -> String {
+fn describe_contents(summary: &RecordingSummary) -> String {
     match summary.losses.iter().count() {
         0 => "contents; nothing was lost".to_owned(),
         kinds => format!("contents, with {} of loss", counted(kinds as u64, "kind")),
@@ -175,15 +176,15 @@ fn losses(summary: &RecordingSummary) -> String {
 }
 
 /// Describes files that are not a recording of a system, but that a verb can read: firmware tables, a Windows
-/// installation, prefetch files. Returns `None` for other files.
+/// installation or prefetch files. Returns `None` for other files.
 #[cfg(feature = "files")]
 #[must_use]
 pub fn file_overview(paths: &[std::path::PathBuf]) -> Option<Overview> {
-    of_firmware(paths).or_else(|| of_image(paths)).or_else(|| of_prefetch(paths))
+    firmware_overview(paths).or_else(|| image_overview(paths)).or_else(|| prefetch_overview(paths))
 }
 
 #[cfg(feature = "files")]
-fn of_firmware(paths: &[std::path::PathBuf]) -> Option<Overview> {
+fn firmware_overview(paths: &[std::path::PathBuf]) -> Option<Overview> {
     let mut lines = Lines::default();
     match crate::firmware(paths, &onoff_files::Options::default(), &[], 0) {
         Ok(report) => {
@@ -193,52 +194,59 @@ fn of_firmware(paths: &[std::path::PathBuf]) -> Option<Overview> {
         Err(QueryError::Unanswerable(reason)) => lines.push("firmware", reason.to_string()),
         Err(QueryError::Unreadable(_)) => {}
     }
-    of_files(paths, "firmware tables", lines)
+    overview_of_files(paths, "firmware tables", lines)
 }
 
 #[cfg(feature = "files")]
-fn of_image(paths: &[std::path::PathBuf]) -> Option<Overview> {
+fn image_overview(paths: &[std::path::PathBuf]) -> Option<Overview> {
     let image = crate::OpenedImage::open(paths).ok().filter(|image| !image.report.hives.is_empty())?;
     let audit = image.audit(&crate::ImageContext::default(), None);
-    let answer = onoff_findings::image::ImageDiagnosis {
+    let diagnosis = onoff_findings::image::ImageDiagnosis {
         image: image.report,
         audit,
         overlay: None,
         unreadable: image.unreadable,
     };
     let mut lines = Lines::default();
-    lines.add("image", |out| text::image::write(&answer, 1, out));
-    of_files(paths, "an offline Windows installation", lines)
+    lines.add("image", |out| text::image::write(&diagnosis, 1, out));
+    overview_of_files(paths, "an offline Windows installation", lines)
 }
 
 #[cfg(feature = "files")]
-fn of_prefetch(paths: &[std::path::PathBuf]) -> Option<Overview> {
+fn prefetch_overview(paths: &[std::path::PathBuf]) -> Option<Overview> {
     let report = crate::prefetch(paths, Vec::new()).ok().filter(|report| !report.is_empty())?;
     let mut lines = Lines::default();
     lines.add("prefetch", |out| text::prefetch::write(&report, 1, out));
-    of_files(paths, "Windows prefetch files", lines)
+    overview_of_files(paths, "Windows prefetch files", lines)
 }
 
 #[cfg(feature = "files")]
-fn of_files(paths: &[std::path::PathBuf], is: &str, lines: Lines) -> Option<Overview> {
-    let name = crate::firmware::joined(paths);
-    (!lines.0.is_empty()).then(|| Overview { name, kind: is.to_owned(), lines: lines.0, ..Overview::default() })
+fn overview_of_files(paths: &[std::path::PathBuf], kind: &str, lines: Lines) -> Option<Overview> {
+    let name = crate::firmware::joined_paths(paths);
+    (!lines.lines.is_empty()).then(|| Overview {
+        name,
+        kind: kind.to_owned(),
+        lines: lines.lines,
+        ..Overview::default()
+    })
 }
 
 /// The first line of each verb's output, in display order.
 #[derive(Default)]
-struct Lines(Vec<OverviewLine>);
+struct Lines {
+    lines: Vec<OverviewLine>,
+}
 
 impl Lines {
     fn push(&mut self, verb: &'static str, line: String) {
-        self.0.push(OverviewLine { command: verb, line });
+        self.lines.push(OverviewLine { command: verb, line });
     }
 
     /// Adds the first line that `write` writes, if any.
     fn add(&mut self, verb: &'static str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let mut out = FirstLine::default();
-        // The error only stops the writer; the line is already complete.
-        let _stopped = write(&mut out);
+        // The error only stops the writer when the line is complete.
+        let _error = write(&mut out);
         let line = String::from_utf8_lossy(&out.line).trim().to_owned();
         if !line.is_empty() {
             self.push(verb, line);
@@ -252,7 +260,7 @@ impl Lines {
     }
 }
 
-/// Keeps the first line, then fails in order to stop the writer.
+/// Keeps the first line, then returns an error to stop the writer.
 #[derive(Default)]
 struct FirstLine {
     line: Vec<u8>,

@@ -29,12 +29,12 @@ pub enum RangeError {
     },
 }
 
-/// Returns the part of a recording between two times, or all of it.
+/// Returns the part of a recording between two times, or the whole recording without a range.
 ///
 /// # Errors
 /// The range is invalid, or outside the recording.
 pub fn resolve_scope(trace: &Trace, range: Option<(TimePoint, TimePoint)>) -> Result<Scope, RangeError> {
-    let Some((from, until)) = range else { return Ok(Scope::whole(trace)) };
+    let Some((from, until)) = range else { return Ok(Scope::whole_recording(trace)) };
     let resolve = |point: TimePoint| point.resolve_on(&trace.clock).ok_or(RangeError::Time);
     let (from_ns, until_ns) = (resolve(from)?, resolve(until)?);
     check_order(from_ns, until_ns)?;

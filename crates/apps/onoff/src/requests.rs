@@ -37,7 +37,7 @@ impl Session {
         processes: &[Pattern],
         options: &IoOptions,
     ) -> Result<IoReport, QueryError<RequestsError>> {
-        let by_phase = options.by.contains(&GroupKey::Phase);
+        let by_phase = options.group_by.contains(&GroupKey::Phase);
         let trace = self.tables(if by_phase { TABLES.union(PHASE_TABLES) } else { TABLES })?;
         let scope =
             resolve_scope(&trace, range).map_err(|error| QueryError::Unanswerable(RequestsError::Range(error)))?;
@@ -48,7 +48,7 @@ impl Session {
                 return Err(QueryError::Unanswerable(RequestsError::NoPhase));
             }
         }
-        let scope = scope.of_processes(processes.to_vec());
+        let scope = scope.with_processes(processes.to_vec());
         let mut report = onoff_requests::analyze(&trace, &scope, &options);
         if report.views.is_empty() {
             return Err(QueryError::Unanswerable(RequestsError::NoRequests(text::io::no_requests(
@@ -57,7 +57,9 @@ impl Session {
             ))));
         }
         // Only recordings with context switches show whether the critical path waited for a finding's requests.
-        if !report.findings.is_empty() && onoff_sources::tables_of(self.kind()).contains(TableName::ContextSwitches) {
+        if !report.findings.is_empty()
+            && onoff_sources::recording_tables(self.kind()).contains(TableName::ContextSwitches)
+        {
             let trace = self.tables(TABLES.union(PHASE_TABLES).union(waits::TABLES))?;
             onoff_requests::add_path_time(&trace, &scope, &phases(&trace, None), &mut report.findings);
         }

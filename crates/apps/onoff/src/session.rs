@@ -83,21 +83,21 @@ impl Session {
         &self.options
     }
 
-    /// Returns at least the wanted tables. Tables stay cached: a query that needs no others does not read the recording
-    /// again.
+    /// Returns at least the wanted tables. Tables stay cached, so a query that needs no other tables does not read the
+    /// recording again.
     ///
     /// # Errors
     /// The recording is damaged beyond repair.
     pub fn tables(&self, wanted: TableSet) -> Result<Arc<Trace>, Error> {
         // A panic in another thread leaves the slot intact or empty.
         let mut slot = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = slot.as_ref().map_or(TableSet::NONE, |trace| trace.requested_tables);
-        if let Some(trace) = slot.as_ref().filter(|_| before.union(wanted) == before) {
+        let cached_tables = slot.as_ref().map_or(TableSet::NONE, |trace| trace.requested_tables);
+        if let Some(trace) = slot.as_ref().filter(|_| cached_tables.union(wanted) == cached_tables) {
             return Ok(Arc::clone(trace));
         }
         // Free the old tables before reading a larger set.
         *slot = None;
-        let trace = Arc::new(onoff_sources::read_tables(&self.files, before.union(wanted), &self.options)?);
+        let trace = Arc::new(onoff_sources::read_tables(&self.files, cached_tables.union(wanted), &self.options)?);
         *slot = Some(Arc::clone(&trace));
         Ok(trace)
     }
@@ -111,7 +111,8 @@ impl Session {
         self.tables(wanted)
     }
 
-    /// The provenance of the recording, for the head of JSON documents. Hashes the files, which reads every byte again.
+    /// Returns the provenance of the recording, for the head of JSON documents. Hashes the files, which reads every
+    /// byte again.
     ///
     /// # Errors
     /// The recording is unreadable.
@@ -125,15 +126,15 @@ impl Session {
         if self.kind() == RecordingKind::NetworkCapture {
             return Ok(Provenance { files, ..Provenance::default() });
         }
-        Ok(Provenance::of(files, &*self.tables(TableSet::NONE)?))
+        Ok(Provenance::new(files, &*self.tables(TableSet::NONE)?))
     }
 
-    /// The contents of the recording and its losses.
+    /// Returns the contents and losses of the recording.
     ///
     /// # Errors
     /// The recording is unreadable, or a network capture.
     pub fn summary(&self) -> Result<RecordingSummary, Error> {
-        Ok(summarize(&*self.system_tables(TableSet::of(&[TableName::Inventory]))?))
+        Ok(summarize(&*self.system_tables(TableSet::from_names(&[TableName::Inventory]))?))
     }
 
     /// Finds the transitions in the recording.
@@ -153,18 +154,19 @@ impl Session {
         })
     }
 
-    /// Analyzes the boot. If there is no full boot, but a fast startup (a resume with a new session), analyzes that.
+    /// Analyzes the boot. If there is a fast startup (a resume with a new session) instead of a full boot, analyzes the
+    /// fast startup.
     ///
     /// # Errors
     /// The recording is unreadable, or has no boot.
     pub fn boot(&self, options: &BootOptions) -> Result<BootAnswer, QueryError<Box<NoBoot>>> {
         let trace = self.system_tables(onoff_findings::TABLES)?;
-        let diagnosis = DiagnosisOptions { boot: options.clone(), ..DiagnosisOptions::default() };
+        let diagnosis_options = DiagnosisOptions { boot: options.clone(), ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::boot::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
-            Boot::Linux(Box::new(diagnosed(report, &diagnose(&trace, &diagnosis))))
+            Boot::Linux(Box::new(add_diagnosis(report, &diagnose(&trace, &diagnosis_options))))
         } else {
-            windows_boot(&trace, options, &diagnosis)?
+            windows_boot(&trace, options, &diagnosis_options)?
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
@@ -178,7 +180,7 @@ impl Session {
         boot::analyze(&trace, options).map_err(QueryError::Unanswerable)
     }
 
-    /// The boots in the recording's journals, in order of start; empty without a journal.
+    /// Returns the boots in the recording's journals, in order of start; empty without a journal.
     ///
     /// # Errors
     /// The recording is unreadable.
@@ -192,13 +194,13 @@ impl Session {
     /// The recording is unreadable, or has no shutdown.
     pub fn shutdown(&self, options: &ShutdownOptions) -> Result<ShutdownAnswer, QueryError<Box<NoShutdown>>> {
         let trace = self.system_tables(onoff_findings::TABLES)?;
-        let diagnosis = DiagnosisOptions { shutdown: *options, ..DiagnosisOptions::default() };
+        let diagnosis_options = DiagnosisOptions { shutdown: *options, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::shutdown::analyze(&trace).map_err(QueryError::Unanswerable)?;
-            Shutdown::Linux(Box::new(diagnosed(report, &diagnose(&trace, &diagnosis))))
+            Shutdown::Linux(Box::new(add_diagnosis(report, &diagnose(&trace, &diagnosis_options))))
         } else {
             let report = shutdown::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
-            Shutdown::Windows(Box::new(diagnosed(report, &diagnose(&trace, &diagnosis))))
+            Shutdown::Windows(Box::new(add_diagnosis(report, &diagnose(&trace, &diagnosis_options))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
@@ -210,13 +212,13 @@ impl Session {
     pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, QueryError<NoSuspend>> {
         let trace = self.system_tables(onoff_findings::TABLES)?;
         let boot = BootOptions { idle: options.idle, shell: options.shell.clone(), ..BootOptions::default() };
-        let diagnosis = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
+        let diagnosis_options = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::suspend::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
-            Sleeps::Linux(Box::new(all_diagnosed(report, &diagnose(&trace, &diagnosis))))
+            Sleeps::Linux(Box::new(add_diagnosis_to_all(report, &diagnose(&trace, &diagnosis_options))))
         } else {
             let report = suspend::analyze(&trace, options).map_err(QueryError::Unanswerable)?;
-            Sleeps::Windows(Box::new(all_diagnosed(report, &diagnose(&trace, &diagnosis))))
+            Sleeps::Windows(Box::new(add_diagnosis_to_all(report, &diagnose(&trace, &diagnosis_options))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
@@ -233,8 +235,8 @@ impl Session {
     ///
     /// # Errors
     /// The recording is unreadable, or no wait matches.
-    pub fn why(&self, question: &WhyQuestion) -> Result<WhyReport, QueryError<WhyError>> {
-        why(&*self.system_tables(Self::WAIT_TABLES)?, question).map_err(QueryError::Unanswerable)
+    pub fn why(&self, query: &WhyQuestion) -> Result<WhyReport, QueryError<WhyError>> {
+        why(&*self.system_tables(Self::WAIT_TABLES)?, query).map_err(QueryError::Unanswerable)
     }
 
     /// Finds a phase by name.
@@ -267,34 +269,34 @@ impl Session {
     }
 }
 
-/// Analyzes a full boot, or else the resume half of a fast startup.
+/// Analyzes a full boot, or the resume half of a fast startup if there is no full boot.
 fn windows_boot(
     trace: &Trace,
     options: &BootOptions,
-    diagnosis: &DiagnosisOptions,
+    diagnosis_options: &DiagnosisOptions,
 ) -> Result<Boot, QueryError<Box<NoBoot>>> {
     let report = boot::analyze(trace, options);
     let is_full_boot = |report: &BootReport| report.variant != Variant::FastStartup;
     if !report.as_ref().is_ok_and(is_full_boot) {
         let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
         if let Some(report) = suspend::fast_startup(trace, &options) {
-            return Ok(Boot::FastStartup(Box::new(all_diagnosed(report, &diagnose(trace, diagnosis)))));
+            return Ok(Boot::FastStartup(Box::new(add_diagnosis_to_all(report, &diagnose(trace, diagnosis_options)))));
         }
     }
     let report = report.map_err(QueryError::Unanswerable)?;
-    Ok(Boot::Windows(Box::new(diagnosed(report, &diagnose(trace, diagnosis)))))
+    Ok(Boot::Windows(Box::new(add_diagnosis(report, &diagnose(trace, diagnosis_options)))))
 }
 
 /// Adds the culprits and the first fix to the transition.
-fn diagnosed<D>(transition: Transition<D>, diagnosis: &Diagnosis) -> Transition<D> {
-    let Some(known) = diagnosis.transition(transition.kind, transition.number) else { return transition };
-    Transition { culprits: known.culprits.clone(), fix_first: known.fix_first.clone(), ..transition }
+fn add_diagnosis<D>(transition: Transition<D>, diagnosis: &Diagnosis) -> Transition<D> {
+    let Some(result) = diagnosis.transition(transition.kind, transition.number) else { return transition };
+    Transition { culprits: result.culprits.clone(), fix_first: result.fix_first.clone(), ..transition }
 }
 
-fn all_diagnosed<D>(
-    found: onoff_transitions::Transitions<D>,
+fn add_diagnosis_to_all<D>(
+    report: onoff_transitions::Transitions<D>,
     diagnosis: &Diagnosis,
 ) -> onoff_transitions::Transitions<D> {
-    let transitions = found.transitions.into_iter().map(|one| diagnosed(one, diagnosis)).collect();
-    onoff_transitions::Transitions { transitions, ..found }
+    let transitions = report.transitions.into_iter().map(|transition| add_diagnosis(transition, diagnosis)).collect();
+    onoff_transitions::Transitions { transitions, ..report }
 }

@@ -15,22 +15,27 @@ use crate::tables::run_tables;
 use crate::{Error, QueryError, Session};
 
 /// The rows of one recording, and the measures of its sleeps.
-type Answer = (Vec<SummaryRow>, Vec<SleepSample>);
+type RecordingResult = (Vec<SummaryRow>, Vec<SleepSample>);
 
 /// Summarizes `recordings`, each given by the paths of its files ([`onoff_files::FoundRecordings::all`]), in parallel.
-/// An unreadable recording becomes a row with the error. Calls `done` after each recording, from any thread.
+/// An unreadable recording becomes a row with the error. Calls `on_recording_done` after each recording, from any
+/// thread.
 #[must_use]
-pub fn summarize_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options, done: &(dyn Fn() + Sync)) -> Summary {
-    let answers: Vec<Result<Answer, String>> = recordings
+pub fn summarize_all(
+    recordings: &[Vec<PathBuf>],
+    options: &onoff_files::Options,
+    on_recording_done: &(dyn Fn() + Sync),
+) -> Summary {
+    let results: Vec<Result<RecordingResult, String>> = recordings
         .par_iter()
         .map(|paths| {
-            let answer = catch_unwind(AssertUnwindSafe(|| {
-                let (session, name) = (Session::open(paths, options)?, name(paths));
-                Ok::<_, Error>((session.summary_rows(&name)?, session.sleeps_of_many(&name)?))
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                let (session, name) = (Session::open(paths, options)?, joined_paths(paths));
+                Ok::<_, Error>((session.summary_rows(&name)?, session.sleep_samples(&name)?))
             }));
-            done();
-            match answer {
-                Ok(answer) => answer.map_err(|error| onoff_report::text::causes::with_causes(&error)),
+            on_recording_done();
+            match result {
+                Ok(result) => result.map_err(|error| onoff_report::text::causes::with_causes(&error)),
                 // A panic on one recording must not stop the others.
                 Err(_) => Err("onoff crashed on this recording; please report it".to_owned()),
             }
@@ -38,21 +43,21 @@ pub fn summarize_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options
         .collect();
     let mut summary = Summary { recordings: recordings.len() as u64, ..Summary::default() };
     let mut sleeps = Vec::new();
-    for (answer, paths) in answers.into_iter().zip(recordings) {
-        match answer {
+    for (result, paths) in results.into_iter().zip(recordings) {
+        match result {
             Ok((rows, _)) if rows.is_empty() => {
                 summary.without_transition += 1;
                 let reason = "no boot, shutdown, sleep or network boot in this recording";
-                summary.rows.push(SummaryRow::failed(name(paths), reason.to_owned()));
+                summary.rows.push(SummaryRow::from_error(joined_paths(paths), reason.to_owned()));
             }
-            Ok((rows, own_sleeps)) => {
-                sleeps.extend(own_sleeps);
+            Ok((rows, sleep_samples)) => {
+                sleeps.extend(sleep_samples);
                 summary.transitions += rows.len() as u64;
                 summary.rows.extend(rows);
             }
             Err(error) => {
                 summary.unreadable += 1;
-                summary.rows.push(SummaryRow::failed(name(paths), error));
+                summary.rows.push(SummaryRow::from_error(joined_paths(paths), error));
             }
         }
     }
@@ -60,12 +65,12 @@ pub fn summarize_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options
     summary
 }
 
-fn name(paths: &[PathBuf]) -> String {
+fn joined_paths(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("+")
 }
 
 impl Session {
-    /// Returns one row per transition, possibly none. `name` is the recording's name in the rows.
+    /// Returns one row per transition, possibly none. `name` identifies the recording in the rows.
     ///
     /// # Errors
     /// The recording is unreadable.
@@ -76,11 +81,11 @@ impl Session {
         }
         let trace = self.system_tables(run_tables(None).union(onoff_findings::TABLES))?;
         let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
-        Ok(summary::rows(name, &trace, |kind, number| diagnosis.transition(kind, number)?.fix_first.clone()))
+        Ok(summary::summary_rows(name, &trace, |kind, number| diagnosis.transition(kind, number)?.fix_first.clone()))
     }
 
-    /// Measures the sleeps for statistics over many recordings. Uses the tables already read for the rows.
-    fn sleeps_of_many(&self, name: &str) -> Result<Vec<SleepSample>, Error> {
+    /// Measures the sleeps for statistics over many recordings, with the tables that were read for the rows.
+    fn sleep_samples(&self, name: &str) -> Result<Vec<SleepSample>, Error> {
         match self.kind() {
             RecordingKind::Linux => {
                 Ok(sleeps(name, &*self.system_tables(run_tables(None).union(onoff_findings::TABLES))?))

@@ -47,15 +47,15 @@ pub enum Sleeps {
     Linux(Box<LinuxSuspendReport>),
 }
 
-/// A report about a transition of any system.
-pub trait AnySystemReport {
+/// A report about a transition of any operating system.
+pub trait TransitionReportSource {
     /// The title of an HTML page.
     const TITLE: &'static str;
 
     fn as_report(&self) -> &dyn TransitionReport;
 }
 
-impl AnySystemReport for Boot {
+impl TransitionReportSource for Boot {
     const TITLE: &'static str = "Boot";
 
     fn as_report(&self) -> &dyn TransitionReport {
@@ -67,7 +67,7 @@ impl AnySystemReport for Boot {
     }
 }
 
-impl AnySystemReport for Shutdown {
+impl TransitionReportSource for Shutdown {
     const TITLE: &'static str = "Shutdown";
 
     fn as_report(&self) -> &dyn TransitionReport {
@@ -78,7 +78,7 @@ impl AnySystemReport for Shutdown {
     }
 }
 
-impl AnySystemReport for Sleeps {
+impl TransitionReportSource for Sleeps {
     const TITLE: &'static str = "Sleep";
 
     fn as_report(&self) -> &dyn TransitionReport {
@@ -89,7 +89,7 @@ impl AnySystemReport for Sleeps {
     }
 }
 
-impl<R: AnySystemReport> TransitionAnswer<R> {
+impl<R: TransitionReportSource> TransitionAnswer<R> {
     /// Writes text for people.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl<R: AnySystemReport> TransitionAnswer<R> {
         HtmlWriter::write(R::TITLE, out, |writer| self.report.as_report().write(&self.recording, top, writer))
     }
 
-    /// Writes JSON; `recordings` is the provenance ([`crate::Session::provenance`]).
+    /// Writes JSON. `recordings` is the provenance ([`crate::Session::provenance`]).
     ///
     /// # Errors
     /// Write errors of `out`.
@@ -122,7 +122,7 @@ impl<R: AnySystemReport> TransitionAnswer<R> {
         self.report.as_report().write_json(recordings, out)
     }
 
-    /// The sections, each a table with all rows. Text shows the first `top` of each.
+    /// Returns the sections, each a table with all rows. Text shows the first `top` rows of each.
     #[must_use]
     pub fn sections(&self, top: usize) -> Vec<Section<'_>> {
         self.report.as_report().sections(top)

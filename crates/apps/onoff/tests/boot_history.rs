@@ -1,5 +1,5 @@
-//! Boots of one journal: finds an injected change with the slower unit and the preceding update. A steady journal and a
-//! single slow boot have no change.
+//! Boots of one journal: an injected change is found with the slower unit and the preceding update. A steady journal
+//! and a single slow boot have no change.
 
 use onoff::Session;
 use onoff::answers::compare::boot_history::{BootChange, BootHistory, UpdateKind};
@@ -9,45 +9,45 @@ use onoff_testkit::linux::{JournaledBoot, LinuxMachine, LinuxUnit, SimulationRes
 const MS: i64 = 1_000_000;
 const WAIT: &str = "NetworkManager-wait-online.service";
 
-/// A boot that waits `wait_ms` for the network; boots vary slightly.
-fn boot(at: usize, wait_ms: i64) -> SimulationResult {
-    let at = at as i64;
+/// Simulates a boot that waits `wait_ms` for the network. Boots vary slightly by `number`.
+fn boot(number: usize, wait_ms: i64) -> SimulationResult {
+    let number = number as i64;
     LinuxMachine::healthy()
-        .wanted_unit(LinuxUnit::new(WAIT).after("basic.target").sleep_ms(wait_ms + at * 37 % 90))
-        .wanted_unit(LinuxUnit::new("noisy.service").after("basic.target").sleep_ms(300 + at * 53 % 200))
-        .unit(LinuxUnit::new("other.service").sleep_ms(5_000 + at * 71 % 400).trigger("dbus.service", 10))
+        .wanted_unit(LinuxUnit::new(WAIT).after("basic.target").sleep_ms(wait_ms + number * 37 % 90))
+        .wanted_unit(LinuxUnit::new("noisy.service").after("basic.target").sleep_ms(300 + number * 53 % 200))
+        .unit(LinuxUnit::new("other.service").sleep_ms(5_000 + number * 71 % 400).trigger("dbus.service", 10))
         .simulate_boot()
 }
 
-/// The text without color sequences.
-fn plain(text: &str) -> String {
+/// Removes the color codes.
+fn strip_colors(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |all, part| all + part.split_once('m').map_or(part, |(_, rest)| rest))
+    let start = parts.next().unwrap_or_default().to_owned();
+    parts.fold(start, |plain, part| plain + part.split_once('m').map_or(part, |(_, text)| text))
 }
 
-/// The history of boots with these waits, one per day; the log has the `said` messages from boot `changed` on, which
-/// also runs another kernel.
-fn history_of(waits_ms: &[i64], (changed, said): (usize, &[(&str, &str)])) -> (BootHistory, String) {
-    let simulated: Vec<SimulationResult> = waits_ms.iter().enumerate().map(|(at, &ms)| boot(at, ms)).collect();
+/// Analyzes the history of boots with these waits, one boot per day. Boot `update_boot` logs the `messages`; later
+/// boots run another kernel.
+fn analyze_history(waits_ms: &[i64], (update_boot, messages): (usize, &[(&str, &str)])) -> (BootHistory, String) {
+    let simulated: Vec<SimulationResult> = waits_ms.iter().enumerate().map(|(number, &ms)| boot(number, ms)).collect();
     let boots: Vec<JournaledBoot<'_>> = simulated
         .iter()
         .enumerate()
-        .map(|(at, simulated)| JournaledBoot {
+        .map(|(number, simulated)| JournaledBoot {
             files: &simulated.files,
-            day: at as i64,
-            messages: if at == changed { said } else { &[] },
-            kernel: if at > changed { "6.1.0-51-amd64" } else { "6.1.0-50-amd64" },
+            day: number as i64,
+            messages: if number == update_boot { messages } else { &[] },
+            kernel: if number > update_boot { "6.1.0-51-amd64" } else { "6.1.0-50-amd64" },
         })
         .collect();
     let session = Session::from_bytes([("journal.export".to_owned(), journal_of_boots(&boots))]).unwrap();
     let history = session.boot_history(30).unwrap();
     let mut text = Vec::new();
     history::write(&history, 30, &mut text).unwrap();
-    (history, plain(&String::from_utf8(text).unwrap()))
+    (history, strip_colors(&String::from_utf8(text).unwrap()))
 }
 
-const UPGRADED: [(&str, &str); 3] = [
+const UPGRADE_MESSAGES: [(&str, &str); 3] = [
     ("sudo", "ann : TTY=pts/0 ; PWD=/home/ann ; USER=root ; COMMAND=/usr/bin/apt full-upgrade"),
     ("dpkg", "upgrade network-manager:amd64 1.42.4-1 1.42.4-2"),
     ("cron", "(root) CMD (upgrade everything now later)"),
@@ -55,8 +55,8 @@ const UPGRADED: [(&str, &str); 3] = [
 
 #[test]
 fn finds_injected_change_with_unit_and_update() {
-    let waits: Vec<i64> = (0..30).map(|at| if at < 12 { 1_000 } else { 4_100 }).collect();
-    let (history, text) = history_of(&waits, (11, &UPGRADED));
+    let waits: Vec<i64> = (0..30).map(|number| if number < 12 { 1_000 } else { 4_100 }).collect();
+    let (history, text) = analyze_history(&waits, (11, &UPGRADE_MESSAGES));
     let [change] = &history.changes[..] else { panic!("{:#?}", history.changes) };
     assert_eq!(
         (change.phase.as_str(), change.last_boot_before, change.first_boot_after),
@@ -72,7 +72,8 @@ fn finds_injected_change_with_unit_and_update() {
     assert_eq!(unit.name, WAIT);
     assert!(unit.explains && unit.remaining_ns.abs() < 200 * MS, "{unit:?}");
     assert_eq!(change.units.iter().filter(|unit| unit.explains).count(), 1, "{:?}", change.units);
-    let kinds: Vec<(UpdateKind, &str)> = change.updates.iter().map(|one| (one.kind, one.is.as_str())).collect();
+    let kinds: Vec<(UpdateKind, &str)> =
+        change.updates.iter().map(|update| (update.kind, update.is.as_str())).collect();
     assert_eq!(
         kinds,
         [(UpdateKind::Command, ""), (UpdateKind::Package, "1.42.4-2"), (UpdateKind::Kernel, "6.1.0-51-amd64")]
@@ -85,11 +86,11 @@ fn finds_injected_change_with_unit_and_update() {
 
 #[test]
 fn reverted_change_is_two_changes() {
-    let waits: Vec<i64> = (0..30).map(|at| if (10..20).contains(&at) { 4_100 } else { 1_000 }).collect();
-    let (history, text) = history_of(&waits, (usize::MAX, &[]));
-    let places: Vec<(i64, i64)> =
+    let waits: Vec<i64> = (0..30).map(|number| if (10..20).contains(&number) { 4_100 } else { 1_000 }).collect();
+    let (history, text) = analyze_history(&waits, (usize::MAX, &[]));
+    let boots_of_changes: Vec<(i64, i64)> =
         history.changes.iter().map(|change| (change.first_boot_after, change.difference_ns.signum())).collect();
-    assert_eq!(places, [(-19, 1), (-9, -1)], "{text}");
+    assert_eq!(boots_of_changes, [(-19, 1), (-9, -1)], "{text}");
     assert!(
         history.changes.iter().all(|change: &BootChange| change.updates.is_empty() && change.units[0].name == WAIT)
     );
@@ -98,11 +99,11 @@ fn reverted_change_is_two_changes() {
 
 #[test]
 fn steady_journal_has_no_change() {
-    let (history, text) = history_of(&[1_000; 30], (usize::MAX, &[]));
+    let (history, text) = analyze_history(&[1_000; 30], (usize::MAX, &[]));
     assert_eq!(history.changes, [], "{text}");
     assert!(text.starts_with("The last 30 finished boots of machine: no part of the boot changed"), "{text}");
     // An update alone is not a change.
-    let (history, text) = history_of(&[1_000; 30], (11, &UPGRADED));
+    let (history, text) = analyze_history(&[1_000; 30], (11, &UPGRADE_MESSAGES));
     assert_eq!(history.changes, [], "{text}");
 }
 
@@ -111,14 +112,14 @@ fn single_slow_boot_is_not_a_change() {
     for slow in [0, 14, 29] {
         let mut waits = [1_000; 30];
         waits[slow] = 40_000;
-        let (history, text) = history_of(&waits, (usize::MAX, &[]));
+        let (history, text) = analyze_history(&waits, (usize::MAX, &[]));
         assert_eq!(history.changes, [], "{slow}: {text}");
     }
 }
 
 #[test]
 fn reports_too_few_boots() {
-    let (history, text) = history_of(&[1_000, 1_000, 4_100, 4_100], (1, &UPGRADED));
+    let (history, text) = analyze_history(&[1_000, 1_000, 4_100, 4_100], (1, &UPGRADE_MESSAGES));
     assert_eq!(history.changes, []);
     assert!(text.contains("too few to separate a change from noise"), "{text}");
 }
@@ -126,7 +127,7 @@ fn reports_too_few_boots() {
 #[test]
 fn lists_incomplete_boots_without_comparing() {
     let mut simulated: Vec<SimulationResult> =
-        (0..20).map(|at| boot(at, if at < 10 { 1_000 } else { 4_100 })).collect();
+        (0..20).map(|number| boot(number, if number < 10 { 1_000 } else { 4_100 })).collect();
     let hangs =
         LinuxUnit::new("stuck.service").after("basic.target").start_outcome(onoff_testkit::linux::StartOutcome::Hangs);
     simulated.insert(10, LinuxMachine::healthy().wanted_unit(hangs).simulate_boot());
@@ -138,9 +139,9 @@ fn lists_incomplete_boots_without_comparing() {
     let history = session.boot_history(30).unwrap();
     assert_eq!(history.boots.len(), 21);
     assert_eq!(history.boots.iter().filter(|boot| boot.startup_ns.is_none()).count(), 1);
-    let places: Vec<(i64, i64)> =
+    let boots_of_changes: Vec<(i64, i64)> =
         history.changes.iter().map(|change| (change.last_boot_before, change.first_boot_after)).collect();
-    assert_eq!(places, [(-11, -9)]);
+    assert_eq!(boots_of_changes, [(-11, -9)]);
     // A smaller number selects the last boots.
     assert_eq!(
         session.boot_history(5).unwrap().boots.iter().map(|boot| boot.number).collect::<Vec<_>>(),

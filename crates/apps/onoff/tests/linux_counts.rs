@@ -1,4 +1,4 @@
-//! All verbs agree on the counts of events, processes and requests and on CPU shares of a Linux recording.
+//! All verbs agree on the counts of events, processes and requests, and on the CPU shares of a Linux recording.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,43 +12,43 @@ use onoff::trace::TableSet;
 use onoff::{EventQuery, Session};
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit};
 
-/// Counts events by provider and name, and checks that they are in order of time.
-fn shown(name: &str, session: &Session) -> BTreeMap<(String, String), u64> {
+/// Counts events by provider and name, and checks that they are in time order.
+fn count_events(name: &str, session: &Session) -> BTreeMap<(String, String), u64> {
     let mut kinds: BTreeMap<(String, String), u64> = BTreeMap::new();
     let Ok(events) = session.events(&EventQuery::default()) else {
         return kinds;
     };
     let mut last_ns = i64::MIN;
-    let end = events.for_each(|event| {
+    let result = events.for_each(|event| {
         assert!(event.time_ns >= last_ns, "{name}: {} at {}", event.name, event.time_ns);
         last_ns = event.time_ns;
         *kinds.entry((event.provider.to_owned(), event.name.to_owned())).or_default() += 1;
         ControlFlow::<()>::Continue(())
     });
-    assert_eq!(end.unwrap().visited, kinds.values().sum::<u64>(), "{name}");
+    assert_eq!(result.unwrap().visited, kinds.values().sum::<u64>(), "{name}");
     kinds
 }
 
-fn counts_are_one(name: &str, session: &Session) -> u64 {
-    // Events: `info` (by kind and in total) and `events`.
+fn check_counts(name: &str, session: &Session) -> u64 {
+    // Events: `info` (by event type and in total) and `events`.
     let summary = session.summary().unwrap();
     let counted: BTreeMap<(String, String), u64> =
         summary.kinds.iter().map(|kind| ((kind.provider.clone(), kind.name.clone()), kind.events)).collect();
-    assert_eq!(shown(name, session), counted, "{name}");
+    assert_eq!(count_events(name, session), counted, "{name}");
     assert_eq!(summary.events, counted.values().sum::<u64>(), "{name}");
     assert_eq!(summary.events, summary.providers.iter().map(|provider| provider.events).sum::<u64>(), "{name}");
 
     let trace = session.tables(TableSet::all()).unwrap();
-    let whole = Scope::whole(&trace);
-    assert_eq!((summary.start_ns, summary.duration_ns), (whole.range.start_ns, whole.range.end_ns), "{name}");
+    let scope = Scope::whole_recording(&trace);
+    assert_eq!((summary.start_ns, summary.duration_ns), (scope.range.start_ns, scope.range.end_ns), "{name}");
 
     // Processes and their shares: `processes` and `cpu`.
-    let lives = processes::list(&trace, &whole);
-    assert_eq!(lives.recorded, trace.processes.len() as u64, "{name}");
-    let used = cpu::list(&trace, &whole, &[CpuGroup::Process]);
-    assert_eq!(lives.cpu, used.cpu, "{name}");
+    let process_list = processes::list(&trace, &scope);
+    assert_eq!(process_list.recorded, trace.processes.len() as u64, "{name}");
+    let cpu_list = cpu::list(&trace, &scope, &[CpuGroup::Process]);
+    assert_eq!(process_list.cpu, cpu_list.cpu, "{name}");
     let percent = |value: f64| (value * 1e6).round() as i64;
-    let of_lives: BTreeMap<(u32, String), (i64, i64)> = lives
+    let process_shares: BTreeMap<(u32, String), (i64, i64)> = process_list
         .processes
         .iter()
         .filter_map(|row| {
@@ -56,31 +56,35 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
             Some((key, (row.cpu_ns.filter(|&ns| ns > 0)?, percent(row.cpu_percent?))))
         })
         .collect();
-    let of_cpu: BTreeMap<(u32, String), (i64, i64)> = used
+    let cpu_shares: BTreeMap<(u32, String), (i64, i64)> = cpu_list
         .rows
         .iter()
         .filter(|row| row.cpu_ns > 0)
         .filter_map(|row| Some(((row.pid?, row.image.clone()), (row.cpu_ns, percent(row.percent)))))
         .collect();
-    assert_eq!(of_lives, of_cpu, "{name}");
-    let busy_ns: i64 = of_cpu.values().map(|(ns, _)| ns).sum();
-    assert_eq!(busy_ns + used.cpu.unattributed_ns, used.cpu.busy_ns, "{name}");
+    assert_eq!(process_shares, cpu_shares, "{name}");
+    let busy_ns: i64 = cpu_shares.values().map(|(ns, _)| ns).sum();
+    assert_eq!(busy_ns + cpu_list.cpu.unattributed_ns, cpu_list.cpu.busy_ns, "{name}");
 
     // Disk requests: `processes`, `disk` and `io`.
-    let disks = disk::analyze(&trace, &whole, &[Key::Process]);
+    let disk_report = disk::analyze(&trace, &scope, &[Key::Process]);
     let requests = trace.disk_ios.len() as u64;
-    assert_eq!((disks.total.requests, disks.recorded), (requests, requests), "{name}");
-    assert_eq!(disks.groups.iter().map(|group| group.amounts.requests).sum::<u64>(), requests, "{name}");
-    let report = requests::analyze(&trace, &whole, &IoOptions::default());
-    let of_io = |direction: &str| {
+    assert_eq!((disk_report.total.requests, disk_report.recorded), (requests, requests), "{name}");
+    assert_eq!(disk_report.groups.iter().map(|group| group.amounts.requests).sum::<u64>(), requests, "{name}");
+    let report = requests::analyze(&trace, &scope, &IoOptions::default());
+    let io_requests = |direction: &str| {
         report.views.iter().filter(|view| view.direction == direction).map(|view| view.table.requests).sum::<u64>()
     };
-    assert_eq!((of_io("read"), of_io("write")), (disks.total.reads, disks.total.writes), "{name}");
+    assert_eq!(
+        (io_requests("read"), io_requests("write")),
+        (disk_report.total.reads, disk_report.total.writes),
+        "{name}"
+    );
 
     // Device operations: `devices` and the boot.
-    let listed = devices::list(&trace, &whole);
+    let device_list = devices::list(&trace, &scope);
     assert_eq!(
-        (listed.devices.len(), listed.recorded),
+        (device_list.devices.len(), device_list.recorded),
         (trace.device_operations.len(), trace.device_operations.len() as u64),
         "{name}"
     );
@@ -90,16 +94,16 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
 #[test]
 fn verbs_agree_on_counts_in_real_recordings() {
     let Some(folder) = onoff_testkit::real_recordings::samples_folder("linux") else { return };
-    let mut read = 0;
+    let mut recordings = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.to_string_lossy().ends_with(".tar.xz") {
             let session = Session::open(std::slice::from_ref(&path), &onoff_files::Options::default()).unwrap();
-            assert!(counts_are_one(&path.display().to_string(), &session) > 1_000, "{}", path.display());
-            read += 1;
+            assert!(check_counts(&path.display().to_string(), &session) > 1_000, "{}", path.display());
+            recordings += 1;
         }
     }
-    assert_eq!(read, 6);
+    assert_eq!(recordings, 6);
 }
 
 #[test]
@@ -121,7 +125,7 @@ fn verbs_agree_on_counts_in_synthetic_recordings() {
             ("kernel log", simulated.files.kernel_log_file()),
         ] {
             let session = Session::from_bytes(files).unwrap();
-            assert!(counts_are_one(form, &session) > 5, "{form}");
+            assert!(check_counts(form, &session) > 5, "{form}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Linux sleeps: depth, battery drain, return of the network. Also units that do not belong to the system.
+//! Linux sleeps: depth, battery drain, return of the network. Also units of users and containers.
 
 use onoff::answers::transitions::boot::BootOptions;
 use onoff::answers::transitions::linux::suspend::LinuxSleep;
@@ -15,13 +15,13 @@ fn simulated(change: fn(&mut LinuxSleepPlan)) -> SimulationResult {
     LinuxMachine::healthy().simulate_sleep(&plan)
 }
 
-/// The single sleep of a recording, and its report.
+/// Returns the single sleep of a recording, and its report as text.
 fn sleep(files: Vec<(String, Vec<u8>)>) -> (LinuxSleep, String) {
     let session = Session::from_bytes(files).unwrap();
-    let answer = session.sleeps(&SuspendOptions::default()).unwrap();
+    let result = session.sleeps(&SuspendOptions::default()).unwrap();
     let mut text = Vec::new();
-    answer.write_text(&mut text).unwrap();
-    let Sleeps::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
+    result.write_text(&mut text).unwrap();
+    let Sleeps::Linux(report) = result.report else { panic!("{:?}", result.report) };
     (report.transitions[0].clone(), String::from_utf8(text).unwrap())
 }
 
@@ -54,27 +54,27 @@ fn suspend_to_idle_has_low_power_share() {
 
 #[test]
 fn wall_clock_log_gives_sleep_without_phases() {
-    let line = |time: &str, what: &str| format!("Nov 02 {time} laptop kernel: {what}\n");
+    let line = |time: &str, message: &str| format!("Nov 02 {time} laptop kernel: {message}\n");
     let mut text =
         line("09:00:00", "Linux version 6.12.38+deb13-amd64") + &line("09:10:00", "PM: suspend entry (deep)");
-    for what in [
+    for message in [
         "Freezing user space processes",
         "ACPI: PM: Preparing to enter system sleep state S3",
         "ACPI: PM: Low-level resume complete",
         "PM: resume of devices complete after 221.000 msecs",
         "PM: suspend exit",
     ] {
-        // One hour later: the messages were not read earlier.
-        text += &line("10:10:03", what);
+        // One hour later, because the messages were not read earlier.
+        text += &line("10:10:03", message);
     }
-    let (sleep, answer) = sleep(vec![("journal.txt".to_owned(), text.into_bytes())]);
+    let (sleep, report) = sleep(vec![("journal.txt".to_owned(), text.into_bytes())]);
     assert_eq!(sleep.details.outcome, onoff::answers::transitions::linux::suspend::SleepOutcome::Slept);
     assert_eq!(
         (sleep.total_ns, sleep.details.suspend.duration_ns, sleep.details.resume.duration_ns),
         (None, None, None)
     );
     assert_eq!((sleep.details.asleep.slept_ns, sleep.details.longest_gap.is_none()), (None, true));
-    assert!(!answer.contains("between") && answer.contains("221 ms"), "{answer}");
+    assert!(!report.contains("between") && report.contains("221 ms"), "{report}");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn reports_battery_drain() {
     assert!(text.contains("BAT0 used 0.05 Wh, 9000 mW on average"), "{text}");
     let (sleep, text) = self::sleep(simulated(|_| {}).files.all_files());
     assert!(sleep.details.batteries.is_empty() && !text.contains("Battery"), "{text}");
-    // The battery was charged in between.
+    // The battery was charged during the sleep.
     let (_, text) = self::sleep(simulated(|plan| plan.battery_uwh = Some(-1_000_000)).files.all_files());
     assert!(text.contains("BAT0 charged by 1.00 Wh"), "{text}");
 }
@@ -99,10 +99,10 @@ fn resume_includes_network() {
         let (sleep, text) = sleep(files);
         let [wireless] = &sleep.details.reconnections[..] else { panic!("{:?}", sleep.details.reconnections) };
         assert_eq!(wireless.interface, "wlan0");
-        // Compared with the machine's time, within the duration of its first resume steps.
-        let since = |at: Option<i64>| at.unwrap() / MS - simulated.truth.resumed_us / 1_000;
-        assert!((since(wireless.associated_ns) - 1_800).abs() <= 1, "{wireless:?}");
-        assert!((since(wireless.address_ns) - 2_500).abs() <= 1, "{wireless:?}");
+        // The times match the simulated resume to 1 ms.
+        let ms_since_resume = |time_ns: Option<i64>| time_ns.unwrap() / MS - simulated.truth.resumed_us / 1_000;
+        assert!((ms_since_resume(wireless.associated_ns) - 1_800).abs() <= 1, "{wireless:?}");
+        assert!((ms_since_resume(wireless.address_ns) - 2_500).abs() <= 1, "{wireless:?}");
         assert!((wireless.took_ns.unwrap() - 2_500 * MS).abs() < 30 * MS, "{wireless:?}");
         assert!(text.contains("Network, after the start of the resume: wlan0 associated 1.8"), "{text}");
     }
@@ -111,8 +111,8 @@ fn resume_includes_network() {
     assert!(sleep.details.reconnections.is_empty() && !text.contains("Network after"), "{text}");
 }
 
-/// A log entry of a user's systemd instance.
-fn of_user(uid: u32, ms: i64, unit: &str, id: &str, message: &str) -> String {
+/// Formats a log entry of a user's systemd instance.
+fn user_unit_entry(uid: u32, ms: i64, unit: &str, id: &str, message: &str) -> String {
     let (real_us, monotonic_us) = (1_795_338_000_000_000 + ms * 1_000, ms * 1_000);
     format!(
         "__REALTIME_TIMESTAMP={real_us}\n__MONOTONIC_TIMESTAMP={monotonic_us}\n_BOOT_ID=5a1e0b6c7d8f4e219a3b4c5d6e7f8091\n\
@@ -129,16 +129,16 @@ const FAILED: &str = "be02cf6855d2428ba40df7e9d022f03d";
 fn distinguishes_user_units() {
     let boot = |journal: Vec<u8>| {
         let session = Session::from_bytes([("journal.export".to_owned(), journal)]).unwrap();
-        let answer = session.boot(&BootOptions::default()).unwrap();
+        let result = session.boot(&BootOptions::default()).unwrap();
         let mut text = Vec::new();
-        answer.write_text(&mut text).unwrap();
-        let Boot::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
+        result.write_text(&mut text).unwrap();
+        let Boot::Linux(report) = result.report else { panic!("{:?}", result.report) };
         (*report, String::from_utf8(text).unwrap())
     };
-    let plain = LinuxMachine::healthy().simulate_boot().files.journal;
-    let (without, text) = boot(plain.clone());
-    assert!(without.details.other_units.is_empty() && !text.contains("Units of users"), "{text}");
-    let mut journal = plain;
+    let journal = LinuxMachine::healthy().simulate_boot().files.journal;
+    let (without_users, text) = boot(journal.clone());
+    assert!(without_users.details.other_units.is_empty() && !text.contains("Units of users"), "{text}");
+    let mut journal = journal;
     // The system has a dbus.service as well.
     for (uid, ms, unit, id, message) in [
         (1000, 6_000, "dbus.service", STARTING, "Starting dbus.service - D-Bus User Message Bus..."),
@@ -148,7 +148,7 @@ fn distinguishes_user_units() {
         (1000, 6_200, "default.target", STARTED, "Reached target default.target - Main User Target."),
         (1000, 6_300, "stuck.service", STARTING, "Starting stuck.service - Never..."),
     ] {
-        journal.extend(of_user(uid, ms, unit, id, message).into_bytes());
+        journal.extend(user_unit_entry(uid, ms, unit, id, message).into_bytes());
     }
     let (report, text) = boot(journal);
     let units: Vec<(&str, &str, Option<i64>, bool)> = report
@@ -168,14 +168,14 @@ fn distinguishes_user_units() {
     );
     assert!(text.contains("User and container units"), "{text}");
     // The system boot is unchanged: target, units, duration.
-    assert_eq!(report.details.startup_ns, without.details.startup_ns);
-    assert_eq!(report.details.default_target, without.details.default_target);
-    assert_eq!(report.units, without.units);
+    assert_eq!(report.details.startup_ns, without_users.details.startup_ns);
+    assert_eq!(report.details.default_target, without_users.details.default_target);
+    assert_eq!(report.units, without_users.units);
     assert!(report.details.still_starting.is_empty());
 }
 
-/// A log entry of the system's systemd instance.
-fn is_system(ms: i64, unit: &str, id: &str, message: &str) -> String {
+/// Formats a log entry of the system's systemd instance.
+fn system_unit_entry(ms: i64, unit: &str, id: &str, message: &str) -> String {
     let (real_us, monotonic_us) = (1_795_338_000_000_000 + ms * 1_000, ms * 1_000);
     format!(
         "__REALTIME_TIMESTAMP={real_us}\n__MONOTONIC_TIMESTAMP={monotonic_us}\n_BOOT_ID=5a1e0b6c7d8f4e219a3b4c5d6e7f8091\n\
@@ -188,8 +188,8 @@ fn is_system(ms: i64, unit: &str, id: &str, message: &str) -> String {
 fn distinguishes_container_units() {
     let boot = |journal: Vec<u8>| {
         let session = Session::from_bytes([("journal.export".to_owned(), journal)]).unwrap();
-        let answer = session.boot(&BootOptions::default()).unwrap();
-        let Boot::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
+        let result = session.boot(&BootOptions::default()).unwrap();
+        let Boot::Linux(report) = result.report else { panic!("{:?}", result.report) };
         let units = report.details.other_units.iter();
         units
             .map(|unit| (unit.owner.clone(), unit.name.clone(), unit.duration_ns.map(|ns| ns / MS)))
@@ -208,7 +208,7 @@ fn distinguishes_container_units() {
         (8_200, "podman-api.socket", STARTED, "Listening on podman-api.socket - Podman API Socket."),
         (8_300, "machine-web.slice", STARTED, "Created slice machine-web.slice - Slice."),
     ] {
-        journal.extend(is_system(ms, unit, id, message).into_bytes());
+        journal.extend(system_unit_entry(ms, unit, id, message).into_bytes());
     }
     let expected = [("docker-4f0a1c.scope", 300), ("systemd-nspawn@web.service", 2_000)];
     let expected = expected.map(|(name, ms)| ("container".to_owned(), name.to_owned(), Some(ms)));

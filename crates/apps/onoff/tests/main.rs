@@ -53,43 +53,43 @@ fn bytes_and_file_give_same_results() {
         session.boot(&BootOptions::default()).unwrap().write_text(&mut text).unwrap();
         String::from_utf8(text).unwrap()
     };
-    let of_file = Session::open(std::slice::from_ref(&path), &onoff_files::Options::default()).unwrap();
+    let from_file = Session::open(std::slice::from_ref(&path), &onoff_files::Options::default()).unwrap();
     let bytes = std::fs::read(&path).unwrap();
-    let of_bytes = Session::from_bytes([(path.display().to_string(), bytes)]).unwrap();
-    assert_eq!(text(&of_file), text(&of_bytes));
-    assert!(matches!(of_file.boot(&BootOptions::default()), Ok(TransitionAnswer { report: Boot::Windows(_), .. })));
+    let from_bytes = Session::from_bytes([(path.display().to_string(), bytes)]).unwrap();
+    assert_eq!(text(&from_file), text(&from_bytes));
+    assert!(matches!(from_file.boot(&BootOptions::default()), Ok(TransitionAnswer { report: Boot::Windows(_), .. })));
 }
 
 #[test]
 fn provenance_ignores_compression() {
     let path = sample("slow-boot.etl");
     let bytes = std::fs::read(&path).unwrap();
-    let mut packed = Vec::new();
-    std::io::copy(&mut flate2::read::GzEncoder::new(&bytes[..], flate2::Compression::fast()), &mut packed).unwrap();
-    let of_file = Session::open(&[path], &onoff_files::Options::default()).unwrap().provenance().unwrap();
-    let of_packed = Session::from_bytes([("boot.etl.gz".to_owned(), packed)]).unwrap().provenance().unwrap();
+    let mut compressed = Vec::new();
+    std::io::copy(&mut flate2::read::GzEncoder::new(&bytes[..], flate2::Compression::fast()), &mut compressed).unwrap();
+    let from_file = Session::open(&[path], &onoff_files::Options::default()).unwrap().provenance().unwrap();
+    let from_packed = Session::from_bytes([("boot.etl.gz".to_owned(), compressed)]).unwrap().provenance().unwrap();
     let content = |provenance: &Provenance| (provenance.files[0].bytes, provenance.files[0].sha256.clone());
-    assert_eq!(content(&of_file), content(&of_packed));
-    assert_eq!((of_file.computer.as_str(), of_file.os.as_str()), ("LAPTOP-7F3", "Windows 10 22H2"));
+    assert_eq!(content(&from_file), content(&from_packed));
+    assert_eq!((from_file.computer.as_str(), from_file.os.as_str()), ("LAPTOP-7F3", "Windows 10 22H2"));
 
     // A single changed bit changes the provenance.
-    let mut other = bytes.clone();
-    *other.last_mut().unwrap() ^= 1;
-    let of_other = Session::from_bytes([("boot.etl".to_owned(), other)]).unwrap().provenance().unwrap();
-    assert_ne!(content(&of_file), content(&of_other));
+    let mut changed = bytes.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    let from_changed = Session::from_bytes([("boot.etl".to_owned(), changed)]).unwrap().provenance().unwrap();
+    assert_ne!(content(&from_file), content(&from_changed));
 }
 
 #[test]
 fn reuses_cached_tables() {
     let session = session("slow-boot.etl");
-    let wanted = TableSet::of(&[TableName::Processes, TableName::Milestones]);
-    let first = session.tables(wanted).unwrap();
-    let fewer = session.tables(TableSet::of(&[TableName::Processes])).unwrap();
-    assert!(Arc::ptr_eq(&first, &fewer));
-    let more = session.tables(TableSet::of(&[TableName::DiskIos])).unwrap();
-    assert!(!Arc::ptr_eq(&first, &more));
-    assert_eq!(more.table(TableName::Processes).len(), first.table(TableName::Processes).len());
-    assert!(!more.disk_ios.is_empty());
+    let wanted = TableSet::from_names(&[TableName::Processes, TableName::Milestones]);
+    let tables = session.tables(wanted).unwrap();
+    let subset = session.tables(TableSet::from_names(&[TableName::Processes])).unwrap();
+    assert!(Arc::ptr_eq(&tables, &subset));
+    let larger_set = session.tables(TableSet::from_names(&[TableName::DiskIos])).unwrap();
+    assert!(!Arc::ptr_eq(&tables, &larger_set));
+    assert_eq!(larger_set.table(TableName::Processes).len(), tables.table(TableName::Processes).len());
+    assert!(!larger_set.disk_ios.is_empty());
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn errors_describe_recording() {
     assert!(matches!(boot.sleeps(&SuspendOptions::default()), Err(QueryError::Unanswerable(_))));
     let noise = Session::from_bytes([("noise.bin".to_owned(), vec![7; 4096])]);
     assert!(matches!(noise, Err(Error::NotARecording { .. })));
-    let none = Session::from_bytes(Vec::new());
-    assert!(matches!(none, Err(Error::NoFile)));
+    let empty = Session::from_bytes(Vec::new());
+    assert!(matches!(empty, Err(Error::NoFile)));
 }
 
 #[test]
@@ -110,11 +110,11 @@ fn runs_use_first_transition() {
     assert_eq!(runs("slow-shutdown.etl").transition, RunSubject::Shutdown);
     let sleep = runs("slow-sleep.etl");
     assert_eq!((sleep.transition, sleep.runs.len()), (RunSubject::Suspend, 1));
-    let refused = session("slow-boot.etl").runs("boot".to_owned(), Some(RunSubject::Shutdown), None);
-    assert!(matches!(refused, Err(QueryError::Unanswerable(why)) if why.starts_with("boot: ")));
+    let result = session("slow-boot.etl").runs("boot".to_owned(), Some(RunSubject::Shutdown), None);
+    assert!(matches!(result, Err(QueryError::Unanswerable(reason)) if reason.starts_with("boot: ")));
 }
 
-fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+fn write_to_string(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
     let mut bytes = Vec::new();
     write(&mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
@@ -124,50 +124,50 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 fn library_lists_rows() {
     let session = session("slow-boot.etl");
     let processes = session.list(&List::Processes, &ListQuery::default()).unwrap();
-    let rows = written(|out| processes.write_csv(out));
+    let rows = write_to_string(|out| processes.write_csv(out));
     assert!(rows.starts_with("image,"), "{rows}");
     assert!(rows.contains("\nwinlogon.exe,"), "{rows}");
     // A removed row is reported as not shown.
-    let order = RowSelection { top: Some(rows.lines().count() - 2), ..RowSelection::default() };
-    let cut = session.list(&List::Processes, &ListQuery { selection: order, ..ListQuery::default() }).unwrap();
-    assert!(written(|out| cut.write_text(out)).contains("and 1 more row;"));
+    let selection = RowSelection { top: Some(rows.lines().count() - 2), ..RowSelection::default() };
+    let truncated = session.list(&List::Processes, &ListQuery { selection, ..ListQuery::default() }).unwrap();
+    assert!(write_to_string(|out| truncated.write_text(out)).contains("and 1 more row;"));
 }
 
 #[test]
 fn list_errors_have_reasons() {
     let session = session("slow-boot.etl");
-    let refused = |list: &List, question: &ListQuery| match session.list(list, question) {
-        Err(QueryError::Unanswerable(why)) => why,
-        answer => panic!("{answer:?}"),
+    let list_error = |list: &List, query: &ListQuery| match session.list(list, query) {
+        Err(QueryError::Unanswerable(error)) => error,
+        result => panic!("{result:?}"),
     };
-    let sorted = ListQuery {
+    let unknown_column = ListQuery {
         selection: RowSelection { sort: Some("speed".to_owned()), ..RowSelection::default() },
         ..ListQuery::default()
     };
-    assert!(matches!(refused(&List::Processes, &sorted), ListError::Column(_)));
-    let far = TimePoint::SinceStart(i64::MAX - 1);
-    let later = ListQuery { range: Some((far, TimePoint::SinceStart(i64::MAX))), ..ListQuery::default() };
+    assert!(matches!(list_error(&List::Processes, &unknown_column), ListError::Column(_)));
+    let far_future = TimePoint::SinceStart(i64::MAX - 1);
+    let outside = ListQuery { range: Some((far_future, TimePoint::SinceStart(i64::MAX))), ..ListQuery::default() };
     assert!(matches!(
-        refused(&List::Processes, &later),
+        list_error(&List::Processes, &outside),
         ListError::Range(RangeError::Outside { start_ns: 0, end_ns: 1.., .. })
     ));
-    let chosen = ListQuery { processes: vec![Pattern::new("nobody.exe")], ..ListQuery::default() };
-    assert!(matches!(refused(&List::Processes, &chosen), ListError::NoRows(_)));
-    assert!(matches!(refused(&List::Devices, &chosen), ListError::NotPerProcess(_)));
+    let unknown_process = ListQuery { processes: vec![Pattern::new("nobody.exe")], ..ListQuery::default() };
+    assert!(matches!(list_error(&List::Processes, &unknown_process), ListError::NoRows(_)));
+    assert!(matches!(list_error(&List::Devices, &unknown_process), ListError::NotPerProcess(_)));
 }
 
 #[test]
 fn sections_have_all_rows() {
     let session = session("slow-boot.etl");
     let boot = session.boot(&BootOptions::default()).unwrap();
-    let text = written(|out| boot.write_text(out));
+    let text = write_to_string(|out| boot.write_text(out));
     let sections = boot.sections(1);
     let names: Vec<&str> = sections.iter().map(|section| section.name).collect();
     assert!(names.starts_with(&["phases"]) && names.contains(&"units"), "{names:?}");
     assert!(sections.iter().all(|section| text.contains(&*section.title)));
     let Boot::Windows(report) = &boot.report else { panic!("{boot:?}") };
     let units: Vec<_> = boot.sections(1).into_iter().filter(|section| section.name == "units").collect();
-    let rows = written(|out| onoff::sections::section::csv::write(&units, out));
+    let rows = write_to_string(|out| onoff::sections::section::csv::write(&units, out));
     assert_eq!(rows.lines().count(), report.units.len() + 1);
 }
 
@@ -178,7 +178,7 @@ fn lane_fits_pixels_and_counts_rest() {
 
     let session = session("slow-boot.etl");
     let lanes = session.lanes().unwrap();
-    let trace = session.tables(TableSet::of(&[TableName::Processes])).unwrap();
+    let trace = session.tables(TableSet::from_names(&[TableName::Processes])).unwrap();
     let processes: Vec<_> =
         lanes.tracks().into_iter().filter(|track| track.name.starts_with("svchost.exe (")).collect();
     assert!(!processes.is_empty(), "hosts of services");
@@ -190,13 +190,13 @@ fn lane_fits_pixels_and_counts_rest() {
             }
             DrawnLane::Utilization(shares) => shares.busy.len() as u64,
         };
-        let whole = count(&lanes.draw(track.id, 0, trace.duration_ns, PIXELS).unwrap());
-        // Each half has at most the whole, and the two halves together have everything.
+        let total = count(&lanes.draw(track.id, 0, trace.duration_ns, PIXELS).unwrap());
+        // Each half has at most as many entries as the whole, and the two halves together have at least as many.
         let middle = trace.duration_ns / 2;
         let halves = [(0, middle), (middle, trace.duration_ns)];
-        let of_halves = halves.map(|(from, to)| count(&lanes.draw(track.id, from, to, PIXELS).unwrap()));
-        assert!(of_halves.iter().all(|&half| half <= whole), "{}: {of_halves:?} of {whole}", track.name);
-        assert!(of_halves.iter().sum::<u64>() >= whole, "{}: {of_halves:?} of {whole}", track.name);
+        let half_counts = halves.map(|(from_ns, to_ns)| count(&lanes.draw(track.id, from_ns, to_ns, PIXELS).unwrap()));
+        assert!(half_counts.iter().all(|&half| half <= total), "{}: {half_counts:?} of {total}", track.name);
+        assert!(half_counts.iter().sum::<u64>() >= total, "{}: {half_counts:?} of {total}", track.name);
     }
     assert!(lanes.draw(u32::MAX, 0, 1, PIXELS).is_none());
 }

@@ -1,4 +1,4 @@
-//! A recording with many sleeps: each is analyzed independently.
+//! A recording with many sleeps, which are analyzed independently.
 
 use onoff::answers::blame::account;
 use onoff::answers::evidence::transition_kind::TransitionKind;
@@ -7,10 +7,11 @@ use onoff::{Session, Sleeps};
 use onoff_simulator::Scenario;
 
 const MS: i64 = 1_000_000;
-/// More than the former limit.
+/// Number of sleeps, which is more than the former limit.
 const SLEEPS: u32 = 40;
-/// The time between sleeps, and the busy time after every third one, in ms.
-const APART_MS: u32 = 20_000;
+/// Time between sleeps, in ms.
+const INTERVAL_MS: u32 = 20_000;
+/// Busy time after every third sleep, in ms.
 const BUSY_MS: i64 = 1_500;
 
 fn scenario() -> Scenario {
@@ -23,7 +24,7 @@ fn scenario() -> Scenario {
     for number in 0..SLEEPS {
         text += &format!(
             "[[power]]\nkind = \"sleep\"\nat = \"{}ms\"\nfade_out = \"20ms\"\nasleep = \"2s\"\n",
-            500 + number * APART_MS
+            500 + number * INTERVAL_MS
         );
         if number % 3 == 0 {
             text += &format!("after = [\"cpu {BUSY_MS}ms\"]\n");
@@ -33,8 +34,8 @@ fn scenario() -> Scenario {
 }
 
 fn sleeps(session: &Session, transition: Option<u32>) -> Vec<PowerTransition> {
-    let answer = session.sleeps(&SuspendOptions { transition, ..SuspendOptions::default() }).unwrap();
-    let Sleeps::Windows(report) = answer.report else { panic!("{:?}", answer.report) };
+    let result = session.sleeps(&SuspendOptions { transition, ..SuspendOptions::default() }).unwrap();
+    let Sleeps::Windows(report) = result.report else { panic!("{:?}", result.report) };
     report.transitions
 }
 
@@ -42,21 +43,21 @@ fn sleeps(session: &Session, transition: Option<u32>) -> Vec<PowerTransition> {
 fn last_of_many_sleeps_equals_single_query() {
     let simulated = scenario().simulate().unwrap().files.remove(0);
     let session = Session::from_bytes([("sleeps.etl".to_owned(), simulated)]).unwrap();
-    let all = sleeps(&session, None);
-    assert_eq!(all.len(), SLEEPS as usize);
+    let all_sleeps = sleeps(&session, None);
+    assert_eq!(all_sleeps.len(), SLEEPS as usize);
     for number in [1, 33, SLEEPS] {
-        let alone = sleeps(&session, Some(number));
-        let among = &all[number as usize - 1];
-        assert_eq!(serde_json::to_value(&alone[0]).unwrap(), serde_json::to_value(among).unwrap(), "{number}");
+        let single = sleeps(&session, Some(number));
+        let from_all = &all_sleeps[number as usize - 1];
+        assert_eq!(serde_json::to_value(&single[0]).unwrap(), serde_json::to_value(from_all).unwrap(), "{number}");
     }
-    // The injected work is found after exactly the sleeps that have it.
-    for (number, sleep) in (0..).zip(&all) {
+    // The injected work is found after exactly the sleeps that it was injected after.
+    for (number, sleep) in (0..).zip(&all_sleeps) {
         let settling = sleep.settling.as_ref().unwrap();
         assert!(settling.end_ns.is_some(), "{number}: {settling:?}");
-        let planted_ns = if number % 3 == 0 { BUSY_MS * MS } else { 0 };
-        let off_ns = settling.busy_ns - planted_ns;
+        let injected_ns = if number % 3 == 0 { BUSY_MS * MS } else { 0 };
+        let difference_ns = settling.busy_ns - injected_ns;
         // Busy time counts in slices of 100 ms; the resume itself may take some.
-        assert!((0..=300 * MS).contains(&off_ns), "{number}: {} ns busy", settling.busy_ns);
+        assert!((0..=300 * MS).contains(&difference_ns), "{number}: {} ns busy", settling.busy_ns);
         assert!(sleep.phases.iter().filter(|phase| phase.duration_ns > Some(0)).all(|phase| phase.cpu.is_some()));
     }
     let trace = session.tables(onoff::answers::blame::waits::TABLES).unwrap();

@@ -1,4 +1,4 @@
-//! Library queries: events, phases, saved baselines, recordings in a folder.
+//! Library queries for events, phases, saved baselines, and recordings in a folder.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -16,15 +16,15 @@ use onoff::{
 
 use super::{sample, session};
 
-/// The times of the selected events in ns.
-fn times(question: &EventQuery) -> Vec<i64> {
+/// Returns the times of the selected events, in ns.
+fn times(query: &EventQuery) -> Vec<i64> {
     let session = session("slow-boot.etl");
     let mut times = Vec::new();
-    let end = session.events(question).unwrap().for_each(|event| {
+    let result = session.events(query).unwrap().for_each(|event| {
         times.push(event.time_ns);
         ControlFlow::<()>::Continue(())
     });
-    assert_eq!(end.unwrap().visited, times.len() as u64);
+    assert_eq!(result.unwrap().visited, times.len() as u64);
     times
 }
 
@@ -32,20 +32,18 @@ fn times(question: &EventQuery) -> Vec<i64> {
 fn selects_events_by_phase() {
     let session = session("slow-boot.etl");
     let phase = session.phase("WinLogonInit").unwrap();
-    let of_phase = times(&EventQuery { phase: Some("WinLogonInit".to_owned()), ..EventQuery::default() });
-    let all = times(&EventQuery::default());
-    let between: Vec<i64> = all.iter().copied().filter(|time| (phase.start_ns..phase.end_ns).contains(time)).collect();
-    assert!(!between.is_empty() && between.len() < all.len());
-    assert_eq!(of_phase, between);
+    let in_phase = times(&EventQuery { phase: Some("WinLogonInit".to_owned()), ..EventQuery::default() });
+    let all_times = times(&EventQuery::default());
+    let in_range: Vec<i64> =
+        all_times.iter().copied().filter(|time| (phase.start_ns..phase.end_ns).contains(time)).collect();
+    assert!(!in_range.is_empty() && in_range.len() < all_times.len());
+    assert_eq!(in_phase, in_range);
     let range = (TimePoint::SinceStart(phase.start_ns), TimePoint::SinceStart(phase.end_ns));
-    assert_eq!(times(&EventQuery { range: Some(range), ..EventQuery::default() }), between);
+    assert_eq!(times(&EventQuery { range: Some(range), ..EventQuery::default() }), in_range);
 
     let backwards = EventQuery { range: Some((range.1, range.0)), ..EventQuery::default() };
-    let refused = session.events(&backwards).err();
-    assert!(
-        matches!(refused, Some(QueryError::Unanswerable(EventsError::Range(RangeError::Order { .. })))),
-        "{refused:?}"
-    );
+    let error = session.events(&backwards).err();
+    assert!(matches!(error, Some(QueryError::Unanswerable(EventsError::Range(RangeError::Order { .. })))), "{error:?}");
     let unknown = EventQuery { phase: Some("lunch".to_owned()), ..EventQuery::default() };
     assert!(matches!(session.events(&unknown).err(), Some(QueryError::Unanswerable(EventsError::Phase(_)))));
 }
@@ -54,19 +52,19 @@ fn selects_events_by_phase() {
 fn filters_events_and_stops_on_break() {
     let session = session("slow-boot.etl");
     let filter = EventFilter { events: vec![Pattern::new("Process/Start")], ..EventFilter::default() };
-    let question = EventQuery { filter, ..EventQuery::default() };
-    let events = session.events(&question).unwrap();
+    let query = EventQuery { filter, ..EventQuery::default() };
+    let events = session.events(&query).unwrap();
     assert_eq!(events.system(), SystemKind::Windows);
     let mut names = BTreeSet::new();
-    let end = events.for_each(|event| {
+    let result = events.for_each(|event| {
         names.insert(event.name.to_owned());
         ControlFlow::Break(event.time_ns)
     });
-    assert!(matches!(end.unwrap().outcome, ControlFlow::Break(0..)));
+    assert!(matches!(result.unwrap().outcome, ControlFlow::Break(0..)));
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["P-Start"]);
 }
 
-/// A query for the boots in `paths`.
+/// Creates a query for the boots in `paths`.
 fn boots_in(paths: Vec<PathBuf>) -> RunsQuery {
     let source = ConfigurationSource { name: "baseline".to_owned(), factors: Vec::new(), paths };
     RunsQuery {
@@ -84,48 +82,50 @@ fn finds_recordings_in_folder_by_content() {
     for (number, file) in std::fs::read_dir(&runs).unwrap().enumerate() {
         let file = file.unwrap().path();
         if file.is_file() {
-            // A name without a hint to the contents.
+            // The name says nothing about the contents.
             std::fs::copy(&file, folder.path().join(format!("{number}.dat"))).unwrap();
             copies += 1;
         }
     }
     std::fs::copy(sample("slow-boot.etl"), folder.path().join("boot")).unwrap();
-    std::fs::write(folder.path().join("notes.txt"), "no recording, and not called one").unwrap();
-    std::fs::write(folder.path().join("notes.etl"), "this is called a recording, and is none: it is set apart")
-        .unwrap();
-    let mut heard = Vec::new();
-    let question = boots_in(vec![folder.path().to_owned()]);
-    let read = read_runs(&question, true, BadRecording::Exclude, &mut |number, of| {
-        heard.push((number, of));
+    std::fs::write(folder.path().join("notes.txt"), "not a recording, and not named like one").unwrap();
+    std::fs::write(folder.path().join("notes.etl"), "named like a recording, but not one").unwrap();
+    let mut progress = Vec::new();
+    let query = boots_in(vec![folder.path().to_owned()]);
+    let read = read_runs(&query, true, BadRecording::Exclude, &mut |number, total| {
+        progress.push((number, total));
         None
     })
     .unwrap();
-    let found = &read.configurations[0].runs;
-    let is_unreadable = |run: &&Run| run.exclusions.iter().any(|apart| apart.reason == ExclusionReason::Unreadable);
-    let unreadable: Vec<&str> = found.iter().filter(is_unreadable).map(|run| &*run.name).collect();
+    let runs_read = &read.configurations[0].runs;
+    let is_unreadable =
+        |run: &&Run| run.exclusions.iter().any(|exclusion| exclusion.reason == ExclusionReason::Unreadable);
+    let unreadable: Vec<&str> = runs_read.iter().filter(is_unreadable).map(|run| &*run.name).collect();
     assert!(matches!(&unreadable[..], [name] if name.ends_with("notes.etl")), "{unreadable:?}");
-    assert_eq!(found.len(), copies + 2);
-    assert!(found.iter().any(|run| run.name.ends_with("boot")));
-    assert_eq!((read.files[0].len() + 1, heard.len()), (found.len(), heard[0].1));
+    assert_eq!(runs_read.len(), copies + 2);
+    assert!(runs_read.iter().any(|run| run.name.ends_with("boot")));
+    assert_eq!((read.files[0].len() + 1, progress.len()), (runs_read.len(), progress[0].1));
     assert!(!read.provenances.is_empty());
 
     let empty = tempfile::tempdir().unwrap();
-    let refused = read_runs(&boots_in(vec![empty.path().to_owned()]), false, BadRecording::Fail, &mut |_, _| None);
-    assert!(matches!(refused, Err(QueryError::Unanswerable(why)) if why.ends_with("no recordings in this folder")));
+    let result = read_runs(&boots_in(vec![empty.path().to_owned()]), false, BadRecording::Fail, &mut |_, _| None);
+    assert!(
+        matches!(result, Err(QueryError::Unanswerable(reason)) if reason.ends_with("no recordings in this folder"))
+    );
 }
 
 #[test]
 fn reads_saved_baseline_only() {
-    let question = boots_in(vec![sample("slow-boot.etl")]);
-    let read = read_runs(&question, false, BadRecording::Fail, &mut |_, _| None).unwrap();
-    assert!(read.provenances.is_empty(), "nobody wanted them");
+    let query = boots_in(vec![sample("slow-boot.etl")]);
+    let read = read_runs(&query, false, BadRecording::Fail, &mut |_, _| None).unwrap();
+    assert!(read.provenances.is_empty(), "not requested");
     let runs = &read.configurations[0].runs;
-    let mut kept = Vec::new();
-    write_baseline(runs, &mut kept).unwrap();
-    assert_eq!(read_baseline("kept.json", &kept).unwrap(), (RunSubject::Boot, runs.clone()));
-    for wrong in [&b"{}"[..], b"", &kept[..kept.len() / 2]] {
-        let refused = read_baseline("kept.json", wrong);
-        assert!(matches!(refused, Err(Error::Document { name, .. }) if name == "kept.json"));
+    let mut baseline = Vec::new();
+    write_baseline(runs, &mut baseline).unwrap();
+    assert_eq!(read_baseline("baseline.json", &baseline).unwrap(), (RunSubject::Boot, runs.clone()));
+    for invalid in [&b"{}"[..], b"", &baseline[..baseline.len() / 2]] {
+        let result = read_baseline("baseline.json", invalid);
+        assert!(matches!(result, Err(Error::Document { name, .. }) if name == "baseline.json"));
     }
 }
 

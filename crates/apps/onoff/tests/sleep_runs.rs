@@ -1,4 +1,4 @@
-//! Statistics over sleeps of many recordings: median, extremes, slowest device, failures.
+//! Statistics over the sleeps of many recordings: median, extremes, slowest device, failures.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,13 @@ use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan};
 
 const MS: i64 = 1_000_000;
 
-/// A sleep whose disk takes `disk_ms` to suspend, or refuses to.
-fn sleep(disk_ms: i64, refuses: bool) -> LinuxSleepPlan {
+/// Plans a sleep whose disk takes `disk_ms` to suspend. With `is_aborted`, the network device refuses to suspend.
+fn sleep(disk_ms: i64, is_aborted: bool) -> LinuxSleepPlan {
     let network = LinuxDevice::new("eth0", "e1000e").callbacks_ms(40, 50);
     LinuxSleepPlan {
         devices: vec![
             LinuxDevice::new("sda", "sd").callbacks_ms(disk_ms, 70),
-            if refuses { network.fails_suspend(-16) } else { network },
+            if is_aborted { network.fails_suspend(-16) } else { network },
         ],
         asleep_ms: 5_000,
         ..LinuxSleepPlan::default()
@@ -28,12 +28,12 @@ fn summary(plans: &[LinuxSleepPlan]) -> (Summary, String) {
     let recordings: Vec<Vec<PathBuf>> = plans
         .iter()
         .enumerate()
-        .map(|(at, plan)| {
-            let run = folder.path().join(format!("suspend-{}", at + 1));
+        .map(|(index, plan)| {
+            let run = folder.path().join(format!("suspend-{}", index + 1));
             for (name, bytes) in LinuxMachine::healthy().simulate_sleep(plan).files.all_files() {
-                let place = run.join(name);
-                std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-                std::fs::write(place, bytes).unwrap();
+                let path = run.join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, bytes).unwrap();
             }
             vec![run]
         })
@@ -46,25 +46,25 @@ fn summary(plans: &[LinuxSleepPlan]) -> (Summary, String) {
 
 #[test]
 fn sleep_statistics_have_median_extremes_and_failures() {
-    // The third is slow, the fifth is aborted.
+    // The third sleep is slow, the fifth is aborted.
     let plans = [sleep(60, false), sleep(80, false), sleep(900, false), sleep(70, false), sleep(75, true)];
     let (summary, text) = summary(&plans);
     let [sleeps] = &summary.sleeps[..] else { panic!("{:?}", summary.sleeps) };
     assert_eq!((sleeps.sleeps, sleeps.aborted, sleeps.unfinished), (5, 1, 0), "{sleeps:#?}");
-    let down = sleeps.suspend.as_ref().unwrap();
-    assert_eq!(down.sleeps, 4, "what was given up is no whole way down");
-    assert!(down.max_recording.ends_with("suspend-3"), "{down:?}");
+    let suspend = sleeps.suspend.as_ref().unwrap();
+    assert_eq!(suspend.sleeps, 4, "the aborted suspend is not counted");
+    assert!(suspend.max_recording.ends_with("suspend-3"), "{suspend:?}");
     // In these plans, only the disk differs between runs.
-    let apart = |ns: i64, ms: i64| assert!((ns - ms * MS).abs() <= 3 * MS, "{ns} ns, {ms} ms: {down:?}");
-    apart(down.max_ns - down.min_ns, 840);
-    apart(down.median_ns - down.min_ns, 15);
-    let up = sleeps.resume.as_ref().unwrap();
-    apart(up.max_ns - up.min_ns, 0);
+    let assert_close = |ns: i64, ms: i64| assert!((ns - ms * MS).abs() <= 3 * MS, "{ns} ns, {ms} ms: {suspend:?}");
+    assert_close(suspend.max_ns - suspend.min_ns, 840);
+    assert_close(suspend.median_ns - suspend.min_ns, 15);
+    let resume = sleeps.resume.as_ref().unwrap();
+    assert_close(resume.max_ns - resume.min_ns, 0);
     let worst = &sleeps.devices[0];
     assert_eq!((worst.device.as_str(), worst.driver.as_str(), worst.sleeps, worst.failed), ("sda", "sd", 5, 0));
     assert!((worst.worst_ns - 970 * MS).abs() <= 2 * MS && worst.worst_recording.ends_with("suspend-3"), "{worst:?}");
-    let error = sleeps.devices.iter().find(|device| device.device == "eth0").unwrap();
-    assert_eq!(error.failed, 1);
+    let network = sleeps.devices.iter().find(|device| device.device == "eth0").unwrap();
+    assert_eq!(network.failed, 1);
     assert!(text.contains("5 × ") && text.contains("1 aborted"), "{text}");
     assert!(text.contains("sda (sd)  median"), "{text}");
 }

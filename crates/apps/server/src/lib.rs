@@ -26,7 +26,7 @@ pub struct Server {
     site: Arc<Site>,
 }
 
-/// Served content and access token.
+/// The served content and the access token.
 #[derive(Debug)]
 struct Site {
     address: SocketAddr,
@@ -46,7 +46,7 @@ impl Server {
         Ok(Self { listener, site: Arc::new(Site { address, token, html, recordings }) })
     }
 
-    /// URL of the page, including the token.
+    /// Returns the URL of the page, including the token.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/{}/", self.site.address, self.site.token)
@@ -66,8 +66,8 @@ impl Server {
                 let site = Arc::clone(&self.site);
                 tokio::spawn(async move {
                     let service = service_fn(move |request: Request<Incoming>| {
-                        let answer = site.answer(&request);
-                        async move { Ok::<_, Infallible>(answer) }
+                        let response = site.respond(&request);
+                        async move { Ok::<_, Infallible>(response) }
                     });
                     // Ignore errors: the browser may close the connection at any time.
                     let _ = hyper::server::conn::http1::Builder::new()
@@ -80,20 +80,20 @@ impl Server {
 }
 
 impl Site {
-    fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
+    fn respond<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
         match self.content(request) {
-            Ok((kind, body)) => response(StatusCode::OK, kind, body),
+            Ok((content_type, body)) => response(StatusCode::OK, content_type, body),
             Err(status) => response(status, "text/plain; charset=utf-8", status.to_string()),
         }
     }
 
     fn content<B>(&self, request: &Request<B>) -> Result<(&'static str, String), StatusCode> {
         let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
-        let own = self.address.to_string();
-        if header(HOST) != Some(own.as_bytes()) {
+        let host = self.address.to_string();
+        if header(HOST) != Some(host.as_bytes()) {
             return Err(StatusCode::FORBIDDEN);
         }
-        if header(ORIGIN).is_some_and(|origin| origin != format!("http://{own}").as_bytes()) {
+        if header(ORIGIN).is_some_and(|origin| origin != format!("http://{host}").as_bytes()) {
             return Err(StatusCode::FORBIDDEN);
         }
         let path = request.uri().path().strip_prefix('/').unwrap_or_default();
@@ -108,7 +108,7 @@ impl Site {
             "" => Ok(("text/html; charset=utf-8", self.html.clone())),
             name => {
                 let query = request.uri().query().unwrap_or_default();
-                let answer = queries::answer(&self.recordings, name, query).map_err(status)?;
+                let answer = queries::answer(&self.recordings, name, query).map_err(status_code)?;
                 Ok(("application/json", answer))
             }
         }
@@ -117,10 +117,10 @@ impl Site {
 
 /// Compares in constant time, so that the token cannot be guessed byte by byte.
 fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+    a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
 
-fn status(error: QueryError) -> StatusCode {
+fn status_code(error: QueryError) -> StatusCode {
     match error {
         QueryError::NotFound => StatusCode::NOT_FOUND,
         QueryError::Malformed => StatusCode::BAD_REQUEST,
@@ -128,11 +128,11 @@ fn status(error: QueryError) -> StatusCode {
     }
 }
 
-fn response(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
+fn response(status: StatusCode, content_type: &'static str, body: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
     for (name, value) in [
-        (CONTENT_TYPE, kind),
+        (CONTENT_TYPE, content_type),
         (CACHE_CONTROL, "no-store"),
         (hyper::header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (hyper::header::REFERRER_POLICY, "no-referrer"),
@@ -150,39 +150,39 @@ mod tests {
     const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
     fn site() -> Site {
-        let shown = LoadedRecording::new("empty.etl".to_owned(), Arc::default());
+        let recording = LoadedRecording::new("empty.etl".to_owned(), Arc::default());
         let address = SocketAddr::from(([127, 0, 0, 1], 4711));
-        Site { address, token: TOKEN.to_owned(), html: "<p>page".to_owned(), recordings: vec![shown] }
+        Site { address, token: TOKEN.to_owned(), html: "<p>page".to_owned(), recordings: vec![recording] }
     }
 
-    fn ask(path: &str, headers: &[(&str, &str)]) -> StatusCode {
+    fn get_status(path: &str, headers: &[(&str, &str)]) -> StatusCode {
         let mut request = Request::get(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        site().answer(&request.body(()).unwrap()).status()
+        site().respond(&request.body(()).unwrap()).status()
     }
 
     #[test]
     fn requires_token_host_and_origin() {
-        let own = ("host", "127.0.0.1:4711");
+        let host = ("host", "127.0.0.1:4711");
         let page = format!("/{TOKEN}/");
-        assert_eq!(ask(&page, &[own]), StatusCode::OK);
-        assert_eq!(ask(&page, &[own, ("origin", "http://127.0.0.1:4711")]), StatusCode::OK);
-        assert_eq!(ask(&page, &[]), StatusCode::FORBIDDEN, "no host");
-        assert_eq!(ask(&page, &[("host", "rebound.example:4711")]), StatusCode::FORBIDDEN, "foreign host name");
-        assert_eq!(ask(&page, &[("host", "localhost:4711")]), StatusCode::FORBIDDEN);
-        assert_eq!(ask(&page, &[own, ("origin", "http://evil.example")]), StatusCode::FORBIDDEN);
-        assert_eq!(ask(&page, &[own, ("origin", "null")]), StatusCode::FORBIDDEN);
+        assert_eq!(get_status(&page, &[host]), StatusCode::OK);
+        assert_eq!(get_status(&page, &[host, ("origin", "http://127.0.0.1:4711")]), StatusCode::OK);
+        assert_eq!(get_status(&page, &[]), StatusCode::FORBIDDEN, "no host");
+        assert_eq!(get_status(&page, &[("host", "rebound.example:4711")]), StatusCode::FORBIDDEN, "foreign host name");
+        assert_eq!(get_status(&page, &[("host", "localhost:4711")]), StatusCode::FORBIDDEN);
+        assert_eq!(get_status(&page, &[host, ("origin", "http://evil.example")]), StatusCode::FORBIDDEN);
+        assert_eq!(get_status(&page, &[host, ("origin", "null")]), StatusCode::FORBIDDEN);
         for path in ["/", "/0/", "/0123456789abcdef0123456789abcdee/", "/lanes", &format!("/{TOKEN}")] {
-            assert_eq!(ask(path, &[own]), StatusCode::FORBIDDEN, "{path}");
+            assert_eq!(get_status(path, &[host]), StatusCode::FORBIDDEN, "{path}");
         }
-        assert_eq!(ask(&format!("/{TOKEN}/other"), &[own]), StatusCode::NOT_FOUND);
+        assert_eq!(get_status(&format!("/{TOKEN}/other"), &[host]), StatusCode::NOT_FOUND);
     }
 
     #[test]
     fn rejects_malformed_queries() {
-        let own = ("host", "127.0.0.1:4711");
+        let host = ("host", "127.0.0.1:4711");
         for (query, status) in [
             ("lanes", StatusCode::BAD_REQUEST),
             ("lanes?from=0&to=10&pixels=4000000000&tracks=0", StatusCode::BAD_REQUEST),
@@ -201,7 +201,7 @@ mod tests {
             ("arrows?from=-9223372036854775808&to=9223372036854775807&pixels=16384", StatusCode::OK),
             ("arrows?from=0&to=1&pixels=99999", StatusCode::BAD_REQUEST),
         ] {
-            assert_eq!(ask(&format!("/{TOKEN}/{query}"), &[own]), status, "{query}");
+            assert_eq!(get_status(&format!("/{TOKEN}/{query}"), &[host]), status, "{query}");
         }
     }
 }

@@ -1,17 +1,17 @@
 //! The library for WebAssembly, as plain exported functions: a page writes a recording's files into memory and reads
 //! the results.
 //!
-//! For each file, [`onoff_reserve`] allocates memory for its name and bytes, the page writes them there, and
-//! [`onoff_add_file`] takes them. A query such as [`onoff_boot`] then leaves its answer at [`onoff_answer`]: UTF-8,
+//! For each file, [`onoff_reserve`] allocates memory for its name and bytes, the page fills that memory, and
+//! [`onoff_add_file`] adds the file. A query such as [`onoff_boot`] then stores its answer at [`onoff_answer`]: UTF-8,
 //! [`onoff_answer_length`] bytes long, valid until the next call. [`onoff_clear`] drops the files.
 //!
 //! # Design constraints
 //!
-//! * No function takes a pointer from the caller, which writes only to memory from [`onoff_reserve`].
-//! * A query returns 0 for success, 1 for an unreadable recording, 2 for a recording without data for the query. In the
-//!   last two cases the answer is the error message.
+//! * No function takes a pointer from the caller, and the caller writes only to memory from [`onoff_reserve`].
+//! * A query returns 0 for success, 1 for an unreadable recording, and 2 for a recording without data for the query.
+//!   For 1 and 2, the answer is the error message.
 
-// The lint is about exported names; there are no unsafe blocks.
+// The lint also rejects exported names; there are no unsafe blocks.
 #![allow(unsafe_code, reason = "exported names")]
 
 use std::fmt::{Debug, Display};
@@ -54,7 +54,7 @@ pub extern "C" fn onoff_reserve(length: usize) -> *mut u8 {
     exchange.input.as_mut_ptr()
 }
 
-/// Takes the file in the reserved memory: the first `name_length` bytes are its name, the rest its contents.
+/// Adds the file in the reserved memory: the first `name_length` bytes are its name, the rest are its contents.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_add_file(name_length: usize) {
     let mut exchange = exchange();
@@ -74,13 +74,13 @@ pub extern "C" fn onoff_clear() {
     exchange.answer = Vec::new();
 }
 
-/// The address of the answer.
+/// Returns the address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_answer() -> *const u8 {
     exchange().answer.as_ptr()
 }
 
-/// The length of the answer in bytes.
+/// Returns the length of the answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_answer_length() -> usize {
     exchange().answer.len()
@@ -90,7 +90,7 @@ pub extern "C" fn onoff_answer_length() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_boot(json: u32) -> u32 {
     answer(json, |session, json, out| {
-        let boot = session.boot(&BootOptions::default()).map_err(|refusal| refusal.map(|reason| no_boot(&reason)))?;
+        let boot = session.boot(&BootOptions::default()).map_err(|error| error.map(|reason| no_boot(&reason)))?;
         Ok(if json { boot.write_json(&[session.provenance()?], out) } else { boot.write_text(out) })
     })
 }
@@ -100,7 +100,7 @@ pub extern "C" fn onoff_boot(json: u32) -> u32 {
 pub extern "C" fn onoff_shutdown(json: u32) -> u32 {
     answer(json, |session, json, out| {
         let shutdown = session.shutdown(&ShutdownOptions::default());
-        let shutdown = shutdown.map_err(|refusal| refusal.map(|reason| no_shutdown(&reason)))?;
+        let shutdown = shutdown.map_err(|error| error.map(|reason| no_shutdown(&reason)))?;
         Ok(if json { shutdown.write_json(&[session.provenance()?], out) } else { shutdown.write_text(out) })
     })
 }
@@ -129,10 +129,10 @@ pub extern "C" fn onoff_services(json: u32) -> u32 {
 
 fn list(json: u32, list: &List) -> u32 {
     answer(json, |session, json, out| {
-        let order = RowSelection { top: (!json).then_some(TEXT_ROWS), ..RowSelection::default() };
-        let list = session.list(list, &ListQuery { selection: order, ..ListQuery::default() });
-        let list = list.map_err(QueryError::into_message)?;
-        Ok(if json { list.write_json(&[session.provenance()?], out) } else { list.write_text(out) })
+        let selection = RowSelection { top: (!json).then_some(TEXT_ROWS), ..RowSelection::default() };
+        let answer = session.list(list, &ListQuery { selection, ..ListQuery::default() });
+        let answer = answer.map_err(QueryError::into_message)?;
+        Ok(if json { answer.write_json(&[session.provenance()?], out) } else { answer.write_text(out) })
     })
 }
 
@@ -148,7 +148,7 @@ pub extern "C" fn onoff_lane(track: u32, from_ns: i64, to_ns: i64, pixels: u32) 
     with_lanes(|lanes| Some(serde_json::to_vec(&lanes.draw(track, from_ns, to_ns, pixels.min(MAX_PIXELS))?)))
 }
 
-/// Wider than any screen.
+/// Maximum width of a drawing; wider than any screen.
 const MAX_PIXELS: u32 = 1 << 16;
 
 fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) -> u32 {
@@ -157,13 +157,13 @@ fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) 
         Some(lanes) => Ok(lanes),
         None => Session::from_bytes(exchange.files.iter().cloned()).and_then(|session| session.lanes()),
     };
-    let drawn = lanes.map_err(QueryError::from).and_then(|lanes| {
-        let drawn = draw(&lanes);
+    let result = lanes.map_err(QueryError::from).and_then(|lanes| {
+        let json = draw(&lanes);
         exchange.lanes = Some(lanes);
-        let drawn = drawn.ok_or_else(|| QueryError::Unanswerable("no track with that number".to_owned()))?;
-        drawn.map_err(|error| QueryError::Unanswerable(error.to_string()))
+        let json = json.ok_or_else(|| QueryError::Unanswerable("no track with that number".to_owned()))?;
+        json.map_err(|error| QueryError::Unanswerable(error.to_string()))
     });
-    let (code, answer) = code_and_answer(drawn);
+    let (code, answer) = code_and_answer(result);
     exchange.answer = answer;
     code
 }
@@ -171,24 +171,24 @@ fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) 
 /// Runs a query on the files and stores the answer.
 fn answer(
     json: u32,
-    ask: impl FnOnce(&Session, bool, &mut Vec<u8>) -> Result<std::io::Result<()>, QueryError<String>>,
+    query: impl FnOnce(&Session, bool, &mut Vec<u8>) -> Result<std::io::Result<()>, QueryError<String>>,
 ) -> u32 {
     let mut exchange = exchange();
-    let mut written = Vec::new();
+    let mut output = Vec::new();
     let result = Session::from_bytes(exchange.files.iter().cloned())
         .map_err(QueryError::Unreadable)
-        .and_then(|session| ask(&session, json != 0, &mut written));
+        .and_then(|session| query(&session, json != 0, &mut output));
     let (code, answer) = code_and_answer(match result {
-        Ok(Ok(())) => Ok(written),
+        Ok(Ok(())) => Ok(output),
         Ok(Err(error)) => Err(QueryError::Unanswerable(error.to_string())),
-        Err(refusal) => Err(refusal),
+        Err(error) => Err(error),
     });
     exchange.answer = answer;
     code
 }
 
-fn code_and_answer<N: Debug + Display>(answer: Result<Vec<u8>, QueryError<N>>) -> (u32, Vec<u8>) {
-    match answer {
+fn code_and_answer<N: Debug + Display>(result: Result<Vec<u8>, QueryError<N>>) -> (u32, Vec<u8>) {
+    match result {
         Ok(answer) => (0, answer),
         // A recording of another kind is readable, but has no data for the query.
         Err(QueryError::Unreadable(error @ Error::OtherKind { .. })) => (2, error.to_string().into_bytes()),

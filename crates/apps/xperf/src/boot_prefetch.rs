@@ -1,4 +1,4 @@
-//! The boot's read-ahead, as visible in disk requests. Its reads are the ones that belong to no file.
+//! The boot's read-ahead, as visible in disk requests: reads that belong to no file.
 
 use onoff_trace::{DiskIo, DiskOperation, Trace};
 use onoff_transitions::PhaseName;
@@ -22,7 +22,7 @@ pub struct PrefetchPhase {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskTime {
     pub disk: u32,
-    /// True if it holds the system volume.
+    /// True if the disk has the system volume.
     pub is_system: bool,
     pub prefetch: DiskWork,
     pub system_reads: DiskWork,
@@ -30,7 +30,7 @@ pub struct DiskTime {
     pub other_volumes: DiskWork,
     pub flush: DiskWork,
     pub idle_ns: i64,
-    /// Length of the boot, ns.
+    /// Duration of the boot, in ns.
     pub total_ns: i64,
 }
 
@@ -42,23 +42,23 @@ pub struct BootPrefetch {
 }
 
 #[must_use]
-pub fn of_boot(trace: &Trace, report: &BootReport) -> BootPrefetch {
+pub fn analyze(trace: &Trace, report: &BootReport) -> BootPrefetch {
     let mut phases: Vec<PrefetchPhase> = report
         .phases
         .iter()
         .filter_map(|phase| {
             let end_ns = phase.end_ns.unwrap_or(trace.duration_ns);
-            Some(phase_of(trace, Some(phase.name), phase.start_ns?, end_ns))
+            Some(summarize_phase(trace, Some(phase.name), phase.start_ns?, end_ns))
         })
         .collect();
     let boot_end = report.phase(PhaseName::PostBoot).and_then(|phase| phase.end_ns).unwrap_or(trace.duration_ns);
-    let boot = phase_of(trace, None, 0, boot_end);
-    let at = phases.iter().position(|phase| phase.name == Some(PhaseName::TraceTail)).unwrap_or(phases.len());
-    phases.insert(at, boot);
+    let boot = summarize_phase(trace, None, 0, boot_end);
+    let index = phases.iter().position(|phase| phase.name == Some(PhaseName::TraceTail)).unwrap_or(phases.len());
+    phases.insert(index, boot);
     BootPrefetch { phases, disks: disk_times(trace, boot_end) }
 }
 
-fn phase_of(trace: &Trace, name: Option<PhaseName>, start_ns: i64, end_ns: i64) -> PrefetchPhase {
+fn summarize_phase(trace: &Trace, name: Option<PhaseName>, start_ns: i64, end_ns: i64) -> PrefetchPhase {
     let mut phase = PrefetchPhase {
         name,
         start_ns,
@@ -88,9 +88,10 @@ fn add(work: &mut DiskWork, row: &DiskIo) {
 fn disk_times(trace: &Trace, boot_end: i64) -> Vec<DiskTime> {
     // Usually C:. If no volume was recorded, everything counts as the system volume.
     let volumes = &trace.system.volumes;
-    let system = volumes.iter().find(|volume| volume.drive.eq_ignore_ascii_case("C:")).or_else(|| volumes.first());
-    let on_system = |row: &DiskIo| {
-        system.is_none_or(|volume| {
+    let system_volume =
+        volumes.iter().find(|volume| volume.drive.eq_ignore_ascii_case("C:")).or_else(|| volumes.first());
+    let is_on_system_volume = |row: &DiskIo| {
+        system_volume.is_none_or(|volume| {
             let end = volume.offset.saturating_add(volume.size_bytes);
             volume.disk == row.disk && (volume.offset..end).contains(&row.offset)
         })
@@ -100,28 +101,28 @@ fn disk_times(trace: &Trace, boot_end: i64) -> Vec<DiskTime> {
         if !(0..boot_end).contains(&row.complete_ns) {
             continue;
         }
-        let at = match disks.binary_search_by_key(&row.disk, |disk| disk.disk) {
-            Ok(at) => at,
-            Err(at) => {
+        let index = match disks.binary_search_by_key(&row.disk, |disk| disk.disk) {
+            Ok(index) => index,
+            Err(index) => {
                 disks.insert(
-                    at,
+                    index,
                     DiskTime {
                         disk: row.disk,
-                        is_system: system.is_none_or(|volume| volume.disk == row.disk),
+                        is_system: system_volume.is_none_or(|volume| volume.disk == row.disk),
                         idle_ns: boot_end,
                         total_ns: boot_end,
                         ..DiskTime::default()
                     },
                 );
-                at
+                index
             }
         };
-        let Some(disk) = disks.get_mut(at) else { continue };
+        let Some(disk) = disks.get_mut(index) else { continue };
         disk.idle_ns = disk.idle_ns.saturating_sub(row.service_ns).max(0);
         let work = match row.operation {
             DiskOperation::Flush => &mut disk.flush,
             _ if is_read_ahead(trace.system.kind, &row) => &mut disk.prefetch,
-            _ if !on_system(&row) => &mut disk.other_volumes,
+            _ if !is_on_system_volume(&row) => &mut disk.other_volumes,
             DiskOperation::Read => &mut disk.system_reads,
             DiskOperation::Write => &mut disk.system_writes,
         };

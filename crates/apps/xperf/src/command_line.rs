@@ -52,7 +52,7 @@ impl ActionRun {
         match parse_with(self.words, times)? {
             CommandLine::Process(line) => Ok(line),
             CommandLine::Help(_) | CommandLine::Providers | CommandLine::Merge(_) => {
-                Err(usage("the line names no recording"))
+                Err(usage("no recording given; write '-i FILE'"))
             }
         }
     }
@@ -122,7 +122,7 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
             "help" | "h" | "?" => {
                 return Ok(CommandLine::Help(words.text("help", "a topic").ok()));
             }
-            // Its argument (installed, registered or kernel flags) is about a running Windows.
+            // The argument (installed, registered or kernel flags) applies only to a running Windows.
             "providers" => return Ok(CommandLine::Providers),
             "i" => inputs.push(words.path("i")?),
             "o" => {
@@ -132,11 +132,11 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
             }
             "a" => {
                 let name = words.text("a", "an action")?;
-                let action = actions::find(&name).ok_or_else(|| no_such_action(&name))?;
+                let action = actions::find(&name).ok_or_else(|| unknown_action(&name))?;
                 calls.push(Call::new(action, &mut words)?);
             }
-            "ao" => last(&mut calls, "ao")?.output = Some(words.path("ao")?),
-            "ae" => last(&mut calls, "ae")?.errors = Some(words.path("ae")?),
+            "ao" => last_call(&mut calls, "ao")?.output = Some(words.path("ao")?),
+            "ae" => last_call(&mut calls, "ae")?.errors = Some(words.path("ae")?),
             "manifest" => line.manifests.push(words.path("manifest")?),
             "tle" => line.tolerates_losses = true,
             "tti" => line.tolerates_inversions = true,
@@ -151,12 +151,12 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
                     return Err(usage(format!("-target: '{target}' is not human or machine")));
                 }
             }
-            other if SESSION_OPTIONS.contains(&other) => {
-                return Err(no_recorder(other));
+            option if SESSION_OPTIONS.contains(&option) => {
+                return Err(unsupported_session_option(option));
             }
-            other => {
+            option => {
                 return Err(usage(format!(
-                    "unknown option '-{other}'; 'onoff xperf -help processing' lists the options"
+                    "unknown option '-{option}'; 'onoff xperf -help processing' lists the options"
                 )));
             }
         }
@@ -175,9 +175,9 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
             ));
         }
     }
-    if sessions.any_named() {
+    if sessions.has_options() {
         inputs.extend(std::mem::take(&mut sessions.files));
-        return sessions.merging(inputs, &calls, line.quiet).map(CommandLine::Merge);
+        return sessions.into_merge(inputs, &calls, line.quiet).map(CommandLine::Merge);
     }
     if inputs.is_empty() {
         return Err(usage("no recording given; write '-i FILE'"));
@@ -188,7 +188,7 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
     Ok(CommandLine::Process(ActionRun { inputs, output, calls, phases: words.into_unresolved_phases(), ..line }))
 }
 
-/// Session options of a line. onoff has no sessions: for `-stop … -d OUT` it merges their files.
+/// Session options of a line. onoff has no recording sessions; for `-stop … -d OUT` it merges their files.
 #[derive(Debug, Default)]
 struct Sessions {
     stopped: bool,
@@ -198,22 +198,23 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn any_named(&self) -> bool {
+    fn has_options(&self) -> bool {
         self.stopped || self.merged_file.is_some() || !self.files.is_empty()
     }
 
-    /// Takes the only `-f` file of a line without sessions: the input, or the output if there are inputs. An output
-    /// never ends in .etl: that would be the file of a session, and might be an existing recording.
+    /// Takes the only `-f` file of a line without sessions: the input, or the output if there are inputs. The output
+    /// never ends in .etl, because such a file belongs to a session and might be an existing recording.
     fn take_plain_file(&mut self, is_output: bool) -> Option<PathBuf> {
-        let is_recording = |file: &PathBuf| file.extension().is_some_and(|end| end.eq_ignore_ascii_case("etl"));
-        let is_alone = !self.stopped && self.merged_file.is_none() && self.files.len() == 1;
-        if is_alone && !(is_output && self.files.iter().any(is_recording)) { self.files.pop() } else { None }
+        let is_recording =
+            |file: &PathBuf| file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("etl"));
+        let is_only_option = !self.stopped && self.merged_file.is_none() && self.files.len() == 1;
+        if is_only_option && !(is_output && self.files.iter().any(is_recording)) { self.files.pop() } else { None }
     }
 
     /// Turns the line into a merge of its files.
-    fn merging(self, inputs: Vec<PathBuf>, calls: &[Call], quiet: bool) -> Result<MergeRequest, Failure> {
+    fn into_merge(self, inputs: Vec<PathBuf>, calls: &[Call], quiet: bool) -> Result<MergeRequest, Failure> {
         let Some(output) = self.merged_file else {
-            return Err(no_recorder(if self.stopped { "stop" } else { "f" }));
+            return Err(unsupported_session_option(if self.stopped { "stop" } else { "f" }));
         };
         if inputs.is_empty() {
             return Err(usage("-d: no input files; write '-merge FILE… OUT'"));
@@ -230,15 +231,15 @@ impl Sessions {
     }
 }
 
-fn no_recorder(option: &str) -> Failure {
+fn unsupported_session_option(option: &str) -> Failure {
     usage(format!("'-{option}' is not supported: onoff xperf only processes recordings; record with 'onoff record'"))
 }
 
-fn last<'c>(calls: &'c mut [Call], option: &str) -> Result<&'c mut Call, Failure> {
+fn last_call<'c>(calls: &'c mut [Call], option: &str) -> Result<&'c mut Call, Failure> {
     calls.last_mut().ok_or_else(|| usage(format!("-{option} must follow an action")))
 }
 
-fn no_such_action(name: &str) -> Failure {
+fn unknown_action(name: &str) -> Failure {
     let names: Vec<&str> = actions::ACTIONS.iter().map(|action| action.name).collect();
     usage(format!("-a: unknown action '{name}'; the actions are {}", names.join(", ")))
 }
@@ -254,14 +255,14 @@ mod tests {
     fn processing(text: &str) -> ActionRun {
         match line(text) {
             Ok(CommandLine::Process(processing)) => processing,
-            other => panic!("{text}: {other:?}"),
+            result => panic!("{text}: {result:?}"),
         }
     }
 
     fn refusal(text: &str) -> String {
         match line(text) {
             Err(Failure::Unanswerable(message)) => message,
-            other => panic!("{text}: {other:?}"),
+            result => panic!("{text}: {result:?}"),
         }
     }
 
@@ -343,7 +344,7 @@ mod tests {
     fn merging(text: &str) -> (Vec<PathBuf>, PathBuf, usize) {
         match line(text) {
             Ok(CommandLine::Merge(merging)) => (merging.inputs, merging.output, merging.ignored_options.len()),
-            other => panic!("{text}: {other:?}"),
+            result => panic!("{text}: {result:?}"),
         }
     }
 
@@ -382,7 +383,7 @@ mod tests {
         for (text, topic) in [("", None), ("-help", None), ("-i a.etl /?", None), ("--help boot", Some("boot"))] {
             match line(text) {
                 Ok(CommandLine::Help(found)) => assert_eq!(found.as_deref(), topic, "{text}"),
-                other => panic!("{text}: {other:?}"),
+                result => panic!("{text}: {result:?}"),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Reads the words of the command line one by one.
+//! Takes options and values from the words of the command line, one by one.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -20,7 +20,8 @@ const GLOBAL_FLAGS: &[&str] = &["quiet", "tle", "tti"];
 #[derive(Debug)]
 pub struct Words {
     words: Vec<OsString>,
-    at: usize,
+    /// Index of the next word.
+    position: usize,
     /// Global flags found among an action's options.
     flags: Vec<String>,
     phases: PhaseTimes,
@@ -28,7 +29,7 @@ pub struct Words {
     for_machines: bool,
 }
 
-/// Start and end of the phases named in `-range`, ns since the start of the recording.
+/// Start and end of the phases named in `-range`, in ns since the start of the recording.
 pub type PhaseTimes = BTreeMap<String, (i64, i64)>;
 
 /// A `-range` as typed; the end is exclusive.
@@ -39,7 +40,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Start and end in ns since the start of the recording.
+    /// Returns start and end in ns since the start of the recording.
     pub fn resolve(self, clock: &Clock) -> Result<(i64, i64), Failure> {
         let header = StreamHeader {
             start_unix_ns: clock.start_unix_ns,
@@ -49,29 +50,29 @@ impl Range {
         self.resolve_in(&header)
     }
 
-    /// Start and end in ns since the start of a stream.
+    /// Returns start and end in ns since the start of a stream.
     pub fn resolve_in(self, header: &StreamHeader) -> Result<(i64, i64), Failure> {
         match (self.from.resolve(header), self.until.resolve(header)) {
-            (Some(from), Some(until)) if from <= until => Ok((from, until)),
+            (Some(from_ns), Some(until_ns)) if from_ns <= until_ns => Ok((from_ns, until_ns)),
             (Some(_), Some(_)) => Err(usage("-range: the end is before the start")),
             _ => Err(usage("-range: the time is out of range")),
         }
     }
 }
 
-/// A usage error.
+/// Creates a usage error.
 pub fn usage(message: impl Into<String>) -> Failure {
     Failure::Unanswerable(message.into())
 }
 
 impl Words {
     pub fn new(words: Vec<OsString>, phases: PhaseTimes) -> Self {
-        // -target may follow the actions it applies to.
+        // -target may come after the actions that it applies to.
         let for_machines = words.windows(2).any(|pair| match pair {
             [option, kind] => option_name(option).as_deref() == Some("target") && kind.eq_ignore_ascii_case("machine"),
             _ => false,
         });
-        Self { words, at: 0, flags: Vec::new(), phases, unresolved_phases: Vec::new(), for_machines }
+        Self { words, position: 0, flags: Vec::new(), phases, unresolved_phases: Vec::new(), for_machines }
     }
 
     /// True with `-target machine`.
@@ -79,7 +80,8 @@ impl Words {
         self.for_machines
     }
 
-    /// Phases named in `-range` whose times are not resolved yet. Until then their range is the whole recording.
+    /// Returns the phases named in `-range` whose times are not resolved yet. Until then, their range is the whole
+    /// recording.
     pub fn into_unresolved_phases(self) -> Vec<String> {
         self.unresolved_phases
     }
@@ -92,7 +94,7 @@ impl Words {
         match self.peek().map(option_name) {
             None => Ok(None),
             Some(Some(name)) => {
-                self.at += 1;
+                self.position += 1;
                 Ok(Some(name))
             }
             Some(None) => Err(self.unexpected()),
@@ -106,20 +108,20 @@ impl Words {
             && GLOBAL_FLAGS.contains(&flag.as_str())
         {
             self.flags.push(flag);
-            self.at += 1;
+            self.position += 1;
         }
         match self.peek().map(option_name) {
             None => Ok(None),
             Some(Some(name)) if GLOBAL_OPTIONS.contains(&name.as_str()) => Ok(None),
             Some(Some(name)) => {
-                self.at += 1;
+                self.position += 1;
                 Ok(Some(name))
             }
             Some(None) => Err(self.unexpected()),
         }
     }
 
-    /// The error for an option that the action does not have.
+    /// Creates the error for an option that the action does not have.
     pub fn unknown(&self, action: &str, option: &str) -> Failure {
         usage(format!("'-a {action}' has no option '-{option}'; 'onoff xperf -help {action}' lists the options"))
     }
@@ -145,14 +147,14 @@ impl Words {
     }
 
     fn peek(&self) -> Option<&OsStr> {
-        self.words.get(self.at).map(OsString::as_os_str)
+        self.words.get(self.position).map(OsString::as_os_str)
     }
 
     /// Takes the next word as the value of an option, even if it looks like an option.
-    pub fn value(&mut self, option: &str, what: &str) -> Result<OsString, Failure> {
-        let word = self.words.get(self.at).cloned();
-        self.at += 1;
-        word.ok_or_else(|| usage(format!("-{option} needs {what}")))
+    pub fn value(&mut self, option: &str, value_name: &str) -> Result<OsString, Failure> {
+        let word = self.words.get(self.position).cloned();
+        self.position += 1;
+        word.ok_or_else(|| usage(format!("-{option} needs {value_name}")))
     }
 
     pub fn path(&mut self, option: &str) -> Result<PathBuf, Failure> {
@@ -161,14 +163,14 @@ impl Words {
 
     /// Takes the next word as a path (`Ok`) or an option in lower case (`Err`). A word that begins with `/` is a path.
     pub fn path_or_option(&mut self) -> Option<Result<PathBuf, String>> {
-        let word = self.words.get(self.at).cloned()?;
-        self.at += 1;
+        let word = self.words.get(self.position).cloned()?;
+        self.position += 1;
         let option = option_name(&word).filter(|_| begins_with_dash(&word));
         Some(option.map_or_else(|| Ok(PathBuf::from(word)), Err))
     }
 
-    pub fn text(&mut self, option: &str, what: &str) -> Result<String, Failure> {
-        let value = self.value(option, what)?;
+    pub fn text(&mut self, option: &str, value_name: &str) -> Result<String, Failure> {
+        let value = self.value(option, value_name)?;
         value
             .into_string()
             .map_err(|value| usage(format!("-{option}: '{}' is not valid Unicode", value.to_string_lossy())))
@@ -182,18 +184,18 @@ impl Words {
     /// Takes the next word if it is a number.
     pub fn optional_number<T: FromStr>(&mut self) -> Option<T> {
         let number = self.peek()?.to_str()?.parse().ok()?;
-        self.at += 1;
+        self.position += 1;
         Some(number)
     }
 
     /// Takes all words up to the next option; at least one.
-    pub fn list(&mut self, option: &str, what: &str) -> Result<Vec<String>, Failure> {
+    pub fn list(&mut self, option: &str, value_name: &str) -> Result<Vec<String>, Failure> {
         let mut values = Vec::new();
         while self.peek().is_some_and(|word| !begins_with_dash(word)) {
-            values.push(self.text(option, what)?);
+            values.push(self.text(option, value_name)?);
         }
         if values.is_empty() {
-            return Err(usage(format!("-{option} needs {what}")));
+            return Err(usage(format!("-{option} needs {value_name}")));
         }
         Ok(values)
     }
@@ -201,7 +203,7 @@ impl Words {
     /// Skips the words up to the next option.
     pub fn skip_list(&mut self) {
         while self.peek().is_some_and(|word| option_name(word).is_none()) {
-            self.at += 1;
+            self.position += 1;
         }
     }
 
@@ -217,12 +219,12 @@ impl Words {
     /// `-range WinLogonInit`.
     pub fn range(&mut self, option: &str) -> Result<Range, Failure> {
         if let Some(phase) = self.phase() {
-            let known = self.phases.get(&phase).copied();
-            if known.is_none() {
+            let resolved = self.phases.get(&phase).copied();
+            if resolved.is_none() {
                 self.unresolved_phases.push(phase);
             }
-            let (from, until) = known.unwrap_or((i64::MIN, i64::MAX));
-            return Ok(Range { from: TimePoint::SinceStart(from), until: TimePoint::SinceStart(until) });
+            let (from_ns, until_ns) = resolved.unwrap_or((i64::MIN, i64::MAX));
+            return Ok(Range { from: TimePoint::SinceStart(from_ns), until: TimePoint::SinceStart(until_ns) });
         }
         let from = self.time(option)?;
         let has_no_end = self.peek().is_none_or(|word| option_name(word).is_some());
@@ -233,16 +235,16 @@ impl Words {
     /// Takes the next word if it is a phase name. Times begin with a digit.
     fn phase(&mut self) -> Option<String> {
         let word = self.peek()?.to_str()?;
-        let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '*');
+        let is_name = word.starts_with(|character: char| character.is_ascii_alphabetic() || character == '*');
         let phase = is_name.then(|| word.to_owned())?;
-        self.at += 1;
+        self.position += 1;
         Some(phase)
     }
 
-    /// Takes the next word if it is `text` in any case. True if it was.
+    /// Takes the next word if it is `text` in any case. Returns true if it took the word.
     pub fn skip_text(&mut self, text: &str) -> bool {
         let matches = self.peek().and_then(OsStr::to_str).is_some_and(|word| word.eq_ignore_ascii_case(text));
-        self.at += usize::from(matches);
+        self.position += usize::from(matches);
         matches
     }
 
@@ -266,13 +268,13 @@ fn parse_duration_option(option: &str, text: &str) -> Result<i64, Failure> {
 
 /// Parses `1234[s|ms|us|ns]` (µs without a unit) or `hh:mm:ss.ffff`.
 fn duration_ns(text: &str) -> Option<i64> {
-    if let Some((hours, rest)) = text.split_once(':') {
-        let (minutes, seconds) = rest.split_once(':')?;
+    if let Some((hours, minutes_and_seconds)) = text.split_once(':') {
+        let (minutes, seconds) = minutes_and_seconds.split_once(':')?;
         let hours: i64 = hours.parse().ok().filter(|hours| *hours >= 0)?;
-        let minutes: i64 = minutes.parse().ok().filter(|part| (0..60).contains(part))?;
-        let whole = hours.checked_mul(3_600)?.checked_add(minutes * 60)?;
+        let minutes: i64 = minutes.parse().ok().filter(|minutes| (0..60).contains(minutes))?;
+        let whole_seconds = hours.checked_mul(3_600)?.checked_add(minutes * 60)?;
         let TimePoint::SinceStart(ns) = TimePoint::parse(&format!("{seconds}s"))? else { return None };
-        return whole.checked_mul(1_000_000_000)?.checked_add(ns);
+        return whole_seconds.checked_mul(1_000_000_000)?.checked_add(ns);
     }
     match TimePoint::parse(text)? {
         TimePoint::SinceStart(ns) => Some(ns),
@@ -284,7 +286,7 @@ fn begins_with_dash(word: &OsStr) -> bool {
     word.as_encoded_bytes().first() == Some(&b'-')
 }
 
-/// The name of an option in lower case; `None` for other words. A word with a second slash is a path.
+/// Returns the name of an option in lower case; `None` for other words. A word with a second slash is a path.
 fn option_name(word: &OsStr) -> Option<String> {
     let text = word.to_str()?;
     let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).or_else(|| text.strip_prefix('/'))?;
@@ -304,8 +306,8 @@ mod tests {
         assert_eq!(duration_ns("250"), Some(250_000));
         assert_eq!(duration_ns("1.5s"), Some(1_500_000_000));
         assert_eq!(duration_ns("00:01:02.25"), Some(62_250_000_000));
-        for wrong in ["", "1:2", "a:1:1", "-1:00:00", "1:99:00", "2011/01/01:00:00:00", "9999999999999:00:00"] {
-            assert_eq!(duration_ns(wrong), None, "{wrong}");
+        for invalid in ["", "1:2", "a:1:1", "-1:00:00", "1:99:00", "2011/01/01:00:00:00", "9999999999999:00:00"] {
+            assert_eq!(duration_ns(invalid), None, "{invalid}");
         }
     }
 

@@ -4,14 +4,14 @@ use hashbrown::HashMap;
 use onoff_trace::{TableName, TableSet, Trace};
 
 use onoff_evidence::scope::Scope;
-use onoff_lists::cpu::{CpuGroup, list, tables};
+use onoff_lists::cpu::{self, CpuGroup, list};
 use onoff_usage::disk::DiskOperations;
 use onoff_usage::processes::Images;
 
-/// The tables that [`rows`] needs.
+/// Returns the tables that [`rows`] needs.
 #[must_use]
-pub fn wanted(threads: bool) -> TableSet {
-    tables(&[group(threads)]).with(TableName::DiskIos)
+pub fn tables(threads: bool) -> TableSet {
+    cpu::tables(&[group(threads)]).with(TableName::DiskIos)
 }
 
 fn group(threads: bool) -> CpuGroup {
@@ -24,19 +24,19 @@ pub struct CpuDiskRow {
     /// Image file name; empty if unknown.
     pub image: String,
     pub pid: Option<u32>,
-    /// Set if rows are by thread.
+    /// `None` if rows are by process.
     pub tid: Option<u32>,
     pub cpu_ns: i64,
     /// Completed disk requests.
     pub disk: DiskOperations,
 }
 
-/// Rows by process or thread in `scope`, most CPU time first, then most disk time. `without_interrupts` subtracts the
-/// time that interrupts took from the running thread.
+/// Returns the rows by process or thread in `scope`, most CPU time first, then most disk time. `without_interrupts`
+/// subtracts the time that interrupts took from the running thread.
 #[must_use]
 pub fn rows(trace: &Trace, scope: &Scope, threads: bool, without_interrupts: bool) -> Vec<CpuDiskRow> {
-    let images = Images::of(trace);
-    // By process and thread; the time is one at which the process was alive.
+    let images = Images::new(trace);
+    // Disk use by process and thread, with a time at which the process was alive.
     let mut disks: HashMap<(Option<u32>, Option<u32>), (i64, DiskOperations)> = HashMap::new();
     for request in trace.disk_ios.iter() {
         if !scope.range.contains(request.complete_ns) {
@@ -63,7 +63,7 @@ pub fn rows(trace: &Trace, scope: &Scope, threads: bool, without_interrupts: boo
         })
         .collect();
     rows.extend(disks.into_iter().filter_map(|((pid, tid), (time_ns, disk))| {
-        let image = pid.and_then(|pid| images.at(pid, time_ns)).unwrap_or_default();
+        let image = pid.and_then(|pid| images.image_at(pid, time_ns)).unwrap_or_default();
         scope.has_process(pid, image).then(|| CpuDiskRow { image: image.to_owned(), pid, tid, cpu_ns: 0, disk })
     }));
     rows.sort_by(|a, b| {

@@ -10,10 +10,10 @@ pub enum Failure {
     Unreadable(String),
     /// The recording has no matching data, or the usage is wrong: exit code 2.
     Unanswerable(String),
-    /// The recording has no data for the action. The headings are written without rows; exit code 0, as scripts for
+    /// The recording has no data for the action. The headings are written without rows: exit code 0, as scripts for
     /// xperf expect.
     NoData(String),
-    /// The failure has already been reported; holds the exit code.
+    /// The failure has already been reported. The value is the exit code.
     Reported(u8),
     /// The reader closed the pipe: exit code 0 and no message.
     BrokenPipe,
@@ -28,7 +28,7 @@ impl From<onoff_sources::Error> for Failure {
     }
 }
 
-/// Returns [`Failure::NoData`] if `is_empty`. `message` says what was not recorded and how to record it.
+/// Returns [`Failure::NoData`] if `is_empty`. `message` names the missing events and how to record them.
 pub fn no_data_if(is_empty: bool, message: &str) -> Result<(), Failure> {
     match is_empty {
         true => Err(Failure::NoData(message.to_owned())),

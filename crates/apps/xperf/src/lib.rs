@@ -1,13 +1,13 @@
 //! `onoff xperf`: the trace-processing command line of xperf, for scripts that were written for it.
 //!
 //! Options may begin with `-` or `/`, an action's options follow the action, and the number of values depends on the
-//! option. No general argument parser accepts that grammar, so this crate has its own.
+//! option. No general argument parser accepts that grammar, so this crate has a hand-written parser.
 //!
 //! | module | purpose |
 //! | --- | --- |
 //! | [`command_words`] | splits the line into options, values and lists |
 //! | [`command_line`] | parses the whole line |
-//! | [`action`] | what an action is, and what it needs |
+//! | [`action`] | the type of an action, and the queries of actions |
 //! | `actions` | all actions, one file each |
 //! | [`help`] | the text of `-help` |
 //! | [`mod@run`] | reads the recording and runs the actions in order |

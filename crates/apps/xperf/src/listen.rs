@@ -1,4 +1,4 @@
-//! One reading for several listeners.
+//! Reads the recording once for several listeners.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -19,29 +19,29 @@ struct ActiveListener<'a> {
     until_ns: Option<i64>,
     output: usize,
     listener: &'a mut Box<dyn Listener>,
-    failed: Option<io::Error>,
+    error: Option<io::Error>,
 }
 
 impl ActiveListener<'_> {
     fn accepts(&self, event: &DescribedEvent<'_>) -> bool {
-        self.failed.is_none()
-            && self.from_ns.is_none_or(|from| event.time_ns >= from)
-            && self.until_ns.is_none_or(|until| event.time_ns < until)
+        self.error.is_none()
+            && self.from_ns.is_none_or(|from_ns| event.time_ns >= from_ns)
+            && self.until_ns.is_none_or(|until_ns| event.time_ns < until_ns)
     }
 }
 
-/// Sends the events to every listener among `calls` until it fails, and fills the wanted tables in the same pass.
+/// Sends the events to every listener among `calls` until it fails, and fills `wanted_tables` in the same pass.
 /// Returns the losses and the tables.
 pub(super) fn listen(
     reader: &mut Reader<'_>,
     calls: &mut [PendingCall],
     outputs: &mut Outputs,
-    wanted: Option<TableSet>,
+    wanted_tables: Option<TableSet>,
 ) -> Result<(Losses, Option<Trace>), Failure> {
     let mut stream = reader.stream()?;
     let header = stream.header().clone();
     resolve_ranges(calls, &header);
-    let mut listening: Vec<ActiveListener<'_>> = calls
+    let mut listeners: Vec<ActiveListener<'_>> = calls
         .iter_mut()
         .enumerate()
         .filter_map(|(call_index, call)| match &mut call.state {
@@ -52,64 +52,64 @@ pub(super) fn listen(
                 filter,
                 output: call.output,
                 listener,
-                failed: None,
+                error: None,
             }),
             _ => None,
         })
         .collect();
-    let filter = union(listening.iter().map(|listening| listening.filter));
-    let alone = listening.len() == 1;
-    if listening.iter().any(|one| one.listener.wants_schemas()) {
-        let columns = stream.survey(&filter);
-        for one in &mut listening {
-            one.listener.schemas(&columns);
+    let filter = union(listeners.iter().map(|active| active.filter));
+    let is_only_listener = listeners.len() == 1;
+    if listeners.iter().any(|active| active.listener.wants_schemas()) {
+        let schemas = stream.survey(&filter);
+        for active in &mut listeners {
+            active.listener.schemas(&schemas);
         }
     }
-    if !listening.iter().any(|one| one.listener.wants_stack_fields()) {
+    if !listeners.iter().any(|active| active.listener.wants_stack_fields()) {
         stream = stream.without_stack_fields();
     }
-    for one in &mut listening {
-        one.failed = one.listener.begin(&header, outputs.get(one.output)).err();
+    for active in &mut listeners {
+        active.error = active.listener.begin(&header, outputs.get(active.output)).err();
     }
-    let writers = match (&mut listening[..], wanted) {
-        ([one], None) if one.failed.is_none() => writers(&**one.listener),
+    let writers = match (&mut listeners[..], wanted_tables) {
+        ([active], None) if active.error.is_none() => writers(&**active.listener),
         _ => Vec::new(),
     };
-    let (end, trace) = if let ([one], false) = (&mut listening[..], writers.is_empty()) {
-        let take = |text: &[u8]| match one.listener.write_text(text, outputs.get(one.output)) {
+    let (end, trace) = if let ([active], false) = (&mut listeners[..], writers.is_empty()) {
+        let write_text = |text: &[u8]| match active.listener.write_text(text, outputs.get(active.output)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
-                one.failed = Some(error);
+                active.error = Some(error);
                 ControlFlow::Break(())
             }
         };
-        let end =
-            reader.with_progress(|options| stream.for_each_parallel(&filter, options, writers, BATCH_EVENTS, take));
+        let end = reader
+            .with_progress(|options| stream.for_each_parallel(&filter, options, writers, BATCH_EVENTS, write_text));
         (end, None)
     } else {
         let visit = |event: &DescribedEvent<'_>| {
             let mut any_active = false;
-            for one in &mut listening {
-                if alone || one.accepts(event) {
-                    one.failed = one.listener.event(event, outputs.get(one.output)).err();
+            for active in &mut listeners {
+                if is_only_listener || active.accepts(event) {
+                    active.error = active.listener.event(event, outputs.get(active.output)).err();
                 }
-                any_active |= one.failed.is_none();
+                any_active |= active.error.is_none();
             }
             match any_active {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             }
         };
-        reader.with_progress(|options| match wanted {
+        reader.with_progress(|options| match wanted_tables {
             None => Ok((stream.for_each(&filter, options, visit), None)),
-            Some(wanted) => {
-                let (end, trace) = stream.for_each_with_tables(wanted, &filter, options, visit)?;
+            Some(wanted_tables) => {
+                let (end, trace) = stream.for_each_with_tables(wanted_tables, &filter, options, visit)?;
                 Ok::<_, Failure>((end, Some(trace)))
             }
         })?
     };
     let failures: Vec<(usize, io::Error)> =
-        listening.into_iter().filter_map(|one| Some((one.call_index, one.failed?))).collect();
+        listeners.into_iter().filter_map(|active| Some((active.call_index, active.error?))).collect();
     for (call_index, error) in failures {
         if let Some(call) = calls.get_mut(call_index) {
             call.state = State::Done(Err(error.into()));
@@ -118,7 +118,7 @@ pub(super) fn listen(
     Ok((end.losses, trace))
 }
 
-/// Writers for parallel formatting; empty if the listener has none or there is one processor.
+/// Returns writers for parallel formatting; empty if the listener has none or there is only one processor.
 fn writers(listener: &dyn Listener) -> Vec<Box<dyn EventWriter>> {
     match parallel_writers() {
         1 => Vec::new(),
@@ -131,33 +131,34 @@ fn resolve_ranges(calls: &mut [PendingCall], header: &StreamHeader) {
     for call in calls {
         let State::Events { filter, range: Some(range), .. } = &mut call.state else { continue };
         match range.resolve_in(header) {
-            Ok((from, until)) => {
-                filter.from_ns = Some(from);
-                filter.until_ns = Some(until);
+            Ok((from_ns, until_ns)) => {
+                filter.from_ns = Some(from_ns);
+                filter.until_ns = Some(until_ns);
             }
             Err(failure) => call.state = State::Done(Err(failure)),
         }
     }
 }
 
-/// The narrowest single filter that accepts every event that any of `filters` accepts.
+/// Returns the narrowest filter that accepts every event that any of `filters` accepts.
 fn union<'a>(filters: impl Iterator<Item = &'a EventFilter> + Clone) -> EventFilter {
-    let mut all = filters.clone();
-    if let (Some(only), None) = (all.next(), all.next()) {
-        return only.clone();
+    let mut remaining = filters.clone();
+    if let (Some(only_filter), None) = (remaining.next(), remaining.next()) {
+        return only_filter.clone();
     }
-    let by_event_alone = filters
+    let select_only_events = filters
         .clone()
         .all(|filter| filter.providers.is_empty() && filter.processes.is_empty() && !filter.events.is_empty());
-    let events = match by_event_alone {
+    let events = match select_only_events {
         true => filters.clone().flat_map(|filter| filter.events.iter().cloned()).collect(),
         false => Vec::new(),
     };
-    let all_ends = |end: fn(&EventFilter) -> Option<i64>| -> Option<Vec<i64>> { filters.clone().map(end).collect() };
+    // `None` if a filter is unbounded on this side.
+    let bounds = |bound: fn(&EventFilter) -> Option<i64>| -> Option<Vec<i64>> { filters.clone().map(bound).collect() };
     EventFilter {
         events,
-        from_ns: all_ends(|filter| filter.from_ns).and_then(|ends| ends.into_iter().min()),
-        until_ns: all_ends(|filter| filter.until_ns).and_then(|ends| ends.into_iter().max()),
+        from_ns: bounds(|filter| filter.from_ns).and_then(|bounds| bounds.into_iter().min()),
+        until_ns: bounds(|filter| filter.until_ns).and_then(|bounds| bounds.into_iter().max()),
         ..EventFilter::default()
     }
 }
@@ -170,14 +171,14 @@ mod tests {
     fn union_accepts_what_any_filter_accepts() {
         let filter = |event: &str, range: Option<(i64, i64)>| EventFilter {
             events: vec![onoff_sources::Pattern::new(event)],
-            from_ns: range.map(|(from, _)| from),
-            until_ns: range.map(|(_, until)| until),
+            from_ns: range.map(|(from_ns, _)| from_ns),
+            until_ns: range.map(|(_, until_ns)| until_ns),
             ..EventFilter::default()
         };
         let (a, b) = (filter("a", Some((1, 5))), filter("b", Some((3, 9))));
-        let both = union([&a, &b].into_iter());
-        assert_eq!((both.events.len(), both.from_ns, both.until_ns), (2, Some(1), Some(9)));
-        let all = union([&a, &EventFilter::default()].into_iter());
-        assert_eq!((all.events.len(), all.from_ns, all.until_ns), (0, None, None));
+        let bounded = union([&a, &b].into_iter());
+        assert_eq!((bounded.events.len(), bounded.from_ns, bounded.until_ns), (2, Some(1), Some(9)));
+        let unbounded = union([&a, &EventFilter::default()].into_iter());
+        assert_eq!((unbounded.events.len(), unbounded.from_ns, unbounded.until_ns), (0, None, None));
     }
 }

@@ -1,5 +1,5 @@
 //! Output files of actions. A file is created with the first byte written, and moved to its final name after all
-//! actions have finished. An existing file therefore stays unchanged if an action has no output or the line fails.
+//! actions have finished. An existing file therefore stays unchanged if an action has no output or the command fails.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use onoff_sink::{OutputFile, resolve};
 
 use crate::failure::Failure;
 
-/// All outputs of a line. Actions that name the same file append to one output.
+/// All outputs of a command line. Actions that name the same file append to one output.
 #[derive(Debug, Default)]
 pub struct Outputs {
     outputs: Vec<Output>,
@@ -32,13 +32,13 @@ enum Writer {
 const BUFFER_BYTES: usize = 1 << 16;
 
 impl Outputs {
-    /// The index of the output `path`.
+    /// Returns the index of the output with `path`, which it adds if it is new.
     pub fn index(&mut self, path: Option<&PathBuf>) -> usize {
-        // Two paths to one file are one output.
-        let place = |path: &Path| resolve(path).unwrap_or_else(|_| path.to_owned());
-        let wanted = path.map(|path| place(path));
-        let known = self.outputs.iter().position(|output| output.path.as_deref().map(place) == wanted);
-        known.unwrap_or_else(|| {
+        // Two paths to the same file share one output.
+        let resolved = |path: &Path| resolve(path).unwrap_or_else(|_| path.to_owned());
+        let resolved_path = path.map(|path| resolved(path));
+        let existing = self.outputs.iter().position(|output| output.path.as_deref().map(resolved) == resolved_path);
+        existing.unwrap_or_else(|| {
             self.outputs.push(Output { path: path.cloned(), writer: None, failed: false });
             self.outputs.len() - 1
         })
@@ -55,14 +55,13 @@ impl Outputs {
                 continue;
             }
             match output.flush() {
-                // A closed pipe is no failure; go on with the other files.
+                // A closed pipe is not a failure; continue with the other files.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => continue,
-                flushed => flushed?,
+                result => result?,
             }
             if let Some(Writer::File(writer)) = output.writer.take() {
-                let committed =
-                    writer.into_inner().map_err(io::IntoInnerError::into_error).and_then(OutputFile::commit);
-                committed.map_err(|error| output.with_path(error))?;
+                let result = writer.into_inner().map_err(io::IntoInnerError::into_error).and_then(OutputFile::commit);
+                result.map_err(|error| output.with_path(error))?;
             }
         }
         Ok(())
@@ -90,20 +89,20 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.open().and_then(|writer| match writer {
+        let result = self.open().and_then(|writer| match writer {
             Writer::File(writer) => writer.write(bytes),
             Writer::Stdout(writer) => writer.write(bytes),
         });
-        self.failed |= written.is_err();
-        written.map_err(|error| self.with_path(error))
+        self.failed |= result.is_err();
+        result.map_err(|error| self.with_path(error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let flushed = match &mut self.writer {
+        let result = match &mut self.writer {
             Some(Writer::File(writer)) => writer.flush(),
             Some(Writer::Stdout(writer)) => writer.flush(),
             None => Ok(()),
         };
-        flushed.map_err(|error| self.with_path(error))
+        result.map_err(|error| self.with_path(error))
     }
 }

@@ -12,7 +12,7 @@ pub struct Quality {
 }
 
 impl Quality {
-    pub fn of_trace(trace: &Trace) -> Self {
+    pub fn from_trace(trace: &Trace) -> Self {
         let inversions = INVERSIONS.iter().map(|name| trace.losses.count(name));
         Self {
             events_lost: trace.events_lost,
@@ -21,16 +21,16 @@ impl Quality {
         }
     }
 
-    /// Time inversions are known only after the whole stream was read; by then the rows are written, in time order.
-    pub fn of_stream(header: &StreamHeader) -> Self {
+    /// Leaves out time inversions, which are known only after the rows are written.
+    pub fn from_stream(header: &StreamHeader) -> Self {
         Self { events_lost: header.events_lost, buffers_lost: header.buffers_lost, inversions: 0 }
     }
 
-    /// Why the recording is rejected; `None` if it is good enough.
+    /// Returns the reason to reject the recording; `None` if it is good enough.
     pub fn refusal(&self, tolerates_losses: bool, tolerates_inversions: bool) -> Option<String> {
         let Self { events_lost, buffers_lost, inversions } = *self;
         if events_lost + buffers_lost > 0 && !tolerates_losses {
-            let what = match (events_lost, buffers_lost) {
+            let losses = match (events_lost, buffers_lost) {
                 (events, 0) => count(events, "event"),
                 (0, buffers) => count(buffers, "buffer"),
                 (events, buffers) => {
@@ -38,7 +38,7 @@ impl Quality {
                 }
             };
             return Some(format!(
-                "the recorder lost {what}, so results may be wrong; use -tle to process the recording anyway, and more or \
+                "the recorder lost {losses}, so results may be wrong; use -tle to process the recording anyway, and more or \
                  larger buffers when you record again"
             ));
         }
@@ -52,10 +52,10 @@ impl Quality {
     }
 }
 
-fn count(number: u64, what: &str) -> String {
+fn count(number: u64, noun: &str) -> String {
     match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The recording as several calls read it, and the state of these calls.
+//! Reads the recording for several calls, and tracks the state of each call.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// Shows the progress of one pass over the recording until it is dropped.
 pub trait ReadingProgress {
-    /// The callback that the reader reports progress to.
+    /// Returns the callback that the reader reports progress to.
     fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync>;
 }
 
@@ -34,7 +34,7 @@ impl<'f> Reader<'f> {
 
     pub(super) fn with_progress<T>(&mut self, read: impl FnOnce(&Options) -> T) -> T {
         self.passes += 1;
-        let progress = self.progress.map(|new| new());
+        let progress = self.progress.map(|new_progress| new_progress());
         self.options.progress = progress.as_ref().map(|progress| progress.listener());
         read(&self.options)
     }
@@ -44,7 +44,7 @@ impl<'f> Reader<'f> {
         self.with_progress(|options| Ok(onoff_sources::open_files(files, wanted, options)?))
     }
 
-    /// Opens a stream. Only its header has been read.
+    /// Opens a stream and reads only its header.
     pub(super) fn stream(&self) -> Result<EventStream<'f>, Failure> {
         Ok(EventStream::open(self.files, &self.options)?)
     }
@@ -95,8 +95,8 @@ impl PendingCall {
         matches!(self.state, State::Events { .. })
     }
 
-    /// The listener, if it shows function names.
-    pub(super) fn wants_functions(&mut self) -> Option<&mut dyn Listener> {
+    /// Returns the listener if it shows function names.
+    pub(super) fn function_listener(&mut self) -> Option<&mut dyn Listener> {
         match &mut self.state {
             State::Events { listener, .. } if listener.wants_functions() => Some(&mut **listener),
             _ => None,

@@ -1,18 +1,18 @@
 //! Reads the recording once for all actions, and writes their output in the order of the command line.
 //!
 //! One pass fills all tables that any action needs, and sends the events to the actions that listen. A second pass is
-//! needed only when an action that writes while it listens shares its output file with an action before it.
+//! needed only when an action that writes while it listens shares its output file with an earlier action.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use onoff_report::text::{losses, printable::printable, quantity::duration};
+use onoff_report::text::{self, printable::printable, quantity::duration};
 use onoff_sink::OutputFile;
 use onoff_trace::{TableSet, Trace};
 use onoff_transitions::{PHASE_TABLES, named_phase};
 use onoff_usage::address_names::{ADDRESS_TABLES, AddressNames, MAX_ADDRESSES};
-use onoff_usage::functions::{CodePlace, FunctionNames, NameFunctions};
+use onoff_usage::functions::{CodeLocation, FunctionNames, FunctionResolver};
 
 use super::command_line::ActionRun;
 use super::command_words::{PhaseTimes, usage};
@@ -26,17 +26,17 @@ use crate::failure::Failure;
 const MAX_MISSING_LISTED: usize = 5;
 
 /// Runs all actions of the line. `functions` resolves function names for `-symbols`; `None` if there are no symbols.
-pub fn run(line: ActionRun, progress: NewProgress<'_>, functions: Option<NameFunctions<'_>>) -> Result<(), Failure> {
+pub fn run(line: ActionRun, progress: NewProgress<'_>, functions: Option<FunctionResolver<'_>>) -> Result<(), Failure> {
     let options = onoff_files::Options { manifests: line.manifests.clone(), ..onoff_files::Options::default() };
     let options = options.read()?;
     let files = onoff_files::open_all(&line.inputs, &options.limits)?;
     let mut reader = Reader::new(&files, options, Some(progress));
-    let line = with_phases(&mut reader, line)?;
-    answer(&mut reader, line, functions)
+    let line = resolve_phases(&mut reader, line)?;
+    run_actions(&mut reader, line, functions)
 }
 
 /// Resolves the phases that `-range` names, and prints their times.
-fn with_phases(reader: &mut Reader<'_>, line: ActionRun) -> Result<ActionRun, Failure> {
+fn resolve_phases(reader: &mut Reader<'_>, line: ActionRun) -> Result<ActionRun, Failure> {
     if line.phases.is_empty() {
         return Ok(line);
     }
@@ -54,7 +54,11 @@ fn with_phases(reader: &mut Reader<'_>, line: ActionRun) -> Result<ActionRun, Fa
     line.with_phases(times)
 }
 
-fn answer(reader: &mut Reader<'_>, line: ActionRun, functions: Option<NameFunctions<'_>>) -> Result<(), Failure> {
+fn run_actions(
+    reader: &mut Reader<'_>,
+    line: ActionRun,
+    functions: Option<FunctionResolver<'_>>,
+) -> Result<(), Failure> {
     let show_notes = !line.quiet;
     let functions = functions.filter(|_| line.symbols);
     if line.symbols && functions.is_none() && show_notes {
@@ -62,10 +66,10 @@ fn answer(reader: &mut Reader<'_>, line: ActionRun, functions: Option<NameFuncti
     }
     let symbols = line.symbols;
     let mut missing = BTreeSet::new();
-    let mut functions = functions.map(|name| {
+    let mut functions = functions.map(|name_functions| {
         let missing = &mut missing;
-        move |trace: &Trace, places: &[CodePlace]| {
-            let names = name(trace, places);
+        move |trace: &Trace, places: &[CodeLocation]| {
+            let names = name_functions(trace, places);
             missing.extend(names.missing.iter().cloned());
             names
         }
@@ -79,57 +83,57 @@ fn answer(reader: &mut Reader<'_>, line: ActionRun, functions: Option<NameFuncti
             PendingCall::new(call, output)
         })
         .collect();
-    let refuse = |calls: &mut [PendingCall], quality: &Quality| {
-        let Some(refusal) = quality.refusal(line.tolerates_losses, line.tolerates_inversions) else { return };
+    let reject_bad_recording = |calls: &mut [PendingCall], quality: &Quality| {
+        let Some(reason) = quality.refusal(line.tolerates_losses, line.tolerates_inversions) else { return };
         // Listeners that stream have already written their output.
         for call in calls.iter_mut().filter(|call| !call.accepts_losses && !call.is_done()) {
-            call.state = State::Done(Err(Failure::Unanswerable(refusal.clone())));
+            call.state = State::Done(Err(Failure::Unanswerable(reason.clone())));
         }
     };
     let mut trace = None;
     if calls.iter().any(PendingCall::listens) {
-        refuse(&mut calls, &Quality::of_stream(reader.stream()?.header()));
-    } else if let Some(wanted) = wanted(&calls) {
-        let read = reader.tables(wanted)?;
-        refuse(&mut calls, &Quality::of_trace(&read));
-        trace = Some(read);
+        reject_bad_recording(&mut calls, &Quality::from_stream(reader.stream()?.header()));
+    } else if let Some(wanted) = wanted_tables(&calls) {
+        let tables = reader.tables(wanted)?;
+        reject_bad_recording(&mut calls, &Quality::from_trace(&tables));
+        trace = Some(tables);
     }
 
-    let show_functions: Vec<_> = calls.iter_mut().filter_map(PendingCall::wants_functions).collect();
-    if let (Some(functions), false) = (functions.as_mut(), show_functions.is_empty()) {
-        let names = Arc::new(AddressNames::of(&reader.tables(ADDRESS_TABLES)?, functions));
+    let function_listeners: Vec<_> = calls.iter_mut().filter_map(PendingCall::function_listener).collect();
+    if let (Some(functions), false) = (functions.as_mut(), function_listeners.is_empty()) {
+        let names = Arc::new(AddressNames::resolve(&reader.tables(ADDRESS_TABLES)?, functions));
         if names.is_full() && show_notes {
             note(&format!(
                 "the recording has more than {MAX_ADDRESSES} addresses; the rest are shown without function names"
             ));
         }
-        show_functions.into_iter().for_each(|listener| listener.functions(&names));
+        function_listeners.into_iter().for_each(|listener| listener.functions(&names));
     }
 
-    let mut lost = trace.as_ref().map(|trace| trace.losses.clone());
+    let mut losses = trace.as_ref().map(|trace| trace.losses.clone());
     for stage in stages(&calls) {
-        let wanted = wanted(&calls).filter(|_| trace.is_none());
+        let missing_tables = wanted_tables(&calls).filter(|_| trace.is_none());
         let stage_calls = calls.get_mut(stage.clone()).unwrap_or_default();
-        let read = match wanted {
+        let stage_trace = match missing_tables {
             _ if stage_calls.iter().any(PendingCall::listens) => {
-                let (stream_losses, read) = listen(reader, stage_calls, &mut outputs, wanted)?;
-                lost.get_or_insert(stream_losses);
-                read
+                let (stream_losses, stream_trace) = listen(reader, stage_calls, &mut outputs, missing_tables)?;
+                losses.get_or_insert(stream_losses);
+                stream_trace
             }
-            Some(wanted) => Some(reader.tables(wanted)?),
+            Some(tables) => Some(reader.tables(tables)?),
             None => None,
         };
-        if let Some(read) = read {
-            lost = Some(read.losses.clone());
-            refuse(&mut calls, &Quality::of_trace(&read));
-            trace = Some(read);
+        if let Some(stage_trace) = stage_trace {
+            losses = Some(stage_trace.losses.clone());
+            reject_bad_recording(&mut calls, &Quality::from_trace(&stage_trace));
+            trace = Some(stage_trace);
         }
         for call in calls.get_mut(stage).unwrap_or_default() {
             // With -symbols, rows are by function even if no function is known.
-            let mut no_names = |_: &Trace, _: &[CodePlace]| FunctionNames::default();
+            let mut no_names = |_: &Trace, _: &[CodeLocation]| FunctionNames::default();
             let functions = match functions.as_mut() {
-                Some(name) => Some(name as NameFunctions<'_>),
-                None => symbols.then_some(&mut no_names as NameFunctions<'_>),
+                Some(name_functions) => Some(name_functions as FunctionResolver<'_>),
+                None => symbols.then_some(&mut no_names as FunctionResolver<'_>),
             };
             finish(call, trace.as_ref(), functions, &mut outputs);
         }
@@ -137,24 +141,24 @@ fn answer(reader: &mut Reader<'_>, line: ActionRun, functions: Option<NameFuncti
     reader.files.check_complete()?;
     if show_notes {
         missing.iter().take(MAX_MISSING_LISTED).for_each(|symbols| note(&format!("no symbols: {symbols}")));
-        let more = missing.len().saturating_sub(MAX_MISSING_LISTED);
-        if more > 0 {
-            note(&format!("no symbols: {more} more files"));
+        let unlisted = missing.len().saturating_sub(MAX_MISSING_LISTED);
+        if unlisted > 0 {
+            note(&format!("no symbols: {unlisted} more files"));
         }
     }
     let mut result = report(calls, show_notes);
     if let Err(failure) = outputs.finish() {
         result = Err(failure);
     }
-    if let Some(lost) = lost.filter(|lost| show_notes && !lost.is_empty()) {
+    if let Some(losses) = losses.filter(|losses| show_notes && !losses.is_empty()) {
         // Nothing to do if stderr is closed.
-        let _ = losses::write(&lost, &mut anstream::stderr().lock() as &mut dyn Write);
+        let _ = text::losses::write(&losses, &mut anstream::stderr().lock() as &mut dyn Write);
     }
     result
 }
 
-/// The tables that pending calls need; `None` if no call needs tables.
-fn wanted(calls: &[PendingCall]) -> Option<TableSet> {
+/// Returns the tables that pending calls need; `None` if no call needs tables.
+fn wanted_tables(calls: &[PendingCall]) -> Option<TableSet> {
     let tables = calls.iter().filter_map(|call| match call.state {
         State::Tables { wanted, .. } => Some(wanted),
         _ => None,
@@ -162,17 +166,17 @@ fn wanted(calls: &[PendingCall]) -> Option<TableSet> {
     tables.reduce(TableSet::union)
 }
 
-/// Splits the calls into stages of one pass each. A call that writes while it listens must be the first of its stage to
-/// write to its output.
+/// Splits the calls into stages of one pass each. A call that writes while it listens must be the first call of its
+/// stage that writes to its output.
 fn stages(calls: &[PendingCall]) -> Vec<std::ops::Range<usize>> {
     let mut stages = Vec::new();
     let mut start = 0;
-    for (at, call) in calls.iter().enumerate() {
-        let before = calls.get(start..at).unwrap_or_default();
-        let is_taken = before.iter().any(|other| !other.is_done() && other.output == call.output);
-        if call.streams_output() && is_taken {
-            stages.push(start..at);
-            start = at;
+    for (index, call) in calls.iter().enumerate() {
+        let earlier_calls = calls.get(start..index).unwrap_or_default();
+        let shares_output = earlier_calls.iter().any(|earlier| !earlier.is_done() && earlier.output == call.output);
+        if call.streams_output() && shares_output {
+            stages.push(start..index);
+            start = index;
         }
     }
     stages.push(start..calls.len());
@@ -180,7 +184,12 @@ fn stages(calls: &[PendingCall]) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Writes the output of a pending call.
-fn finish(call: &mut PendingCall, trace: Option<&Trace>, functions: Option<NameFunctions<'_>>, outputs: &mut Outputs) {
+fn finish(
+    call: &mut PendingCall,
+    trace: Option<&Trace>,
+    functions: Option<FunctionResolver<'_>>,
+    outputs: &mut Outputs,
+) {
     let state = std::mem::replace(&mut call.state, State::Done(Ok(())));
     let out = outputs.get(call.output);
     let result = match (state, trace) {
@@ -212,11 +221,11 @@ fn report(calls: Vec<PendingCall>, show_notes: bool) -> Result<(), Failure> {
         let message = format!("-a {}: {}", call.name, printable(&message));
         match call.errors {
             Some(path) => {
-                let written = OutputFile::create(&path).and_then(|mut file| {
+                let result = OutputFile::create(&path).and_then(|mut file| {
                     writeln!(file, "{message}")?;
                     file.commit()
                 });
-                if let Err(error) = written {
+                if let Err(error) = result {
                     note(&format!("{}: {error}; {message}", path.display()));
                 }
             }
@@ -275,7 +284,7 @@ mod tests {
                 panic!("{actions}");
             };
             let mut reader = Reader::new(&self.files, Options::default(), None);
-            answer(&mut reader, line, None).unwrap();
+            run_actions(&mut reader, line, None).unwrap();
             reader.passes
         }
 
@@ -288,9 +297,9 @@ mod tests {
     fn several_actions_read_the_recording_once() {
         let case = Case::new();
         assert_eq!(case.count_passes("-o @all.txt -a boot -a services -a pnp"), 1);
-        let all = case.file("all.txt");
+        let shared_output = case.file("all.txt");
         assert_eq!(case.count_passes("-a boot -ao @boot.xml -a services -ao @services.csv -a pnp -ao @pnp.csv"), 1);
-        assert_eq!(all, case.file("boot.xml") + &case.file("services.csv") + &case.file("pnp.csv"));
+        assert_eq!(shared_output, case.file("boot.xml") + &case.file("services.csv") + &case.file("pnp.csv"));
     }
 
     #[test]
@@ -299,9 +308,9 @@ mod tests {
         let ranges = ["-range 0s 1s", "-range 8s 9s"];
         let [first, second] = ranges;
         assert_eq!(case.count_passes(&format!("-a dumper {first} -ao @1.txt -a dumper {second} -ao @2.txt")), 1);
-        let both = case.file("1.txt") + &case.file("2.txt");
+        let separate_outputs = case.file("1.txt") + &case.file("2.txt");
         assert_eq!(case.count_passes(&format!("-o @both.txt -a dumper {first} -a dumper {second}")), 2);
-        assert_eq!(case.file("both.txt"), both);
+        assert_eq!(case.file("both.txt"), separate_outputs);
         assert_eq!(case.count_passes(&format!("-o @mixed.txt -a services -a dumper {second} -a pnp")), 2);
     }
 
@@ -310,11 +319,11 @@ mod tests {
         let case = Case::new();
         assert_eq!(case.count_passes("-a boot -ao @boot.xml"), 1);
         assert_eq!(case.count_passes("-a dumper -ao @events.txt"), 1);
-        let apart = (case.file("boot.xml"), case.file("events.txt"));
+        let (boot_xml, events) = (case.file("boot.xml"), case.file("events.txt"));
         assert_eq!(case.count_passes("-a boot -ao @boot.xml -a dumper -ao @events.txt"), 1);
-        assert_eq!((case.file("boot.xml"), case.file("events.txt")), apart);
+        assert_eq!((&case.file("boot.xml"), &case.file("events.txt")), (&boot_xml, &events));
         // A dump that ends early does not cut the tables short.
         assert_eq!(case.count_passes("-a boot -ao @boot.xml -a dumper -range 0s 1s -ao @events.txt"), 1);
-        assert_eq!(case.file("boot.xml"), apart.0);
+        assert_eq!(case.file("boot.xml"), boot_xml);
     }
 }

@@ -7,14 +7,14 @@ use onoff_testkit::assemble::{ClassHeader, EtlBuilder, EventHeader, ExtendedItem
 use onoff_testkit::events::kernel::{Image, LifetimeEvent, Process, Thread, mark, sampled_profile};
 use onoff_xperf::{CommandLine, parse, run};
 
-/// Clock ticks of a time in µs since the session start; ten ticks per µs.
-fn at(us: u64) -> u64 {
+/// Returns the clock ticks of a time in µs since the session start, at ten ticks per µs.
+fn ticks(us: u64) -> u64 {
     Session::windows_10(1).start_ticks + us * 10
 }
 
-/// An event logged by thread 201 of process 200, regardless of the process it is attributed to.
+/// Creates an event logged by thread 201 of process 200, regardless of the process that it is attributed to.
 fn kernel(hook: u16, version: u8, us: u64, payload: Payload) -> Record<'static> {
-    Record::system(hook, version, at(us), 201, 200, payload)
+    Record::system(hook, version, ticks(us), 201, 200, payload)
 }
 
 const FILE: u64 = 0xffff_e288_9d1a_a7d0;
@@ -30,9 +30,9 @@ fn recording() -> Vec<u8> {
     };
     for (id, image, thread) in [(100, "spin.exe", 101), (200, "helper.exe", 201)] {
         let process = Process { id, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
-        push(process.record(LifetimeEvent::RundownStart, at(0), thread, id));
+        push(process.record(LifetimeEvent::RundownStart, ticks(0), thread, id));
         let thread = Thread { id: thread, process: id, base_priority: 8, io_priority: 2, service_tag: 0 };
-        push(thread.record(LifetimeEvent::RundownStart, at(0), thread.id, id));
+        push(thread.record(LifetimeEvent::RundownStart, ticks(0), thread.id, id));
     }
     // Contains the start addresses of the simulated threads.
     let image = Image {
@@ -42,7 +42,7 @@ fn recording() -> Vec<u8> {
         path: r"\Device\HarddiskVolume3\Windows\ntdll.dll",
         time_stamp: 7,
     };
-    push(image.record(LifetimeEvent::RundownStart, at(0), 101, 100));
+    push(image.record(LifetimeEvent::RundownStart, ticks(0), 101, 100));
     let create = Payload::wide().pointer(IRP).pointer(FILE).u32(101).u32(0x0300_0060).u32(0x80).u32(5);
     push(kernel(0x0440, 3, 10, create.text(r"\Device\HarddiskVolume3\data\phase.tsv")));
     push(kernel(0x044c, 3, 12, Payload::wide().pointer(IRP).pointer(3).u32(0)));
@@ -57,7 +57,7 @@ fn recording() -> Vec<u8> {
     push(kernel(0x0442, 3, 41, subject().u32(101)));
     push(kernel(0x0424, 2, 42, Payload::wide().pointer(0x9990).text(r"\Device\HarddiskVolume3\late.txt")));
     let registry = |hook: u16, us: u64, name: &str| {
-        let payload = Payload::wide().u64(at(us - 4)).u32(0xc000_0034).u32(2).pointer(BLOCK);
+        let payload = Payload::wide().u64(ticks(us - 4)).u32(0xc000_0034).u32(2).pointer(BLOCK);
         kernel(hook, 2, us, payload.text(name))
     };
     let pattern = subject().u32(101).u32(0x400).u32(37).u32(1).text("*.tsv");
@@ -76,9 +76,9 @@ fn recording() -> Vec<u8> {
     push(kernel(0x061b, 2, 60, socket.bytes(&[1, 187]).bytes(&[0xc0, 0]).u32(0).pointer(0)));
     push(kernel(0x0262, 2, 61, Payload::wide().pointer(0x1000).pointer(0x2000).u32(100).u32(0x3000)));
     push(kernel(0x020b, 2, 62, Payload::wide().pointer(0x6000).pointer(0x7ff8_1234_0010)));
-    push(Record::perfinfo(0x0f2e, 2, at(70), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101))));
-    push(Record::perfinfo(0x1826, 2, at(71), Payload::wide().u64(at(70)).u32(100).u32(101).pointer(STACK)));
-    push(mark(at(72), "ready"));
+    push(Record::perfinfo(0x0f2e, 2, ticks(70), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101))));
+    push(Record::perfinfo(0x1826, 2, ticks(71), Payload::wide().u64(ticks(70)).u32(100).u32(101).pointer(STACK)));
+    push(mark(ticks(72), "ready"));
     let event = EventHeader {
         provider: "331c3b3a-2005-44c2-ac5e-77220c37d6b4".parse().unwrap(),
         id: 121,
@@ -93,7 +93,7 @@ fn recording() -> Vec<u8> {
         ],
         ..EventHeader::default()
     };
-    push(Record::manifest(event, at(80), Payload::wide().u32(1).u32(2).u32(3).u32(4).u32(5)));
+    push(Record::manifest(event, ticks(80), Payload::wide().u32(1).u32(2).u32(3).u32(4).u32(5)));
     let class = ClassHeader {
         class: "12345678-1234-1234-1234-123456789abc".parse().unwrap(),
         opcode: 0x50,
@@ -102,9 +102,14 @@ fn recording() -> Vec<u8> {
         thread: 101,
         process: 100,
     };
-    push(Record::full(class, at(81), Payload::wide().u32(1)));
+    push(Record::full(class, ticks(81), Payload::wide().u32(1)));
     // Recorders write these events when they stop.
-    push(Record::perfinfo(0x1824, 2, at(90), Payload::wide().pointer(STACK).pointer(0x7ff8_1234_0020).pointer(0x10)));
+    push(Record::perfinfo(
+        0x1824,
+        2,
+        ticks(90),
+        Payload::wide().pointer(STACK).pointer(0x7ff8_1234_0020).pointer(0x10),
+    ));
     let mapping = ClassHeader {
         class: "9b79ee91-b5fd-41c0-a243-4248e266e9d0".parse().unwrap(),
         opcode: 35,
@@ -113,15 +118,15 @@ fn recording() -> Vec<u8> {
         thread: 101,
         process: 100,
     };
-    push(Record::full(mapping, at(91), Payload::wide().text(r"\Device\HarddiskVolume3\").text(r"C:\")));
+    push(Record::full(mapping, ticks(91), Payload::wide().text(r"\Device\HarddiskVolume3\").text(r"C:\")));
     builder.finish()
 }
 
-fn answer(options: &str) -> String {
+fn run_on_recording(options: &str) -> String {
     run_actions(&recording(), options)
 }
 
-/// The output of `onoff xperf -i trace.etl OPTIONS`.
+/// Returns the output of `onoff xperf -i trace.etl OPTIONS`.
 pub fn run_actions(recording: &[u8], options: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| -> OsString { Path::new(folder.path()).join(name).into() };
@@ -150,13 +155,13 @@ pub fn collapse_blanks(line: &str) -> String {
 
 #[test]
 fn has_one_header_block_and_crlf_line_ends() {
-    let dump = answer("-a dumper");
+    let dump = run_on_recording("-a dumper");
     assert_eq!(dump.matches("BeginHeader\r\n").count(), 1);
     assert_eq!(dump.matches("EndHeader\r\n").count(), 1);
     assert_eq!(dump.matches('\n').count(), dump.matches("\r\n").count());
     let header = dump.split("EndHeader").next().unwrap();
     let titles: Vec<String> = header.lines().map(collapse_blanks).collect();
-    for wanted in [
+    for expected in [
         "FileIoRead, TimeStamp, Process Name ( PID), ThreadID, LoggingProcessName ( PID), LoggingThreadID, CPU, IrpPtr, \
          FileObject, ByteOffset, Size, Flags, ExtraFlags, Priority, FileName, ParsedFlags",
         "FileIoCreate, TimeStamp, Process Name ( PID), ThreadID, LoggingProcessName ( PID), LoggingThreadID, CPU, \
@@ -191,23 +196,23 @@ fn has_one_header_block_and_crlf_line_ends() {
          etw:ActivityId, etw:Related ActivityId, etw:UserSid, etw:SessionId, DriverWakeTime, TotalResumeTime, \
          BiosInitTime, ResumeAppsTime, ResumeServicesTime",
     ] {
-        assert!(titles.iter().any(|titles| titles == wanted), "{wanted}\n{titles:#?}");
+        assert!(titles.iter().any(|titles| titles == expected), "{expected}\n{titles:#?}");
     }
 }
 
 #[test]
 fn kernel_events_match_xperf() {
-    let dump = answer("-a dumper");
+    let dump = run_on_recording("-a dumper");
     let rows: Vec<String> = dump.lines().map(collapse_blanks).collect();
     let operation = "spin.exe ( 100), 101, helper.exe ( 200), 201, 0, 0xffffe288851f8608, 0xffffe2889d1aa7d0";
     let file = r#""C:\data\phase.tsv""#;
-    for wanted in [
+    for expected in [
         &*format!(
             "FileIoCreate, 10, {operation}, 0x03000060, 0x00000080, 0x00000005, {file}, \
              open_if | synchronous_io_nonalert | non_directory_file, normal, read | delete"
         ),
         &format!("FileIoOpEnd, 12, {operation}, 2, 0x00000000, 0x0000000000000003, FileIoCreate, {file}"),
-        // Both come from a published dump.
+        // The next two rows are from a published dump.
         &format!("FileIoWrite, 20, {operation}, 0x00000000ce, 0x00000041, 0x00000000, 0x00000000, NotSet, {file},"),
         &format!("FileIoOpEnd, 22, {operation}, 2, 0xc01c0004, 0x0000000000000000, FileIoWrite, {file}"),
         &format!(
@@ -225,7 +230,7 @@ fn kernel_events_match_xperf() {
         "RegOpenKey, 51, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4, Setup",
         "RegQueryKey, 52, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4, 2",
         "RegSetInformation, 53, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4",
-        // The process in the payload, not the one that logged the event.
+        // The process in the payload, not the process that logged the event.
         "TcpSend, 60, spin.exe ( 100), 1460, 10.0.0.9, 443, 10.0.0.1, 49152",
         "TcpRecvIPV6, 60, spin.exe ( 100), 84, ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff, 443, \
          2020:2020:2020:2020:2020:2020:2020:2020, 49152",
@@ -234,7 +239,7 @@ fn kernel_events_match_xperf() {
         "Mark, 72, ready",
         r"VolumeMapping, 91, \Device\HarddiskVolume3\, C:\",
     ] {
-        assert!(rows.iter().any(|row| row == wanted), "{wanted}\n{}", rows.join("\n"));
+        assert!(rows.iter().any(|row| row == expected), "{expected}\n{}", rows.join("\n"));
     }
     let row = |name: &str| rows.iter().rfind(|row| row.starts_with(name)).unwrap();
     assert!(row("PageFault,").contains(", DemandZeroFault, "), "{}", row("PageFault,"));
@@ -244,7 +249,7 @@ fn kernel_events_match_xperf() {
 
 #[test]
 fn resolves_stack_keys_from_rundown() {
-    let dump = answer("-a dumper");
+    let dump = run_on_recording("-a dumper");
     let rows: Vec<String> = dump.lines().map(collapse_blanks).filter(|row| row.starts_with("Stack, 7")).collect();
     assert_eq!(
         rows,
@@ -257,19 +262,20 @@ fn resolves_stack_keys_from_rundown() {
 
 #[test]
 fn manifest_rows_have_activity_user_and_session() {
-    let dump = answer("-a dumper");
+    let dump = run_on_recording("-a dumper");
     let rows: Vec<String> = dump.lines().map(collapse_blanks).collect();
     let name = "Microsoft-Windows-Kernel-Power/PowerTransition/win:Info";
-    let who = format!("{name}, 80, spin.exe ( 100), 101, 0, {{11111111-2222-3333-4444-555555555555}}, , S-1-5-18, 1");
-    assert!(rows.contains(&format!("{who}, 1, 2, 3, 4, 5")), "{}", rows.join("\n"));
-    let named = answer("-a dumper -add_fieldnames");
+    let prefix =
+        format!("{name}, 80, spin.exe ( 100), 101, 0, {{11111111-2222-3333-4444-555555555555}}, , S-1-5-18, 1");
+    assert!(rows.contains(&format!("{prefix}, 1, 2, 3, 4, 5")), "{}", rows.join("\n"));
+    let dump_with_names = run_on_recording("-a dumper -add_fieldnames");
     assert!(
-        named.lines().map(collapse_blanks).any(|row| row
+        dump_with_names.lines().map(collapse_blanks).any(|row| row
             == format!(
-                "{who}, DriverWakeTime : 1, TotalResumeTime : 2, BiosInitTime : 3, ResumeAppsTime : 4, \
+                "{prefix}, DriverWakeTime : 1, TotalResumeTime : 2, BiosInitTime : 3, ResumeAppsTime : 4, \
                  ResumeServicesTime : 5"
             )),
-        "{named}"
+        "{dump_with_names}"
     );
     let unknown = "UnknownEvent/Classic, 81, spin.exe ( 100), 101, 0, {12345678-1234-1234-1234-123456789abc}, 0x50, ";
     assert!(rows.iter().any(|row| row.starts_with(unknown)), "{}", rows.join("\n"));
@@ -282,39 +288,43 @@ fn uses_late_rundown_for_earlier_rows() {
         builder.push(0, record);
     };
     let sample = |us: u64, thread: u32| {
-        Record::perfinfo(0x0f2e, 2, at(us), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, thread)))
+        Record::perfinfo(0x0f2e, 2, ticks(us), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, thread)))
     };
     let thread = |id: u32, process: u32| Thread { id, process, base_priority: 8, io_priority: 2, service_tag: 0 };
-    // Thread 301 is in a late rundown, 302 has only its end; 303 starts later, so the earlier owner of the id is unknown.
+    // Thread 301 is in a late rundown, 302 has only an end, and 303 starts later, so the earlier owner of that id is
+    // unknown.
     for (us, id) in [(10, 301), (11, 302), (12, 303)] {
         push(&sample(us, id));
     }
     let image = "late.exe";
     let process = Process { id: 300, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
-    push(&process.record(LifetimeEvent::RundownStart, at(20), 301, 300));
-    push(&thread(301, 300).record(LifetimeEvent::RundownStart, at(21), 301, 300));
-    push(&thread(302, 300).record(LifetimeEvent::End, at(22), 302, 300));
-    push(&thread(303, 300).record(LifetimeEvent::Start, at(23), 303, 300));
+    push(&process.record(LifetimeEvent::RundownStart, ticks(20), 301, 300));
+    push(&thread(301, 300).record(LifetimeEvent::RundownStart, ticks(21), 301, 300));
+    push(&thread(302, 300).record(LifetimeEvent::End, ticks(22), 302, 300));
+    push(&thread(303, 300).record(LifetimeEvent::Start, ticks(23), 303, 300));
     // Another process reuses the id, which does not affect earlier rows.
-    push(&thread(302, 4).record(LifetimeEvent::Start, at(24), 302, 4));
+    push(&thread(302, 4).record(LifetimeEvent::Start, ticks(24), 302, 4));
     push(&sample(30, 303));
     let dump = run_actions(&builder.finish(), "-a dumper");
-    let who: Vec<String> = dump
+    let processes_and_threads: Vec<String> = dump
         .lines()
         .map(collapse_blanks)
         .filter(|row| row.starts_with("SampledProfile, ") && !row.contains("TimeStamp"))
         .map(|row| row.split(", ").skip(2).take(2).collect::<Vec<_>>().join(" "))
         .collect();
-    assert_eq!(who, ["late.exe ( 300) 301", "late.exe ( 300) 302", "\"Unknown\" ( -1) 303", "late.exe ( 300) 303"]);
+    assert_eq!(
+        processes_and_threads,
+        ["late.exe ( 300) 301", "late.exe ( 300) 302", "\"Unknown\" ( -1) 303", "late.exe ( 300) 303"]
+    );
 }
 
 #[test]
 fn action_without_data_writes_column_titles() {
-    assert!(answer("-quiet -a dumper -provider Nobody").contains("EndHeader\r\nOS Version: "));
-    assert_eq!(answer("-quiet -a marks -range 1s").lines().count(), 1);
+    assert!(run_on_recording("-quiet -a dumper -provider Nobody").contains("EndHeader\r\nOS Version: "));
+    assert_eq!(run_on_recording("-quiet -a marks -range 1s").lines().count(), 1);
 }
 
-/// An event of a provider with a manifest.
+/// Creates the header of an event from a provider with a manifest.
 fn manifest(provider: &str, id: u16, opcode: u8, extended: Vec<ExtendedItem>) -> EventHeader {
     let provider = provider.parse().unwrap();
     EventHeader { provider, id, opcode, extended, ..EventHeader::default() }
@@ -324,7 +334,7 @@ fn manifest(provider: &str, id: u16, opcode: u8, extended: Vec<ExtendedItem>) ->
 fn event_names_are_provider_task_and_opcode() {
     let mut builder = EtlBuilder::new(Session::windows_10(1));
     let mut push = |us: u64, event: EventHeader, payload: Payload| {
-        builder.push(0, &Record::manifest(event, at(us), payload));
+        builder.push(0, &Record::manifest(event, ticks(us), payload));
     };
     const GROUP_POLICY: &str = "aea1b4fa-97d1-45f2-a64c-4d69fffd92c9";
     const SELF_DESCRIBING: &str = "d1d93ef7-0000-1111-2222-333344445555";
@@ -336,12 +346,12 @@ fn event_names_are_provider_task_and_opcode() {
     const SERVICE_CONTROL_MANAGER: &str = "555908d1-a6d7-4695-8e1e-26931d2012f4";
     push(11, manifest(SERVICE_CONTROL_MANAGER, 7000, 192, Vec::new()), Payload::wide().text("Spooler").text("Error 2"));
     // TraceLogging metadata: size, no tags, name, no fields.
-    let described = |name: &str| {
+    let metadata = |name: &str| {
         let size = u16::try_from(name.len() + 4).unwrap().to_le_bytes();
         vec![ExtendedItem { kind: 11, data: [&size[..], &[0], name.as_bytes(), &[0]].concat() }]
     };
-    push(20, EventHeader { channel: 11, ..manifest(SELF_DESCRIBING, 0, 0, described("Render")) }, Payload::wide());
-    push(21, EventHeader { channel: 11, ..manifest(SELF_DESCRIBING, 0, 1, described("Work")) }, Payload::wide());
+    push(20, EventHeader { channel: 11, ..manifest(SELF_DESCRIBING, 0, 0, metadata("Render")) }, Payload::wide());
+    push(21, EventHeader { channel: 11, ..manifest(SELF_DESCRIBING, 0, 1, metadata("Work")) }, Payload::wide());
     // A provider with an unknown manifest.
     let unknown = EventHeader {
         version: 3,
@@ -354,25 +364,25 @@ fn event_names_are_provider_task_and_opcode() {
     push(30, unknown, Payload::wide().u32(1).u32(2));
     let dump = run_actions(&builder.finish(), "-a dumper");
     let rows: Vec<String> = dump.lines().map(collapse_blanks).collect();
-    for wanted in [
+    for expected in [
         "Microsoft-Windows-GroupPolicy//win:Info, 10,",
         "Service Control Manager//, 11,",
         "d1d93ef7-0000-1111-2222-333344445555/Render/, 20,",
         "d1d93ef7-0000-1111-2222-333344445555/Work/win:Start, 21,",
         "UnknownEvent/Crimson, 30,",
     ] {
-        assert!(rows.iter().any(|row| row.starts_with(wanted)), "{wanted}\n{}", rows.join("\n"));
+        assert!(rows.iter().any(|row| row.starts_with(expected)), "{expected}\n{}", rows.join("\n"));
     }
-    let ends = |end: &str| rows.iter().any(|row| row.ends_with(end));
-    assert!(ends("\"Folders\", 01020304-0506-0708-090a-0b0c0d0e0f10"), "{}", rows.join("\n"));
+    let any_ends_with = |suffix: &str| rows.iter().any(|row| row.ends_with(suffix));
+    assert!(any_ends_with("\"Folders\", 01020304-0506-0708-090a-0b0c0d0e0f10"), "{}", rows.join("\n"));
     let numbers = "{99999999-0000-1111-2222-333344445555}, 0x12c, 7, 9, 0x3, 16, 0x4, 0x8000000000000001, 8";
-    assert!(ends(numbers), "{}", rows.join("\n"));
+    assert!(any_ends_with(numbers), "{}", rows.join("\n"));
     assert_eq!(rows.iter().filter(|row| row.contains("99999999")).count(), 1, "no separate titles");
 }
 
 #[test]
 fn machine_stack_is_one_row_with_trailing_comma() {
-    let dump = answer("-target machine -a dumper");
+    let dump = run_on_recording("-target machine -a dumper");
     let rows: Vec<&str> = dump.lines().filter(|row| row.trim_start().starts_with("Stack, ")).collect();
     assert_eq!(collapse_blanks(rows[0]), "Stack, TimeStamp, ThreadID, Image!Function");
     assert_eq!(collapse_blanks(rows[1]), "Stack, 70, 101, ntdll.dll!0x7ff812340020, \"Unknown\"!0x10,");

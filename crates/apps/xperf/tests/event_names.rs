@@ -15,12 +15,12 @@ const SAMPLES_HEADING: &str = "## Public recordings\n";
 const BEGINNING: &str = "\
 # Names of events
 
-What an event is called, and whether its fields are known, without a manifest and without a description in the recording. Written by `make reference`; a test compares it
-with the code. A recording's own descriptions and `--manifest` add to it.
+Names of events, and whether their fields are known without a manifest and without a description in the recording. Written by `make reference`; a test compares this page
+with the code. Descriptions in a recording and `--manifest` add to it.
 
 ";
 
-/// The part of the page about kernel events and providers.
+/// Generates the part of the page about kernel events and providers.
 fn catalog_part() -> String {
     let mut text = BEGINNING.to_owned();
     let events = known_kernel_events();
@@ -28,7 +28,7 @@ fn catalog_part() -> String {
     let described = events.iter().filter(|event| event.layouts > 0).count();
     writeln!(
         text,
-        "## The kernel\n\n{} kinds of event, {described} of them with fields, {} with xperf's name in a dump.\n",
+        "## The kernel\n\n{} event types, {described} with fields, {} with xperf's name in a dump.\n",
         events.len(),
         names.len()
     )
@@ -36,26 +36,26 @@ fn catalog_part() -> String {
     text += "| class | events | with fields | with xperf's name | with its columns |\n| --- | ---: | ---: | ---: | ---: |\n";
     let classes: BTreeSet<&str> = events.iter().map(|event| &*event.class).collect();
     for class in classes {
-        let of_class: Vec<_> = events.iter().filter(|event| &*event.class == class).collect();
+        let class_events: Vec<_> = events.iter().filter(|event| &*event.class == class).collect();
         let name = |hook: u16| names.get(&hook).copied();
         let counts = [
-            of_class.len(),
-            of_class.iter().filter(|event| event.layouts > 0).count(),
-            of_class.iter().filter(|event| name(event.hook).is_some()).count(),
-            of_class.iter().filter(|event| name(event.hook).is_some_and(has_columns)).count(),
+            class_events.len(),
+            class_events.iter().filter(|event| event.layouts > 0).count(),
+            class_events.iter().filter(|event| name(event.hook).is_some()).count(),
+            class_events.iter().filter(|event| name(event.hook).is_some_and(has_columns)).count(),
         ];
-        let [all, fields, named, columns] = counts;
-        writeln!(text, "| {class} | {all} | {fields} | {named} | {columns} |").unwrap();
+        let [total, with_fields, with_name, with_columns] = counts;
+        writeln!(text, "| {class} | {total} | {with_fields} | {with_name} | {with_columns} |").unwrap();
     }
 
-    text += "\nNames in a dump, and of which kernel events they are; of those without columns of xperf's, rows have the fields of the event's class. \
-             Rows that are of no kernel event: `Pmc`, `ImageId`, `VolumeMapping`, `WinSAT_…`.\n\n";
+    text += "\nNames in a dump, and the kernel events with these names. Rows without xperf's columns have the fields of the event's class. \
+             These rows do not come from kernel events: `Pmc`, `ImageId`, `VolumeMapping`, `WinSAT_…`.\n\n";
     text += "| name | event of the kernel | columns |\n| --- | --- | --- |\n";
     let mut hooks: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (&hook, &name) in &names {
         let event = events.iter().find(|event| event.hook == hook);
-        let of_class = event.map_or_else(String::new, |event| format!(" {}/{}", event.class, event.name));
-        hooks.entry(name).or_default().push(format!("`{hook:#06x}`{of_class}"));
+        let class_suffix = event.map_or_else(String::new, |event| format!(" {}/{}", event.class, event.name));
+        hooks.entry(name).or_default().push(format!("`{hook:#06x}`{class_suffix}"));
     }
     for (name, hooks) in hooks {
         let columns = if has_columns(name) { "xperf's" } else { "the class's" };
@@ -66,7 +66,7 @@ fn catalog_part() -> String {
     let with_events: Vec<_> = providers.iter().filter(|provider| provider.events > 0).collect();
     writeln!(
         text,
-        "\n## Providers\n\n{} providers, of {} of which {} events (of each version) are known with all their fields; of the other {} the name \
+        "\n## Providers\n\n{} providers. For {} of them, {} events (counting each version) are known with all their fields; for the other {}, only the name \
          (`onoff xperf -providers` lists all).\n",
         providers.len(),
         with_events.len(),
@@ -85,12 +85,12 @@ fn catalog_part() -> String {
 #[derive(Default)]
 struct Coverage {
     events: u64,
-    /// With fields.
+    /// Events with fields.
     described: u64,
     /// WPP messages, whose text is in a file of the program that logged them.
     messages: u64,
-    /// From a provider with a known name.
-    named: u64,
+    /// Events from a provider with a known name.
+    named_provider: u64,
 }
 
 fn coverage(path: &Path) -> Option<Coverage> {
@@ -103,7 +103,7 @@ fn coverage(path: &Path) -> Option<Coverage> {
         match event.origin {
             EventOrigin::Message => coverage.messages += 1,
             _ if event.described => coverage.described += 1,
-            _ if !event.guid.is_empty() && event.provider != event.guid => coverage.named += 1,
+            _ if !event.guid.is_empty() && event.provider != event.guid => coverage.named_provider += 1,
             _ => {}
         }
         ControlFlow::<()>::Continue(())
@@ -112,35 +112,41 @@ fn coverage(path: &Path) -> Option<Coverage> {
     Some(coverage)
 }
 
-/// The part of the page about public recordings; `None` if they are not available.
+/// Generates the part of the page about public recordings; `None` if they are not available.
 fn samples_part() -> Option<String> {
     let folder = onoff_testkit::real_recordings::samples_folder("etl")?;
     let in_folder = |folder: &Path| -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        found.retain(|path| [".etl", ".etl.xz"].iter().any(|end| path.to_string_lossy().ends_with(end)));
-        found.sort();
-        found
+        let mut recordings: Vec<PathBuf> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        recordings
+            .retain(|path| [".etl", ".etl.xz"].iter().any(|extension| path.to_string_lossy().ends_with(extension)));
+        recordings.sort();
+        recordings
     };
     let mut text = SAMPLES_HEADING.to_owned();
     text += "\nEvents of the public recordings that onoff is tested with. *Messages* are software tracing (WPP), whose text is in a file of the program that logged them.\n\n";
     text += "| recording | events | with fields | messages | provider's name only | neither |\n| --- | ---: | ---: | ---: | ---: | ---: |\n";
-    let mut all = Coverage::default();
-    let mut line = |name: &str, of: &Coverage| {
-        let neither = of.events - of.described - of.messages - of.named;
-        writeln!(text, "| {name} | {} | {} | {} | {} | {neither} |", of.events, of.described, of.messages, of.named)
-            .unwrap();
+    let mut total = Coverage::default();
+    let mut line = |name: &str, coverage: &Coverage| {
+        let neither = coverage.events - coverage.described - coverage.messages - coverage.named_provider;
+        writeln!(
+            text,
+            "| {name} | {} | {} | {} | {} | {neither} |",
+            coverage.events, coverage.described, coverage.messages, coverage.named_provider
+        )
+        .unwrap();
     };
     for path in in_folder(&folder).into_iter().chain(in_folder(&folder.join("sawbuck"))) {
-        let Some(of) = coverage(&path) else {
+        let Some(coverage) = coverage(&path) else {
             continue;
         };
-        line(&path.file_name().unwrap().to_string_lossy(), &of);
-        all.events += of.events;
-        all.described += of.described;
-        all.messages += of.messages;
-        all.named += of.named;
+        line(&path.file_name().unwrap().to_string_lossy(), &coverage);
+        total.events += coverage.events;
+        total.described += coverage.described;
+        total.messages += coverage.messages;
+        total.named_provider += coverage.named_provider;
     }
-    line("all", &all);
+    line("all", &total);
     Some(text)
 }
 

@@ -51,11 +51,12 @@ const ACTIONS: &[&str] = &[
     "winsat",
 ];
 
-fn at(ms: u64) -> u64 {
+/// Returns the clock ticks of a time in ms since the session start.
+fn ticks(ms: u64) -> u64 {
     Session::windows_10(8).start_ticks + ms * 10_000
 }
 
-/// A recording of one process from start to end, with `records` in between.
+/// Builds a recording of one process from start to end, with `records` in between.
 fn recording(records: &[Record<'_>]) -> Vec<u8> {
     let mut builder = EtlBuilder::new(Session::windows_10(8));
     let process = Process {
@@ -67,15 +68,15 @@ fn recording(records: &[Record<'_>]) -> Vec<u8> {
         command_line: "spin.exe",
         user: &[18],
     };
-    builder.push(0, &process.record(LifetimeEvent::RundownStart, at(0), 101, 100));
+    builder.push(0, &process.record(LifetimeEvent::RundownStart, ticks(0), 101, 100));
     for record in records {
         builder.push(0, record);
     }
-    builder.push(0, &process.record(LifetimeEvent::RundownEnd, at(3_000), 101, 100));
+    builder.push(0, &process.record(LifetimeEvent::RundownEnd, ticks(3_000), 101, 100));
     builder.finish()
 }
 
-/// Lines with at least two comma-separated numbers, which titles do not have.
+/// Returns the lines with at least two comma-separated numbers, which titles do not have.
 fn rows(text: &str) -> Vec<&str> {
     let is_number = |cell: &str| {
         let cell = cell.trim().trim_end_matches(':');
@@ -96,9 +97,9 @@ fn actions_without_data_write_no_rows() {
 
 #[test]
 fn unused_processor_is_idle_if_others_were_recorded() {
-    let switch = |ms: u64, from: u32, to: u32| {
-        let payload = Payload::wide().u32(to).u32(from).bytes(&[8, 8, 0, 0, 0, 0, 5, 0]).u32(0).u32(0);
-        Record::perfinfo(0x0524, 4, at(ms), payload)
+    let switch = |ms: u64, old_tid: u32, new_tid: u32| {
+        let payload = Payload::wide().u32(new_tid).u32(old_tid).bytes(&[8, 8, 0, 0, 0, 0, 5, 0]).u32(0).u32(0);
+        Record::perfinfo(0x0524, 4, ticks(ms), payload)
     };
     let text = run_actions(&recording(&[switch(10, 0, 101), switch(510, 101, 0)]), "-a cswitch");
     let rows = rows(&text);
@@ -109,9 +110,10 @@ fn unused_processor_is_idle_if_others_were_recorded() {
 
 #[test]
 fn cswitch_ignores_samples() {
-    let sample =
-        |ms: u64| Record::perfinfo(0x0f2e, 2, at(ms), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101)));
-    let recording = recording(&[sample(10), sample(11), sample(12), mark(at(13), "three samples")]);
+    let sample = |ms: u64| {
+        Record::perfinfo(0x0f2e, 2, ticks(ms), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101)))
+    };
+    let recording = recording(&[sample(10), sample(11), sample(12), mark(ticks(13), "three samples")]);
     for action in ["cswitch", "cswitch -process", "cswitch -thread"] {
         let text = run_actions(&recording, &format!("-a {action}"));
         assert_eq!(text.lines().count(), 1, "-a {action}: {text}");

@@ -100,8 +100,8 @@ fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
 fn strip_colors(text: &str) -> String {
     text.split('\u{1b}')
         .enumerate()
-        .map(|(at, part)| match part.split_once('m') {
-            Some((_, rest)) if at > 0 => rest,
+        .map(|(index, part)| match part.split_once('m') {
+            Some((_, text)) if index > 0 => text,
             _ => part,
         })
         .collect()

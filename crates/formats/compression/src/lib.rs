@@ -28,7 +28,7 @@ pub enum CompressionFormat {
 }
 
 impl CompressionFormat {
-    /// The format with a Windows `COMPRESSION_FORMAT_...` number.
+    /// Returns the format with a Windows `COMPRESSION_FORMAT_...` number.
     #[must_use]
     pub const fn from_number(number: u16) -> Option<CompressionFormat> {
         match number {
@@ -39,7 +39,7 @@ impl CompressionFormat {
         }
     }
 
-    /// Name used in reports.
+    /// Returns the name used in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -66,28 +66,28 @@ impl CompressionFormat {
 #[inline]
 fn copy_match(output: &mut [u8], end: usize, distance: usize, length: usize) -> Option<usize> {
     const STEP: usize = 8;
-    let from = end.checked_sub(distance)?;
+    let source = end.checked_sub(distance)?;
     let new_end = end.saturating_add(length).min(output.len());
-    let tail = new_end + STEP;
-    if distance >= STEP && tail <= output.len() {
+    let last_word_end = new_end + STEP;
+    if distance >= STEP && last_word_end <= output.len() {
         // Copies whole words. The last one may write past the match, into space that is written later.
-        let (mut from, mut to) = (from, end);
-        while to < new_end {
-            let word: [u8; STEP] = *output.get(from..)?.first_chunk()?;
-            *output.get_mut(to..)?.first_chunk_mut()? = word;
-            from += STEP;
-            to += STEP;
+        let (mut source, mut target) = (source, end);
+        while target < new_end {
+            let word: [u8; STEP] = *output.get(source..)?.first_chunk()?;
+            *output.get_mut(target..)?.first_chunk_mut()? = word;
+            source += STEP;
+            target += STEP;
         }
     } else if distance == 1 {
-        let byte = *output.get(from)?;
+        let byte = *output.get(source)?;
         output.get_mut(end..new_end)?.fill(byte);
     } else {
         // Each step copies only bytes that are already written, so the copied part doubles until the match is complete.
-        let mut to = end;
-        while to < new_end {
-            let step = (to - from).min(new_end - to);
-            output.copy_within(from..from + step, to);
-            to += step;
+        let mut target = end;
+        while target < new_end {
+            let step = (target - source).min(new_end - target);
+            output.copy_within(source..source + step, target);
+            target += step;
         }
     }
     Some(new_end)

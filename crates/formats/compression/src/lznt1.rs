@@ -3,43 +3,43 @@
 
 use crate::field::u16_at;
 
-const CHUNK: usize = 4096;
+const CHUNK_SIZE: usize = 4096;
 
 pub(super) fn decompress(input: &[u8], output: &mut [u8]) -> usize {
     let mut end = 0;
-    let mut rest = input;
-    let mut chunk = Vec::with_capacity(2 * CHUNK);
+    let mut remaining = input;
+    let mut chunk = Vec::with_capacity(2 * CHUNK_SIZE);
     let mut truncated = Vec::new();
     while end < output.len() {
-        let Some(header) = u16_at(rest, 0).filter(|&header| header != 0) else {
+        let Some(header) = u16_at(remaining, 0).filter(|&header| header != 0) else {
             break;
         };
         let size = 2 + usize::from(header & 0x0FFF) + 1;
-        let complete_chunk = rest.get(..size);
+        let complete_chunk = remaining.get(..size);
         let body = match complete_chunk {
             Some(body) => body,
-            // The input ends inside the chunk: decode the present part with an adjusted size.
-            None if rest.len() > 2 => {
-                let shortened = header & 0xF000 | u16::try_from(rest.len() - 3).unwrap_or(0x0FFF);
+            // The input ends inside the chunk: decode what is present, with an adjusted size.
+            None if remaining.len() > 2 => {
+                let shortened = header & 0xF000 | u16::try_from(remaining.len() - 3).unwrap_or(0x0FFF);
                 truncated.extend_from_slice(&shortened.to_le_bytes());
-                truncated.extend_from_slice(rest.get(2..).unwrap_or_default());
+                truncated.extend_from_slice(remaining.get(2..).unwrap_or_default());
                 &truncated
             }
             None => break,
         };
         chunk.clear();
-        let outcome = lznt1::decompress(body, &mut chunk);
-        let remaining = output.get_mut(end..).unwrap_or_default();
-        // A chunk expands to 4096 bytes, the last one possibly to fewer. A damaged one may have given more.
-        let valid = chunk.len().min(remaining.len()).min(CHUNK);
-        if let (Some(to), Some(from)) = (remaining.get_mut(..valid), chunk.get(..valid)) {
-            to.copy_from_slice(from);
+        let result = lznt1::decompress(body, &mut chunk);
+        let space = output.get_mut(end..).unwrap_or_default();
+        // A chunk expands to 4096 bytes, the last chunk possibly to fewer. A damaged chunk may expand to more.
+        let valid = chunk.len().min(space.len()).min(CHUNK_SIZE);
+        if let (Some(target), Some(source)) = (space.get_mut(..valid), chunk.get(..valid)) {
+            target.copy_from_slice(source);
         }
         end += valid;
-        if outcome.is_err() || complete_chunk.is_none() || valid < CHUNK {
+        if result.is_err() || complete_chunk.is_none() || valid < CHUNK_SIZE {
             break;
         }
-        rest = rest.get(size..).unwrap_or_default();
+        remaining = remaining.get(size..).unwrap_or_default();
     }
     end
 }

@@ -14,26 +14,26 @@ pub(super) fn decompress(input: &[u8], output: &mut [u8]) -> usize {
 fn decode(input: &[u8], output: &mut [u8], end: &mut usize) -> Option<()> {
     let mut next = 0;
     let mut flags = 0u32;
-    let mut flags_left = 0;
+    let mut remaining_flags = 0;
     // Longer lengths use nibbles, and two matches share a byte: the offset of the byte whose high nibble is unused.
     let mut half_used_byte: Option<usize> = None;
     while *end < output.len() {
-        if flags_left == 0 {
+        if remaining_flags == 0 {
             flags = u32_at(input, next)?;
             next += 4;
-            flags_left = 32;
+            remaining_flags = 32;
             // 32 literals at once: common in incompressible data.
             if flags == 0
-                && let (Some(from), Some(to)) = (input.get(next..next + 32), output.get_mut(*end..*end + 32))
+                && let (Some(source), Some(target)) = (input.get(next..next + 32), output.get_mut(*end..*end + 32))
             {
-                to.copy_from_slice(from);
+                target.copy_from_slice(source);
                 next += 32;
                 *end += 32;
-                flags_left = 0;
+                remaining_flags = 0;
                 continue;
             }
         }
-        flags_left -= 1;
+        remaining_flags -= 1;
         let is_match = flags & 0x8000_0000 != 0;
         flags <<= 1;
         if !is_match {

@@ -9,9 +9,9 @@ use crate::field::{u16_at, u32_at};
 
 const SYMBOLS: usize = 512;
 const LENGTHS_SIZE: usize = SYMBOLS / 2;
-const CHUNK: usize = 1 << 16;
+const CHUNK_SIZE: usize = 1 << 16;
 const MAX_CODE_LEN: u32 = 15;
-/// Codes up to this length are decoded with one table lookup, longer ones by comparing with the last code of each
+/// Codes up to this length are decoded with one table lookup, longer codes by comparison with the last code of each
 /// length.
 const TABLE_BITS: u32 = 10;
 
@@ -27,7 +27,7 @@ pub(super) fn decompress(input: &[u8], output: &mut [u8]) -> usize {
             break;
         }
         let mut bits = Bits::new(input, next + LENGTHS_SIZE);
-        let chunk_end = (end + CHUNK).min(output.len());
+        let chunk_end = (end + CHUNK_SIZE).min(output.len());
         if decode(&codes, &mut bits, output, &mut end, chunk_end).is_none() {
             break;
         }
@@ -36,7 +36,7 @@ pub(super) fn decompress(input: &[u8], output: &mut [u8]) -> usize {
     end
 }
 
-/// Returns `None` if the input is truncated or invalid; the output is valid up to `end`.
+/// Decodes one chunk. Returns `None` if the input is truncated or invalid; the output is valid up to `end`.
 fn decode(codes: &Codes, bits: &mut Bits<'_>, output: &mut [u8], end: &mut usize, chunk_end: usize) -> Option<()> {
     while *end < chunk_end {
         let (symbol, code_length) = codes.symbol(bits.window)?;
@@ -166,13 +166,13 @@ impl Codes {
 
     /// Assigns codes to the code lengths of one chunk. Returns `false` if no prefix code has these lengths.
     fn assign(&mut self, lengths: &[u8; LENGTHS_SIZE]) -> bool {
-        let length_of = |symbol: usize| {
+        let code_length = |symbol: usize| {
             let pair = lengths.get(symbol / 2).copied().unwrap_or_default();
             usize::from(if symbol.is_multiple_of(2) { pair & 15 } else { pair >> 4 })
         };
         let mut count = [0u32; MAX_CODE_LEN as usize + 1];
         for symbol in 0..SYMBOLS {
-            if let Some(count) = count.get_mut(length_of(symbol)) {
+            if let Some(count) = count.get_mut(code_length(symbol)) {
                 *count += 1;
             }
         }
@@ -195,7 +195,7 @@ impl Codes {
             *limit = code << (16 - length);
         }
         for symbol in 0..SYMBOLS {
-            if let length @ 1.. = length_of(symbol)
+            if let length @ 1.. = code_length(symbol)
                 && let Some(index) = index.get_mut(length)
                 && let Some(slot) = self.ordered.get_mut(*index)
             {
@@ -208,27 +208,27 @@ impl Codes {
     }
 
     fn fill_table(&mut self) {
-        let mut from = 0;
+        let mut start = 0;
         for length in 1..=TABLE_BITS {
             let (Some(&limit), Some(&base)) = (self.limit.get(length as usize), self.base.get(length as usize)) else {
                 return;
             };
-            let to = (limit >> (16 - TABLE_BITS)) as usize;
-            for entry in from..to {
+            let end = (limit >> (16 - TABLE_BITS)) as usize;
+            for entry in start..end {
                 let code = entry as i32 >> (TABLE_BITS - length);
                 let symbol = usize::try_from(code + base).ok().and_then(|index| self.ordered.get(index));
                 if let (Some(slot), Some(&symbol)) = (self.table.get_mut(entry), symbol) {
                     *slot = symbol << 4 | length as u16;
                 }
             }
-            from = from.max(to);
+            start = start.max(end);
         }
-        if let Some(rest) = self.table.get_mut(from..) {
-            rest.fill(0);
+        if let Some(unused_entries) = self.table.get_mut(start..) {
+            unused_entries.fill(0);
         }
     }
 
-    /// The symbol at the start of the window, and its code length in bits.
+    /// Decodes the symbol at the start of the window. Also returns its code length in bits.
     #[inline]
     fn symbol(&self, window: u32) -> Option<(u16, u32)> {
         let entry = *self.table.get((window >> (32 - TABLE_BITS)) as usize)?;

@@ -25,13 +25,13 @@ fn main() -> std::io::Result<()> {
     for (format, compression) in FORMATS {
         for (clock, kind) in CLOCKS {
             let session = session(compression, kind);
-            let whole = || filled(&session, 0..RECORDS);
-            let (first, second) = (filled(&session, 0..30), filled(&session, 30..RECORDS));
+            let all_records = || build_recording(&session, 0..RECORDS);
+            let (first, second) = (build_recording(&session, 0..30), build_recording(&session, 30..RECORDS));
             for (mode, bytes) in [
-                ("sequential", whole().finish()),
-                ("interrupted", whole().finish_interrupted()),
-                ("circular", whole().finish_circular(3)),
-                ("preallocated", whole().finish_preallocated(500)),
+                ("sequential", all_records().finish()),
+                ("interrupted", all_records().finish_interrupted()),
+                ("circular", all_records().finish_circular(3)),
+                ("preallocated", all_records().finish_preallocated(500)),
                 ("appended", first.finish_appended(second)),
             ] {
                 let name = format!("assembled-{format}-{clock}-{mode}");
@@ -53,8 +53,8 @@ fn session(compression: Option<Compression>, clock: ClockKind) -> Session {
     }
 }
 
-/// Cycles through two processors, every header kind and both pointer sizes.
-fn filled(session: &Session, numbers: std::ops::Range<u64>) -> EtlBuilder {
+/// Builds a recording that cycles through two processors, every header kind and both pointer sizes.
+fn build_recording(session: &Session, numbers: std::ops::Range<u64>) -> EtlBuilder {
     let mut etl = EtlBuilder::new(session.clone());
     for number in numbers {
         let ticks = session.start_ticks + number * 100;

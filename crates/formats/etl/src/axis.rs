@@ -5,17 +5,17 @@ use crate::logfile_header::BUFFER_HEADER_SIZE;
 use crate::losses::Location;
 use crate::{BufferInfo, Clock, FileSummary, Loss, Losses};
 
-/// Headers of one boot agree on the zero of the counter to within adjustments of the system time between their starts.
-/// Unit: 100 ns.
+/// Maximum disagreement between headers of one boot about the zero of the counter, caused by adjustments of the system
+/// time between their starts. Unit: 100 ns.
 const SAME_BOOT_TOLERANCE: i128 = 60 * 10_000_000;
 
 #[derive(Debug)]
 enum Unit {
     /// Ticks of the recording's clock.
     Shared,
-    /// Ticks of another clock, placed by UTC. `offset_ns` is the start of that clock, relative to the start of the
+    /// Ticks of another clock, aligned by UTC. `offset_ns` is the start of that clock, relative to the start of the
     /// recording.
-    ByUtc { clock: Clock, offset_ns: i64 },
+    Converted { clock: Clock, offset_ns: i64 },
 }
 
 #[derive(Debug)]
@@ -33,12 +33,12 @@ pub(crate) struct Axes {
 }
 
 impl Axes {
-    /// Picks the clock of the file that started first. Places the files that do not share it by UTC, and counts them.
-    /// Returns `None` if there are no files.
+    /// Picks the clock of the file that started first. Aligns files with another clock by UTC and counts them as
+    /// a loss. Returns `None` if there are no files.
     pub(crate) fn align(files: &mut [FileSummary], losses: &mut Losses) -> Option<Axes> {
         let earliest = files.iter().min_by_key(|file| file.clock.start_filetime())?;
         let (mut clock, boot_time) = (earliest.clock.clone(), earliest.header.boot_time);
-        let shares = |file: &FileSummary| {
+        let has_same_clock = |file: &FileSummary| {
             let same_units =
                 file.clock.kind() == clock.kind() && file.clock.ticks_per_second() == clock.ticks_per_second();
             let zero_difference = (file.clock.zero_filetime() - clock.zero_filetime()).abs();
@@ -46,7 +46,7 @@ impl Axes {
             let same_boot = zero_difference.min(boot_difference) <= SAME_BOOT_TOLERANCE;
             same_units && (clock.kind() == ClockKind::SystemTime || same_boot)
         };
-        let shared: Vec<bool> = files.iter().map(shares).collect();
+        let shared: Vec<bool> = files.iter().map(has_same_clock).collect();
         for (file, &shares_clock) in files.iter_mut().zip(&shared) {
             file.shares_clock = shares_clock;
             // The system time may have been set between the two starts; the counter is the more reliable order.
@@ -61,7 +61,7 @@ impl Axes {
                 let offset = BUFFER_HEADER_SIZE as u64;
                 losses.add_at(Loss::UnrelatedFile, 1, Location { file: number, offset });
                 let start = file.clock.start_filetime().saturating_sub(clock.start_filetime());
-                Unit::ByUtc { clock: file.clock.clone(), offset_ns: start.saturating_mul(100) }
+                Unit::Converted { clock: file.clock.clone(), offset_ns: start.saturating_mul(100) }
             },
             shifts: Vec::new(),
         });
@@ -86,11 +86,11 @@ impl Axes {
 
     /// Converts a stored timestamp to ticks of the recording's clock.
     #[inline]
-    pub(crate) fn to_ticks(&self, buffer: &BufferInfo, stamp: u64) -> u64 {
-        let Some(axis) = self.files.get(buffer.file) else { return stamp };
+    pub(crate) fn to_ticks(&self, buffer: &BufferInfo, timestamp: u64) -> u64 {
+        let Some(axis) = self.files.get(buffer.file) else { return timestamp };
         let ticks = match &axis.unit {
-            Unit::Shared => stamp,
-            Unit::ByUtc { clock, offset_ns } => self.clock.ticks(clock.ns(stamp).saturating_add(*offset_ns)),
+            Unit::Shared => timestamp,
+            Unit::Converted { clock, offset_ns } => self.clock.ticks(clock.ns(timestamp).saturating_add(*offset_ns)),
         };
         let shift = axis.shifts.get(buffer.session as usize).copied().unwrap_or(0);
         ticks.saturating_add(shift)

@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use crate::logfile_header::{BUFFER_HEADER_SIZE, log_file_mode};
 use crate::{CompressionFormat, LogfileHeader};
 
-/// Windows limits a logger's buffers to 16 MiB; a larger declared size is damage.
+/// Maximum plausible buffer size in bytes. Windows limits a logger's buffers to 16 MiB.
 pub(crate) const MAX_BUFFER_SIZE: usize = 64 << 20;
 
 const PROCESSOR_NUMBER_MASK: u16 = 0x00FF;
@@ -20,7 +20,7 @@ pub(crate) struct RawBufferHeader {
     /// Size of the buffer in the file, in bytes.
     pub buffer_size: U32,
     runtime_offsets: [U32; 3],
-    /// Flush time. In merged files its clock may differ from that of the records.
+    /// Flush time. In merged files it may use a different clock than the records.
     time_stamp: U64,
     pub sequence_number: U64,
     clock_or_link: U64,
@@ -38,7 +38,7 @@ pub(crate) struct RawBufferHeader {
 const _: () = assert!(size_of::<RawBufferHeader>() == BUFFER_HEADER_SIZE);
 
 impl RawBufferHeader {
-    pub(crate) fn at(bytes: &[u8], offset: usize) -> Option<&RawBufferHeader> {
+    pub(crate) fn read(bytes: &[u8], offset: usize) -> Option<&RawBufferHeader> {
         RawBufferHeader::ref_from_prefix(bytes.get(offset..)?).ok().map(|(header, _)| header)
     }
 
@@ -59,8 +59,8 @@ impl RawBufferHeader {
         BufferFlags(self.flags.get()).is_compressed()
     }
 
-    /// Stricter than `is_plausible`, except for the size. Used to resume after damage, where a false match would hide
-    /// real records.
+    /// Like `is_plausible`, but stricter, except for the size. Used to resume after damage, where a false match would
+    /// hide real records.
     pub(crate) fn is_convincing(&self, max_size: usize) -> bool {
         (BUFFER_HEADER_SIZE..=max_size).contains(&(self.offset.get() as usize))
             && self.buffer_type.get() <= BufferKind::MAX_TYPE
@@ -206,8 +206,8 @@ impl BufferInfo {
         self.available = size.min(file_length.saturating_sub(self.offset));
     }
 
-    /// The bytes of the buffer that are in the file, header included.
-    pub(crate) fn stored<'a>(&self, file: &'a [u8]) -> &'a [u8] {
+    /// Returns the bytes of the buffer that are in the file, header included.
+    pub(crate) fn stored_bytes<'a>(&self, file: &'a [u8]) -> &'a [u8] {
         file.get(self.offset..self.offset.saturating_add(self.available)).unwrap_or_default()
     }
 
@@ -222,7 +222,7 @@ impl BufferInfo {
         self.compression.is_some() || !self.flags.is_compressed()
     }
 
-    /// Size of the records once decompressed, in bytes.
+    /// Returns the size of the records once decompressed, in bytes.
     pub(crate) fn payload_size(&self) -> usize {
         self.fill.saturating_sub(BUFFER_HEADER_SIZE)
     }

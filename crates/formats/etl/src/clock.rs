@@ -2,8 +2,8 @@
 
 use crate::LogfileHeader;
 
-/// 100 ns intervals from 1601-01-01 (FILETIME zero) to 1970-01-01 (Unix zero).
-const FILETIME_OF_UNIX_ZERO: i64 = 116_444_736_000_000_000;
+/// 1970-01-01 (Unix time zero) as a FILETIME, in units of 100 ns since 1601-01-01.
+const UNIX_EPOCH_FILETIME: i64 = 116_444_736_000_000_000;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 const FILETIME_PER_SECOND: u64 = 10_000_000;
 
@@ -19,7 +19,7 @@ pub enum ClockKind {
 }
 
 impl ClockKind {
-    /// Name used in reports, lower case.
+    /// Returns the name used in reports, lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl ClockKind {
     }
 }
 
-/// How ticks become nanoseconds: by a whole factor (10 MHz, FILETIME) or by a division.
+/// Conversion of ticks to nanoseconds: multiplication by an integer (10 MHz, FILETIME) or a division.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
     Multiply(u64),
@@ -50,7 +50,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock described by a logfile header, and whether it is usable.
+    /// Returns the clock described by a logfile header, and whether it is usable.
     pub(crate) fn from_header(header: &LogfileHeader) -> (Clock, bool) {
         let (kind, ticks_per_second) = match header.clock_type {
             1 => (ClockKind::PerformanceCounter, header.perf_freq),
@@ -82,37 +82,37 @@ impl Clock {
         Clock { kind, ticks_per_second, scale, start_ticks, start_filetime }
     }
 
-    /// Clock that stamped the records.
+    /// Returns the clock that stamped the records.
     #[must_use]
     pub fn kind(&self) -> ClockKind {
         self.kind
     }
 
-    /// Ticks per second: the counter's frequency, 10,000,000 for system time.
+    /// Returns the ticks per second: the counter's frequency, 10,000,000 for system time.
     #[must_use]
     pub fn ticks_per_second(&self) -> u64 {
         self.ticks_per_second
     }
 
-    /// Timestamp of time zero, in ticks.
+    /// Returns the timestamp of time zero, in ticks.
     #[must_use]
     pub fn start_ticks(&self) -> u64 {
         self.start_ticks
     }
 
-    /// UTC of time zero as a FILETIME: 100 ns units since 1601-01-01.
+    /// Returns time zero in UTC as a FILETIME: 100 ns units since 1601-01-01.
     #[must_use]
     pub fn start_filetime(&self) -> i64 {
         self.start_filetime
     }
 
-    /// UTC of time zero, in nanoseconds since 1970-01-01.
+    /// Returns time zero in UTC, in nanoseconds since 1970-01-01.
     #[must_use]
     pub fn start_unix_ns(&self) -> i64 {
         self.unix_ns(0)
     }
 
-    /// Nanoseconds from time zero to a timestamp, rounded toward zero; negative before time zero.
+    /// Returns the nanoseconds from time zero to a timestamp, rounded toward zero; negative before time zero.
     #[inline]
     #[must_use]
     pub fn ns(&self, ticks: u64) -> i64 {
@@ -123,7 +123,7 @@ impl Clock {
         }
     }
 
-    /// Duration of `ticks` ticks in nanoseconds, rounded down. Saturates at `i64::MAX`.
+    /// Returns the duration of `ticks` ticks in nanoseconds, rounded down. Saturates at `i64::MAX`.
     #[inline]
     #[must_use]
     pub fn duration_ns(&self, ticks: u64) -> i64 {
@@ -131,11 +131,13 @@ impl Clock {
             Scale::Multiply(factor) => ticks.checked_mul(factor),
             Scale::Divide => {
                 let seconds = ticks / self.ticks_per_second;
-                let rest = ticks % self.ticks_per_second;
+                let remainder = ticks % self.ticks_per_second;
                 // Fits 64 bits for every frequency up to 18 GHz.
-                let fraction = match rest.checked_mul(NS_PER_SECOND) {
+                let fraction = match remainder.checked_mul(NS_PER_SECOND) {
                     Some(product) => product / self.ticks_per_second,
-                    None => (u128::from(rest) * u128::from(NS_PER_SECOND) / u128::from(self.ticks_per_second)) as u64,
+                    None => {
+                        (u128::from(remainder) * u128::from(NS_PER_SECOND) / u128::from(self.ticks_per_second)) as u64
+                    }
                 };
                 seconds.checked_mul(NS_PER_SECOND).and_then(|ns| ns.checked_add(fraction))
             }
@@ -143,7 +145,7 @@ impl Clock {
         ns.and_then(|ns| i64::try_from(ns).ok()).unwrap_or(i64::MAX)
     }
 
-    /// The first timestamp at least `ns` nanoseconds after time zero, clamped to the range of a timestamp.
+    /// Returns the first timestamp at least `ns` nanoseconds after time zero, clamped to the range of a timestamp.
     #[must_use]
     pub fn ticks(&self, ns: i64) -> u64 {
         let product = u128::from(ns.unsigned_abs()) * u128::from(self.ticks_per_second);
@@ -165,10 +167,10 @@ impl Clock {
     /// Converts nanoseconds since time zero to nanoseconds since 1970-01-01 UTC.
     #[must_use]
     pub fn unix_ns(&self, time_ns: i64) -> i64 {
-        self.start_filetime.saturating_sub(FILETIME_OF_UNIX_ZERO).saturating_mul(100).saturating_add(time_ns)
+        self.start_filetime.saturating_sub(UNIX_EPOCH_FILETIME).saturating_mul(100).saturating_add(time_ns)
     }
 
-    /// FILETIME of counter value zero. Logs of one boot agree on it.
+    /// Returns the FILETIME of counter value zero. Logs of one boot agree on it.
     pub(crate) fn zero_filetime(&self) -> i128 {
         let ticks = u128::from(self.start_ticks) * u128::from(FILETIME_PER_SECOND) / u128::from(self.ticks_per_second);
         i128::from(self.start_filetime) - i128::try_from(ticks).unwrap_or(i128::MAX)

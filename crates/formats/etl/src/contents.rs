@@ -29,11 +29,11 @@ impl<'a> Contents<'a> {
         losses: &mut Losses,
     ) {
         let file = self.file(buffer);
-        // The common case; worth its own loop.
+        // Fast path for the common case: no conversion.
         if self.axes.is_identity(buffer) {
-            records.load(buffer, file, interval, |stamp| stamp, losses);
+            records.load(buffer, file, interval, |timestamp| timestamp, losses);
         } else {
-            records.load(buffer, file, interval, |stamp| self.axes.to_ticks(buffer, stamp), losses);
+            records.load(buffer, file, interval, |timestamp| self.axes.to_ticks(buffer, timestamp), losses);
         }
     }
 
@@ -44,7 +44,7 @@ impl<'a> Contents<'a> {
         payload: &mut Payload<'a>,
         losses: &mut Losses,
     ) -> BufferStart {
-        let to_axis = |stamp| self.axes.to_ticks(buffer, stamp);
+        let to_axis = |timestamp| self.axes.to_ticks(buffer, timestamp);
         buffer_start(payload, buffer, self.file(buffer), to_axis, losses)
     }
 }

@@ -64,7 +64,7 @@ impl<'b> ExtendedItems<'b> {
         ExtendedItems { record, next: first, has_more: present }
     }
 
-    /// Offset in the record of the first byte after the items returned so far.
+    /// Returns the offset in the record of the first byte after the items returned so far.
     pub(crate) fn position(&self) -> usize {
         self.next
     }

@@ -47,9 +47,9 @@ const MIN_BUFFER_SIZE_LIMIT: usize = 1 << 20;
 /// Reads a file's logfile header and finds its buffers.
 pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Vec<BufferInfo>, Losses), Error> {
     let mut losses = Losses::default();
-    let first = first_buffer(input)?;
+    let first_header = first_buffer(input)?;
     let header = LogfileHeader::read(input.name, input.bytes)?;
-    let format = CompressionFormat::from_number(first.state.get() as u16);
+    let format = CompressionFormat::from_number(first_header.state.get() as u16);
     let (clock, is_usable) = Clock::from_header(&header);
     if !is_usable {
         losses.add_at(Loss::ClockUnknown, 1, Location { file: number, offset: BUFFER_HEADER_SIZE as u64 });
@@ -80,7 +80,7 @@ pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Ve
 pub(crate) fn first_buffer<'a>(input: &Input<'a>) -> Result<&'a RawBufferHeader, Error> {
     let file = || input.name.to_owned();
     let not_an_etl = |offset, reason| Error::NotAnEventTraceLog { file: file(), offset, reason };
-    let Some(first) = RawBufferHeader::at(input.bytes, 0) else {
+    let Some(header) = RawBufferHeader::read(input.bytes, 0) else {
         if input.bytes.iter().all(|&byte| byte == 0) {
             return Err(Error::Empty { file: file(), length: input.bytes.len() });
         }
@@ -92,17 +92,17 @@ pub(crate) fn first_buffer<'a>(input: &Input<'a>) -> Result<&'a RawBufferHeader,
             available: input.bytes.len(),
         });
     };
-    let size = first.buffer_size.get();
+    let size = header.buffer_size.get();
     if size == 0 && input.bytes.iter().all(|&byte| byte == 0) {
         return Err(Error::Empty { file: file(), length: input.bytes.len() });
     }
-    if !first.is_plausible() {
+    if !header.is_plausible() {
         return Err(not_an_etl(
             0,
             format!("the first {BUFFER_HEADER_SIZE} bytes are not a buffer header (size {size:#x})"),
         ));
     }
-    Ok(first)
+    Ok(header)
 }
 
 struct BufferFinder<'f, 'a> {
@@ -120,8 +120,8 @@ impl BufferFinder<'_, '_> {
         let bytes = self.input.bytes;
         let mut offset = 0;
         while offset < bytes.len() {
-            let found = RawBufferHeader::at(bytes, offset);
-            match found.and_then(|raw| Some((raw, self.infer_size(raw, offset)?))) {
+            let raw_header = RawBufferHeader::read(bytes, offset);
+            match raw_header.and_then(|raw| Some((raw, self.infer_size(raw, offset)?))) {
                 Some((raw, size)) => {
                     self.add(raw, offset, size);
                     offset = offset.saturating_add(size);
@@ -151,44 +151,47 @@ impl BufferFinder<'_, '_> {
         self.buffers.push(buffer);
     }
 
-    /// Size of the buffer at `offset`, or `None` if there is no buffer. Trusts the declared size if it leads to
-    /// another buffer: a damaged size would skip good buffers. Uncompressed buffers all have the logger's size.
+    /// Returns the size of the buffer at `offset`, or `None` if there is no buffer. Trusts the declared size if it
+    /// leads to another buffer: a damaged size would skip good buffers. Uncompressed buffers all have the
+    /// logger's size.
     fn infer_size(&self, raw: &RawBufferHeader, offset: usize) -> Option<usize> {
         let bytes = self.input.bytes;
-        let usual = self.uncompressed_size();
-        let declared = raw.buffer_size.get() as usize;
+        let usual_size = self.uncompressed_size();
+        let declared_size = raw.buffer_size.get() as usize;
         let is_plausible = raw.is_plausible();
-        if is_plausible && declared == usual {
-            return Some(declared);
+        if is_plausible && declared_size == usual_size {
+            return Some(declared_size);
         }
-        let end = offset.saturating_add(declared);
+        let end = offset.saturating_add(declared_size);
         let next_is_valid = is_plausible
-            && match RawBufferHeader::at(bytes, end) {
+            && match RawBufferHeader::read(bytes, end) {
                 // Zeros: reserved space that was never used.
                 Some(next) => next.is_plausible() || next.is_blank(),
                 // The end of the file, a truncated last buffer, or a buffer before a truncated header.
-                None => end == bytes.len() || declared <= usual.max(1 << 20),
+                None => end == bytes.len() || declared_size <= usual_size.max(1 << 20),
             };
-        if next_is_valid && (declared < usual || offset == 0) {
-            return Some(declared);
+        if next_is_valid && (declared_size < usual_size || offset == 0) {
+            return Some(declared_size);
         }
-        let next_after_usual_is_valid = !self.buffers.is_empty()
-            && raw.is_convincing(usual)
+        let next_after_usual_size_is_valid = !self.buffers.is_empty()
+            && raw.is_convincing(usual_size)
             && !raw.is_compressed()
-            && match RawBufferHeader::at(bytes, offset.saturating_add(usual)) {
-                Some(next) => next.is_convincing(usual),
-                None => offset.saturating_add(usual) == bytes.len(),
+            && match RawBufferHeader::read(bytes, offset.saturating_add(usual_size)) {
+                Some(next) => next.is_convincing(usual_size),
+                None => offset.saturating_add(usual_size) == bytes.len(),
             };
-        if next_after_usual_is_valid {
-            return Some(usual);
+        if next_after_usual_size_is_valid {
+            return Some(usual_size);
         }
         // The buffer itself looks valid, so the damage is probably after it.
-        let is_valid_alone =
-            is_plausible && declared <= usual && raw.is_convincing(usual) && (offset == 0 || raw.is_compressed());
-        (next_is_valid || is_valid_alone).then_some(declared)
+        let is_valid_alone = is_plausible
+            && declared_size <= usual_size
+            && raw.is_convincing(usual_size)
+            && (offset == 0 || raw.is_compressed());
+        (next_is_valid || is_valid_alone).then_some(declared_size)
     }
 
-    /// Size of an uncompressed buffer in bytes.
+    /// Returns the size of an uncompressed buffer in bytes.
     fn uncompressed_size(&self) -> usize {
         (self.header.buffer_size as usize).clamp(BUFFER_HEADER_SIZE, MAX_BUFFER_SIZE)
     }
@@ -196,21 +199,21 @@ impl BufferFinder<'_, '_> {
     /// Counts the loss at `offset` and returns the offset of the next buffer, or the end of the file.
     fn skip_to_next_buffer(&mut self, offset: usize) -> usize {
         let bytes = self.input.bytes;
-        let rest = bytes.get(offset..).unwrap_or_default();
+        let remaining = bytes.get(offset..).unwrap_or_default();
         let location = Location { file: self.number, offset: offset as u64 };
-        let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
-        if zeros == rest.len() {
+        let zeros = remaining.iter().take_while(|&&byte| byte == 0).count();
+        if zeros == remaining.len() {
             self.losses.add_at(Loss::UnusedSpace, 1, location);
             return bytes.len();
         }
-        if rest.len() < BUFFER_HEADER_SIZE {
+        if remaining.len() < BUFFER_HEADER_SIZE {
             self.losses.add_at(Loss::BufferTruncated, 1, location);
             return bytes.len();
         }
         self.losses.add_at(Loss::UnreadableSpan, 1, location);
         let max_size = self.uncompressed_size();
-        // Uncompressed buffers are at multiples of the buffer size after the header buffer; compressed ones are
-        // anywhere.
+        // Uncompressed buffers start at multiples of the buffer size after the header buffer; compressed ones can
+        // start anywhere.
         let is_uncompressed = !self.header.has_mode(log_file_mode::COMPRESSED);
         let step = if is_uncompressed { max_size } else { 1 };
         let origin = self.buffers.first().map_or(0, |first| first.size);
@@ -219,7 +222,7 @@ impl BufferFinder<'_, '_> {
         } else {
             offset + 1
         };
-        while let Some(raw) = RawBufferHeader::at(bytes, candidate) {
+        while let Some(raw) = RawBufferHeader::read(bytes, candidate) {
             if raw.is_convincing(max_size) {
                 return candidate;
             }
@@ -229,14 +232,14 @@ impl BufferFinder<'_, '_> {
     }
 }
 
-/// Removes buffers that are in the file twice: some tools that join files write them.
+/// Removes duplicate buffers, which some tools that join files write.
 fn remove_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, losses: &mut Losses) {
     let mut seen: HashMap<(u64, u16, usize, usize), usize> = HashMap::with_capacity(buffers.len());
     buffers.retain(|buffer| {
         let key = (buffer.sequence, buffer.cpu, buffer.size, buffer.fill);
         match seen.get(&key) {
             Some(&earlier)
-                if bytes.get(earlier..earlier.saturating_add(buffer.available)) == Some(buffer.stored(bytes)) =>
+                if bytes.get(earlier..earlier.saturating_add(buffer.available)) == Some(buffer.stored_bytes(bytes)) =>
             {
                 losses.add_at(Loss::DuplicateBuffer, 1, Location { file, offset: buffer.offset as u64 });
                 false
@@ -249,14 +252,14 @@ fn remove_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, l
     });
 }
 
-/// Gives up the records of compressed buffers whose declared size no recorder would write, to bound memory.
+/// Drops the records of compressed buffers whose declared size is implausible, to bound memory.
 fn limit_expansion(header: &LogfileHeader, length: usize, buffers: &mut [BufferInfo], losses: &mut Losses) {
     let limit = length.saturating_mul(MAX_EXPANSION);
-    let mut left = limit.max(MIN_EXPANSION_LIMIT);
+    let mut budget = limit.max(MIN_EXPANSION_LIMIT);
     let max_size = (header.buffer_size as usize).max(MIN_BUFFER_SIZE_LIMIT);
     for buffer in buffers.iter_mut().filter(|buffer| buffer.compression.is_some()) {
-        match left.checked_sub(buffer.payload_size()) {
-            Some(rest) if buffer.fill <= max_size => left = rest,
+        match budget.checked_sub(buffer.payload_size()) {
+            Some(remaining) if buffer.fill <= max_size => budget = remaining,
             _ => {
                 buffer.compression = None;
                 let location = Location { file: buffer.file, offset: buffer.offset as u64 };
@@ -266,17 +269,18 @@ fn limit_expansion(header: &LogfileHeader, length: usize, buffers: &mut [BufferI
     }
 }
 
-/// Sequence numbers restart in every appended session; nothing else in the file marks the boundary.
+/// Assigns buffers to sessions and returns the number of sessions. Sequence numbers restart in every appended session;
+/// nothing else in the file marks the boundary.
 fn split_sessions(buffers: &mut [BufferInfo]) -> u32 {
     let mut session = 0;
-    let mut last: HashMap<u16, u64> = HashMap::new();
+    let mut last_sequences: HashMap<u16, u64> = HashMap::new();
     for buffer in buffers.iter_mut().filter(|buffer| buffer.kind != BufferKind::Header) {
-        if last.get(&buffer.cpu).is_some_and(|&previous| buffer.sequence < previous) {
+        if last_sequences.get(&buffer.cpu).is_some_and(|&previous| buffer.sequence < previous) {
             session += 1;
-            last.clear();
+            last_sequences.clear();
         }
         buffer.session = session;
-        last.insert(buffer.cpu, buffer.sequence);
+        last_sequences.insert(buffer.cpu, buffer.sequence);
     }
     session + 1
 }
@@ -287,8 +291,8 @@ fn count_losses(header: &LogfileHeader, file: usize, buffers: &[BufferInfo], los
     if !header.is_finished() {
         losses.add_at(Loss::UnfinishedFile, 1, Location { file, offset: 0 });
     } else if !header.has_mode(log_file_mode::CIRCULAR | log_file_mode::APPEND | log_file_mode::BUFFERING) {
-        let found = buffers.len() as u64;
-        losses.add(Loss::BuffersAbsent, u64::from(header.buffers_written).saturating_sub(found));
+        let present = buffers.len() as u64;
+        losses.add(Loss::BuffersAbsent, u64::from(header.buffers_written).saturating_sub(present));
     }
     let mut numbers: Vec<(u32, u64)> = buffers
         .iter()
@@ -297,8 +301,8 @@ fn count_losses(header: &LogfileHeader, file: usize, buffers: &[BufferInfo], los
         .collect();
     numbers.sort_unstable();
     for pair in numbers.windows(2) {
-        if let &[(session, earlier), (same, later)] = pair
-            && session == same
+        if let &[(session, earlier), (next_session, later)] = pair
+            && session == next_session
         {
             losses.add(Loss::MissingSequence, (later - earlier).saturating_sub(1));
         }

@@ -25,7 +25,7 @@ pub enum HeaderKind {
 }
 
 impl HeaderKind {
-    /// Name used in reports, lower case.
+    /// Returns the name used in reports, lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,20 +93,20 @@ impl Shape {
     #[inline]
     pub(crate) fn parse(bytes: &[u8]) -> Result<Shape, Defect> {
         let Some(&[b0, b1, b2, b3, b4, b5, b6, b7]) = bytes.first_chunk::<8>() else { return Err(Defect::Short) };
-        let low = u16::from_le_bytes([b0, b1]);
-        let high = u16::from_le_bytes([b4, b5]);
+        let first_word = u16::from_le_bytes([b0, b1]);
+        let third_word = u16::from_le_bytes([b4, b5]);
         let shape = match LAYOUTS.get(usize::from(b2)) {
             Some(layout) if b3 == 0xC0 && layout.header != 0 => {
                 let extension = perfinfo_extension(b1) & layout.extension;
                 Shape {
                     kind: layout.kind,
                     pointer_size: layout.pointer_size,
-                    size: u32::from(if layout.size_is_second { high } else { low }),
+                    size: u32::from(if layout.size_is_third_word { third_word } else { first_word }),
                     header: layout.header + extension,
                     time: layout.time,
                 }
             }
-            _ => Shape::of_marker([b0, b1, b2, b3], u16::from_le_bytes([b6, b7]))?,
+            _ => Shape::from_marker([b0, b1, b2, b3], u16::from_le_bytes([b6, b7]))?,
         };
         let size = shape.size as usize;
         if size < usize::from(shape.header) || size > bytes.len() {
@@ -117,10 +117,10 @@ impl Shape {
 
     /// Recognizes records whose marker has no header type.
     #[cold]
-    fn of_marker(marker: [u8; 4], options: u16) -> Result<Shape, Defect> {
+    fn from_marker(marker: [u8; 4], options: u16) -> Result<Shape, Defect> {
         let [low, high, _, flags] = marker;
         let size = u32::from(u16::from_le_bytes([low, high]));
-        let other = |header, time| Shape { kind: HeaderKind::Other(flags), pointer_size: 8, size, header, time };
+        let other_shape = |header, time| Shape { kind: HeaderKind::Other(flags), pointer_size: 8, size, header, time };
         match flags {
             0x90 => {
                 let offsets = MessageOffsets::from_options(options);
@@ -132,14 +132,14 @@ impl Shape {
                     time: offsets.time,
                 })
             }
-            0xA0 => Ok(other(8, NO_TIME)),
-            0xB0 => Ok(other(16, 8)),
+            0xA0 => Ok(other_shape(8, NO_TIME)),
+            0xB0 => Ok(other_shape(16, 8)),
             _ if marker == [0xFF; 4] => Err(Defect::Fill),
             _ => Err(Defect::Marker(u32::from_le_bytes(marker))),
         }
     }
 
-    /// Timestamp in ticks of the log's clock.
+    /// Reads the timestamp, in ticks of the log's clock.
     #[inline]
     pub(crate) fn ticks(&self, bytes: &[u8]) -> Option<u64> {
         if self.time == NO_TIME { None } else { u64_at(bytes, usize::from(self.time)) }
@@ -151,14 +151,15 @@ impl Shape {
         self.time != NO_TIME
     }
 
-    /// Distance to the next record: sizes are stored without padding, and records start at multiples of 8.
+    /// Returns the distance to the next record in bytes. Sizes are stored without padding, and records start at
+    /// multiples of 8.
     #[inline]
     pub(crate) fn stride(&self) -> usize {
         (self.size as usize + 7) & !7
     }
 }
 
-/// Bytes of the PEBS index and of up to seven counters that may follow the header.
+/// Returns the size in bytes of the PEBS index and the up to seven counters that may follow the header.
 #[inline]
 const fn perfinfo_extension(flags: u8) -> u8 {
     8 * ((flags >> 7) + (flags & 7))
@@ -170,7 +171,7 @@ struct HeaderLayout {
     kind: HeaderKind,
     pointer_size: u8,
     /// True if the record's size is the third 16-bit word, not the first.
-    size_is_second: bool,
+    size_is_third_word: bool,
     /// Size in bytes; 0 if the type does not exist.
     header: u8,
     time: u8,
@@ -186,13 +187,13 @@ static LAYOUTS: [HeaderLayout; 0x16] = {
         HeaderLayout {
             kind,
             pointer_size,
-            size_is_second: kernel,
+            size_is_third_word: kernel,
             header,
             time: if perfinfo { 8 } else { 0x10 },
             extension: if perfinfo { u8::MAX } else { 0 },
         }
     }
-    const fn other(header_type: u8) -> HeaderLayout {
+    const fn other_layout(header_type: u8) -> HeaderLayout {
         HeaderLayout { time: NO_TIME, ..layout(HeaderKind::Other(header_type), 8, 8) }
     }
     let mut table = [layout(HeaderKind::Other(0), 8, 0); 0x16];
@@ -202,9 +203,9 @@ static LAYOUTS: [HeaderLayout; 0x16] = {
     table[0x04] = layout(HeaderKind::Compact, 8, 0x18);
     table[0x0A] = layout(HeaderKind::Full, 4, 0x30);
     table[0x0B] = layout(HeaderKind::Instance, 4, 0x48);
-    table[0x0C] = other(0x0C);
-    table[0x0D] = other(0x0D);
-    table[0x0E] = other(0x0E);
+    table[0x0C] = other_layout(0x0C);
+    table[0x0D] = other_layout(0x0D);
+    table[0x0E] = other_layout(0x0E);
     table[0x10] = layout(HeaderKind::Perfinfo, 4, 0x10);
     table[0x11] = layout(HeaderKind::Perfinfo, 8, 0x10);
     table[0x12] = layout(HeaderKind::Event, 4, 0x50);
@@ -241,9 +242,9 @@ impl MessageOffsets {
         let sequence = take(options & MESSAGE_SEQUENCE != 0, 4);
         let component = take(options & MESSAGE_COMPONENT != 0, 4);
         let guid = take(component == 0 && options & MESSAGE_GUID != 0, 16);
-        let stamp = take(options & (MESSAGE_TIMESTAMP | MESSAGE_PERFORMANCE_TIMESTAMP) != 0, 8);
+        let timestamp = take(options & (MESSAGE_TIMESTAMP | MESSAGE_PERFORMANCE_TIMESTAMP) != 0, 8);
         // The obsolete flag alone reserves the space, but stores no time of the log's clock there.
-        let time = if options & MESSAGE_TIMESTAMP != 0 { stamp } else { 0 };
+        let time = if options & MESSAGE_TIMESTAMP != 0 { timestamp } else { 0 };
         let ids = take(options & MESSAGE_SYSTEM_INFO != 0, 8);
         MessageOffsets { sequence, component, guid, time, ids, end }
     }

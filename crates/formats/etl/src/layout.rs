@@ -2,7 +2,7 @@
 
 use crate::Guid;
 
-/// The `N` bytes at `offset`, or `None` if the slice is too short.
+/// Reads the `N` bytes at `offset`; `None` if the slice is too short.
 #[inline]
 pub(crate) fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..)?.first_chunk::<N>().copied()
@@ -23,7 +23,7 @@ pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     array_at(bytes, offset).map(u64::from_le_bytes)
 }
 
-/// A GUID in its Windows form: three little-endian integers, then eight bytes.
+/// Reads a GUID in its Windows form: three little-endian integers, then eight bytes.
 #[inline]
 pub(crate) fn guid_at(bytes: &[u8], offset: usize) -> Option<Guid> {
     array_at(bytes, offset).map(Guid::from_bytes_le)

@@ -51,7 +51,7 @@ pub struct TimeZone {
     pub daylight_bias_minutes: i32,
 }
 
-/// Description of the file, the machine and the clock by the recorder. Times are FILETIMEs: 100 ns units since
+/// The recorder's description of the file, the machine and the clock. Times are FILETIMEs: 100 ns units since
 /// 1601-01-01 UTC.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogfileHeader {
@@ -104,7 +104,7 @@ pub struct LogfileHeader {
 impl LogfileHeader {
     /// Reads the header from a file's first buffer.
     pub(crate) fn read(file: &str, bytes: &[u8]) -> Result<LogfileHeader, Error> {
-        let (record, fixed_size, start_ticks) = Self::parts(file, bytes)?;
+        let (record, fixed_size, start_ticks) = Self::split_record(file, bytes)?;
         let fields = Self::fields(record.get(SYSTEM_HEADER_SIZE..).unwrap_or_default(), fixed_size, start_ticks);
         fields.ok_or_else(|| Error::Truncated {
             file: file.to_owned(),
@@ -115,13 +115,13 @@ impl LogfileHeader {
         })
     }
 
-    /// The header record. The names at its end may be truncated.
+    /// Returns the header record. The names at its end may be truncated.
     pub(crate) fn record<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b [u8], Error> {
-        Self::parts(file, bytes).map(|(record, ..)| record)
+        Self::split_record(file, bytes).map(|(record, ..)| record)
     }
 
-    /// The record, the size of its payload without the names, and its timestamp.
-    fn parts<'b>(file: &str, bytes: &'b [u8]) -> Result<(&'b [u8], usize, u64), Error> {
+    /// Returns the record, the size of its payload without the names, and its timestamp.
+    fn split_record<'b>(file: &str, bytes: &'b [u8]) -> Result<(&'b [u8], usize, u64), Error> {
         let record = bytes.get(BUFFER_HEADER_SIZE..).unwrap_or_default();
         let not_an_etl = |reason: String| Error::NotAnEventTraceLog {
             file: file.to_owned(),
@@ -166,11 +166,11 @@ impl LogfileHeader {
         let fixed = payload.get(..fixed_size)?;
         let byte = |offset: usize| fixed.get(offset).copied();
         // Two pointer-sized slots precede the time zone; the zone and its padding are 0xB0 bytes.
-        let zone = if fixed_size == FIXED_SIZE_64 { 0x48 } else { 0x40 };
-        let times = zone + 0xB0;
+        let zone_offset = if fixed_size == FIXED_SIZE_64 { 0x48 } else { 0x40 };
+        let times_offset = zone_offset + 0xB0;
         let names = payload.get(fixed_size..)?;
-        let (logger_name, rest) = utf16_until_nul(names);
-        let (log_file_name, _) = utf16_until_nul(rest);
+        let (logger_name, names_after_logger) = utf16_until_nul(names);
+        let (log_file_name, _) = utf16_until_nul(names_after_logger);
         let signed = |offset: usize| u32_at(fixed, offset).map(u32::cast_signed);
         Some(LogfileHeader {
             buffer_size: u32_at(fixed, 0x00)?,
@@ -187,17 +187,17 @@ impl LogfileHeader {
             events_lost: u32_at(fixed, 0x30)?,
             cpu_speed_mhz: u32_at(fixed, 0x34)?,
             time_zone: TimeZone {
-                bias_minutes: signed(zone)?,
-                standard_name: utf16_until_nul(fixed.get(zone + 0x04..zone + 0x44)?).0,
-                standard_bias_minutes: signed(zone + 0x54)?,
-                daylight_name: utf16_until_nul(fixed.get(zone + 0x58..zone + 0x98)?).0,
-                daylight_bias_minutes: signed(zone + 0xA8)?,
+                bias_minutes: signed(zone_offset)?,
+                standard_name: utf16_until_nul(fixed.get(zone_offset + 0x04..zone_offset + 0x44)?).0,
+                standard_bias_minutes: signed(zone_offset + 0x54)?,
+                daylight_name: utf16_until_nul(fixed.get(zone_offset + 0x58..zone_offset + 0x98)?).0,
+                daylight_bias_minutes: signed(zone_offset + 0xA8)?,
             },
-            boot_time: u64_at(fixed, times)?,
-            perf_freq: u64_at(fixed, times + 0x08)?,
-            start_time: u64_at(fixed, times + 0x10)?,
-            clock_type: u32_at(fixed, times + 0x18)?,
-            buffers_lost: u32_at(fixed, times + 0x1C)?,
+            boot_time: u64_at(fixed, times_offset)?,
+            perf_freq: u64_at(fixed, times_offset + 0x08)?,
+            start_time: u64_at(fixed, times_offset + 0x10)?,
+            clock_type: u32_at(fixed, times_offset + 0x18)?,
+            buffers_lost: u32_at(fixed, times_offset + 0x1C)?,
             start_ticks,
             logger_name,
             log_file_name,
@@ -236,7 +236,7 @@ impl HeaderOverrides {
     /// Returns a copy of the header record `record` with these values.
     pub(crate) fn apply(&self, record: &[u8]) -> Vec<u8> {
         let is_wide = u32_at(record, 0).is_some_and(|marker| marker >> 16 == 0xC002);
-        let (fixed_size, times) = if is_wide { (FIXED_SIZE_64, 0xF8) } else { (FIXED_SIZE_32, 0xF0) };
+        let (fixed_size, times_offset) = if is_wide { (FIXED_SIZE_64, 0xF8) } else { (FIXED_SIZE_32, 0xF0) };
         let mut bytes = record.to_vec();
         bytes.resize(SYSTEM_HEADER_SIZE + fixed_size, 0);
         let mut put = |offset: usize, value: &[u8]| {
@@ -254,7 +254,7 @@ impl HeaderOverrides {
         put(0x20, &self.log_file_mode.to_le_bytes());
         put(0x24, &self.buffers_written.to_le_bytes());
         put(0x30, &self.events_lost.to_le_bytes());
-        put(times + 0x1C, &self.buffers_lost.to_le_bytes());
+        put(times_offset + 0x1C, &self.buffers_lost.to_le_bytes());
         for name in [self.logger_name, self.log_file_name] {
             bytes.extend(name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
         }
@@ -266,10 +266,10 @@ impl HeaderOverrides {
     }
 }
 
-/// The text up to the first NUL or the end, and the bytes after the NUL.
+/// Splits `bytes` into the text up to the first NUL (or the end) and the bytes after the NUL.
 fn utf16_until_nul(bytes: &[u8]) -> (String, &[u8]) {
     let (units, _) = bytes.as_chunks::<2>();
     let units: Vec<u16> = units.iter().map(|&unit| u16::from_le_bytes(unit)).take_while(|&unit| unit != 0).collect();
-    let rest = bytes.get(2 * (units.len() + 1)..).unwrap_or_default();
-    (String::from_utf16_lossy(&units), rest)
+    let remaining = bytes.get(2 * (units.len() + 1)..).unwrap_or_default();
+    (String::from_utf16_lossy(&units), remaining)
 }

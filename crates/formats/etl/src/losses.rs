@@ -12,7 +12,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Name used in reports, lower case.
+    /// Returns the name used in reports, lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,19 +36,19 @@ macro_rules! losses {
             /// All kinds, in report order.
             pub const ALL: &'static [Loss] = &[$(Loss::$variant,)+];
 
-            /// Stable name used in reports and JSON.
+            /// Returns the stable name used in reports and JSON.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Loss::$variant => $name,)+ }
             }
 
-            /// How serious the loss is.
+            /// Returns how serious the loss is.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Loss::$variant => Severity::$severity,)+ }
             }
 
-            /// Explanation in one or two sentences.
+            /// Returns the explanation in one or two sentences.
             #[must_use]
             pub const fn help(self) -> &'static str {
                 match self { $(Loss::$variant => $help,)+ }
@@ -128,13 +128,14 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Number of occurrences of `loss`.
+    /// Returns the number of occurrences of `loss`.
     #[must_use]
     pub fn count(&self, loss: Loss) -> u64 {
         self.counter(loss).count
     }
 
-    /// Location of the first occurrence of `loss`: the smallest file and offset. `None` if the loss has no location.
+    /// Returns the location of the first occurrence of `loss`: the smallest file and offset. `None` if the loss has no
+    /// location.
     #[must_use]
     pub fn first(&self, loss: Loss) -> Option<Location> {
         self.counter(loss).first
@@ -178,8 +179,8 @@ impl Losses {
         }
         counter.count = counter.count.saturating_add(count);
         counter.first = match (counter.first, location) {
-            (Some(known), Some(new)) => Some(known.min(new)),
-            (known, new) => known.or(new),
+            (Some(current), Some(new)) => Some(current.min(new)),
+            (current, new) => current.or(new),
         };
     }
 }

@@ -32,7 +32,8 @@ impl Head {
     }
 }
 
-/// A binary min-heap that also exposes the second smallest head: the smallest buffer may run up to it.
+/// A binary min-heap that also exposes the second smallest head: records of the first buffer are visited up to there
+/// without touching the heap.
 #[derive(Debug, Default)]
 struct Heads {
     heap: Vec<Head>,
@@ -45,8 +46,8 @@ impl Heads {
 
     fn second(&self) -> Option<Head> {
         match (self.heap.get(1), self.heap.get(2)) {
-            (Some(&left), Some(&right)) => Some(left.min(right)),
-            (left, _) => left.copied(),
+            (Some(&left_child), Some(&right_child)) => Some(left_child.min(right_child)),
+            (left_child, _) => left_child.copied(),
         }
     }
 
@@ -56,7 +57,7 @@ impl Heads {
         while child > 0 {
             let parent = (child - 1) / 2;
             match (self.heap.get(parent), self.heap.get(child)) {
-                (Some(above), Some(below)) if below < above => self.heap.swap(parent, child),
+                (Some(parent_head), Some(child_head)) if child_head < parent_head => self.heap.swap(parent, child),
                 _ => break,
             }
             child = parent;
@@ -110,14 +111,14 @@ struct Slot<'a> {
 
 /// An interval of a recording to merge.
 pub(crate) struct Part<'p> {
-    /// Buffers that start before `from` and may extend into the part.
-    pub carried: &'p [u32],
+    /// Buffers that start before `start_ticks` and may extend into the part.
+    pub carried_buffers: &'p [u32],
     /// Buffers that start in the part, ordered by start time.
-    pub owned: &'p [u32],
+    pub starting_buffers: &'p [u32],
     /// First timestamp of the part.
-    pub from: u64,
+    pub start_ticks: u64,
     /// First timestamp after the part; `None` at the end of the recording.
-    pub until: Option<u64>,
+    pub end_ticks: Option<u64>,
 }
 
 pub(crate) fn merge<B>(
@@ -125,18 +126,23 @@ pub(crate) fn merge<B>(
     part: &Part<'_>,
     mut visit: impl FnMut(&Record<'_>) -> ControlFlow<B>,
 ) -> Walk<B> {
-    let mut open_buffers =
-        OpenBuffers { recording, from: part.from, slots: Vec::new(), free: Vec::new(), heads: Heads::default() };
+    let mut open_buffers = OpenBuffers {
+        recording,
+        start_ticks: part.start_ticks,
+        slots: Vec::new(),
+        free: Vec::new(),
+        heads: Heads::default(),
+    };
     let mut losses = Losses::default();
     // A buffer's losses belong to the part in which it starts.
     let mut ignored_losses = Losses::default();
-    for &buffer in part.carried {
+    for &buffer in part.carried_buffers {
         open_buffers.open(buffer, &mut ignored_losses);
     }
     let mut records = 0;
-    let mut pending = part.owned.iter().copied().peekable();
+    let mut pending = part.starting_buffers.iter().copied().peekable();
     loop {
-        let mut limit = (part.until.unwrap_or(u64::MAX), if part.until.is_some() { 0 } else { u32::MAX });
+        let mut limit = (part.end_ticks.unwrap_or(u64::MAX), if part.end_ticks.is_some() { 0 } else { u32::MAX });
         while let Some(&buffer) = pending.peek() {
             let start = recording.start(buffer);
             if open_buffers.heads.first().is_some_and(|head| (head.ticks(), head.rank()) < start) {
@@ -147,11 +153,11 @@ pub(crate) fn merge<B>(
             pending.next();
         }
         let Some(head) = open_buffers.heads.first() else { break };
-        if part.until.is_some_and(|until| head.ticks() >= until) {
+        if part.end_ticks.is_some_and(|end_ticks| head.ticks() >= end_ticks) {
             break;
         }
-        if let Some(other) = open_buffers.heads.second() {
-            limit = limit.min((other.ticks(), other.rank()));
+        if let Some(second) = open_buffers.heads.second() {
+            limit = limit.min((second.ticks(), second.rank()));
         }
         let outcome = open_buffers.run(head, limit, &mut records, &mut visit);
         if outcome.is_break() {
@@ -163,7 +169,7 @@ pub(crate) fn merge<B>(
 
 struct OpenBuffers<'r, 'a> {
     recording: &'r Recording<'a>,
-    from: u64,
+    start_ticks: u64,
     slots: Vec<Slot<'a>>,
     free: Vec<u32>,
     heads: Heads,
@@ -177,7 +183,7 @@ impl OpenBuffers<'_, '_> {
         });
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
         (slot.cpu, slot.file) = self.recording.load(buffer, &mut slot.records, losses);
-        slot.next = slot.records.entries.partition_point(|entry| entry.ticks < self.from);
+        slot.next = slot.records.entries.partition_point(|entry| entry.ticks < self.start_ticks);
         match slot.records.entries.get(slot.next) {
             Some(entry) => {
                 let (_, rank) = self.recording.start(buffer);
@@ -187,7 +193,7 @@ impl OpenBuffers<'_, '_> {
         }
     }
 
-    /// Visits the records of the first open buffer that come before `limit`.
+    /// Visits the records of the first open buffer up to `limit`.
     #[inline]
     fn run<B>(
         &mut self,
@@ -200,9 +206,9 @@ impl OpenBuffers<'_, '_> {
         let clock = self.recording.clock();
         let rank = head.rank();
         let payload = slot.records.payload.bytes();
-        let rest = slot.records.entries.get(slot.next..).unwrap_or_default();
+        let remaining_entries = slot.records.entries.get(slot.next..).unwrap_or_default();
         let mut visited = 0;
-        for entry in rest {
+        for entry in remaining_entries {
             if (entry.ticks, rank) >= limit {
                 break;
             }
@@ -215,7 +221,7 @@ impl OpenBuffers<'_, '_> {
             visit(&record)?;
         }
         slot.next += visited;
-        match rest.get(visited) {
+        match remaining_entries.get(visited) {
             Some(entry) => self.heads.replace_first(Head::new(entry.ticks, head.rank(), head.slot())),
             None => {
                 self.heads.remove_first();

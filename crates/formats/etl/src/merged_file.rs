@@ -1,9 +1,9 @@
 //! Writes several logs of one boot as one file.
 //!
 //! Records are copied byte for byte, in time order, into new uncompressed buffers per processor. The recorder's loss
-//! counts (events and buffers lost, flagged buffers, absent buffers and sequence numbers) are those of all inputs
-//! together, so reading the new file reports the same losses as reading the inputs together. As with other merging
-//! tools, the session is named `Relogger` and the file `[multiple files]`.
+//! counts (events and buffers lost, flagged buffers, absent buffers and sequence numbers) are summed over all inputs,
+//! so the new file reports the same losses as the inputs read together. As with other merging tools, the session is
+//! named `Relogger` and the file `[multiple files]`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -51,7 +51,7 @@ pub enum MergeError {
 /// Summary of a merged file.
 #[derive(Debug, Clone)]
 pub struct MergedFile {
-    /// Number of records, including the one logfile header that is written. The headers of the inputs are not counted.
+    /// Number of records, including the logfile header of the new file but not the headers of the inputs.
     pub records: u64,
     /// Size in bytes.
     pub bytes: u64,
@@ -67,9 +67,9 @@ pub fn write_merged(inputs: &[Input<'_>], out: impl Write + Seek) -> Result<Merg
     let recording = Recording::open(inputs)?;
     check_compatible(&recording)?;
     let mut writer = Writer::new(&recording, inputs, out)?;
-    let walk = writer.write_records(&recording)?;
+    let read_losses = writer.write_records(&recording)?;
     let mut losses = recording.losses().clone();
-    losses.merge(&walk);
+    losses.merge(&read_losses);
     writer.finish(&losses)?;
     Ok(MergedFile { records: writer.records, bytes: writer.bytes, losses })
 }
@@ -80,10 +80,11 @@ fn check_compatible(recording: &Recording<'_>) -> Result<(), MergeError> {
     }
     let earliest = recording.files().iter().min_by_key(|file| file.clock.start_filetime());
     for (number, second) in recording.files().iter().enumerate() {
-        let by_clock = earliest.filter(|_| !second.shares_clock).map(|first| (first, clock_difference(first, second)));
+        let clock_mismatch =
+            earliest.filter(|_| !second.shares_clock).map(|first| (first, clock_difference(first, second)));
         let earlier = recording.files().iter().take(number);
-        let by_session = || earlier.filter_map(|first| Some((first, session_conflict(first, second)?))).next();
-        if let Some((first, reason)) = by_clock.or_else(by_session) {
+        let session_mismatch = || earlier.filter_map(|first| Some((first, session_conflict(first, second)?))).next();
+        if let Some((first, reason)) = clock_mismatch.or_else(session_mismatch) {
             return Err(MergeError::Incompatible { first: first.name.clone(), second: second.name.clone(), reason });
         }
     }
@@ -92,26 +93,26 @@ fn check_compatible(recording: &Recording<'_>) -> Result<(), MergeError> {
 
 fn clock_difference(first: &FileSummary, second: &FileSummary) -> String {
     let clock = |file: &FileSummary| format!("{} at {} Hz", file.clock.kind().name(), file.clock.ticks_per_second());
-    let (one, other) = (clock(first), clock(second));
-    if one == other {
+    let (first_clock, second_clock) = (clock(first), clock(second));
+    if first_clock == second_clock {
         "they are from different boots".to_owned()
     } else {
-        format!("their clocks are {one} and {other}")
+        format!("their clocks are {first_clock} and {second_clock}")
     }
 }
 
-/// Why two sessions of one clock cannot be merged; `None` if they can.
+/// Returns the reason why two sessions with one clock cannot be merged, or `None` if they can.
 fn session_conflict(first: &FileSummary, second: &FileSummary) -> Option<String> {
-    let (one, other) = (&first.header, &second.header);
-    if one.os_build != other.os_build {
-        return Some(format!("their Windows builds are {} and {}", one.os_build, other.os_build));
+    let (first, second) = (&first.header, &second.header);
+    if first.os_build != second.os_build {
+        return Some(format!("their Windows builds are {} and {}", first.os_build, second.os_build));
     }
-    let merged = one.has_mode(log_file_mode::RELOG) || other.has_mode(log_file_mode::RELOG);
-    let same_name = one.logger_name.eq_ignore_ascii_case(&other.logger_name) && !one.logger_name.is_empty();
-    let (before, after) = if one.start_time <= other.start_time { (one, other) } else { (other, one) };
-    let overlap = !before.is_finished() || after.start_time < before.end_time;
+    let merged = first.has_mode(log_file_mode::RELOG) || second.has_mode(log_file_mode::RELOG);
+    let same_name = first.logger_name.eq_ignore_ascii_case(&second.logger_name) && !first.logger_name.is_empty();
+    let (earlier, later) = if first.start_time <= second.start_time { (first, second) } else { (second, first) };
+    let overlap = !earlier.is_finished() || later.start_time < earlier.end_time;
     (!merged && same_name && overlap).then(|| {
-        format!("both recorded a session named '{}' at the same time, which one computer cannot do", one.logger_name)
+        format!("both recorded a session named '{}' at the same time, which one computer cannot do", first.logger_name)
     })
 }
 
@@ -132,8 +133,8 @@ struct Writer<W> {
     open: BTreeMap<u16, OutputBuffer>,
     /// Input buffers that report losses, by processor and in time order: start and flags.
     lossy_buffers: BTreeMap<u16, VecDeque<(u64, u16)>>,
-    /// The last full buffer. Written once it is known whether another one follows, because the last one gets the flush
-    /// marker.
+    /// The most recent full buffer and its processor. It is written when the next buffer is full: only the final buffer
+    /// gets the flush marker.
     pending: Option<(u16, OutputBuffer)>,
     sequence: u64,
     records: u64,
@@ -144,8 +145,8 @@ impl<W: Write + Seek> Writer<W> {
     fn new(recording: &Recording<'_>, inputs: &[Input<'_>], out: W) -> Result<Self, MergeError> {
         let files = recording.files();
         // The file whose clock is the recording's.
-        let first = files.iter().enumerate().min_by_key(|(_, file)| file.clock.start_ticks()).ok_or(Error::NoInput)?;
-        let (number, first) = first;
+        let earliest = files.iter().enumerate().min_by_key(|(_, file)| file.clock.start_ticks());
+        let (number, first) = earliest.ok_or(Error::NoInput)?;
         let input = inputs.get(number).ok_or(Error::NoInput)?;
         let headers = || files.iter().map(|file| &file.header);
         let overrides = overrides(recording, headers());
@@ -176,11 +177,11 @@ impl<W: Write + Seek> Writer<W> {
 
     /// Copies all records and returns the losses found while reading them.
     fn write_records(&mut self, recording: &Recording<'_>) -> io::Result<Losses> {
-        let mut headers_left = vec![true; recording.files().len()];
+        let mut pending_headers = vec![true; recording.files().len()];
         let walk = recording.for_each(|record| {
             if record.kind() == HeaderKind::System && record.hook() == Some(0) {
-                // Skip the header that starts each input: this file has its own.
-                let is_header = headers_left.get_mut(record.file()).is_some_and(std::mem::take);
+                // Skip the logfile header of each input; the merged file has a new one.
+                let is_header = pending_headers.get_mut(record.file()).is_some_and(std::mem::take);
                 if is_header {
                     return ControlFlow::Continue(());
                 }
@@ -230,8 +231,8 @@ impl<W: Write + Seek> Writer<W> {
 
     fn close(&mut self, cpu: u16) -> io::Result<()> {
         let closed = self.open.remove(&cpu).unwrap_or_default();
-        let before = self.pending.replace((cpu, closed));
-        before.map_or(Ok(()), |(cpu, buffer)| self.write_next(cpu, &buffer))
+        let previous = self.pending.replace((cpu, closed));
+        previous.map_or(Ok(()), |(cpu, buffer)| self.write_next(cpu, &buffer))
     }
 
     fn write_next(&mut self, cpu: u16, buffer: &OutputBuffer) -> io::Result<()> {
@@ -243,7 +244,7 @@ impl<W: Write + Seek> Writer<W> {
     fn write(&mut self, sequence: u64, cpu: u16, kind: u16, flags: u16, buffer: &OutputBuffer) -> io::Result<()> {
         let size = self.overrides.buffer_size;
         let fill = (BUFFER_HEADER_SIZE + buffer.records.len()) as u32;
-        let index = if self.has_wide_numbers { BufferFlags::PROCESSOR_INDEX } else { 0 };
+        let index_flag = if self.has_wide_numbers { BufferFlags::PROCESSOR_INDEX } else { 0 };
         // With 8-bit numbers, the high byte is an alignment.
         let context = if self.has_wide_numbers { cpu } else { (cpu & 0xFF) | 0x0800 };
         let mut bytes = Vec::with_capacity(size as usize);
@@ -251,7 +252,7 @@ impl<W: Write + Seek> Writer<W> {
         [buffer.last_ticks, sequence, 0].iter().for_each(|long| bytes.extend_from_slice(&long.to_le_bytes()));
         [context, 0].iter().for_each(|short| bytes.extend_from_slice(&short.to_le_bytes()));
         [STATE_FLUSH, fill].iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-        [flags | index, kind].iter().for_each(|short| bytes.extend_from_slice(&short.to_le_bytes()));
+        [flags | index_flag, kind].iter().for_each(|short| bytes.extend_from_slice(&short.to_le_bytes()));
         bytes.resize(BUFFER_HEADER_SIZE, 0);
         bytes.extend_from_slice(&buffer.records);
         bytes.resize(bytes.len().max(size as usize), 0xFF);
@@ -265,77 +266,78 @@ impl<W: Write + Seek> Writer<W> {
         for cpu in processors {
             self.close(cpu)?;
         }
-        // Flagged buffers without records.
+        // Buffers with loss flags but without records.
         for (cpu, buffers) in std::mem::take(&mut self.lossy_buffers) {
             for (_, flags) in buffers {
                 self.start_lossy_buffer(cpu, flags)?;
                 self.close(cpu)?;
             }
         }
-        if let Some((cpu, mut last)) = self.pending.take() {
-            // Sequence numbers missing in the inputs are also missing here, although at another position.
+        if let Some((cpu, mut last_buffer)) = self.pending.take() {
+            // Keep the number of sequence gaps of the inputs, although at another position.
             if self.sequence > 0 {
                 self.sequence = self.sequence.saturating_add(losses.count(Loss::MissingSequence));
             }
-            last.flags |= BufferFlags::FLUSH_MARKER;
-            self.write_next(cpu, &last)?;
+            last_buffer.flags |= BufferFlags::FLUSH_MARKER;
+            self.write_next(cpu, &last_buffer)?;
         }
         let absent = u32::try_from(losses.count(Loss::BuffersAbsent)).unwrap_or(u32::MAX);
         self.overrides.buffers_written = self.overrides.buffers_written.saturating_add(absent);
-        let total = self.bytes;
+        let file_size = self.bytes;
         self.out.seek(SeekFrom::Start(0))?;
         self.write_header()?;
-        self.bytes = total;
+        self.bytes = file_size;
         self.out.seek(SeekFrom::End(0))?;
         self.out.flush()
     }
 }
 
-/// Header fields of the merged file, except for the number of buffers.
+/// Returns the header fields of the merged file, except for the number of buffers.
 fn overrides<'h>(
     recording: &Recording<'_>,
     headers: impl Iterator<Item = &'h LogfileHeader> + Clone,
 ) -> HeaderOverrides {
-    let largest = recording.buffers().iter().map(|buffer| buffer.payload_size().saturating_add(BUFFER_HEADER_SIZE));
-    let declared = headers.clone().map(|header| header.buffer_size as usize);
-    let size = largest.chain(declared).max().unwrap_or(0).clamp(0x1000, MAX_BUFFER_SIZE).next_multiple_of(8);
-    let all = |mode: u32| headers.clone().all(|header| header.has_mode(mode));
+    let actual_sizes =
+        recording.buffers().iter().map(|buffer| buffer.payload_size().saturating_add(BUFFER_HEADER_SIZE));
+    let declared_sizes = headers.clone().map(|header| header.buffer_size as usize);
+    let size = actual_sizes.chain(declared_sizes).max().unwrap_or(0).clamp(0x1000, MAX_BUFFER_SIZE).next_multiple_of(8);
+    let all_have = |mode: u32| headers.clone().all(|header| header.has_mode(mode));
     let mut mode = log_file_mode::RELOG | log_file_mode::SEQUENTIAL;
-    if all(log_file_mode::NO_PER_PROCESSOR_BUFFERING) {
+    if all_have(log_file_mode::NO_PER_PROCESSOR_BUFFERING) {
         mode |= log_file_mode::NO_PER_PROCESSOR_BUFFERING;
     }
-    // A ring in any input: the merged recording may also lack its beginning.
+    // If any input was a ring, the merged recording may also lack its beginning.
     let ring_modes = log_file_mode::CIRCULAR | log_file_mode::BUFFERING;
     mode |= headers.clone().fold(0, |modes, header| modes | header.log_file_mode & ring_modes);
     if mode & log_file_mode::CIRCULAR != 0 {
         mode &= !log_file_mode::SEQUENTIAL;
     }
-    let sum = |count: fn(&LogfileHeader) -> u32| headers.clone().map(count).fold(0, u32::saturating_add);
-    let finished = headers.clone().all(LogfileHeader::is_finished);
+    let total = |count: fn(&LogfileHeader) -> u32| headers.clone().map(count).fold(0, u32::saturating_add);
+    let all_finished = headers.clone().all(LogfileHeader::is_finished);
     HeaderOverrides {
         buffer_size: size as u32,
         layout_version: headers.clone().map(|header| header.layout_version).max().unwrap_or_default(),
         processors: headers.clone().map(|header| header.processors).max().unwrap_or(1),
-        end_time: if finished { headers.clone().map(|header| header.end_time).max().unwrap_or(0) } else { 0 },
+        end_time: if all_finished { headers.clone().map(|header| header.end_time).max().unwrap_or(0) } else { 0 },
         log_file_mode: mode,
         buffers_written: 1,
-        events_lost: sum(|header| header.events_lost),
-        buffers_lost: sum(|header| header.buffers_lost),
+        events_lost: total(|header| header.events_lost),
+        buffers_lost: total(|header| header.buffers_lost),
         logger_name: "Relogger",
         log_file_name: "[multiple files]",
     }
 }
 
-/// Input buffers that report losses: start and flags, by processor.
+/// Lists the input buffers that report losses, by processor: start and flags.
 fn lossy_buffers(recording: &Recording<'_>) -> BTreeMap<u16, VecDeque<(u64, u16)>> {
     let mut lossy_buffers: BTreeMap<u16, Vec<(u64, u16)>> = BTreeMap::new();
     for (number, buffer) in (0..).zip(recording.buffers()).filter(|(_, buffer)| buffer.flags.is_lossy()) {
         let (start, _) = recording.start(number);
         lossy_buffers.entry(buffer.cpu).or_default().push((start, buffer.flags.0 & BufferFlags::LOSSY));
     }
-    let in_order = |mut buffers: Vec<(u64, u16)>| {
+    let sorted = |mut buffers: Vec<(u64, u16)>| {
         buffers.sort_unstable();
         VecDeque::from(buffers)
     };
-    lossy_buffers.into_iter().map(|(cpu, buffers)| (cpu, in_order(buffers))).collect()
+    lossy_buffers.into_iter().map(|(cpu, buffers)| (cpu, sorted(buffers))).collect()
 }

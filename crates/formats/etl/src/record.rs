@@ -67,8 +67,8 @@ pub struct Record<'b> {
 impl<'b> Record<'b> {
     /// Reads the record at the start of `bytes` and ignores the bytes after it.
     ///
-    /// The record is not part of a recording: it has its own timestamp, time 0 and processor 0 (set by
-    /// [`Record::with_origin`]).
+    /// The record is not part of a recording: its ticks are the stored timestamp, and its time and processor are 0
+    /// until [`Record::with_origin`] sets them.
     ///
     /// # Errors
     /// [`Defect`] if the bytes are not a complete record.
@@ -78,7 +78,7 @@ impl<'b> Record<'b> {
         Ok(Record::from_shape(bytes.get(..shape.size as usize).unwrap_or(bytes), shape, ticks, 0, 0, 0))
     }
 
-    /// The same record with another file, processor and time. `time_ns` counts from the start of the recording.
+    /// Returns the record with another file, processor and time. `time_ns` counts from the start of the recording.
     #[must_use]
     pub fn with_origin(self, file: u16, cpu: u16, time_ns: i64) -> Record<'b> {
         Record { file, cpu, time_ns, ..self }
@@ -105,72 +105,73 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Kind of the header.
+    /// Returns the kind of the header.
     #[inline]
     #[must_use]
     pub fn kind(&self) -> HeaderKind {
         self.kind
     }
 
-    /// Size of pointers in the payload, 4 or 8 bytes. Differs between records: one file may contain both.
+    /// Returns the size of pointers in the payload, 4 or 8 bytes. Differs between records: one file may contain both.
     #[inline]
     #[must_use]
     pub fn pointer_size(&self) -> usize {
         usize::from(self.pointer_size)
     }
 
-    /// Processor that logged the record; 0 if the log has no buffers per processor.
+    /// Returns the processor that logged the record; 0 if the log has no buffers per processor.
     #[inline]
     #[must_use]
     pub fn cpu(&self) -> u16 {
         self.cpu
     }
 
-    /// Index of the input that contains the record.
+    /// Returns the index of the input that contains the record.
     #[inline]
     #[must_use]
     pub fn file(&self) -> usize {
         usize::from(self.file)
     }
 
-    /// Timestamp used for ordering, in ticks of the recording's clock.
+    /// Returns the timestamp used for ordering, in ticks of the recording's clock.
     ///
     /// Equal to the stored timestamp ([`Record::raw_ticks`]) unless the record has none, its timestamp contradicts
-    /// the position of its buffer, or the file has another clock than the recording.
+    /// the position of its buffer, or the clock of the file differs from that of the recording.
     #[inline]
     #[must_use]
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// Stored timestamp, in ticks of the file's own clock. `None` if the header has none.
+    /// Returns the stored timestamp, in ticks of the file's clock. `None` if the header has none.
     #[must_use]
     pub fn raw_ticks(&self) -> Option<u64> {
         Shape::parse(self.bytes).ok()?.ticks(self.bytes)
     }
 
-    /// Nanoseconds since the start of the recording. Negative for records stamped before the logfile header.
+    /// Returns the nanoseconds since the start of the recording. Negative for records stamped before the logfile
+    /// header.
     #[inline]
     #[must_use]
     pub fn time_ns(&self) -> i64 {
         self.time_ns
     }
 
-    /// The whole record, header included, without padding.
+    /// Returns the whole record, header included, without padding.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &'b [u8] {
         self.bytes
     }
 
-    /// Size of the whole record in bytes.
+    /// Returns the size of the whole record in bytes.
     #[inline]
     #[must_use]
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The bytes after the header and its extensions.
+    /// Returns the bytes after the header and its extensions.
     #[inline]
     #[must_use]
     pub fn payload(&self) -> &'b [u8] {
@@ -193,19 +194,19 @@ impl<'b> Record<'b> {
         self.kind == HeaderKind::Event && self.u16(4) & EVENT_EXTENDED != 0
     }
 
-    /// Extended data items, in file order. Empty unless the kind is [`HeaderKind::Event`].
+    /// Iterates over the extended data items, in file order. Empty unless the kind is [`HeaderKind::Event`].
     #[must_use]
     pub fn extended_items(&self) -> ExtendedItems<'b> {
         ExtendedItems::new(self.bytes, usize::from(self.header), self.has_extended_items())
     }
 
-    /// The first extended item of a type.
+    /// Returns the first extended item of a type.
     #[must_use]
     pub fn extended_item(&self, kind: u16) -> Option<ExtendedItem<'b>> {
         self.extended_items().find(|item| item.kind == kind)
     }
 
-    /// Kernel event number, `group << 8 | type`; `None` if the record is not a kernel event.
+    /// Returns the kernel event number, `group << 8 | type`; `None` if the record is not a kernel event.
     #[inline]
     #[must_use]
     pub fn hook(&self) -> Option<u16> {
@@ -215,22 +216,22 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Thread that logged the record. `None` if not recorded or recorded as 0xFFFFFFFF.
+    /// Returns the thread that logged the record. `None` if not recorded or recorded as 0xFFFFFFFF.
     #[inline]
     #[must_use]
     pub fn thread_id(&self) -> Option<u32> {
-        self.id(0)
+        self.thread_or_process_id(0)
     }
 
-    /// Process that logged the record. `None` if not recorded or recorded as 0xFFFFFFFF.
+    /// Returns the process that logged the record. `None` if not recorded or recorded as 0xFFFFFFFF.
     #[inline]
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
-        self.id(4)
+        self.thread_or_process_id(4)
     }
 
     #[inline]
-    fn id(&self, which: usize) -> Option<u32> {
+    fn thread_or_process_id(&self, field_offset: usize) -> Option<u32> {
         let offset = match self.kind {
             HeaderKind::System | HeaderKind::Compact | HeaderKind::Full | HeaderKind::Instance | HeaderKind::Event => 8,
             HeaderKind::Message => match self.message_offsets().ids {
@@ -239,10 +240,10 @@ impl<'b> Record<'b> {
             },
             HeaderKind::Perfinfo | HeaderKind::Other(_) => return None,
         };
-        u32_at(self.bytes, offset + which).filter(|&id| id != NO_ID)
+        u32_at(self.bytes, offset + field_offset).filter(|&id| id != NO_ID)
     }
 
-    /// Operation: event type of kernel and classic events, opcode of manifest events, otherwise 0.
+    /// Returns the operation: event type of kernel and classic events, opcode of manifest events, otherwise 0.
     #[inline]
     #[must_use]
     pub fn opcode(&self) -> u8 {
@@ -254,7 +255,7 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Version of the payload layout; 0 if the header has none.
+    /// Returns the version of the payload layout; 0 if the header has none.
     #[inline]
     #[must_use]
     pub fn version(&self) -> u16 {
@@ -266,7 +267,7 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Level: 1 critical to 5 verbose; 0 if the header has none.
+    /// Returns the level: 1 critical to 5 verbose; 0 if the header has none.
     #[inline]
     #[must_use]
     pub fn level(&self) -> u8 {
@@ -277,8 +278,8 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// GUID that identifies the definition of the payload: event class (`Full`, `Instance`), provider (`Event`) or
-    /// message file (`Message`).
+    /// Returns the GUID that identifies the definition of the payload: event class (`Full`, `Instance`), provider
+    /// (`Event`) or message file (`Message`).
     #[inline]
     #[must_use]
     pub fn class_guid(&self) -> Option<Guid> {
@@ -292,7 +293,7 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Descriptor of a manifest or TraceLogging event.
+    /// Returns the descriptor of a manifest or TraceLogging event.
     #[inline]
     #[must_use]
     pub fn descriptor(&self) -> Option<EventDescriptor> {
@@ -310,26 +311,26 @@ impl<'b> Record<'b> {
         })
     }
 
-    /// Activity of a manifest or TraceLogging event; all zero if it has none.
+    /// Returns the activity of a manifest or TraceLogging event; all zero if there is none.
     #[inline]
     #[must_use]
     pub fn activity_id(&self) -> Option<Guid> {
         if self.kind == HeaderKind::Event { guid_at(self.bytes, 0x40) } else { None }
     }
 
-    /// `EVENT_HEADER.Flags` of a manifest or TraceLogging event.
+    /// Returns the `EVENT_HEADER.Flags` of a manifest or TraceLogging event.
     #[must_use]
     pub fn event_flags(&self) -> Option<u16> {
         if self.kind == HeaderKind::Event { u16_at(self.bytes, 4) } else { None }
     }
 
-    /// `EVENT_HEADER.EventProperty` of a manifest or TraceLogging event.
+    /// Returns the `EVENT_HEADER.EventProperty` of a manifest or TraceLogging event.
     #[must_use]
     pub fn event_property(&self) -> Option<u16> {
         if self.kind == HeaderKind::Event { u16_at(self.bytes, 6) } else { None }
     }
 
-    /// CPU time of the logging thread. Current Windows does not record it reliably for manifest events.
+    /// Returns the CPU time of the logging thread. Current Windows does not record it reliably for manifest events.
     #[must_use]
     pub fn cpu_times(&self) -> Option<CpuTimes> {
         let offset = match self.kind {
@@ -341,7 +342,7 @@ impl<'b> Record<'b> {
         Some(CpuTimes { kernel: u32_at(self.bytes, offset)?, user: u32_at(self.bytes, offset + 4)? })
     }
 
-    /// Instance fields of an [`HeaderKind::Instance`] record.
+    /// Returns the instance fields of an [`HeaderKind::Instance`] record.
     #[must_use]
     pub fn instance(&self) -> Option<InstanceIds> {
         if self.kind != HeaderKind::Instance {
@@ -354,19 +355,19 @@ impl<'b> Record<'b> {
         })
     }
 
-    /// PEBS index of a kernel event: the number of the processor's event-based sample.
+    /// Returns the PEBS index of a kernel event: the number of the processor's event-based sample.
     #[must_use]
     pub fn pebs_index(&self) -> Option<u64> {
         if self.kind == HeaderKind::Perfinfo && self.u8(1) & 0x80 != 0 { u64_at(self.bytes, 0x10) } else { None }
     }
 
-    /// Values of hardware counters recorded with the event, in configuration order. Kernel events store them after the
-    /// header, other events in an extended item. Empty for most records.
+    /// Iterates over the values of hardware counters recorded with the event, in configuration order. Kernel events
+    /// store them after the header, other events in an extended item. Empty for most records.
     pub fn hardware_counters(&self) -> impl ExactSizeIterator<Item = u64> + use<'b> {
         let values = match self.kind {
             HeaderKind::Perfinfo => {
-                let first = 0x10 + 8 * usize::from(self.u8(1) >> 7);
-                self.bytes.get(first..usize::from(self.header)).unwrap_or_default()
+                let start = 0x10 + 8 * usize::from(self.u8(1) >> 7);
+                self.bytes.get(start..usize::from(self.header)).unwrap_or_default()
             }
             HeaderKind::Event if self.has_extended_items() => {
                 self.extended_item(ExtendedItem::PMC_COUNTERS).map_or(&[][..], |item| item.data)
@@ -377,19 +378,19 @@ impl<'b> Record<'b> {
         values.iter().map(|value| u64::from_le_bytes(*value))
     }
 
-    /// Number of a WPP message within its message file.
+    /// Returns the number of a WPP message within its message file.
     #[must_use]
     pub fn message_number(&self) -> Option<u16> {
         if self.kind == HeaderKind::Message { u16_at(self.bytes, 4) } else { None }
     }
 
-    /// Option flags of a WPP message, which select the optional header fields.
+    /// Returns the option flags of a WPP message, which select the optional header fields.
     #[must_use]
     pub fn message_flags(&self) -> Option<u16> {
         if self.kind == HeaderKind::Message { u16_at(self.bytes, 6) } else { None }
     }
 
-    /// Sequence number of a WPP message.
+    /// Returns the sequence number of a WPP message.
     #[must_use]
     pub fn message_sequence(&self) -> Option<u32> {
         match self.kind {
@@ -398,7 +399,7 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// Component number of a WPP message, which some loggers store instead of a GUID.
+    /// Returns the component number of a WPP message, which some loggers store instead of a GUID.
     #[must_use]
     pub fn message_component(&self) -> Option<u32> {
         match self.kind {

@@ -13,9 +13,9 @@ use crate::{BufferInfo, Clock, Error, FileSummary, Input, LogfileHeader, Losses,
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Walk<B> {
-    /// The value the visitor broke with, if it did.
+    /// `Break` with the visitor's value if the visitor stopped the walk.
     pub outcome: ControlFlow<B>,
-    /// Losses found by this walk. [`Recording::losses`] has those found on opening.
+    /// Losses found by this walk. [`Recording::losses`] returns the losses found on opening.
     pub losses: Losses,
     /// Number of records visited.
     pub records: u64,
@@ -52,10 +52,10 @@ impl<'a> Recording<'a> {
         let mut files = Vec::with_capacity(inputs.len());
         let mut buffers = Vec::new();
         for (number, input) in inputs.iter().enumerate() {
-            let (summary, found, lost) = index(input, number)?;
+            let (summary, file_buffers, file_losses) = index(input, number)?;
             files.push(summary);
-            buffers.extend(found);
-            losses.merge(&lost);
+            buffers.extend(file_buffers);
+            losses.merge(&file_losses);
         }
         let axes = Axes::align(&mut files, &mut losses).ok_or(Error::NoInput)?;
         let inputs = inputs.iter().map(|input| input.bytes).collect();
@@ -66,61 +66,61 @@ impl<'a> Recording<'a> {
         Ok(Recording { files, contents, placement, losses })
     }
 
-    /// Logfile header of the first file.
+    /// Returns the logfile header of the first file.
     #[must_use]
     pub fn header(&self) -> &LogfileHeader {
         // `open` rejects an empty list.
         &self.files[0].header
     }
 
-    /// Summaries of the files, in the order of the inputs.
+    /// Returns the summaries of the files, in the order of the inputs.
     #[must_use]
     pub fn files(&self) -> &[FileSummary] {
         &self.files
     }
 
-    /// Clock of the recording: that of the file that started first.
+    /// Returns the clock of the recording, taken from the file that started first.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.contents.axes.clock
     }
 
-    /// All buffers, grouped by file, in file order.
+    /// Returns all buffers, grouped by file, in file order.
     #[must_use]
     pub fn buffers(&self) -> &[BufferInfo] {
         &self.contents.buffers
     }
 
-    /// Time of the last record, in nanoseconds since the recording started.
+    /// Returns the time of the last record, in nanoseconds since the recording started.
     #[must_use]
     pub fn duration_ns(&self) -> i64 {
         self.clock().ns(self.placement.end_ticks).max(0)
     }
 
-    /// Losses found on opening. Visiting the records may find more.
+    /// Returns the losses found on opening. Visiting the records may find more.
     #[must_use]
     pub fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// Visits the records of one buffer in file order, independently of other buffers: for counting.
+    /// Visits the records of one buffer in file order, independently of other buffers. Meant for counting.
     ///
-    /// A record without a timestamp gets the time of the previous one, or the start of the recording. `space` is
-    /// scratch memory reused between calls.
+    /// A record without a timestamp gets the time of the previous one, or the start of the recording. `scratch` is
+    /// memory reused between calls.
     pub fn for_each_in_buffer<B>(
         &self,
         buffer: &BufferInfo,
-        space: &mut BufferScratch<'a>,
+        scratch: &mut BufferScratch<'a>,
         mut visit: impl FnMut(&Record<'_>) -> ControlFlow<B>,
     ) -> Walk<B> {
         let mut losses = Losses::default();
         let mut records = 0;
         let file = self.contents.file(buffer);
-        space.0.load(buffer, file, usize::MAX, &mut losses);
+        scratch.0.load(buffer, file, usize::MAX, &mut losses);
         let mut ticks = self.clock().start_ticks();
-        let walk = each_record(space.0.bytes(), |_, shape, record| {
-            if let Some(stamp) = shape.ticks(record) {
-                ticks = self.contents.axes.to_ticks(buffer, stamp);
+        let walk = each_record(scratch.0.bytes(), |_, shape, record| {
+            if let Some(timestamp) = shape.ticks(record) {
+                ticks = self.contents.axes.to_ticks(buffer, timestamp);
             }
             let bytes = record.get(..shape.size as usize).unwrap_or(record);
             records += 1;
@@ -130,7 +130,7 @@ impl<'a> Recording<'a> {
             ControlFlow::Break(value) => ControlFlow::Break(value),
             ControlFlow::Continue(defect) => {
                 if let Some((offset, defect)) = defect {
-                    count_defect(buffer, &space.0, offset, defect, &mut losses);
+                    count_defect(buffer, &scratch.0, offset, defect, &mut losses);
                 }
                 ControlFlow::Continue(())
             }
@@ -138,12 +138,12 @@ impl<'a> Recording<'a> {
         Walk { outcome, losses, records }
     }
 
-    /// The buffers, sorted by start time.
+    /// Returns the buffers, sorted by start time.
     pub(crate) fn order(&self) -> &[u32] {
         &self.placement.order
     }
 
-    /// Start time of a buffer in ticks, and its rank among buffers with the same start.
+    /// Returns the start time of a buffer in ticks, and its rank among buffers with the same start.
     #[inline]
     pub(crate) fn start(&self, buffer: u32) -> (u64, u32) {
         let placement = self.placement.placements.get(buffer as usize);

@@ -6,10 +6,10 @@ use crate::{Clock, ClockKind, Error, LogfileHeader};
 
 /// Earlier Windows versions read the system time once per timer tick (15.6 ms) instead of every 100 ns.
 const FIRST_PRECISE_VERSION: (u8, u8) = (6, 2);
-/// Maximum difference between the zeros of the counter that two headers of one boot give, in units of 100 ns: 1 ms. Two
+/// Maximum difference between the counter zeros computed from two headers of one boot, in units of 100 ns: 1 ms. Two
 /// sessions of a real boot that started 0.2 s apart differ by 4.8 µs.
 const ZERO_TOLERANCE: u128 = 10_000;
-/// Between two starts, the system time drifts from the counter by less than one part in this number.
+/// Inverse of the maximum drift between system time and counter: less than one part in 1,000.
 const MAX_SLEW: u128 = 1_000;
 /// Upper limit of the tolerance with drift, in units of 100 ns: 1 s.
 const MAX_ZERO_TOLERANCE: u128 = 10_000_000;
@@ -28,12 +28,12 @@ impl LogfileHeader {
         LogfileHeader::read(input.name, input.bytes)
     }
 
-    /// True if the logs of this header and of `other` were recorded together: on one computer, in one boot, by sessions
-    /// that overlap or by one session that continued in another file. Overlapping sessions of the same name must be
-    /// from two computers, because Windows allows only one session of a name.
+    /// True if the logs of both headers were recorded together: on one computer, in one boot, by sessions
+    /// that overlap or by one session that continued in another file. Overlapping sessions with the same name must come
+    /// from two computers, because Windows does not allow two sessions with the same name.
     #[must_use]
     pub fn is_same_recording(&self, other: &LogfileHeader) -> bool {
-        if !self.same_machine(other) || !self.same_boot(other) {
+        if !self.is_same_machine(other) || !self.is_same_boot(other) {
             return false;
         }
         let (first, second) = if self.start_time <= other.start_time { (self, other) } else { (other, self) };
@@ -44,7 +44,8 @@ impl LogfileHeader {
         overlap
     }
 
-    /// Boot time, in units of 100 ns. Logs of one boot differ by at most [`LogfileHeader::MAX_BOOT_TIME_DIFFERENCE`].
+    /// Returns the boot time, in units of 100 ns. Logs of one boot differ by at most
+    /// [`LogfileHeader::MAX_BOOT_TIME_DIFFERENCE`].
     #[must_use]
     pub fn boot_filetime(&self) -> u64 {
         self.boot_time
@@ -53,35 +54,36 @@ impl LogfileHeader {
     /// Maximum difference between the boot times of two logs of one boot, in units of 100 ns.
     pub const MAX_BOOT_TIME_DIFFERENCE: u64 = BOOT_TIME_ROUNDING;
 
-    fn same_machine(&self, other: &LogfileHeader) -> bool {
-        let machine = |header: &LogfileHeader| {
+    fn is_same_machine(&self, other: &LogfileHeader) -> bool {
+        let machine_key = |header: &LogfileHeader| {
             let bias_minutes = header.time_zone.bias_minutes;
             (header.os_build, header.os_version, header.perf_freq, header.cpu_speed_mhz, bias_minutes)
         };
         // A session whose processors share buffers reports 1 processor.
-        let per_processor =
+        let has_per_processor_buffers =
             |header: &LogfileHeader| header.log_file_mode & log_file_mode::NO_PER_PROCESSOR_BUFFERING == 0;
-        let processors_differ = per_processor(self) && per_processor(other) && self.processors != other.processors;
-        machine(self) == machine(other) && !processors_differ
+        let processors_differ =
+            has_per_processor_buffers(self) && has_per_processor_buffers(other) && self.processors != other.processors;
+        machine_key(self) == machine_key(other) && !processors_differ
     }
 
-    fn same_boot(&self, other: &LogfileHeader) -> bool {
+    fn is_same_boot(&self, other: &LogfileHeader) -> bool {
         if self.boot_time.abs_diff(other.boot_time) > BOOT_TIME_ROUNDING {
             return false;
         }
-        let [(mine, _), (others, _)] = [self, other].map(Clock::from_header);
-        let counts = |clock: &Clock| clock.kind() == ClockKind::PerformanceCounter;
-        if !counts(&mine) || !counts(&others) {
+        let [(clock, _), (other_clock, _)] = [self, other].map(Clock::from_header);
+        let is_counter = |clock: &Clock| clock.kind() == ClockKind::PerformanceCounter;
+        if !is_counter(&clock) || !is_counter(&other_clock) {
             return true;
         }
-        let base = if self.os_version < FIRST_PRECISE_VERSION {
+        let clock_resolution = if self.os_version < FIRST_PRECISE_VERSION {
             u128::from(self.timer_resolution.max(other.timer_resolution))
         } else {
             0
         };
         let slew = u128::from(self.start_time.abs_diff(other.start_time)) / MAX_SLEW;
-        let tolerance = (base + ZERO_TOLERANCE + slew).min(MAX_ZERO_TOLERANCE);
-        mine.zero_filetime().abs_diff(others.zero_filetime()) <= tolerance
+        let tolerance = (clock_resolution + ZERO_TOLERANCE + slew).min(MAX_ZERO_TOLERANCE);
+        clock.zero_filetime().abs_diff(other_clock.zero_filetime()) <= tolerance
     }
 }
 
@@ -92,7 +94,7 @@ mod tests {
     const SECOND: u64 = 10_000_000;
     const NOON: u64 = 133_500_000_000_000_000;
 
-    /// A log of a computer booted at noon.
+    /// Builds a log of a computer booted at noon.
     fn log(name: &str, start_s: u64, end_s: u64) -> LogfileHeader {
         LogfileHeader {
             logger_name: name.to_owned(),
@@ -127,12 +129,12 @@ mod tests {
     fn two_computers_are_two_recordings() {
         // Started from one image in the same second, and recorded at the same time by sessions of the same name.
         assert!(!log("WPR", 5, 60).is_same_recording(&log("WPR", 5, 60)));
-        let mut other = log("UserTrace", 6, 61);
-        other.start_ticks += 30 * SECOND;
-        assert!(!log("NT Kernel Logger", 5, 60).is_same_recording(&other), "booted at another time");
-        let mut other = log("UserTrace", 6, 61);
-        other.os_build = 26100;
-        assert!(!log("NT Kernel Logger", 5, 60).is_same_recording(&other), "another build");
+        let mut other_boot = log("UserTrace", 6, 61);
+        other_boot.start_ticks += 30 * SECOND;
+        assert!(!log("NT Kernel Logger", 5, 60).is_same_recording(&other_boot), "booted at another time");
+        let mut other_build = log("UserTrace", 6, 61);
+        other_build.os_build = 26100;
+        assert!(!log("NT Kernel Logger", 5, 60).is_same_recording(&other_build), "another build");
     }
 
     #[test]
@@ -143,12 +145,12 @@ mod tests {
         assert!(!kernel.is_same_recording(&shifted(4_000_000)));
         // A difference of 4.8 µs, as between the two sessions of a real recording.
         assert!(kernel.is_same_recording(&shifted(48)));
-        for other in [
+        for user in [
             LogfileHeader { processors: 8, ..log("UserTrace", 6, 61) },
             LogfileHeader { cpu_speed_mhz: 3000, ..log("UserTrace", 6, 61) },
             LogfileHeader { boot_time: NOON + SECOND, ..log("UserTrace", 6, 61) },
         ] {
-            assert!(!kernel.is_same_recording(&other), "{other:?}");
+            assert!(!kernel.is_same_recording(&user), "{user:?}");
         }
         // Shared buffers: the number of processors is unknown.
         let mode = log_file_mode::NO_PER_PROCESSOR_BUFFERING;

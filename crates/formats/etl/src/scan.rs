@@ -7,8 +7,7 @@ use crate::logfile_header::BUFFER_HEADER_SIZE;
 use crate::losses::Location;
 use crate::{BufferInfo, Loss, Losses};
 
-/// The range of times a buffer's records may have, in ticks of the recording's clock. Neighboring buffers set the
-/// limits.
+/// The times that a buffer's records may have, in ticks of the recording's clock, limited by the neighboring buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interval {
     pub low: u64,
@@ -37,13 +36,13 @@ pub(crate) fn each_record<B>(
 ) -> ControlFlow<B, Option<(usize, Defect)>> {
     let mut offset = 0;
     loop {
-        let rest = payload.get(offset..).unwrap_or_default();
-        match Shape::parse(rest) {
+        let remaining = payload.get(offset..).unwrap_or_default();
+        match Shape::parse(remaining) {
             Ok(shape) => {
-                visit(offset, shape, rest)?;
+                visit(offset, shape, remaining)?;
                 offset += shape.stride();
             }
-            // The rest of a buffer that was too small for the next record.
+            // Unused bytes at the end of the buffer, too few for a record.
             Err(Defect::Short) => return ControlFlow::Continue(None),
             Err(defect) => return ControlFlow::Continue(Some((offset, defect))),
         }
@@ -61,22 +60,22 @@ pub(crate) struct Payload<'a> {
 impl<'a> Payload<'a> {
     /// Loads the first `max_size` bytes of a buffer's payload and counts missing bytes as a loss.
     pub(crate) fn load(&mut self, buffer: &BufferInfo, file: &'a [u8], max_size: usize, losses: &mut Losses) {
-        let stored = buffer.stored(file).get(BUFFER_HEADER_SIZE..).unwrap_or_default();
-        let wanted = buffer.payload_size().min(max_size);
+        let stored = buffer.stored_bytes(file).get(BUFFER_HEADER_SIZE..).unwrap_or_default();
+        let loaded_size = buffer.payload_size().min(max_size);
         match buffer.compression {
             Some(format) => {
-                if self.decompressed.len() < wanted {
-                    self.decompressed.resize(wanted, 0);
+                if self.decompressed.len() < loaded_size {
+                    self.decompressed.resize(loaded_size, 0);
                 }
-                let output = self.decompressed.get_mut(..wanted).unwrap_or_default();
+                let output = self.decompressed.get_mut(..loaded_size).unwrap_or_default();
                 self.valid = format.decompress(stored, output);
                 self.stored = None;
                 // Truncated buffers are already counted.
-                if self.valid < wanted && !buffer.is_truncated() {
-                    losses.add_at(Loss::DecompressionShort, 1, location_of(buffer));
+                if self.valid < loaded_size && !buffer.is_truncated() {
+                    losses.add_at(Loss::DecompressionShort, 1, buffer_location(buffer));
                 }
             }
-            None if buffer.is_readable() => self.stored = Some(stored.get(..wanted).unwrap_or(stored)),
+            None if buffer.is_readable() => self.stored = Some(stored.get(..loaded_size).unwrap_or(stored)),
             None => self.stored = Some(&[]),
         }
     }
@@ -89,13 +88,13 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// True if the payload is incomplete, so that a record that does not fit is no additional defect.
-    fn is_short_of(&self, buffer: &BufferInfo) -> bool {
+    /// True if part of the payload is missing. A record that does not fit is then no additional defect.
+    fn is_incomplete(&self, buffer: &BufferInfo) -> bool {
         self.bytes().len() < buffer.payload_size()
     }
 }
 
-fn location_of(buffer: &BufferInfo) -> Location {
+fn buffer_location(buffer: &BufferInfo) -> Location {
     Location { file: buffer.file, offset: buffer.offset as u64 }
 }
 
@@ -108,12 +107,12 @@ pub(crate) fn count_defect(
     losses: &mut Losses,
 ) {
     let location = match buffer.compression {
-        Some(_) => location_of(buffer),
+        Some(_) => buffer_location(buffer),
         None => Location { file: buffer.file, offset: (buffer.offset + BUFFER_HEADER_SIZE + offset) as u64 },
     };
     match defect {
         Defect::Fill => losses.add_at(Loss::UnwrittenSpace, 1, location),
-        Defect::Size { .. } if payload.is_short_of(buffer) => {}
+        Defect::Size { .. } if payload.is_incomplete(buffer) => {}
         _ => losses.add_at(Loss::BadRecord, 1, location),
     }
 }
@@ -139,15 +138,15 @@ impl<'a> BufferRecords<'a> {
         self.entries.clear();
         let entries = &mut self.entries;
         let mut latest = 0;
-        let mut before = None;
+        let mut previous_ticks = None;
         let (mut untimed, mut inverted, mut contradictory) = (0, 0, 0);
         let walk: ControlFlow<(), _> = each_record(self.payload.bytes(), |offset, shape, record| {
             let ticks = match shape.ticks(record) {
-                Some(stamp) => {
-                    let stamp = to_axis(stamp);
-                    let ticks = stamp.clamp(interval.low, interval.high);
-                    contradictory += u64::from(ticks != stamp);
-                    if before.is_none() {
+                Some(timestamp) => {
+                    let timestamp = to_axis(timestamp);
+                    let ticks = timestamp.clamp(interval.low, interval.high);
+                    contradictory += u64::from(ticks != timestamp);
+                    if previous_ticks.is_none() {
                         // Leading records without a time get the first time in the buffer.
                         entries.iter_mut().for_each(|entry: &mut Entry| entry.ticks = ticks);
                     }
@@ -155,11 +154,11 @@ impl<'a> BufferRecords<'a> {
                 }
                 None => {
                     untimed += 1;
-                    before.unwrap_or(interval.low)
+                    previous_ticks.unwrap_or(interval.low)
                 }
             };
             if shape.has_time() {
-                before = Some(ticks);
+                previous_ticks = Some(ticks);
             }
             inverted += u64::from(ticks < latest);
             latest = latest.max(ticks);
@@ -169,7 +168,7 @@ impl<'a> BufferRecords<'a> {
         if inverted > 0 {
             entries.sort_by_key(|entry| entry.ticks);
         }
-        let location = location_of(buffer);
+        let location = buffer_location(buffer);
         losses.add_at(Loss::UntimedRecord, untimed, location);
         losses.add_at(Loss::TimeInversion, inverted, location);
         losses.add_at(Loss::TimeContradiction, contradictory, location);
@@ -183,7 +182,7 @@ impl<'a> BufferRecords<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BufferStart {
     /// Timestamp of the first record that has one, in ticks of the recording's clock.
-    At(u64),
+    Timed(u64),
     /// The buffer has records, but none has a timestamp.
     Untimed,
     /// The buffer has no records.
@@ -200,25 +199,25 @@ pub(crate) fn buffer_start<'a>(
 ) -> BufferStart {
     let mut scan = |max_size: usize, losses: &mut Losses| {
         payload.load(buffer, file, max_size, losses);
-        let mut any = false;
+        let mut has_records = false;
         let walk = each_record(payload.bytes(), |_, shape, record| {
-            any = true;
+            has_records = true;
             shape.ticks(record).map_or(ControlFlow::Continue(()), ControlFlow::Break)
         });
         match walk {
-            ControlFlow::Break(stamp) => return BufferStart::At(to_axis(stamp)),
+            ControlFlow::Break(timestamp) => return BufferStart::Timed(to_axis(timestamp)),
             // A buffer without records is not loaded again, so its defect is counted here.
-            ControlFlow::Continue(Some((offset, defect))) if !any && max_size >= buffer.payload_size() => {
+            ControlFlow::Continue(Some((offset, defect))) if !has_records && max_size >= buffer.payload_size() => {
                 count_defect(buffer, payload, offset, defect, losses);
             }
             ControlFlow::Continue(_) => {}
         }
-        if any { BufferStart::Untimed } else { BufferStart::Empty }
+        if has_records { BufferStart::Untimed } else { BufferStart::Empty }
     };
     const FIRST_SCAN_SIZE: usize = 1024;
     if buffer.payload_size() > FIRST_SCAN_SIZE && buffer.compression.is_some() {
         // Losses of the first scan are found again when the whole buffer is read.
-        if let found @ BufferStart::At(_) = scan(FIRST_SCAN_SIZE, &mut Losses::default()) {
+        if let found @ BufferStart::Timed(_) = scan(FIRST_SCAN_SIZE, &mut Losses::default()) {
             return found;
         }
     }

@@ -8,7 +8,7 @@ use crate::scan::{BufferRecords, BufferStart, Interval, Payload};
 use crate::{BufferInfo, Loss, Losses};
 
 /// A thread may be interrupted between taking its timestamp and reserving its space, so a record may be this much
-/// later than the start of the next buffer. Ticks per second are divided by this: 20 ms.
+/// later than the start of the next buffer: 1/50 s (20 ms).
 const SLACK_DIVISOR: u64 = 50;
 
 /// Position of a buffer in time. `rank` orders buffers whose records have equal times.
@@ -33,34 +33,36 @@ impl Placement {
     /// Finds the start of each buffer and the latest time its records may have.
     pub(crate) fn new(contents: &Contents<'_>, losses: &mut Losses) -> Placement {
         let mut streams: Vec<u32> = (0..contents.buffers.len() as u32).collect();
-        let stream_of = |info: &BufferInfo| (info.cpu, info.file, info.session);
+        let stream_key = |info: &BufferInfo| (info.cpu, info.file, info.session);
         streams.sort_by_key(|&buffer| {
             let info = contents.buffer(buffer);
-            info.map(|info| (stream_of(info), info.sequence, info.offset))
+            info.map(|info| (stream_key(info), info.sequence, info.offset))
         });
         let default_placement = BufferPlacement { interval: Interval::ANY, rank: u32::MAX };
         let mut placements = vec![default_placement; contents.buffers.len()];
         for (rank, &buffer) in streams.iter().enumerate() {
-            if let Some(placed) = placements.get_mut(buffer as usize) {
-                placed.rank = rank as u32;
+            if let Some(placement) = placements.get_mut(buffer as usize) {
+                placement.rank = rank as u32;
             }
         }
 
         let mut order = Vec::with_capacity(contents.buffers.len());
         let mut end_ticks = contents.axes.clock.start_ticks();
         let mut placer = Placer { contents, payload: Payload::default(), records: BufferRecords::default() };
-        let same_stream = |&a: &u32, &b: &u32| contents.buffer(a).map(stream_of) == contents.buffer(b).map(stream_of);
+        let same_stream = |&a: &u32, &b: &u32| contents.buffer(a).map(stream_key) == contents.buffer(b).map(stream_key);
         for stream in streams.chunk_by(same_stream) {
             let stream = placer.place(stream, losses);
             for (&buffer, &interval) in stream.buffers.iter().zip(&stream.intervals) {
-                if let Some(placed) = placements.get_mut(buffer as usize) {
-                    placed.interval = interval;
+                if let Some(placement) = placements.get_mut(buffer as usize) {
+                    placement.interval = interval;
                     order.push(buffer);
                 }
             }
             end_ticks = end_ticks.max(stream.end_ticks);
         }
-        order.sort_by_key(|&buffer| placements.get(buffer as usize).map(|placed| (placed.interval.low, placed.rank)));
+        order.sort_by_key(|&buffer| {
+            placements.get(buffer as usize).map(|placement| (placement.interval.low, placement.rank))
+        });
         Placement { placements, order, end_ticks }
     }
 }
@@ -88,7 +90,7 @@ impl Placer<'_, '_> {
         for &buffer in stream {
             let Some(info) = self.contents.buffer(buffer) else { continue };
             match self.contents.buffer_start(info, &mut self.payload, losses) {
-                BufferStart::At(ticks) => {
+                BufferStart::Timed(ticks) => {
                     // Leading buffers without timestamps start with the first buffer that has one.
                     if !any_timed {
                         lows.fill(ticks);
@@ -120,34 +122,36 @@ impl Placer<'_, '_> {
     /// buffer may give a better start. Returns `false` if the stream really goes back in time.
     fn repair(&mut self, buffers: &[u32], lows: &mut [u64]) -> bool {
         for position in 1..lows.len() {
-            let at = |lows: &[u64], position: usize| lows.get(position).copied();
-            let (Some(before), Some(here)) = (at(lows, position - 1), at(lows, position)) else { continue };
-            if before <= here {
+            let low_at = |lows: &[u64], position: usize| lows.get(position).copied();
+            let (Some(previous), Some(current)) = (low_at(lows, position - 1), low_at(lows, position)) else {
+                continue;
+            };
+            if previous <= current {
                 continue;
             }
-            let floor = position.checked_sub(2).and_then(|earlier| at(lows, earlier)).unwrap_or(0);
-            let ceiling = at(lows, position + 1).unwrap_or(u64::MAX);
-            let better_before = self.earliest_from(buffers.get(position - 1), floor);
-            if let Some(better) = better_before.filter(|&ticks| ticks <= here) {
-                lows.iter_mut().skip(position - 1).take(1).for_each(|low| *low = better);
+            let floor = position.checked_sub(2).and_then(|earlier| low_at(lows, earlier)).unwrap_or(0);
+            let ceiling = low_at(lows, position + 1).unwrap_or(u64::MAX);
+            let repaired_previous = self.earliest_from(buffers.get(position - 1), floor);
+            if let Some(repaired) = repaired_previous.filter(|&ticks| ticks <= current) {
+                lows.iter_mut().skip(position - 1).take(1).for_each(|low| *low = repaired);
                 continue;
             }
-            let better_here = self.earliest_from(buffers.get(position), before);
-            let Some(better) = better_here.filter(|&ticks| ticks <= ceiling) else { return false };
-            lows.iter_mut().skip(position).take(1).for_each(|low| *low = better);
+            let repaired_current = self.earliest_from(buffers.get(position), previous);
+            let Some(repaired) = repaired_current.filter(|&ticks| ticks <= ceiling) else { return false };
+            lows.iter_mut().skip(position).take(1).for_each(|low| *low = repaired);
         }
         true
     }
 
-    /// Places buffers that overlap or go back in time: each from its earliest to its latest record.
+    /// Places buffers that overlap or go back in time. Each interval spans the earliest to the latest record.
     fn place_disordered(&mut self, buffers: Vec<u32>, lows: &[u64], losses: &mut Losses) -> Stream {
         let descents = lows.windows(2).filter(|pair| matches!(pair, [a, b] if a > b)).count();
         losses.add(Loss::DisorderedBuffers, descents.max(1) as u64);
         let mut intervals = Vec::with_capacity(buffers.len());
         for (&buffer, &low) in buffers.iter().zip(lows) {
             self.load_all(buffer);
-            let low = self.timed().min().unwrap_or(low);
-            intervals.push(Interval { low, high: self.timed().max().unwrap_or(low) });
+            let low = self.record_times().min().unwrap_or(low);
+            intervals.push(Interval { low, high: self.record_times().max().unwrap_or(low) });
         }
         let end_ticks = intervals.iter().map(|interval| interval.high).max().unwrap_or(0);
         Stream { buffers, intervals, end_ticks }
@@ -155,16 +159,16 @@ impl Placer<'_, '_> {
 
     fn earliest_from(&mut self, buffer: Option<&u32>, floor: u64) -> Option<u64> {
         self.load_all(*buffer?);
-        self.timed().filter(|&ticks| ticks >= floor).min()
+        self.record_times().filter(|&ticks| ticks >= floor).min()
     }
 
-    /// Times of the loaded records that have a timestamp.
-    fn timed(&self) -> impl Iterator<Item = u64> + '_ {
-        let timed = self.records.entries.iter().filter(|entry| entry.shape.has_time());
-        timed.map(|entry| entry.ticks)
+    /// Iterates over the times of the loaded records that have a timestamp.
+    fn record_times(&self) -> impl Iterator<Item = u64> + '_ {
+        let timed_entries = self.records.entries.iter().filter(|entry| entry.shape.has_time());
+        timed_entries.map(|entry| entry.ticks)
     }
 
-    // Losses are counted when the buffer is visited.
+    /// Loads all records of a buffer. Losses are counted when the buffer is visited.
     fn load_all(&mut self, buffer: u32) {
         if let Some(info) = self.contents.buffer(buffer) {
             self.contents.load(info, Interval::ANY, &mut self.records, &mut Losses::default());
@@ -172,27 +176,27 @@ impl Placer<'_, '_> {
     }
 }
 
-/// Appended sessions may be from later boots, with a restarted counter. Moves these after the previous session: the
-/// file does not record how long the machine was off.
+/// Places appended sessions from later boots, whose counter restarted, directly after the previous session: the file
+/// does not record how long the machine was off.
 pub(crate) fn separate_sessions(contents: &mut Contents<'_>, sessions_of_files: &[u32], losses: &mut Losses) {
     if contents.axes.clock.kind() == ClockKind::SystemTime {
         return;
     }
     let appended = sessions_of_files.iter().enumerate().filter(|&(_, &sessions)| sessions > 1);
     for (file, &sessions) in appended {
-        let mut before: Option<SessionExtent> = None;
+        let mut previous: Option<SessionExtent> = None;
         for (session, extent) in session_extents(contents, file, sessions) {
             let mut extent = extent;
             // A single wild timestamp at the end of a session does not make the next one a session of an earlier boot.
-            if let Some(before) = before.filter(|before| extent.first < before.latest_buffer_start) {
-                let shift = before.last.saturating_sub(extent.first).saturating_add(1);
+            if let Some(previous) = previous.filter(|previous| extent.first < previous.latest_buffer_start) {
+                let shift = previous.last.saturating_sub(extent.first).saturating_add(1);
                 contents.axes.shift(file, session, shift);
                 extent.last = extent.last.saturating_add(shift);
                 extent.latest_buffer_start = extent.latest_buffer_start.saturating_add(shift);
                 let offset = extent.offset as u64;
                 losses.add_at(Loss::ClockRestarted, 1, Location { file, offset });
             }
-            before = Some(extent);
+            previous = Some(extent);
         }
     }
 }
@@ -208,7 +212,7 @@ struct SessionExtent {
     offset: usize,
 }
 
-/// The sessions of a file that have records, in order.
+/// Iterates over the sessions of a file that have records, in order.
 fn session_extents(
     contents: &Contents<'_>,
     file: usize,
@@ -223,10 +227,10 @@ fn session_extents(
         let Some(((first, last), slot)) = ends.zip(slot) else { continue };
         let (first, last) = (first.ticks, last.ticks);
         let offset = buffer.offset;
-        let known = slot.get_or_insert(SessionExtent { first, last, latest_buffer_start: first, offset });
-        known.first = known.first.min(first);
-        known.last = known.last.max(last);
-        known.latest_buffer_start = known.latest_buffer_start.max(first);
+        let session_extent = slot.get_or_insert(SessionExtent { first, last, latest_buffer_start: first, offset });
+        session_extent.first = session_extent.first.min(first);
+        session_extent.last = session_extent.last.max(last);
+        session_extent.latest_buffer_start = session_extent.latest_buffer_start.max(first);
     }
     (0..).zip(extents).filter_map(|(session, extent)| Some((session, extent?)))
 }

@@ -18,7 +18,11 @@ pub struct FileRange {
 impl Recording<'_> {
     /// Visits all records in time order. Equal times are ordered by processor, file, sequence number and position.
     pub fn for_each<B>(&self, visit: impl FnMut(&Record<'_>) -> ControlFlow<B>) -> Walk<B> {
-        merge(self, &Part { carried: &[], owned: self.order(), from: 0, until: None }, visit)
+        merge(
+            self,
+            &Part { carried_buffers: &[], starting_buffers: self.order(), start_ticks: 0, end_ticks: None },
+            visit,
+        )
     }
 
     /// Divides the recording into at most `max_windows` consecutive, disjoint windows, each with about the same number
@@ -32,10 +36,11 @@ impl Recording<'_> {
         divide_into_windows(self, self.order(), max_windows)
     }
 
-    /// The records from `start_ns` up to but not including `end_ns`, in nanoseconds since the start of the recording.
+    /// Returns the window from `start_ns` up to but not including `end_ns`, in nanoseconds since the recording
+    /// started.
     #[must_use]
-    pub fn between(&self, start_ns: i64, end_ns: i64) -> Window<'_> {
-        Window::between(self, self.order(), self.clock().ticks(start_ns), self.clock().ticks(end_ns))
+    pub fn window(&self, start_ns: i64, end_ns: i64) -> Window<'_> {
+        Window::new(self, self.order(), self.clock().ticks(start_ns), self.clock().ticks(end_ns))
     }
 }
 
@@ -43,36 +48,44 @@ impl Recording<'_> {
 #[derive(Debug, Clone)]
 pub struct Window<'r> {
     recording: &'r Recording<'r>,
-    carried: Vec<u32>,
-    owned: &'r [u32],
-    from: u64,
-    until: Option<u64>,
+    carried_buffers: Vec<u32>,
+    starting_buffers: &'r [u32],
+    start_ticks: u64,
+    end_ticks: Option<u64>,
 }
 
 impl<'r> Window<'r> {
     /// Visits the window's records in time order. Stops early if `visit` breaks.
     pub fn for_each<B>(&self, visit: impl FnMut(&Record<'_>) -> ControlFlow<B>) -> Walk<B> {
-        let part = Part { carried: &self.carried, owned: self.owned, from: self.from, until: self.until };
+        let part = Part {
+            carried_buffers: &self.carried_buffers,
+            starting_buffers: self.starting_buffers,
+            start_ticks: self.start_ticks,
+            end_ticks: self.end_ticks,
+        };
         merge(self.recording, &part, visit)
     }
 
-    /// Decompressed size of the records in the buffers that start in the window, in bytes.
+    /// Returns the decompressed size of the records in the buffers that start in the window, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         let buffers = self.recording.buffers();
-        self.owned.iter().filter_map(|&buffer| buffers.get(buffer as usize)).map(|info| info.payload_size()).sum()
+        self.starting_buffers
+            .iter()
+            .filter_map(|&buffer| buffers.get(buffer as usize))
+            .map(|info| info.payload_size())
+            .sum()
     }
 
-    /// Parts of the files that no later window reads. Once every window up to this one is done, their pages can be
-    /// released.
+    /// Returns the parts of the files that no later window reads. Once every window up to this one is done, their pages
+    /// can be released.
     #[must_use]
     pub fn releasable_ranges(&self) -> Vec<FileRange> {
         let buffers = self.recording.buffers();
-        let finished = self
-            .carried
-            .iter()
-            .chain(self.owned)
-            .filter(|&&buffer| self.until.is_none_or(|until| self.recording.interval(buffer).high < until));
+        let finished =
+            self.carried_buffers.iter().chain(self.starting_buffers).filter(|&&buffer| {
+                self.end_ticks.is_none_or(|end_ticks| self.recording.interval(buffer).high < end_ticks)
+            });
         let mut ranges: Vec<FileRange> = finished
             .filter_map(|&buffer| buffers.get(buffer as usize))
             .map(|info| FileRange { file: info.file, bytes: info.offset..info.offset + info.available })
@@ -88,13 +101,20 @@ impl<'r> Window<'r> {
         ranges
     }
 
-    pub(crate) fn between(recording: &'r Recording<'r>, order: &'r [u32], from: u64, until: u64) -> Window<'r> {
-        let start = order.partition_point(|&buffer| recording.interval(buffer).low < from);
-        let end = order.partition_point(|&buffer| recording.interval(buffer).low < until).max(start);
-        let (before, rest) = order.split_at(start);
-        let carried = before.iter().copied().filter(|&buffer| recording.interval(buffer).high >= from).collect();
-        let owned = rest.get(..end - start).unwrap_or_default();
-        Window { recording, carried, owned, from, until: Some(until.max(from)) }
+    pub(crate) fn new(recording: &'r Recording<'r>, order: &'r [u32], start_ticks: u64, end_ticks: u64) -> Window<'r> {
+        let start = order.partition_point(|&buffer| recording.interval(buffer).low < start_ticks);
+        let end = order.partition_point(|&buffer| recording.interval(buffer).low < end_ticks).max(start);
+        let (earlier_buffers, later_buffers) = order.split_at(start);
+        let carried_buffers =
+            earlier_buffers.iter().copied().filter(|&buffer| recording.interval(buffer).high >= start_ticks).collect();
+        let starting_buffers = later_buffers.get(..end - start).unwrap_or_default();
+        Window {
+            recording,
+            carried_buffers,
+            starting_buffers,
+            start_ticks,
+            end_ticks: Some(end_ticks.max(start_ticks)),
+        }
     }
 }
 
@@ -104,34 +124,39 @@ pub(crate) fn divide_into_windows<'r>(
     order: &'r [u32],
     max_windows: usize,
 ) -> Vec<Window<'r>> {
-    let size_of = |buffer: u32| recording.buffers().get(buffer as usize).map_or(0, |info| info.payload_size());
-    let total: usize = order.iter().map(|&buffer| size_of(buffer)).sum();
+    let payload_size = |buffer: u32| recording.buffers().get(buffer as usize).map_or(0, |info| info.payload_size());
+    let total: usize = order.iter().map(|&buffer| payload_size(buffer)).sum();
     let target = (total / max_windows.max(1)).max(1);
 
-    // Start of each window: position in `order`, time. A window starts at a buffer that starts later than the previous
-    // one.
+    // Start of each window: position in `order` and time. Windows must start later than the previous window.
     let mut starts = vec![(0, 0)];
     let mut size = 0;
     for &buffer in order {
         let low = recording.interval(buffer).low;
-        let (_, previous) = starts.last().copied().unwrap_or_default();
-        if size >= target && starts.len() < max_windows && low > previous {
+        let (_, previous_start) = starts.last().copied().unwrap_or_default();
+        if size >= target && starts.len() < max_windows && low > previous_start {
             starts.push((order.partition_point(|&buffer| recording.interval(buffer).low < low), low));
             size = 0;
         }
-        size += size_of(buffer);
+        size += payload_size(buffer);
     }
 
     let mut windows: Vec<Window<'r>> = Vec::with_capacity(starts.len());
-    for (number, &(position, from)) in starts.iter().enumerate() {
+    for (number, &(position, start_ticks)) in starts.iter().enumerate() {
         let next = starts.get(number + 1).copied();
         let end = next.map_or(order.len(), |(position, _)| position);
-        let carried = windows.last().map_or_else(Vec::new, |before| {
-            let open = before.carried.iter().chain(before.owned);
-            open.copied().filter(|&buffer| recording.interval(buffer).high >= from).collect()
+        let carried_buffers = windows.last().map_or_else(Vec::new, |previous_window| {
+            let open = previous_window.carried_buffers.iter().chain(previous_window.starting_buffers);
+            open.copied().filter(|&buffer| recording.interval(buffer).high >= start_ticks).collect()
         });
-        let owned = order.get(position..end).unwrap_or_default();
-        windows.push(Window { recording, carried, owned, from, until: next.map(|(_, time)| time) });
+        let starting_buffers = order.get(position..end).unwrap_or_default();
+        windows.push(Window {
+            recording,
+            carried_buffers,
+            starting_buffers,
+            start_ticks,
+            end_ticks: next.map(|(_, time)| time),
+        });
     }
     windows
 }

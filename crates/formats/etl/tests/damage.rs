@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use onoff_etl::{BufferScratch, Input, Losses, Record, Recording};
 use onoff_testkit::assemble::{
-    ClassHeader, EtlBuilder, EventHeader, ExtendedItem, MessageHeader, Payload, Record as Assembled, Session,
+    ClassHeader, EtlBuilder, EventHeader, ExtendedItem, MessageHeader, Payload, Record as BuiltRecord, Session,
 };
 use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
@@ -24,16 +24,20 @@ fn small_recording(compression: Option<Compression>) -> Vec<u8> {
         let ticks = 6_370_000 + number * 100;
         let payload = || Payload::wide().u64(number).text("disk");
         let record = match number % 6 {
-            0 => Assembled::system(0x0301, 4, ticks, 1, 2, payload()),
-            1 => Assembled::compact(0x0302, 4, ticks, 1, 2, payload()),
-            2 => Assembled::full(ClassHeader::default(), ticks, payload()),
-            3 => {
-                Assembled::manifest(EventHeader { extended: extended.clone(), ..Default::default() }, ticks, payload())
-            }
-            4 => {
-                Assembled::message(MessageHeader { timestamp: number % 4 == 0, ..Default::default() }, ticks, payload())
-            }
-            _ => Assembled::perfinfo(0x0524, 4, ticks, payload()),
+            0 => BuiltRecord::system(0x0301, 4, ticks, 1, 2, payload()),
+            1 => BuiltRecord::compact(0x0302, 4, ticks, 1, 2, payload()),
+            2 => BuiltRecord::full(ClassHeader::default(), ticks, payload()),
+            3 => BuiltRecord::manifest(
+                EventHeader { extended: extended.clone(), ..Default::default() },
+                ticks,
+                payload(),
+            ),
+            4 => BuiltRecord::message(
+                MessageHeader { timestamp: number % 4 == 0, ..Default::default() },
+                ticks,
+                payload(),
+            ),
+            _ => BuiltRecord::perfinfo(0x0524, 4, ticks, payload()),
         };
         etl.push((number % 2) as u16, &record);
     }
@@ -53,21 +57,21 @@ fn check(bytes: &[u8]) -> Option<u64> {
             return None;
         }
     };
-    let mut last = i64::MIN;
-    let mut whole = Vec::new();
+    let mut last_ns = i64::MIN;
+    let mut all_records = Vec::new();
     let walk = recording.for_each(|record| {
-        assert!(record.time_ns() >= last);
-        last = record.time_ns();
-        whole.push(identity(record));
+        assert!(record.time_ns() >= last_ns);
+        last_ns = record.time_ns();
+        all_records.push(identity(record));
         ControlFlow::<()>::Continue(())
     });
-    assert_eq!(walk.records, whole.len() as u64);
+    assert_eq!(walk.records, all_records.len() as u64);
 
-    let mut parts = Vec::new();
+    let mut window_records = Vec::new();
     let mut losses = Losses::default();
     for window in recording.windows(3) {
         let walk = window.for_each(|record| {
-            parts.push(identity(record));
+            window_records.push(identity(record));
             ControlFlow::<()>::Continue(())
         });
         losses.merge(&walk.losses);
@@ -75,13 +79,13 @@ fn check(bytes: &[u8]) -> Option<u64> {
             assert!(range.bytes.end <= bytes.len());
         }
     }
-    assert!(parts == whole);
+    assert!(window_records == all_records);
     assert_eq!(losses, walk.losses);
 
-    let mut space = BufferScratch::default();
+    let mut scratch = BufferScratch::default();
     let mut count = 0;
     for buffer in recording.buffers() {
-        count += recording.for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(())).records;
+        count += recording.for_each_in_buffer(buffer, &mut scratch, |_| ControlFlow::<()>::Continue(())).records;
     }
     assert_eq!(count, walk.records);
     Some(count)
@@ -98,15 +102,15 @@ fn identity(record: &Record<'_>) -> (u64, u16, usize, usize) {
 fn accepts_truncation_at_every_byte() {
     for format in FORMATS {
         let bytes = small_recording(format);
-        let all = check(&bytes).unwrap();
-        assert_eq!(all, 61);
-        let mut before = 0;
+        let all_records = check(&bytes).unwrap();
+        assert_eq!(all_records, 61);
+        let mut previous = 0;
         for length in 0..bytes.len() {
             let records = check(&bytes[..length]).unwrap_or(0);
-            assert!(records <= all, "{format:?} truncated to {length}");
+            assert!(records <= all_records, "{format:?} truncated to {length}");
             // In an uncompressed file, more bytes can only add records.
-            assert!(format.is_some() || records >= before, "truncated to {length}: {before} then {records}");
-            before = records;
+            assert!(format.is_some() || records >= previous, "truncated to {length}: {previous} then {records}");
+            previous = records;
         }
     }
 }
@@ -141,8 +145,8 @@ proptest! {
     #[test]
     fn accepts_many_overwritten_bytes(format in 0usize..4, writes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40), cut in any::<prop::sample::Index>()) {
         let mut bytes = small_recording(FORMATS[format]);
-        for (place, value) in writes {
-            let offset = place.index(bytes.len());
+        for (position, value) in writes {
+            let offset = position.index(bytes.len());
             bytes[offset] = value;
         }
         bytes.truncate(bytes.len() - cut.index(bytes.len() / 4));
@@ -169,7 +173,7 @@ fn accepts_appended_sessions_at_extreme_times() {
     let session = |number: u32, ticks: &[u64]| {
         let mut etl = EtlBuilder::new(Session::windows_10(1));
         for &ticks in ticks {
-            etl.push(0, &Assembled::perfinfo(0x0524, 4, ticks, Payload::wide().u32(number)));
+            etl.push(0, &BuiltRecord::perfinfo(0x0524, 4, ticks, Payload::wide().u32(number)));
             etl.flush(0);
         }
         etl

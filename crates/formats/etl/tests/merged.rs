@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 
-use crate::assembled::{START, interleaved, numbered, small_buffers};
+use crate::assembled::{START, interleaved_events, numbered_event, small_buffers};
 use crate::samples_folder::samples;
 use onoff_etl::{HeaderKind, Input, Loss, Losses, MergeError, MergedFile, Recording, log_file_mode, write_merged};
 use onoff_testkit::assemble::{EtlBuilder, Session, mode};
 use onoff_testkit::compress::Compression;
 
 /// Losses that a merged file inherits from its inputs.
-const INHERITED: [Loss; 6] = [
+const INHERITED_LOSSES: [Loss; 6] = [
     Loss::EventsLost,
     Loss::BuffersLost,
     Loss::BuffersMarkedLossy,
@@ -32,7 +32,7 @@ fn merge(files: &[&[u8]]) -> Result<(Vec<u8>, MergedFile), MergeError> {
 /// Time, processor and bytes of a record.
 type ReadRecord = (i64, u16, Vec<u8>);
 
-/// All records except logfile headers, and all losses.
+/// Reads all records except logfile headers, and all losses.
 fn read(files: &[&[u8]]) -> (Vec<ReadRecord>, Losses) {
     let inputs: Vec<Input<'_>> = files.iter().map(|bytes| Input { name: "log.etl", bytes }).collect();
     let recording = Recording::open(&inputs).unwrap();
@@ -51,14 +51,14 @@ fn read(files: &[&[u8]]) -> (Vec<ReadRecord>, Losses) {
 /// Merges files, and compares the result with reading the inputs together.
 fn merge_and_compare(files: &[&[u8]]) -> Vec<u8> {
     let (bytes, summary) = merge(files).unwrap();
-    let (together, losses_together) = read(files);
-    let (merged, losses_merged) = read(&[&bytes]);
-    assert_eq!(merged.len(), together.len());
-    assert!(merged == together);
-    assert_eq!(summary.records, together.len() as u64 + 1);
+    let (combined, combined_losses) = read(files);
+    let (merged, merged_losses) = read(&[&bytes]);
+    assert_eq!(merged.len(), combined.len());
+    assert!(merged == combined);
+    assert_eq!(summary.records, combined.len() as u64 + 1);
     assert_eq!(summary.bytes, bytes.len() as u64);
-    for loss in INHERITED {
-        assert_eq!(losses_merged.count(loss), losses_together.count(loss), "{}", loss.name());
+    for loss in INHERITED_LOSSES {
+        assert_eq!(merged_losses.count(loss), combined_losses.count(loss), "{}", loss.name());
     }
     bytes
 }
@@ -80,14 +80,14 @@ fn user_session() -> Session {
 fn user_log(count: u32) -> EtlBuilder {
     let mut etl = EtlBuilder::new(user_session());
     for number in 0..count {
-        etl.push(0, &numbered(START + 75 + u64::from(number) * 33, 1_000_000 + number));
+        etl.push(0, &numbered_event(START + 75 + u64::from(number) * 33, 1_000_000 + number));
     }
     etl
 }
 
 #[test]
 fn merges_two_sessions_of_one_boot() {
-    let kernel = interleaved(small_buffers(3).with_compression(Compression::Xpress), 5000).finish();
+    let kernel = interleaved_events(small_buffers(3).with_compression(Compression::Xpress), 5000).finish();
     let user = user_log(1500).finish();
     let bytes = merge_and_compare(&[&user, &kernel]);
     let recording = Recording::open(&[Input { name: "merged.etl", bytes: &bytes }]).unwrap();
@@ -103,14 +103,14 @@ fn merges_two_sessions_of_one_boot() {
 
 #[test]
 fn merged_file_inherits_losses() {
-    let mut kernel = interleaved(small_buffers(2), 3000);
+    let mut kernel = interleaved_events(small_buffers(2), 3000);
     kernel.session_mut().events_lost = 7;
     for processor in [0, 1] {
         for _ in 0..2 {
             kernel.flush(processor).flag_last_buffer(0x2).skip_sequence_number();
-            kernel.push(processor, &numbered(START + 40_000, 1)).flush(processor).flag_last_buffer(0x4);
+            kernel.push(processor, &numbered_event(START + 40_000, 1)).flush(processor).flag_last_buffer(0x4);
         }
-        kernel.push(processor, &numbered(START + 50_000, 1));
+        kernel.push(processor, &numbered_event(START + 50_000, 1));
     }
     let mut user = user_log(20);
     user.session_mut().events_lost = 5;
@@ -123,16 +123,16 @@ fn merged_file_inherits_losses() {
     assert_eq!(counted, [12, 6, 7]);
 
     // One truncated log, and one unfinished log.
-    let cut = kernel.get(..kernel.len() - 0x2000).unwrap();
-    merge_and_compare(&[cut, &user]);
-    let unfinished = interleaved(small_buffers(2), 900).finish_interrupted();
+    let truncated = kernel.get(..kernel.len() - 0x2000).unwrap();
+    merge_and_compare(&[truncated, &user]);
+    let unfinished = interleaved_events(small_buffers(2), 900).finish_interrupted();
     let bytes = merge_and_compare(&[&unfinished, &user]);
     assert_eq!(read(&[&bytes]).1.count(Loss::UnfinishedFile), 1);
 }
 
 #[test]
 fn keeps_circular_mode() {
-    let ring = interleaved(small_buffers(2), 5000).finish_circular(4);
+    let ring = interleaved_events(small_buffers(2), 5000).finish_circular(4);
     let bytes = merge_and_compare(&[&ring, &user_log(10).finish()]);
     let recording = Recording::open(&[Input { name: "merged.etl", bytes: &bytes }]).unwrap();
     assert!(recording.header().has_mode(log_file_mode::CIRCULAR));
@@ -140,17 +140,17 @@ fn keeps_circular_mode() {
 
 #[test]
 fn rewrites_single_file_and_merges_it_again() {
-    let first = merge_and_compare(&[&interleaved(small_buffers(2), 500).finish()]);
+    let first = merge_and_compare(&[&interleaved_events(small_buffers(2), 500).finish()]);
     merge_and_compare(&[&first, &user_log(100).finish()]);
 }
 
 #[test]
 fn rejects_unrelated_files_with_reason() {
-    let kernel = interleaved(small_buffers(2), 50).finish();
+    let kernel = interleaved_events(small_buffers(2), 50).finish();
     let merge_with_kernel = |session: Session| {
-        let mut other = EtlBuilder::new(session);
-        other.push(0, &numbered(START + 100, 1));
-        merge(&[&kernel, &other.finish()]).map(|_| ()).map_err(|error| error.to_string())
+        let mut user = EtlBuilder::new(session);
+        user.push(0, &numbered_event(START + 100, 1));
+        merge(&[&kernel, &user.finish()]).map(|_| ()).map_err(|error| error.to_string())
     };
     let other_boot = Session { start_ticks: START + (1 << 40), boot_time: 1, ..user_session() };
     let error = merge_with_kernel(other_boot).unwrap_err();
@@ -165,17 +165,17 @@ fn rejects_unrelated_files_with_reason() {
     assert!(error.contains("both recorded a session named 'NT Kernel Logger' at the same time"), "{error}");
     // The same name at a later time: the next file of the session.
     let first = Session::windows_10(1);
-    let next = Session {
+    let continued = Session {
         logger_name: first.logger_name.clone(),
         start_time: first.end_time,
         start_ticks: START + (first.end_time - first.start_time),
         ..user_session()
     };
-    assert_eq!(merge_with_kernel(next), Ok(()));
+    assert_eq!(merge_with_kernel(continued), Ok(()));
 
     let mut second = EtlBuilder::new(small_buffers(2));
-    second.push(0, &numbered(START + 5, 1));
-    let appended = interleaved(small_buffers(2), 2000).finish_appended(second);
+    second.push(0, &numbered_event(START + 5, 1));
+    let appended = interleaved_events(small_buffers(2), 2000).finish_appended(second);
     assert!(matches!(merge(&[&appended]), Err(MergeError::ClockRestarted)));
     assert!(matches!(merge(&[b"no log"]), Err(MergeError::Read(_))));
 }
@@ -188,11 +188,11 @@ fn real_recordings_survive_merge() {
             Err(error) => panic!("{}: {error}", sample.name),
         }
     }
-    let named = |name: &str| samples().iter().find(|sample| sample.name == name).map(|sample| &*sample.bytes);
-    let kernel = named("diagsession-diaghub.kernel.1.etl");
-    if let (Some(kernel), Some(user)) = (kernel, named("diagsession-diaghub.user_paged.1.etl")) {
+    let find_sample = |name: &str| samples().iter().find(|sample| sample.name == name).map(|sample| &*sample.bytes);
+    let kernel = find_sample("diagsession-diaghub.kernel.1.etl");
+    if let (Some(kernel), Some(user)) = (kernel, find_sample("diagsession-diaghub.user_paged.1.etl")) {
         merge_and_compare(&[kernel, user]);
-        let other = named("powershell.etl").unwrap();
+        let other = find_sample("powershell.etl").unwrap();
         assert!(matches!(merge(&[kernel, other]), Err(MergeError::Incompatible { .. })));
     }
 }
@@ -203,16 +203,16 @@ proptest! {
         changes in prop::collection::vec((0usize..40_000, any::<u8>()), 1..20),
         cut in 0usize..40_000,
     ) {
-        let mut kernel = interleaved(small_buffers(2).with_compression(Compression::Xpress), 1200).finish();
-        for (at, value) in changes {
+        let mut kernel = interleaved_events(small_buffers(2).with_compression(Compression::Xpress), 1200).finish();
+        for (position, value) in changes {
             let length = kernel.len();
-            kernel[at % length] = value;
+            kernel[position % length] = value;
         }
         kernel.truncate(kernel.len().saturating_sub(cut % 9000));
         if let Ok((bytes, summary)) = merge(&[&kernel, &user_log(30).finish()]) {
-            let (together, _) = read(&[&kernel, &user_log(30).finish()]);
-            prop_assert_eq!(summary.records, together.len() as u64 + 1);
-            prop_assert_eq!(read(&[&bytes]).0.len(), together.len());
+            let (combined, _) = read(&[&kernel, &user_log(30).finish()]);
+            prop_assert_eq!(summary.records, combined.len() as u64 + 1);
+            prop_assert_eq!(read(&[&bytes]).0.len(), combined.len());
         }
     }
 }

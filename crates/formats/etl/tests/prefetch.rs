@@ -4,10 +4,10 @@ use crate::samples_folder;
 
 use onoff_etl::CompressionFormat;
 
-/// The declared size and the compressed stream.
-fn packed(file: &[u8]) -> Option<(usize, &[u8])> {
-    let rest = file.strip_prefix(b"MAM\x04")?;
-    let (size, stream) = rest.split_first_chunk()?;
+/// Splits a compressed file into the declared size and the compressed stream.
+fn split_packed(file: &[u8]) -> Option<(usize, &[u8])> {
+    let after_magic = file.strip_prefix(b"MAM\x04")?;
+    let (size, stream) = after_magic.split_first_chunk()?;
     Some((u32::from_le_bytes(*size) as usize, stream))
 }
 
@@ -21,7 +21,7 @@ fn decompresses_prefetch_files_to_declared_size() {
     let mut max_size = 0;
     for path in &paths {
         let file = std::fs::read(path).unwrap();
-        let Some((size, stream)) = packed(&file) else {
+        let Some((size, stream)) = split_packed(&file) else {
             assert_eq!(file.get(4..8), Some(b"SCCA".as_slice()), "{}", path.display());
             continue;
         };
@@ -46,7 +46,7 @@ fn truncated_prefetch_files_give_valid_prefix() {
     let paths = samples_folder::files_below(&folder.join("prefetch"), "pf");
     for path in paths {
         let file = std::fs::read(&path).unwrap();
-        let Some((size, stream)) = packed(&file) else {
+        let Some((size, stream)) = split_packed(&file) else {
             continue;
         };
         let mut expected = vec![0; size];

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use crate::assembled::{START, interleaved, numbered, numbers, open, read, small_buffers};
+use crate::assembled::{START, interleaved_events, numbered_event, numbers, open, read, small_buffers};
 use onoff_etl::{BufferKind, ClockKind as Clock, CompressionFormat, HeaderKind, Input, Loss, Recording};
 use onoff_testkit::assemble::{
-    ClockKind, EtlBuilder, MessageHeader, Payload, PointerSize, ProcessorField, Record as Assembled, Session, mode,
+    ClockKind, EtlBuilder, MessageHeader, Payload, PointerSize, ProcessorField, Record as BuiltRecord, Session, mode,
 };
 use onoff_testkit::compress::Compression;
 
@@ -19,13 +19,13 @@ fn recordings_and_windows_are_send_and_sync() {
 #[test]
 fn processors_are_merged_by_time() {
     for processors in [1, 2, 3, 8, 33] {
-        let etl = interleaved(small_buffers(processors), 5000);
+        let etl = interleaved_events(small_buffers(processors), 5000);
         let count = etl.record_count();
         let bytes = etl.finish();
         let recording = open(&bytes);
-        let (found, losses) = read(&recording);
+        let (events, losses) = read(&recording);
         let expected: Vec<(i64, u32)> = (0..5000).map(|number| (i64::from(number) * 1000, number)).collect();
-        assert!(found == expected, "{processors} processors");
+        assert!(events == expected, "{processors} processors");
         assert!(losses.is_empty(), "{losses:?}");
         assert_eq!(recording.for_each(|_| ControlFlow::<()>::Continue(())).records, count);
         assert_eq!(recording.duration_ns(), 4_999_000);
@@ -38,7 +38,7 @@ fn equal_times_are_ordered_by_processor_then_sequence_then_position() {
     let mut etl = EtlBuilder::new(small_buffers(3));
     for number in 0..900 {
         let processor = 2 - number / 300;
-        etl.push(processor as u16, &numbered(START + 1, number));
+        etl.push(processor as u16, &numbered_event(START + 1, number));
     }
     let bytes = etl.finish();
     let expected: Vec<u32> = (600..900).chain(300..600).chain(0..300).collect();
@@ -50,7 +50,7 @@ fn reads_processor_numbers_of_every_width() {
     for (field, processor) in [(ProcessorField::Byte, 255), (ProcessorField::Index, 0x7FE), (ProcessorField::Byte, 3)] {
         let session = Session { processor_field: field, ..small_buffers(u32::from(processor) + 1) };
         let mut etl = EtlBuilder::new(session);
-        etl.push(processor, &numbered(START, 1));
+        etl.push(processor, &numbered_event(START, 1));
         let bytes = etl.finish();
         let recording = open(&bytes);
         let mut cpus = Vec::new();
@@ -65,7 +65,7 @@ fn reads_processor_numbers_of_every_width() {
 #[test]
 fn shared_buffers_have_processor_zero() {
     let session = Session { mode: mode::NO_PER_PROCESSOR_BUFFERING | 1, ..small_buffers(4) };
-    let bytes = interleaved(session, 1000).finish();
+    let bytes = interleaved_events(session, 1000).finish();
     let recording = open(&bytes);
     assert!(recording.buffers().iter().all(|buffer| buffer.cpu == 0));
     assert_eq!(numbers(&recording), (0..1000).collect::<Vec<_>>());
@@ -79,12 +79,12 @@ fn reads_every_compression() {
         (Compression::XpressHuffman, CompressionFormat::XpressHuffman),
     ] {
         let session = Session { buffer_size: 0x4_0000, ..Session::windows_10(2) }.with_compression(compression);
-        let bytes = interleaved(session, 60_000).finish();
+        let bytes = interleaved_events(session, 60_000).finish();
         let recording = open(&bytes);
         assert_eq!(recording.files()[0].compression, Some(format));
         assert!(bytes.len() < 60_000 * 16);
-        let (found, losses) = read(&recording);
-        assert!(found.len() == 60_000 && found.is_sorted(), "{}", format.name());
+        let (events, losses) = read(&recording);
+        assert!(events.len() == 60_000 && events.is_sorted(), "{}", format.name());
         assert!(losses.is_empty(), "{}: {losses:?}", format.name());
     }
 }
@@ -93,14 +93,18 @@ fn reads_every_compression() {
 fn reads_every_record_kind_and_width_in_one_file() {
     let session = Session::windows_7_x86(1);
     let mut etl = EtlBuilder::new(session);
-    etl.push(0, &Assembled::system(0x0301, 3, START + 1, 1, 2, Payload::new(PointerSize::Four)));
-    etl.push(0, &Assembled::compact(0x0302, 3, START + 2, 1, 2, Payload::wide()));
-    etl.push(0, &numbered(START + 3, 0));
-    etl.push(0, &Assembled::full(Default::default(), START + 4, Payload::wide()));
-    etl.push(0, &Assembled::manifest(Default::default(), START + 5, Payload::wide()));
+    etl.push(0, &BuiltRecord::system(0x0301, 3, START + 1, 1, 2, Payload::new(PointerSize::Four)));
+    etl.push(0, &BuiltRecord::compact(0x0302, 3, START + 2, 1, 2, Payload::wide()));
+    etl.push(0, &numbered_event(START + 3, 0));
+    etl.push(0, &BuiltRecord::full(Default::default(), START + 4, Payload::wide()));
+    etl.push(0, &BuiltRecord::manifest(Default::default(), START + 5, Payload::wide()));
     etl.push(
         0,
-        &Assembled::message(MessageHeader { timestamp: true, ..MessageHeader::default() }, START + 6, Payload::wide()),
+        &BuiltRecord::message(
+            MessageHeader { timestamp: true, ..MessageHeader::default() },
+            START + 6,
+            Payload::wide(),
+        ),
     );
     let bytes = etl.finish();
     let recording = open(&bytes);
@@ -169,7 +173,7 @@ fn converts_times_of_all_clocks() {
         (Session { clock: ClockKind::CpuCycles, ..session }, Clock::CpuCycles, START + 2_400, 1_000),
     ] {
         let mut etl = EtlBuilder::new(session);
-        etl.push(0, &numbered(ticks, 1));
+        etl.push(0, &numbered_event(ticks, 1));
         let bytes = etl.finish();
         let recording = open(&bytes);
         assert_eq!(recording.clock().kind(), kind);
@@ -181,7 +185,7 @@ fn converts_times_of_all_clocks() {
 
 #[test]
 fn reports_unknown_clock() {
-    let bytes = interleaved(Session { perf_freq: 0, ..small_buffers(1) }, 10).finish();
+    let bytes = interleaved_events(Session { perf_freq: 0, ..small_buffers(1) }, 10).finish();
     let recording = open(&bytes);
     assert_eq!(recording.losses().count(Loss::ClockUnknown), 1);
     assert_eq!(recording.clock().ticks_per_second(), 10_000_000);
@@ -189,22 +193,22 @@ fn reports_unknown_clock() {
 
 #[test]
 fn rings_are_read_from_the_oldest_buffer() {
-    let etl = interleaved(small_buffers(2), 5000);
+    let etl = interleaved_events(small_buffers(2), 5000);
     let bytes = etl.finish_circular(7);
     let recording = open(&bytes);
-    let (found, losses) = read(&recording);
+    let (events, losses) = read(&recording);
     assert_eq!(recording.files()[0].buffers, 8);
-    assert_eq!(found.last().map(|&(_, number)| number), Some(4999));
-    assert!(found.is_sorted() && found.len() < 1500);
+    assert_eq!(events.last().map(|&(_, number)| number), Some(4999));
+    assert!(events.is_sorted() && events.len() < 1500);
     assert_eq!(losses.count(Loss::BuffersAbsent), 0);
 }
 
 #[test]
 fn appended_sessions_follow_each_other() {
-    let first = interleaved(small_buffers(2), 1000);
+    let first = interleaved_events(small_buffers(2), 1000);
     let mut second = EtlBuilder::new(small_buffers(2));
     for number in 1000..2000 {
-        second.push((number % 2) as u16, &numbered(START + u64::from(number) * 10, number));
+        second.push((number % 2) as u16, &numbered_event(START + u64::from(number) * 10, number));
     }
     let bytes = first.finish_appended(second);
     let recording = open(&bytes);
@@ -215,26 +219,26 @@ fn appended_sessions_follow_each_other() {
 
 #[test]
 fn appended_session_of_later_boot_follows_previous_session() {
-    let first = interleaved(small_buffers(2), 1000);
+    let first = interleaved_events(small_buffers(2), 1000);
     let mut second = EtlBuilder::new(small_buffers(2));
     for number in 1000..2000 {
-        second.push((number % 2) as u16, &numbered(500 + u64::from(number - 1000) * 10, number));
+        second.push((number % 2) as u16, &numbered_event(500 + u64::from(number - 1000) * 10, number));
     }
     let bytes = first.finish_appended(second);
     let recording = open(&bytes);
-    let (found, losses) = read(&recording);
+    let (events, losses) = read(&recording);
     let expected = (0..2000).map(|number| {
         let moved = if number < 1000 { 0 } else { -1000 + 100 };
         (i64::from(number) * 1000 + moved, number)
     });
-    assert!(found == expected.collect::<Vec<_>>());
+    assert!(events == expected.collect::<Vec<_>>());
     assert_eq!(losses.count(Loss::ClockRestarted), 1);
     assert_eq!(losses.iter().count(), 1, "{losses:?}");
 }
 
 #[test]
 fn unfinished_files_are_read_to_their_end() {
-    let bytes = interleaved(small_buffers(2), 3000).finish_interrupted();
+    let bytes = interleaved_events(small_buffers(2), 3000).finish_interrupted();
     let recording = open(&bytes);
     assert!(!recording.files()[0].is_finished);
     assert_eq!(recording.header().buffers_written, 1);
@@ -246,10 +250,10 @@ fn unfinished_files_are_read_to_their_end() {
 fn unused_space_loses_no_records() {
     for session in [small_buffers(2), small_buffers(2).with_compression(Compression::Xpress)] {
         for spare in [1, 71, 72, 4096, 100_000] {
-            let bytes = interleaved(session.clone(), 3000).finish_preallocated(spare);
+            let bytes = interleaved_events(session.clone(), 3000).finish_preallocated(spare);
             let recording = open(&bytes);
-            let (found, losses) = read(&recording);
-            assert_eq!(found.len(), 3000);
+            let (events, losses) = read(&recording);
+            assert_eq!(events.len(), 3000);
             assert_eq!(
                 losses.iter().map(|(loss, count, _)| (loss, count)).collect::<Vec<_>>(),
                 [(Loss::UnusedSpace, 1)]
@@ -262,9 +266,9 @@ fn unused_space_loses_no_records() {
 fn accepts_small_header_buffers() {
     for size in [0x200, 0x400] {
         let session = Session { header_buffer_size: size, mode: 0x1_0001, ..small_buffers(2) };
-        let bytes = interleaved(session, 500).finish();
-        let (found, losses) = read(&open(&bytes));
-        assert_eq!(found.len(), 500);
+        let bytes = interleaved_events(session, 500).finish();
+        let (events, losses) = read(&open(&bytes));
+        assert_eq!(events.len(), 500);
         assert!(losses.is_empty(), "{losses:?}");
     }
 }
@@ -279,13 +283,13 @@ fn kernel_and_user_log_of_one_boot_share_clock() {
     let mut user_log = EtlBuilder::new(user);
     for number in 0..2000u32 {
         let log = if number >= 600 && number % 3 == 0 { &mut user_log } else { &mut kernel_log };
-        log.push((number % 2) as u16, &numbered(START + u64::from(number) * 100, number));
+        log.push((number % 2) as u16, &numbered_event(START + u64::from(number) * 100, number));
     }
     let (kernel, user) = (kernel_log.finish(), user_log.finish());
     let inputs = [Input { name: "user.etl", bytes: &user }, Input { name: "kernel.etl", bytes: &kernel }];
     let recording = Recording::open(&inputs).unwrap();
-    let (found, losses) = read(&recording);
-    assert_eq!(found, (0..2000u32).map(|number| (i64::from(number) * 10_000, number)).collect::<Vec<_>>());
+    let (events, losses) = read(&recording);
+    assert_eq!(events, (0..2000u32).map(|number| (i64::from(number) * 10_000, number)).collect::<Vec<_>>());
     assert!(losses.is_empty(), "{losses:?}");
     assert_eq!(recording.clock().start_ticks(), START);
     assert!(recording.files().iter().all(|file| file.shares_clock));
@@ -302,12 +306,12 @@ fn log_of_another_boot_is_placed_by_utc() {
         ..small_buffers(1)
     };
     let mut log = EtlBuilder::new(second);
-    log.push(0, &numbered(1_000_005, 9));
-    let (first, second) = (interleaved(first, 10).finish(), log.finish());
+    log.push(0, &numbered_event(1_000_005, 9));
+    let (first, second) = (interleaved_events(first, 10).finish(), log.finish());
     let inputs = [Input { name: "a.etl", bytes: &first }, Input { name: "b.etl", bytes: &second }];
     let recording = Recording::open(&inputs).unwrap();
-    let (found, losses) = read(&recording);
-    assert_eq!(found.last(), Some(&(300_000_000_500, 9)));
+    let (events, losses) = read(&recording);
+    assert_eq!(events.last(), Some(&(300_000_000_500, 9)));
     assert_eq!(losses.count(Loss::UnrelatedFile), 1);
     assert!(recording.files()[0].shares_clock && !recording.files()[1].shares_clock);
 }
@@ -315,8 +319,11 @@ fn log_of_another_boot_is_placed_by_utc() {
 #[test]
 fn untimed_messages_get_previous_time() {
     let mut etl = EtlBuilder::new(small_buffers(1));
-    let message = || Assembled::message(MessageHeader::default(), 0, Payload::wide());
-    etl.push(0, &message()).push(0, &numbered(START + 10, 1)).push(0, &message()).push(0, &numbered(START + 20, 2));
+    let message = || BuiltRecord::message(MessageHeader::default(), 0, Payload::wide());
+    etl.push(0, &message())
+        .push(0, &numbered_event(START + 10, 1))
+        .push(0, &message())
+        .push(0, &numbered_event(START + 20, 2));
     let bytes = etl.finish();
     let recording = open(&bytes);
     let mut times = Vec::new();
@@ -338,9 +345,9 @@ fn untimed_messages_get_previous_time() {
 #[test]
 fn buffers_of_untimed_messages_keep_their_position() {
     let mut etl = EtlBuilder::new(small_buffers(1));
-    etl.push(0, &numbered(START + 10, 1)).flush(0);
-    etl.push(0, &Assembled::message(MessageHeader::default(), 0, Payload::wide())).flush(0);
-    etl.push(0, &numbered(START + 20, 2)).flush(0);
+    etl.push(0, &numbered_event(START + 10, 1)).flush(0);
+    etl.push(0, &BuiltRecord::message(MessageHeader::default(), 0, Payload::wide())).flush(0);
+    etl.push(0, &numbered_event(START + 20, 2)).flush(0);
     let bytes = etl.finish();
     let recording = open(&bytes);
     let mut kinds = Vec::new();

@@ -2,14 +2,14 @@
 
 use onoff_etl::{CpuTimes, Defect, EventDescriptor, ExtendedItem, Guid, HeaderKind, InstanceIds, Record};
 use onoff_testkit::assemble::{
-    ClassHeader, EventHeader, ExtendedItem as Item, Header, MessageHeader, Payload, PointerSize, Record as Assembled,
+    ClassHeader, EventHeader, ExtendedItem as Item, Header, MessageHeader, Payload, PointerSize, Record as BuiltRecord,
     SystemHeader,
 };
 
 const GUID: Guid = Guid::from_u128(0x9e814aad_3204_11d2_9a82_006008a86939);
 const TICKS: u64 = 0x1122_3344_5566_7788;
 
-fn encoded(record: &Assembled<'_>) -> Vec<u8> {
+fn encode(record: &BuiltRecord<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     record.encode(&mut bytes);
     bytes
@@ -30,7 +30,7 @@ fn reads_kernel_headers() {
             (Header::System(classic), HeaderKind::System, Some(CpuTimes { kernel: 5, user: 6 })),
             (Header::Compact(classic), HeaderKind::Compact, None),
         ] {
-            let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u32(0xABCD).u8(1)));
+            let bytes = encode(&BuiltRecord::new(TICKS, header, Payload::new(pointer_size).u32(0xABCD).u8(1)));
             let record = read(&bytes);
             assert_eq!(record.kind(), kind);
             assert_eq!(record.pointer_size(), size);
@@ -53,10 +53,10 @@ fn reads_counters_from_extended_item() {
     for (data, expected) in [(&data[..], &[5, u64::MAX][..]), (&data[..15], &[5]), (&[], &[])] {
         let item = Item { kind: ExtendedItem::PMC_COUNTERS, data: data.to_vec() };
         let event = EventHeader { extended: vec![item], ..EventHeader::default() };
-        let bytes = encoded(&Assembled::manifest(event, TICKS, Payload::wide().u32(1)));
+        let bytes = encode(&BuiltRecord::manifest(event, TICKS, Payload::wide().u32(1)));
         assert_eq!(read(&bytes).hardware_counters().collect::<Vec<_>>(), expected);
     }
-    let bytes = encoded(&Assembled::manifest(EventHeader::default(), TICKS, Payload::wide().u32(1)));
+    let bytes = encode(&BuiltRecord::manifest(EventHeader::default(), TICKS, Payload::wide().u32(1)));
     assert_eq!(read(&bytes).hardware_counters().len(), 0);
 }
 
@@ -66,7 +66,7 @@ fn reads_perfinfo_headers_with_and_without_counters() {
         for pebs_index in [None, Some(99)] {
             for counters in [&[][..], &[7], &[1, 2, 3, 4, 5, 6, 7]] {
                 let header = Header::Perfinfo { hook: 0x0524, version: 4, pebs_index, counters };
-                let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u32(42)));
+                let bytes = encode(&BuiltRecord::new(TICKS, header, Payload::new(pointer_size).u32(42)));
                 let record = read(&bytes);
                 assert_eq!((record.kind(), record.pointer_size()), (HeaderKind::Perfinfo, size));
                 assert_eq!((record.hook(), record.version(), record.opcode()), (Some(0x0524), 4, 0x24));
@@ -84,13 +84,13 @@ fn reads_perfinfo_headers_with_and_without_counters() {
 fn reads_class_headers() {
     for (pointer_size, size) in SIZES {
         let event = ClassHeader { class: GUID, opcode: 9, level: 3, version: 0x102, thread: 1, process: 2 };
-        let bytes = encoded(&Assembled::new(TICKS, Header::Full(event), Payload::new(pointer_size).u8(5)));
+        let bytes = encode(&BuiltRecord::new(TICKS, Header::Full(event), Payload::new(pointer_size).u8(5)));
         let full = read(&bytes);
         assert_eq!((full.kind(), full.pointer_size()), (HeaderKind::Full, size));
         assert_eq!(full.instance(), None);
 
         let header = Header::Instance { event, instance: 77, parent: 78, parent_class: Guid::from_u128(3) };
-        let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u8(5)));
+        let bytes = encode(&BuiltRecord::new(TICKS, header, Payload::new(pointer_size).u8(5)));
         let instance = read(&bytes);
         assert_eq!((instance.kind(), instance.pointer_size()), (HeaderKind::Instance, size));
         let ids = InstanceIds { instance: 77, parent: 78, parent_guid: Guid::from_u128(3) };
@@ -128,7 +128,7 @@ fn manifest_event(extended: Vec<Item>) -> EventHeader {
 fn reads_event_headers() {
     for (pointer_size, size) in SIZES {
         let header = Header::Event(Box::new(manifest_event(Vec::new())));
-        let bytes = encoded(&Assembled::new(TICKS, header, Payload::new(pointer_size).u16(0xBEEF)));
+        let bytes = encode(&BuiltRecord::new(TICKS, header, Payload::new(pointer_size).u16(0xBEEF)));
         let record = read(&bytes);
         assert_eq!((record.kind(), record.pointer_size()), (HeaderKind::Event, size));
         let descriptor = EventDescriptor {
@@ -156,10 +156,10 @@ fn reads_extended_items_and_payload() {
         let items: Vec<Item> =
             (1..).zip(lengths).map(|(kind, &length)| Item { kind, data: vec![kind as u8; length] }).collect();
         let bytes =
-            encoded(&Assembled::manifest(manifest_event(items.clone()), TICKS, Payload::wide().u8(0xAA).u8(0xBB)));
+            encode(&BuiltRecord::manifest(manifest_event(items.clone()), TICKS, Payload::wide().u8(0xAA).u8(0xBB)));
         let record = read(&bytes);
-        let found: Vec<_> = record.extended_items().map(|item| (item.kind, item.data.to_vec())).collect();
-        assert_eq!(found, items.into_iter().map(|item| (item.kind, item.data)).collect::<Vec<_>>());
+        let decoded: Vec<_> = record.extended_items().map(|item| (item.kind, item.data.to_vec())).collect();
+        assert_eq!(decoded, items.into_iter().map(|item| (item.kind, item.data)).collect::<Vec<_>>());
         assert_eq!(record.payload(), [0xAA, 0xBB]);
         assert_eq!(record.extended_item(1), record.extended_items().next());
         assert_eq!(record.extended_item(ExtendedItem::EVENT_KEY), None);
@@ -169,12 +169,12 @@ fn reads_extended_items_and_payload() {
 #[test]
 fn damaged_extended_items_end_the_list() {
     let items = vec![Item { kind: 1, data: vec![0; 16] }, Item { kind: 12, data: vec![1; 8] }];
-    let bytes = encoded(&Assembled::manifest(manifest_event(items), TICKS, Payload::wide().u8(0xAA)));
-    for (offset, value, left) in [(0x50, 7u16, 0), (0x50, 0xFFFF, 0), (0x68, 4, 1), (0x68, 0x100, 1)] {
+    let bytes = encode(&BuiltRecord::manifest(manifest_event(items), TICKS, Payload::wide().u8(0xAA)));
+    for (offset, value, expected_items) in [(0x50, 7u16, 0), (0x50, 0xFFFF, 0), (0x68, 4, 1), (0x68, 0x100, 1)] {
         let mut damaged = bytes.clone();
         damaged[offset..offset + 2].copy_from_slice(&value.to_le_bytes());
         let record = read(&damaged);
-        assert_eq!(record.extended_items().count(), left, "item size {value:#x} at {offset:#x}");
+        assert_eq!(record.extended_items().count(), expected_items, "item size {value:#x} at {offset:#x}");
         assert!(record.payload().len() <= record.size() - 0x50);
     }
     // A data size beyond the item is limited to the item.
@@ -186,17 +186,17 @@ fn damaged_extended_items_end_the_list() {
 #[test]
 fn reads_message_headers_with_every_combination_of_fields() {
     for (pointer_size, size) in SIZES {
-        for choice in 0..32u32 {
-            let has = |bit: u32| choice >> bit & 1 != 0;
+        for field_bits in 0..32u32 {
+            let has_field = |bit: u32| field_bits >> bit & 1 != 0;
             let message = MessageHeader {
                 number: 21,
-                sequence: has(0).then_some(1000),
-                guid: has(1).then_some(GUID),
-                component: has(2).then_some(55),
-                timestamp: has(3),
-                thread_and_process: has(4).then_some((7, 8)),
+                sequence: has_field(0).then_some(1000),
+                guid: has_field(1).then_some(GUID),
+                component: has_field(2).then_some(55),
+                timestamp: has_field(3),
+                thread_and_process: has_field(4).then_some((7, 8)),
             };
-            let bytes = encoded(&Assembled::new(TICKS, Header::Message(message), Payload::new(pointer_size).u32(9)));
+            let bytes = encode(&BuiltRecord::new(TICKS, Header::Message(message), Payload::new(pointer_size).u32(9)));
             let record = read(&bytes);
             assert_eq!((record.kind(), record.pointer_size()), (HeaderKind::Message, size));
             assert_eq!(record.message_number(), Some(21));
@@ -214,7 +214,7 @@ fn reads_message_headers_with_every_combination_of_fields() {
 #[test]
 fn obsolete_message_time_stamp_only_reserves_space() {
     let message = MessageHeader { number: 1, timestamp: true, ..MessageHeader::default() };
-    let mut bytes = encoded(&Assembled::message(message, TICKS, Payload::wide().u32(9)));
+    let mut bytes = encode(&BuiltRecord::message(message, TICKS, Payload::wide().u32(9)));
     bytes[6] = 0x90;
     let record = read(&bytes);
     assert_eq!(record.raw_ticks(), None);
@@ -246,7 +246,7 @@ fn rejects_other_bytes_with_reason() {
     assert_eq!(defect(&[0; 64]), Defect::Marker(0));
     assert_eq!(defect(&[16, 0, 0x16, 0xC0, 16, 0, 0, 0]), Defect::Marker(0xC016_0010));
     assert_eq!(defect(&[16, 0, 0x05, 0xC0, 16, 0, 0, 0]), Defect::Marker(0xC005_0010));
-    let bytes = encoded(&Assembled::perfinfo(0x0524, 4, TICKS, Payload::wide().u64(0)));
+    let bytes = encode(&BuiltRecord::perfinfo(0x0524, 4, TICKS, Payload::wide().u64(0)));
     for length in 8..bytes.len() {
         assert_eq!(defect(&bytes[..length]), Defect::Size { size: 24, header: 16, space: length });
     }

@@ -38,23 +38,25 @@ fn event_counts_match_sources() {
 fn reads_every_record_without_loss() {
     for sample in samples() {
         let recording = open(sample);
-        let mut last = i64::MIN;
-        let mut others = 0;
+        let mut last_ns = i64::MIN;
+        let mut unknown_headers = 0;
         let walk = recording.for_each(|record| {
-            assert!(record.time_ns() >= last, "{}: time goes back at {record:?}", sample.name);
-            last = record.time_ns();
-            others += u64::from(matches!(record.kind(), HeaderKind::Other(_)));
+            assert!(record.time_ns() >= last_ns, "{}: time goes back at {record:?}", sample.name);
+            last_ns = record.time_ns();
+            unknown_headers += u64::from(matches!(record.kind(), HeaderKind::Other(_)));
             ControlFlow::<()>::Continue(())
         });
         let mut losses = recording.losses().clone();
         losses.merge(&walk.losses);
-        let recorded = [Loss::EventsLost, Loss::BuffersLost, Loss::UnfinishedFile];
-        let unexpected: Vec<_> =
-            losses.iter().filter(|(loss, ..)| loss.severity() > Severity::Notice && !recorded.contains(loss)).collect();
+        let recorder_losses = [Loss::EventsLost, Loss::BuffersLost, Loss::UnfinishedFile];
+        let unexpected: Vec<_> = losses
+            .iter()
+            .filter(|(loss, ..)| loss.severity() > Severity::Notice && !recorder_losses.contains(loss))
+            .collect();
         assert!(unexpected.is_empty(), "{}: {unexpected:?}", sample.name);
         assert_eq!(losses.count(Loss::TimeInversion), 0, "{}", sample.name);
-        assert_eq!(others, 0, "{}", sample.name);
-        assert_eq!(recording.duration_ns(), last.max(0), "{}", sample.name);
+        assert_eq!(unknown_headers, 0, "{}", sample.name);
+        assert_eq!(recording.duration_ns(), last_ns.max(0), "{}", sample.name);
     }
 }
 
@@ -65,24 +67,24 @@ fn windows_cover_recording() {
         let identity = |record: &onoff_etl::Record<'_>| {
             (record.ticks(), record.cpu(), record.kind(), record.size(), record.opcode(), record.hook())
         };
-        let mut whole = Vec::new();
+        let mut all_records = Vec::new();
         let walk = recording.for_each(|record| {
-            whole.push(identity(record));
+            all_records.push(identity(record));
             ControlFlow::<()>::Continue(())
         });
         for count in [1, 2, 3, 7, 40] {
             let windows = recording.windows(count);
             assert!(windows.len() <= count);
             let mut losses = onoff_etl::Losses::default();
-            let mut parts = Vec::with_capacity(whole.len());
+            let mut window_records = Vec::with_capacity(all_records.len());
             for window in &windows {
                 let walk = window.for_each(|record| {
-                    parts.push(identity(record));
+                    window_records.push(identity(record));
                     ControlFlow::<()>::Continue(())
                 });
                 losses.merge(&walk.losses);
             }
-            assert!(parts == whole, "{}: {count} windows differ from the whole", sample.name);
+            assert!(window_records == all_records, "{}: {count} windows differ from the whole recording", sample.name);
             assert_eq!(losses, walk.losses, "{}: {count} windows", sample.name);
         }
     }
@@ -92,15 +94,15 @@ fn windows_cover_recording() {
 fn ranges_of_finished_windows_cover_each_file_once() {
     for sample in samples() {
         let recording = open(sample);
-        let with_records: usize = {
-            let mut space = BufferScratch::default();
+        let bytes_with_records: usize = {
+            let mut scratch = BufferScratch::default();
             let buffers = recording.buffers().iter().filter(|buffer| {
-                recording.for_each_in_buffer(buffer, &mut space, |_| ControlFlow::<()>::Continue(())).records > 0
+                recording.for_each_in_buffer(buffer, &mut scratch, |_| ControlFlow::<()>::Continue(())).records > 0
             });
             buffers.map(|buffer| buffer.available).sum()
         };
         let ranges = recording.windows(9).iter().flat_map(|window| window.releasable_ranges()).collect::<Vec<_>>();
-        assert_eq!(ranges.iter().map(|range| range.bytes.len()).sum::<usize>(), with_records, "{}", sample.name);
+        assert_eq!(ranges.iter().map(|range| range.bytes.len()).sum::<usize>(), bytes_with_records, "{}", sample.name);
     }
 }
 
@@ -114,9 +116,9 @@ fn reading_by_buffer_gives_same_records() {
             *merged.entry((record.kind(), record.time_ns(), record.size())).or_insert(0) += 1;
             ControlFlow::<()>::Continue(())
         });
-        let mut space = BufferScratch::default();
+        let mut scratch = BufferScratch::default();
         for buffer in recording.buffers() {
-            let walk = recording.for_each_in_buffer(buffer, &mut space, |record| {
+            let walk = recording.for_each_in_buffer(buffer, &mut scratch, |record| {
                 *single.entry((record.kind(), record.time_ns(), record.size())).or_insert(0) += 1;
                 ControlFlow::<()>::Continue(())
             });
@@ -136,7 +138,7 @@ fn between_returns_records_of_interval() {
             expected += u64::from((start..end).contains(&record.time_ns()));
             ControlFlow::<()>::Continue(())
         });
-        let walk = recording.between(start, end).for_each(|record| {
+        let walk = recording.window(start, end).for_each(|record| {
             assert!((start..end).contains(&record.time_ns()));
             ControlFlow::<()>::Continue(())
         });
@@ -236,10 +238,10 @@ fn times_match_other_reader() {
         });
         for expected in baseline_times(&text) {
             // Rounded to a microsecond.
-            let from = ((expected - 0.0006) * 1e6) as i64;
-            let to = ((expected + 0.0006) * 1e6) as i64;
-            let found = times.partition_point(|&time| time < from);
-            assert!(times.get(found).is_some_and(|&time| time <= to), "{name}: no event at {expected} ms");
+            let earliest_ns = ((expected - 0.0006) * 1e6) as i64;
+            let latest_ns = ((expected + 0.0006) * 1e6) as i64;
+            let position = times.partition_point(|&time| time < earliest_ns);
+            assert!(times.get(position).is_some_and(|&time| time <= latest_ns), "{name}: no event at {expected} ms");
             compared += 1;
         }
     }

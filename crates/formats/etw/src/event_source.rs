@@ -15,7 +15,7 @@ pub(crate) const MANIFEST_EVENT: u16 = 0xfffe;
 /// Opcode of that event.
 pub(crate) const MANIFEST_OPCODE: u8 = 0xfe;
 
-/// Schema of the event that contains a chunk: every event source sends it, no manifest declares it.
+/// Returns the schema of the event that contains a chunk: every event source sends it, but no manifest declares it.
 pub(crate) fn manifest_event() -> &'static EventSchema {
     static EVENT: LazyLock<EventSchema> = LazyLock::new(|| {
         let fields = [
@@ -85,9 +85,9 @@ impl Chunks {
             return None;
         }
         let key = (provider, process);
-        let text = reader.rest();
-        // A first chunk starts a new manifest; the previous one was never completed.
-        let is_first = number == 0 || self.pending.get(&key).is_some_and(|old| old.total != total);
+        let text = reader.unread();
+        // A first chunk starts a new manifest; the previous manifest was never completed.
+        let is_first = number == 0 || self.pending.get(&key).is_some_and(|previous| previous.total != total);
         if is_first {
             self.remove(key);
         }
@@ -95,7 +95,7 @@ impl Chunks {
             return None;
         }
         let pending = self.pending.entry(key).or_insert_with(|| PendingManifest { total, chunks: BTreeMap::new() });
-        let replaced = pending.chunks.insert(number, text.to_vec()).map_or(0, |old| old.len());
+        let replaced = pending.chunks.insert(number, text.to_vec()).map_or(0, |previous| previous.len());
         self.pending_bytes += text.len();
         self.pending_bytes -= replaced;
         if pending.chunks.len() < usize::from(total) {
@@ -112,8 +112,8 @@ impl Chunks {
     }
 
     fn remove(&mut self, key: (Guid, u32)) {
-        if let Some(old) = self.pending.remove(&key) {
-            self.pending_bytes -= old.chunks.values().map(Vec::len).sum::<usize>();
+        if let Some(previous) = self.pending.remove(&key) {
+            self.pending_bytes -= previous.chunks.values().map(Vec::len).sum::<usize>();
         }
     }
 }

@@ -14,7 +14,7 @@ const MAX_FIELDS: usize = 1 << 17;
 struct Entry<'r> {
     name: &'r str,
     value: Value<'r>,
-    /// Number of following entries that are below this one: elements, members and their children.
+    /// Number of following entries nested in this entry: elements, members and their children.
     descendants: u32,
 }
 
@@ -79,18 +79,18 @@ impl<'r> Fields<'r> {
         self.entries.is_empty()
     }
 
-    /// The top-level fields, in payload order.
+    /// Iterates over the top-level fields, in payload order.
     pub fn iter(&self) -> FieldIter<'_, 'r> {
         FieldIter { entries: &self.entries }
     }
 
-    /// Value of the first top-level field named `name`.
+    /// Returns the value of the first top-level field named `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value<'r>> {
         self.iter().find(|field| field.name() == name).map(|field| field.value())
     }
 
-    /// The first top-level field named `name`.
+    /// Returns the first top-level field named `name`.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Field<'_, 'r>> {
         self.iter().find(|field| field.name() == name)
@@ -109,7 +109,7 @@ impl<'r> Fields<'r> {
         self.limit = properties.saturating_add(payload.saturating_mul(3)).clamp(16, MAX_FIELDS);
     }
 
-    /// The limit set by [`Fields::set_limit`].
+    /// Returns the limit set by [`Fields::set_limit`].
     pub(crate) fn limit(&self) -> usize {
         self.limit
     }
@@ -150,7 +150,7 @@ pub struct Field<'f, 'r> {
 }
 
 impl<'f, 'r> Field<'f, 'r> {
-    /// Name; empty for array elements.
+    /// Returns the name; empty for array elements.
     #[must_use]
     pub fn name(&self) -> &'r str {
         self.entry.name
@@ -161,7 +161,7 @@ impl<'f, 'r> Field<'f, 'r> {
         self.entry.value
     }
 
-    /// Array elements or struct members; empty for other values.
+    /// Iterates over the array elements or struct members; empty for other values.
     #[must_use]
     pub fn children(&self) -> FieldIter<'f, 'r> {
         FieldIter { entries: self.descendants }
@@ -191,7 +191,7 @@ impl<'f, 'r> Field<'f, 'r> {
 
 impl fmt::Display for Field<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (open, close, named) = match self.entry.value {
+        let (open, close, has_names) = match self.entry.value {
             Value::Array => ("[", "]", false),
             Value::Struct => ("{", "}", true),
             value => return write!(f, "{value}"),
@@ -201,7 +201,7 @@ impl fmt::Display for Field<'_, '_> {
             if index > 0 {
                 f.write_str(", ")?;
             }
-            if named {
+            if has_names {
                 write!(f, "{}: ", child.name())?;
             }
             write!(f, "{child}")?;
@@ -226,10 +226,10 @@ impl<'f, 'r> Iterator for FieldIter<'f, 'r> {
     type Item = Field<'f, 'r>;
 
     fn next(&mut self) -> Option<Field<'f, 'r>> {
-        let (entry, rest) = self.entries.split_first()?;
-        let descendants = rest.len().min(entry.descendants as usize);
-        let (descendants, rest) = rest.split_at(descendants);
-        self.entries = rest;
+        let (entry, following) = self.entries.split_first()?;
+        let descendants = following.len().min(entry.descendants as usize);
+        let (descendants, following) = following.split_at(descendants);
+        self.entries = following;
         Some(Field { entry, descendants })
     }
 }

@@ -33,13 +33,13 @@ pub struct FixedLayout<'s> {
 }
 
 impl<'s> FixedLayout<'s> {
-    /// The layout for pointers of `pointer_size` bytes; `None` if a property is not a plain number.
+    /// Creates the layout for pointers of `pointer_size` bytes; `None` if a property is not a plain number.
     pub(crate) fn new(layout: &'s Layout, pointer_size: usize) -> Option<Self> {
-        let wide = usize::from(pointer_size == 8);
+        let width_index = usize::from(pointer_size == 8);
         let (mut fields, mut size) = (Vec::new(), 0);
         for property in layout.properties.get(..layout.top_level)? {
-            size += usize::from(*property.padding.get(wide)?);
-            let (width, format) = number(property, pointer_size)?;
+            size += usize::from(*property.padding.get(width_index)?);
+            let (width, format) = number_format(property, pointer_size)?;
             fields.push(FixedField { name: &property.name, offset: size, width, format });
             size += width;
         }
@@ -53,13 +53,13 @@ impl<'s> FixedLayout<'s> {
         payload.len() == self.size && pointer_size == self.pointer_size
     }
 
-    /// Names and values of a payload that fits, in payload order.
+    /// Iterates over the names and values of a payload that fits, in payload order.
     pub fn values<'p>(&'p self, payload: &'p [u8]) -> impl Iterator<Item = (&'s str, Value<'static>)> + 'p {
         self.fields.iter().map(move |field| {
-            let number = read(payload, field.offset, field.width);
+            let number = read_number(payload, field.offset, field.width);
             let value = match field.format {
                 NumberFormat::Unsigned => Value::UInt(number),
-                NumberFormat::Signed => Value::Int(signed(number, field.width)),
+                NumberFormat::Signed => Value::Int(sign_extend(number, field.width)),
                 NumberFormat::Ticks => Value::Ticks(number),
                 NumberFormat::Hexadecimal => Value::Hex(number),
                 NumberFormat::Pointer => Value::Pointer(number),
@@ -69,8 +69,8 @@ impl<'s> FixedLayout<'s> {
     }
 }
 
-/// Width and interpretation of a number; `None` for other properties.
-fn number(property: &Property, pointer_size: usize) -> Option<(usize, NumberFormat)> {
+/// Returns the width and interpretation of a number; `None` for other properties.
+fn number_format(property: &Property, pointer_size: usize) -> Option<(usize, NumberFormat)> {
     let is_plain = property.count == Count::One
         && property.length == Length::Natural
         && property.map.is_none()
@@ -86,18 +86,18 @@ fn number(property: &Property, pointer_size: usize) -> Option<(usize, NumberForm
         };
         Some((width, format))
     };
-    let if_default =
+    let default_format =
         |width: usize, format: NumberFormat| (property.out_type == OutType::Default).then_some((width, format));
     match property.in_type {
         InType::UInt8 => unsigned(1),
         InType::UInt16 => unsigned(2),
         InType::UInt32 => unsigned(4),
         InType::UInt64 => unsigned(8),
-        InType::Int8 => if_default(1, NumberFormat::Signed),
-        InType::Int16 => if_default(2, NumberFormat::Signed),
-        InType::Int32 => if_default(4, NumberFormat::Signed),
-        InType::Int64 => if_default(8, NumberFormat::Signed),
-        InType::HexInt32 => if_default(4, NumberFormat::Hexadecimal),
+        InType::Int8 => default_format(1, NumberFormat::Signed),
+        InType::Int16 => default_format(2, NumberFormat::Signed),
+        InType::Int32 => default_format(4, NumberFormat::Signed),
+        InType::Int64 => default_format(8, NumberFormat::Signed),
+        InType::HexInt32 => default_format(4, NumberFormat::Hexadecimal),
         InType::HexInt64 => Some((8, NumberFormat::Hexadecimal)),
         InType::Pointer => Some((pointer_size, NumberFormat::Pointer)),
         InType::SizeT => Some((pointer_size, NumberFormat::Unsigned)),
@@ -107,20 +107,20 @@ fn number(property: &Property, pointer_size: usize) -> Option<(usize, NumberForm
 
 /// Reads the number of `width` bytes at `offset`; 0 past the end, which cannot happen if the payload fits.
 #[inline]
-fn read(payload: &[u8], offset: usize, width: usize) -> u64 {
-    let rest = payload.get(offset..).unwrap_or_default();
+fn read_number(payload: &[u8], offset: usize, width: usize) -> u64 {
+    let bytes = payload.get(offset..).unwrap_or_default();
     match width {
-        1 => rest.first().map_or(0, |&byte| byte.into()),
-        2 => rest.first_chunk().map_or(0, |&bytes| u16::from_le_bytes(bytes).into()),
-        4 => rest.first_chunk().map_or(0, |&bytes| u32::from_le_bytes(bytes).into()),
-        _ => rest.first_chunk().map_or(0, |&bytes| u64::from_le_bytes(bytes)),
+        1 => bytes.first().map_or(0, |&byte| byte.into()),
+        2 => bytes.first_chunk().map_or(0, |&chunk| u16::from_le_bytes(chunk).into()),
+        4 => bytes.first_chunk().map_or(0, |&chunk| u32::from_le_bytes(chunk).into()),
+        _ => bytes.first_chunk().map_or(0, |&chunk| u64::from_le_bytes(chunk)),
     }
 }
 
 /// Sign-extends a number of `width` bytes.
-fn signed(number: u64, width: usize) -> i64 {
-    let unused = 64 - 8 * width as u32;
-    ((number << unused) as i64) >> unused
+fn sign_extend(number: u64, width: usize) -> i64 {
+    let unused_bits = 64 - 8 * width as u32;
+    ((number << unused_bits) as i64) >> unused_bits
 }
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn values_match_decoder() {
         let payload: Vec<u8> = (0..200u8).map(|byte| byte.wrapping_mul(151) ^ 0x80).collect();
-        let mut fixed = 0;
+        let mut fixed_count = 0;
         for pointer_size in [4, 8] {
             for in_type in NUMBERS {
                 for out_type in OUT_TYPES {
@@ -172,7 +172,7 @@ mod tests {
                     property.padding = [1, 3];
                     let layout = Layout::flat(vec![property, Property::new("next", InType::UInt16)]);
                     let Some(fixed_layout) = FixedLayout::new(&layout, pointer_size) else { continue };
-                    fixed += 1;
+                    fixed_count += 1;
                     let payload = &payload[..fixed_layout.size];
                     let mut fields = Fields::new();
                     let (status, _) = payload::decode(&layout, payload, pointer_size, &mut fields);
@@ -187,7 +187,7 @@ mod tests {
                 }
             }
         }
-        assert!(fixed > 60, "{fixed}");
+        assert!(fixed_count > 60, "{fixed_count}");
     }
 
     #[test]
@@ -196,10 +196,10 @@ mod tests {
             assert!(FixedLayout::new(&Layout::flat(vec![Property::new("a", in_type)]), 8).is_none(), "{in_type:?}");
         }
         let mut array = Property::new("a", InType::UInt32);
-        array.count = Count::Rest;
+        array.count = Count::ToEnd;
         assert!(FixedLayout::new(&Layout::flat(vec![array]), 8).is_none());
-        let mut named = Property::new("a", InType::UInt32);
-        named.map_name = Some("map".into());
-        assert!(FixedLayout::new(&Layout::flat(vec![named]), 8).is_none());
+        let mut mapped = Property::new("a", InType::UInt32);
+        mapped.map_name = Some("map".into());
+        assert!(FixedLayout::new(&Layout::flat(vec![mapped]), 8).is_none());
     }
 }

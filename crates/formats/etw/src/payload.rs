@@ -44,7 +44,7 @@ pub(crate) fn decode<'r>(
     fields.set_limit(layout.properties.len(), payload.len());
     let mut decoder = Decoder { layout, reader: Reader::new(payload, pointer_size), fields, opaque: false };
     let top_level = layout.properties.get(..layout.top_level).unwrap_or_default();
-    let result = decoder.properties(top_level, 0, 0);
+    let result = decoder.decode_properties(top_level, 0, 0);
     let opaque = decoder.opaque;
     let consumed = payload.len() - decoder.reader.remaining();
     let status = match result {
@@ -71,17 +71,22 @@ struct Decoder<'r, 'f> {
 }
 
 impl<'r> Decoder<'r, '_> {
-    fn properties(&mut self, properties: &'r [Property], first_index: usize, depth: usize) -> Result<(), DecodeStop> {
+    fn decode_properties(
+        &mut self,
+        properties: &'r [Property],
+        first_index: usize,
+        depth: usize,
+    ) -> Result<(), DecodeStop> {
         for (position, property) in properties.iter().enumerate() {
             if self.reader.remaining() == 0 && property.is_optional {
                 continue;
             }
-            let wide = usize::from(self.reader.pointer_size() == 8);
-            let padding = usize::from(property.padding[wide]);
+            let width_index = usize::from(self.reader.pointer_size() == 8);
+            let padding = usize::from(property.padding[width_index]);
             if padding > 0 {
                 self.reader.skip(padding).ok_or(DecodeStop::Short)?;
             }
-            self.property(property, first_index + position, depth)?;
+            self.decode_property(property, first_index + position, depth)?;
             if self.opaque {
                 break;
             }
@@ -89,20 +94,20 @@ impl<'r> Decoder<'r, '_> {
         Ok(())
     }
 
-    fn property(&mut self, property: &'r Property, index: usize, depth: usize) -> Result<(), DecodeStop> {
+    fn decode_property(&mut self, property: &'r Property, index: usize, depth: usize) -> Result<(), DecodeStop> {
         let count = match property.count {
-            Count::One => return self.element(property, &property.name, index, depth),
+            Count::One => return self.decode_element(property, &property.name, index, depth),
             Count::Fixed(count) => u64::from(count),
             Count::FromProperty(index) => self.number(index),
-            Count::Rest => u64::MAX,
+            Count::ToEnd => u64::MAX,
         };
         let array = self.push(&property.name, Value::Array)?;
         let mut result = Ok(());
         for _ in 0..count {
-            if property.count == Count::Rest && self.reader.remaining() == 0 {
+            if property.count == Count::ToEnd && self.reader.remaining() == 0 {
                 break;
             }
-            result = self.element(property, "", index, depth);
+            result = self.decode_element(property, "", index, depth);
             if result.is_err() || self.opaque {
                 break;
             }
@@ -111,9 +116,15 @@ impl<'r> Decoder<'r, '_> {
         result
     }
 
-    fn element(&mut self, property: &'r Property, name: &'r str, index: usize, depth: usize) -> Result<(), DecodeStop> {
+    fn decode_element(
+        &mut self,
+        property: &'r Property,
+        name: &'r str,
+        index: usize,
+        depth: usize,
+    ) -> Result<(), DecodeStop> {
         if property.in_type == InType::Struct {
-            return self.structure(property, name, depth);
+            return self.decode_struct(property, name, depth);
         }
         let length = match property.length {
             Length::Natural => None,
@@ -122,8 +133,8 @@ impl<'r> Decoder<'r, '_> {
             Length::FromPropertyPlusOne(index) => Some(self.number(index).saturating_add(1)),
         };
         self.opaque |= property.in_type == InType::Opaque;
-        let fixed = matches!(property.length, Length::Fixed(_));
-        let scalar = Scalar { in_type: property.in_type, out_type: property.out_type, length, fixed };
+        let is_fixed = matches!(property.length, Length::Fixed(_));
+        let scalar = Scalar { in_type: property.in_type, out_type: property.out_type, length, is_fixed };
         let value = scalar.read(&mut self.reader).ok_or(DecodeStop::Short)?;
         let number = value.as_u64();
         if let (Some(number), Some(slot)) = (number, self.fields.numbers.get_mut(index)) {
@@ -137,14 +148,14 @@ impl<'r> Decoder<'r, '_> {
         Ok(())
     }
 
-    fn structure(&mut self, property: &'r Property, name: &'r str, depth: usize) -> Result<(), DecodeStop> {
+    fn decode_struct(&mut self, property: &'r Property, name: &'r str, depth: usize) -> Result<(), DecodeStop> {
         if depth >= MAX_DEPTH {
             return Err(DecodeStop::Excessive);
         }
-        let (first, count) = (usize::from(property.members.0), usize::from(property.members.1));
-        let members = self.layout.properties.get(first..first + count).unwrap_or_default();
+        let (first_member, count) = (usize::from(property.members.0), usize::from(property.members.1));
+        let members = self.layout.properties.get(first_member..first_member + count).unwrap_or_default();
         let index = self.push(name, Value::Struct)?;
-        let result = self.properties(members, first, depth + 1);
+        let result = self.decode_properties(members, first_member, depth + 1);
         self.fields.adopt(index);
         result
     }
@@ -165,7 +176,7 @@ pub(crate) struct Scalar {
     /// Length in bytes or UTF-16 units, if the type takes one.
     pub length: Option<u64>,
     /// True if the length is the size of a NUL-padded array.
-    pub fixed: bool,
+    pub is_fixed: bool,
 }
 
 impl Scalar {
@@ -173,25 +184,25 @@ impl Scalar {
     pub(crate) fn read<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
         Some(match self.in_type {
             InType::Null => Value::Null,
-            InType::UnicodeString => self.utf16(reader)?,
-            InType::AnsiString => self.ansi(reader)?,
+            InType::UnicodeString => self.read_utf16(reader)?,
+            InType::AnsiString => self.read_ansi(reader)?,
             InType::UnicodeArray => Value::Utf16(reader.utf16_array(usize::try_from(self.length?).ok()?)?),
-            InType::Int8 => self.signed(reader.i8()?.into(), 0xff),
-            InType::UInt8 => self.byte(reader.u8()?),
-            InType::Int16 => self.signed(i16::from_le_bytes(*reader.array()?).into(), 0xffff),
+            InType::Int8 => self.signed_value(reader.i8()?.into(), 0xff),
+            InType::UInt8 => self.byte_value(reader.u8()?),
+            InType::Int16 => self.signed_value(i16::from_le_bytes(*reader.array()?).into(), 0xffff),
             InType::UInt16 => match self.out_type {
                 OutType::Port => Value::UInt(u16::from_be_bytes(*reader.array()?).into()),
-                _ => self.unsigned(reader.u16()?.into()),
+                _ => self.unsigned_value(reader.u16()?.into()),
             },
-            InType::Int32 => self.signed(reader.i32()?.into(), u64::from(u32::MAX)),
-            InType::UInt32 => self.word(reader)?,
-            InType::Int64 => self.signed(reader.i64()?, u64::MAX),
-            InType::UInt64 => self.unsigned(reader.u64()?),
+            InType::Int32 => self.signed_value(reader.i32()?.into(), u64::from(u32::MAX)),
+            InType::UInt32 => self.read_u32(reader)?,
+            InType::Int64 => self.signed_value(reader.i64()?, u64::MAX),
+            InType::UInt64 => self.unsigned_value(reader.u64()?),
             InType::Float => Value::Float(f32::from_le_bytes(*reader.array()?)),
             InType::Double => Value::Double(f64::from_le_bytes(*reader.array()?)),
             InType::Boolean => Value::Bool(reader.u32()? != 0),
             InType::ByteBoolean => Value::Bool(reader.u8()? != 0),
-            InType::Binary => self.binary(reader)?,
+            InType::Binary => self.read_binary(reader)?,
             InType::Guid => Value::Guid(Guid::from_bytes_le(*reader.array()?)),
             InType::Pointer => Value::Pointer(reader.pointer()?),
             InType::SizeT => Value::UInt(reader.pointer()?),
@@ -206,7 +217,7 @@ impl Scalar {
             InType::WbemSid => reader.token_user_sid()?.map_or(Value::Null, Value::Sid),
             InType::HexInt32 => match self.out_type {
                 OutType::Default | OutType::HexInt32 => Value::Hex(reader.u32()?.into()),
-                _ => self.word(reader)?,
+                _ => self.read_u32(reader)?,
             },
             InType::HexInt64 => Value::Hex(reader.u64()?),
             InType::CountedUnicodeString | InType::WbemCountedString => {
@@ -227,7 +238,7 @@ impl Scalar {
             }
             InType::CountedBinary => {
                 let size = reader.u16()?;
-                self.bytes(reader.take(size.into())?)
+                self.bytes_value(reader.take(size.into())?)
             }
             InType::UnterminatedString => Value::Utf16(Utf16::new(reader.take(reader.remaining())?).until_nul()),
             InType::UnterminatedAnsiString => Value::Ansi(Ansi::new(reader.take(reader.remaining())?).until_nul()),
@@ -243,40 +254,40 @@ impl Scalar {
         })
     }
 
-    /// An explicit length counts UTF-16 units. Without one, the text ends at its NUL or at the end of the payload.
-    /// Returns `None` if no bytes are left.
-    fn utf16<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
+    /// Reads UTF-16 text. An explicit length counts UTF-16 units. Without a length, the text ends at its NUL or at the
+    /// end of the payload. Returns `None` if no bytes are left.
+    fn read_utf16<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
         Some(Value::Utf16(match self.length {
             Some(units) => {
                 let text = Utf16::new(reader.take(usize::try_from(units.checked_mul(2)?).ok()?)?);
-                if self.fixed { text.until_nul() } else { without_last_nul_utf16(text) }
+                if self.is_fixed { text.until_nul() } else { strip_last_nul_utf16(text) }
             }
             None if reader.remaining() == 0 => return None,
             None => reader.utf16_z(),
         }))
     }
 
-    fn ansi<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
+    fn read_ansi<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
         Some(Value::Ansi(match self.length {
             Some(size) => {
                 let text = Ansi::new(reader.take(usize::try_from(size).ok()?)?);
-                if self.fixed { text.until_nul() } else { without_last_nul(text) }
+                if self.is_fixed { text.until_nul() } else { strip_last_nul(text) }
             }
             None if reader.remaining() == 0 => return None,
             None => reader.ansi_z(),
         }))
     }
 
-    fn binary<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
+    fn read_binary<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
         let size = match self.length {
             Some(size) => usize::try_from(size).ok()?,
             None if self.out_type == OutType::Ipv6 => 16,
             None => reader.remaining(),
         };
-        Some(self.bytes(reader.take(size)?))
+        Some(self.bytes_value(reader.take(size)?))
     }
 
-    fn bytes<'r>(&self, bytes: &'r [u8]) -> Value<'r> {
+    fn bytes_value<'r>(&self, bytes: &'r [u8]) -> Value<'r> {
         match self.out_type {
             OutType::SocketAddress => Value::SocketAddress(bytes),
             OutType::Ipv6 => match <&[u8; 16]>::try_from(bytes) {
@@ -292,21 +303,21 @@ impl Scalar {
         }
     }
 
-    fn byte<'r>(&self, value: u8) -> Value<'r> {
+    fn byte_value<'r>(&self, value: u8) -> Value<'r> {
         match self.out_type {
             OutType::Boolean => Value::Bool(value != 0),
-            _ => self.unsigned(value.into()),
+            _ => self.unsigned_value(value.into()),
         }
     }
 
-    fn word<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
+    fn read_u32<'r>(&self, reader: &mut Reader<'r>) -> Option<Value<'r>> {
         Some(match self.out_type {
             OutType::Ipv4 => Value::Ip(IpAddr::V4(Ipv4Addr::from(*reader.array()?))),
-            _ => self.unsigned(reader.u32()?.into()),
+            _ => self.unsigned_value(reader.u32()?.into()),
         })
     }
 
-    fn unsigned<'r>(&self, value: u64) -> Value<'r> {
+    fn unsigned_value<'r>(&self, value: u64) -> Value<'r> {
         match self.out_type {
             OutType::HexInt8 | OutType::HexInt16 | OutType::HexInt32 | OutType::HexInt64 | OutType::HexBinary => {
                 Value::Hex(value)
@@ -321,26 +332,26 @@ impl Scalar {
         }
     }
 
-    /// `mask` selects the bits of the type, for values that are shown unsigned.
-    fn signed<'r>(&self, value: i64, mask: u64) -> Value<'r> {
-        match self.unsigned(value as u64 & mask) {
+    /// Interprets a signed integer. `mask` selects the bits of the type, for values that are shown unsigned.
+    fn signed_value<'r>(&self, value: i64, mask: u64) -> Value<'r> {
+        match self.unsigned_value(value as u64 & mask) {
             Value::UInt(_) => Value::Int(value),
-            other => other,
+            value => value,
         }
     }
 }
 
-fn without_last_nul_utf16(text: Utf16<'_>) -> Utf16<'_> {
+fn strip_last_nul_utf16(text: Utf16<'_>) -> Utf16<'_> {
     match text.as_bytes() {
-        [rest @ .., 0, 0] => Utf16::new(rest),
-        whole => Utf16::new(whole),
+        [text @ .., 0, 0] => Utf16::new(text),
+        bytes => Utf16::new(bytes),
     }
 }
 
-fn without_last_nul(text: Ansi<'_>) -> Ansi<'_> {
+fn strip_last_nul(text: Ansi<'_>) -> Ansi<'_> {
     match text.as_bytes() {
-        [rest @ .., 0] => Ansi::new(rest),
-        whole => Ansi::new(whole),
+        [text @ .., 0] => Ansi::new(text),
+        bytes => Ansi::new(bytes),
     }
 }
 
@@ -348,7 +359,7 @@ fn without_last_nul(text: Ansi<'_>) -> Ansi<'_> {
 mod tests {
     use super::*;
 
-    fn with(name: &str, in_type: InType, change: impl Fn(&mut Property)) -> Property {
+    fn property_with(name: &str, in_type: InType, change: impl Fn(&mut Property)) -> Property {
         let mut property = Property::new(name, in_type);
         change(&mut property);
         property
@@ -366,8 +377,8 @@ mod tests {
     fn reads_texts_by_length_terminator_and_to_the_end() {
         let layout = Layout::flat(vec![
             Property::new("n", InType::UInt8),
-            with("counted", InType::UnicodeString, |p| p.length = Length::FromProperty(0)),
-            with("padded", InType::AnsiString, |p| p.length = Length::Fixed(4)),
+            property_with("counted", InType::UnicodeString, |property| property.length = Length::FromProperty(0)),
+            property_with("padded", InType::AnsiString, |property| property.length = Length::Fixed(4)),
             Property::new("ended", InType::AnsiString),
             Property::new("last", InType::UnicodeString),
         ]);
@@ -383,14 +394,16 @@ mod tests {
     fn reads_struct_arrays_with_outer_counts_and_inner_lengths() {
         let mut layout = Layout::flat(vec![
             Property::new("n", InType::UInt16),
-            with("rows", InType::Struct, |p| {
-                p.count = Count::FromProperty(0);
-                p.members = (3, 2);
+            property_with("rows", InType::Struct, |property| {
+                property.count = Count::FromProperty(0);
+                property.members = (3, 2);
             }),
             Property::new("after", InType::Pointer),
         ]);
         layout.properties.push(Property::new("size", InType::UInt8));
-        layout.properties.push(with("bytes", InType::Binary, |p| p.length = Length::FromProperty(3)));
+        layout
+            .properties
+            .push(property_with("bytes", InType::Binary, |property| property.length = Length::FromProperty(3)));
         let mut payload = b"\x02\0\x01\xaa\x02\xbb\xcc".to_vec();
         payload.extend(7u32.to_le_bytes());
         payload.push(0xff);
@@ -406,8 +419,8 @@ mod tests {
     fn padding_and_optional_properties_depend_on_the_record() {
         let layout = Layout::flat(vec![
             Property::new("a", InType::UInt8),
-            with("b", InType::UInt32, |p| p.padding = [0, 3]),
-            with("c", InType::UnicodeString, |p| p.is_optional = true),
+            property_with("b", InType::UInt32, |property| property.padding = [0, 3]),
+            property_with("c", InType::UnicodeString, |property| property.is_optional = true),
         ]);
         let narrow = [1, 2, 0, 0, 0];
         let wide = [1, 9, 9, 9, 2, 0, 0, 0];
@@ -420,10 +433,10 @@ mod tests {
     fn limits_fields_without_size() {
         let endless = Layout::flat(vec![
             Property::new("n", InType::UInt32),
-            with("nothing", InType::Null, |p| p.count = Count::FromProperty(0)),
+            property_with("nothing", InType::Null, |property| property.count = Count::FromProperty(0)),
         ]);
         assert_eq!(json(&endless, &[0xff; 4], 8).0, Status::Excessive);
-        let mut nested = Layout::flat(vec![with("s", InType::Struct, |p| p.members = (0, 1))]);
+        let mut nested = Layout::flat(vec![property_with("s", InType::Struct, |property| property.members = (0, 1))]);
         assert_eq!(json(&nested, &[0; 4], 8).0, Status::Excessive, "a struct that contains itself");
         nested.properties[0].members = (5, 9);
         assert_eq!(json(&nested, &[], 8), (Status::Exact, 0, r#"{"s":{}}"#.into()));
@@ -432,11 +445,11 @@ mod tests {
     #[test]
     fn out_types_change_number_format() {
         let layout = Layout::flat(vec![
-            with("port", InType::UInt16, |p| p.out_type = OutType::Port),
-            with("address", InType::UInt32, |p| p.out_type = OutType::Ipv4),
-            with("status", InType::UInt32, |p| p.out_type = OutType::NtStatus),
-            with("hex", InType::Int8, |p| p.out_type = OutType::HexInt8),
-            with("signed", InType::Int8, |_| ()),
+            property_with("port", InType::UInt16, |property| property.out_type = OutType::Port),
+            property_with("address", InType::UInt32, |property| property.out_type = OutType::Ipv4),
+            property_with("status", InType::UInt32, |property| property.out_type = OutType::NtStatus),
+            property_with("hex", InType::Int8, |property| property.out_type = OutType::HexInt8),
+            property_with("signed", InType::Int8, |_| ()),
         ]);
         let payload = [0x1f, 0x90, 127, 0, 0, 1, 0x22, 0, 0, 0xc0, 0xff, 0xff];
         let expected =

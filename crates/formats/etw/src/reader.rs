@@ -9,7 +9,7 @@ use crate::text::{Ansi, Utf16};
 /// have the size given by the record's header.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'b> {
-    rest: &'b [u8],
+    unread: &'b [u8],
     wide_pointers: bool,
 }
 
@@ -18,35 +18,35 @@ impl<'b> Reader<'b> {
     #[inline]
     #[must_use]
     pub fn new(bytes: &'b [u8], pointer_size: usize) -> Self {
-        Self { rest: bytes, wide_pointers: pointer_size == 8 }
+        Self { unread: bytes, wide_pointers: pointer_size == 8 }
     }
 
-    /// The unread bytes.
+    /// Returns the unread bytes.
     #[inline]
     #[must_use]
-    pub fn rest(&self) -> &'b [u8] {
-        self.rest
+    pub fn unread(&self) -> &'b [u8] {
+        self.unread
     }
 
-    /// Number of unread bytes.
+    /// Returns the number of unread bytes.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.rest.len()
+        self.unread.len()
     }
 
-    /// Size of a pointer in bytes: 4 or 8.
+    /// Returns the size of a pointer in bytes: 4 or 8.
     #[inline]
     #[must_use]
     pub fn pointer_size(&self) -> usize {
         if self.wide_pointers { 8 } else { 4 }
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     #[inline]
     pub fn take(&mut self, count: usize) -> Option<&'b [u8]> {
-        let (bytes, rest) = self.rest.split_at_checked(count)?;
-        self.rest = rest;
+        let (bytes, unread) = self.unread.split_at_checked(count)?;
+        self.unread = unread;
         Some(bytes)
     }
 
@@ -56,116 +56,118 @@ impl<'b> Reader<'b> {
         self.take(count).map(|_| ())
     }
 
-    /// The next `N` bytes, as an array.
+    /// Reads the next `N` bytes, as an array.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Option<&'b [u8; N]> {
-        let (bytes, rest) = self.rest.split_first_chunk::<N>()?;
-        self.rest = rest;
+        let (bytes, unread) = self.unread.split_first_chunk::<N>()?;
+        self.unread = unread;
         Some(bytes)
     }
 
-    /// An unsigned byte.
+    /// Reads an unsigned byte.
     #[inline]
     pub fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|bytes| bytes[0])
     }
 
-    /// A signed byte.
+    /// Reads a signed byte.
     #[inline]
     pub fn i8(&mut self) -> Option<i8> {
         self.array().copied().map(i8::from_le_bytes)
     }
 
-    /// An unsigned 16-bit integer.
+    /// Reads an unsigned 16-bit integer.
     #[inline]
     pub fn u16(&mut self) -> Option<u16> {
         self.array().copied().map(u16::from_le_bytes)
     }
 
-    /// An unsigned 32-bit integer.
+    /// Reads an unsigned 32-bit integer.
     #[inline]
     pub fn u32(&mut self) -> Option<u32> {
         self.array().copied().map(u32::from_le_bytes)
     }
 
-    /// A signed 32-bit integer.
+    /// Reads a signed 32-bit integer.
     #[inline]
     pub fn i32(&mut self) -> Option<i32> {
         self.array().copied().map(i32::from_le_bytes)
     }
 
-    /// An unsigned 64-bit integer.
+    /// Reads an unsigned 64-bit integer.
     #[inline]
     pub fn u64(&mut self) -> Option<u64> {
         self.array().copied().map(u64::from_le_bytes)
     }
 
-    /// A signed 64-bit integer.
+    /// Reads a signed 64-bit integer.
     #[inline]
     pub fn i64(&mut self) -> Option<i64> {
         self.array().copied().map(i64::from_le_bytes)
     }
 
-    /// A pointer or `SIZE_T`, zero-extended.
+    /// Reads a pointer or `SIZE_T`, zero-extended.
     #[inline]
     pub fn pointer(&mut self) -> Option<u64> {
         if self.wide_pointers { self.u64() } else { self.u32().map(u64::from) }
     }
 
-    /// A GUID in its Windows (mixed-endian) form.
+    /// Reads a GUID in its Windows (mixed-endian) form.
     #[inline]
     pub fn guid(&mut self) -> Option<Guid> {
         self.array().map(|bytes| Guid::from_bytes_le(*bytes))
     }
 
-    /// UTF-16 text up to its NUL, or up to the end if there is none. Empty at the end of the payload.
+    /// Reads UTF-16 text up to its NUL, or up to the end if there is none. Returns an empty text at the end of the
+    /// payload.
     #[inline]
     pub fn utf16_z(&mut self) -> Utf16<'b> {
-        let units = self.rest.len() / 2;
-        let end = self.rest.chunks_exact(2).position(|unit| unit == [0, 0]);
-        let (text, rest) = match end {
-            Some(end) => (&self.rest[..end * 2], &self.rest[end * 2 + 2..]),
-            None => self.rest.split_at(units * 2),
+        let units = self.unread.len() / 2;
+        let end = self.unread.chunks_exact(2).position(|unit| unit == [0, 0]);
+        let (text, unread) = match end {
+            Some(end) => (&self.unread[..end * 2], &self.unread[end * 2 + 2..]),
+            None => self.unread.split_at(units * 2),
         };
-        self.rest = rest;
+        self.unread = unread;
         Utf16::new(text)
     }
 
-    /// 8-bit text up to its NUL, or up to the end if there is none. Empty at the end of the payload.
+    /// Reads 8-bit text up to its NUL, or up to the end if there is none. Returns an empty text at the end of the
+    /// payload.
     #[inline]
     pub fn ansi_z(&mut self) -> Ansi<'b> {
-        let end = self.rest.iter().position(|&byte| byte == 0);
-        let (text, rest) = match end {
-            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
-            None => (self.rest, &[][..]),
+        let end = self.unread.iter().position(|&byte| byte == 0);
+        let (text, unread) = match end {
+            Some(end) => (&self.unread[..end], &self.unread[end + 1..]),
+            None => (self.unread, &[][..]),
         };
-        self.rest = rest;
+        self.unread = unread;
         Ansi::new(text)
     }
 
-    /// A fixed array of `units` UTF-16 code units, truncated at the first NUL.
+    /// Reads a fixed array of `units` UTF-16 code units, truncated at the first NUL.
     #[inline]
     pub fn utf16_array(&mut self, units: usize) -> Option<Utf16<'b>> {
         self.take(units.checked_mul(2)?).map(|bytes| Utf16::new(bytes).until_nul())
     }
 
-    /// A security identifier: 8 bytes plus 4 per sub-authority.
+    /// Reads a security identifier: 8 bytes plus 4 per sub-authority.
     pub fn sid(&mut self) -> Option<Sid<'b>> {
-        let (sid, rest) = Sid::split(self.rest)?;
-        self.rest = rest;
+        let (sid, unread) = Sid::split(self.unread)?;
+        self.unread = unread;
         Some(sid)
     }
 
-    /// The kernel's `TOKEN_USER` image: two pointers, then the SID. A zero first dword means no SID and ends the image,
-    /// unless a SID follows anyway: some writers clear the pointer. Returns `None` if the payload is too short and
-    /// `Some(None)` if there is no SID.
+    /// Reads the kernel's `TOKEN_USER` image: two pointers, then the SID. A zero first dword means no SID and ends the
+    /// image, unless a SID follows anyway: some writers clear the pointer. Returns `None` if the payload is too short
+    /// and `Some(None)` if there is no SID.
     pub fn token_user_sid(&mut self) -> Option<Option<Sid<'b>>> {
-        let mut ahead = *self;
-        let absent = ahead.u32()? == 0;
+        let mut lookahead = *self;
+        let absent = lookahead.u32()? == 0;
         let mut with_sid = *self;
         let sid = with_sid.skip(2 * self.pointer_size()).and_then(|()| with_sid.sid());
         if absent && !sid.is_some_and(Sid::is_plausible) {
-            *self = ahead;
+            *self = lookahead;
             return Some(None);
         }
         *self = with_sid;

@@ -60,7 +60,7 @@ pub enum InType {
 }
 
 impl InType {
-    /// The type with a number in a schema; `None` for undefined numbers.
+    /// Returns the type with a number in a schema; `None` for undefined numbers.
     #[must_use]
     pub fn from_number(number: u16) -> Option<Self> {
         const TDH: [InType; 26] = [
@@ -113,7 +113,7 @@ impl InType {
         group.copied()
     }
 
-    /// The type that manifests call `win:` followed by `name`.
+    /// Returns the type that manifests call `win:` followed by `name`.
     #[must_use]
     pub fn from_manifest_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -239,13 +239,13 @@ impl OutType {
         OutType::DateTimeUtc,
     ];
 
-    /// The type with a number in a schema; `Default` for undefined numbers.
+    /// Returns the type with a number in a schema; `Default` for undefined numbers.
     #[must_use]
     pub fn from_number(number: u16) -> Self {
         Self::ALL.get(usize::from(number)).copied().unwrap_or_default()
     }
 
-    /// The type with a manifest name, including the prefix (`win:` or `xs:`); `Default` for undefined names.
+    /// Returns the type with a manifest name, including the prefix (`win:` or `xs:`); `Default` for undefined names.
     #[must_use]
     pub fn from_manifest_name(name: &str) -> Self {
         match name {
@@ -317,7 +317,7 @@ pub enum Count {
     /// An array whose count is the property with this index.
     FromProperty(u16),
     /// An array up to the end of the payload.
-    Rest,
+    ToEnd,
 }
 
 /// A property of a payload.
@@ -333,16 +333,16 @@ pub struct Property {
     pub padding: [u8; 2],
     /// True if older records end before this property.
     pub is_optional: bool,
-    /// Name of the map with the names of its values.
+    /// Name of the map that names its values.
     pub map_name: Option<Arc<str>>,
-    /// The map, once known.
+    /// The map, if resolved.
     pub map: Option<Arc<ValueMap>>,
     /// For [`InType::Struct`]: index of the first member in [`Layout::properties`] and number of members.
     pub members: (u16, u16),
 }
 
 impl Property {
-    /// A scalar property with default length and interpretation.
+    /// Creates a scalar property with default length and interpretation.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, in_type: InType) -> Self {
         Self {
@@ -370,7 +370,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout without structs.
+    /// Creates a layout without structs.
     #[must_use]
     pub fn flat(properties: Vec<Property>) -> Self {
         Self { top_level: properties.len(), properties }
@@ -393,13 +393,13 @@ pub struct ValueMap {
 }
 
 impl ValueMap {
-    /// Names of `value`: at most one for a value map, those of all set bits for a bit map.
+    /// Iterates over the names of `value`: at most one for a value map, one per set bit for a bit map.
     pub fn names(&self, value: u64) -> impl Iterator<Item = &str> {
-        let bits = self.is_bit_map;
+        let is_bit_map = self.is_bit_map;
         self.entries
             .iter()
-            .filter(move |(key, _)| if bits { *key != 0 && value & key == *key } else { value == *key })
-            .take(if bits { usize::MAX } else { 1 })
+            .filter(move |(key, _)| if is_bit_map { *key != 0 && value & key == *key } else { value == *key })
+            .take(if is_bit_map { usize::MAX } else { 1 })
             .map(|(_, name)| &**name)
     }
 }
@@ -442,26 +442,26 @@ pub struct ProviderSchema {
 }
 
 impl ProviderSchema {
-    /// Sorts the events, as the lookups require. Of several events with the same id and version, the first is kept.
+    /// Sorts the events, as the lookups require. If several events have the same id and version, keeps the first.
     pub fn sort(&mut self) {
         self.events.sort_by_key(|event| (event.id, event.version));
         self.events.dedup_by_key(|event| (event.id, event.version));
     }
 
-    /// The event with this id and version.
+    /// Returns the event with this id and version.
     #[must_use]
     pub fn find_exact(&self, id: u16, version: u8) -> Option<&EventSchema> {
-        let at = self.events.binary_search_by_key(&(id, version), |e| (e.id, e.version)).ok()?;
-        self.events.get(at)
+        let index = self.events.binary_search_by_key(&(id, version), |event| (event.id, event.version)).ok()?;
+        self.events.get(index)
     }
 
-    /// The event with this id and the nearest version: the highest one up to `version`, because payloads mostly grow at
-    /// their end, otherwise the lowest one above.
+    /// Returns the event with this id and the nearest version: the highest version up to `version`, because payloads
+    /// mostly grow at the end, otherwise the lowest version above it.
     #[must_use]
     pub fn find_nearest(&self, id: u16, version: u8) -> Option<&EventSchema> {
-        let after = self.events.partition_point(|e| (e.id, e.version) <= (id, version));
-        let below = after.checked_sub(1).and_then(|at| self.events.get(at));
-        below.filter(|e| e.id == id).or_else(|| self.events.get(after).filter(|e| e.id == id))
+        let end = self.events.partition_point(|event| (event.id, event.version) <= (id, version));
+        let lower = end.checked_sub(1).and_then(|index| self.events.get(index));
+        lower.filter(|event| event.id == id).or_else(|| self.events.get(end).filter(|event| event.id == id))
     }
 }
 
@@ -493,11 +493,11 @@ mod tests {
         };
         provider.sort();
         assert_eq!(provider.events.len(), 4);
-        assert_eq!(provider.find_exact(1, 2).map(|e| e.version), Some(2));
+        assert_eq!(provider.find_exact(1, 2).map(|event| event.version), Some(2));
         assert_eq!(provider.find_exact(1, 3), None);
-        assert_eq!(provider.find_nearest(1, 4).map(|e| e.version), Some(2));
-        assert_eq!(provider.find_nearest(1, 9).map(|e| e.version), Some(5));
-        assert_eq!(provider.find_nearest(2, 0).map(|e| e.version), Some(3));
+        assert_eq!(provider.find_nearest(1, 4).map(|event| event.version), Some(2));
+        assert_eq!(provider.find_nearest(1, 9).map(|event| event.version), Some(5));
+        assert_eq!(provider.find_nearest(2, 0).map(|event| event.version), Some(3));
         assert_eq!(provider.find_nearest(3, 0), None);
     }
 

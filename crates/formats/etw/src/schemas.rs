@@ -25,8 +25,8 @@ const MAX_LEARNED: usize = 1 << 18;
 /// Schemas of events: shipped with the program, learned from a recording, or added by the user.
 ///
 /// For a manifest event, the sources are searched in this order: user (supplied for this recording on purpose),
-/// recording, catalog. A schema with the event's own_source version takes precedence over other versions in any source.
-/// Without one, the nearest lower version is used, otherwise the nearest higher one. TraceLogging events describe
+/// recording, catalog. A schema with the event's version takes precedence over other versions in any source.
+/// Without one, the nearest lower version is used, otherwise the nearest higher version. TraceLogging events describe
 /// themselves.
 ///
 /// Observe all records before decoding: schemas usually follow the events they describe, near the end of a recording.
@@ -54,26 +54,26 @@ struct ProviderEntry {
 }
 
 impl ProviderEntry {
-    /// The schema of an event, its source, and whether it has the same version.
+    /// Returns the schema of an event, its source, and whether it has the same version.
     fn event(&self, id: u16, version: u8) -> Option<(&EventSchema, SchemaSource, bool)> {
         let layers = || {
             let user = self.user.as_deref().map(|schema| (schema, SchemaSource::User));
             let embedded = self.embedded.as_deref().map(|schema| (schema, SchemaSource::Embedded));
             user.into_iter().chain(embedded)
         };
-        let own_source = |exact: bool| {
+        let find_in_layers = |exact: bool| {
             layers().find_map(|(schema, source)| {
                 let event = if exact { schema.find_exact(id, version) } else { schema.find_nearest(id, version) };
                 Some((event?, source, exact))
             })
         };
         // The catalog is expanded only for events that the other sources do not have.
-        own_source(true)
+        find_in_layers(true)
             .or_else(|| {
                 let event = self.catalog?.schema().find_exact(id, version)?;
                 Some((event, SchemaSource::Catalog, true))
             })
-            .or_else(|| own_source(false))
+            .or_else(|| find_in_layers(false))
             .or_else(|| {
                 let event = self.catalog?.schema().find_nearest(id, version)?;
                 Some((event, SchemaSource::Catalog, false))
@@ -115,7 +115,7 @@ impl Schemas {
     /// Adds the providers described in the resources of a DLL or EXE. Returns the number of providers.
     ///
     /// # Errors
-    /// The file is neither, or describes no provider. Nothing is added.
+    /// The file is not a DLL or EXE, or describes no provider. Nothing is added.
     pub fn add_provider_binary(&mut self, pe: &[u8]) -> Result<usize, ProviderBinaryError> {
         Ok(self.add_user(provider_binary::read(pe)?))
     }
@@ -123,11 +123,11 @@ impl Schemas {
     fn add_user(&mut self, providers: Vec<ProviderSchema>) -> usize {
         let count = providers.len();
         for schema in providers {
-            let known = self.known(schema.guid);
+            let entry = self.provider_entry(schema.guid);
             if !schema.name.is_empty() {
-                known.name = Arc::clone(&schema.name);
+                entry.name = Arc::clone(&schema.name);
             }
-            merge(&mut known.user, schema);
+            merge(&mut entry.user, schema);
         }
         count
     }
@@ -146,12 +146,12 @@ impl Schemas {
 
     fn observe_event(&mut self, record: &Record<'_>) {
         let Some(guid) = record.class_guid() else { return };
-        let known = self.known(guid);
-        if known.name.is_empty() {
+        let entry = self.provider_entry(guid);
+        if entry.name.is_empty() {
             let item = record.extended_item(ExtendedItem::PROVIDER_TRAITS);
             if let Some(traits) = item.and_then(|item| ProviderTraits::read(item.data)) {
-                known.name = traits.name.into();
-                known.group = traits.group;
+                entry.name = traits.name.into();
+                entry.group = traits.group;
             }
         }
         let is_manifest = record.opcode() == MANIFEST_OPCODE
@@ -163,11 +163,11 @@ impl Schemas {
         match self.chunks.add(guid, process, record.payload()) {
             ChunkResult::Pending => {}
             ChunkResult::Rejected => self.losses.rejected_chunks += 1,
-            ChunkResult::Manifest(xml) => self.add_in_band(guid, &xml),
+            ChunkResult::Manifest(xml) => self.add_in_band_manifest(guid, &xml),
         }
     }
 
-    fn add_in_band(&mut self, guid: Guid, xml: &str) {
+    fn add_in_band_manifest(&mut self, guid: Guid, xml: &str) {
         let Ok(providers) = manifest::parse(xml) else {
             self.losses.rejected_manifests += 1;
             return;
@@ -182,11 +182,11 @@ impl Schemas {
                 continue;
             }
             schema.events.iter_mut().for_each(name_event_source_event);
-            let known = self.known(guid);
-            if known.name.is_empty() {
-                known.name = Arc::clone(&schema.name);
+            let entry = self.provider_entry(guid);
+            if entry.name.is_empty() {
+                entry.name = Arc::clone(&schema.name);
             }
-            merge(&mut known.embedded, schema);
+            merge(&mut entry.embedded, schema);
         }
     }
 
@@ -216,16 +216,16 @@ impl Schemas {
             self.classic.insert(key, event);
             return;
         }
-        let known = self.known(provider);
-        if known.name.is_empty() {
-            known.name = provider_name;
+        let entry = self.provider_entry(provider);
+        if entry.name.is_empty() {
+            entry.name = provider_name;
         }
-        resolve_maps(&mut event, &known.maps);
-        let schema = known.embedded.get_or_insert_with(|| Box::new(empty(provider)));
+        resolve_maps(&mut event, &entry.maps);
+        let schema = entry.embedded.get_or_insert_with(|| Box::new(empty_schema(provider)));
         let position = schema.events.binary_search_by_key(&(event.id, event.version), |e| (e.id, e.version));
         match position {
-            Ok(at) => schema.events[at] = event,
-            Err(at) => schema.events.insert(at, event),
+            Ok(index) => schema.events[index] = event,
+            Err(index) => schema.events.insert(index, event),
         }
     }
 
@@ -233,26 +233,26 @@ impl Schemas {
         if !self.reserve(1) {
             return;
         }
-        let known = self.known(guid);
-        known.maps.insert(Arc::clone(name), Arc::new(map));
-        if let Some(schema) = &mut known.embedded {
+        let entry = self.provider_entry(guid);
+        entry.maps.insert(Arc::clone(name), Arc::new(map));
+        if let Some(schema) = &mut entry.embedded {
             for event in &mut schema.events {
-                resolve_maps(event, &known.maps);
+                resolve_maps(event, &entry.maps);
             }
         }
     }
 
     fn reserve(&mut self, events: usize) -> bool {
-        let after = self.learned.saturating_add(events);
-        if after > MAX_LEARNED {
+        let total = self.learned.saturating_add(events);
+        if total > MAX_LEARNED {
             self.losses.too_many += events as u64;
             return false;
         }
-        self.learned = after;
+        self.learned = total;
         true
     }
 
-    fn known(&mut self, guid: Guid) -> &mut ProviderEntry {
+    fn provider_entry(&mut self, guid: Guid) -> &mut ProviderEntry {
         let order = &mut self.order;
         self.providers.entry(guid).or_insert_with(|| {
             let index = ProviderIndex(u32::try_from(order.len()).unwrap_or(u32::MAX));
@@ -275,53 +275,53 @@ impl Schemas {
         self.losses
     }
 
-    /// Index of a provider that was observed or added. Indices are assigned from 0 in order of appearance.
+    /// Returns the index of a provider that was observed or added. Indices are assigned from 0 in order of appearance.
     #[must_use]
     pub fn provider_index(&self, guid: Guid) -> Option<ProviderIndex> {
-        self.providers.get(&guid).map(|known| known.index)
+        self.providers.get(&guid).map(|entry| entry.index)
     }
 
-    /// GUID of the provider with an index.
+    /// Returns the GUID of the provider with an index.
     #[must_use]
     pub fn provider_guid(&self, index: ProviderIndex) -> Option<Guid> {
         self.order.get(usize::try_from(index.0).ok()?).copied()
     }
 
-    /// Name of a provider, observed or not, or of a kernel class.
+    /// Returns the name of a provider, observed or not, or of a kernel class.
     #[must_use]
     pub fn provider_name(&self, guid: Guid) -> Option<&str> {
         let name = match self.providers.get(&guid) {
-            Some(known) => known.name(),
+            Some(entry) => entry.name(),
             None => catalog::providers().get(&guid).map_or("", |provider| provider.name),
         };
         let classic = || self.classic_names.get(&guid).map(|name| &**name);
         Some(name).filter(|name| !name.is_empty()).or_else(classic)
     }
 
-    /// Provider group declared by a TraceLogging provider.
+    /// Returns the provider group declared by a TraceLogging provider.
     #[must_use]
     pub fn provider_group(&self, guid: Guid) -> Option<Guid> {
         self.providers.get(&guid)?.group
     }
 
-    /// Names of an event's keywords, as far as the provider's schema defines them. The top 16 bits are channels and
-    /// have no names.
+    /// Iterates over the names of an event's keywords, as far as the provider's schema defines them. The top 16 bits
+    /// are channels and have no names.
     pub fn keyword_names<'s>(&'s self, record: &Record<'_>) -> impl Iterator<Item = &'s str> {
         let keyword = record.descriptor().map_or(0, |descriptor| descriptor.keyword);
         let guid = record.class_guid().unwrap_or_default();
-        let known = self.providers.get(&guid);
+        let entry = self.providers.get(&guid);
         let catalog = || {
-            let provider = match known {
-                Some(known) => known.catalog?,
+            let provider = match entry {
+                Some(entry) => entry.catalog?,
                 None => catalog::providers().get(&guid)?,
             };
             Some(provider.schema())
         };
-        let named = |schema: &&ProviderSchema| !schema.keywords.is_empty();
-        known
-            .and_then(|known| known.user.as_deref())
-            .filter(named)
-            .or_else(|| known.and_then(|known| known.embedded.as_deref()).filter(named))
+        let has_keywords = |schema: &&ProviderSchema| !schema.keywords.is_empty();
+        entry
+            .and_then(|entry| entry.user.as_deref())
+            .filter(has_keywords)
+            .or_else(|| entry.and_then(|entry| entry.embedded.as_deref()).filter(has_keywords))
             .or_else(catalog)
             .into_iter()
             .flat_map(|schema| &schema.keywords)
@@ -329,8 +329,8 @@ impl Schemas {
             .map(|(_, name)| &**name)
     }
 
-    /// Names of a record's event. Does not allocate, except for the first event of a catalog provider, which expands
-    /// the catalog entry.
+    /// Returns the names of a record's event. Does not allocate, except for the first event of a catalog provider,
+    /// which expands the catalog entry.
     #[must_use]
     pub fn describe<'r>(&'r self, record: &Record<'r>) -> Description<'r> {
         let guid = record.class_guid();
@@ -396,12 +396,12 @@ impl Schemas {
         let pointer_size = record.pointer_size();
         let (source, exact_version, (status, consumed)) = match self.find(record) {
             Match::Kernel(event) => match event.version(record.version()) {
-                Some(known) => (
+                Some(layout_version) => (
                     SchemaSource::Kernel,
-                    known.version == record.version(),
-                    payload::decode(&known.layout, payload, pointer_size, fields),
+                    layout_version.version == record.version(),
+                    payload::decode(&layout_version.layout, payload, pointer_size, fields),
                 ),
-                None => (SchemaSource::Kernel, false, raw(payload, "Payload", fields)),
+                None => (SchemaSource::Kernel, false, push_raw(payload, "Payload", fields)),
             },
             Match::Event(event, source, exact) => {
                 (source, exact, payload::decode(&event.layout, payload, pointer_size, fields))
@@ -412,15 +412,16 @@ impl Schemas {
             Match::Wpp => {
                 let number = record.message_number().unwrap_or_default();
                 fields.push("MessageNumber", Value::UInt(number.into()));
-                (SchemaSource::Wpp, false, raw(payload, "Arguments", fields))
+                (SchemaSource::Wpp, false, push_raw(payload, "Arguments", fields))
             }
-            Match::None => (SchemaSource::Unknown, false, raw(payload, "Payload", fields)),
+            Match::None => (SchemaSource::Unknown, false, push_raw(payload, "Payload", fields)),
         };
         Decoded { status, consumed, size: payload.len(), source, exact_version }
     }
 
-    /// Offsets of the numbers in payloads of this hook and version, for records with short kernel headers; the values
-    /// equal those of [`Schemas::decode`]. `None` if the payload contains anything else.
+    /// Returns the offsets of the numbers in payloads of this hook and version, for records with short kernel headers.
+    /// Values read at these offsets equal those of [`Schemas::decode`]. Returns `None` if the payload contains anything
+    /// but numbers.
     #[must_use]
     pub fn fixed_layout(hook: u16, version: u16, pointer_size: usize) -> Option<FixedLayout<'static>> {
         FixedLayout::new(&catalog::kernel().by_hook(hook)?.version(version)?.layout, pointer_size)
@@ -465,8 +466,8 @@ impl Schemas {
 
     fn event_schema(&self, guid: Guid, descriptor: &EventDescriptor) -> Option<(&EventSchema, SchemaSource, bool)> {
         let (id, version) = (descriptor.id, descriptor.version);
-        if let Some(known) = self.providers.get(&guid) {
-            return known.event(id, version);
+        if let Some(entry) = self.providers.get(&guid) {
+            return entry.event(id, version);
         }
         let schema = catalog::providers().get(&guid)?.schema();
         let exact = schema.find_exact(id, version);
@@ -475,27 +476,27 @@ impl Schemas {
     }
 }
 
-fn raw<'r>(payload: &'r [u8], name: &'r str, fields: &mut Fields<'r>) -> (Status, usize) {
+fn push_raw<'r>(payload: &'r [u8], name: &'r str, fields: &mut Fields<'r>) -> (Status, usize) {
     if !payload.is_empty() {
         fields.push(name, Value::Binary(payload));
     }
     (Status::NoSchema, 0)
 }
 
-fn empty(guid: Guid) -> ProviderSchema {
+fn empty_schema(guid: Guid) -> ProviderSchema {
     ProviderSchema { guid, ..ProviderSchema::default() }
 }
 
-/// Adds events and keywords to a layer. Existing ones take precedence.
+/// Adds events and keywords to a layer. Existing entries take precedence.
 fn merge(layer: &mut Option<Box<ProviderSchema>>, mut schema: ProviderSchema) {
     match layer {
         None => *layer = Some(Box::new(schema)),
-        Some(known) => {
-            known.events.append(&mut schema.events);
-            known.sort();
-            known.keywords.append(&mut schema.keywords);
-            known.keywords.sort();
-            known.keywords.dedup();
+        Some(existing) => {
+            existing.events.append(&mut schema.events);
+            existing.sort();
+            existing.keywords.append(&mut schema.keywords);
+            existing.keywords.sort();
+            existing.keywords.dedup();
         }
     }
 }

@@ -14,8 +14,8 @@ impl<'b> Sid<'b> {
     #[must_use]
     pub fn split(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
         let sub_authorities = usize::from(*bytes.get(1)?);
-        let (sid, rest) = bytes.split_at_checked(8 + 4 * sub_authorities)?;
-        Some((Self { bytes: sid }, rest))
+        let (sid, remaining) = bytes.split_at_checked(8 + 4 * sub_authorities)?;
+        Some((Self { bytes: sid }, remaining))
     }
 
     /// True if the bytes look like a SID: revision 1, at most 15 sub-authorities, authority below 256.
@@ -24,7 +24,7 @@ impl<'b> Sid<'b> {
         self.bytes[0] == 1 && self.bytes[1] <= 15 && self.bytes[2..7] == [0; 5]
     }
 
-    /// The encoded SID.
+    /// Returns the encoded SID.
     #[must_use]
     pub fn as_bytes(self) -> &'b [u8] {
         self.bytes
@@ -54,10 +54,10 @@ mod tests {
     #[test]
     fn formats_short_and_long_authorities() {
         let local_service = [1, 1, 0, 0, 0, 0, 0, 5, 19, 0, 0, 0, 9];
-        let (sid, rest) = Sid::split(&local_service).unwrap();
-        assert_eq!((sid.to_string().as_str(), rest), ("S-1-5-19", &[9][..]));
-        let wide = [1, 0, 1, 0, 0, 0, 0, 2];
-        assert_eq!(Sid::split(&wide).unwrap().0.to_string(), "S-1-0x010000000002");
+        let (sid, remaining) = Sid::split(&local_service).unwrap();
+        assert_eq!((sid.to_string().as_str(), remaining), ("S-1-5-19", &[9][..]));
+        let long_authority = [1, 0, 1, 0, 0, 0, 0, 2];
+        assert_eq!(Sid::split(&long_authority).unwrap().0.to_string(), "S-1-0x010000000002");
         assert!(Sid::split(&local_service[..9]).is_none());
     }
 }

@@ -25,25 +25,25 @@ const LEVELS: [(&str, &str); 6] = [
     ("Verbose", "win:Verbose"),
 ];
 
-/// Name of a standard opcode; `None` for opcodes defined by a provider.
+/// Returns the name of a standard opcode; `None` for opcodes defined by a provider.
 #[must_use]
 pub fn opcode_name(opcode: u8) -> Option<&'static str> {
     OPCODES.iter().find(|(number, ..)| *number == opcode).map(|(_, name, _)| *name)
 }
 
-/// Name of a standard level; `None` for levels defined by a provider.
+/// Returns the name of a standard level; `None` for levels defined by a provider.
 #[must_use]
 pub fn level_name(level: u8) -> Option<&'static str> {
     LEVELS.get(usize::from(level)).map(|(name, _)| *name)
 }
 
-/// Number and name of the opcode with the manifest name `name` (`win:…`).
-pub(crate) fn opcode_of_manifest_name(name: &str) -> Option<(u8, &'static str)> {
+/// Returns the number and name of the opcode with the manifest name `name` (`win:…`).
+pub(crate) fn opcode_from_manifest_name(name: &str) -> Option<(u8, &'static str)> {
     OPCODES.iter().find(|(.., manifest)| *manifest == name).map(|(number, name, _)| (*number, *name))
 }
 
-/// Number of the level with the manifest name `name` (`win:…`).
-pub(crate) fn level_of_manifest_name(name: &str) -> Option<u8> {
+/// Returns the number of the level with the manifest name `name` (`win:…`).
+pub(crate) fn level_from_manifest_name(name: &str) -> Option<u8> {
     (0..).zip(LEVELS).find(|(_, (_, manifest))| *manifest == name).map(|(number, _)| number)
 }
 
@@ -55,8 +55,8 @@ mod tests {
     fn finds_by_number_and_by_manifest_name() {
         assert_eq!(opcode_name(2), Some("Stop"));
         assert_eq!(opcode_name(10), None);
-        assert_eq!(opcode_of_manifest_name("win:Receive"), Some((240, "Receive")));
-        assert_eq!(level_of_manifest_name("win:Warning"), Some(3));
+        assert_eq!(opcode_from_manifest_name("win:Receive"), Some((240, "Receive")));
+        assert_eq!(level_from_manifest_name("win:Warning"), Some(3));
         assert_eq!(level_name(3), Some("Warning"));
     }
 }

@@ -20,7 +20,7 @@ impl<'b> Utf16<'b> {
         Self { bytes: &bytes[..bytes.len() & !1] }
     }
 
-    /// The encoded code units.
+    /// Returns the encoded code units.
     #[must_use]
     pub fn as_bytes(self) -> &'b [u8] {
         self.bytes
@@ -31,30 +31,30 @@ impl<'b> Utf16<'b> {
         self.bytes.is_empty()
     }
 
-    /// The code units.
+    /// Iterates over the code units.
     pub fn units(self) -> impl Iterator<Item = u16> + Clone + 'b {
         self.bytes.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]))
     }
 
-    /// The characters, with unpaired surrogates replaced by U+FFFD.
+    /// Iterates over the characters, with unpaired surrogates replaced by U+FFFD.
     pub fn chars(self) -> impl Iterator<Item = char> + Clone + 'b {
         char::decode_utf16(self.units()).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    /// The text up to the first NUL, as in fixed-size, NUL-padded arrays.
+    /// Returns the text up to the first NUL, as in fixed-size, NUL-padded arrays.
     #[must_use]
     pub fn until_nul(self) -> Self {
         let end = self.bytes.chunks_exact(2).position(|unit| unit == [0, 0]);
         Self { bytes: end.map_or(self.bytes, |units| &self.bytes[..units * 2]) }
     }
 
-    /// Appends the text to `out`, replacing malformed parts by U+FFFD.
+    /// Appends the text to `out`, replacing malformed parts with U+FFFD.
     pub fn push_to(self, out: &mut String) {
         out.reserve(self.bytes.len() / 2);
         out.extend(self.chars());
     }
 
-    /// Compares without ASCII case. Windows compares file and registry names by its own rules, but those differ only
+    /// Compares, ignoring ASCII case. Windows compares file and registry names by its own rules, but those differ only
     /// for non-ASCII names.
     #[must_use]
     pub fn eq_ignore_ascii_case(self, other: &str) -> bool {
@@ -86,8 +86,8 @@ impl PartialEq<&str> for Utf16<'_> {
     }
 }
 
-/// 8-bit text without its terminator. Recordings do not store the code page: valid UTF-8 is read as UTF-8, anything
-/// else as ISO 8859-1, so that no byte is lost.
+/// 8-bit text without its terminator. Recordings do not store the code page: valid UTF-8 is read as UTF-8, and
+/// anything else as ISO 8859-1, so that no byte is lost.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Ansi<'b> {
     bytes: &'b [u8],
@@ -100,7 +100,7 @@ impl<'b> Ansi<'b> {
         Self { bytes }
     }
 
-    /// The encoded bytes.
+    /// Returns the encoded bytes.
     #[must_use]
     pub fn as_bytes(self) -> &'b [u8] {
         self.bytes
@@ -111,14 +111,14 @@ impl<'b> Ansi<'b> {
         self.bytes.is_empty()
     }
 
-    /// The text up to the first NUL.
+    /// Returns the text up to the first NUL.
     #[must_use]
     pub fn until_nul(self) -> Self {
         let end = self.bytes.iter().position(|&byte| byte == 0);
         Self { bytes: end.map_or(self.bytes, |end| &self.bytes[..end]) }
     }
 
-    /// The text; borrowed if it is valid UTF-8.
+    /// Returns the text, borrowed if it is valid UTF-8.
     #[must_use]
     pub fn to_str(self) -> Cow<'b, str> {
         match std::str::from_utf8(self.bytes) {
@@ -127,7 +127,7 @@ impl<'b> Ansi<'b> {
         }
     }
 
-    /// Compares without ASCII case.
+    /// Compares, ignoring ASCII case.
     #[must_use]
     pub fn eq_ignore_ascii_case(self, other: &str) -> bool {
         self.bytes.eq_ignore_ascii_case(other.as_bytes())

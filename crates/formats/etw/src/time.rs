@@ -34,7 +34,7 @@ impl fmt::Display for FileTime {
     }
 }
 
-/// Year, month and day (Gregorian) of a number of days since 1601-01-01.
+/// Converts a number of days since 1601-01-01 to year, month and day (Gregorian).
 ///
 /// Years are counted from 1600-03-01, so that the leap day is the last day of a year. 400 years are always 146,097
 /// days.
@@ -68,15 +68,15 @@ mod tests {
 
     #[test]
     fn formats_known_times() {
-        let show = |units| FileTime(units).to_string();
-        assert_eq!(show(1), "1601-01-01T00:00:00.0000001Z");
-        assert_eq!(show(116_444_736_000_000_000), "1970-01-01T00:00:00.0000000Z");
-        assert_eq!(show(125_962_560_000_000_000), "2000-02-29T00:00:00.0000000Z");
-        assert_eq!(show(125_963_423_999_999_999), "2000-02-29T23:59:59.9999999Z");
-        assert_eq!(show(125_963_424_000_000_000), "2000-03-01T00:00:00.0000000Z");
-        assert_eq!(show(133_515_648_123_456_789), "2024-02-05T00:00:12.3456789Z");
-        assert_eq!(show(0), "none");
-        assert_eq!(show(u64::MAX), "none");
-        assert_eq!(show(u64::MAX - 1), "60056-05-28T05:36:10.9551614Z");
+        let format_units = |units| FileTime(units).to_string();
+        assert_eq!(format_units(1), "1601-01-01T00:00:00.0000001Z");
+        assert_eq!(format_units(116_444_736_000_000_000), "1970-01-01T00:00:00.0000000Z");
+        assert_eq!(format_units(125_962_560_000_000_000), "2000-02-29T00:00:00.0000000Z");
+        assert_eq!(format_units(125_963_423_999_999_999), "2000-02-29T23:59:59.9999999Z");
+        assert_eq!(format_units(125_963_424_000_000_000), "2000-03-01T00:00:00.0000000Z");
+        assert_eq!(format_units(133_515_648_123_456_789), "2024-02-05T00:00:12.3456789Z");
+        assert_eq!(format_units(0), "none");
+        assert_eq!(format_units(u64::MAX), "none");
+        assert_eq!(format_units(u64::MAX - 1), "60056-05-28T05:36:10.9551614Z");
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct TraceEventInfo {
     pub event: EventSchema,
 }
 
-/// `DecodingSource`: origin of the schema when it was written.
+/// `DecodingSource` of the schemas of classic events.
 const WBEM: u32 = 1;
 
 mod flag {
@@ -46,7 +46,7 @@ mod flag {
 /// Texts by offset, each converted once.
 struct Texts<'b> {
     bytes: &'b [u8],
-    known: HashMap<u32, Arc<str>>,
+    converted: HashMap<u32, Arc<str>>,
 }
 
 impl Texts<'_> {
@@ -55,11 +55,11 @@ impl Texts<'_> {
             return Arc::default();
         }
         let bytes = self.bytes;
-        let text = self.known.entry(offset).or_insert_with(|| {
-            let from = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
-            let from = from.unwrap_or_default();
-            let max_length = from.len().min(max_length * 2);
-            let text = Utf16::new(&from[..max_length]).until_nul().to_string();
+        let text = self.converted.entry(offset).or_insert_with(|| {
+            let start = usize::try_from(offset).ok();
+            let tail = start.and_then(|start| bytes.get(start..)).unwrap_or_default();
+            let max_length = tail.len().min(max_length * 2);
+            let text = Utf16::new(&tail[..max_length]).until_nul().to_string();
             // Names from message tables end in a space or a line break.
             text.trim_end().into()
         });
@@ -74,7 +74,7 @@ impl Texts<'_> {
 impl TraceEventInfo {
     /// Reads a `TRACE_EVENT_INFO`; `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Self> {
-        let mut texts = Texts { bytes, known: HashMap::new() };
+        let mut texts = Texts { bytes, converted: HashMap::new() };
         let mut fields = Reader::new(bytes, 8);
         let provider = fields.guid()?;
         let event_guid = fields.guid()?;
@@ -102,7 +102,8 @@ impl TraceEventInfo {
         if top_level > count || count.checked_mul(0x18)? > fields.remaining() {
             return None;
         }
-        let properties = (0..count).map(|_| property(&mut fields, &mut texts, count)).collect::<Option<Vec<_>>>()?;
+        let properties =
+            (0..count).map(|_| read_property(&mut fields, &mut texts, count)).collect::<Option<Vec<_>>>()?;
         Some(Self {
             provider,
             provider_name,
@@ -124,7 +125,7 @@ impl TraceEventInfo {
     }
 }
 
-fn property(fields: &mut Reader<'_>, texts: &mut Texts<'_>, count: usize) -> Option<Property> {
+fn read_property(fields: &mut Reader<'_>, texts: &mut Texts<'_>, count: usize) -> Option<Property> {
     let flags = fields.u32()?;
     let name = texts.name(fields.u32()?);
     let in_type = fields.u16()?;
@@ -174,7 +175,7 @@ pub(crate) fn read_map(payload: &[u8]) -> Option<(Guid, Arc<str>, ValueMap)> {
     const PATTERN: u32 = 0x04;
     const NUMBER: u32 = 0;
     let (guid, bytes) = payload.split_first_chunk::<16>()?;
-    let mut texts = Texts { bytes, known: HashMap::new() };
+    let mut texts = Texts { bytes, converted: HashMap::new() };
     let mut fields = Reader::new(bytes, 8);
     let name = texts.name(fields.u32()?);
     let flags = fields.u32()?;
@@ -189,8 +190,8 @@ pub(crate) fn read_map(payload: &[u8]) -> Option<(Guid, Arc<str>, ValueMap)> {
             Some((fields.u32()?.into(), text))
         })
         .collect::<Option<Vec<_>>>()?;
-    let bits = flags & (BITS | WBEM_BITS | WBEM_FLAG) != 0;
-    Some((Guid::from_bytes_le(*guid), name, ValueMap { is_bit_map: bits, entries }))
+    let is_bit_map = flags & (BITS | WBEM_BITS | WBEM_FLAG) != 0;
+    Some((Guid::from_bytes_le(*guid), name, ValueMap { is_bit_map, entries }))
 }
 
 #[cfg(test)]
@@ -204,9 +205,9 @@ mod tests {
     #[test]
     fn map_offsets_are_relative_to_map() {
         let mut bytes = vec![9; 16];
-        let texts_at = 16 + 8;
-        bytes.extend([texts_at, 1, 1, 0].iter().flat_map(|v: &u32| v.to_le_bytes()));
-        bytes.extend([texts_at + 4, 7].iter().flat_map(|v: &u32| v.to_le_bytes()));
+        let texts_offset = 16 + 8;
+        bytes.extend([texts_offset, 1, 1, 0].iter().flat_map(|v: &u32| v.to_le_bytes()));
+        bytes.extend([texts_offset + 4, 7].iter().flat_map(|v: &u32| v.to_le_bytes()));
         bytes.extend(utf16_z("M"));
         bytes.extend(utf16_z("seven "));
         let (guid, name, map) = read_map(&bytes).unwrap();

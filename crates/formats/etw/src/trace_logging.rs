@@ -18,10 +18,10 @@ pub(crate) struct EventMetadata<'r> {
 impl<'r> EventMetadata<'r> {
     /// Parses extended item 11; `None` if it is malformed.
     pub fn read(item: &'r [u8]) -> Option<Self> {
-        let mut reader = sized(item)?;
+        let mut reader = item_reader(item)?;
         skip_tag(&mut reader)?;
-        let name = text(&mut reader)?;
-        Some(Self { name, fields: reader.rest() })
+        let name = read_text(&mut reader)?;
+        Some(Self { name, fields: reader.unread() })
     }
 
     /// Decodes a payload with the metadata.
@@ -33,7 +33,7 @@ impl<'r> EventMetadata<'r> {
         let mut descriptions = Reader::new(self.fields, pointer_size);
         let mut result = Ok(());
         while descriptions.remaining() > 0 && result.is_ok() && !decoder.opaque {
-            result = decoder.field(&mut descriptions, 0);
+            result = decoder.decode_field(&mut descriptions, 0);
         }
         let consumed = payload.len() - decoder.payload.remaining();
         let status = match result {
@@ -59,12 +59,12 @@ impl<'r> ProviderTraits<'r> {
     /// Parses the item; `None` if it is malformed.
     pub fn read(item: &'r [u8]) -> Option<Self> {
         const GROUP: u8 = 1;
-        let mut reader = sized(item)?;
-        let name = text(&mut reader)?;
+        let mut reader = item_reader(item)?;
+        let name = read_text(&mut reader)?;
         let mut group = None;
         while let Some(size) = reader.u16() {
             let Some(kind) = reader.u8() else { break };
-            let Some(data) = usize::from(size).checked_sub(3).and_then(|n| reader.take(n)) else { break };
+            let Some(data) = usize::from(size).checked_sub(3).and_then(|length| reader.take(length)) else { break };
             if kind == GROUP {
                 group = <[u8; 16]>::try_from(data).ok().map(Guid::from_bytes_le);
             }
@@ -73,14 +73,14 @@ impl<'r> ProviderTraits<'r> {
     }
 }
 
-/// Both items start with their own size, which may be smaller than the padded item.
-fn sized(item: &[u8]) -> Option<Reader<'_>> {
+/// Creates a reader for an item. Items start with their size, which may be smaller than the padded item.
+fn item_reader(item: &[u8]) -> Option<Reader<'_>> {
     let size = usize::from(u16::from_le_bytes(*item.first_chunk()?));
     Some(Reader::new(item.get(2..size.min(item.len()))?, 8))
 }
 
-/// UTF-8 up to the NUL; ends early at the first invalid byte.
-fn text<'r>(reader: &mut Reader<'r>) -> Option<&'r str> {
+/// Reads UTF-8 text up to the NUL or the first invalid byte.
+fn read_text<'r>(reader: &mut Reader<'r>) -> Option<&'r str> {
     if reader.remaining() == 0 {
         return None;
     }
@@ -91,7 +91,7 @@ fn text<'r>(reader: &mut Reader<'r>) -> Option<&'r str> {
     })
 }
 
-/// A tag has 7 bits per byte; the high bit marks that another byte follows.
+/// Skips a tag, which has 7 bits per byte; the high bit means that another byte follows.
 fn skip_tag(reader: &mut Reader<'_>) -> Option<()> {
     while reader.u8()? & 0x80 != 0 {}
     Some(())
@@ -101,7 +101,7 @@ enum DecodeStop {
     Short,
     /// The field limit is reached.
     Excessive,
-    /// The metadata are truncated or inconsistent.
+    /// The metadata is truncated or inconsistent.
     Malformed,
 }
 
@@ -128,18 +128,18 @@ struct FieldDescription<'r> {
 const MAX_DEPTH: usize = 8;
 const STRUCT: u8 = 24;
 
-fn description<'r>(metadata: &mut Reader<'r>) -> Option<FieldDescription<'r>> {
-    let name = text(metadata)?;
-    let first = metadata.u8()?;
+fn read_description<'r>(metadata: &mut Reader<'r>) -> Option<FieldDescription<'r>> {
+    let name = read_text(metadata)?;
+    let type_byte = metadata.u8()?;
     let mut out_type = 0;
-    if first & 0x80 != 0 {
-        let second = metadata.u8()?;
-        out_type = second & 0x7f;
-        if second & 0x80 != 0 {
+    if type_byte & 0x80 != 0 {
+        let out_type_byte = metadata.u8()?;
+        out_type = out_type_byte & 0x7f;
+        if out_type_byte & 0x80 != 0 {
             skip_tag(metadata)?;
         }
     }
-    let repeat = match first & 0x60 {
+    let repeat = match type_byte & 0x60 {
         0x00 => Repeat::Once,
         0x20 => Repeat::Constant(metadata.u16()?),
         0x40 => Repeat::Variable,
@@ -149,7 +149,7 @@ fn description<'r>(metadata: &mut Reader<'r>) -> Option<FieldDescription<'r>> {
             Repeat::Custom
         }
     };
-    Some(FieldDescription { name, in_type: first & 0x1f, out_type, repeat })
+    Some(FieldDescription { name, in_type: type_byte & 0x1f, out_type, repeat })
 }
 
 struct Decoder<'r, 'f> {
@@ -164,13 +164,13 @@ struct Decoder<'r, 'f> {
 impl<'r> Decoder<'r, '_> {
     fn next_description(&mut self, metadata: &mut Reader<'r>) -> Result<FieldDescription<'r>, DecodeStop> {
         self.steps = self.steps.checked_sub(1).ok_or(DecodeStop::Excessive)?;
-        description(metadata).ok_or(DecodeStop::Malformed)
+        read_description(metadata).ok_or(DecodeStop::Malformed)
     }
 
-    fn field(&mut self, metadata: &mut Reader<'r>, depth: usize) -> Result<(), DecodeStop> {
+    fn decode_field(&mut self, metadata: &mut Reader<'r>, depth: usize) -> Result<(), DecodeStop> {
         let field = self.next_description(metadata)?;
         let count = match field.repeat {
-            Repeat::Once => return self.element(&field, field.name, metadata, depth),
+            Repeat::Once => return self.decode_element(&field, field.name, metadata, depth),
             Repeat::Constant(count) => count,
             Repeat::Variable => self.payload.u16().ok_or(DecodeStop::Short)?,
             Repeat::Custom => {
@@ -185,7 +185,7 @@ impl<'r> Decoder<'r, '_> {
         let mut result = Ok(());
         for _ in 0..count {
             *metadata = members;
-            result = self.element(&field, "", metadata, depth);
+            result = self.decode_element(&field, "", metadata, depth);
             if result.is_err() || self.opaque {
                 break;
             }
@@ -197,7 +197,7 @@ impl<'r> Decoder<'r, '_> {
         result
     }
 
-    fn element(
+    fn decode_element(
         &mut self,
         field: &FieldDescription<'r>,
         name: &'r str,
@@ -205,16 +205,16 @@ impl<'r> Decoder<'r, '_> {
         depth: usize,
     ) -> Result<(), DecodeStop> {
         if field.in_type == STRUCT {
-            return self.structure(field.out_type, name, metadata, depth);
+            return self.decode_struct(field.out_type, name, metadata, depth);
         }
-        let scalar = scalar(field.in_type, field.out_type);
+        let scalar = to_scalar(field.in_type, field.out_type);
         self.opaque |= scalar.in_type == InType::Opaque;
         let value = scalar.read(&mut self.payload).ok_or(DecodeStop::Short)?;
         self.push(name, value)?;
         Ok(())
     }
 
-    fn structure(
+    fn decode_struct(
         &mut self,
         members: u8,
         name: &'r str,
@@ -227,7 +227,7 @@ impl<'r> Decoder<'r, '_> {
         let index = self.push(name, Value::Struct)?;
         let mut result = Ok(());
         for _ in 0..members {
-            result = self.field(metadata, depth + 1);
+            result = self.decode_field(metadata, depth + 1);
             if result.is_err() || self.opaque {
                 break;
             }
@@ -254,9 +254,9 @@ impl<'r> Decoder<'r, '_> {
     }
 }
 
-/// TraceLogging uses the in-types of manifests, except that binary data always have a size prefix, and its own
-/// out-types.
-fn scalar(in_type: u8, out_type: u8) -> Scalar {
+/// Converts TraceLogging types. The in-types are those of manifests, except that binary data always has a size prefix.
+/// The out-types have different numbers.
+fn to_scalar(in_type: u8, out_type: u8) -> Scalar {
     const NUL_STRING: u8 = 2;
     const BOOLEAN: u8 = 3;
     let in_type = match (InType::from_number(in_type.into()), out_type) {
@@ -290,7 +290,7 @@ fn scalar(in_type: u8, out_type: u8) -> Scalar {
         37 => OutType::CodePointer,
         _ => OutType::Default,
     };
-    Scalar { in_type, out_type, length: None, fixed: false }
+    Scalar { in_type, out_type, length: None, is_fixed: false }
 }
 
 #[cfg(test)]

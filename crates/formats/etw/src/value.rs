@@ -52,7 +52,7 @@ pub enum Value<'r> {
 }
 
 impl<'r> Value<'r> {
-    /// The integer in an integer, address, status, time or mapped value; `None` if negative or another type.
+    /// Returns the integer in an integer, address, status, time or mapped value; `None` if negative or another type.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match *self {
@@ -75,7 +75,7 @@ impl<'r> Value<'r> {
         self.as_u64().and_then(|value| u32::try_from(value).ok())
     }
 
-    /// The integer, including negative ones; `None` for other types or above `i64::MAX`.
+    /// Returns the integer, including negative values; `None` for other types or above `i64::MAX`.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match *self {
@@ -84,7 +84,7 @@ impl<'r> Value<'r> {
         }
     }
 
-    /// The boolean; for integers, true if not zero.
+    /// Returns the boolean; for integers, true if not zero.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match *self {
@@ -93,7 +93,7 @@ impl<'r> Value<'r> {
         }
     }
 
-    /// The text of a string of either encoding.
+    /// Returns the text of a string of either encoding.
     #[must_use]
     pub fn as_text(&self) -> Option<String> {
         match self {
@@ -129,10 +129,10 @@ impl<'r> Value<'r> {
             Self::FileTime(time) if time.is_none() => out.write_str("null"),
             Self::Utf16(text) => write_json_string(out, text.chars()),
             Self::Ansi(text) => write_json_string(out, text.to_str().chars()),
-            other => {
+            value => {
                 let mut escaper = JsonEscaper { out };
                 escaper.out.write_char('"')?;
-                fmt::write(&mut escaper, format_args!("{other}"))?;
+                fmt::write(&mut escaper, format_args!("{value}"))?;
                 escaper.out.write_char('"')
             }
         }
@@ -205,26 +205,26 @@ fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 
 // Values and bits without a name are shown as numbers.
 fn write_mapped(f: &mut fmt::Formatter<'_>, value: u64, map: &ValueMap) -> fmt::Result {
-    let mut named = 0;
-    let mut first = true;
+    let mut named_bits = 0;
+    let mut is_first = true;
     for (key, name) in &map.entries {
         let applies = if map.is_bit_map { *key != 0 && value & key == *key } else { value == *key };
         if !applies {
             continue;
         }
-        if !first {
+        if !is_first {
             f.write_str("|")?;
         }
         // Names in manifests often end in a space.
         f.write_str(name.trim_end())?;
-        first = false;
+        is_first = false;
         if !map.is_bit_map {
             return Ok(());
         }
-        named |= key;
+        named_bits |= key;
     }
-    let unnamed = if map.is_bit_map { value & !named } else { value };
-    match (first, unnamed) {
+    let unnamed = if map.is_bit_map { value & !named_bits } else { value };
+    match (is_first, unnamed) {
         (true, _) if map.is_bit_map => write!(f, "{value:#x}"),
         (true, _) => write!(f, "{value}"),
         (false, 0) => Ok(()),

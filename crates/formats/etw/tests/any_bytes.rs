@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 /// A record with a header of one of the kinds that have schemas.
 fn record(kind: u8, identity: [u8; 18], version: u8, extended: &[u8], payload: &[u8]) -> Vec<u8> {
-    let item = usize::from(kind == 3) * (8 + extended.len()).next_multiple_of(8);
+    let item_size = usize::from(kind == 3) * (8 + extended.len()).next_multiple_of(8);
     let mut bytes = match kind {
         0 | 1 => {
             let mut header = vec![version, 0, 0x10 + kind, 0xc0, 0, 0, identity[0], identity[1] & 0x1f];
@@ -34,12 +34,12 @@ fn record(kind: u8, identity: [u8; 18], version: u8, extended: &[u8], payload: &
         }
     };
     if kind == 3 {
-        let total = u16::try_from(item).expect("small");
+        let total = u16::try_from(item_size).expect("small");
         bytes.extend(total.to_le_bytes());
         bytes.extend([11, 0, 0, 0]);
         bytes.extend(u16::try_from(extended.len()).expect("small").to_le_bytes());
         bytes.extend(extended);
-        bytes.resize(0x50 + item, 0);
+        bytes.resize(0x50 + item_size, 0);
     }
     bytes.extend(payload);
     let size = u16::try_from(bytes.len()).expect("small").to_le_bytes();
@@ -71,9 +71,9 @@ fn check(schemas: &Schemas, bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Known GUIDs half of the time, random ones otherwise.
+/// Generates known GUIDs half of the time, random GUIDs otherwise.
 fn identity() -> impl Strategy<Value = [u8; 18]> {
-    let known = prop::sample::select(vec![
+    let known_guid = prop::sample::select(vec![
         "b3e675d7-2554-4f18-830b-2762732560de",
         "bbccf6c1-6cd1-48c4-80ff-839482e37671",
         "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c",
@@ -81,9 +81,9 @@ fn identity() -> impl Strategy<Value = [u8; 18]> {
         "a68ca8b7-004f-d7b6-a698-07e2de0f1f5d",
         "9c205a39-1250-487d-abd7-e831c6290539",
     ]);
-    (known, any::<[u8; 18]>(), any::<bool>()).prop_map(|(known, mut identity, replace)| {
+    (known_guid, any::<[u8; 18]>(), any::<bool>()).prop_map(|(known_guid, mut identity, replace)| {
         if replace {
-            let guid = onoff_etl::Guid::parse_str(known).expect("a GUID");
+            let guid = onoff_etl::Guid::parse_str(known_guid).expect("a GUID");
             identity[..16].copy_from_slice(&guid.to_bytes_le());
         }
         identity
@@ -99,12 +99,12 @@ proptest! {
         extended in prop::collection::vec(any::<u8>(), 0..200),
         payload in prop::collection::vec(any::<u8>(), 0..400),
     ) {
-        let mut sized = extended;
-        if let Some(size) = sized.first_chunk_mut::<2>() {
+        let mut metadata_item = extended;
+        if let Some(size) = metadata_item.first_chunk_mut::<2>() {
             // Usually the correct size, so that the bytes after it are read.
             *size = 200u16.to_le_bytes();
         }
-        let bytes = record(kind, identity, version, &sized, &payload);
+        let bytes = record(kind, identity, version, &metadata_item, &payload);
         check(&Schemas::new(), &bytes)?;
     }
 

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use generate::Catalog;
 
-/// `ONOFF_REFERENCE`, otherwise the folder next to the samples or to the workspace.
+/// Returns the folder `ONOFF_REFERENCE`, otherwise the one next to the samples or to the workspace.
 fn reference() -> PathBuf {
-    let next_to = |samples| Path::new(&samples).with_file_name("reference");
+    let folder_next_to = |samples| Path::new(&samples).with_file_name("reference");
     std::env::var_os("ONOFF_REFERENCE")
         .map(PathBuf::from)
-        .or_else(|| std::env::var_os("ONOFF_SAMPLES").map(next_to))
+        .or_else(|| std::env::var_os("ONOFF_SAMPLES").map(folder_next_to))
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/reference"))
 }
 
@@ -25,7 +25,7 @@ fn assert_current(source: &str, embedded: &[u8], generate: fn(&str) -> anyhow::R
     };
     let generated = generate(&json).expect("valid reference");
     // The compression of the blocks may differ, but not their contents.
-    let embedded = Catalog::decoded(embedded).expect("valid embedded catalog");
+    let embedded = Catalog::decode(embedded).expect("valid embedded catalog");
     let stale = "is stale: cargo run -p onoff-etw --example catalog -- ../shared/reference";
     assert!(generated == embedded, "the catalog of {source} {stale}");
 }

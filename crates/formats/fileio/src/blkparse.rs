@@ -11,7 +11,7 @@
 use hashbrown::HashMap;
 
 use crate::losses::LossKind;
-use crate::number::{lines, seconds_ns, unsigned, unsigned32};
+use crate::number::{lines, parse_u32, parse_unsigned, seconds_ns};
 use crate::operation::{Level, Operation, OperationKind, OperationWriter};
 
 const SECTOR_BYTES: u64 = 512;
@@ -46,16 +46,16 @@ fn parse(line: &str) -> Option<Event<'_>> {
     let mut words = line.split_ascii_whitespace();
     let device = words.next()?;
     let (major, minor) = device.split_once(',')?;
-    unsigned32(major.as_bytes())?;
-    unsigned32(minor.as_bytes())?;
-    unsigned32(words.next()?.as_bytes())?;
-    unsigned(words.next()?.as_bytes())?;
+    parse_u32(major.as_bytes())?;
+    parse_u32(minor.as_bytes())?;
+    parse_u32(words.next()?.as_bytes())?;
+    parse_unsigned(words.next()?.as_bytes())?;
     let time = words.next()?;
     if !time.contains('.') {
         return None;
     }
     let time_ns = seconds_ns(time.as_bytes())?;
-    let pid = unsigned32(words.next()?.as_bytes())?;
+    let pid = parse_u32(words.next()?.as_bytes())?;
     let action = words.next()?;
     let flags = words.next()?;
     if action.len() > 2 || !flags.bytes().all(|byte| byte.is_ascii_uppercase()) {
@@ -69,17 +69,18 @@ fn parse(line: &str) -> Option<Event<'_>> {
     };
     let mut event = Event { device, time_ns, pid, action, kind, sector: 0, sectors: 0, process: "" };
     let mut word = words.next();
-    if let Some(sector) = word.and_then(|word| unsigned(word.as_bytes())) {
+    if let Some(sector) = word.and_then(|word| parse_unsigned(word.as_bytes())) {
         event.sector = sector;
         word = words.next();
         if word == Some("+") {
-            event.sectors = unsigned(words.next()?.as_bytes())?;
+            event.sectors = parse_unsigned(words.next()?.as_bytes())?;
             word = words.next();
         }
     }
-    if let Some(at) = word.and_then(|word| line.rfind(word)).filter(|_| word.is_some_and(|word| word.starts_with('[')))
+    if let Some(position) =
+        word.and_then(|word| line.rfind(word)).filter(|_| word.is_some_and(|word| word.starts_with('[')))
     {
-        event.process = line.get(at + 1..)?.trim_end().strip_suffix(']')?;
+        event.process = line.get(position + 1..)?.trim_end().strip_suffix(']')?;
     }
     Some(event)
 }
@@ -131,10 +132,10 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
             _ => {}
         }
     }
-    // Requests in flight at the end; all of them, if completions were not recorded.
-    let mut rest: Vec<_> = pending.into_iter().collect();
-    rest.sort_by_key(|(_, request)| (request.start_ns, request.offset));
-    for ((device, sector, kind), request) in rest {
+    // Requests still in flight at the end: every request, if completions were not recorded.
+    let mut in_flight: Vec<_> = pending.into_iter().collect();
+    in_flight.sort_by_key(|(_, request)| (request.start_ns, request.offset));
+    for ((device, sector, kind), request) in in_flight {
         let process = (Some(request.pid), request.process.as_str());
         debug_assert_eq!(kind, request.kind);
         push(&device, sector, request.sectors, kind, (request.start_ns, None), process, out);

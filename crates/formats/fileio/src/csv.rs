@@ -16,12 +16,12 @@ impl<'b> Records<'b> {
         Records { bytes, next }
     }
 
-    /// Starts at byte `next` of `bytes`, which must be the start of a record.
-    pub(crate) fn starting_at(bytes: &'b [u8], next: usize) -> Self {
+    /// Starts at byte `next` of `bytes`, where a record must start.
+    pub(crate) fn from_offset(bytes: &'b [u8], next: usize) -> Self {
         Records { bytes, next }
     }
 
-    /// Offset of the next record.
+    /// Returns the offset of the next record.
     pub(crate) fn offset(&self) -> usize {
         self.next.min(self.bytes.len())
     }
@@ -29,45 +29,47 @@ impl<'b> Records<'b> {
     /// Reads the fields of the next record, with their quotes. Returns false at the end.
     pub(crate) fn read(&mut self, fields: &mut Vec<&'b [u8]>) -> bool {
         fields.clear();
-        let Some(rest) = self.bytes.get(self.next..).filter(|rest| !rest.is_empty()) else { return false };
+        let Some(remaining) = self.bytes.get(self.next..).filter(|remaining| !remaining.is_empty()) else {
+            return false;
+        };
         let mut start = 0;
         let mut quoted = false;
-        let mut end = rest.len();
-        for at in memchr::memchr3_iter(b'"', b',', b'\n', rest) {
-            match rest.get(at) {
+        let mut end = remaining.len();
+        for index in memchr::memchr3_iter(b'"', b',', b'\n', remaining) {
+            match remaining.get(index) {
                 Some(b'"') => quoted = !quoted,
                 Some(b',') if !quoted => {
-                    fields.push(rest.get(start..at).unwrap_or_default());
-                    start = at + 1;
+                    fields.push(remaining.get(start..index).unwrap_or_default());
+                    start = index + 1;
                 }
                 Some(b'\n') if !quoted => {
-                    end = at;
+                    end = index;
                     break;
                 }
                 _ => {}
             }
         }
-        let field = rest.get(start..end).unwrap_or_default();
+        let field = remaining.get(start..end).unwrap_or_default();
         fields.push(field.strip_suffix(b"\r").unwrap_or(field));
         self.next += end + 1;
         true
     }
 }
 
-/// The text of a field without quotes. Invalid UTF-8 becomes replacement characters.
+/// Returns the text of a field without quotes. Invalid UTF-8 becomes replacement characters.
 pub(crate) fn text(field: &[u8]) -> Cow<'_, str> {
     let Some(inner) = field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else { return utf8(field) };
     let inner = utf8(inner);
     if inner.contains("\"\"") { inner.replace("\"\"", "\"").into() } else { inner }
 }
 
-/// Nearly all fields are valid UTF-8, which is faster to check as a whole than in parts.
+/// Decodes a field. Nearly all fields are valid UTF-8, and one check is faster than a lossy conversion.
 fn utf8(field: &[u8]) -> Cow<'_, str> {
     str::from_utf8(field).map_or_else(|_| String::from_utf8_lossy(field), Cow::Borrowed)
 }
 
-/// The bytes of a field without quotes, for fields that cannot have doubled quotes.
-pub(crate) fn plain(field: &[u8]) -> &[u8] {
+/// Returns the bytes of a field without quotes, for fields that cannot have doubled quotes.
+pub(crate) fn unquoted_bytes(field: &[u8]) -> &[u8] {
     field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(field)
 }
 
@@ -84,7 +86,7 @@ mod tests {
         assert_eq!(texts, ["a", "b,\"c\"\nd", ""]);
         assert!(records.read(&mut fields));
         assert_eq!(fields, [&b"\"\""[..], b"x"]);
-        assert_eq!(plain(fields[0]), b"");
+        assert_eq!(unquoted_bytes(fields[0]), b"");
         assert!(!records.read(&mut fields));
     }
 }

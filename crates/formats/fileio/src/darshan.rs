@@ -9,13 +9,13 @@
 
 use crate::error::Error;
 use crate::losses::LossKind;
-use crate::number::{lines, seconds_ns, unsigned, unsigned32};
+use crate::number::{lines, parse_u32, parse_unsigned, seconds_ns};
 use crate::operation::{Operation, OperationKind, OperationWriter};
 
 pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Error> {
     let mut file = String::new();
-    let mut counters = false;
-    let mut requests = false;
+    let mut has_counters = false;
+    let mut has_requests = false;
     for (offset, line) in lines(bytes) {
         if let Some(comment) = line.strip_prefix(b"#") {
             let comment = String::from_utf8_lossy(comment);
@@ -29,32 +29,32 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Er
             continue;
         }
         if line.starts_with(b"X_") {
-            requests = true;
+            has_requests = true;
             out.count_record();
             if line.starts_with(b"X_MPIIO") {
                 out.count_loss(LossKind::UpperLayer, offset);
-            } else if request(line, &file, out).is_none() {
+            } else if push_request(line, &file, out).is_none() {
                 out.count_loss(LossKind::Unreadable, offset);
             }
         } else {
-            counters |= line.starts_with(b"POSIX\t") || line.starts_with(b"STDIO\t") || line.starts_with(b"POSIX ");
+            has_counters |= line.starts_with(b"POSIX\t") || line.starts_with(b"STDIO\t") || line.starts_with(b"POSIX ");
             out.count_record();
             out.count_loss(LossKind::Unreadable, offset);
         }
     }
-    if counters && !requests { Err(Error::CountersOnly) } else { Ok(()) }
+    if has_counters && !has_requests { Err(Error::CountersOnly) } else { Ok(()) }
 }
 
-fn request(line: &[u8], file: &str, out: &mut OperationWriter<'_>) -> Option<()> {
+fn push_request(line: &[u8], file: &str, out: &mut OperationWriter<'_>) -> Option<()> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1);
-    let rank = unsigned32(words.next()?)?;
+    let rank = parse_u32(words.next()?)?;
     let kind = match words.next()? {
         b"read" => OperationKind::Read,
         b"write" => OperationKind::Write,
         _ => return None,
     };
     words.next()?;
-    let (offset, length) = (unsigned(words.next()?)?, unsigned(words.next()?)?);
+    let (offset, length) = (parse_unsigned(words.next()?)?, parse_unsigned(words.next()?)?);
     let (start_ns, end_ns) = (seconds_ns(words.next()?)?, seconds_ns(words.next()?)?);
     out.push(&Operation {
         start_ns,

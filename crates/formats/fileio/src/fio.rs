@@ -7,11 +7,11 @@
 
 use crate::error::Error;
 use crate::losses::LossKind;
-use crate::number::{lines, unsigned};
+use crate::number::{lines, parse_unsigned};
 use crate::operation::{Level, Operation, OperationKind, OperationWriter};
 
 pub(crate) fn read_iolog(bytes: &[u8], out: &mut OperationWriter<'_>) {
-    let timed = bytes.starts_with(b"fio version 3");
+    let has_times = bytes.starts_with(b"fio version 3");
     // Version 2 has waits, in microseconds, instead of times.
     let mut now_ns = 0_i64;
     for (offset, line) in lines(bytes).skip(1) {
@@ -19,17 +19,17 @@ pub(crate) fn read_iolog(bytes: &[u8], out: &mut OperationWriter<'_>) {
             continue;
         }
         out.count_record();
-        if iolog_line(line, timed, &mut now_ns, out).is_none() {
+        if read_iolog_line(line, has_times, &mut now_ns, out).is_none() {
             out.count_loss(LossKind::Unreadable, offset);
         }
     }
 }
 
-fn iolog_line(line: &[u8], timed: bool, now_ns: &mut i64, out: &mut OperationWriter<'_>) -> Option<()> {
+fn read_iolog_line(line: &[u8], has_times: bool, now_ns: &mut i64, out: &mut OperationWriter<'_>) -> Option<()> {
     let line = str::from_utf8(line).ok()?.trim();
-    let line = if timed {
+    let line = if has_times {
         let (time, rest) = line.split_once(' ')?;
-        *now_ns = i64::try_from(unsigned(time.as_bytes())?).ok()?.checked_mul(1000)?;
+        *now_ns = i64::try_from(parse_unsigned(time.as_bytes())?).ok()?.checked_mul(1000)?;
         rest
     } else {
         line
@@ -39,11 +39,11 @@ fn iolog_line(line: &[u8], timed: bool, now_ns: &mut i64, out: &mut OperationWri
     if let [action, _] = words.as_slice()
         && matches!(*action, "add" | "open" | "close")
     {
-        return lifecycle(line, *now_ns, out);
+        return push_lifecycle(line, *now_ns, out);
     }
-    let [length, offset, action, file] = words.as_slice() else { return lifecycle(line, *now_ns, out) };
-    let (Some(offset), Some(length)) = (unsigned(offset.as_bytes()), unsigned(length.as_bytes())) else {
-        return lifecycle(line, *now_ns, out);
+    let [length, offset, action, file] = words.as_slice() else { return push_lifecycle(line, *now_ns, out) };
+    let (Some(offset), Some(length)) = (parse_unsigned(offset.as_bytes()), parse_unsigned(length.as_bytes())) else {
+        return push_lifecycle(line, *now_ns, out);
     };
     let kind = match *action {
         "read" => OperationKind::Read,
@@ -61,7 +61,7 @@ fn iolog_line(line: &[u8], timed: bool, now_ns: &mut i64, out: &mut OperationWri
     Some(())
 }
 
-fn lifecycle(line: &str, now_ns: i64, out: &mut OperationWriter<'_>) -> Option<()> {
+fn push_lifecycle(line: &str, now_ns: i64, out: &mut OperationWriter<'_>) -> Option<()> {
     let (file, action) = line.rsplit_once(' ')?;
     let kind = match action {
         "add" => return Some(()),
@@ -79,7 +79,7 @@ pub(crate) fn read_log(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<()
             continue;
         }
         out.count_record();
-        let mut fields = line.split(|&byte| byte == b',').map(unsigned);
+        let mut fields = line.split(|&byte| byte == b',').map(parse_unsigned);
         let mut field = || fields.next().flatten();
         let (Some(time), Some(_), Some(direction), Some(length)) = (field(), field(), field(), field()) else {
             out.count_loss(LossKind::Unreadable, line_offset);

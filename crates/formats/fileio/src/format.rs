@@ -22,7 +22,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Name in reports.
+    /// Returns the name used in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -52,7 +52,7 @@ pub use strace::{SystemCall, SystemCallReader};
 
 /// Reads a recording and passes each operation to `sink`.
 ///
-/// Operations are in the order in which the recording completes them, which may differ from the order of their start.
+/// Operations are passed in the order of completion, which may differ from the order of start.
 ///
 /// # Errors
 /// An unknown format, or a recording that cannot be read at all. Unreadable records are counted in the summary's losses
@@ -61,18 +61,18 @@ pub fn read(bytes: &[u8], sink: &mut dyn FnMut(&Operation<'_>)) -> Result<Summar
     read_with_progress(bytes, sink, &mut |_| {})
 }
 
-/// Like [`read`]. Every few megabytes it calls `passed` with a byte count: that many bytes at the start are not
-/// accessed again, so a caller that maps a file can release the memory. Formats with random access never call it.
+/// Like [`read`], but calls `release` every few megabytes with the number of bytes at the start that are not accessed
+/// again. A caller that maps a file can then release that memory. Formats with random access never call `release`.
 ///
 /// # Errors
 /// Same as [`read`].
 pub fn read_with_progress(
     bytes: &[u8],
     sink: &mut dyn FnMut(&Operation<'_>),
-    passed: &mut dyn FnMut(usize),
+    release: &mut dyn FnMut(usize),
 ) -> Result<Summary, Error> {
     let Some(format) = recognize(bytes) else { return Err(Error::UnknownFormat) };
-    let mut writer = operation::OperationWriter::new(format, sink, passed);
+    let mut writer = operation::OperationWriter::new(format, sink, release);
     match format {
         Format::ProcessMonitorLog => process_monitor_log::read(bytes, &mut writer)?,
         Format::ProcessMonitorCsv => process_monitor_csv::read(bytes, &mut writer)?,

@@ -9,7 +9,7 @@ pub enum LossKind {
     OffsetUnknown,
     /// An operation on a descriptor that was opened before the recording.
     DescriptorUnknown,
-    /// An operation of which only the begin or the end was recorded.
+    /// An operation with only its begin or only its end recorded.
     Unfinished,
     /// Requests through shared memory (`io_uring`), which `strace` does not show.
     IoUring,
@@ -21,12 +21,12 @@ pub enum LossKind {
     Spliced,
     /// A request that was merged into another before it reached the disk.
     Merged,
-    /// Records of a higher layer than the one that is read.
+    /// Records of a layer above the selected one.
     UpperLayer,
 }
 
 impl LossKind {
-    /// Stable name for machine-readable output.
+    /// Returns the stable name for machine-readable output.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl LossKind {
         }
     }
 
-    /// Explanation and advice.
+    /// Returns the explanation and advice.
     #[must_use]
     pub const fn help(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl LossKind {
         }
     }
 
-    /// True if requests are missing from the result because of it.
+    /// True if requests are missing from the result because of this loss.
     #[must_use]
     pub const fn hides_requests(self) -> bool {
         !matches!(self, Self::Merged | Self::UpperLayer)
@@ -110,7 +110,7 @@ impl Losses {
         self.rows.iter()
     }
 
-    /// Number of losses of `kind`.
+    /// Returns the number of losses of `kind`.
     #[must_use]
     pub fn count(&self, kind: LossKind) -> u64 {
         self.rows.iter().find(|row| row.kind == kind).map_or(0, |row| row.count)

@@ -1,7 +1,7 @@
 //! Parses numbers and times in text.
 
 /// Parses a decimal number.
-pub(crate) fn unsigned(text: &[u8]) -> Option<u64> {
+pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     if text.is_empty() || text.len() > 20 {
         return None;
@@ -18,26 +18,26 @@ pub(crate) fn unsigned(text: &[u8]) -> Option<u64> {
 }
 
 /// Parses a decimal number that fits in 32 bits.
-pub(crate) fn unsigned32(text: &[u8]) -> Option<u32> {
-    u32::try_from(unsigned(text)?).ok()
+pub(crate) fn parse_u32(text: &[u8]) -> Option<u32> {
+    u32::try_from(parse_unsigned(text)?).ok()
 }
 
 /// Parses seconds with any number of decimals after a point or comma, to ns; digits after the ninth are dropped.
 pub(crate) fn seconds_ns(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii();
     let (negative, text) = match text.strip_prefix(b"-") {
-        Some(rest) => (true, rest),
+        Some(digits) => (true, digits),
         None => (false, text),
     };
     let point = text.iter().position(|&byte| byte == b'.' || byte == b',');
-    let (whole, fraction) = match point {
+    let (integer, fraction) = match point {
         Some(point) => (text.get(..point)?, text.get(point + 1..)?),
         None => (text, &[][..]),
     };
-    if whole.is_empty() && fraction.is_empty() {
+    if integer.is_empty() && fraction.is_empty() {
         return None;
     }
-    let whole = if whole.is_empty() { 0 } else { i64::try_from(unsigned(whole)?).ok()? };
+    let integer = if integer.is_empty() { 0 } else { i64::try_from(parse_unsigned(integer)?).ok()? };
     let mut fraction_ns: i64 = 0;
     let mut unit = 100_000_000;
     for &byte in fraction {
@@ -48,7 +48,7 @@ pub(crate) fn seconds_ns(text: &[u8]) -> Option<i64> {
         fraction_ns += unit * i64::from(digit);
         unit /= 10;
     }
-    let value = whole.checked_mul(1_000_000_000)?.checked_add(fraction_ns)?;
+    let value = integer.checked_mul(1_000_000_000)?.checked_add(fraction_ns)?;
     Some(if negative { -value } else { value })
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn seconds_ns(text: &[u8]) -> Option<i64> {
 pub(crate) fn clock_ns(text: &[u8]) -> Option<i64> {
     let mut parts = text.splitn(3, |&byte| byte == b':');
     let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
-    let (hours, minutes) = (i64::from(unsigned32(hours)?), i64::from(unsigned32(minutes)?));
+    let (hours, minutes) = (i64::from(parse_u32(hours)?), i64::from(parse_u32(minutes)?));
     if minutes > 59 {
         return None;
     }
@@ -94,14 +94,14 @@ impl MidnightUnwrapper {
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut next = 0;
     std::iter::from_fn(move || {
-        let rest = bytes.get(next..)?;
-        if rest.is_empty() {
+        let remaining = bytes.get(next..)?;
+        if remaining.is_empty() {
             return None;
         }
         let start = next;
-        let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let length = memchr::memchr(b'\n', remaining).unwrap_or(remaining.len());
         next = start + length + 1;
-        let line = rest.get(..length)?;
+        let line = remaining.get(..length)?;
         Some((start, line.strip_suffix(b"\r").unwrap_or(line)))
     })
 }

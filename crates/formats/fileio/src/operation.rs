@@ -66,7 +66,7 @@ pub struct Operation<'s> {
 }
 
 impl Operation<'_> {
-    /// A successful operation of a program; everything else is unknown.
+    /// Creates a successful operation of a program. All other values are unknown.
     #[must_use]
     pub const fn new(kind: OperationKind) -> Self {
         Operation {
@@ -113,36 +113,36 @@ impl Summary {
 /// Number of bytes between two progress calls.
 const PROGRESS_INTERVAL: usize = 4 << 20;
 
-/// Shifts times to the first operation, counts, and passes operations to the sink.
+/// Counts operations and passes them to the sink, with times relative to the first operation.
 pub(crate) struct OperationWriter<'s> {
     sink: &'s mut dyn FnMut(&Operation<'_>),
     /// Called with the number of bytes at the start that are no longer needed.
-    passed: &'s mut dyn FnMut(usize),
-    passed_bytes: usize,
+    release: &'s mut dyn FnMut(usize),
+    released_bytes: usize,
     summary: Summary,
     first_ns: Option<i64>,
     /// True if times count from 1970.
-    unix: bool,
+    has_unix_times: bool,
 }
 
 impl<'s> OperationWriter<'s> {
     pub(crate) fn new(
         format: Format,
         sink: &'s mut dyn FnMut(&Operation<'_>),
-        passed: &'s mut dyn FnMut(usize),
+        release: &'s mut dyn FnMut(usize),
     ) -> Self {
         let summary = Summary { format, operations: 0, records: 0, first_unix_ns: None, losses: Losses::default() };
-        OperationWriter { sink, passed, passed_bytes: 0, summary, first_ns: None, unix: false }
+        OperationWriter { sink, release, released_bytes: 0, summary, first_ns: None, has_unix_times: false }
     }
 
-    /// For operations whose times are already on the caller's axis; continues `losses`.
+    /// Creates a writer for operations whose times are already on the caller's axis. It adds to `losses`.
     pub(crate) fn with_absolute_times(
         format: Format,
         losses: Losses,
         sink: &'s mut dyn FnMut(&Operation<'_>),
-        passed: &'s mut dyn FnMut(usize),
+        release: &'s mut dyn FnMut(usize),
     ) -> Self {
-        let mut writer = Self::new(format, sink, passed);
+        let mut writer = Self::new(format, sink, release);
         writer.first_ns = Some(0);
         writer.summary.losses = losses;
         writer
@@ -150,15 +150,15 @@ impl<'s> OperationWriter<'s> {
 
     /// Reports that bytes before `offset` are not accessed again.
     pub(crate) fn report_progress(&mut self, offset: usize) {
-        if offset.saturating_sub(self.passed_bytes) >= PROGRESS_INTERVAL {
-            self.passed_bytes = offset;
-            (self.passed)(offset);
+        if offset.saturating_sub(self.released_bytes) >= PROGRESS_INTERVAL {
+            self.released_bytes = offset;
+            (self.release)(offset);
         }
     }
 
     /// Marks times as counting from 1970-01-01 UTC.
     pub(crate) fn set_unix_times(&mut self) {
-        self.unix = true;
+        self.has_unix_times = true;
     }
 
     /// Counts a record of any kind.
@@ -171,7 +171,7 @@ impl<'s> OperationWriter<'s> {
         self.summary.losses.add(kind, offset);
     }
 
-    /// Passes on an operation with `start_ns` on the recording's axis.
+    /// Passes an operation to the sink. Its `start_ns` is on the recording's axis.
     pub(crate) fn push(&mut self, operation: &Operation<'_>) {
         let first_ns = *self.first_ns.get_or_insert(operation.start_ns);
         self.summary.operations += 1;
@@ -180,7 +180,7 @@ impl<'s> OperationWriter<'s> {
     }
 
     pub(crate) fn finish(mut self) -> Summary {
-        self.summary.first_unix_ns = self.first_ns.filter(|_| self.unix);
+        self.summary.first_unix_ns = self.first_ns.filter(|_| self.has_unix_times);
         self.summary
     }
 }

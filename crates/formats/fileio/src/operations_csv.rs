@@ -23,11 +23,11 @@
 
 use std::borrow::Cow;
 
-use crate::csv::{Records, plain, text};
+use crate::csv::{Records, text, unquoted_bytes};
 use crate::error::Error;
 use crate::format::Format;
 use crate::losses::{LossKind, Losses};
-use crate::number::{seconds_ns, unsigned, unsigned32};
+use crate::number::{parse_u32, parse_unsigned, seconds_ns};
 use crate::operation::{Level, Operation, OperationKind, OperationWriter, Outcome, Summary};
 
 /// A part of a recording that can be read independently.
@@ -40,18 +40,19 @@ pub struct Chunk<'b> {
 }
 
 impl Chunk<'_> {
-    /// Offset of the first byte after the chunk.
+    /// Returns the offset of the first byte after the chunk.
     #[must_use]
     pub const fn end(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Reads the chunk. Times are those of the file, unshifted. Returns `None` if a line has no time: it would then be
-    /// the line number, which the chunk does not know.
+    /// Reads the chunk. Times are not shifted. Returns `None` if a line has no time: its time would be the line number,
+    /// which is unknown in a chunk.
     pub fn read(&self, sink: &mut dyn FnMut(&Operation<'_>)) -> Option<Summary> {
-        let mut passed = |_| {};
-        let mut out = OperationWriter::with_absolute_times(Format::OperationsCsv, Losses::default(), sink, &mut passed);
-        let mut records = Records::starting_at(self.bytes, self.start);
+        let mut release = |_| {};
+        let mut out =
+            OperationWriter::with_absolute_times(Format::OperationsCsv, Losses::default(), sink, &mut release);
+        let mut records = Records::from_offset(self.bytes, self.start);
         let mut all_timed = true;
         read_lines(&self.columns, &mut records, &mut all_timed, &mut out);
         all_timed.then(|| out.finish())
@@ -64,7 +65,8 @@ pub fn chunks(bytes: &[u8], chunk_bytes: usize) -> Option<impl Iterator<Item = C
     let mut records = Records::new(bytes);
     let mut fields = Vec::new();
     records.read(&mut fields);
-    let columns = Columns::of(&fields).ok().filter(|columns| columns.time.is_some() || columns.time_ns.is_some())?;
+    let columns =
+        Columns::from_header(&fields).ok().filter(|columns| columns.time.is_some() || columns.time_ns.is_some())?;
     let mut next = records.offset();
     Some(std::iter::from_fn(move || {
         let start = next;
@@ -76,17 +78,18 @@ pub fn chunks(bytes: &[u8], chunk_bytes: usize) -> Option<impl Iterator<Item = C
     }))
 }
 
-/// Offset after the first record that ends at or after `target`, counting from `start`, the start of a record. A line
+/// Returns the offset after the first record that ends at or after `target`. A record must start at `start`. A line
 /// end within quotes does not end a record, and complete records have an even number of quotes.
 fn end_of_record(bytes: &[u8], start: usize, target: usize) -> usize {
-    let quotes = |from: usize, to: usize| memchr::memchr_iter(b'"', bytes.get(from..to).unwrap_or_default()).count();
-    let mut from = target.min(bytes.len());
-    let mut odd = quotes(start, from) % 2;
-    while let Some(length) = memchr::memchr(b'\n', bytes.get(from..).unwrap_or_default()) {
-        odd = (odd + quotes(from, from + length)) % 2;
-        from += length + 1;
-        if odd == 0 {
-            return from;
+    let quotes =
+        |start: usize, end: usize| memchr::memchr_iter(b'"', bytes.get(start..end).unwrap_or_default()).count();
+    let mut position = target.min(bytes.len());
+    let mut parity = quotes(start, position) % 2;
+    while let Some(length) = memchr::memchr(b'\n', bytes.get(position..).unwrap_or_default()) {
+        parity = (parity + quotes(position, position + length)) % 2;
+        position += length + 1;
+        if parity == 0 {
+            return position;
         }
     }
     bytes.len()
@@ -112,13 +115,13 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(header: &[&[u8]]) -> Result<Self, Error> {
+    fn from_header(header: &[&[u8]]) -> Result<Self, Error> {
         let find = |name: &str| header.iter().position(|field| text(field).trim() == name);
-        let need = |name: &'static str| find(name).ok_or(Error::MissingColumn { column: name });
+        let require = |name: &'static str| find(name).ok_or(Error::MissingColumn { column: name });
         Ok(Columns {
-            operation: need("operation")?,
-            offset: need("offset")?,
-            length: need("length")?,
+            operation: require("operation")?,
+            offset: require("offset")?,
+            length: require("length")?,
             time: find("time"),
             time_ns: find("time_ns"),
             duration: find("duration"),
@@ -138,7 +141,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Er
     let mut records = Records::new(bytes);
     let mut fields = Vec::new();
     records.read(&mut fields);
-    let columns = Columns::of(&fields)?;
+    let columns = Columns::from_header(&fields)?;
     read_lines(&columns, &mut records, &mut true, out);
     Ok(())
 }
@@ -172,18 +175,19 @@ fn push(
     all_timed: &mut bool,
     out: &mut OperationWriter<'_>,
 ) -> Option<()> {
-    let cell = |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| plain(field));
+    let cell = |column: Option<usize>| column.and_then(|index| fields.get(index)).map(|field| unquoted_bytes(field));
     let number = |column: Option<usize>| match cell(column) {
         None | Some(b"") => Some(None),
-        Some(field) => unsigned32(field).map(Some),
+        Some(field) => parse_u32(field).map(Some),
     };
-    let nanoseconds = |seconds: Option<usize>, whole: Option<usize>| match (cell(whole), cell(seconds)) {
-        (Some(field @ [_, ..]), _) => i64::try_from(unsigned(field)?).ok().map(Some),
+    let time_ns = |seconds: Option<usize>, nanoseconds: Option<usize>| match (cell(nanoseconds), cell(seconds)) {
+        (Some(field @ [_, ..]), _) => i64::try_from(parse_unsigned(field)?).ok().map(Some),
         (_, Some(field @ [_, ..])) => seconds_ns(field).map(Some),
         _ => Some(None),
     };
-    let words =
-        |column: Option<usize>| column.and_then(|at| fields.get(at)).map_or(Cow::Borrowed(""), |field| text(field));
+    let cell_text = |column: Option<usize>| {
+        column.and_then(|index| fields.get(index)).map_or(Cow::Borrowed(""), |field| text(field))
+    };
     let kind = match cell(Some(columns.operation))?.trim_ascii() {
         b"read" => OperationKind::Read,
         b"write" => OperationKind::Write,
@@ -192,10 +196,10 @@ fn push(
         b"close" => OperationKind::Close,
         _ => return None,
     };
-    let moves = matches!(kind, OperationKind::Read | OperationKind::Write);
+    let transfers_data = matches!(kind, OperationKind::Read | OperationKind::Write);
     let bytes = |column: usize| match cell(Some(column)) {
-        Some(field @ [_, ..]) => unsigned(field),
-        _ if moves => None,
+        Some(field @ [_, ..]) => parse_unsigned(field),
+        _ if transfers_data => None,
         _ => Some(0),
     };
     let level = match cell(columns.level).unwrap_or_default().trim_ascii() {
@@ -210,12 +214,12 @@ fn push(
         b"failed" => Outcome::Failed,
         _ => return None,
     };
-    let (process, file) = (words(columns.process), words(columns.file));
-    let start_ns = nanoseconds(columns.time, columns.time_ns)?;
+    let (process, file) = (cell_text(columns.process), cell_text(columns.file));
+    let start_ns = time_ns(columns.time, columns.time_ns)?;
     *all_timed &= start_ns.is_some();
     out.push(&Operation {
         start_ns: start_ns.unwrap_or(line),
-        duration_ns: nanoseconds(columns.duration, columns.duration_ns)?,
+        duration_ns: time_ns(columns.duration, columns.duration_ns)?,
         level,
         outcome,
         pid: number(columns.pid)?,
@@ -224,7 +228,7 @@ fn push(
         file: &file,
         handle: match cell(columns.handle) {
             None | Some(b"") => 0,
-            Some(field) => unsigned(field)?,
+            Some(field) => parse_unsigned(field)?,
         },
         offset: bytes(columns.offset)?,
         length: bytes(columns.length)?,

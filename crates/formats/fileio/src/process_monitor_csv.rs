@@ -3,10 +3,10 @@
 //! Names of columns, operations, results and details are always English. Numbers have the locale's digits and thousands
 //! separators; times have the locale's decimal separator and words for AM and PM.
 
-use crate::csv::{Records, plain, text};
+use crate::csv::{Records, text, unquoted_bytes};
 use crate::error::Error;
 use crate::losses::LossKind;
-use crate::number::{MidnightUnwrapper, clock_ns, seconds_ns, unsigned32};
+use crate::number::{MidnightUnwrapper, clock_ns, parse_u32, seconds_ns};
 use crate::operation::{Level, Operation, OperationKind, OperationWriter, Outcome};
 
 struct Columns {
@@ -52,14 +52,16 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Er
         out.count_record();
         out.report_progress(offset);
         line += 1;
-        let Some(kind) = fields.get(columns.operation).and_then(|field| kind_of(plain(field))) else { continue };
+        let Some(kind) = fields.get(columns.operation).and_then(|field| operation_kind(unquoted_bytes(field))) else {
+            continue;
+        };
         if let Err(loss) = push(&columns, &fields, kind, line, &mut midnights, out) {
             out.count_loss(loss, offset);
         }
     }
 }
 
-fn kind_of(operation: &[u8]) -> Option<OperationKind> {
+fn operation_kind(operation: &[u8]) -> Option<OperationKind> {
     Some(match operation {
         b"ReadFile" => OperationKind::Read,
         b"WriteFile" => OperationKind::Write,
@@ -78,11 +80,12 @@ fn push(
     midnights: &mut MidnightUnwrapper,
     out: &mut OperationWriter<'_>,
 ) -> Result<(), LossKind> {
-    let cell =
-        |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| plain(field)).unwrap_or_default();
-    let words =
-        |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| text(field)).unwrap_or_default();
-    let start_ns = match (cell(columns.relative), words(columns.time)) {
+    let cell = |column: Option<usize>| {
+        column.and_then(|index| fields.get(index)).map(|field| unquoted_bytes(field)).unwrap_or_default()
+    };
+    let cell_text =
+        |column: Option<usize>| column.and_then(|index| fields.get(index)).map(|field| text(field)).unwrap_or_default();
+    let start_ns = match (cell(columns.relative), cell_text(columns.time)) {
         (relative @ [_, ..], _) => clock_ns(relative).ok_or(LossKind::Unreadable)?,
         (_, time) if !time.is_empty() => midnights.unwrap_time(time_of_day_ns(&time).ok_or(LossKind::Unreadable)?),
         _ => line,
@@ -93,20 +96,20 @@ fn push(
         b"END OF FILE" => Outcome::EndOfFile,
         _ => Outcome::Failed,
     };
-    let detail = words(columns.detail);
+    let detail = cell_text(columns.detail);
     let mut operation = Operation {
         start_ns,
         duration_ns: seconds_ns(cell(columns.duration)),
         outcome,
-        pid: unsigned32(cell(columns.pid)),
-        tid: unsigned32(cell(columns.tid)),
+        pid: parse_u32(cell(columns.pid)),
+        tid: parse_u32(cell(columns.tid)),
         ..Operation::new(kind)
     };
     if matches!(kind, OperationKind::Read | OperationKind::Write) {
         if columns.detail.is_none() {
             return Err(LossKind::OffsetUnknown);
         }
-        match (value(&detail, "Offset:"), value(&detail, "Length:")) {
+        match (number_after(&detail, "Offset:"), number_after(&detail, "Length:")) {
             (Some(offset), Some(length)) => (operation.offset, operation.length) = (offset, length),
             // A failed request transfers nothing, so its offset is irrelevant.
             _ if outcome != Outcome::Done => {}
@@ -119,17 +122,17 @@ fn push(
             operation.unbuffered = flags.contains("Non-cached");
         }
     }
-    let (process, file) = (words(columns.process), words(columns.path));
+    let (process, file) = (cell_text(columns.process), cell_text(columns.path));
     out.push(&Operation { process: &process, file: &file, ..operation });
     Ok(())
 }
 
 /// Parses the number after `key` in a detail: digits of any script with any separators, up to the comma and letter that
 /// start the next detail. Returns `None` if there is none or it is negative, which means that the offset is not given.
-fn value(detail: &str, key: &str) -> Option<u64> {
-    let rest = detail.split_once(key)?.1;
+fn number_after(detail: &str, key: &str) -> Option<u64> {
+    let tail = detail.split_once(key)?.1;
     let mut number: Option<u64> = None;
-    for character in rest.trim_start().chars() {
+    for character in tail.trim_start().chars() {
         if let Some(digit) = digit(character) {
             number = Some(number.unwrap_or(0).checked_mul(10)?.checked_add(u64::from(digit))?);
         } else if character.is_alphabetic() || character == '-' || character == ':' {
@@ -155,30 +158,30 @@ const PM_WORDS: [&str; 14] =
 
 /// Parses a time of day in any locale, to ns since midnight.
 fn time_of_day_ns(text: &str) -> Option<i64> {
-    let mut plain = String::with_capacity(text.len());
-    let mut words = String::new();
+    let mut normalized = String::with_capacity(text.len());
+    let mut letters = String::new();
     let mut last_was_digit = false;
     for character in text.chars() {
         if let Some(digit) = digit(character) {
-            plain.push(char::from(b'0' + u8::try_from(digit).ok()?));
+            normalized.push(char::from(b'0' + u8::try_from(digit).ok()?));
             last_was_digit = true;
         } else if last_was_digit && is_separator(character) {
-            plain.push(character);
+            normalized.push(character);
             last_was_digit = false;
         } else {
-            words.push(character);
+            letters.push(character);
             last_was_digit = false;
         }
     }
     // A separator other than a colon (`13.18.10,775`) occurs twice before the decimal separator.
-    let parts: Vec<&str> = plain.split([':', '.', ',']).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = normalized.split([':', '.', ',']).filter(|part| !part.is_empty()).collect();
     let time = match parts.as_slice() {
         [hours, minutes, seconds] => format!("{hours}:{minutes}:{seconds}"),
         [hours, minutes, seconds, decimals] => format!("{hours}:{minutes}:{seconds}.{decimals}"),
         _ => return None,
     };
     let ns = clock_ns(time.as_bytes())?;
-    let word = words.trim().to_lowercase();
+    let word = letters.trim().to_lowercase();
     if word.is_empty() {
         return Some(ns);
     }
@@ -211,11 +214,15 @@ mod tests {
             "Offset: 1234567, Length: 4096",
             "Offset: ١٬٢٣٤٬٥٦٧, Length: ٤٬٠٩٦",
         ] {
-            assert_eq!((value(detail, "Offset:"), value(detail, "Length:")), (Some(1_234_567), Some(4096)), "{detail}");
+            assert_eq!(
+                (number_after(detail, "Offset:"), number_after(detail, "Length:")),
+                (Some(1_234_567), Some(4096)),
+                "{detail}"
+            );
         }
-        assert_eq!(value("Offset: -1, Length: 8", "Offset:"), None);
-        assert_eq!(value("Length: 8", "Offset:"), None);
-        assert_eq!(value("Offset: 99999999999999999999999", "Offset:"), None);
+        assert_eq!(number_after("Offset: -1, Length: 8", "Offset:"), None);
+        assert_eq!(number_after("Length: 8", "Offset:"), None);
+        assert_eq!(number_after("Offset: 99999999999999999999999", "Offset:"), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Reads binary logs of Process Monitor (`.pml`), version 9, written on 32-bit or 64-bit Windows.
 //!
 //! The header refers to four tables: event offsets, processes, strings, and hosts. An event has a fixed header, return
-//! addresses, and details that depend on its class; for a file operation these are flags, length, offset and path. The
-//! layout is that published with the parser by E. Ronen ("PML Format"), verified with a capture and its CSV.
+//! addresses, and details that depend on its class; the details of a file operation are flags, length, offset and path.
+//! The layout is the one published with the parser by E. Ronen ("PML Format"), verified with a capture and its CSV.
 
 use crate::error::Error;
 use crate::losses::LossKind;
@@ -13,7 +13,7 @@ const VERSION: u32 = 9;
 const EVENT_HEADER_LEN: usize = 52;
 /// Event class of file system events.
 const FILE_SYSTEM_CLASS: u32 = 3;
-/// Time between 1601 and 1970, in 100-ns units.
+/// Time from 1601-01-01 to 1970-01-01, in units of 100 ns.
 const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
 const STATUS_END_OF_FILE: u32 = 0xC000_0011;
 /// Flags of `IRP.Flags` (source: `wdm.h`).
@@ -31,20 +31,20 @@ struct Log<'b> {
     processes: HashMap<u32, Process>,
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
-fn usize_at(bytes: &[u8], at: usize) -> Option<usize> {
-    usize::try_from(u32_at(bytes, at)?).ok()
+fn usize_at(bytes: &[u8], offset: usize) -> Option<usize> {
+    usize::try_from(u32_at(bytes, offset)?).ok()
 }
 
 fn utf16(bytes: &[u8]) -> String {
@@ -53,37 +53,38 @@ fn utf16(bytes: &[u8]) -> String {
 }
 
 pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Error> {
-    let header = |what, at: usize| u64_at(bytes, at).ok_or(Error::Outside { what, offset: at as u64 });
+    let header_u64 =
+        |offset: usize| u64_at(bytes, offset).ok_or(Error::Outside { what: "the header", offset: offset as u64 });
     let version = u32_at(bytes, 4).ok_or(Error::Outside { what: "the header", offset: 4 })?;
     if version != VERSION {
         return Err(Error::Version { version });
     }
     let is_64_bit = u32_at(bytes, 8) == Some(1);
     let count = u32_at(bytes, 0x234).ok_or(Error::Outside { what: "the header", offset: 0x234 })?;
-    let offsets = header("the header", 0x248)?;
-    let process_table = header("the header", 0x250)?;
-    let string_table = header("the header", 0x258)?;
-    if offsets == 0 || process_table == 0 || string_table == 0 {
+    let event_table = header_u64(0x248)?;
+    let process_table = header_u64(0x250)?;
+    let string_table = header_u64(0x258)?;
+    if event_table == 0 || process_table == 0 || string_table == 0 {
         return Err(Error::NotClosed);
     }
-    let part = |what, offset: u64| {
-        let outside = Error::Outside { what, offset };
+    let bytes_from = |table, offset: u64| {
+        let outside = Error::Outside { what: table, offset };
         usize::try_from(offset).ok().and_then(|start| bytes.get(start..)).ok_or(outside)
     };
-    let strings = part("the string table", string_table)?;
-    let processes = part("the process table", process_table)?;
-    let offsets = part("the event table", offsets)?;
+    let strings = bytes_from("the string table", string_table)?;
+    let processes = bytes_from("the process table", process_table)?;
+    let offsets = bytes_from("the event table", event_table)?;
     let log = Log { bytes, pointer_size: if is_64_bit { 8 } else { 4 }, processes: read_processes(processes, strings) };
     out.set_unix_times();
     // Five bytes per event: offset and flags.
     for entry in offsets.chunks_exact(5).take(count as usize) {
-        let Some(at) = usize_at(entry, 0) else { continue };
+        let Some(event_offset) = usize_at(entry, 0) else { continue };
         out.count_record();
-        match log.event(at, out) {
+        match log.read_event(event_offset, out) {
             Some(Ok(())) => {}
-            Some(Err(loss)) => out.count_loss(loss, at),
+            Some(Err(loss)) => out.count_loss(loss, event_offset),
             // The offset may be outside the file.
-            None => out.count_loss(LossKind::Unreadable, at.min(bytes.len())),
+            None => out.count_loss(LossKind::Unreadable, event_offset.min(bytes.len())),
         }
     }
     let available = (offsets.len() / 5).min(count as usize);
@@ -96,13 +97,14 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) -> Result<(), Er
 fn read_processes(table: &[u8], strings: &[u8]) -> HashMap<u32, Process> {
     let mut processes = HashMap::new();
     let count = usize_at(table, 0).unwrap_or(0);
-    // An array of indexes, followed by one of offsets.
-    let Some(entries) = count.checked_mul(4).and_then(|size| size.checked_add(4)).and_then(|at| table.get(at..)) else {
+    // An array of indexes is followed by an array of offsets.
+    let Some(entries) = count.checked_mul(4).and_then(|size| size.checked_add(4)).and_then(|start| table.get(start..))
+    else {
         return processes;
     };
     for entry in entries.as_chunks::<4>().0.iter().take(count) {
-        let at = u32::from_le_bytes(*entry) as usize;
-        let Some(entry) = table.get(at..) else { continue };
+        let entry_offset = u32::from_le_bytes(*entry) as usize;
+        let Some(entry) = table.get(entry_offset..) else { continue };
         let (Some(index), Some(pid), Some(name)) = (u32_at(entry, 0), u32_at(entry, 4), usize_at(entry, 64)) else {
             continue;
         };
@@ -111,21 +113,21 @@ fn read_processes(table: &[u8], strings: &[u8]) -> HashMap<u32, Process> {
     processes
 }
 
-/// The string at `index`.
+/// Returns the string at `index`.
 fn text(strings: &[u8], index: usize) -> Option<String> {
     if index >= usize_at(strings, 0)? {
         return None;
     }
-    let at = usize_at(strings, index.checked_mul(4)?.checked_add(4)?)?;
-    let length = usize_at(strings, at)?;
-    let start = at.checked_add(4)?;
+    let offset = usize_at(strings, index.checked_mul(4)?.checked_add(4)?)?;
+    let length = usize_at(strings, offset)?;
+    let start = offset.checked_add(4)?;
     Some(utf16(strings.get(start..start.checked_add(length)?)?))
 }
 
 impl Log<'_> {
     /// Reads one event. Returns `None` if it is outside the file or truncated.
-    fn event(&self, at: usize, out: &mut OperationWriter<'_>) -> Option<Result<(), LossKind>> {
-        let event = self.bytes.get(at..)?;
+    fn read_event(&self, event_offset: usize, out: &mut OperationWriter<'_>) -> Option<Result<(), LossKind>> {
+        let event = self.bytes.get(event_offset..)?;
         if event.len() < EVENT_HEADER_LEN {
             return None;
         }
@@ -141,21 +143,21 @@ impl Log<'_> {
             29 => OperationKind::Flush,
             _ => return Some(Ok(())),
         };
-        let stack = usize::from(u16_at(event, 40)?).checked_mul(self.pointer_size)?;
+        let stack_size = usize::from(u16_at(event, 40)?).checked_mul(self.pointer_size)?;
         let details_size = usize_at(event, 44)?;
-        let details = event.get(EVENT_HEADER_LEN.checked_add(stack)?..)?.get(..details_size)?;
-        let extra = usize_at(event, 48)?;
+        let details = event.get(EVENT_HEADER_LEN.checked_add(stack_size)?..)?.get(..details_size)?;
+        let extra_offset = usize_at(event, 48)?;
         // The fields after the operation id: five pointers and twenty bytes.
-        let fixed = details.get(4..)?.get(..self.pointer_size * 5 + 20)?;
-        let path_info = usize::from(u16_at(details, 4 + fixed.len())?);
-        let path = details.get(4 + fixed.len() + 4..)?;
+        let fixed_fields = details.get(4..)?.get(..self.pointer_size * 5 + 20)?;
+        let path_info = usize::from(u16_at(details, 4 + fixed_fields.len())?);
+        let path = details.get(4 + fixed_fields.len() + 4..)?;
         let characters = path_info & 0x7fff;
         let path = if path_info >> 15 == 1 {
             String::from_utf8_lossy(path.get(..characters)?).into_owned()
         } else {
             utf16(path.get(..characters * 2)?)
         };
-        let ticks = |at| i64::try_from(u64_at(event, at)?).ok();
+        let ticks = |offset| i64::try_from(u64_at(event, offset)?).ok();
         let status = u32_at(event, 36)?;
         let process = self.processes.get(&u32_at(event, 0)?);
         let mut operation = Operation {
@@ -163,7 +165,7 @@ impl Log<'_> {
             duration_ns: Some(ticks(20)?.checked_mul(100)?),
             outcome: match status {
                 STATUS_END_OF_FILE => Outcome::EndOfFile,
-                failed if failed >> 30 == 3 => Outcome::Failed,
+                status if status >> 30 == 3 => Outcome::Failed,
                 _ => Outcome::Done,
             },
             pid: process.map(|process| process.pid),
@@ -173,13 +175,13 @@ impl Log<'_> {
             ..Operation::new(kind)
         };
         if matches!(kind, OperationKind::Read | OperationKind::Write) {
-            let flags = u32_at(fixed, 4)?;
-            let offset_at = if self.pointer_size == 8 { 28 } else { 20 };
-            let offset = u64_at(fixed, offset_at)?.cast_signed();
-            // The transferred bytes, or else the requested bytes.
-            operation.length = match extra {
-                0 => u64::from(u32_at(fixed, 12)?),
-                extra => u64::from(u32_at(event, extra.checked_add(2)?)?),
+            let flags = u32_at(fixed_fields, 4)?;
+            let offset_field = if self.pointer_size == 8 { 28 } else { 20 };
+            let offset = u64_at(fixed_fields, offset_field)?.cast_signed();
+            // The transferred bytes if present, otherwise the requested bytes.
+            operation.length = match extra_offset {
+                0 => u64::from(u32_at(fixed_fields, 12)?),
+                extra_offset => u64::from(u32_at(event, extra_offset.checked_add(2)?)?),
             };
             if flags & PAGING != 0 {
                 operation.level = Level::Paging;

@@ -2,7 +2,7 @@
 
 use crate::csv::{self, Records};
 use crate::format::Format;
-use crate::number::{lines, unsigned};
+use crate::number::{lines, parse_unsigned};
 use crate::{blkparse, strace};
 
 /// Number of bytes inspected at the start of a recording.
@@ -11,7 +11,7 @@ pub const SNIFF_LEN: usize = 64 * 1024;
 /// Number of lines inspected.
 const SNIFF_LINES: usize = 200;
 
-/// The format of a recording that starts with `bytes`; `None` if not supported.
+/// Returns the format of a recording that starts with `bytes`; `None` if not supported.
 #[must_use]
 pub fn recognize(bytes: &[u8]) -> Option<Format> {
     let bytes = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
@@ -26,22 +26,22 @@ pub fn recognize(bytes: &[u8]) -> Option<Format> {
     }
     let mut header = Vec::new();
     Records::new(bytes).read(&mut header);
-    let has = |name: &str| header.iter().any(|field| csv::text(field).trim() == name);
-    if has("Operation") && (has("Detail") || has("Path")) {
+    let has_column = |name: &str| header.iter().any(|field| csv::text(field).trim() == name);
+    if has_column("Operation") && (has_column("Detail") || has_column("Path")) {
         return Some(Format::ProcessMonitorCsv);
     }
-    if has("operation") && has("offset") && has("length") {
+    if has_column("operation") && has_column("offset") && has_column("length") {
         return Some(Format::OperationsCsv);
     }
     let is_darshan = |line: &[u8]| line.starts_with(b"# darshan") || line.starts_with(b"# DXT");
     if bytes.starts_with(b"#") && lines(bytes).take(SNIFF_LINES).any(|(_, line)| is_darshan(line)) {
         return Some(Format::DarshanTrace);
     }
-    let mut texts = lines(bytes).map(|(_, line)| line).filter(|line| !line.trim_ascii().is_empty()).peekable();
-    if texts.peek().is_some_and(|line| is_fio_log_line(line)) {
+    let mut nonblank_lines = lines(bytes).map(|(_, line)| line).filter(|line| !line.trim_ascii().is_empty()).peekable();
+    if nonblank_lines.peek().is_some_and(|line| is_fio_log_line(line)) {
         return Some(Format::FioLog);
     }
-    texts.take(SNIFF_LINES).find_map(|line| {
+    nonblank_lines.take(SNIFF_LINES).find_map(|line| {
         if blkparse::is_event(line) {
             Some(Format::Blkparse)
         } else if strace::is_call(line) {
@@ -65,6 +65,6 @@ fn number_or_hexadecimal(field: &[u8]) -> Option<u64> {
     let field = field.trim_ascii();
     match field.strip_prefix(b"0x") {
         Some(digits) => u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok(),
-        None => unsigned(field),
+        None => parse_unsigned(field),
     }
 }

@@ -3,8 +3,8 @@
 use onoff_fileio::{Format, operations_csv, read, recognize};
 use proptest::prelude::*;
 
-/// Text with likely lines of each format, complete and broken.
-fn likely() -> impl Strategy<Value = Vec<u8>> {
+/// Generates text with likely lines of each format, complete and broken.
+fn likely_text() -> impl Strategy<Value = Vec<u8>> {
     let part = prop::sample::select(vec![
         "time,pid,process,file,operation,offset,length\n",
         "\"Time of Day\",\"Process Name\",\"PID\",\"Operation\",\"Path\",\"Result\",\"Detail\"\n",
@@ -36,20 +36,25 @@ fn likely() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat().into_bytes())
 }
 
-/// A closed log with tables at arbitrary offsets.
+/// Generates a closed log with tables at arbitrary offsets.
 fn likely_log() -> impl Strategy<Value = Vec<u8>> {
-    let place = prop_oneof![0..2000_u64, any::<u64>()];
-    (prop::collection::vec(any::<u8>(), 1200..1600), any::<bool>(), 0..60_u32, [place.clone(), place.clone(), place])
-        .prop_map(|(mut bytes, wide, count, places)| {
+    let table_offset = prop_oneof![0..2000_u64, any::<u64>()];
+    (
+        prop::collection::vec(any::<u8>(), 1200..1600),
+        any::<bool>(),
+        0..60_u32,
+        [table_offset.clone(), table_offset.clone(), table_offset],
+    )
+        .prop_map(|(mut bytes, is_64_bit, count, table_offsets)| {
             bytes[..8].copy_from_slice(b"PML_\x09\0\0\0");
-            bytes[8..12].copy_from_slice(&u32::from(wide).to_le_bytes());
+            bytes[8..12].copy_from_slice(&u32::from(is_64_bit).to_le_bytes());
             bytes[0x234..0x238].copy_from_slice(&count.to_le_bytes());
-            for (at, place) in [0x248, 0x250, 0x258].into_iter().zip(places) {
-                bytes[at..at + 8].copy_from_slice(&place.to_le_bytes());
+            for (offset, table_offset) in [0x248, 0x250, 0x258].into_iter().zip(table_offsets) {
+                bytes[offset..offset + 8].copy_from_slice(&table_offset.to_le_bytes());
             }
             // File system events at small offsets.
-            for at in (0..1000).step_by(64) {
-                bytes[at + 200] = 3;
+            for offset in (0..1000).step_by(64) {
+                bytes[offset + 200] = 3;
             }
             bytes
         })
@@ -58,7 +63,7 @@ fn likely_log() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn reads_any_bytes_and_counts_add_up(
-        bytes in prop_oneof![likely(), likely_log(), prop::collection::vec(any::<u8>(), 0..512)],
+        bytes in prop_oneof![likely_text(), likely_log(), prop::collection::vec(any::<u8>(), 0..512)],
         cut in any::<prop::sample::Index>(),
     ) {
         for bytes in [&bytes[..], &bytes[..cut.index(bytes.len() + 1)]] {
@@ -67,11 +72,12 @@ proptest! {
             prop_assert_eq!(recognize(bytes).is_none(), matches!(result, Err(onoff_fileio::Error::UnknownFormat)));
             let chunks = operations_csv::chunks(bytes, bytes.len() / 3 + 1);
             if let Some(chunks) = chunks.filter(|_| recognize(bytes) == Some(Format::OperationsCsv)) {
-                let mut in_chunks = 0;
-                let all: Option<Vec<_>> = chunks.map(|chunk| chunk.read(&mut |_| in_chunks += 1)).collect();
-                if let (Some(all), Ok(summary)) = (all, &result) {
-                    prop_assert_eq!(in_chunks, summary.operations);
-                    prop_assert_eq!(all.iter().map(|chunk| chunk.records).sum::<u64>(), summary.records);
+                let mut chunk_operations = 0;
+                let summaries: Option<Vec<_>> =
+                    chunks.map(|chunk| chunk.read(&mut |_| chunk_operations += 1)).collect();
+                if let (Some(summaries), Ok(summary)) = (summaries, &result) {
+                    prop_assert_eq!(chunk_operations, summary.operations);
+                    prop_assert_eq!(summaries.iter().map(|summary| summary.records).sum::<u64>(), summary.records);
                 }
             }
             if let Ok(summary) = result {

@@ -18,25 +18,25 @@ struct Row {
 
 fn rows(bytes: &[u8]) -> (Vec<Row>, Summary) {
     let mut rows = Vec::new();
-    let summary = read(bytes, &mut |of| {
+    let summary = read(bytes, &mut |operation| {
         rows.push(Row {
-            start_ns: of.start_ns,
-            duration_ns: of.duration_ns,
-            kind: of.kind,
-            level: of.level,
-            outcome: of.outcome,
-            process: of.process.to_owned(),
-            file: of.file.to_owned(),
-            handle: of.handle,
-            offset: of.offset,
-            length: of.length,
+            start_ns: operation.start_ns,
+            duration_ns: operation.duration_ns,
+            kind: operation.kind,
+            level: operation.level,
+            outcome: operation.outcome,
+            process: operation.process.to_owned(),
+            file: operation.file.to_owned(),
+            handle: operation.handle,
+            offset: operation.offset,
+            length: operation.length,
         });
     })
     .unwrap();
     (rows, summary)
 }
 
-/// Kind, file, offset and length of the successful reads and writes.
+/// Returns kind, file, offset and length of the successful reads and writes.
 fn transfers(bytes: &[u8]) -> Vec<(OperationKind, String, u64, u64)> {
     let (rows, _) = rows(bytes);
     let done = rows
@@ -48,7 +48,7 @@ fn transfers(bytes: &[u8]) -> Vec<(OperationKind, String, u64, u64)> {
 #[test]
 fn strace_tracks_file_positions() {
     use OperationKind::{Read, Write};
-    let of = |kind, file: &str, offset, length| (kind, file.to_owned(), offset, length);
+    let transfer = |kind, file: &str, offset, length| (kind, file.to_owned(), offset, length);
     let text = br#"10 execve("/usr/bin/app", ["app"], 0x7ffe /* 3 vars */) = 0
 10 openat(AT_FDCWD, "/a", O_RDONLY|O_CLOEXEC) = 3
 10 read(3, "abcd", 4) = 4
@@ -73,26 +73,26 @@ fn strace_tracks_file_positions() {
 10 io_uring_enter(6, 1, 1, 0, NULL, 8) = 1
 10 +++ exited with 0 +++
 "#;
-    let (all, summary) = rows(text);
+    let (operations, summary) = rows(text);
     assert_eq!(
         transfers(text),
         [
-            of(Read, "/a", 0, 4),
-            of(Read, "/a", 4, 4),
+            transfer(Read, "/a", 0, 4),
+            transfer(Read, "/a", 4, 4),
             // A child shares the open file and its position with its parent.
-            of(Read, "/a", 100, 1),
-            of(Write, "/b", 0, 5),
+            transfer(Read, "/a", 100, 1),
+            transfer(Write, "/b", 0, 5),
             // Appending ignores the position.
-            of(Write, "/b", 5, 2),
-            of(Read, "/a", 101, 1),
-            of(Read, "/a", 4096, 2),
-            of(Read, "/a", 102, 2),
-            of(Read, "/a", 5, 7),
-            of(Write, "/a", 104, 7),
+            transfer(Write, "/b", 5, 2),
+            transfer(Read, "/a", 101, 1),
+            transfer(Read, "/a", 4096, 2),
+            transfer(Read, "/a", 102, 2),
+            transfer(Read, "/a", 5, 7),
+            transfer(Write, "/a", 104, 7),
         ]
     );
-    assert!(all.iter().all(|row| row.process == "app"));
-    assert_eq!(all.iter().filter(|row| row.outcome == Outcome::EndOfFile).count(), 1);
+    assert!(operations.iter().all(|row| row.process == "app"));
+    assert_eq!(operations.iter().filter(|row| row.outcome == Outcome::EndOfFile).count(), 1);
     assert_eq!(summary.losses.count(LossKind::IoUring), 1);
     // Standard input was opened before the recording.
     assert_eq!(summary.losses.count(LossKind::DescriptorUnknown), 1);
@@ -101,18 +101,18 @@ fn strace_tracks_file_positions() {
 
 #[test]
 fn strace_append_needs_a_known_size() {
-    let known = br#"openat(AT_FDCWD, "/log", O_WRONLY|O_APPEND) = 3
+    let with_size = br#"openat(AT_FDCWD, "/log", O_WRONLY|O_APPEND) = 3
 fstat(3, {st_mode=S_IFREG|0644, st_size=1000, ...}) = 0
 write(3, "x", 1) = 1
 write(3, "y", 1) = 1
 "#;
-    let writes: Vec<u64> = transfers(known).into_iter().map(|(_, _, offset, _)| offset).collect();
+    let writes: Vec<u64> = transfers(with_size).into_iter().map(|(_, _, offset, _)| offset).collect();
     assert_eq!(writes, [1000, 1001]);
-    let unknown = br#"openat(AT_FDCWD, "/log", O_WRONLY|O_APPEND) = 3
+    let without_size = br#"openat(AT_FDCWD, "/log", O_WRONLY|O_APPEND) = 3
 write(3, "x", 1) = 1
 "#;
-    assert_eq!(transfers(unknown), []);
-    assert_eq!(rows(unknown).1.losses.count(LossKind::OffsetUnknown), 1);
+    assert_eq!(transfers(without_size), []);
+    assert_eq!(rows(without_size).1.losses.count(LossKind::OffsetUnknown), 1);
 }
 
 #[test]
@@ -171,17 +171,20 @@ fn reads_process_monitor_csv_with_few_columns() {
 fn reads_fio_and_darshan() {
     let iolog =
         b"fio version 2 iolog\n/a b add\n/a b open\n/a b read 0 4096\n/a b wait 7 0\n/a b write 4096 512\n/a b close\n";
-    let (all, summary) = rows(iolog);
+    let (operations, summary) = rows(iolog);
     assert_eq!(summary.losses.iter().count(), 0);
-    assert_eq!(all.len(), 4);
-    assert_eq!((all[2].file.as_str(), all[2].start_ns, all[2].offset), ("/a b", 7000, 4096));
+    assert_eq!(operations.len(), 4);
+    assert_eq!((operations[2].file.as_str(), operations[2].start_ns, operations[2].offset), ("/a b", 7000, 4096));
 
     let darshan = b"# darshan log version: 3.41\n# DXT, file_id: 1, file_name: /data/x\n\
         # Module    Rank  Wt/Rd  Segment          Offset       Length    Start(s)      End(s)\n \
         X_MPIIO       0  read        0               0      262144      0.0029      0.0041\n \
         X_POSIX       0  read        0               0      262144      0.0030      0.0040 [OST: 1]\n";
-    let (all, summary) = rows(darshan);
-    assert_eq!((all.len(), all[0].file.as_str(), all[0].duration_ns), (1, "/data/x", Some(1_000_000)));
+    let (operations, summary) = rows(darshan);
+    assert_eq!(
+        (operations.len(), operations[0].file.as_str(), operations[0].duration_ns),
+        (1, "/data/x", Some(1_000_000))
+    );
     assert_eq!(summary.losses.count(LossKind::UpperLayer), 1);
     let counters = b"# darshan log version: 3.41\nPOSIX\t0\t1\tPOSIX_OPENS\t1\t/a\t/\text4\n";
     assert_eq!(read(counters, &mut |_| {}).unwrap_err(), Error::CountersOnly);
@@ -193,13 +196,13 @@ fn reads_fio_and_darshan() {
 fn operations_csv_allows_any_column_order_and_comments() {
     let text = b"level,file,offset,length,operation,time_ns,duration,result,pid,handle\n# made by hand\n\n\
         paging,\"a,\"\"b\",0,4,read,1000,0.5,end,7,9\n,x,5,6,write,3000,,,,\n,x,,,flush,4000,,,,\n,x,,4,read,5000,,,,\n";
-    let (all, summary) = rows(text);
+    let (operations, summary) = rows(text);
     assert_eq!(
-        (all[0].file.as_str(), all[0].level, all[0].outcome, all[0].handle),
+        (operations[0].file.as_str(), operations[0].level, operations[0].outcome, operations[0].handle),
         ("a,\"b", Level::Paging, Outcome::EndOfFile, 9)
     );
-    assert_eq!((all[0].duration_ns, all[1].start_ns), (Some(500_000_000), 2000));
-    assert_eq!(all.len(), 3);
+    assert_eq!((operations[0].duration_ns, operations[1].start_ns), (Some(500_000_000), 2000));
+    assert_eq!(operations.len(), 3);
     assert_eq!(summary.losses.count(LossKind::Unreadable), 1);
 }
 

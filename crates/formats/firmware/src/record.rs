@@ -22,7 +22,8 @@ pub struct Record {
 /// Content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordContent {
-    /// Address of another table (FPDT, 16 bytes). Number 0 is the FBPT, 1 the S3PT; vendors use other numbers.
+    /// Address of another table (FPDT, 16 bytes). Type 0 points to the FBPT, type 1 to the S3PT; vendors use
+    /// other types.
     Pointer {
         /// Physical address.
         address: u64,
@@ -89,7 +90,7 @@ pub enum EventFormat {
 }
 
 impl EventFormat {
-    /// Name in the header of EDK II.
+    /// Returns the name in the header of EDK II.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -101,7 +102,7 @@ impl EventFormat {
         }
     }
 
-    /// The format of a record number. 0x2001 to 0x2004 are numbers from before the standardization.
+    /// Returns the format of a record type. 0x2001 to 0x2004 were used before the standardization.
     #[must_use]
     pub const fn from_record_type(number: u16) -> Option<Self> {
         match number {
@@ -125,7 +126,7 @@ pub struct Event {
     pub apic_id: u32,
     /// Time in ns since the processor reset.
     pub time_ns: u64,
-    /// The measuring module; for the load of an image, the image (in the end record).
+    /// The measuring module. For image loads, the end record has the loaded image instead.
     pub guid: Uuid,
     /// The event or caller of the activity.
     pub second_guid: Option<Uuid>,
@@ -136,23 +137,23 @@ pub struct Event {
 }
 
 impl RecordContent {
-    /// Content of a record of table `signature`. `bytes` is the whole record. `None` if its length is impossible for
-    /// its number.
+    /// Parses a record of the table `signature`. `bytes` is the whole record. Returns `None` if records of this type
+    /// cannot have this length.
     pub(crate) fn parse(signature: Signature, number: u16, bytes: &[u8]) -> Option<Self> {
         match (signature, number) {
-            (Signature::Fpdt, 0 | 1) => exact(bytes, 16).and_then(Self::pointer),
+            (Signature::Fpdt, 0 | 1) => require_length(bytes, 16).and_then(Self::pointer),
             (Signature::Fpdt, 0x1000..=0x3fff) if bytes.len() == 16 => Self::pointer(bytes),
-            (Signature::S3pt, 0) => exact(bytes, 24).and_then(|bytes| {
+            (Signature::S3pt, 0) => require_length(bytes, 24).and_then(|bytes| {
                 Some(Self::S3Resume(S3Resume {
                     count: u32_at(bytes, 4)?,
                     full_resume_ns: u64_at(bytes, 8)?,
                     average_ns: u64_at(bytes, 16)?,
                 }))
             }),
-            (Signature::S3pt, 1) => exact(bytes, 20).and_then(|bytes| {
+            (Signature::S3pt, 1) => require_length(bytes, 20).and_then(|bytes| {
                 Some(Self::S3Suspend(S3Suspend { start_ns: u64_at(bytes, 4)?, end_ns: u64_at(bytes, 12)? }))
             }),
-            (Signature::Fbpt, 2) => exact(bytes, 48).and_then(|bytes| {
+            (Signature::Fbpt, 2) => require_length(bytes, 48).and_then(|bytes| {
                 Some(Self::BasicBoot(BasicBoot {
                     reset_end_ns: u64_at(bytes, 8)?,
                     loader_load_ns: u64_at(bytes, 16)?,
@@ -162,14 +163,14 @@ impl RecordContent {
                 }))
             }),
             (Signature::Fbpt | Signature::S3pt, _) => match EventFormat::from_record_type(number) {
-                Some(form) => event(form, bytes).map(Self::Event),
-                None => Some(Self::other(bytes)),
+                Some(format) => parse_event(format, bytes).map(Self::Event),
+                None => Some(Self::raw(bytes)),
             },
-            (Signature::Fpdt, _) => Some(Self::other(bytes)),
+            (Signature::Fpdt, _) => Some(Self::raw(bytes)),
         }
     }
 
-    pub(crate) fn other(bytes: &[u8]) -> Self {
+    pub(crate) fn raw(bytes: &[u8]) -> Self {
         Self::Other(bytes.get(4..).unwrap_or_default().to_vec())
     }
 
@@ -178,13 +179,13 @@ impl RecordContent {
     }
 }
 
-fn exact(bytes: &[u8], length: usize) -> Option<&[u8]> {
+fn require_length(bytes: &[u8], length: usize) -> Option<&[u8]> {
     (bytes.len() == length).then_some(bytes)
 }
 
-fn event(form: EventFormat, bytes: &[u8]) -> Option<Event> {
+fn parse_event(format: EventFormat, bytes: &[u8]) -> Option<Event> {
     let mut event = Event {
-        format: form,
+        format,
         progress_id: u16_at(bytes, 4)?,
         apic_id: u32_at(bytes, 6)?,
         time_ns: u64_at(bytes, 10)?,
@@ -193,18 +194,18 @@ fn event(form: EventFormat, bytes: &[u8]) -> Option<Event> {
         handle: None,
         text: String::new(),
     };
-    const TAIL: usize = 34;
-    match form {
+    const FIELDS_OFFSET: usize = 34;
+    match format {
         EventFormat::Guid => {}
-        EventFormat::DynamicString => event.text = text_at(bytes, TAIL)?,
+        EventFormat::DynamicString => event.text = text_at(bytes, FIELDS_OFFSET)?,
         EventFormat::DualGuidString => {
-            event.second_guid = Some(guid_at(bytes, TAIL)?);
-            event.text = text_at(bytes, TAIL + 16)?;
+            event.second_guid = Some(guid_at(bytes, FIELDS_OFFSET)?);
+            event.text = text_at(bytes, FIELDS_OFFSET + 16)?;
         }
-        EventFormat::GuidQword => event.handle = Some(u64_at(bytes, TAIL)?),
+        EventFormat::GuidQword => event.handle = Some(u64_at(bytes, FIELDS_OFFSET)?),
         EventFormat::GuidQwordString => {
-            event.handle = Some(u64_at(bytes, TAIL)?);
-            event.text = text_at(bytes, TAIL + 8)?;
+            event.handle = Some(u64_at(bytes, FIELDS_OFFSET)?);
+            event.text = text_at(bytes, FIELDS_OFFSET + 8)?;
         }
     }
     Some(event)

@@ -15,7 +15,7 @@ impl Signature {
     /// All tables.
     pub const ALL: [Self; 3] = [Self::Fpdt, Self::Fbpt, Self::S3pt];
 
-    /// The four-letter signature.
+    /// Returns the four-letter signature.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Signature {
         }
     }
 
-    /// The table whose signature is at the start of `bytes`.
+    /// Recognizes the table signature at the start of `bytes`.
     #[must_use]
     pub fn from_prefix(bytes: &[u8]) -> Option<Self> {
         let letters = bytes.first_chunk::<4>()?;

@@ -1,6 +1,6 @@
 //! Reads tables: a header, and records up to the length declared in the header.
 
-use crate::field::{array, u16_at, u32_at};
+use crate::field::{array_at, u16_at, u32_at};
 use crate::issue::{Issue, IssueKind};
 use crate::record::{Record, RecordContent};
 use crate::signature::Signature;
@@ -48,55 +48,55 @@ pub struct TableSet {
 /// Reads all tables in `bytes`, which may contain one table or several consecutive ones.
 #[must_use]
 pub fn read(bytes: &[u8]) -> TableSet {
-    let mut contents = TableSet::default();
-    let mut records_left = MAX_RECORDS;
-    let mut at = 0;
-    while let Some(rest) = bytes.get(at..)
-        && !rest.is_empty()
+    let mut set = TableSet::default();
+    let mut record_budget = MAX_RECORDS;
+    let mut position = 0;
+    while let Some(remaining) = bytes.get(position..)
+        && !remaining.is_empty()
     {
-        let skipped = next_table(rest, at == 0);
+        let skipped = next_table(remaining, position == 0);
         if skipped > 0 {
-            let outside = rest.get(..skipped).unwrap_or(rest);
+            let gap = remaining.get(..skipped).unwrap_or(remaining);
             // Tables may be aligned, so zeros between them are not an issue.
-            if outside.iter().any(|&byte| byte != 0) {
-                contents.issues.push(Issue {
-                    offset: at as u64,
+            if gap.iter().any(|&byte| byte != 0) {
+                set.issues.push(Issue {
+                    offset: position as u64,
                     kind: IssueKind::BytesOutsideTables,
                     skipped_bytes: skipped as u64,
                 });
             }
-            at += skipped;
+            position += skipped;
             continue;
         }
-        let Some(signature) = Signature::from_prefix(rest).filter(|_| records_left > 0) else {
-            contents.issues.push(Issue {
-                offset: at as u64,
+        let Some(signature) = Signature::from_prefix(remaining).filter(|_| record_budget > 0) else {
+            set.issues.push(Issue {
+                offset: position as u64,
                 kind: IssueKind::TooManyRecords { limit: MAX_RECORDS },
-                skipped_bytes: rest.len() as u64,
+                skipped_bytes: remaining.len() as u64,
             });
             break;
         };
-        // Tables count as records, so that millions of empty ones cannot exhaust the memory.
-        records_left -= 1;
-        let (table, size) = read_table(signature, rest, at as u64, &mut records_left);
-        contents.tables.push(table);
-        at += size;
+        // Tables count as records, so that millions of empty tables cannot exhaust memory.
+        record_budget -= 1;
+        let (table, size) = read_table(signature, remaining, position as u64, &mut record_budget);
+        set.tables.push(table);
+        position += size;
     }
-    contents
+    set
 }
 
-/// Distance to the next table, or the whole length if there is none. A truncated table is only accepted at the start of
-/// the input or if no complete one follows.
+/// Returns the distance to the next table, or the whole length if there is none. A truncated table is only accepted at
+/// the start of the input or if no complete table follows.
 fn next_table(bytes: &[u8], is_input_start: bool) -> usize {
-    let complete = next_complete_table(bytes);
-    if Signature::from_prefix(bytes).is_some() && (is_input_start || complete == bytes.len()) {
+    let distance = next_complete_table(bytes);
+    if Signature::from_prefix(bytes).is_some() && (is_input_start || distance == bytes.len()) {
         return 0;
     }
-    complete
+    distance
 }
 
-/// Distance to the next complete table, or the whole length if there is none. The signature alone is not sufficient,
-/// because it may occur in any text.
+/// Returns the distance to the next complete table, or the whole length if there is none. The signature alone is not
+/// sufficient, because it may occur in any text.
 fn next_complete_table(bytes: &[u8]) -> usize {
     bytes
         .windows(8)
@@ -109,20 +109,20 @@ fn next_complete_table(bytes: &[u8]) -> usize {
         .unwrap_or(bytes.len())
 }
 
-/// Reads the table at the start of `bytes`. Returns it with its size in bytes, which is at least that of the signature,
-/// 4.
-fn read_table(signature: Signature, bytes: &[u8], offset: u64, records_left: &mut usize) -> (Table, usize) {
+/// Reads the table at the start of `bytes`. Returns the table and its size in bytes, which is at least 4, the size of
+/// the signature.
+fn read_table(signature: Signature, bytes: &[u8], offset: u64, record_budget: &mut usize) -> (Table, usize) {
     let declared_bytes = u32_at(bytes, 4).unwrap_or(0);
     let declared = declared_bytes as usize;
     let mut table = Table { signature, offset, declared_bytes, header: None, records: Vec::new(), issues: Vec::new() };
     if declared < signature.header_bytes() {
-        let left = 4 + next_complete_table(bytes.get(4..).unwrap_or_default());
+        let skipped = 4 + next_complete_table(bytes.get(4..).unwrap_or_default());
         table.issues.push(Issue {
             offset,
             kind: IssueKind::InvalidTableLength { declared: declared_bytes },
-            skipped_bytes: left as u64,
+            skipped_bytes: skipped as u64,
         });
-        return (table, left);
+        return (table, skipped);
     }
     let body = bytes.get(..declared).unwrap_or(bytes);
     if body.len() < declared {
@@ -145,7 +145,7 @@ fn read_table(signature: Signature, bytes: &[u8], offset: u64, records_left: &mu
     if signature == Signature::Fpdt {
         table.header = acpi_header(body);
     }
-    read_records(&mut table, body, records_left);
+    read_records(&mut table, body, record_budget);
     (table, body.len())
 }
 
@@ -163,56 +163,58 @@ fn acpi_header(bytes: &[u8]) -> Option<AcpiHeader> {
     })
 }
 
-fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
-    let mut at = table.signature.header_bytes();
-    while let Some(rest) = body.get(at..)
-        && !rest.is_empty()
+fn read_records(table: &mut Table, body: &[u8], record_budget: &mut usize) {
+    let mut position = table.signature.header_bytes();
+    while let Some(remaining) = body.get(position..)
+        && !remaining.is_empty()
     {
-        let offset = table.offset + at as u64;
-        let mut issue = |kind, skipped_bytes: usize| {
+        let offset = table.offset + position as u64;
+        let mut report = |kind, skipped_bytes: usize| {
             table.issues.push(Issue { offset, kind, skipped_bytes: skipped_bytes as u64 });
         };
-        if *records_left == 0 {
-            issue(IssueKind::TooManyRecords { limit: MAX_RECORDS }, rest.len());
+        if *record_budget == 0 {
+            report(IssueKind::TooManyRecords { limit: MAX_RECORDS }, remaining.len());
             return;
         }
         // Some firmware overwrites the first bytes of the records with the header, or stores the records 4 bytes too
         // late.
-        if Signature::from_prefix(rest) == Some(table.signature) {
-            issue(IssueKind::RepeatedSignature, 4);
-            *records_left -= 1;
-            at += 4;
+        if Signature::from_prefix(remaining) == Some(table.signature) {
+            report(IssueKind::RepeatedSignature, 4);
+            *record_budget -= 1;
+            position += 4;
             continue;
         }
-        let Some([_, _, length, revision]) = array::<4>(rest, 0) else {
-            let kind =
-                IssueKind::RecordPastEnd { length: rest.get(2).copied().unwrap_or(0), remaining: rest.len() as u64 };
-            issue(kind, rest.len());
+        let Some([_, _, length, revision]) = array_at::<4>(remaining, 0) else {
+            let kind = IssueKind::RecordPastEnd {
+                length: remaining.get(2).copied().unwrap_or(0),
+                remaining: remaining.len() as u64,
+            };
+            report(kind, remaining.len());
             return;
         };
-        let number = u16_at(rest, 0).unwrap_or(0);
-        let Some(bytes) = rest.get(..usize::from(length)).filter(|bytes| bytes.len() >= 4) else {
+        let number = u16_at(remaining, 0).unwrap_or(0);
+        let Some(bytes) = remaining.get(..usize::from(length)).filter(|bytes| bytes.len() >= 4) else {
             let kind = match length {
                 0 => IssueKind::ZeroLengthRecord,
                 1..4 => IssueKind::InvalidRecordLength { length },
-                _ => IssueKind::RecordPastEnd { length, remaining: rest.len() as u64 },
+                _ => IssueKind::RecordPastEnd { length, remaining: remaining.len() as u64 },
             };
-            if starts_with_known_record(table.signature, rest.get(4..).unwrap_or_default()) {
-                issue(kind, 4);
-                *records_left -= 1;
-                at += 4;
+            if starts_with_known_record(table.signature, remaining.get(4..).unwrap_or_default()) {
+                report(kind, 4);
+                *record_budget -= 1;
+                position += 4;
                 continue;
             }
-            issue(kind, rest.len());
+            report(kind, remaining.len());
             return;
         };
         let content = RecordContent::parse(table.signature, number, bytes).unwrap_or_else(|| {
-            issue(IssueKind::WrongRecordLength { number, length }, 0);
-            RecordContent::other(bytes)
+            report(IssueKind::WrongRecordLength { number, length }, 0);
+            RecordContent::raw(bytes)
         });
         table.records.push(Record { offset, record_type: number, length, revision, content });
-        *records_left -= 1;
-        at += bytes.len();
+        *record_budget -= 1;
+        position += bytes.len();
     }
 }
 

@@ -25,13 +25,13 @@ proptest! {
         let mut last_end = 0;
         for table in &contents.tables {
             prop_assert!(table.offset >= last_end || table.records.is_empty());
-            let mut at = table.offset;
+            let mut position = table.offset;
             for record in &table.records {
-                prop_assert!(record.offset >= at);
-                at = record.offset + u64::from(record.length);
-                prop_assert!(at <= bytes.len() as u64);
+                prop_assert!(record.offset >= position);
+                position = record.offset + u64::from(record.length);
+                prop_assert!(position <= bytes.len() as u64);
             }
-            last_end = at;
+            last_end = position;
         }
         for issue in contents.issues.iter().chain(contents.tables.iter().flat_map(|table| &table.issues)) {
             prop_assert!(issue.offset <= bytes.len() as u64);

@@ -48,14 +48,14 @@ fn pointer(number: u16, address: u64) -> Vec<u8> {
 }
 
 fn event(number: u16, progress: u16, tail: &[u8]) -> Vec<u8> {
-    let head = [
+    let fields = [
         &progress.to_le_bytes()[..],
         &3_u32.to_le_bytes(),
         &1_234_567_890_u64.to_le_bytes(),
         // 9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50 with little-endian first three fields.
         b"\x4f\xda\x3a\x9b\x56\xae\x24\x4c\x8d\xea\xf0\x3b\x75\x58\xae\x50",
     ];
-    record(number, &[&head.concat(), tail].concat())
+    record(number, &[&fields.concat(), tail].concat())
 }
 
 #[test]
@@ -71,10 +71,10 @@ fn reads_pointers_in_any_order() {
     assert_eq!((&contents.issues[..], &table.issues[..]), (&[][..], &[][..]));
     let header = table.header.as_ref().unwrap();
     assert_eq!((header.oem.as_str(), header.oem_table.as_str(), header.oem_revision), ("MAKER", "MACHINE", 7));
-    let found: Vec<(u64, u16, &RecordContent)> =
+    let records: Vec<(u64, u16, &RecordContent)> =
         table.records.iter().map(|record| (record.offset, record.record_type, &record.content)).collect();
     assert_eq!(
-        found,
+        records,
         [
             (36, 0x3001, &RecordContent::Pointer { address: 0xdead_0000 }),
             (52, 1, &RecordContent::Pointer { address: 0x1000 }),
@@ -87,18 +87,18 @@ fn reads_pointers_in_any_order() {
 #[test]
 fn reports_wrong_checksum_with_expected_one() {
     let mut bytes = fpdt(&[&pointer(0, 0x1000)]);
-    let right = bytes[9];
-    bytes[9] = right.wrapping_add(5);
+    let correct = bytes[9];
+    bytes[9] = correct.wrapping_add(5);
     let table = &read(&bytes).tables[0];
     assert_eq!(table.issues[0].offset, 9);
-    assert_eq!(table.issues[0].kind, IssueKind::BadChecksum { stored: right.wrapping_add(5), expected: right });
+    assert_eq!(table.issues[0].kind, IssueKind::BadChecksum { stored: correct.wrapping_add(5), expected: correct });
     assert_eq!(table.records.len(), 1, "the records are still read");
 }
 
 #[test]
 fn reads_every_event_format_by_new_and_old_number() {
     let guid: Uuid = "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50".parse().unwrap();
-    let second = "FFFFFFFF-0000-0000-0000-000000000001";
+    let second_guid = "FFFFFFFF-0000-0000-0000-000000000001";
     let second_bytes = b"\xff\xff\xff\xff\0\0\0\0\0\0\0\0\0\0\0\x01";
     let common = Event {
         format: EventFormat::Guid,
@@ -122,7 +122,7 @@ fn reads_every_event_format_by_new_and_old_number() {
             [&second_bytes[..], b"unterminated"].concat(),
             Event {
                 format: EventFormat::DualGuidString,
-                second_guid: Some(second.parse().unwrap()),
+                second_guid: Some(second_guid.parse().unwrap()),
                 text: "unterminated".into(),
                 ..common.clone()
             },
@@ -162,7 +162,7 @@ fn keeps_too_short_event_as_bytes() {
 fn reads_suspend_and_resume_around_vendor_record() {
     let resume = record(0, &[&2_u32.to_le_bytes()[..], &numbers(&[910, 880])].concat());
     let suspend = record(1, &numbers(&[5_000, 8_000]));
-    // Readers that do not skip unknown records never reach the second one.
+    // Readers that do not skip unknown records never reach the suspend record.
     let bytes = table("S3PT", &[&resume, &record(0x2abc, &[9; 7]), &suspend]);
     let contents: Vec<RecordContent> =
         read(&bytes).tables[0].records.iter().map(|record| record.content.clone()).collect();
@@ -257,7 +257,7 @@ fn reports_bytes_beyond_record_limit() {
     }
     let bytes = table("FBPT", &[&records]);
     let table = &read(&bytes).tables[0];
-    // The table counts as one of them.
+    // The table itself counts as a record.
     assert_eq!(table.records.len(), MAX_RECORDS - 1);
     assert_eq!(table.issues[0].skipped_bytes, 44);
 }

@@ -17,7 +17,7 @@ fn reads_boot_measured_by_module() {
     assert_eq!((contents.issues.len(), table.issues.len()), (0, 0));
     assert_eq!((table.declared_bytes, bytes.len()), (39_222, 39_222));
     assert_eq!(table.records.len(), 838);
-    let mut forms = BTreeMap::new();
+    let mut format_counts = BTreeMap::new();
     for record in &table.records {
         match &record.content {
             RecordContent::BasicBoot(boot) => {
@@ -32,12 +32,12 @@ fn reads_boot_measured_by_module() {
                     [1_127_243_597, 103_959_677_189, 103_965_800_517, 105_104_963_359, 105_130_639_733]
                 );
             }
-            RecordContent::Event(event) => *forms.entry(event.format).or_insert(0) += 1,
-            other => panic!("{other:?}"),
+            RecordContent::Event(event) => *format_counts.entry(event.format).or_insert(0) += 1,
+            content => panic!("{content:?}"),
         }
     }
     assert_eq!(
-        forms.into_iter().collect::<Vec<_>>(),
+        format_counts.into_iter().collect::<Vec<_>>(),
         [
             (EventFormat::Guid, 277),
             (EventFormat::DynamicString, 156),

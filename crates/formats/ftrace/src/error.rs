@@ -23,11 +23,11 @@ pub enum Error {
         structure: &'static str,
     },
     /// The file uses an unsupported feature.
-    #[error("byte offset {offset:#x}: {what} is not supported")]
+    #[error("byte offset {offset:#x}: {feature} is not supported")]
     Unsupported {
         /// Offset of the feature.
         offset: u64,
         /// Name of the feature.
-        what: String,
+        feature: String,
     },
 }

@@ -59,7 +59,7 @@ pub struct BlockRequest<'a> {
 pub enum PowerEdge<'a> {
     /// The callback was called.
     Begin {
-        /// Parent device; `none` for none.
+        /// Parent device; `none` if there is none.
         parent: &'a str,
         /// Set of callbacks and stage as the kernel writes them, e.g. `bus `; empty for the driver's own callbacks.
         operations: &'a str,
@@ -95,7 +95,7 @@ pub enum Kind<'a> {
         /// Name of the thread that was switched out.
         previous_task: &'a str,
         previous_pid: u32,
-        /// Priority as the kernel counts: 0 to 99 real time, 100 to 139 others; lower values first.
+        /// Kernel priority: 0 to 99 real time, 100 to 139 others; lower values run first.
         previous_priority: i32,
         /// State in which it was switched out.
         previous_state: TaskState,
@@ -187,7 +187,7 @@ pub enum Kind<'a> {
         task: &'a str,
         pid: u32,
     },
-    /// A system call started; its name without `sys_`. [`system_call_arguments`] decodes the arguments.
+    /// A system call started. The value is its name without `sys_`. [`system_call_arguments`] decodes the arguments.
     SystemCallBegin(&'a str),
     /// A system call returned.
     SystemCallEnd {
@@ -205,16 +205,15 @@ pub enum Kind<'a> {
     },
     /// function_graph tracer: a kernel function returned.
     FunctionEnd {
-        /// Same as at the begin.
+        /// Same as in the matching [`Kind::FunctionBegin`].
         depth: u32,
         /// Duration measured by the tracer, ns, if recorded.
         duration_ns: Option<u64>,
-        /// Cumulative number of calls of the thread that were too deep for the tracer; 0 in text, which does not have
-        /// it.
+        /// Cumulative number of calls of the thread that were too deep for the tracer; always 0 in text.
         overrun: u64,
     },
-    /// function_graph tracer: a call without traced calls, in one event.
-    FunctionWhole {
+    /// function_graph tracer: begin and end of a function that made no traced calls, as one event.
+    FunctionCall {
         function: &'a str,
         /// Number of traced callers in the thread.
         depth: u32,
@@ -240,7 +239,7 @@ pub enum Kind<'a> {
 impl<'a> Kind<'a> {
     /// Decodes `event`. Returns `None` if it is a known event with an unreadable body.
     #[must_use]
-    pub fn of(event: &Event<'a>) -> Option<Self> {
+    pub fn from_event(event: &Event<'a>) -> Option<Self> {
         if let Some(call) = system_call::read(event) {
             return call;
         }

@@ -18,12 +18,12 @@ pub struct Losses {
     /// Truncated or inconsistent records and pages.
     pub damaged: u64,
     /// Offset of the first unreadable or damaged data in the file, bytes.
-    pub first_at: Option<u64>,
+    pub first_offset: Option<u64>,
 }
 
 impl Losses {
     /// Records the offset of unreadable data.
-    pub(crate) fn at(&mut self, offset: usize) {
-        self.first_at.get_or_insert(offset as u64);
+    pub(crate) fn record_offset(&mut self, offset: usize) {
+        self.first_offset.get_or_insert(offset as u64);
     }
 }

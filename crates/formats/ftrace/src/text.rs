@@ -18,7 +18,7 @@ pub struct TextTrace<'a> {
 const SNIFF_LINES: usize = 64;
 
 impl<'a> TextTrace<'a> {
-    /// Wraps `bytes`, which may be anything: lines that are not events are counted when reading.
+    /// Wraps `bytes`. Lines that are not events are counted when reading.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
@@ -31,29 +31,29 @@ impl<'a> TextTrace<'a> {
             || lines(bytes).take(SNIFF_LINES).any(|(_, line)| std::str::from_utf8(line).ok().and_then(event).is_some())
     }
 
-    /// The clock as the kernel names it, if the recorder added it to the header: `# trace_clock: mono`. The kernel
-    /// itself does not.
+    /// Returns the clock as the kernel names it, if the recorder added it to the header: `# trace_clock: mono`. The
+    /// kernel itself does not.
     #[must_use]
     pub fn clock(&self) -> Option<&'a str> {
         let header = lines(self.bytes).take(SNIFF_LINES).map(|(_, line)| line);
         let mut header = header.take_while(|line| line.starts_with(b"#"));
-        let named = header.find_map(|line| line.strip_prefix(b"# trace_clock: "))?;
-        std::str::from_utf8(named).ok().map(str::trim).filter(|name| is_name(name))
+        let clock = header.find_map(|line| line.strip_prefix(b"# trace_clock: "))?;
+        std::str::from_utf8(clock).ok().map(str::trim).filter(|name| is_name(name))
     }
 
-    /// Passes every event to `each`, in file order. Returns what could not be read.
-    pub fn read(self, mut each: impl FnMut(Event<'a>)) -> Losses {
+    /// Passes every event to `visit`, in file order. Returns what could not be read.
+    pub fn read(self, mut visit: impl FnMut(Event<'a>)) -> Losses {
         let mut losses = Losses::default();
         for (offset, line) in lines(self.bytes) {
             let Ok(line) = std::str::from_utf8(line) else {
                 losses.unreadable_lines += 1;
-                losses.at(offset);
+                losses.record_offset(offset);
                 continue;
             };
             match event(line).or_else(|| graph_line(line)) {
                 Some(event) => {
                     losses.text_stacks += u64::from(matches!(event.name, "kernel_stack" | "user_stack"));
-                    each(event);
+                    visit(event);
                 }
                 None if is_ignored(line) || is_graph_decoration(line) || is_frame(line) => {}
                 None if is_stack_header(line) => losses.text_stacks += 1,
@@ -61,7 +61,7 @@ impl<'a> TextTrace<'a> {
                     Some(lost) => losses.overwritten = losses.overwritten.saturating_add(lost),
                     None => {
                         losses.unreadable_lines += 1;
-                        losses.at(offset);
+                        losses.record_offset(offset);
                     }
                 },
             }
@@ -73,19 +73,20 @@ impl<'a> TextTrace<'a> {
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut begin = 0;
     std::iter::from_fn(move || {
-        let rest = bytes.get(begin..).filter(|rest| !rest.is_empty())?;
-        let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let remaining = bytes.get(begin..).filter(|remaining| !remaining.is_empty())?;
+        let length = memchr::memchr(b'\n', remaining).unwrap_or(remaining.len());
         let offset = begin;
         begin += length + 1;
-        Some((offset, rest.get(..length)?))
+        Some((offset, remaining.get(..length)?))
     })
 }
 
 fn event(line: &str) -> Option<Event<'_>> {
-    // The brackets may also be a priority further right in the other format: then no time follows.
-    let timed = |(thread, cpu, rest)| Some((thread, cpu, context_time_and_rest(rest)?));
-    let (thread, cpu, (context, time, rest)) =
-        split_at_cpu(line).and_then(timed).or_else(|| split_at_cpu_and_flags(line).and_then(timed))?;
+    // In the other format, brackets further right may enclose a priority. Then no time follows.
+    let parse_context_and_time = |(thread, cpu, rest)| Some((thread, cpu, split_context_and_time(rest)?));
+    let (thread, cpu, (context, time, rest)) = split_at_cpu(line)
+        .and_then(parse_context_and_time)
+        .or_else(|| split_at_cpu_and_flags(line).and_then(parse_context_and_time))?;
     let thread = thread.trim();
     // With the option `record-tgid` the process id follows the thread: `task-123 (456)`.
     let thread = match thread.rsplit_once(" (") {
@@ -120,13 +121,13 @@ fn graph_line(line: &str) -> Option<Event<'_>> {
     let (task, pid) = thread.trim().rsplit_once('-')?;
     let pid = pid.trim().parse().ok()?;
     let call = call.trim_start_matches('|');
-    let at = |name, body| Event { time_ns, cpu, pid, task, context: None, name, body: Body::Text(body) };
+    let new_event = |name, body| Event { time_ns, cpu, pid, task, context: None, name, body: Body::Text(body) };
     let words = call.rsplit_once('|').map_or(call, |(_, words)| words).trim();
     if let Some((_, comment)) = call.split_once("/* ")
         && words.starts_with("/*")
     {
         let (name, body) = comment.trim_end().trim_end_matches("*/").split_once(':')?;
-        return is_name(name).then(|| at(name, body.trim()));
+        return is_name(name).then(|| new_event(name, body.trim()));
     }
     let name = if words.starts_with('}') { "funcgraph_exit" } else { "funcgraph_entry" };
     // With the option `latency-format` the flags are between thread and duration.
@@ -134,7 +135,7 @@ fn graph_line(line: &str) -> Option<Event<'_>> {
         Some((_, rest)) if rest.contains('|') => rest,
         _ => call,
     };
-    call.contains('|').then(|| at(name, call))
+    call.contains('|').then(|| new_event(name, call))
 }
 
 /// True for lines that the function_graph tracer draws: thread switches on a processor, begin and end of interrupts.
@@ -145,15 +146,15 @@ fn is_graph_decoration(line: &str) -> bool {
         || (line.contains('|') && (line.contains("==========>") || line.contains("<==========")))
 }
 
-/// Splits a line at `[split_at_cpu]`. A task name may contain brackets too, so only digits in brackets with a space on
+/// Splits a line at `[cpu]`. A task name may contain brackets too, so only digits in brackets with a space on
 /// both sides count.
 fn split_at_cpu(line: &str) -> Option<(&str, u16, &str)> {
     let bytes = line.as_bytes();
     memchr::memchr_iter(b'[', bytes).find_map(|open| {
-        let before = open.checked_sub(1)?;
+        let previous = open.checked_sub(1)?;
         let inside = bytes.get(open + 1..)?;
         let digits = inside.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if bytes.get(before) != Some(&b' ') || digits < 3 || inside.get(digits..digits + 2) != Some(b"] ") {
+        if bytes.get(previous) != Some(&b' ') || digits < 3 || inside.get(digits..digits + 2) != Some(b"] ") {
             return None;
         }
         let cpu = line.get(open + 1..open + 1 + digits)?.parse().ok()?;
@@ -161,18 +162,18 @@ fn split_at_cpu(line: &str) -> Option<(&str, u16, &str)> {
     })
 }
 
-/// The same for trace-cmd's latency format, where flags follow the processor number directly: `task-1       1d.h2.
-/// 12.3: …`. The last part starts with the flags.
+/// Splits a line of trace-cmd's latency format, where flags follow the processor number directly: `task-1       1d.h2.
+/// 12.3: …`. The returned tail starts with the flags.
 fn split_at_cpu_and_flags(line: &str) -> Option<(&str, u16, &str)> {
     const FLAGS_LEN: std::ops::RangeInclusive<usize> = 4..=8;
     // The flags are in the word before the first time.
     let time = line
         .split_ascii_whitespace()
         .find(|word| word.strip_suffix(':').is_some_and(|time| nanoseconds(time).is_some()))?;
-    let at = line.find(&format!(" {time}"))?;
-    let before = line.get(..at)?.trim_end();
-    let word_at = before.rfind(' ')? + 1;
-    let word = before.get(word_at..)?;
+    let time_index = line.find(&format!(" {time}"))?;
+    let prefix = line.get(..time_index)?.trim_end();
+    let word_start = prefix.rfind(' ')? + 1;
+    let word = prefix.get(word_start..)?;
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     // Flags may end in digits (the preemption depth), so the processor number is taken from the start of the word;
     // flags start with one of the interrupt letters.
@@ -180,10 +181,10 @@ fn split_at_cpu_and_flags(line: &str) -> Option<(&str, u16, &str)> {
     if digits == 0 || !FLAGS_LEN.contains(&flags.len()) {
         return None;
     }
-    Some((line.get(..word_at)?, word.get(..digits)?.parse().ok()?, line.get(word_at + digits..)?))
+    Some((line.get(..word_start)?, word.get(..digits)?.parse().ok()?, line.get(word_start + digits..)?))
 }
 
-/// Parses system calls in the kernel's text: `sys_read(fd: 3, …)` at the begin, `sys_read -> 0x10` at the return.
+/// Parses system calls in the kernel's text: `sys_read(fd: 3, …)` on entry, `sys_read -> 0x10` on return.
 fn system_call(text: &str) -> Option<(&str, &str)> {
     let end = text.find(['(', ' '])?;
     let (name, body) = text.split_at(end);
@@ -193,7 +194,7 @@ fn system_call(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Parses optional flags and `seconds.fraction: `.
-fn context_time_and_rest(text: &str) -> Option<(Option<Context>, u64, &str)> {
+fn split_context_and_time(text: &str) -> Option<(Option<Context>, u64, &str)> {
     let text = text.trim_start();
     let (word, rest) = text.split_once(' ')?;
     let (flags, word, rest) = if word.ends_with(':') {
@@ -266,10 +267,10 @@ mod tests {
     use crate::kind::Kind;
 
     fn read_one(line: &str) -> Event<'_> {
-        let mut found = Vec::new();
-        let losses = TextTrace::new(line.as_bytes()).read(|event| found.push(event));
-        assert_eq!((found.len(), losses), (1, Losses::default()), "{line}");
-        found.remove(0)
+        let mut events = Vec::new();
+        let losses = TextTrace::new(line.as_bytes()).read(|event| events.push(event));
+        assert_eq!((events.len(), losses), (1, Losses::default()), "{line}");
+        events.remove(0)
     }
 
     #[test]
@@ -283,37 +284,38 @@ mod tests {
         assert_eq!((kernel.time_ns, kernel.cpu, kernel.pid), (12_440_007_000, 13, 77));
         assert_eq!((kernel.task, report.task), ("Web Content[1]", "Web Content[1]"));
         assert_eq!(kernel.time_ns, report.time_ns);
-        let Some(Kind::Switch { previous_task, previous_state, next_task, next_pid, .. }) = Kind::of(&kernel) else {
+        let Some(Kind::Switch { previous_task, previous_state, next_task, next_pid, .. }) = Kind::from_event(&kernel)
+        else {
             panic!("{kernel:?}");
         };
         assert_eq!((previous_task, next_task, next_pid), ("Web Content[1]", "a:b", 3));
         assert!(previous_state.preempted && previous_state.letter == b'R');
-        assert_eq!(Kind::of(&kernel), Kind::of(&report));
+        assert_eq!(Kind::from_event(&kernel), Kind::from_event(&report));
     }
 
     #[test]
     fn reads_function_graph_lines() {
-        let whole = read_one("  137.336960 |   0)  kworker/u4:2-77  |   0.633 us    |    foo();");
-        assert_eq!((whole.time_ns, whole.cpu, whole.pid, whole.task), (137_336_960_000, 0, 77, "kworker/u4:2"));
+        let leaf = read_one("  137.336960 |   0)  kworker/u4:2-77  |   0.633 us    |    foo();");
+        assert_eq!((leaf.time_ns, leaf.cpu, leaf.pid, leaf.task), (137_336_960_000, 0, 77, "kworker/u4:2"));
         let is_foo = |event: &Event<'_>| {
             assert_eq!(
-                Kind::of(event),
-                Some(Kind::FunctionWhole { function: "foo", depth: 1, duration_ns: Some(633) }),
+                Kind::from_event(event),
+                Some(Kind::FunctionCall { function: "foo", depth: 1, duration_ns: Some(633) }),
                 "{event:?}"
             );
         };
-        is_foo(&whole);
+        is_foo(&leaf);
         is_foo(&read_one("  137.336960 |   0)  a-b-77  |  d..1. |   0.633 us    |    foo();"));
         is_foo(&read_one(" a-77 [000] 137.336960: funcgraph_entry:        0.633 us   |    foo();"));
         let end = read_one("  137.5 |   3)  a-77  | + 12.1 us     |  } /* foo */");
-        assert_eq!(Kind::of(&end), Some(Kind::FunctionEnd { depth: 0, duration_ns: Some(12_100), overrun: 0 }));
+        assert_eq!(Kind::from_event(&end), Some(Kind::FunctionEnd { depth: 0, duration_ns: Some(12_100), overrun: 0 }));
         let raw =
             read_one(" a-77 [000] 1.5: funcgraph_exit:  func=0xff calltime=0x10 rettime=0x3e8 overrun=0x2 depth=1");
-        assert_eq!(Kind::of(&raw), Some(Kind::FunctionEnd { depth: 1, duration_ns: Some(984), overrun: 2 }));
+        assert_eq!(Kind::from_event(&raw), Some(Kind::FunctionEnd { depth: 1, duration_ns: Some(984), overrun: 2 }));
         let raw = read_one(" a-77 [000] 1.5: funcgraph_entry:  func=0xff depth=1");
-        assert_eq!(Kind::of(&raw), Some(Kind::FunctionBegin { function: "0xff", depth: 1 }));
+        assert_eq!(Kind::from_event(&raw), Some(Kind::FunctionBegin { function: "0xff", depth: 1 }));
         let event = read_one("  137.5 |   3)  a-77  |               |    /* initcall_start: func=foo+0x0/0x1 */");
-        assert_eq!(Kind::of(&event), Some(Kind::InitcallBegin("foo")));
+        assert_eq!(Kind::from_event(&event), Some(Kind::InitcallBegin("foo")));
         // A line without a time or thread is counted; decorations are not losses.
         let text = " 0)   0.633 us    |  foo();\n ------------------------------------------\n 0)  a-1  =>  b-2\n\
                     1.5 |   0)  a-1  |   ==========> |\n";
@@ -330,7 +332,7 @@ mod tests {
             "kworker/-77     13d.h2.    12.440007: sched_switch: kworker/u4:2:77 [120] D ==> swapper/13:0 [120]",
         );
         assert_eq!((latency.time_ns, latency.cpu, latency.pid), (plain.time_ns, plain.cpu, plain.pid));
-        assert_eq!(Kind::of(&latency), Kind::of(&plain));
+        assert_eq!(Kind::from_event(&latency), Kind::from_event(&plain));
         assert_eq!((latency.context, plain.context), (Some(Context::Interrupt), None));
         // Flags without a processor number are rejected.
         for line in ["a-1 d.h2. 1.5: x: y", "a-1 0 1.5: x: y", "a-1 0d.h2.d.h2. 1.5: x: y", "0d.. 1.5: x: y"] {
@@ -343,9 +345,9 @@ mod tests {
         let same = |name: &str, sentence: &str, raw: &str| {
             let line = |body: &str| format!("a b-7 [000] 1.5: {name}: {body}");
             let (sentence, raw) = (line(sentence), line(raw));
-            let expected = Kind::of(&read_one(&sentence));
+            let expected = Kind::from_event(&read_one(&sentence));
             assert!(expected.is_some_and(|kind| kind != Kind::Other), "{sentence}");
-            assert_eq!(Kind::of(&read_one(&raw)), expected, "{raw}");
+            assert_eq!(Kind::from_event(&read_one(&raw)), expected, "{raw}");
         };
         same(
             "sched_switch",
@@ -375,8 +377,14 @@ mod tests {
         same("softirq_entry", "vec=1 [action=TIMER]", "vec=1");
         same("print", "tracing_mark_write: here", "ip=0xffffffff81 buf=here");
         // An address is not a name: the suspend step is unreadable.
-        assert_eq!(Kind::of(&read_one("a-1 [000] 1.5: suspend_resume: action=0xffffffff81 val=3 start=1")), None);
-        assert_eq!(Kind::of(&read_one("a-1 [000] 1.5: print: ip=7 and more")), Some(Kind::Mark("ip=7 and more")));
+        assert_eq!(
+            Kind::from_event(&read_one("a-1 [000] 1.5: suspend_resume: action=0xffffffff81 val=3 start=1")),
+            None
+        );
+        assert_eq!(
+            Kind::from_event(&read_one("a-1 [000] 1.5: print: ip=7 and more")),
+            Some(Kind::Mark("ip=7 and more"))
+        );
     }
 
     #[test]
@@ -387,7 +395,10 @@ mod tests {
         assert!(matches!(enter.body, Body::Text(text) if text.starts_with("(dfd: ")));
         assert!(matches!(exit.body, Body::Text("-> 0x3")));
         assert_eq!(read_one("a-1 [000] ..... 1.5: load.isra.0: 3 of 4").name, "load.isra.0");
-        assert_eq!(Kind::of(&read_one("a-1 [000] 1.5: bprint: load: 3 of 4")), Some(Kind::Mark("load: 3 of 4")));
+        assert_eq!(
+            Kind::from_event(&read_one("a-1 [000] 1.5: bprint: load: 3 of 4")),
+            Some(Kind::Mark("load: 3 of 4"))
+        );
         for line in ["a-1 [000] ..... 1.5: sys_openat", "a-1 [000] ..... 1.5: other(x: 1)"] {
             assert!(event(line).is_none(), "{line}");
         }
@@ -402,7 +413,7 @@ mod tests {
             body in "([a-z_]{0,9}=?[0-9x -]{0,6}){0,6}",
         ) {
             for line in [text.clone(), format!("a-1 {flags} 1.5: {name} {body}"), format!("a-1 [000] 1.5: {name} {body}{text}")] {
-                TextTrace::new(line.as_bytes()).read(|event| { let _ = Kind::of(&event); });
+                TextTrace::new(line.as_bytes()).read(|event| { let _ = Kind::from_event(&event); });
             }
         }
     }
@@ -412,10 +423,10 @@ mod tests {
         let text = " a-1 [000] d..2. 1.5: module_load: ext4 E\n a-1 [000] d..2. 1.5: <stack trace>\n => trace_event\n => do_init_module\n\
                     a-1 [000] d..2. 1.6: <user stack trace>\n =>  <00007f1632b37b70>\n\
                     a-1 [000] 1.7: kernel_stack:         <stack trace >\n=> schedule (ffffffff98247a0a)\nno => frame\n";
-        let mut found = Vec::new();
-        let losses = TextTrace::new(text.as_bytes()).read(|event| found.push(event.name));
+        let mut names = Vec::new();
+        let losses = TextTrace::new(text.as_bytes()).read(|event| names.push(event.name));
         assert_eq!((losses.text_stacks, losses.unreadable_lines), (3, 1));
-        assert_eq!(found, ["module_load", "kernel_stack"]);
+        assert_eq!(names, ["module_load", "kernel_stack"]);
     }
 
     #[test]
@@ -434,6 +445,6 @@ mod tests {
         let text = "# tracer: nop\n#\ncpus=2\n\nCPU:1 [LOST 123 EVENTS]\nCPU:0 [7 EVENTS DROPPED]\nno event at all\n";
         let losses = TextTrace::new(text.as_bytes()).read(|event| panic!("{event:?}"));
         assert_eq!((losses.overwritten, losses.unreadable_lines), (130, 1));
-        assert_eq!(losses.first_at, text.find("no event").map(|at| at as u64));
+        assert_eq!(losses.first_offset, text.find("no event").map(|offset| offset as u64));
     }
 }

@@ -8,11 +8,11 @@ const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 fn read(bytes: &[u8]) {
     let _ = TextTrace::recognizes(bytes);
     TextTrace::new(bytes).read(|event| {
-        let _ = Kind::of(&event);
+        let _ = Kind::from_event(&event);
     });
     if let Ok(file) = DataFile::open(bytes) {
         file.read(|event| {
-            let _ = Kind::of(&event);
+            let _ = Kind::from_event(&event);
         });
     }
 }

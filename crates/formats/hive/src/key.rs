@@ -1,6 +1,6 @@
 //! Keys.
 
-use crate::cell::{cell, name, u16_at, u32_at, unix_ns};
+use crate::cell::{cell, decode_name, u16_at, u32_at, unix_ns};
 use crate::value::Value;
 use crate::{Hive, NO_OFFSET};
 
@@ -21,22 +21,22 @@ pub struct Key<'h> {
 }
 
 impl<'h> Key<'h> {
-    pub(crate) fn at(hive: &'h Hive, offset: u32) -> Option<Self> {
+    pub(crate) fn read(hive: &'h Hive, offset: u32) -> Option<Self> {
         let content = cell(hive.bytes(), offset)?;
         let length = usize::from(u16_at(content, 72)?);
         (content.starts_with(b"nk") && content.len() >= NAME_OFFSET + length).then_some(Self { hive, offset, content })
     }
 
-    /// A key without name, values and subkeys.
+    /// Creates a key without a name, values or subkeys.
     pub(crate) fn placeholder(hive: &'h Hive) -> Self {
         Self { hive, offset: NO_OFFSET, content: &[] }
     }
 
-    fn number(&self, at: usize) -> u32 {
-        u32_at(self.content, at).unwrap_or(0)
+    fn number(&self, offset: usize) -> u32 {
+        u32_at(self.content, offset).unwrap_or(0)
     }
 
-    /// Offset from the end of the base block in bytes. Unique within the hive.
+    /// Returns the offset from the end of the base block in bytes. Unique within the hive.
     #[must_use]
     pub fn offset(&self) -> u32 {
         self.offset
@@ -50,22 +50,24 @@ impl<'h> Key<'h> {
     pub fn name(&self) -> String {
         let length = usize::from(u16_at(self.content, 72).unwrap_or(0));
         let is_narrow = u16_at(self.content, 2).is_some_and(|flags| flags & NARROW_FLAG != 0);
-        self.content.get(NAME_OFFSET..NAME_OFFSET + length).map_or_else(String::new, |bytes| name(bytes, is_narrow))
+        self.content
+            .get(NAME_OFFSET..NAME_OFFSET + length)
+            .map_or_else(String::new, |bytes| decode_name(bytes, is_narrow))
     }
 
-    /// Time of the last change, ns since 1970-01-01 UTC; `None` if not recorded.
+    /// Returns the time of the last change, ns since 1970-01-01 UTC; `None` if not recorded.
     #[must_use]
     pub fn last_written_unix_ns(&self) -> Option<i64> {
         unix_ns(self.content, 4)
     }
 
-    /// Declared number of subkeys.
+    /// Returns the declared number of subkeys.
     #[must_use]
     pub fn subkey_count(&self) -> u32 {
         self.number(20)
     }
 
-    /// Declared number of values.
+    /// Returns the declared number of values.
     #[must_use]
     pub fn value_count(&self) -> u32 {
         match u32_at(self.content, 40) {
@@ -74,13 +76,13 @@ impl<'h> Key<'h> {
         }
     }
 
-    /// The readable subkeys. If the subkey list is damaged, it is completed with the keys whose parent is this key.
+    /// Returns the readable subkeys. If the subkey list is damaged, adds the keys whose parent is this key.
     #[must_use]
     pub fn subkeys(&self) -> Vec<Self> {
         self.subkeys_with_list_status().0
     }
 
-    /// The readable subkeys, and whether all of them are in the subkey list.
+    /// Returns the readable subkeys, and whether all of them are in the subkey list.
     pub(crate) fn subkeys_with_list_status(&self) -> (Vec<Self>, bool) {
         let count = self.subkey_count() as usize;
         if count == 0 {
@@ -90,31 +92,31 @@ impl<'h> Key<'h> {
         if keys.len() >= count {
             return (keys, true);
         }
-        let mut known: std::collections::HashSet<u32> = keys.iter().map(|key| key.offset).collect();
+        let mut seen: std::collections::HashSet<u32> = keys.iter().map(|key| key.offset).collect();
         for &offset in self.hive.children(self.offset) {
             if keys.len() >= count {
                 break;
             }
-            if known.insert(offset) {
+            if seen.insert(offset) {
                 keys.extend(self.child(offset));
             }
         }
         (keys, false)
     }
 
-    /// The offsets in the subkey list.
+    /// Returns the offsets in the subkey list.
     pub(crate) fn listed_offsets(&self) -> Vec<u32> {
         let mut offsets = Vec::new();
-        self.list(self.number(28), MAX_LIST_DEPTH, self.subkey_count() as usize, &mut offsets);
+        self.collect_offsets(self.number(28), MAX_LIST_DEPTH, self.subkey_count() as usize, &mut offsets);
         offsets
     }
 
-    /// The key at `offset` if its parent is this key; other offsets mean that the list is damaged.
+    /// Returns the key at `offset` if its parent is this key. Otherwise the list is damaged.
     fn child(&self, offset: u32) -> Option<Self> {
-        Self::at(self.hive, offset).filter(|key| u32_at(key.content, 16) == Some(self.offset))
+        Self::read(self.hive, offset).filter(|key| u32_at(key.content, 16) == Some(self.offset))
     }
 
-    fn list(&self, offset: u32, remaining_depth: usize, max: usize, offsets: &mut Vec<u32>) {
+    fn collect_offsets(&self, offset: u32, remaining_depth: usize, max: usize, offsets: &mut Vec<u32>) {
         let Some(content) = cell(self.hive.bytes(), offset) else { return };
         let count = usize::from(u16_at(content, 2).unwrap_or(0));
         let entries = content.get(4..).unwrap_or_default();
@@ -134,21 +136,21 @@ impl<'h> Key<'h> {
                     if offsets.len() >= max {
                         break;
                     }
-                    self.list(u32::from_le_bytes(*entry), remaining_depth - 1, max, offsets);
+                    self.collect_offsets(u32::from_le_bytes(*entry), remaining_depth - 1, max, offsets);
                 }
             }
             _ => {}
         }
     }
 
-    /// The subkey with this name, ignoring case.
+    /// Returns the subkey with this name, ignoring case.
     #[must_use]
     pub fn subkey(&self, name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         self.subkeys().into_iter().find(|key| key.name().to_lowercase() == name)
     }
 
-    /// The readable values.
+    /// Returns the readable values.
     #[must_use]
     pub fn values(&self) -> Vec<Value<'h>> {
         let count = self.value_count() as usize;
@@ -156,10 +158,10 @@ impl<'h> Key<'h> {
             return Vec::new();
         };
         let entries = list.as_chunks::<4>().0.iter().take(count);
-        entries.filter_map(|entry| Value::at(self.hive.bytes(), u32::from_le_bytes(*entry))).collect()
+        entries.filter_map(|entry| Value::read(self.hive.bytes(), u32::from_le_bytes(*entry))).collect()
     }
 
-    /// The value with this name, ignoring case. The default value has an empty name.
+    /// Returns the value with this name, ignoring case. The default value has an empty name.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<Value<'h>> {
         let name = name.to_lowercase();

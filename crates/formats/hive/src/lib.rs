@@ -75,7 +75,7 @@ impl std::error::Error for Error {}
 pub struct Hive {
     bytes: Vec<u8>,
     root: u32,
-    log_use: LogStats,
+    log_stats: LogStats,
     is_dirty: bool,
     last_written_unix_ns: Option<i64>,
     /// Key offsets by parent, for damaged subkey lists.
@@ -101,36 +101,36 @@ impl Hive {
         if bytes.len() < BASE_SIZE {
             return Err(Error::Truncated { offset: bytes.len() as u64 });
         }
-        let (is_dirty, log_use) = log::apply(&mut bytes, logs);
+        let (is_dirty, log_stats) = log::apply(&mut bytes, logs);
         let last_written_unix_ns = unix_ns(&bytes, 12);
         let root = u32_at(&bytes, 36).unwrap_or(NO_OFFSET);
-        let mut hive = Self { bytes, root, log_use, is_dirty, last_written_unix_ns, children: HashMap::new() };
-        hive.children = cell::children(&hive.bytes);
-        if Key::at(&hive, root).is_none() {
+        let mut hive = Self { bytes, root, log_stats, is_dirty, last_written_unix_ns, children: HashMap::new() };
+        hive.children = cell::keys_by_parent(&hive.bytes);
+        if Key::read(&hive, root).is_none() {
             hive.root = hive.orphan_root().ok_or(Error::NoRoot { offset: u64::from(root) + BASE_SIZE as u64 })?;
         }
         Ok(hive)
     }
 
-    /// The first key with the root flag.
+    /// Returns the first key with the root flag.
     fn orphan_root(&self) -> Option<u32> {
         let mut roots = self
             .children
             .values()
             .flatten()
             .copied()
-            .filter(|&offset| Key::at(self, offset).is_some_and(|key| key.is_root()));
-        let first = roots.next()?;
-        Some(roots.fold(first, u32::min))
+            .filter(|&offset| Key::read(self, offset).is_some_and(|key| key.is_root()));
+        let offset = roots.next()?;
+        Some(roots.fold(offset, u32::min))
     }
 
     #[must_use]
     pub fn root(&self) -> Key<'_> {
-        Key::at(self, self.root).unwrap_or_else(|| Key::placeholder(self))
+        Key::read(self, self.root).unwrap_or_else(|| Key::placeholder(self))
     }
 
-    /// The key at `path` below the root (with backslashes, ignoring case); `None` if it or one of its parents is
-    /// missing or unreadable.
+    /// Returns the key at `path` below the root (with backslashes, ignoring case); `None` if it or one of its parents
+    /// is missing or unreadable.
     #[must_use]
     pub fn key(&self, path: &str) -> Option<Key<'_>> {
         let mut key = self.root();
@@ -140,10 +140,10 @@ impl Hive {
         Some(key)
     }
 
-    /// Statistics of the applied transaction logs.
+    /// Returns the statistics of the applied transaction logs.
     #[must_use]
     pub fn log_stats(&self) -> LogStats {
-        self.log_use
+        self.log_stats
     }
 
     /// True if the hive file was incomplete: the last changes are in logs, or lost.
@@ -152,7 +152,7 @@ impl Hive {
         self.is_dirty
     }
 
-    /// Time of the last write, ns since 1970-01-01 UTC; `None` if not recorded.
+    /// Returns the time of the last write, ns since 1970-01-01 UTC; `None` if not recorded.
     #[must_use]
     pub fn last_written_unix_ns(&self) -> Option<i64> {
         self.last_written_unix_ns
@@ -168,7 +168,7 @@ impl Hive {
         &self.bytes
     }
 
-    /// Offsets of the keys whose parent is at `offset`.
+    /// Returns the offsets of the keys whose parent is at `offset`.
     pub(crate) fn children(&self, offset: u32) -> &[u32] {
         self.children.get(&offset).map_or(&[], Vec::as_slice)
     }

@@ -20,15 +20,15 @@ pub struct Survey {
     pub recovered_keys: u64,
 }
 
-/// Counts keys and values. An impossibly large declared count adds only 1 to the unreadable ones.
+/// Counts keys and values. An impossibly large declared count adds only 1 to the unreadable entries.
 pub(crate) fn survey(hive: &Hive) -> Survey {
     let mut survey = Survey::default();
-    let mut seen = HashSet::new();
-    let mut next = vec![(hive.root(), 0)];
+    let mut visited = HashSet::new();
+    let mut pending = vec![(hive.root(), 0)];
     // A cell has at least 8 bytes, and a list entry 4.
     let max = hive.bytes().len() as u64 / 4;
-    while let Some((key, depth)) = next.pop() {
-        if !seen.insert(key.offset()) {
+    while let Some((key, depth)) = pending.pop() {
+        if !visited.insert(key.offset()) {
             survey.unreadable_keys += 1;
             continue;
         }
@@ -49,7 +49,7 @@ pub(crate) fn survey(hive: &Hive) -> Survey {
             survey.recovered_keys +=
                 subkeys.iter().filter(|subkey| !listed_offsets.contains(&subkey.offset())).count() as u64;
         }
-        next.extend(subkeys.into_iter().map(|subkey: Key<'_>| (subkey, depth + 1)));
+        pending.extend(subkeys.into_iter().map(|subkey: Key<'_>| (subkey, depth + 1)));
     }
     survey
 }

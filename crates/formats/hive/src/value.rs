@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::cell::{cell, name, u16_at, u32_at, utf16};
+use crate::cell::{cell, decode_name, u16_at, u32_at, utf16};
 
 /// Maximum bytes of a long value in one cell.
 const SEGMENT_SIZE: usize = 16_344;
@@ -44,7 +44,7 @@ impl ValueKind {
             6 => Self::Link,
             7 => Self::MultiString,
             11 => Self::U64,
-            other => Self::Other(other),
+            number => Self::Other(number),
         }
     }
 }
@@ -59,7 +59,7 @@ pub struct Value<'h> {
 }
 
 impl<'h> Value<'h> {
-    pub(crate) fn at(bytes: &'h [u8], offset: u32) -> Option<Self> {
+    pub(crate) fn read(bytes: &'h [u8], offset: u32) -> Option<Self> {
         let content = cell(bytes, offset).filter(|content| content.starts_with(b"vk"))?;
         let length = usize::from(u16_at(content, 2)?);
         let is_narrow = u16_at(content, 16)? & 1 != 0;
@@ -68,16 +68,16 @@ impl<'h> Value<'h> {
             // Up to four bytes are stored in place of the offset.
             Cow::Borrowed(content.get(8..12)?.get(..(size & 0x7fff_ffff) as usize)?)
         } else {
-            data(bytes, u32_at(content, 8)?, size as usize)?
+            read_data(bytes, u32_at(content, 8)?, size as usize)?
         };
         Some(Self {
-            name: name(content.get(20..20 + length)?, is_narrow),
+            name: decode_name(content.get(20..20 + length)?, is_narrow),
             kind: ValueKind::from_number(u32_at(content, 12)?),
             data,
         })
     }
 
-    /// The number of a 32- or 64-bit value; `None` for other types or missing bytes.
+    /// Returns the number of a 32- or 64-bit value; `None` for other types or missing bytes.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self.kind {
@@ -88,7 +88,7 @@ impl<'h> Value<'h> {
         }
     }
 
-    /// The text up to the first NUL; `None` for other types.
+    /// Returns the text up to the first NUL; `None` for other types.
     #[must_use]
     pub fn string(&self) -> Option<String> {
         matches!(self.kind, ValueKind::String | ValueKind::ExpandableString | ValueKind::Link).then(|| {
@@ -97,7 +97,7 @@ impl<'h> Value<'h> {
         })
     }
 
-    /// The nonempty texts; a single text is a list of one. `None` for other types.
+    /// Returns the nonempty texts; a single text is a list of one. `None` for other types.
     #[must_use]
     pub fn strings(&self) -> Option<Vec<String>> {
         match self.kind {
@@ -110,8 +110,8 @@ impl<'h> Value<'h> {
     }
 }
 
-/// The bytes of a value, which are in one or several cells.
-fn data(bytes: &[u8], offset: u32, size: usize) -> Option<Cow<'_, [u8]>> {
+/// Reads the bytes of a value from one or several cells.
+fn read_data(bytes: &[u8], offset: u32, size: usize) -> Option<Cow<'_, [u8]>> {
     if size == 0 {
         return Some(Cow::Borrowed(&[]));
     }

@@ -4,7 +4,8 @@ use onoff_hive::Hive;
 use onoff_testkit::hive::{HiveKey, interrupted_write};
 use proptest::prelude::*;
 
-fn is_complete(hive: &Hive) -> u64 {
+/// Surveys the hive and reads the values of the top-level keys. Returns the number of keys in the survey.
+fn read_everything(hive: &Hive) -> u64 {
     let survey = hive.survey();
     for key in hive.root().subkeys() {
         for value in key.values() {
@@ -18,24 +19,27 @@ proptest! {
     #[test]
     fn accepts_damaged_hives(changes in prop::collection::vec((0..20_000_usize, any::<u8>()), 0..60), log_changes in prop::collection::vec((0..9_000_usize, any::<u8>()), 0..20)) {
         let mut root = HiveKey::root();
-        for at in 0..40_u32 {
-            root.subkey(&format!(r"A\B{}\C{at}", at % 3)).set_value("Number", at).set_value("Text", "text of some length").set_value("Many", ["a", "b"].as_slice());
+        for index in 0..40_u32 {
+            root.subkey(&format!(r"A\B{}\C{index}", index % 3))
+                .set_value("Number", index)
+                .set_value("Text", "text of some length")
+                .set_value("Many", ["a", "b"].as_slice());
         }
-        let before = root.to_hive();
+        let old = root.to_hive();
         root.subkey("A").set_value("New", vec![1_u8; 5000]);
-        let (mut hive, mut log) = interrupted_write(&before, &root.to_hive());
-        for (at, byte) in changes {
+        let (mut hive, mut log) = interrupted_write(&old, &root.to_hive());
+        for (index, byte) in changes {
             let length = hive.len();
             // Keep the signature.
-            hive[(4 + at) % length] = if (4 + at) % length < 4 { hive[(4 + at) % length] } else { byte };
+            hive[(4 + index) % length] = if (4 + index) % length < 4 { hive[(4 + index) % length] } else { byte };
         }
-        for (at, byte) in log_changes {
+        for (index, byte) in log_changes {
             let length = log.len();
-            log[at % length] = byte;
+            log[index % length] = byte;
         }
         let max = (hive.len() + log.len()) as u64 / 8;
         if let Ok(hive) = Hive::read(hive, &[&log]) {
-            prop_assert!(is_complete(&hive) <= max);
+            prop_assert!(read_everything(&hive) <= max);
         }
     }
 
@@ -46,7 +50,7 @@ proptest! {
         hive[36] = 32;
         hive.extend_from_slice(&cells);
         if let Ok(hive) = Hive::read(hive, &[&cells]) {
-            is_complete(&hive);
+            read_everything(&hive);
         }
     }
 }

@@ -12,11 +12,11 @@ fn hive(folder: &Path, name: &str) -> Option<Hive> {
     Some(Hive::read(bytes, &[]).unwrap())
 }
 
-/// Number of services accepted by `wanted`.
-fn count(hive: &Hive, wanted: impl Fn(&onoff_hive::Key<'_>) -> bool) -> usize {
+/// Counts the services accepted by `is_wanted`.
+fn count(hive: &Hive, is_wanted: impl Fn(&onoff_hive::Key<'_>) -> bool) -> usize {
     let set = hive.key("Select").unwrap().value("Current").unwrap().number().unwrap();
     let services = hive.key(&format!(r"ControlSet{set:03}\Services")).unwrap();
-    services.subkeys().iter().filter(|key| wanted(key)).count()
+    services.subkeys().iter().filter(|key| is_wanted(key)).count()
 }
 
 fn number(key: &onoff_hive::Key<'_>, name: &str) -> Option<u64> {
@@ -26,9 +26,9 @@ fn number(key: &onoff_hive::Key<'_>, name: &str) -> Option<u64> {
 #[test]
 fn real_hives_have_known_services() {
     let Some(folder) = samples_folder("hives") else { return };
-    // Expected counts: auto-start services, delayed ones, ones with a trigger; boot-start drivers, critical ones. Two
-    // of the hives are optional and may be missing.
-    for (name, known) in [
+    // Expected counts: auto-start services, delayed, and with a trigger; boot-start drivers, and critical. Two of the
+    // hives are optional and may be missing.
+    for (name, expected) in [
         ("regipy-SYSTEM.xz", [53, 6, 3, 36, 21]),
         ("regipy-SYSTEM_2.xz", [44, 4, 6, 78, 28]),
         ("regipy-SYSTEM_B.xz", [65, 10, 9, 86, 30]),
@@ -42,14 +42,14 @@ fn real_hives_have_known_services() {
             number(key, "Start") == Some(2) && number(key, "Type").is_some_and(|kind| kind & 0x30 != 0)
         };
         let is_boot = |key: &onoff_hive::Key<'_>| number(key, "Start") == Some(0);
-        let found = [
+        let counts = [
             count(&hive, is_auto),
             count(&hive, |key| is_auto(key) && number(key, "DelayedAutostart") == Some(1)),
             count(&hive, |key| is_auto(key) && key.subkey("TriggerInfo").is_some()),
             count(&hive, is_boot),
             count(&hive, |key| is_boot(key) && number(key, "ErrorControl") == Some(3)),
         ];
-        assert_eq!(found, known, "{name}");
+        assert_eq!(counts, expected, "{name}");
         let survey = hive.survey();
         assert_eq!((survey.unreadable_keys, survey.unreadable_values), (0, 0), "{name}");
     }

@@ -5,8 +5,8 @@ use onoff_testkit::hive::{DEFAULT_WRITE_TIME, HiveKey, interrupted_write};
 
 fn services(count: u32) -> HiveKey {
     let mut root = HiveKey::root();
-    for at in 0..count {
-        let key = root.subkey(&format!(r"ControlSet001\Services\Service{at}"));
+    for index in 0..count {
+        let key = root.subkey(&format!(r"ControlSet001\Services\Service{index}"));
         key.set_value("Start", 2_u32)
             .set_value("DependOnService", ["RpcSs", "Tcpip"].as_slice())
             .set_value("ImagePath", r"system32\a.exe");
@@ -40,10 +40,10 @@ fn reads_keys_and_values_of_every_type() {
 
 #[test]
 fn applies_matching_log_only() {
-    let before = services(2);
-    let mut after = before.clone();
-    after.subkey(r"ControlSet001\Services\Service1").set_value("Start", 4_u32);
-    let (hive, log) = interrupted_write(&before.to_hive(), &after.to_hive());
+    let old = services(2);
+    let mut new = old.clone();
+    new.subkey(r"ControlSet001\Services\Service1").set_value("Start", 4_u32);
+    let (hive, log) = interrupted_write(&old.to_hive(), &new.to_hive());
     let start = |hive: &Hive| hive.key(r"ControlSet001\Services\Service1").unwrap().value("Start").unwrap().number();
     let read = Hive::read(hive.clone(), &[&log]).unwrap();
     assert_eq!((start(&read), read.log_stats().applied, read.is_dirty()), (Some(4), 1, true));
@@ -55,15 +55,15 @@ fn applies_matching_log_only() {
     let read = Hive::read(hive, &[&broken]).unwrap();
     assert_eq!((start(&read), read.log_stats().applied, read.log_stats().skipped), (Some(2), 0, 1));
     // A hive that was closed properly does not use logs.
-    let read = Hive::read(before.to_hive(), &[&log]).unwrap();
+    let read = Hive::read(old.to_hive(), &[&log]).unwrap();
     assert_eq!((start(&read), read.log_stats().applied), (Some(2), 0));
 }
 
 #[test]
 fn recovers_subkeys_of_damaged_list() {
     let mut bytes = services(5).to_hive();
-    let at = bytes.windows(4).position(|four| four == b"lh\x05\0").unwrap();
-    bytes[at..at + 2].copy_from_slice(b"??");
+    let offset = bytes.windows(4).position(|window| window == b"lh\x05\0").unwrap();
+    bytes[offset..offset + 2].copy_from_slice(b"??");
     let hive = Hive::read(bytes, &[]).unwrap();
     assert_eq!(hive.key(r"ControlSet001\Services").unwrap().subkeys().len(), 5);
     assert!(hive.key(r"ControlSet001\Services\Service4").is_some());
@@ -73,9 +73,9 @@ fn recovers_subkeys_of_damaged_list() {
 #[test]
 fn counts_damaged_keys_and_values() {
     let mut bytes = services(5).to_hive();
-    let name = bytes.windows(8).position(|eight| eight == b"Service3").unwrap();
+    let name = bytes.windows(8).position(|window| window == b"Service3").unwrap();
     bytes[name - 76..name - 74].copy_from_slice(b"xx");
-    let value = bytes.windows(4).position(|four| four == b"Blob").unwrap();
+    let value = bytes.windows(4).position(|window| window == b"Blob").unwrap();
     bytes[value - 20] = b'x';
     let hive = Hive::read(bytes, &[]).unwrap();
     let survey = hive.survey();

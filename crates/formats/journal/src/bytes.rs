@@ -10,7 +10,7 @@ pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*number))
 }
 
-/// The 128-bit id at `offset`, stored in big-endian order.
+/// Reads the 128-bit id at `offset`, stored in big-endian order.
 pub(crate) fn id_at(bytes: &[u8], offset: usize) -> Option<u128> {
     let id = bytes.get(offset..)?.first_chunk()?;
     Some(u128::from_be_bytes(*id))

@@ -8,7 +8,7 @@ use crate::file::{DATA, ENTRY, ENTRY_HEAD_SIZE, JournalFile};
 use crate::losses::Location;
 use crate::payload::{self, UnpackResult};
 
-/// A journal entry. Times are those of the daemon that wrote it.
+/// A journal entry. Its times were taken by the daemon that wrote it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'r, 'f> {
     pub(crate) file: JournalFile<'f>,
@@ -35,7 +35,7 @@ pub struct Entry<'r, 'f> {
 pub(crate) struct FieldErrors {
     pub(crate) unreadable: Cell<u64>,
     pub(crate) beyond_budget: Cell<u64>,
-    pub(crate) first: Cell<Option<Location>>,
+    pub(crate) first_location: Cell<Option<Location>>,
     /// Bytes to which fields may still expand.
     pub(crate) budget: Cell<u64>,
 }
@@ -67,10 +67,11 @@ impl<'r, 'f> Entry<'r, 'f> {
         })
     }
 
-    /// The readable fields in stored order. Unreadable fields are counted in the [`Losses`](crate::Losses) of the read.
+    /// Iterates over the readable fields in stored order. Unreadable fields are counted in the
+    /// [`Losses`](crate::Losses) of the read.
     #[must_use]
     pub fn fields(&self) -> Fields<'r, 'f> {
-        Fields { file: self.file, file_index: self.file_index, rest: self.items, errors: self.errors }
+        Fields { file: self.file, file_index: self.file_index, remaining_items: self.items, errors: self.errors }
     }
 }
 
@@ -79,7 +80,7 @@ impl<'r, 'f> Entry<'r, 'f> {
 pub struct Fields<'r, 'f> {
     file: JournalFile<'f>,
     file_index: usize,
-    rest: &'f [u8],
+    remaining_items: &'f [u8],
     errors: Option<&'r FieldErrors>,
 }
 
@@ -89,14 +90,14 @@ impl<'f> Iterator for Fields<'_, 'f> {
     fn next(&mut self) -> Option<Field<'f>> {
         loop {
             let compact = self.file.header().is_compact;
-            let (item, rest) = self.rest.split_at_checked(if compact { 4 } else { 16 })?;
-            self.rest = rest;
+            let (item, remaining_items) = self.remaining_items.split_at_checked(if compact { 4 } else { 16 })?;
+            self.remaining_items = remaining_items;
             let offset = if compact { u32_at(item, 0).map(u64::from) } else { u64_at(item, 0) }?;
             // An unused slot.
             if offset == 0 {
                 continue;
             }
-            if let Some(field) = self.field(offset) {
+            if let Some(field) = self.read_field(offset) {
                 return Some(field);
             }
         }
@@ -104,7 +105,7 @@ impl<'f> Iterator for Fields<'_, 'f> {
 }
 
 impl<'f> Fields<'_, 'f> {
-    fn field(&self, offset: u64) -> Option<Field<'f>> {
+    fn read_field(&self, offset: u64) -> Option<Field<'f>> {
         let budget = self.errors.map_or(u64::MAX, |errors| errors.budget.get());
         let object = self.file.object(DATA, offset);
         let unpack_result = match object {
@@ -116,7 +117,7 @@ impl<'f> Fields<'_, 'f> {
                 if let Some(errors) = self.errors {
                     errors.budget.set(budget.saturating_sub(bytes.len() as u64));
                 }
-                split(bytes)
+                split_field(bytes)
             }
             UnpackResult::Unreadable => None,
             UnpackResult::BeyondBudget => {
@@ -128,8 +129,8 @@ impl<'f> Fields<'_, 'f> {
         };
         if let (None, Some(errors)) = (&field, self.errors) {
             errors.unreadable.set(errors.unreadable.get() + 1);
-            if errors.first.get().is_none() {
-                errors.first.set(Some(Location { file: self.file_index, offset }));
+            if errors.first_location.get().is_none() {
+                errors.first_location.set(Some(Location { file: self.file_index, offset }));
             }
         }
         field
@@ -137,19 +138,19 @@ impl<'f> Fields<'_, 'f> {
 }
 
 /// Splits `NAME=value`.
-fn split(bytes: Cow<'_, [u8]>) -> Option<Field<'_>> {
+fn split_field(bytes: Cow<'_, [u8]>) -> Option<Field<'_>> {
     /// Maximum length of a name in bytes (systemd.journal-fields(7)).
     const MAX_NAME_LEN: usize = 64;
-    let head = bytes.get(..=MAX_NAME_LEN).unwrap_or(&bytes);
-    let at = memchr::memchr(b'=', head).filter(|&at| at > 0)?;
+    let prefix = bytes.get(..=MAX_NAME_LEN).unwrap_or(&bytes);
+    let separator = memchr::memchr(b'=', prefix).filter(|&separator| separator > 0)?;
     Some(match bytes {
         Cow::Borrowed(bytes) => {
-            let (name, value) = bytes.split_at(at);
+            let (name, value) = bytes.split_at(separator);
             Field { name: name.into(), value: value.get(1..)?.into() }
         }
         Cow::Owned(mut bytes) => {
-            let value = bytes.split_off(at + 1);
-            bytes.truncate(at);
+            let value = bytes.split_off(separator + 1);
+            bytes.truncate(separator);
             Field { name: bytes.into(), value: value.into() }
         }
     })

@@ -13,7 +13,7 @@ const COMPRESSED_LZ4: u32 = 1 << 1;
 const KEYED_HASH: u32 = 1 << 2;
 const COMPRESSED_ZSTD: u32 = 1 << 3;
 const COMPACT: u32 = 1 << 4;
-const KNOWN: u32 = COMPRESSED_XZ | COMPRESSED_LZ4 | KEYED_HASH | COMPRESSED_ZSTD | COMPACT;
+const KNOWN_FLAGS: u32 = COMPRESSED_XZ | COMPRESSED_LZ4 | KEYED_HASH | COMPRESSED_ZSTD | COMPACT;
 
 /// State of a journal file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ impl Header {
         let truncated = || Error::Truncated { length: bytes.len() as u64 };
         let number = |offset| u64_at(head, offset).ok_or_else(truncated);
         let flags = u32_at(head, 12).ok_or_else(truncated)?;
-        if flags & !KNOWN != 0 {
-            return Err(Error::Unsupported { flags: flags & !KNOWN });
+        if flags & !KNOWN_FLAGS != 0 {
+            return Err(Error::Unsupported { flags: flags & !KNOWN_FLAGS });
         }
         let header_bytes = number(88)?;
         if header_bytes < MIN_LEN as u64 || !header_bytes.is_multiple_of(8) || header_bytes > 1 << 20 {
@@ -75,7 +75,7 @@ impl Header {
                 0 => State::Offline,
                 1 => State::Online,
                 2 => State::Archived,
-                other => State::Unknown(other),
+                value => State::Unknown(value),
             },
             machine: id_at(head, 40).ok_or_else(truncated)?,
             sequence: id_at(head, 72).ok_or_else(truncated)?,

@@ -22,7 +22,7 @@
 //! * No I/O, and no interpretation of entries.
 //! * The entries of several files are merged in the order of `journalctl`, without duplicates.
 //! * Files that were not closed, are truncated or are damaged are read as far as possible: after damage in the entry
-//!   arrays, the file is searched for entries object by object. Missing data are counted in [`Losses`].
+//!   arrays, the file is searched for entries object by object. Missing data is counted in [`Losses`].
 //! * Work is bounded by the size of the files: each object in an entry array is visited once, and the decompressed size
 //!   of fields has a budget.
 //! * Seals are not verified; hash tables are not used.

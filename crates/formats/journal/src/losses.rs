@@ -27,12 +27,12 @@ pub struct Losses {
     /// Fields skipped because their decompressed size exceeds the budget.
     pub fields_beyond_budget: u64,
     /// Position of the first damage.
-    pub first: Option<Location>,
+    pub first_location: Option<Location>,
 }
 
 impl Losses {
-    /// Stores the position if it is the first one.
-    pub(crate) fn at(&mut self, file: usize, offset: u64) {
-        self.first.get_or_insert(Location { file, offset });
+    /// Stores the location if it is the first.
+    pub(crate) fn record_location(&mut self, file: usize, offset: u64) {
+        self.first_location.get_or_insert(Location { file, offset });
     }
 }

@@ -30,12 +30,12 @@ pub fn read<'f>(files: &[JournalFile<'f>], mut visit: impl FnMut(&Entry<'_, 'f>)
             queue.next.is_some().then_some(queue)
         })
         .collect();
-    while let Some(first) = first_of(&queues) {
-        let Some(entry) = queues.get(first).and_then(|queue| queue.next) else { break };
+    while let Some(earliest) = earliest_queue(&queues) {
+        let Some(entry) = queues.get(earliest).and_then(|queue| queue.next) else { break };
         visit(&Entry { errors: Some(&errors), ..entry });
         for queue in &mut queues {
-            let same = |next: &Entry<'_, '_>| is_same(next, &entry);
-            if queue.index == entry.file_index || queue.next.as_ref().is_some_and(same) {
+            let is_duplicate_entry = |next: &Entry<'_, '_>| is_duplicate(next, &entry);
+            if queue.index == entry.file_index || queue.next.as_ref().is_some_and(is_duplicate_entry) {
                 queue.advance();
             }
         }
@@ -43,8 +43,8 @@ pub fn read<'f>(files: &[JournalFile<'f>], mut visit: impl FnMut(&Entry<'_, 'f>)
     }
     losses.unreadable_fields = errors.unreadable.get();
     losses.fields_beyond_budget = errors.beyond_budget.get();
-    if let Some(first_error) = errors.first.get() {
-        losses.at(first_error.file, first_error.offset);
+    if let Some(first_error) = errors.first_location.get() {
+        losses.record_location(first_error.file, first_error.offset);
     }
     losses
 }
@@ -64,36 +64,37 @@ impl Queue<'_> {
     }
 }
 
-/// Index of the queue with the earliest next entry. If entries are equal, the first file wins.
-fn first_of(queues: &[Queue<'_>]) -> Option<usize> {
-    let mut first: Option<(usize, &Entry<'_, '_>)> = None;
-    for (at, queue) in queues.iter().enumerate() {
+/// Returns the index of the queue with the earliest next entry. If entries are equal, the first file wins.
+fn earliest_queue(queues: &[Queue<'_>]) -> Option<usize> {
+    let mut earliest: Option<(usize, &Entry<'_, '_>)> = None;
+    for (index, queue) in queues.iter().enumerate() {
         if let Some(next) = &queue.next
-            && first.is_none_or(|(_, earliest)| order(next, earliest).is_lt())
+            && earliest.is_none_or(|(_, entry)| compare(next, entry).is_lt())
         {
-            first = Some((at, next));
+            earliest = Some((index, next));
         }
     }
-    first.map(|(at, _)| at)
+    earliest.map(|(index, _)| index)
 }
 
-/// The order of `journalctl`. It is not a total order, because wall-clock times and sequence numbers may disagree.
-fn order(one: &Entry<'_, '_>, other: &Entry<'_, '_>) -> Ordering {
+/// Compares two entries like `journalctl` does. This is not a total order, because wall-clock times and sequence
+/// numbers may disagree.
+fn compare(left: &Entry<'_, '_>, right: &Entry<'_, '_>) -> Ordering {
     let sequence = |entry: &Entry<'_, '_>| entry.file.header().sequence;
-    let by_sequence = one.sequence_number.cmp(&other.sequence_number);
-    if sequence(one) == sequence(other) && by_sequence.is_ne() {
+    let by_sequence = left.sequence_number.cmp(&right.sequence_number);
+    if sequence(left) == sequence(right) && by_sequence.is_ne() {
         return by_sequence;
     }
-    let by_monotonic = one.monotonic_us.cmp(&other.monotonic_us);
-    if one.boot == other.boot && by_monotonic.is_ne() {
+    let by_monotonic = left.monotonic_us.cmp(&right.monotonic_us);
+    if left.boot == right.boot && by_monotonic.is_ne() {
         return by_monotonic;
     }
-    one.realtime_us.cmp(&other.realtime_us).then(one.hash.cmp(&other.hash))
+    left.realtime_us.cmp(&right.realtime_us).then(left.hash.cmp(&right.hash))
 }
 
-fn is_same(one: &Entry<'_, '_>, other: &Entry<'_, '_>) -> bool {
-    one.boot == other.boot
-        && one.hash == other.hash
-        && one.monotonic_us == other.monotonic_us
-        && one.realtime_us == other.realtime_us
+fn is_duplicate(left: &Entry<'_, '_>, right: &Entry<'_, '_>) -> bool {
+    left.boot == right.boot
+        && left.hash == right.hash
+        && left.monotonic_us == right.monotonic_us
+        && left.realtime_us == right.realtime_us
 }

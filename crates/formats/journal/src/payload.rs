@@ -1,4 +1,4 @@
-//! Decompresses the payload of data objects: one field each.
+//! Decompresses the payload of data objects. Each contains one field.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -32,8 +32,8 @@ pub(crate) enum UnpackResult<'f> {
 
 /// Decompresses the payload of a data object to at most `budget` bytes.
 pub(crate) fn unpack(object: Object<'_>, compact: bool, budget: u64) -> UnpackResult<'_> {
-    let head = if compact { COMPACT_HEAD_SIZE } else { REGULAR_HEAD_SIZE };
-    let Some(packed) = object.bytes.get(head..) else { return UnpackResult::Unreadable };
+    let head_size = if compact { COMPACT_HEAD_SIZE } else { REGULAR_HEAD_SIZE };
+    let Some(packed) = object.bytes.get(head_size..) else { return UnpackResult::Unreadable };
     let limit = budget.min(MAX_FIELD_LEN);
     if packed.len() as u64 > limit {
         return UnpackResult::BeyondBudget;

@@ -12,21 +12,21 @@ fn read_everything(bytes: &[u8]) -> usize {
     let Ok(file) = JournalFile::open(bytes) else {
         return 0;
     };
-    let mut found = 0;
+    let mut count = 0;
     read(&[file, file], |entry| {
-        found += 1;
+        count += 1;
         entry.fields().for_each(drop);
     });
-    found
+    count
 }
 
 proptest! {
     #[test]
     fn accepts_any_bytes(bytes: Vec<u8>) {
         read_everything(&bytes);
-        let mut headed = b"LPKSHHRH".to_vec();
-        headed.extend(bytes);
-        read_everything(&headed);
+        let mut with_signature = b"LPKSHHRH".to_vec();
+        with_signature.extend(bytes);
+        read_everything(&with_signature);
     }
 
     #[test]
@@ -35,15 +35,15 @@ proptest! {
         compression in 0_usize..4,
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         truncated: prop::sample::Index,
-        whole: bool,
+        is_complete: bool,
     ) {
         let compression = [None, Some(XZ), Some(LZ4), Some(ZSTANDARD)][compression];
         let mut bytes = JournalWriter { is_compact, compression, ..JournalWriter::default() }.file(&entries(15));
-        for (at, value) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = value;
+        for (index, value) in changes {
+            let offset = index.index(bytes.len());
+            bytes[offset] = value;
         }
-        if !whole {
+        if !is_complete {
             bytes.truncate(truncated.index(bytes.len()));
         }
         prop_assert!(read_everything(&bytes) <= bytes.len() / 64);

@@ -6,44 +6,44 @@ use std::process::Command;
 use onoff_journal::{Losses, State};
 use onoff_testkit::journal::JournalWriter;
 
-use crate::synthetic::{LZ4, XZ, ZSTANDARD, entries, read_all, sorted};
+use crate::synthetic::{LZ4, XZ, ZSTANDARD, entries, read_all, sort_fields};
 
-fn makers() -> Vec<(String, JournalWriter)> {
-    let mut makers = Vec::new();
-    for compact in [false, true] {
-        for (name, packing) in [("plain", None), ("xz", Some(XZ)), ("lz4", Some(LZ4)), ("zstd", Some(ZSTANDARD))] {
-            let maker = JournalWriter { is_compact: compact, compression: packing, ..JournalWriter::default() };
-            makers.push((format!("{name}, compact {compact}"), maker));
+fn writers() -> Vec<(String, JournalWriter)> {
+    let mut writers = Vec::new();
+    for is_compact in [false, true] {
+        for (name, compression) in [("plain", None), ("xz", Some(XZ)), ("lz4", Some(LZ4)), ("zstd", Some(ZSTANDARD))] {
+            let writer = JournalWriter { is_compact, compression, ..JournalWriter::default() };
+            writers.push((format!("{name}, compact {is_compact}"), writer));
         }
     }
-    makers
+    writers
 }
 
 #[test]
 fn reads_every_format_and_compression() {
     let expected = entries(100);
-    for (name, maker) in makers() {
-        let (found, losses) = read_all(&[&maker.file(&expected)]);
-        assert_eq!(found, sorted(expected.clone()), "{name}");
+    for (name, writer) in writers() {
+        let (entries_read, losses) = read_all(&[&writer.file(&expected)]);
+        assert_eq!(entries_read, sort_fields(expected.clone()), "{name}");
         assert_eq!(losses, Losses::default(), "{name}");
     }
 }
 
 #[test]
 fn empty_journal_has_no_entries() {
-    let (found, losses) = read_all(&[&JournalWriter::default().file(&[])]);
-    assert!(found.is_empty());
+    let (entries_read, losses) = read_all(&[&JournalWriter::default().file(&[])]);
+    assert!(entries_read.is_empty());
     assert_eq!(losses, Losses::default());
 }
 
 #[test]
 fn reads_header() {
-    let maker = JournalWriter { state: 2, is_compact: true, ..JournalWriter::default() };
-    let bytes = maker.file(&entries(3));
+    let writer = JournalWriter { state: 2, is_compact: true, ..JournalWriter::default() };
+    let bytes = writer.file(&entries(3));
     let file = onoff_journal::JournalFile::open(&bytes).unwrap();
     let header = file.header();
     assert_eq!((header.state, header.entries, header.is_compact), (State::Archived, 3, true));
-    assert_eq!((header.machine, header.sequence), (maker.machine_id, maker.sequence_id));
+    assert_eq!((header.machine, header.sequence), (writer.machine_id, writer.sequence_id));
 }
 
 /// `journalctl` reads the same entries from the synthetic files.
@@ -52,9 +52,9 @@ fn agrees_with_journalctl() {
     let folder = std::env::temp_dir().join(format!("onoff-journal-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let expected = entries(60);
-    for (at, (name, maker)) in makers().into_iter().enumerate() {
-        let path = folder.join(format!("{at}.journal"));
-        let bytes = maker.file(&expected);
+    for (index, (name, writer)) in writers().into_iter().enumerate() {
+        let path = folder.join(format!("{index}.journal"));
+        let bytes = writer.file(&expected);
         std::fs::write(&path, &bytes).unwrap();
         let output =
             Command::new("journalctl").args(["--quiet", "-o", "export", "--all", "--file"]).arg(&path).output();
@@ -62,33 +62,33 @@ fn agrees_with_journalctl() {
             eprintln!("skipped: journalctl not found");
             break;
         };
-        let theirs = export(&output.stdout);
-        let (found, _) = read_all(&[&bytes]);
-        let ours: Vec<BTreeSet<(String, Vec<u8>)>> =
-            found.into_iter().map(|entry| entry.fields.into_iter().collect()).collect();
-        assert_eq!(theirs.len(), ours.len(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-        assert!(theirs == ours, "{name}: fields differ");
+        let expected_fields = export(&output.stdout);
+        let (entries_read, _) = read_all(&[&bytes]);
+        let actual_fields: Vec<BTreeSet<(String, Vec<u8>)>> =
+            entries_read.into_iter().map(|entry| entry.fields.into_iter().collect()).collect();
+        assert_eq!(expected_fields.len(), actual_fields.len(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(expected_fields == actual_fields, "{name}: fields differ");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The fields of each exported entry, without those derived from the head of the entry.
+/// Parses the fields of each exported entry, without the fields derived from the entry's header.
 fn export(mut bytes: &[u8]) -> Vec<BTreeSet<(String, Vec<u8>)>> {
     let mut entries = Vec::new();
     let mut entry = BTreeSet::new();
     while let Some(end) = bytes.iter().position(|&byte| byte == b'\n') {
-        let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
-        bytes = rest;
+        let (line, remaining) = (&bytes[..end], &bytes[end + 1..]);
+        bytes = remaining;
         let (name, value) = match line.iter().position(|&byte| byte == b'=') {
             _ if line.is_empty() => {
                 entries.push(std::mem::take(&mut entry));
                 continue;
             }
-            Some(at) => (&line[..at], line[at + 1..].to_vec()),
+            Some(separator) => (&line[..separator], line[separator + 1..].to_vec()),
             None => {
-                let length = u64::from_le_bytes(rest[..8].try_into().unwrap()) as usize;
-                bytes = &rest[8 + length + 1..];
-                (line, rest[8..8 + length].to_vec())
+                let length = u64::from_le_bytes(remaining[..8].try_into().unwrap()) as usize;
+                bytes = &remaining[8 + length + 1..];
+                (line, remaining[8..8 + length].to_vec())
             }
         };
         if !name.starts_with(b"__") {

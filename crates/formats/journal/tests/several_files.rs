@@ -17,31 +17,31 @@ fn files_of_one_sequence_are_merged_by_number() {
         entry.boot_id += 1;
     }
     let (even, odd): (Vec<_>, Vec<_>) = expected.into_iter().partition(|entry| entry.sequence_number % 2 == 0);
-    let maker = JournalWriter::default();
-    let (system, user) = (maker.file(&even), maker.file(&odd));
-    let (found, _) = read_all(&[&system, &user]);
-    assert_eq!(numbers(&found), (1..=10).collect::<Vec<_>>());
+    let writer = JournalWriter::default();
+    let (system, user) = (writer.file(&even), writer.file(&odd));
+    let (entries_read, _) = read_all(&[&system, &user]);
+    assert_eq!(numbers(&entries_read), (1..=10).collect::<Vec<_>>());
 }
 
 #[test]
 fn duplicate_entries_are_visited_once() {
     let expected = entries(10);
-    let maker = JournalWriter::default();
-    let (all, part) = (maker.file(&expected), maker.file(&expected[3..7]));
-    let (found, _) = read_all(&[&part, &all]);
-    assert_eq!(numbers(&found), (1..=10).collect::<Vec<_>>());
+    let writer = JournalWriter::default();
+    let (all_entries, some_entries) = (writer.file(&expected), writer.file(&expected[3..7]));
+    let (entries_read, _) = read_all(&[&some_entries, &all_entries]);
+    assert_eq!(numbers(&entries_read), (1..=10).collect::<Vec<_>>());
 }
 
 #[test]
 fn files_of_different_machines_are_merged_by_wall_clock() {
-    let maker = JournalWriter::default();
-    let mut others = entries(3);
-    for (at, entry) in others.iter_mut().enumerate() {
+    let writer = JournalWriter::default();
+    let mut other_entries = entries(3);
+    for (index, entry) in other_entries.iter_mut().enumerate() {
         entry.boot_id = 7;
-        entry.sequence_number = 100 + at as u64;
+        entry.sequence_number = 100 + index as u64;
         entry.realtime_us += 1500;
     }
-    let other = JournalWriter { machine_id: 5, sequence_id: 6, ..maker.clone() };
-    let (found, _) = read_all(&[&other.file(&others), &maker.file(&entries(4))]);
-    assert_eq!(numbers(&found), [1, 2, 100, 3, 101, 4, 102]);
+    let other_writer = JournalWriter { machine_id: 5, sequence_id: 6, ..writer.clone() };
+    let (entries_read, _) = read_all(&[&other_writer.file(&other_entries), &writer.file(&entries(4))]);
+    assert_eq!(numbers(&entries_read), [1, 2, 100, 3, 101, 4, 102]);
 }

@@ -19,14 +19,14 @@ fn lz4(bytes: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// One frame with a content size, as journald always writes.
+/// Compresses to one frame with a content size, as journald always writes.
 fn zstandard(bytes: &[u8]) -> Vec<u8> {
     /// Bits of the frame header descriptor: a 4-byte size in a single segment; a checksum is present.
     const SIZED: u8 = 0xa0;
     const CHECKSUM: u8 = 4;
     let packed = ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest);
-    let (magic, rest) = packed.split_at(4);
-    let [descriptor, _window, blocks @ ..] = rest else {
+    let (magic, frame) = packed.split_at(4);
+    let [descriptor, _window, blocks @ ..] = frame else {
         panic!("frame without header");
     };
     assert_eq!(descriptor & !CHECKSUM, 0, "header without size");
@@ -38,18 +38,21 @@ pub const XZ: FieldCompression = FieldCompression { flag: 1, compress: xz, min_l
 pub const LZ4: FieldCompression = FieldCompression { flag: 2, compress: lz4, min_len: 80 };
 pub const ZSTANDARD: FieldCompression = FieldCompression { flag: 4, compress: zstandard, min_len: 80 };
 
-/// `count` entries of one boot, with short, long and binary fields.
+/// Builds `count` entries of one boot, with short, long and binary fields.
 pub fn entries(count: u64) -> Vec<JournalEntry> {
     (1..=count)
-        .map(|at| JournalEntry {
-            sequence_number: at,
-            realtime_us: 1_700_000_000_000_000 + at * 1000,
-            monotonic_us: at * 1000,
+        .map(|number| JournalEntry {
+            sequence_number: number,
+            realtime_us: 1_700_000_000_000_000 + number * 1000,
+            monotonic_us: number * 1000,
             boot_id: BOOT,
             fields: vec![
                 ("_BOOT_ID".to_owned(), format!("{BOOT:032x}").into_bytes()),
-                ("MESSAGE".to_owned(), format!("message {at} {}", "long ".repeat(at as usize * 7 % 90)).into_bytes()),
-                ("BINARY".to_owned(), vec![b'\n', 0, 0xff, at as u8]),
+                (
+                    "MESSAGE".to_owned(),
+                    format!("message {number} {}", "long ".repeat(number as usize * 7 % 90)).into_bytes(),
+                ),
+                ("BINARY".to_owned(), vec![b'\n', 0, 0xff, number as u8]),
                 ("_TRANSPORT".to_owned(), b"kernel".to_vec()),
             ],
         })
@@ -73,17 +76,17 @@ pub fn to_journal_entry(entry: &Entry<'_, '_>) -> JournalEntry {
 /// Reads all entries of `files`, with fields sorted by name.
 pub fn read_all(files: &[&[u8]]) -> (Vec<JournalEntry>, Losses) {
     let files: Vec<JournalFile<'_>> = files.iter().map(|bytes| JournalFile::open(bytes).unwrap()).collect();
-    let mut found = Vec::new();
+    let mut entries_read = Vec::new();
     let losses = read(&files, |entry| {
         let mut entry = to_journal_entry(entry);
         entry.fields.sort();
-        found.push(entry);
+        entries_read.push(entry);
     });
-    (found, losses)
+    (entries_read, losses)
 }
 
 /// Sorts the fields of `entries` by name.
-pub fn sorted(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
+pub fn sort_fields(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
     for entry in &mut entries {
         entry.fields.sort();
     }

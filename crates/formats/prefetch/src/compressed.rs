@@ -10,8 +10,8 @@ use crate::field::{size_at, u32_at};
 /// Maximum expansion of XPRESS Huffman: a chunk of 64 KiB has a table of 256 bytes.
 const MAX_EXPANSION: usize = 256;
 
-/// The uncompressed plan, and whether it was compressed.
-pub(crate) fn unwrap(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, bool), Error> {
+/// Returns the uncompressed plan, and whether it was compressed.
+pub(crate) fn decompress_plan(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, bool), Error> {
     if !bytes.starts_with(b"MAM") {
         return Ok((bytes.into(), false));
     }

@@ -1,4 +1,4 @@
-//! Returns errors from all readers in this crate.
+//! Errors of all readers in this crate.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub enum Error {
         /// Declared size in bytes.
         size: u64,
     },
-    /// The compressed data are damaged.
+    /// The compressed data is damaged.
     Damaged {
         /// Offset of the damage in bytes: in the decompressed data for plans, in the file for other formats.
         offset: u64,

@@ -7,7 +7,7 @@ use crate::field::text;
 pub struct Layout {
     /// Declared version.
     pub version: Option<u32>,
-    /// Paths in order; those of the boot come first.
+    /// Paths in order; boot files come first.
     pub files: Vec<String>,
 }
 

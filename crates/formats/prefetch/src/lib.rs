@@ -1,8 +1,8 @@
-//! Reads prefetch files of Windows: what it reads ahead when a program starts or the computer boots.
+//! Reads the prefetch files of Windows, which list what it reads ahead when a program starts or the computer boots.
 //!
 //! `\Windows\Prefetch` contains one plan (`.pf`) per program and path. `Layout.ini` lists the files of all plans in the
 //! order in which the defragmenter arranges them. ReadyBoot stores the reads of past boots (`Trace*.fx`) and the files
-//! for the next one (`rblayout.xin`). SuperFetch has databases, of which only the headers are read.
+//! for the next one (`rblayout.xin`). Only the headers of the SuperFetch databases are read.
 //!
 //! ```
 //! let text = "[OptimalLayoutFile]\r\nVersion=1\r\nC:\\WINDOWS\\SYSTEM32\\NTDLL.DLL\r\n";

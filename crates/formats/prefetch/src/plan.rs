@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::field::{size_at, text, text_at, u16_at, u32_at, u64_at, unix_ns_at};
 
 /// Size of the header before the file information, in bytes.
-const HEADER: usize = 84;
+const HEADER_SIZE: usize = 84;
 /// Size in bytes of a page, the unit of a plan's trace. Observed in plans of every version: the file offsets of entries
 /// are multiples of it, in bytes in version 17 and in sectors of 512 bytes later.
 pub const PAGE_SIZE: u64 = 4096;
@@ -63,17 +63,18 @@ pub struct Plan {
 
 /// Entry sizes and field offsets of a version, in bytes.
 struct VersionLayout {
-    metrics_entry: usize,
-    volume_entry: usize,
-    last_run: usize,
-    last_runs: usize,
-    run_count: usize,
+    metrics_entry_size: usize,
+    volume_entry_size: usize,
+    last_run_offset: usize,
+    last_run_count: usize,
+    run_count_offset: usize,
 }
 
 impl VersionLayout {
-    /// The file information is at [`HEADER`]. The offset of the metrics distinguishes the two layouts of version 30.
+    /// Selects the layout of a version. File information starts at offset [`HEADER_SIZE`]. The offset of the metrics
+    /// distinguishes the two layouts of version 30.
     fn new(version: u32, metrics: usize) -> Option<Self> {
-        let (metrics_entry, volume_entry, last_run, last_runs, run_count) = match version {
+        let (metrics_entry_size, volume_entry_size, last_run_offset, last_run_count, run_count_offset) = match version {
             17 => (20, 40, 36, 1, 60),
             23 => (32, 104, 44, 1, 68),
             26 => (32, 104, 44, 8, 124),
@@ -81,7 +82,7 @@ impl VersionLayout {
             30 | 31 => (32, 96, 44, 8, 116),
             _ => return None,
         };
-        Some(Self { metrics_entry, volume_entry, last_run, last_runs, run_count })
+        Some(Self { metrics_entry_size, volume_entry_size, last_run_offset, last_run_count, run_count_offset })
     }
 }
 
@@ -90,41 +91,42 @@ impl VersionLayout {
 /// # Errors
 /// The bytes are not a plan, or its header is incomplete. Unreadable entries are counted instead.
 pub fn read_plan(bytes: &[u8]) -> Result<Plan, Error> {
-    let (bytes, is_compressed) = compressed::unwrap(bytes)?;
+    let (bytes, is_compressed) = compressed::decompress_plan(bytes)?;
     let bytes = bytes.as_ref();
     if bytes.get(4..8) != Some(b"SCCA") {
         return Err(Error::NotAPlan);
     }
     let truncated = Error::Truncated { offset: bytes.len() as u64 };
     let version = u32_at(bytes, 0).ok_or(truncated.clone())?;
-    let number = |at: usize| size_at(bytes, HEADER + at).ok_or(truncated.clone());
+    let number = |offset: usize| size_at(bytes, HEADER_SIZE + offset).ok_or(truncated.clone());
     let (metrics, metrics_count) = (number(0)?, number(4)?);
     let layout = VersionLayout::new(version, metrics).ok_or(Error::UnsupportedVersion { version })?;
     let (names, names_size) = (number(16)?, number(20)?);
     let (volumes, volumes_count, volumes_size) = (number(24)?, number(28)?, number(32)?);
-    let last_runs = (0..layout.last_runs).map(|at| unix_ns_at(bytes, HEADER + layout.last_run + at * 8));
+    let last_runs =
+        (0..layout.last_run_count).map(|index| unix_ns_at(bytes, HEADER_SIZE + layout.last_run_offset + index * 8));
     let mut plan = Plan {
         version,
         is_compressed,
         executable: bytes.get(16..76).map(text).unwrap_or_default(),
         path_hash: u32_at(bytes, 76).ok_or(truncated.clone())?,
         is_boot: u32_at(bytes, 80).ok_or(truncated.clone())? & 1 != 0,
-        run_count: u32_at(bytes, HEADER + layout.run_count).ok_or(truncated)?,
+        run_count: u32_at(bytes, HEADER_SIZE + layout.run_count_offset).ok_or(truncated)?,
         last_runs_unix_ns: last_runs.flatten().collect(),
         ..Plan::default()
     };
     let names = section(bytes, names, names_size);
-    let entries = section(bytes, metrics, metrics_count.saturating_mul(layout.metrics_entry));
-    for at in 0..metrics_count.min(MAX_ENTRIES) {
-        match file(entries, at * layout.metrics_entry, version, names) {
+    let entries = section(bytes, metrics, metrics_count.saturating_mul(layout.metrics_entry_size));
+    for index in 0..metrics_count.min(MAX_ENTRIES) {
+        match parse_file(entries, index * layout.metrics_entry_size, version, names) {
             Some(file) => plan.files.push(file),
             None => plan.unreadable += 1,
         }
     }
     plan.unreadable += metrics_count.saturating_sub(MAX_ENTRIES) as u64;
     let entries = section(bytes, volumes, volumes_size);
-    for at in 0..volumes_count.min(MAX_ENTRIES) {
-        match volume(entries, at * layout.volume_entry, version, &mut plan.unreadable) {
+    for index in 0..volumes_count.min(MAX_ENTRIES) {
+        match parse_volume(entries, index * layout.volume_entry_size, version, &mut plan.unreadable) {
             Some(volume) => plan.volumes.push(volume),
             None => plan.unreadable += 1,
         }
@@ -133,46 +135,46 @@ pub fn read_plan(bytes: &[u8]) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// A part of the file, limited to the end of the file.
-fn section(bytes: &[u8], at: usize, size: usize) -> &[u8] {
-    let rest = bytes.get(at..).unwrap_or_default();
-    rest.get(..size).unwrap_or(rest)
+/// Returns a part of the file, limited to the end of the file.
+fn section(bytes: &[u8], offset: usize, size: usize) -> &[u8] {
+    let section = bytes.get(offset..).unwrap_or_default();
+    section.get(..size).unwrap_or(section)
 }
 
-fn file(entries: &[u8], at: usize, version: u32, names: &[u8]) -> Option<PlannedFile> {
+fn parse_file(entries: &[u8], offset: usize, version: u32, names: &[u8]) -> Option<PlannedFile> {
     // Since version 23, an average is stored between the duration and the name.
-    let name = if version == 17 { 8 } else { 12 };
+    let name_field = if version == 17 { 8 } else { 12 };
     Some(PlannedFile {
-        trace_start: u32_at(entries, at)?,
-        trace_entries: u32_at(entries, at + 4)?,
-        path: text_at(names, size_at(entries, at + name)?, size_at(entries, at + name + 4)?)?,
-        flags: u32_at(entries, at + name + 8)?,
-        reference: if version == 17 { None } else { Some(u64_at(entries, at + 24)?) },
+        trace_start: u32_at(entries, offset)?,
+        trace_entries: u32_at(entries, offset + 4)?,
+        path: text_at(names, size_at(entries, offset + name_field)?, size_at(entries, offset + name_field + 4)?)?,
+        flags: u32_at(entries, offset + name_field + 8)?,
+        reference: if version == 17 { None } else { Some(u64_at(entries, offset + 24)?) },
     })
 }
 
-fn volume(entries: &[u8], at: usize, version: u32, unreadable: &mut u64) -> Option<Volume> {
-    let number_at = |offset: usize| size_at(entries, at.checked_add(offset)?);
+fn parse_volume(entries: &[u8], offset: usize, version: u32, unreadable: &mut u64) -> Option<Volume> {
+    let number_at = |field: usize| size_at(entries, offset.checked_add(field)?);
     let mut volume = Volume {
         device: text_at(entries, number_at(0)?, number_at(4)?)?,
-        created_unix_ns: unix_ns_at(entries, at + 8),
-        serial: u32_at(entries, at + 16)?,
+        created_unix_ns: unix_ns_at(entries, offset + 8),
+        serial: u32_at(entries, offset + 16)?,
         ..Volume::default()
     };
     let references = section(entries, number_at(20)?, number_at(24)?);
     // Version and number of entries, plus eight bytes since version 23.
-    let first = if version == 17 { 8 } else { 16 };
+    let references_start = if version == 17 { 8 } else { 16 };
     let count = size_at(references, 4).unwrap_or(0);
-    let stored = references.get(first..).unwrap_or_default().as_chunks::<8>().0;
-    volume.file_references = stored.iter().take(count).map(|entry| u64::from_le_bytes(*entry)).collect();
-    *unreadable += count.saturating_sub(stored.len()) as u64;
+    let stored_references = references.get(references_start..).unwrap_or_default().as_chunks::<8>().0;
+    volume.file_references = stored_references.iter().take(count).map(|entry| u64::from_le_bytes(*entry)).collect();
+    *unreadable += count.saturating_sub(stored_references.len()) as u64;
     let mut next = number_at(28)?;
-    let folders = number_at(32)?;
-    for read in 0..folders {
+    let folder_count = number_at(32)?;
+    for index in 0..folder_count {
         let folder = u16_at(entries, next)
             .and_then(|units| Some((text_at(entries, next + 2, usize::from(units))?, usize::from(units))));
         let Some((folder, units)) = folder else {
-            *unreadable += (folders - read) as u64;
+            *unreadable += (folder_count - index) as u64;
             break;
         };
         // Length, text and NUL.

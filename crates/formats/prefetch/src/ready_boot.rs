@@ -13,12 +13,12 @@ use crate::field::{size_at, text_at, u16_at, u32_at, u64_at};
 
 const MAGIC: &[u8] = b"PfB\xe3";
 /// Decompressed size of every chunk except the last, in bytes.
-const CHUNK: usize = 65_536;
+const CHUNK_SIZE: usize = 65_536;
 /// Maximum expansion of XPRESS Huffman.
 const MAX_EXPANSION: usize = 256;
 /// Maximum decompressed size in bytes. Known traces have 7 to 10 MB.
 const MAX_BYTES: usize = 256 << 20;
-/// Size of a read record in bytes, records per block, and size of a block, which ends with 8 further bytes.
+/// Size of a read record in bytes, number of records per block, and size of a block, which ends with 8 extra bytes.
 const RECORD_SIZE: usize = 40;
 const RECORDS_PER_BLOCK: usize = 1024;
 const BLOCK_SIZE: usize = RECORD_SIZE * RECORDS_PER_BLOCK + 8;
@@ -49,7 +49,7 @@ pub struct ReadyBoot {
     pub is_trace: bool,
     /// Paths of files, and of the directories that contain them.
     pub files: Vec<String>,
-    /// Reads in file order. The file has two lists of the same period, one after the other.
+    /// Reads in file order: two consecutive lists that cover the same period.
     pub reads: Vec<ReadyBootRead>,
     /// Number of unreadable names and reads.
     pub unreadable: u64,
@@ -72,8 +72,8 @@ pub fn read_ready_boot(bytes: &[u8]) -> Result<ReadyBoot, Error> {
     let plain = decompress(bytes)?;
     let truncated = Error::Truncated { offset: plain.len() as u64 };
     match plain.get(..4) {
-        Some(b"xFcE") => trace(&plain).ok_or(truncated),
-        Some(b"iLdR") => layout(&plain).ok_or(truncated),
+        Some(b"xFcE") => parse_trace(&plain).ok_or(truncated),
+        Some(b"iLdR") => parse_layout(&plain).ok_or(truncated),
         _ => Err(Error::NotReadyBoot),
     }
 }
@@ -86,58 +86,58 @@ fn decompress(bytes: &[u8]) -> Result<Vec<u8>, Error> {
         return Err(Error::InvalidSize { size: size as u64 });
     }
     let mut plain = vec![0; size];
-    let mut at = 8;
-    for chunk in plain.chunks_mut(CHUNK) {
-        let length = size_at(bytes, at).ok_or(truncated.clone())?;
-        let start = at + 4;
+    let mut offset = 8;
+    for chunk in plain.chunks_mut(CHUNK_SIZE) {
+        let length = size_at(bytes, offset).ok_or(truncated.clone())?;
+        let start = offset + 4;
         let packed = start.checked_add(length).and_then(|end| bytes.get(start..end)).ok_or(truncated.clone())?;
         if CompressionFormat::XpressHuffman.decompress(packed, chunk) < chunk.len() {
             return Err(Error::Damaged { offset: start as u64 });
         }
         // Four unknown bytes precede the next length.
-        at = start + length + 4;
+        offset = start + length + 4;
     }
     Ok(plain)
 }
 
-fn layout(plain: &[u8]) -> Option<ReadyBoot> {
+fn parse_layout(plain: &[u8]) -> Option<ReadyBoot> {
     let size = size_at(plain, 8)?;
     let names = plain.get(16..16_usize.checked_add(size)?)?;
     let mut unreadable = 0;
-    let (files, _) = paths(names, &mut unreadable);
+    let (files, _) = read_paths(names, &mut unreadable);
     Some(ReadyBoot { is_trace: false, files, reads: Vec::new(), unreadable })
 }
 
-fn trace(plain: &[u8]) -> Option<ReadyBoot> {
+fn parse_trace(plain: &[u8]) -> Option<ReadyBoot> {
     let counts = [size_at(plain, 8)?, size_at(plain, 12)?];
-    let names_at = plain.len().checked_sub(size_at(plain, 16)?)?;
+    let names_offset = plain.len().checked_sub(size_at(plain, 16)?)?;
     let mut unreadable = 0;
-    let (files, by_offset) = paths(plain.get(names_at..)?, &mut unreadable);
+    let (files, indexes_by_offset) = read_paths(plain.get(names_offset..)?, &mut unreadable);
     // A disk id with a length prefix precedes the records.
-    let first = 22 + usize::from(u16_at(plain, 20)?);
-    let region = plain.get(first..names_at)?;
+    let records_start = 22 + usize::from(u16_at(plain, 20)?);
+    let region = plain.get(records_start..names_offset)?;
     let mut reads = Vec::new();
     let mut block = 0_usize;
     for count in counts {
-        let mut left = count;
-        while left > 0 {
-            let taken = left.min(RECORDS_PER_BLOCK);
+        let mut remaining = count;
+        while remaining > 0 {
+            let records_in_block = remaining.min(RECORDS_PER_BLOCK);
             let Some(start) = block.checked_mul(BLOCK_SIZE).filter(|&start| start < region.len()) else { break };
             let entries = region.get(start..).unwrap_or_default();
-            let entries = entries.get(..taken * RECORD_SIZE).unwrap_or(entries).as_chunks::<RECORD_SIZE>().0;
-            reads.extend(entries.iter().filter_map(|record| read(record, &by_offset)));
-            left -= entries.len();
+            let entries = entries.get(..records_in_block * RECORD_SIZE).unwrap_or(entries).as_chunks::<RECORD_SIZE>().0;
+            reads.extend(entries.iter().filter_map(|record| parse_read(record, &indexes_by_offset)));
+            remaining -= entries.len();
             block += 1;
-            if entries.len() < taken {
+            if entries.len() < records_in_block {
                 break;
             }
         }
-        unreadable += left as u64;
+        unreadable += remaining as u64;
     }
     Some(ReadyBoot { is_trace: true, files, reads, unreadable })
 }
 
-fn read(record: &[u8], files: &BTreeMap<u32, u32>) -> Option<ReadyBootRead> {
+fn parse_read(record: &[u8], files: &BTreeMap<u32, u32>) -> Option<ReadyBootRead> {
     Some(ReadyBootRead {
         file: files.get(&u32_at(record, 16)?).copied(),
         offset: u64_at(record, 8)?,
@@ -146,46 +146,46 @@ fn read(record: &[u8], files: &BTreeMap<u32, u32>) -> Option<ReadyBootRead> {
     })
 }
 
-/// The paths of a name table, and their indices by offset. Windows writes `\FI_UNKNOWN` for unknown files, which is
-/// skipped.
-fn paths(table: &[u8], unreadable: &mut u64) -> (Vec<String>, BTreeMap<u32, u32>) {
+/// Reads the paths of a name table, and their indexes by offset. Skips `\FI_UNKNOWN`, which Windows writes for unknown
+/// files.
+fn read_paths(table: &[u8], unreadable: &mut u64) -> (Vec<String>, BTreeMap<u32, u32>) {
     let mut names: BTreeMap<u32, (u32, String)> = BTreeMap::new();
-    let mut at = 0;
-    while at < table.len() {
-        let entry = u32_at(table, at).zip(u16_at(table, at + 4)).and_then(|(parent, units)| {
+    let mut position = 0;
+    while position < table.len() {
+        let entry = u32_at(table, position).zip(u16_at(table, position + 4)).and_then(|(parent, units)| {
             let units = usize::from(units);
-            Some((parent, units, text_at(table, at + 6, units)?))
+            Some((parent, units, text_at(table, position + 6, units)?))
         });
-        let (Some((parent, units, name)), Ok(offset)) = (entry, u32::try_from(at)) else {
+        let (Some((parent, units, name)), Ok(offset)) = (entry, u32::try_from(position)) else {
             *unreadable += 1;
             break;
         };
         names.insert(offset, (parent, name));
-        at += 6 + units * 2;
+        position += 6 + units * 2;
     }
     let mut files = Vec::new();
-    let mut by_offset = BTreeMap::new();
-    let mut text = 0_usize;
+    let mut indexes_by_offset = BTreeMap::new();
+    let mut path_bytes = 0_usize;
     for &offset in names.keys() {
-        match path(offset, &names) {
+        match full_path(offset, &names) {
             Some(path) if path == "\\FI_UNKNOWN" => {}
-            Some(path) if text + path.len() <= MAX_PATH_BYTES => {
-                text += path.len();
-                by_offset.insert(offset, u32::try_from(files.len()).unwrap_or(u32::MAX));
+            Some(path) if path_bytes + path.len() <= MAX_PATH_BYTES => {
+                path_bytes += path.len();
+                indexes_by_offset.insert(offset, u32::try_from(files.len()).unwrap_or(u32::MAX));
                 files.push(path);
             }
             _ => *unreadable += 1,
         }
     }
-    (files, by_offset)
+    (files, indexes_by_offset)
 }
 
-fn path(offset: u32, names: &BTreeMap<u32, (u32, String)>) -> Option<String> {
+fn full_path(offset: u32, names: &BTreeMap<u32, (u32, String)>) -> Option<String> {
     let mut parts = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     let mut next = offset;
     while next != NO_PARENT {
-        if parts.len() == MAX_DEPTH || !seen.insert(next) {
+        if parts.len() == MAX_DEPTH || !visited.insert(next) {
             return None;
         }
         let (parent, name) = names.get(&next)?;

@@ -8,7 +8,7 @@ use crate::field::u32_at;
 /// Number of bytes to decompress, which include the header.
 const PREFIX_SIZE: usize = 65_536;
 /// Size of the header up to the counts, in bytes.
-const HEADER: usize = 68;
+const HEADER_SIZE: usize = 68;
 
 /// Compression of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +45,11 @@ pub struct SuperfetchHeader {
 /// Reads the header of a database. Source of the layout: the documentation of libagdb.
 ///
 /// # Errors
-/// The bytes end inside the header, are damaged before its end, or have another size than the header declares.
+/// The bytes end inside the header, are damaged before its end, or do not have the size that the header declares.
 pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
     let truncated = Error::Truncated { offset: bytes.len() as u64 };
     let size = u32_at(bytes, 4).ok_or(truncated.clone())?;
-    let (packing, format, start) = match bytes.get(..4).ok_or(truncated.clone())? {
+    let (compression, format, start) = match bytes.get(..4).ok_or(truncated.clone())? {
         b"MEMO" => (SuperfetchCompression::Memo, Some(CompressionFormat::Lznt1), 8),
         b"MEM0" => (SuperfetchCompression::Mem0, Some(CompressionFormat::XpressHuffman), 12),
         [b'M', b'A', b'M', flags] => {
@@ -69,9 +69,9 @@ pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
             plain
         }
     };
-    let number = |at: usize| u32_at(&plain, at).ok_or(Error::Damaged { offset: start as u64 });
+    let number = |offset: usize| u32_at(&plain, offset).ok_or(Error::Damaged { offset: start as u64 });
     let header = SuperfetchHeader {
-        compression: packing,
+        compression,
         version: number(0)?,
         bytes: number(4)?,
         header_bytes: number(8)?,
@@ -80,8 +80,8 @@ pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
         files: number(56)?,
         sources: number(64)?,
     };
-    let expected_size = if packing == SuperfetchCompression::None { bytes.len() } else { size as usize };
-    if header.bytes as usize != expected_size || (header.header_bytes as usize) < HEADER.min(expected_size) {
+    let expected_size = if compression == SuperfetchCompression::None { bytes.len() } else { size as usize };
+    if header.bytes as usize != expected_size || (header.header_bytes as usize) < HEADER_SIZE.min(expected_size) {
         return Err(Error::NotSuperfetch);
     }
     Ok(header)

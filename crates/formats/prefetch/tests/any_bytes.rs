@@ -4,7 +4,7 @@ use onoff_prefetch::{read_layout, read_plan, read_ready_boot, read_superfetch};
 use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
 
-/// Bytes that look like a plan, with mostly small offsets and counts.
+/// Generates bytes that look like a plan, with mostly small offsets and counts.
 fn plan_like_bytes() -> impl Strategy<Value = Vec<u8>> {
     let version = prop::sample::select(vec![17_u32, 23, 26, 30, 31]);
     let numbers = prop::collection::vec(prop_oneof![0..600_u32, any::<u32>()], 60..160);
@@ -32,10 +32,10 @@ proptest! {
         let _ = read_superfetch(&wrapped);
         // Also as the decompressed contents of a trace and of a layout.
         for magic in [b"xFcE", b"iLdR"] {
-            let inside = [magic.as_slice(), bytes.get(4..).unwrap_or_default()].concat();
-            let packed = Compression::XpressHuffman.compress(&inside);
+            let contents = [magic.as_slice(), bytes.get(4..).unwrap_or_default()].concat();
+            let packed = Compression::XpressHuffman.compress(&contents);
             let mut file = b"PfB\xe3".to_vec();
-            file.extend_from_slice(&(inside.len() as u32).to_le_bytes());
+            file.extend_from_slice(&(contents.len() as u32).to_le_bytes());
             file.extend_from_slice(&(packed.len() as u32).to_le_bytes());
             file.extend_from_slice(&packed);
             let _ = read_ready_boot(&file);

@@ -9,22 +9,22 @@ const HIVE: &str = r"\Device\HarddiskVolume3\Windows\System32\config\SOFTWARE";
 #[test]
 fn reads_have_files_offsets_and_times() {
     // The first list has more than one block, and one read has no file.
-    let first: Vec<_> = (0..1500_u32).map(|at| (NTOS, u64::from(at) * 4096, 4096, at * 10)).collect();
+    let first: Vec<_> = (0..1500_u32).map(|index| (NTOS, u64::from(index) * 4096, 4096, index * 10)).collect();
     let second = [(HIVE, 1 << 33, 65_536, 3), ("", 7, 512, 99_000)];
-    let read = read_ready_boot(&ready_boot_trace([&first, &second])).unwrap();
-    assert!(read.is_trace);
-    assert_eq!((read.reads.len(), read.unreadable), (1502, 0));
-    let path = |at: usize| read.reads[at].file.map(|file| read.files[file as usize].as_str());
+    let ready_boot = read_ready_boot(&ready_boot_trace([&first, &second])).unwrap();
+    assert!(ready_boot.is_trace);
+    assert_eq!((ready_boot.reads.len(), ready_boot.unreadable), (1502, 0));
+    let path = |index: usize| ready_boot.reads[index].file.map(|file| ready_boot.files[file as usize].as_str());
     assert_eq!((path(0), path(1499), path(1500), path(1501)), (Some(NTOS), Some(NTOS), Some(HIVE), None));
-    assert_eq!((read.reads[1499].offset, read.reads[1499].time_us), (1499 * 4096, 14_990));
-    assert_eq!((read.reads[1500].offset, read.reads[1500].bytes), (1 << 33, 65_536));
+    assert_eq!((ready_boot.reads[1499].offset, ready_boot.reads[1499].time_us), (1499 * 4096, 14_990));
+    assert_eq!((ready_boot.reads[1500].offset, ready_boot.reads[1500].bytes), (1 << 33, 65_536));
 }
 
 #[test]
 fn reads_layout_and_reports_damage() {
     let bytes = ready_boot_layout(&[NTOS, HIVE]);
-    let read = read_ready_boot(&bytes).unwrap();
-    assert!(!read.is_trace && read.files.iter().any(|path| path == HIVE));
+    let ready_boot = read_ready_boot(&bytes).unwrap();
+    assert!(!ready_boot.is_trace && ready_boot.files.iter().any(|path| path == HIVE));
     assert!(matches!(
         read_ready_boot(&bytes[..bytes.len() - 30]),
         Err(Error::Truncated { .. } | Error::Damaged { .. })
@@ -37,7 +37,7 @@ fn reads_layout_and_reports_damage() {
 
 #[test]
 fn counts_names_that_are_their_own_parent() {
-    // One name whose parent offset is its own.
+    // A name whose parent offset refers to itself.
     let mut plain = b"iLdR\0\0\0\0".to_vec();
     plain.extend_from_slice(&8_u32.to_le_bytes());
     plain.extend_from_slice(&[0; 4]);
@@ -47,8 +47,8 @@ fn counts_names_that_are_their_own_parent() {
     bytes.extend_from_slice(&(plain.len() as u32).to_le_bytes());
     bytes.extend_from_slice(&(packed.len() as u32).to_le_bytes());
     bytes.extend_from_slice(&packed);
-    let read = read_ready_boot(&bytes).unwrap();
-    assert_eq!((read.files.len(), read.unreadable), (0, 1));
+    let ready_boot = read_ready_boot(&bytes).unwrap();
+    assert_eq!((ready_boot.files.len(), ready_boot.unreadable), (0, 1));
 }
 
 #[test]

@@ -4,13 +4,16 @@ use onoff_prefetch::read_plan;
 use onoff_testkit::real_recordings::samples_folder;
 use serde_json::Value;
 
-/// Microseconds since 1970 of `yyyy-mm-dd hh:mm:ss.ffffff`.
+/// Converts to microseconds since 1970: `yyyy-mm-dd hh:mm:ss.ffffff`.
 fn unix_us(text: &str) -> i64 {
-    let number = |from: usize, to: usize| text[from..to].parse::<i64>().unwrap();
+    let number = |start: usize, end: usize| text[start..end].parse::<i64>().unwrap();
     let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
     // Days from the civil date. Years start in March, so that a leap day is the last day of a year.
-    let (shifted, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (month * 153 + 2) / 5 + day - 1 - 719_468;
+    let (shifted_year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days =
+        shifted_year * 365 + shifted_year / 4 - shifted_year / 100 + shifted_year / 400 + (month * 153 + 2) / 5 + day
+            - 1
+            - 719_468;
     let seconds = (number(11, 13) * 60 + number(14, 16)) * 60 + number(17, 19);
     (days * 86_400 + seconds) * 1_000_000 + number(20, 26)
 }
@@ -21,7 +24,7 @@ fn plans_match_libscca() {
         return;
     };
     let manifest: Value = serde_json::from_slice(&std::fs::read(folder.join("MANIFEST.json")).unwrap()).unwrap();
-    let (mut read, mut compressed) = (0, 0);
+    let (mut plan_count, mut compressed_count) = (0, 0);
     let mut versions = std::collections::BTreeSet::new();
     for row in manifest.as_array().unwrap() {
         // The list has more plans than the folder.
@@ -42,9 +45,9 @@ fn plans_match_libscca() {
         // A second volume may have no directories.
         assert!(plan.volumes.iter().any(|volume| !volume.folders.is_empty()), "{name}");
         versions.insert(plan.version);
-        compressed += usize::from(plan.is_compressed);
-        read += 1;
+        compressed_count += usize::from(plan.is_compressed);
+        plan_count += 1;
     }
-    println!("{read} plans, {compressed} of them compressed, versions {versions:?}");
-    assert!(read >= 30 && compressed >= 10 && versions.len() >= 4);
+    println!("{plan_count} plans, {compressed_count} of them compressed, versions {versions:?}");
+    assert!(plan_count >= 30 && compressed_count >= 10 && versions.len() >= 4);
 }

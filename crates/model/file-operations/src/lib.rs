@@ -28,19 +28,23 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
     let mut builder = TraceBuilder::default();
     builder.trace.requested_tables = wanted;
     let mut summaries = Vec::new();
-    for (at, file) in files.iter().enumerate() {
-        let mut released = 0;
-        let mut passed = |bytes: usize| {
-            let bytes = bytes as u64;
-            files.release(at, released..bytes);
-            released = bytes;
+    for (index, file) in files.iter().enumerate() {
+        let mut released_bytes = 0;
+        let mut release = |read_bytes: usize| {
+            let read_bytes = read_bytes as u64;
+            files.release(index, released_bytes..read_bytes);
+            released_bytes = read_bytes;
         };
-        let summary = match read_in_chunks(file.bytes(), CHUNK_BYTES, &mut builder.rows, &mut passed) {
+        let summary = match read_in_chunks(file.bytes(), CHUNK_BYTES, &mut builder.rows, &mut release) {
             Some(summary) => summary,
-            None => onoff_fileio::read_with_progress(file.bytes(), &mut |of| builder.rows.add(of), &mut passed)
-                .map_err(|source| Error::FileOperations { name: file.name().to_owned(), source })?,
+            None => onoff_fileio::read_with_progress(
+                file.bytes(),
+                &mut |operation| builder.rows.add(operation),
+                &mut release,
+            )
+            .map_err(|source| Error::FileOperations { name: file.name().to_owned(), source })?,
         };
-        builder.count(file.name(), &summary);
+        builder.add_losses(file.name(), &summary);
         builder.trace.files.push(RecordingFile {
             name: file.name().to_owned(),
             content: summary.format.name(),
@@ -53,30 +57,35 @@ pub fn open(files: &Files, wanted: TableSet) -> Result<Trace, Error> {
     Ok(builder.finish(&summaries))
 }
 
-/// Size of a chunk, bytes: small enough that its rows are still cached when they are merged.
+/// Size of a chunk, in bytes. Small enough that its rows are still cached when they are merged.
 const CHUNK_BYTES: usize = 2 << 20;
 
-/// Reads a recording with independent lines on all processors. Returns `None`, without reading anything, if lines
-/// depend on each other.
-fn read_in_chunks(bytes: &[u8], chunk_bytes: usize, rows: &mut Rows, passed: &mut dyn FnMut(usize)) -> Option<Summary> {
-    // Too small, or another format.
+/// Reads a recording with independent lines on all processors. Calls `on_read` with the number of bytes read so far.
+/// Returns `None` without reading anything if lines depend on each other.
+fn read_in_chunks(
+    bytes: &[u8],
+    chunk_bytes: usize,
+    rows: &mut Rows,
+    on_read: &mut dyn FnMut(usize),
+) -> Option<Summary> {
+    // The recording is too small, or has another format.
     if bytes.len() <= chunk_bytes || onoff_fileio::recognize(bytes) != Some(Format::OperationsCsv) {
         return None;
     }
     let mut chunks = operations_csv::chunks(bytes, chunk_bytes)?;
-    let mut all = Rows::default();
+    let mut all_rows = Rows::default();
     let mut total: Option<Summary> = None;
     let mut first_ns = None;
-    let mut previous: Vec<(Rows, Summary)> = Vec::new();
+    let mut previous_batch: Vec<(Rows, Summary)> = Vec::new();
     loop {
         let batch: Vec<Chunk<'_>> = chunks.by_ref().take((rayon::current_num_threads() * 2).max(1)).collect();
-        // Merge the previous batch while this one is read.
-        let (read, ()) = rayon::join(
+        // Merge the previous batch while this batch is read.
+        let (batch_rows, ()) = rayon::join(
             || batch.par_iter().map(read_chunk).collect::<Option<Vec<_>>>(),
             || {
-                for (chunk, summary) in previous.drain(..) {
-                    first_ns = first_ns.or_else(|| chunk.file_ios.start_ns.first().copied());
-                    all.append(&chunk, first_ns.unwrap_or(0));
+                for (chunk_rows, summary) in previous_batch.drain(..) {
+                    first_ns = first_ns.or_else(|| chunk_rows.file_ios.start_ns.first().copied());
+                    all_rows.append(&chunk_rows, first_ns.unwrap_or(0));
                     match &mut total {
                         Some(total) => total.add(&summary),
                         None => total = Some(summary),
@@ -84,18 +93,18 @@ fn read_in_chunks(bytes: &[u8], chunk_bytes: usize, rows: &mut Rows, passed: &mu
                 }
             },
         );
-        previous = read?;
-        if previous.is_empty() {
+        previous_batch = batch_rows?;
+        if previous_batch.is_empty() {
             break;
         }
-        if let Some(last) = batch.last() {
-            passed(last.end());
+        if let Some(last_chunk) = batch.last() {
+            on_read(last_chunk.end());
         }
     }
     if rows.file_ios.is_empty() {
-        *rows = all;
+        *rows = all_rows;
     } else {
-        rows.append(&all, 0);
+        rows.append(&all_rows, 0);
     }
     total
 }
@@ -112,19 +121,23 @@ struct TraceBuilder {
     rows: Rows,
 }
 
-/// Rows of operations, and the processes they belong to.
+/// Rows of operations, and the processes that they belong to.
 struct Rows {
     strings: StringPool,
     file_ios: FileIos,
     processes: Vec<Process>,
-    sorted: bool,
+    is_sorted: bool,
     earliest_ns: i64,
     last_ns: i64,
     /// Latest end of an operation.
     end_ns: i64,
-    file: (String, StringId),
-    process: (Option<u32>, String),
+    /// Name and id of the last file, because consecutive operations are often on the same file.
+    last_file: (String, StringId),
+    /// Id and name of the last process.
+    last_process: (Option<u32>, String),
+    /// Latest image by process id.
     images: HashMap<u32, StringId>,
+    /// Generated process ids by name.
     generated_ids: HashMap<String, u32>,
 }
 
@@ -134,12 +147,12 @@ impl Default for Rows {
             strings: StringPool::default(),
             file_ios: FileIos::default(),
             processes: Vec::new(),
-            sorted: true,
+            is_sorted: true,
             earliest_ns: 0,
             last_ns: 0,
             end_ns: 0,
-            file: (String::new(), StringId::EMPTY),
-            process: (None, String::new()),
+            last_file: (String::new(), StringId::EMPTY),
+            last_process: (None, String::new()),
             images: HashMap::new(),
             generated_ids: HashMap::new(),
         }
@@ -148,49 +161,52 @@ impl Default for Rows {
 
 impl Rows {
     fn add(&mut self, operation: &Operation<'_>) {
-        if self.file.0 != operation.file {
-            self.file.0.clear();
-            self.file.0.push_str(operation.file);
-            self.file.1 = self.strings.intern(operation.file);
+        let (last_file_name, last_file_id) = &mut self.last_file;
+        if last_file_name != operation.file {
+            last_file_name.clear();
+            last_file_name.push_str(operation.file);
+            *last_file_id = self.strings.intern(operation.file);
         }
+        let file = *last_file_id;
         let pid = match operation.pid {
             None if !operation.process.is_empty() => Some(self.generate_id(operation.process)),
             pid => pid,
         };
-        if (self.process.0, self.process.1.as_str()) != (pid, operation.process) {
-            self.process.0 = pid;
-            self.process.1.clear();
-            self.process.1.push_str(operation.process);
+        let (last_pid, last_process_name) = &mut self.last_process;
+        if (*last_pid, last_process_name.as_str()) != (pid, operation.process) {
+            *last_pid = pid;
+            last_process_name.clear();
+            last_process_name.push_str(operation.process);
             if let Some(pid) = pid.filter(|_| !operation.process.is_empty()) {
                 let image = self.strings.intern(operation.process);
                 self.name_process(pid, image, operation.start_ns);
             }
         }
-        self.push(row(operation, pid, self.file.1));
+        self.push(row(operation, pid, file));
     }
 
     fn push(&mut self, row: FileIo) {
-        self.sorted &= row.start_ns >= self.last_ns;
+        self.is_sorted &= row.start_ns >= self.last_ns;
         self.last_ns = row.start_ns;
         self.earliest_ns = self.earliest_ns.min(row.start_ns);
         self.end_ns = self.end_ns.max(row.end_ns.unwrap_or(row.start_ns));
         self.file_ios.push(row);
     }
 
-    /// A generated id for a process that has only a name.
+    /// Returns the generated id of a process that has only a name.
     fn generate_id(&mut self, name: &str) -> u32 {
-        if let Some(&number) = self.generated_ids.get(name) {
-            return number;
+        if let Some(&pid) = self.generated_ids.get(name) {
+            return pid;
         }
-        let number = u32::MAX - u32::try_from(self.generated_ids.len()).unwrap_or(0);
-        self.generated_ids.insert(name.to_owned(), number);
-        number
+        let pid = u32::MAX - u32::try_from(self.generated_ids.len()).unwrap_or(0);
+        self.generated_ids.insert(name.to_owned(), pid);
+        pid
     }
 
-    /// Records the name of a process. If an id later has another name, it belongs to another process.
+    /// Records the name of a process. An id that later has another name belongs to another process.
     fn name_process(&mut self, pid: u32, image: StringId, start_ns: i64) {
-        let known = self.images.insert(pid, image);
-        if known != Some(image) {
+        let previous_image = self.images.insert(pid, image);
+        if previous_image != Some(image) {
             // The real start of the first process is unknown; the time of its first operation is needed when rows are
             // merged.
             self.processes.push(Process { image, start_ns: Some(start_ns), ..Process::unknown(pid) });
@@ -199,39 +215,39 @@ impl Rows {
 
     /// Appends the rows of a chunk whose times start at `first_ns`.
     fn append(&mut self, chunk: &Self, first_ns: i64) {
-        // Maps strings of the chunk to strings of this pool, once they occur.
-        let mut strings = vec![None; chunk.strings.len()];
-        let mut string = |own: &mut StringPool, id: StringId| match strings.get_mut(id.index()) {
-            Some(known) => *known.get_or_insert_with(|| own.intern(chunk.strings.get(id))),
+        // Maps ids of the chunk's strings to ids in this pool when they first occur.
+        let mut string_ids = vec![None; chunk.strings.len()];
+        let mut convert_string = |pool: &mut StringPool, id: StringId| match string_ids.get_mut(id.index()) {
+            Some(pool_id) => *pool_id.get_or_insert_with(|| pool.intern(chunk.strings.get(id))),
             None => StringId::EMPTY,
         };
-        let mut names: Vec<(&String, &u32)> = chunk.generated_ids.iter().collect();
-        names.sort_by_key(|&(_, &number)| std::cmp::Reverse(number));
-        let numbers: HashMap<u32, u32> =
-            names.into_iter().map(|(name, &number)| (number, self.generate_id(name))).collect();
-        let number = |pid: u32| if numbers.is_empty() { pid } else { numbers.get(&pid).copied().unwrap_or(pid) };
+        let mut generated_ids: Vec<(&String, &u32)> = chunk.generated_ids.iter().collect();
+        generated_ids.sort_by_key(|&(_, &pid)| std::cmp::Reverse(pid));
+        let pids: HashMap<u32, u32> =
+            generated_ids.into_iter().map(|(name, &pid)| (pid, self.generate_id(name))).collect();
+        let convert_pid = |pid: u32| if pids.is_empty() { pid } else { pids.get(&pid).copied().unwrap_or(pid) };
         for process in &chunk.processes {
             let start_ns = process.start_ns.unwrap_or(0).saturating_sub(first_ns);
-            let image = string(&mut self.strings, process.image);
-            self.name_process(number(process.pid), image, start_ns);
+            let image = convert_string(&mut self.strings, process.image);
+            self.name_process(convert_pid(process.pid), image, start_ns);
         }
         for io in chunk.file_ios.iter() {
-            let file = string(&mut self.strings, io.file);
+            let file = convert_string(&mut self.strings, io.file);
             self.push(FileIo {
                 start_ns: io.start_ns.saturating_sub(first_ns),
                 end_ns: io.end_ns.map(|end_ns| end_ns.saturating_sub(first_ns)),
-                pid: io.pid.map(number),
+                pid: io.pid.map(convert_pid),
                 file,
                 ..io
             });
         }
     }
 
-    /// Takes the processes. The first process of each id gets no start time, because it is unknown.
+    /// Takes the processes. The first process of each id has no start time, because its start is unknown.
     fn take_processes(&mut self) -> Vec<Process> {
-        let mut seen = HashSet::new();
+        let mut seen_pids = HashSet::new();
         let without_first_start = |process: Process| {
-            let start_ns = process.start_ns.filter(|_| !seen.insert(process.pid));
+            let start_ns = process.start_ns.filter(|_| !seen_pids.insert(process.pid));
             Process { start_ns, ..process }
         };
         std::mem::take(&mut self.processes).into_iter().map(without_first_start).collect()
@@ -239,7 +255,7 @@ impl Rows {
 }
 
 impl TraceBuilder {
-    fn count(&mut self, name: &str, summary: &Summary) {
+    fn add_losses(&mut self, name: &str, summary: &Summary) {
         for loss in summary.losses.iter() {
             let counter = counter(loss.kind);
             self.trace.losses.add(&counter, loss.count);
@@ -250,33 +266,33 @@ impl TraceBuilder {
     fn finish(mut self, summaries: &[Summary]) -> Trace {
         self.trace.losses.add(&GENERATED_IDS, self.rows.generated_ids.len() as u64);
         self.trace.processes.extend(self.rows.take_processes());
-        let Rows { strings, file_ios, sorted, earliest_ns, end_ns, .. } = self.rows;
+        let Rows { strings, file_ios, is_sorted, earliest_ns, end_ns, .. } = self.rows;
         (self.trace.strings, self.trace.file_ios, self.trace.duration_ns) = (strings, file_ios, end_ns);
-        if !sorted || earliest_ns < 0 {
+        if !is_sorted || earliest_ns < 0 {
             let mut order: Vec<usize> = (0..self.trace.file_ios.len()).collect();
             let rows = &self.trace.file_ios;
             order.sort_by_key(|&row| rows.get(row).map_or(0, |io| io.start_ns));
-            let shifted = |io: FileIo| FileIo {
+            let shift = |io: FileIo| FileIo {
                 start_ns: io.start_ns.saturating_sub(earliest_ns),
                 end_ns: io.end_ns.map(|end_ns| end_ns.saturating_sub(earliest_ns)),
                 ..io
             };
-            let sorted: FileIos = order.into_iter().filter_map(|row| rows.get(row)).map(shifted).collect();
-            self.trace.file_ios = sorted;
+            let sorted_rows: FileIos = order.into_iter().filter_map(|row| rows.get(row)).map(shift).collect();
+            self.trace.file_ios = sorted_rows;
             self.trace.duration_ns = self.trace.duration_ns.saturating_sub(earliest_ns);
         }
         self.trace.file_ios.shrink_to_fit();
-        let start = match summaries {
-            [only] => only.first_unix_ns.map(|first_ns| first_ns.saturating_add(earliest_ns)),
+        let start_unix_ns = match summaries {
+            [summary] => summary.first_unix_ns.map(|first_ns| first_ns.saturating_add(earliest_ns)),
             _ => None,
         };
-        self.trace.clock = Clock { start_unix_ns: start, ..Clock::default() };
+        self.trace.clock = Clock { start_unix_ns, ..Clock::default() };
         self.trace.system.kind = match summaries.first().map(|summary| summary.format) {
             Some(Format::ProcessMonitorCsv | Format::ProcessMonitorLog) => SystemKind::Windows,
             Some(Format::Strace | Format::Blkparse) => SystemKind::Linux,
             _ => SystemKind::Unknown,
         };
-        self.trace.recorder = summaries.first().map_or_else(String::new, |first| first.format.name().to_owned());
+        self.trace.recorder = summaries.first().map_or_else(String::new, |summary| summary.format.name().to_owned());
         self.trace
     }
 }
@@ -314,7 +330,7 @@ pub fn row(operation: &Operation<'_>, pid: Option<u32>, file: StringId) -> FileI
     }
 }
 
-/// The counter of a loss, with the name and text of the format crate.
+/// Returns the counter of a loss, with the name and text of the format crate.
 pub fn counter(kind: LossKind) -> Counter {
     Counter {
         name: kind.as_str(),
@@ -330,26 +346,28 @@ mod tests {
 
     use super::*;
 
-    /// A recording with everything that chunk boundaries may affect: quoted line ends, names without ids, ids with new
-    /// names, unreadable lines, comments.
+    /// Generates a recording with all features that chunk boundaries may affect: quoted line ends, names without ids,
+    /// ids with new names, unreadable lines, comments.
     fn recording(lines: usize) -> String {
         let mut text = "time,pid,process,file,operation,offset,length\n".to_owned();
-        for at in 0..lines {
-            let time = 5.0 + at as f64 / 1000.0;
-            match at % 7 {
-                0 => write!(text, "{time},7,a{}.exe,\"C:\\x, y\n\"\"z\"\"\",read,{},4\n", at / 500, at * 4).unwrap(),
-                1 => writeln!(text, "{time},,nameless{}.exe,b.dat,write,{at},1", at % 5).unwrap(),
+        for line in 0..lines {
+            let time = 5.0 + line as f64 / 1000.0;
+            match line % 7 {
+                0 => {
+                    write!(text, "{time},7,a{}.exe,\"C:\\x, y\n\"\"z\"\"\",read,{},4\n", line / 500, line * 4).unwrap()
+                }
+                1 => writeln!(text, "{time},,nameless{}.exe,b.dat,write,{line},1", line % 5).unwrap(),
                 2 => text.push_str("# a \"comment\", and\n# another\n"),
                 3 => write!(text, "{time},7,a.exe,b.dat,what,0,4\r\n").unwrap(),
-                _ => writeln!(text, "{time},{},c.exe,file{}.dat,read,0,512", at % 3, at % 11).unwrap(),
+                _ => writeln!(text, "{time},{},c.exe,file{}.dat,read,0,512", line % 3, line % 11).unwrap(),
             }
         }
         text
     }
 
-    fn whole(bytes: &[u8]) -> (Rows, Summary) {
+    fn read_whole(bytes: &[u8]) -> (Rows, Summary) {
         let mut rows = Rows::default();
-        let summary = onoff_fileio::read(bytes, &mut |of| rows.add(of)).unwrap();
+        let summary = onoff_fileio::read(bytes, &mut |operation| rows.add(operation)).unwrap();
         (rows, summary)
     }
 
@@ -365,32 +383,33 @@ mod tests {
         formatted.extend(
             processes.iter().map(|&(pid, image, start_ns)| format!("{pid} {} {start_ns:?}", rows.strings.get(image))),
         );
-        formatted.push(format!("{} {} {} {}", rows.sorted, rows.earliest_ns, rows.last_ns, rows.end_ns));
+        formatted.push(format!("{} {} {} {}", rows.is_sorted, rows.earliest_ns, rows.last_ns, rows.end_ns));
         formatted
     }
 
     #[test]
     fn chunks_of_any_size_give_the_same_rows() {
         let text = recording(3000);
-        let (mut expected, expected_summary) = whole(text.as_bytes());
+        let (mut expected, expected_summary) = read_whole(text.as_bytes());
         let expected = formatted(&mut expected);
         for chunk_bytes in [1, 37, 4096, 50_000] {
             let mut rows = Rows::default();
-            let mut passed = 0;
-            let summary = read_in_chunks(text.as_bytes(), chunk_bytes, &mut rows, &mut |bytes| passed = bytes).unwrap();
+            let mut read_bytes = 0;
+            let summary =
+                read_in_chunks(text.as_bytes(), chunk_bytes, &mut rows, &mut |bytes| read_bytes = bytes).unwrap();
             assert_eq!(summary, expected_summary);
             assert_eq!(formatted(&mut rows), expected, "{chunk_bytes}");
-            assert_eq!(passed, text.len());
+            assert_eq!(read_bytes, text.len());
         }
     }
 
     #[test]
     fn lines_without_times_are_not_read_in_chunks() {
         let mut rows = Rows::default();
-        let untimed = "operation,offset,length\nread,0,4\nread,4,4\n";
-        assert!(read_in_chunks(untimed.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
-        let some = format!("{}0.1,7,a.exe,b.dat,read,0,4\n,7,a.exe,b.dat,read,0,4\n", recording(0));
-        assert!(read_in_chunks(some.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
+        let no_times = "operation,offset,length\nread,0,4\nread,4,4\n";
+        assert!(read_in_chunks(no_times.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
+        let some_times = format!("{}0.1,7,a.exe,b.dat,read,0,4\n,7,a.exe,b.dat,read,0,4\n", recording(0));
+        assert!(read_in_chunks(some_times.as_bytes(), 8, &mut rows, &mut |_| {}).is_none());
         assert!(rows.file_ios.is_empty());
     }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use onoff_sources::{Error, driver_file};
 use onoff_trace::DriverFile;
 
-use crate::walk::{Found, walk};
+use crate::walk::{WalkEntry, walk};
 
-/// Maximum bytes read of a file; drivers have a few MiB.
+/// Maximum number of bytes to read from a file. Drivers have a few MiB.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// Reads every driver (`.sys`) in `folders` and their subfolders, e.g. `Windows\System32\drivers` of a disk image or a
@@ -18,13 +18,13 @@ const MAX_BYTES: u64 = 256 << 20;
 /// Files that are not Windows programs, or cannot be read, are skipped.
 ///
 /// # Errors
-/// A folder in `folders` that cannot be read.
+/// A folder in `folders` cannot be read.
 pub(crate) fn read(folders: &[PathBuf]) -> Result<Vec<DriverFile>, Error> {
     let mut drivers: Vec<DriverFile> = Vec::new();
     for folder in folders {
-        walk(folder, |found| {
-            if let Found::File(path, _) = found {
-                drivers.extend(driver(path));
+        walk(folder, |entry| {
+            if let WalkEntry::File(path, _) = entry {
+                drivers.extend(read_driver(path));
             }
         })?;
     }
@@ -32,7 +32,7 @@ pub(crate) fn read(folders: &[PathBuf]) -> Result<Vec<DriverFile>, Error> {
     Ok(drivers)
 }
 
-fn driver(path: &Path) -> Option<DriverFile> {
+fn read_driver(path: &Path) -> Option<DriverFile> {
     let name = path.file_name()?.to_str()?;
     if !name.to_ascii_lowercase().ends_with(".sys") {
         return None;
@@ -60,13 +60,13 @@ mod tests {
         fs::write(drivers.join("test.SYS"), program(Some(b"CN=WDKTestCert someone,1"))).unwrap();
         fs::write(drivers.join("text.sys"), b"not a program").unwrap();
         fs::write(drivers.join("own.dll"), program(None)).unwrap();
-        let found: Vec<_> = read(&[folder.path().to_owned()])
+        let actual: Vec<_> = read(&[folder.path().to_owned()])
             .unwrap()
             .into_iter()
             .map(|file| (file.name, file.has_embedded_signature, file.is_test_signed))
             .collect();
         assert_eq!(
-            found,
+            actual,
             [
                 ("catalog.sys".to_owned(), false, false),
                 ("own.sys".to_owned(), true, false),

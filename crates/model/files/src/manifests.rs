@@ -1,25 +1,24 @@
-//! Reads event manifests: named files, and all manifests in named folders.
+//! Reads event manifests from files and folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use onoff_sources::{Error, NamedBytes, describes_events};
 
-use crate::failed;
-use crate::walk::{Found, walk};
+use crate::read_error;
+use crate::walk::{WalkEntry, walk};
 
-/// Maximum size of a file in a folder, bytes.
+/// Maximum size of a file in a folder, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Maximum total size of the manifests in a folder, bytes.
+/// Maximum total size of the manifests in a folder, in bytes.
 const MAX_TOTAL_BYTES: usize = 1 << 30;
 
-/// Reads manifests. From folders and their subfolders, all files that describe event providers are used:
-/// instrumentation manifests (`.man`), and Windows programs and libraries with an embedded manifest. Other files are
-/// skipped.
+/// Reads manifests. In folders and their subfolders, it uses all files that describe event providers: instrumentation
+/// manifests (`.man`), and Windows programs and libraries with an embedded manifest. It skips other files.
 ///
 /// # Errors
-/// A file or folder that cannot be read; a folder without manifests, or with too many.
+/// A file or folder cannot be read, or a folder has no manifests or too many.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<NamedBytes>, Error> {
     let mut manifests = Vec::new();
     for path in paths {
@@ -33,43 +32,43 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<NamedBytes>, Error> {
 }
 
 fn read_file(path: &Path) -> Result<NamedBytes, Error> {
-    let bytes = fs::read(path).map_err(failed(path))?;
+    let bytes = fs::read(path).map_err(read_error(path))?;
     Ok(NamedBytes { name: path.display().to_string(), bytes })
 }
 
 fn read_folder(folder: &Path) -> Result<Vec<NamedBytes>, Error> {
-    let mut found = Vec::new();
+    let mut manifests = Vec::new();
     let mut total_bytes = 0_usize;
     let mut problem = None;
-    walk(folder, |each| match each {
-        Found::File(path, length) if length <= MAX_BYTES && may_describe(path) => {
+    walk(folder, |entry| match entry {
+        WalkEntry::File(path, length) if length <= MAX_BYTES && may_describe_events(path) => {
             // Unreadable files are skipped, like files without events.
             if let Ok(file) = read_file(path)
                 && describes_events(&file.bytes)
             {
                 total_bytes = total_bytes.saturating_add(file.bytes.len());
                 if total_bytes <= MAX_TOTAL_BYTES {
-                    found.push(file);
+                    manifests.push(file);
                 } else {
                     problem =
                         Some("the event manifests in this folder exceed 1 GiB; name some of them instead".to_owned());
                 }
             }
         }
-        Found::File(..) | Found::Unreadable(..) => {}
+        WalkEntry::File(..) | WalkEntry::Unreadable(..) => {}
     })?;
-    if found.is_empty() && problem.is_none() {
+    if manifests.is_empty() && problem.is_none() {
         problem = Some("no file in this folder describes event providers".to_owned());
     }
     match problem {
         Some(reason) => Err(Error::Schema { path: folder.to_owned(), reason }),
-        None => Ok(found),
+        None => Ok(manifests),
     }
 }
 
-fn may_describe(path: &Path) -> bool {
+fn may_describe_events(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    ["man", "dll", "exe", "sys", "mui"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    ["man", "dll", "exe", "sys", "mui"].iter().any(|candidate| extension.eq_ignore_ascii_case(candidate))
 }
 
 #[cfg(test)]
@@ -83,18 +82,19 @@ mod tests {
     #[test]
     fn reads_only_manifests_from_folders() {
         let folder = tempfile::tempdir().unwrap();
-        let below = folder.path().join("drivers/widget");
-        fs::create_dir_all(&below).unwrap();
-        fs::write(below.join("Widget.MAN"), MANIFEST).unwrap();
-        fs::write(below.join("widget.txt"), MANIFEST).unwrap();
-        fs::write(below.join("ls.man"), ".TH LS 1").unwrap();
-        fs::write(below.join("plain.dll"), onoff_testkit::program(None)).unwrap();
-        fs::write(below.join("torn.sys"), b"MZ").unwrap();
-        let names = |read: Vec<NamedBytes>| -> Vec<String> { read.into_iter().map(|file| file.name).collect() };
-        let widget = below.join("Widget.MAN").display().to_string();
+        let subfolder = folder.path().join("drivers/widget");
+        fs::create_dir_all(&subfolder).unwrap();
+        fs::write(subfolder.join("Widget.MAN"), MANIFEST).unwrap();
+        fs::write(subfolder.join("widget.txt"), MANIFEST).unwrap();
+        fs::write(subfolder.join("ls.man"), ".TH LS 1").unwrap();
+        fs::write(subfolder.join("plain.dll"), onoff_testkit::program(None)).unwrap();
+        fs::write(subfolder.join("torn.sys"), b"MZ").unwrap();
+        let names =
+            |manifests: Vec<NamedBytes>| -> Vec<String> { manifests.into_iter().map(|file| file.name).collect() };
+        let widget = subfolder.join("Widget.MAN").display().to_string();
         assert_eq!(names(read(&[folder.path().to_owned()]).unwrap()), [widget]);
-        // A named file is returned as it is; its reader reports what is wrong with it.
-        assert_eq!(read(&[below.join("ls.man")]).unwrap().len(), 1);
+        // A file passed by path is returned unchanged; its reader reports problems.
+        assert_eq!(read(&[subfolder.join("ls.man")]).unwrap().len(), 1);
     }
 
     #[test]

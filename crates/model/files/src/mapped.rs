@@ -1,4 +1,4 @@
-//! Memory-mapped files. This is the only module of the workspace with `unsafe` code.
+//! Memory-mapped files. This is the only module in the workspace with `unsafe` code.
 
 #![allow(unsafe_code)]
 
@@ -12,27 +12,27 @@ use onoff_sources::{Bytes, Truncation};
 
 /// A read-only memory map of a file.
 ///
-/// A file can be truncated while it is mapped, e.g. by log rotation or a restarted copy. Its pages beyond the new end
-/// are gone, and accessing them would kill the process (`SIGBUS`). On Unix, they read as zeros instead and the map
-/// records the loss ([`Mapped::lost_pages`]). Windows does not allow truncating a mapped file.
+/// A file can be truncated while it is mapped, e.g. by log rotation or a restarted copy. Accessing pages beyond the new
+/// end would then kill the process (`SIGBUS`). On Unix, these pages read as zeros instead, and the map records the loss
+/// ([`MappedFile::lost_pages`]). Windows does not allow truncating a mapped file.
 #[derive(Debug)]
-pub(crate) struct Mapped {
+pub(crate) struct MappedFile {
     map: Mmap,
-    /// Path and identity of the file.
     path: PathBuf,
+    /// Device and inode number.
     identity: Option<(u64, u64)>,
     #[cfg(unix)]
-    watched: truncation::WatchedRange,
+    watched_range: truncation::WatchedRange,
 }
 
-impl Mapped {
+impl MappedFile {
     /// Opens and maps the file at `path`, which must be a non-empty regular file.
-    pub(crate) fn open(path: &Path) -> io::Result<Mapped> {
-        Self::of(&File::open(path)?, path)
+    pub(crate) fn open(path: &Path) -> io::Result<MappedFile> {
+        Self::from_file(&File::open(path)?, path)
     }
 
     /// Maps `file` at `path`, which must be a non-empty regular file.
-    pub(crate) fn of(file: &File, path: &Path) -> io::Result<Mapped> {
+    pub(crate) fn from_file(file: &File, path: &Path) -> io::Result<MappedFile> {
         let identity = identity(&file.metadata()?);
         // SAFETY: the map is private to this struct and only lent out as `&[u8]`. Rust requires that those bytes do not
         // change while borrowed, which no program can guarantee for a file that others may write. The readers of mapped
@@ -40,28 +40,28 @@ impl Mapped {
         // bytes without conversion, and only use checked indexing. So changing bytes yield wrong values, never invalid
         // memory accesses. Truncation is handled as described above.
         let map = unsafe { Mmap::map(file)? };
-        // Advice only: a failure does not matter.
+        // This is only advice, so a failure does not matter.
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::Sequential);
-        Ok(Mapped {
+        Ok(MappedFile {
             #[cfg(unix)]
-            watched: truncation::WatchedRange::of(map.as_ptr().addr()..map.as_ptr().addr() + map.len()),
+            watched_range: truncation::WatchedRange::register(map.as_ptr().addr()..map.as_ptr().addr() + map.len()),
             map,
             path: path.to_owned(),
             identity,
         })
     }
 
-    /// True if bytes were accessed that the file no longer had.
+    /// Returns true if a reader accessed bytes that the file no longer had.
     fn lost_pages(&self) -> bool {
         #[cfg(unix)]
-        return self.watched.lost_pages();
+        return self.watched_range.lost_pages();
         #[cfg(not(unix))]
         return false;
     }
 
-    /// The current length of the file, unless the path now refers to another file.
-    fn length_now(&self) -> Option<u64> {
+    /// Returns the current length of the file, unless the path now refers to another file.
+    fn current_length(&self) -> Option<u64> {
         let metadata = std::fs::metadata(&self.path).ok()?;
         (identity(&metadata) == self.identity).then_some(metadata.len())
     }
@@ -78,26 +78,26 @@ fn identity(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-impl Bytes for Mapped {
+impl Bytes for MappedFile {
     fn bytes(&self) -> &[u8] {
         &self.map
     }
 
     fn truncation(&self) -> Option<Truncation> {
-        let before = self.map.len() as u64;
-        let now = self.length_now();
-        let is_shorter = self.lost_pages() || now.is_some_and(|now| now < before);
-        is_shorter.then(|| Truncation { before, now: now.unwrap_or(0) })
+        let mapped_length = self.map.len() as u64;
+        let length = self.current_length();
+        let is_shorter = self.lost_pages() || length.is_some_and(|length| length < mapped_length);
+        is_shorter.then(|| Truncation { original_bytes: mapped_length, current_bytes: length.unwrap_or(0) })
     }
 
     /// Releases the memory of `range`, which is read from the file again on the next access.
     fn release(&self, range: Range<usize>) {
         #[cfg(unix)]
         {
-            // Only whole pages inside the range: a page shared with a neighbor may still be in use.
-            const PAGE: usize = 4096;
-            let start = range.start.div_ceil(PAGE) * PAGE;
-            let end = range.end.min(self.map.len()) / PAGE * PAGE;
+            // Release only whole pages inside the range: a page shared with a neighbor may still be in use.
+            const PAGE_SIZE: usize = 4096;
+            let start = range.start.div_ceil(PAGE_SIZE) * PAGE_SIZE;
+            let end = range.end.min(self.map.len()) / PAGE_SIZE * PAGE_SIZE;
             if start < end {
                 // SAFETY: the map is file-backed and read-only, so dropped pages are read from the file
                 // again and borrowed slices keep their values. Pages replaced after a truncation come back as zeros.
@@ -112,15 +112,16 @@ impl Bytes for Mapped {
 
 /// A mapped range of an anonymous file, which no other process can change.
 #[derive(Debug)]
-pub(crate) struct MappedPart {
+pub(crate) struct MappedRange {
     map: Mmap,
 }
 
-impl MappedPart {
-    /// Maps `length` bytes of `file` from `offset` on. They must be written before, and never again.
-    pub(crate) fn of(file: &File, offset: u64, length: usize) -> io::Result<Self> {
-        // SAFETY: as for a whole file; other processes cannot open this one, and the mapped range is not written any
-        // more.
+impl MappedRange {
+    /// Maps `length` bytes of `file` from `offset` on. They must have been written already and must never be written
+    /// again.
+    pub(crate) fn from_file(file: &File, offset: u64, length: usize) -> io::Result<Self> {
+        // SAFETY: as for a whole file. In addition, other processes cannot open this file, and the mapped range is
+        // never written again.
         let map = unsafe { MmapOptions::new().offset(offset).len(length).map(file)? };
         Ok(Self { map })
     }
@@ -147,7 +148,7 @@ mod truncation {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-    /// A map in the list read by the signal handler. The list only grows and its entries are reused, so it can be
+    /// A map in the list that the signal handler reads. The list only grows and its entries are reused, so it can be
     /// walked at any time without a lock.
     struct Entry {
         /// Address of the first byte; 0 if the entry is unused.
@@ -155,7 +156,7 @@ mod truncation {
         /// Address after the last byte.
         end: AtomicUsize,
         /// True if pages were missing.
-        lost: AtomicBool,
+        lost_pages: AtomicBool,
         in_use: AtomicBool,
         next: *const Entry,
     }
@@ -178,17 +179,17 @@ mod truncation {
     }
 
     impl WatchedRange {
-        pub(super) fn of(addresses: Range<usize>) -> Self {
-            install();
-            let entry = free_entry();
-            entry.lost.store(false, Ordering::Relaxed);
+        pub(super) fn register(addresses: Range<usize>) -> Self {
+            install_handler();
+            let entry = acquire_entry();
+            entry.lost_pages.store(false, Ordering::Relaxed);
             entry.end.store(addresses.end, Ordering::Relaxed);
             entry.start.store(addresses.start, Ordering::Release);
             Self(entry)
         }
 
         pub(super) fn lost_pages(&self) -> bool {
-            self.0.lost.load(Ordering::Acquire)
+            self.0.lost_pages.load(Ordering::Acquire)
         }
     }
 
@@ -199,8 +200,8 @@ mod truncation {
         }
     }
 
-    /// An unused entry: a released one, or a new one.
-    fn free_entry() -> &'static Entry {
+    /// Reuses a released entry if there is one, otherwise adds a new entry to the list.
+    fn acquire_entry() -> &'static Entry {
         for entry in entries() {
             if entry.in_use.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return entry;
@@ -209,39 +210,39 @@ mod truncation {
         let entry = Box::leak(Box::new(Entry {
             start: AtomicUsize::new(0),
             end: AtomicUsize::new(0),
-            lost: AtomicBool::new(false),
+            lost_pages: AtomicBool::new(false),
             in_use: AtomicBool::new(true),
             next: ptr::null(),
         }));
-        let mut first = ENTRIES.load(Ordering::Acquire);
+        let mut head = ENTRIES.load(Ordering::Acquire);
         loop {
-            entry.next = first;
-            match ENTRIES.compare_exchange(first, entry, Ordering::AcqRel, Ordering::Acquire) {
+            entry.next = head;
+            match ENTRIES.compare_exchange(head, entry, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return entry,
-                Err(other) => first = other,
+                Err(new_head) => head = new_head,
             }
         }
     }
 
     fn entries() -> impl Iterator<Item = &'static Entry> {
-        let mut at: *const Entry = ENTRIES.load(Ordering::Acquire);
+        let mut next: *const Entry = ENTRIES.load(Ordering::Acquire);
         std::iter::from_fn(move || {
             // SAFETY: entries are leaked, so pointers in the list stay valid.
-            let entry = unsafe { at.as_ref() }?;
-            at = entry.next;
+            let entry = unsafe { next.as_ref() }?;
+            next = entry.next;
             Some(entry)
         })
     }
 
     /// Installs the signal handler once.
-    fn install() {
+    fn install_handler() {
         PREVIOUS.get_or_init(|| {
             // SAFETY: plain system calls with our own memory. All zeros are a valid `sigaction`.
             unsafe {
-                let page = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)).unwrap_or(4096);
-                let mut before: libc::sigaction = std::mem::zeroed();
-                libc::sigaction(libc::SIGBUS, ptr::null(), &mut before);
-                (before, page)
+                let page_size = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)).unwrap_or(4096);
+                let mut previous: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(libc::SIGBUS, ptr::null(), &mut previous);
+                (previous, page_size)
             }
         });
         static INSTALLED: OnceLock<()> = OnceLock::new();
@@ -257,11 +258,11 @@ mod truncation {
         });
     }
 
-    /// Maps zeros where pages of one of our maps are missing; any other fault goes to the previous handler.
+    /// Maps zeros in place of missing pages of our maps, and passes any other fault to the previous handler.
     ///
     /// Async-signal-safe: must not allocate, lock or print.
     extern "C" fn on_missing_page(_signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
-        let Some(&(before, page)) = PREVIOUS.get() else { return };
+        let Some(&(previous, page_size)) = PREVIOUS.get() else { return };
         // SAFETY: the system passes a valid fault description.
         let address = unsafe { (*info).si_addr() }.addr();
         for entry in entries() {
@@ -270,13 +271,14 @@ mod truncation {
             if start == 0 || !(start..end).contains(&address) {
                 continue;
             }
-            // Everything after this address is past the new end of the file too, so one zero mapping covers it.
-            let from = address / page * page;
+            // Everything after this address is past the new end of the file too, so one mapping of zeros covers all of
+            // it.
+            let page_start = address / page_size * page_size;
             // SAFETY: these addresses belong to the map, which stays mapped while it is read.
             let zeros = unsafe {
                 libc::mmap(
-                    ptr::with_exposed_provenance_mut(from),
-                    end - from,
+                    ptr::with_exposed_provenance_mut(page_start),
+                    end - page_start,
                     libc::PROT_READ,
                     libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
                     -1,
@@ -284,12 +286,12 @@ mod truncation {
                 )
             };
             if zeros != libc::MAP_FAILED {
-                entry.lost.store(true, Ordering::Release);
+                entry.lost_pages.store(true, Ordering::Release);
                 return;
             }
         }
-        // SAFETY: the previous action is valid. The fault is raised again and handled by it.
-        unsafe { libc::sigaction(libc::SIGBUS, &before, ptr::null_mut()) };
+        // SAFETY: the previous action is valid. The fault is raised again, and the previous action handles it.
+        unsafe { libc::sigaction(libc::SIGBUS, &previous, ptr::null_mut()) };
     }
 }
 
@@ -301,25 +303,25 @@ mod tests {
     fn truncated_bytes_read_as_zeros_and_are_reported() {
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, &[7; 100_000]).unwrap();
-        let mapped = Mapped::of(&file, Path::new("none")).unwrap();
-        let other = Mapped::of(&file, Path::new("none")).unwrap();
+        let mapped = MappedFile::from_file(&file, Path::new("none")).unwrap();
+        let second_map = MappedFile::from_file(&file, Path::new("none")).unwrap();
         assert_eq!(mapped.bytes()[99_999], 7);
         file.set_len(10).unwrap();
         assert!(!mapped.lost_pages(), "not detected before access");
         assert_eq!(mapped.bytes()[99_999], 0);
         assert_eq!(mapped.bytes()[5], 7);
         assert!(mapped.lost_pages());
-        assert!(!other.lost_pages(), "tracked per map");
+        assert!(!second_map.lost_pages(), "tracked per map");
         drop(mapped);
-        let again = Mapped::of(&file, Path::new("none")).unwrap();
-        assert!(!again.lost_pages());
-        // With several threads, each one reaches the end on its own.
-        let seen: u64 = std::thread::scope(|scope| {
-            let sum = || other.bytes().iter().map(|&byte| u64::from(byte)).sum::<u64>();
+        let remapped = MappedFile::from_file(&file, Path::new("none")).unwrap();
+        assert!(!remapped.lost_pages());
+        // Several threads may reach the missing pages at the same time.
+        let max_sum: u64 = std::thread::scope(|scope| {
+            let sum = || second_map.bytes().iter().map(|&byte| u64::from(byte)).sum::<u64>();
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(sum)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).max().unwrap()
         });
-        assert_eq!(seen, 70);
-        assert!(other.lost_pages());
+        assert_eq!(max_sum, 70);
+        assert!(second_map.lost_pages());
     }
 }

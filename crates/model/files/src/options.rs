@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onoff_sources::{Error, Limits, Progress};
 
-use crate::spill_file::{IN_MEMORY_BYTES, SpillFile};
+use crate::spill_file::{DEFAULT_IN_MEMORY_BYTES, SpillFile};
 use crate::{drivers, manifests};
 
 /// Options for reading a recording.
@@ -17,27 +17,27 @@ pub struct Options {
     pub drivers: Vec<PathBuf>,
     /// Limits for unpacking.
     pub limits: Limits,
-    /// Boot to read from a recording with several: see [`onoff_sources::Options::boot`].
+    /// Boot to read from a recording of several boots: see [`onoff_sources::Options::boot`].
     pub boot: Option<String>,
-    /// Size of large tables kept in memory, bytes; 1 GiB if `None`. More is spilled to a file, of which half this size
-    /// is in memory at a time.
+    /// Size of large tables kept in memory, in bytes; 1 GiB if `None`. Larger tables are spilled to a file; at most
+    /// half this size of that file is in memory at a time.
     pub tables_in_memory_bytes: Option<usize>,
     /// Called periodically while reading, from any thread.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 impl Options {
-    /// Reads the named files and returns the options with their content.
+    /// Reads the manifests and driver files, and returns the options with their content.
     ///
     /// # Errors
-    /// A file or folder that cannot be read.
+    /// A file or folder cannot be read.
     pub fn read(&self) -> Result<onoff_sources::Options, Error> {
         Ok(onoff_sources::Options {
             manifests: manifests::read(&self.manifests)?,
             driver_files: if self.drivers.is_empty() { None } else { Some(drivers::read(&self.drivers)?) },
             limits: self.limits,
             boot: self.boot.clone(),
-            spill_store: Some(Arc::new(SpillFile::new(self.tables_in_memory_bytes.unwrap_or(IN_MEMORY_BYTES)))),
+            spill_store: Some(Arc::new(SpillFile::new(self.tables_in_memory_bytes.unwrap_or(DEFAULT_IN_MEMORY_BYTES)))),
             progress: self.progress.clone(),
         })
     }

@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 
 use onoff_sources::Error;
 
-use crate::failed;
+use crate::read_error;
 use crate::standard_input::{self, is_standard_input};
-use crate::volume::{Volume, modified};
-use crate::walk::{Found, walk};
+use crate::volume::{Volume, modified_unix_ns};
+use crate::walk::{WalkEntry, walk};
 
-/// Maximum size of a file, bytes; the largest known ones, boot traces, have a few MiB.
+/// Maximum size of a file, in bytes. The largest known files, boot traces, have a few MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// A file with its content.
 #[derive(Clone, Debug, Default)]
 pub struct FileBytes {
-    /// Path, as given or found.
+    /// Path of the file, or a name for standard input.
     pub name: String,
     pub bytes: Vec<u8>,
-    /// Last modification, ns since 1970-01-01 UTC.
+    /// Last modification, in ns since 1970-01-01 UTC.
     pub modified_unix_ns: Option<i64>,
 }
 
-/// The files that were found.
+/// Prefetch files and their volume.
 #[derive(Debug, Default)]
-pub struct FoundFiles {
+pub struct PrefetchFiles {
     /// Files, in path order.
     pub files: Vec<FileBytes>,
     /// The volume that contains the files, if known.
@@ -39,42 +39,42 @@ pub struct FoundFiles {
 /// volumes (the folder `Windows\Prefetch`).
 ///
 /// # Errors
-/// A path in `paths` that cannot be read.
-pub fn open_prefetch(paths: &[PathBuf], is_wanted: impl Fn(&str) -> bool) -> Result<FoundFiles, Error> {
-    let mut found = FoundFiles::default();
+/// A path in `paths` cannot be read.
+pub fn open_prefetch(paths: &[PathBuf], is_wanted: impl Fn(&str) -> bool) -> Result<PrefetchFiles, Error> {
+    let mut prefetch = PrefetchFiles::default();
     for path in paths {
         if is_standard_input(path) {
-            let bytes = standard_input::read(MAX_BYTES).map_err(failed(path))?;
-            found.files.push(FileBytes { name: standard_input::NAME.to_owned(), bytes, modified_unix_ns: None });
+            let bytes = standard_input::read(MAX_BYTES).map_err(read_error(path))?;
+            prefetch.files.push(FileBytes { name: standard_input::NAME.to_owned(), bytes, modified_unix_ns: None });
             continue;
         }
-        if !fs::metadata(path).map_err(failed(path))?.is_dir() {
-            found.files.push(read(path).map_err(failed(path))?);
+        if !fs::metadata(path).map_err(read_error(path))?.is_dir() {
+            prefetch.files.push(read(path).map_err(read_error(path))?);
             continue;
         }
         let volume = Volume::open(path);
         let folder = volume.as_ref().and_then(|volume| volume.find(r"Windows\Prefetch"));
         let folder = folder.as_deref().unwrap_or(path);
-        walk(folder, |one| match one {
-            Found::File(path, size) if path.file_name().is_some_and(|name| is_wanted(&name.to_string_lossy())) => {
+        walk(folder, |entry| match entry {
+            WalkEntry::File(path, size) if path.file_name().is_some_and(|name| is_wanted(&name.to_string_lossy())) => {
                 let name = path.display().to_string();
                 if size > MAX_BYTES {
-                    found.unreadable.push((name, format!("larger than {} MiB", MAX_BYTES >> 20)));
+                    prefetch.unreadable.push((name, format!("larger than {} MiB", MAX_BYTES >> 20)));
                     return;
                 }
                 match read(path) {
-                    Ok(file) => found.files.push(file),
-                    Err(error) => found.unreadable.push((name, error.to_string())),
+                    Ok(file) => prefetch.files.push(file),
+                    Err(error) => prefetch.unreadable.push((name, error.to_string())),
                 }
             }
-            Found::File(..) => {}
-            Found::Unreadable(path, error) => {
-                found.unreadable.push((path.display().to_string(), error.to_string()));
+            WalkEntry::File(..) => {}
+            WalkEntry::Unreadable(path, error) => {
+                prefetch.unreadable.push((path.display().to_string(), error.to_string()));
             }
         })?;
-        found.volume = found.volume.or(volume).or_else(|| Volume::around(folder));
+        prefetch.volume = prefetch.volume.or(volume).or_else(|| Volume::containing(folder));
     }
-    Ok(found)
+    Ok(prefetch)
 }
 
 fn read(path: &Path) -> io::Result<FileBytes> {
@@ -85,5 +85,5 @@ fn read(path: &Path) -> io::Result<FileBytes> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("larger than {} MiB", MAX_BYTES >> 20)));
     }
-    Ok(FileBytes { name: path.display().to_string(), bytes, modified_unix_ns: modified(&metadata) })
+    Ok(FileBytes { name: path.display().to_string(), bytes, modified_unix_ns: modified_unix_ns(&metadata) })
 }

@@ -5,43 +5,46 @@ use std::path::{Path, PathBuf};
 
 use onoff_sources::{Bytes, Error, FileRole, Groups, file_role, group_files};
 
-use crate::failed;
-use crate::mapped::Mapped;
+use crate::mapped::MappedFile;
+use crate::read_error;
 use crate::standard_input::is_standard_input;
-use crate::walk::{Found, Listing, list, walk};
+use crate::walk::{Listing, WalkEntry, list, walk};
 
-/// Recordings in files and folders. Every file in a folder is part of a recording, unusable, or counted in
+/// The recordings in files and folders. Every file in a folder is part of a recording, unusable, or counted in
 /// `other_files`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FoundRecordings {
+pub struct RecordingGroups {
     /// The file paths of each recording.
     pub recordings: Vec<Vec<PathBuf>>,
-    /// Files and folders that may contain a recording but cannot be read; opening them reports why.
+    /// Files and folders that may contain a recording but cannot be read; opening them reports the reason.
     pub unusable: Vec<PathBuf>,
     /// Files in folders that are not recordings, and links, which are not followed.
     pub other_files: u64,
 }
 
-impl FoundRecordings {
-    /// Recordings and unusable paths.
+impl RecordingGroups {
+    /// Returns the recordings, followed by the unusable paths.
     #[must_use]
-    pub fn all(self) -> Vec<Vec<PathBuf>> {
+    pub fn into_all_paths(self) -> Vec<Vec<PathBuf>> {
         let mut all = self.recordings;
         all.extend(self.unusable.into_iter().map(|path| vec![path]));
         all
     }
 
-    /// Rejects files of several recordings; captures may be split over several files.
+    /// Rejects files of several recordings. Captures may be split into several files.
     ///
     /// # Errors
     /// There are several recordings.
     fn require_single(&self) -> Result<(), Error> {
-        let separate: Vec<&Vec<PathBuf>> = self.recordings.iter().filter(|files| !are_series(files)).collect();
-        let name = |files: &Vec<PathBuf>| files.first().map(|file| file.display().to_string()).unwrap_or_default();
-        match separate.as_slice() {
-            [first, second, ..] => {
-                Err(Error::SeveralRecordings { count: separate.len(), first: name(first), second: name(second) })
-            }
+        let recordings: Vec<&Vec<PathBuf>> = self.recordings.iter().filter(|files| !is_split_capture(files)).collect();
+        let first_file =
+            |files: &Vec<PathBuf>| files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        match recordings.as_slice() {
+            [first, second, ..] => Err(Error::SeveralRecordings {
+                count: recordings.len(),
+                first: first_file(first),
+                second: first_file(second),
+            }),
             _ => Ok(()),
         }
     }
@@ -53,51 +56,51 @@ impl FoundRecordings {
 /// There are several recordings, or a path cannot be read.
 pub(crate) fn require_single(paths: &[PathBuf]) -> Result<(), Error> {
     match paths {
-        // A single file is one recording, which needs no look at its content.
+        // A single file is one recording, whatever it contains.
         [path] if is_standard_input(path) || !path.is_dir() => Ok(()),
-        _ => recordings(paths)?.require_single(),
+        _ => find_recordings(paths)?.require_single(),
     }
 }
 
-fn are_series(files: &[PathBuf]) -> bool {
-    files.iter().all(|file| !file.is_dir() && matches!(role(file), FileRole::Sequence))
+fn is_split_capture(files: &[PathBuf]) -> bool {
+    files.iter().all(|file| !file.is_dir() && matches!(detect_role(file), FileRole::Sequence))
 }
 
 /// Groups `paths` into recordings. Logs recorded together form one recording, as do the parts of one Linux recording.
 /// An archive is one recording. A folder is one recording if it was collected by a support tool, contains a copy of
-/// `/var/log`, or contains the parts of a single Linux recording; otherwise, each recording in it and its subfolders is
-/// separate. Links in folders are not followed.
+/// `/var/log`, or contains the parts of a single Linux recording. Otherwise, every recording in the folder and its
+/// subfolders is separate. Links in folders are not followed.
 ///
 /// # Errors
-/// A path that cannot be read.
-pub fn recordings(paths: &[PathBuf]) -> Result<FoundRecordings, Error> {
-    let mut found = FoundRecordings::default();
+/// A path cannot be read.
+pub fn find_recordings(paths: &[PathBuf]) -> Result<RecordingGroups, Error> {
+    let mut found = RecordingGroups::default();
     let mut files = Vec::new();
     for path in paths {
-        if !is_standard_input(path) && fs::metadata(path).map_err(failed(path))?.is_dir() {
+        if !is_standard_input(path) && fs::metadata(path).map_err(read_error(path))?.is_dir() {
             scan_folder(path, &mut found)?;
         } else {
             files.push(path.clone());
         }
     }
-    // A named file counts as a recording; its reader reports problems.
-    let named = |path: &PathBuf| match role(path) {
+    // A file in `paths` counts as a recording; its reader reports problems.
+    let recording_role = |path: &PathBuf| match detect_role(path) {
         FileRole::Other | FileRole::Empty => FileRole::Standalone,
         role => role,
     };
-    let roles: Vec<FileRole> = files.iter().map(named).collect();
-    let Groups { recordings, unattributed } = groups(&files, &roles);
-    let named = recordings.into_iter().chain(unattributed.into_iter().map(|at| vec![at]));
-    found.recordings.splice(0..0, paths_of(named, &files));
+    let roles: Vec<FileRole> = files.iter().map(recording_role).collect();
+    let Groups { recordings, unattributed } = group_paths(&files, &roles);
+    let groups = recordings.into_iter().chain(unattributed.into_iter().map(|index| vec![index]));
+    found.recordings.splice(0..0, paths_of(groups, &files));
     Ok(found)
 }
 
-fn scan_folder(root: &Path, found: &mut FoundRecordings) -> Result<(), Error> {
+fn scan_folder(root: &Path, found: &mut RecordingGroups) -> Result<(), Error> {
     let mut pending = vec![root.to_path_buf()];
     while let Some(folder) = pending.pop() {
         match list(&folder) {
             Ok(listing) => add_folder(&folder, listing, &mut pending, found),
-            Err(source) if folder == root => return Err(failed(&folder)(source)),
+            Err(source) if folder == root => return Err(read_error(&folder)(source)),
             Err(_) => found.unusable.push(folder),
         }
     }
@@ -105,54 +108,54 @@ fn scan_folder(root: &Path, found: &mut FoundRecordings) -> Result<(), Error> {
 }
 
 /// Adds the contents of a folder to `found`, and the subfolders to scan to `pending`.
-fn add_folder(folder: &Path, listing: Listing, pending: &mut Vec<PathBuf>, found: &mut FoundRecordings) {
+fn add_folder(folder: &Path, listing: Listing, pending: &mut Vec<PathBuf>, found: &mut RecordingGroups) {
     if is_single_machine(folder) {
         found.recordings.push(vec![folder.to_path_buf()]);
         return;
     }
-    let mut files = Files::default();
+    let mut files = ClassifiedFiles::default();
     files.add(listing.files);
     if files.are_linux_parts() {
-        // Subfolders contain more of it, such as /sys/firmware/acpi/fpdt.
-        for below in &listing.folders {
-            let _unreadable = walk(below, |each| match each {
-                Found::File(path, length) => files.add([(path.to_path_buf(), length)]),
-                Found::Unreadable(path, _) => files.unreadable.push(path.to_path_buf()),
+        // Subfolders may contain more parts, such as /sys/firmware/acpi/fpdt.
+        for subfolder in &listing.folders {
+            let _unreadable = walk(subfolder, |entry| match entry {
+                WalkEntry::File(path, length) => files.add([(path.to_path_buf(), length)]),
+                WalkEntry::Unreadable(path, _) => files.unreadable.push(path.to_path_buf()),
             });
         }
-        let groups = groups(&files.paths, &files.roles);
+        let groups = group_paths(&files.paths, &files.roles);
         if groups.recordings.len() <= 1 && groups.unattributed.is_empty() {
             found.recordings.push(vec![folder.to_path_buf()]);
         } else {
             files.add_to(groups, found);
-            found.other_files += listing.others;
+            found.other_files += listing.other_entries;
         }
         return;
     }
-    let groups = groups(&files.paths, &files.roles);
+    let groups = group_paths(&files.paths, &files.roles);
     files.add_to(groups, found);
-    found.other_files += listing.others;
+    found.other_files += listing.other_entries;
     found.unusable.extend(listing.unreadable.into_iter().map(|(path, _)| path));
     pending.extend(listing.folders.into_iter().rev());
 }
 
-/// Files of a folder by role.
+/// The files of a folder by role.
 #[derive(Default)]
-struct Files {
+struct ClassifiedFiles {
     paths: Vec<PathBuf>,
     roles: Vec<FileRole>,
     empty: Vec<PathBuf>,
     unreadable: Vec<PathBuf>,
-    others: u64,
+    other_files: u64,
 }
 
-impl Files {
+impl ClassifiedFiles {
     fn add(&mut self, files: impl IntoIterator<Item = (PathBuf, u64)>) {
         for (path, length) in files {
-            let role = if length == 0 { FileRole::Empty } else { role(&path) };
+            let role = if length == 0 { FileRole::Empty } else { detect_role(&path) };
             match role {
                 FileRole::Empty => self.empty.push(path),
-                FileRole::Other if !has_recording_extension(&path) => self.others += 1,
+                FileRole::Other if !has_recording_extension(&path) => self.other_files += 1,
                 role => {
                     self.paths.push(path);
                     // A recording that is damaged beyond recognition must still be reported.
@@ -166,17 +169,17 @@ impl Files {
         !self.roles.is_empty() && self.roles.iter().all(|role| matches!(role, FileRole::LinuxPart(_)))
     }
 
-    fn add_to(self, groups: Groups, found: &mut FoundRecordings) {
+    fn add_to(self, groups: Groups, found: &mut RecordingGroups) {
         let Groups { recordings, unattributed } = groups;
         found.recordings.extend(paths_of(recordings, &self.paths));
-        found.unusable.extend(paths_of(unattributed.into_iter().map(|at| vec![at]), &self.paths).flatten());
+        found.unusable.extend(paths_of(unattributed.into_iter().map(|index| vec![index]), &self.paths).flatten());
         found.unusable.extend(self.empty.into_iter().chain(self.unreadable));
-        found.other_files += self.others;
+        found.other_files += self.other_files;
     }
 }
 
-/// True if the whole folder belongs to one machine: the output of sosreport, a file system with a `/var/log`, or that
-/// folder itself.
+/// Returns true if the folder belongs to one machine: the output of sosreport, a file system with a `/var/log`, or a
+/// `/var/log` itself.
 fn is_single_machine(folder: &Path) -> bool {
     if folder.join("sos_commands").is_dir() {
         return true;
@@ -189,43 +192,44 @@ fn is_single_machine(folder: &Path) -> bool {
     let has_journal =
         |folder: &Path| list(&folder.join("journal")).is_ok_and(|listing| listing.folders.iter().any(is_machine_id));
     let is_log_folder = |folder: &Path| folder.ends_with("var/log") || has_journal(folder);
-    let log = folder.join("var/log");
-    let log = if log.is_dir() { log.as_path() } else { folder };
-    is_log_folder(log) && has_linux_part(log)
+    let subfolder = folder.join("var/log");
+    let log_folder = if subfolder.is_dir() { subfolder.as_path() } else { folder };
+    is_log_folder(log_folder) && has_linux_part(log_folder)
 }
 
-/// True if a log folder contains a Linux log or journal files.
-fn has_linux_part(log: &Path) -> bool {
-    let is_part = |(path, length): &(PathBuf, u64)| *length > 0 && matches!(role(path), FileRole::LinuxPart(_));
+/// Returns true if a log folder contains a Linux log or journal files.
+fn has_linux_part(log_folder: &Path) -> bool {
+    let is_part = |(path, length): &(PathBuf, u64)| *length > 0 && matches!(detect_role(path), FileRole::LinuxPart(_));
     let has_part = |folder: &Path| list(folder).is_ok_and(|listing| listing.files.iter().any(is_part));
-    let journals = || list(&log.join("journal")).map(|listing| listing.folders).unwrap_or_default();
-    has_part(log) || journals().iter().any(|machine| has_part(machine))
+    let journal_folders = || list(&log_folder.join("journal")).map(|listing| listing.folders).unwrap_or_default();
+    has_part(log_folder) || journal_folders().iter().any(|folder| has_part(folder))
 }
 
-/// True if the file name has an extension of Windows recordings or captures, packed or not.
+/// Returns true if the file name has an extension of Windows recordings or captures, packed or not.
 fn has_recording_extension(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let unpacked = [".xz", ".gz", ".zst"].into_iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(&name);
-    [".etl", ".pcap", ".pcapng", ".cap"].into_iter().any(|end| unpacked.ends_with(end))
+    let unpacked_name =
+        [".xz", ".gz", ".zst"].into_iter().find_map(|extension| name.strip_suffix(extension)).unwrap_or(&name);
+    [".etl", ".pcap", ".pcapng", ".cap"].into_iter().any(|extension| unpacked_name.ends_with(extension))
 }
 
-fn groups(files: &[PathBuf], roles: &[FileRole]) -> Groups {
+fn group_paths(files: &[PathBuf], roles: &[FileRole]) -> Groups {
     let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     group_files(&names.iter().map(String::as_str).collect::<Vec<_>>(), roles)
 }
 
 fn paths_of(groups: impl IntoIterator<Item = Vec<usize>>, files: &[PathBuf]) -> impl Iterator<Item = Vec<PathBuf>> {
-    groups.into_iter().map(|group| group.into_iter().filter_map(|at| files.get(at).cloned()).collect())
+    groups.into_iter().map(|group| group.into_iter().filter_map(|index| files.get(index).cloned()).collect())
 }
 
-fn role(path: &Path) -> FileRole {
-    // A stream can be read only once, by its consumer, which also reports unreadable files.
+fn detect_role(path: &Path) -> FileRole {
+    // Do not open a stream, which only its consumer may read. The consumer also reports unreadable files.
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() && metadata.len() == 0 => return FileRole::Empty,
         Ok(metadata) if metadata.is_file() => {}
         _ => return FileRole::Standalone,
     }
-    match Mapped::open(path) {
+    match MappedFile::open(path) {
         Ok(mapped) => file_role(&path.display().to_string(), mapped.bytes()),
         Err(_) => FileRole::Standalone,
     }
@@ -241,10 +245,10 @@ mod tests {
         fs::write(path, bytes).unwrap();
     }
 
-    fn below(root: &Path, found: &FoundRecordings) -> (Vec<String>, Vec<String>) {
+    fn relative_names(root: &Path, found: &RecordingGroups) -> (Vec<String>, Vec<String>) {
         let name = |path: &PathBuf| path.strip_prefix(root).unwrap().display().to_string().replace('\\', "/");
-        let joined = |files: &Vec<PathBuf>| files.iter().map(name).collect::<Vec<_>>().join("+");
-        (found.recordings.iter().map(joined).collect(), found.unusable.iter().map(name).collect())
+        let joined_names = |files: &Vec<PathBuf>| files.iter().map(name).collect::<Vec<_>>().join("+");
+        (found.recordings.iter().map(joined_names).collect(), found.unusable.iter().map(name).collect())
     }
 
     /// The header of a capture, which is a complete recording.
@@ -265,7 +269,7 @@ mod tests {
         for number in 0..20_001 {
             fs::write(folder.path().join(format!("{number:05}.pcap")), CAPTURE).unwrap();
         }
-        let found = recordings(&[folder.path().to_owned()]).unwrap();
+        let found = find_recordings(&[folder.path().to_owned()]).unwrap();
         assert_eq!((found.recordings.len(), found.unusable.len(), found.other_files), (20_001, 0, 0));
     }
 
@@ -279,8 +283,8 @@ mod tests {
         write(folder.path(), "zeros.etl", [0; 4096]);
         write(folder.path(), "damaged.etl", b"no longer a log");
         write(folder.path(), "notes.txt", b"not a recording");
-        let found = recordings(&[folder.path().to_owned()]).unwrap();
-        let (names, unusable) = below(folder.path(), &found);
+        let found = find_recordings(&[folder.path().to_owned()]).unwrap();
+        let (names, unusable) = relative_names(folder.path(), &found);
         assert_eq!(names, ["a.pcap".to_owned(), "damaged.etl".to_owned(), format!("{deep}deep.pcap")]);
         assert_eq!(unusable, ["empty.etl", "zeros.etl"]);
         assert_eq!(found.other_files, 1);
@@ -296,9 +300,9 @@ mod tests {
         let locked = folder.path().join("locked");
         fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
         let is_readable_anyway = fs::read_dir(&locked).is_ok();
-        let found = recordings(&[folder.path().to_owned()]).unwrap();
+        let found = find_recordings(&[folder.path().to_owned()]).unwrap();
         fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
-        let (names, unusable) = below(folder.path(), &found);
+        let (names, unusable) = relative_names(folder.path(), &found);
         // A privileged user can read the folder anyway.
         match is_readable_anyway {
             true => assert_eq!(names, ["a.pcap", "locked/b.pcap"]),
@@ -312,17 +316,17 @@ mod tests {
         for (name, host, boot) in [("a.txt", "web1", 1), ("b.txt", "web2", 2), ("c.txt", "web2", 3)] {
             write(folder.path(), name, kernel_log(host, boot));
         }
-        let found = recordings(&[folder.path().to_owned()]).unwrap();
-        assert_eq!(below(folder.path(), &found).0, ["a.txt", "b.txt", "c.txt"]);
-        let refused = crate::open_all(&[folder.path().to_owned()], &onoff_sources::Limits::default()).unwrap_err();
-        assert!(refused.to_string().contains("these are 3 recordings"), "{refused}");
+        let found = find_recordings(&[folder.path().to_owned()]).unwrap();
+        assert_eq!(relative_names(folder.path(), &found).0, ["a.txt", "b.txt", "c.txt"]);
+        let error = crate::open_all(&[folder.path().to_owned()], &onoff_sources::Limits::default()).unwrap_err();
+        assert!(error.to_string().contains("these are 3 recordings"), "{error}");
         // One boot with parts in subfolders is one recording.
-        let one = folder.path().join("one");
-        write(&one, "dmesg.txt", kernel_log("web1", 1));
-        write(&one, "end/dmesg.txt", format!("{}[   60.000000] reboot: Restarting system\n", kernel_log("web1", 1)));
-        write(&one, "proc/meminfo", "MemTotal:        1969152 kB\n");
-        let found = recordings(std::slice::from_ref(&one)).unwrap();
-        assert_eq!(found.recordings, [vec![one]]);
+        let single = folder.path().join("one");
+        write(&single, "dmesg.txt", kernel_log("web1", 1));
+        write(&single, "end/dmesg.txt", format!("{}[   60.000000] reboot: Restarting system\n", kernel_log("web1", 1)));
+        write(&single, "proc/meminfo", "MemTotal:        1969152 kB\n");
+        let found = find_recordings(std::slice::from_ref(&single)).unwrap();
+        assert_eq!(found.recordings, [vec![single]]);
     }
 
     #[test]
@@ -338,14 +342,14 @@ mod tests {
         write(&copied, "var/log/syslog", "Nov  2 09:00:00 web2 kernel: Linux version 6.1.0\n");
         write(&copied, "var/log/dpkg.log", "2025-11-02 status installed\n");
         write(&copied, "etc/os-release", "PRETTY_NAME=\"Debian\"\nID=debian\n");
-        let found = recordings(&[folder.path().to_owned()]).unwrap();
-        assert_eq!(below(folder.path(), &found).0, ["copied", "sosreport-web1"]);
+        let found = find_recordings(&[folder.path().to_owned()]).unwrap();
+        assert_eq!(relative_names(folder.path(), &found).0, ["copied", "sosreport-web1"]);
         let log = copied.join("var/log");
-        assert_eq!(recordings(std::slice::from_ref(&log)).unwrap().recordings, [vec![log]]);
-        // The folder name alone does not make it one.
+        assert_eq!(find_recordings(std::slice::from_ref(&log)).unwrap().recordings, [vec![log]]);
+        // The folder name alone does not make the folder one recording.
         let other = folder.path().join("other");
         write(&other, "var/log/boot.pcap", CAPTURE);
         write(&other, "runs/second.pcap", CAPTURE);
-        assert_eq!(recordings(&[other]).unwrap().recordings.len(), 2);
+        assert_eq!(find_recordings(&[other]).unwrap().recordings.len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Spills tables of large recordings to an anonymous memory-mapped file, of which only a part is in memory at a time.
+//! Spills tables of large recordings to an anonymous memory-mapped file. Only part of the file is in memory at a time.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -8,31 +8,31 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use onoff_trace::{SpillStore, Spilled};
 
-use crate::mapped::MappedPart;
+use crate::mapped::MappedRange;
 use crate::unpack_cache::anonymous_file;
 
-/// Size of tables kept in memory before spilling, bytes. Recordings of up to about 2 GiB need less, so no file is
+/// Size of tables kept in memory before spilling, in bytes. Recordings of up to about 2 GiB need less, so no file is
 /// created for them.
-pub(crate) const IN_MEMORY_BYTES: usize = 1 << 30;
-/// Minimum size of a chunk, bytes: smaller ones are not worth a mapping, whose number is limited by the system.
-const MIN_BYTES: usize = 64 << 10;
-/// Alignment of chunks in the file, at least the page size on most systems, so that no two chunks share a page.
-const PIECE_ALIGNMENT: u64 = 16 << 10;
-/// Disk space to leave free, bytes.
+pub(crate) const DEFAULT_IN_MEMORY_BYTES: usize = 1 << 30;
+/// Minimum size of a spilled chunk, in bytes. Smaller chunks are not worth a mapping, because the system limits the
+/// number of mappings.
+const MIN_CHUNK_BYTES: usize = 64 << 10;
+/// Alignment of chunks in the file. At least the page size on most systems, so that no two chunks share a page.
+const CHUNK_ALIGNMENT: u64 = 16 << 10;
+/// Disk space to leave free, in bytes.
 const RESERVED_BYTES: u64 = 1 << 30;
 
 /// A file for spilled tables.
 #[derive(Debug)]
 pub(crate) struct SpillFile {
-    /// Size of tables kept in memory, bytes.
+    /// Size of tables kept in memory, in bytes.
     in_memory_bytes: usize,
-    /// Total size of the data offered so far, bytes, including the part kept in memory.
+    /// Total size of the data offered so far, in bytes, including data kept in memory.
     offered_bytes: AtomicUsize,
     file: Mutex<FileState>,
     resident: Arc<ResidentChunks>,
 }
 
-/// State of the file.
 #[derive(Debug)]
 enum FileState {
     NotCreated,
@@ -40,13 +40,13 @@ enum FileState {
         file: File,
         end: u64,
     },
-    /// The file could not be created or the disk is full: everything else stays in memory.
+    /// The file could not be created or the disk is full. All further data stays in memory.
     Failed,
 }
 
 impl SpillFile {
-    /// A file that is used only after `in_memory_bytes` were kept in memory. Of the spilled data, up to half that
-    /// size is in memory at a time.
+    /// Creates a file that is used only after `in_memory_bytes` of tables were kept in memory. At most half that much
+    /// of the spilled data is in memory at a time.
     pub(crate) fn new(in_memory_bytes: usize) -> Self {
         Self {
             in_memory_bytes,
@@ -56,32 +56,34 @@ impl SpillFile {
         }
     }
 
-    fn write(&self, bytes: &[u8]) -> io::Result<MappedPart> {
+    fn write(&self, bytes: &[u8]) -> io::Result<MappedRange> {
         let mut state = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let FileState::NotCreated = *state {
             *state = anonymous_file().map_or(FileState::Failed, |file| FileState::Open { file, end: 0 });
         }
         let FileState::Open { file, end } = &mut *state else { return Err(io::ErrorKind::StorageFull.into()) };
-        let written = require_space(file, bytes).and_then(|()| {
-            let start = end.next_multiple_of(PIECE_ALIGNMENT);
+        let result = require_space(file, bytes).and_then(|()| {
+            let start = end.next_multiple_of(CHUNK_ALIGNMENT);
             file.seek(SeekFrom::Start(start))?;
             file.write_all(bytes)?;
             *end = start + bytes.len() as u64;
-            MappedPart::of(file, start, bytes.len())
+            MappedRange::from_file(file, start, bytes.len())
         });
-        if written.is_err() {
+        if result.is_err() {
             *state = FileState::Failed;
         }
-        written
+        result
     }
 }
 
-/// Fails unless the disk has space for `bytes` and the reserve.
+/// Fails if the disk does not have space for `bytes` and the reserve.
 fn require_space(file: &File, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     {
-        let disk = rustix::fs::fstatvfs(file)?;
-        if disk.f_bavail.saturating_mul(disk.f_frsize) < (bytes.len() as u64).saturating_add(RESERVED_BYTES) {
+        let file_system = rustix::fs::fstatvfs(file)?;
+        if file_system.f_bavail.saturating_mul(file_system.f_frsize)
+            < (bytes.len() as u64).saturating_add(RESERVED_BYTES)
+        {
             return Err(io::ErrorKind::StorageFull.into());
         }
     }
@@ -92,19 +94,19 @@ fn require_space(file: &File, bytes: &[u8]) -> io::Result<()> {
 
 impl SpillStore for SpillFile {
     fn spill(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
-        if bytes.len() < MIN_BYTES {
+        if bytes.len() < MIN_CHUNK_BYTES {
             return None;
         }
-        let before = self.offered_bytes.fetch_add(bytes.len(), Ordering::Relaxed);
-        if before.saturating_add(bytes.len()) <= self.in_memory_bytes {
+        let previously_offered = self.offered_bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+        if previously_offered.saturating_add(bytes.len()) <= self.in_memory_bytes {
             return None;
         }
-        let part = self.write(bytes).ok()?;
-        let chunk = Arc::new_cyclic(|this| Chunk {
-            part,
-            touched: AtomicBool::new(false),
+        let range = self.write(bytes).ok()?;
+        let chunk = Arc::new_cyclic(|weak_self| Chunk {
+            range,
+            is_resident: AtomicBool::new(false),
             resident: Arc::clone(&self.resident),
-            this: Weak::clone(this),
+            weak_self: Weak::clone(weak_self),
         });
         Some(chunk)
     }
@@ -129,7 +131,7 @@ impl ResidentChunks {
     fn register(&self, chunk: &Chunk) {
         let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
         let ChunkQueue { queue, bytes } = &mut *chunks;
-        let length = chunk.part.bytes().len();
+        let length = chunk.range.bytes().len();
         *bytes += length;
         while *bytes > self.max_bytes
             && let Some((oldest, length)) = queue.pop_front()
@@ -138,31 +140,31 @@ impl ResidentChunks {
             if let Some(oldest) = oldest.upgrade() {
                 // Clear the flag before the release: a concurrent reader may bring pages back that are not counted
                 // until the next access.
-                oldest.touched.store(false, Ordering::Relaxed);
-                oldest.part.release();
+                oldest.is_resident.store(false, Ordering::Relaxed);
+                oldest.range.release();
             }
         }
-        queue.push_back((Weak::clone(&chunk.this), length));
+        queue.push_back((Weak::clone(&chunk.weak_self), length));
     }
 }
 
-/// A spilled chunk of the file.
+/// A spilled chunk.
 #[derive(Debug)]
 struct Chunk {
-    part: MappedPart,
+    range: MappedRange,
     /// True if the chunk is counted as resident.
-    touched: AtomicBool,
+    is_resident: AtomicBool,
     resident: Arc<ResidentChunks>,
-    this: Weak<Chunk>,
+    weak_self: Weak<Chunk>,
 }
 
 impl Spilled for Chunk {
     #[inline]
     fn bytes(&self) -> &[u8] {
-        if !self.touched.load(Ordering::Relaxed) && !self.touched.swap(true, Ordering::Relaxed) {
+        if !self.is_resident.load(Ordering::Relaxed) && !self.is_resident.swap(true, Ordering::Relaxed) {
             self.resident.register(self);
         }
-        self.part.bytes()
+        self.range.bytes()
     }
 }
 
@@ -173,11 +175,11 @@ mod tests {
     use super::*;
 
     fn chunk(number: u8) -> Vec<u8> {
-        (0..300_000_u32).map(|at| (at % 251) as u8 ^ number).collect()
+        (0..300_000_u32).map(|index| (index % 251) as u8 ^ number).collect()
     }
 
     #[test]
-    fn spilled_pieces_read_back_within_memory_limit() {
+    fn spilled_chunks_read_back_within_memory_limit() {
         let spill_store = SpillFile::new(1_400_000);
         let spilled: Vec<Option<Arc<dyn Spilled>>> = (0..20).map(|number| spill_store.spill(&chunk(number))).collect();
         assert!(spilled[..4].iter().all(Option::is_none), "kept in memory");
@@ -193,15 +195,15 @@ mod tests {
             }
         }
         // Borrowed bytes stay readable while other chunks are read.
-        let first = spilled[4].as_ref().unwrap().bytes();
-        for other in spilled[5..].iter().flatten() {
-            assert_eq!(other.bytes().len(), 300_000);
+        let first_bytes = spilled[4].as_ref().unwrap().bytes();
+        for chunk in spilled[5..].iter().flatten() {
+            assert_eq!(chunk.bytes().len(), 300_000);
         }
-        assert_eq!(first, chunk(4));
+        assert_eq!(first_bytes, chunk(4));
     }
 
     #[test]
-    fn dropped_pieces_free_their_budget() {
+    fn dropped_chunks_free_their_budget() {
         let spill_store = SpillFile::new(0);
         for number in 0..9 {
             let spilled = spill_store.spill(&chunk(number)).unwrap();

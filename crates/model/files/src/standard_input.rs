@@ -7,65 +7,65 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onoff_sources::{Error, Limits, SNIFF_LEN, reject_non_recording};
 
-/// Name used in messages.
+/// Name of standard input in messages.
 pub(crate) const NAME: &str = "standard input";
 
-/// True if `path` is standard input.
+/// Returns true if `path` denotes standard input.
 #[must_use]
 pub fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The name of `path` for messages.
-pub(crate) fn name_of(path: &Path) -> String {
+/// Returns the name of `path` for messages.
+pub(crate) fn display_name(path: &Path) -> String {
     if is_standard_input(path) { NAME.to_owned() } else { path.display().to_string() }
 }
 
 pub(crate) enum StandardInput {
     /// A regular file, which can be mapped.
     File(File),
-    /// The whole content of a pipe.
+    /// The complete content of a pipe.
     Bytes(Arc<Vec<u8>>),
 }
 
 /// Content of the pipe, cached because a pipe can be read only once.
-static PIPED: Mutex<Option<Arc<Vec<u8>>>> = Mutex::new(None);
+static PIPE_CONTENT: Mutex<Option<Arc<Vec<u8>>>> = Mutex::new(None);
 
-/// Opens standard input. A pipe is read to its end, up to `limits`; if `is_recording`, content that cannot be a
-/// recording is rejected first.
+/// Opens standard input. A pipe is read to its end, up to `limits`. If `is_recording` is set, content that cannot be a
+/// recording is rejected early.
 ///
 /// # Errors
 /// Standard input is a terminal, cannot be read, has no end, or cannot be a recording.
 pub(crate) fn open(limits: &Limits, is_recording: bool) -> Result<StandardInput, Error> {
-    let failed = |source| Error::Read { path: NAME.into(), source };
+    let read_error = |source| Error::Read { path: NAME.into(), source };
     if io::stdin().is_terminal() {
-        let advice = "standard input is a terminal; pipe a recording into it, as in 'curl URL | onoff boot -'";
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, advice)));
+        let message = "standard input is a terminal; pipe a recording into it, as in 'curl URL | onoff boot -'";
+        return Err(read_error(io::Error::new(io::ErrorKind::InvalidInput, message)));
     }
-    let mut file = handle().map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_file() {
+    let mut file = stdin_file().map_err(read_error)?;
+    if file.metadata().map_err(read_error)?.is_file() {
         return Ok(StandardInput::File(file));
     }
-    let mut piped = PIPED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bytes) = &*piped {
+    let mut pipe_content = PIPE_CONTENT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bytes) = &*pipe_content {
         return Ok(StandardInput::Bytes(Arc::clone(bytes)));
     }
     let mut bytes = Vec::new();
-    (&mut file).take(SNIFF_LEN as u64).read_to_end(&mut bytes).map_err(failed)?;
+    (&mut file).take(SNIFF_LEN as u64).read_to_end(&mut bytes).map_err(read_error)?;
     if is_recording {
         reject_non_recording(NAME, &bytes)?;
     }
-    (&mut file).take(limits.unpacked_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    (&mut file).take(limits.unpacked_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(read_error)?;
     if bytes.len() as u64 > limits.unpacked_bytes {
         let stored = bytes.len() as u64;
         return Err(Error::TooLarge { name: NAME.to_owned(), stored, limit: limits.unpacked_bytes });
     }
     let bytes = Arc::new(bytes);
-    *piped = Some(Arc::clone(&bytes));
+    *pipe_content = Some(Arc::clone(&bytes));
     Ok(StandardInput::Bytes(bytes))
 }
 
-/// Reads a small standard input completely, up to `limit` bytes and one more.
+/// Reads a small standard input, at most `limit` bytes and one more to detect excess.
 ///
 /// # Errors
 /// Standard input cannot be read.
@@ -80,20 +80,20 @@ pub(crate) fn read(limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Standard input as an owned file.
+/// Returns standard input as an owned file.
 #[cfg(unix)]
-fn handle() -> io::Result<File> {
+fn stdin_file() -> io::Result<File> {
     use std::os::fd::AsFd;
     io::stdin().as_fd().try_clone_to_owned().map(File::from)
 }
 
 #[cfg(windows)]
-fn handle() -> io::Result<File> {
+fn stdin_file() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }
 
 #[cfg(not(any(unix, windows)))]
-fn handle() -> io::Result<File> {
+fn stdin_file() -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -1,9 +1,9 @@
 //! Cache of unpacked files.
 //!
 //! A recording is usually opened more than once, and unpacking xz takes longer than any analysis. The unpacked content
-//! of a large `.xz`, `.gz` or `.zst` file is cached in a folder that only the user can access, for a week, up to 16 GiB
-//! in total. The key is the packed file's path, size, modification time and identity, so a changed file is unpacked
-//! again.
+//! of large `.xz`, `.gz` and `.zst` files is cached for a week, up to 16 GiB in total, in a folder that only the user
+//! can access. The key is derived from the path, size, modification time and identity of the packed file, so a changed
+//! file is unpacked again.
 //!
 //! `ONOFF_CACHE` sets another folder, or disables the cache if it is `off`.
 
@@ -15,13 +15,13 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{Builder, NamedTempFile};
 
-use crate::mapped::Mapped;
+use crate::mapped::MappedFile;
 
 /// Environment variable with the cache folder.
 const FOLDER_VARIABLE: &str = "ONOFF_CACHE";
-/// Maximum total size of the cache, bytes.
+/// Maximum total size of the cache, in bytes.
 const MAX_BYTES: u64 = 16 << 30;
-/// Time after its last use at which a file is removed.
+/// Time since the last use after which a file is removed.
 const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Location of a packed file's content in the cache.
@@ -32,30 +32,30 @@ pub(crate) struct CacheEntry {
 }
 
 impl CacheEntry {
-    /// The cache entry of a packed file; `None` if it must not be cached.
-    pub(crate) fn of(path: &Path, metadata: &fs::Metadata) -> Option<Self> {
-        let folder = folder()?;
+    /// Returns the cache entry of a packed file, or `None` if it must not be cached.
+    pub(crate) fn for_file(path: &Path, metadata: &fs::Metadata) -> Option<Self> {
+        let folder = cache_folder()?;
         let path = fs::canonicalize(path).ok()?;
         let modified = metadata.modified().ok()?;
-        // Two hashes with different seeds, so that collisions are practically impossible.
-        let sum = |seed: u64| {
+        // Two hashes with different seeds make collisions practically impossible.
+        let hash = |seed: u64| {
             let mut hasher = DefaultHasher::new();
             (seed, &path, metadata.len(), modified, identity(metadata)).hash(&mut hasher);
             hasher.finish()
         };
-        Some(Self { folder, key: format!("{:016x}{:016x}", sum(1), sum(2)) })
+        Some(Self { folder, key: format!("{:016x}{:016x}", hash(1), hash(2)) })
     }
 
-    /// The cached content, if present.
-    pub(crate) fn find(&self) -> Option<Mapped> {
+    /// Returns the cached content, if present.
+    pub(crate) fn find(&self) -> Option<MappedFile> {
         let path = self.folder.join(&self.key);
         let file = File::options().read(true).write(true).open(&path).ok()?;
-        if !is_own(&file) {
+        if !is_private(&file) {
             return None;
         }
-        // Used again: keep it for another week.
+        // Keep the file for another week.
         let _ = file.set_modified(SystemTime::now());
-        Mapped::of(&file, &path).ok()
+        MappedFile::from_file(&file, &path).ok()
     }
 
     pub(crate) fn writer(self) -> CacheWriter {
@@ -71,13 +71,13 @@ pub(crate) struct CacheWriter {
 }
 
 impl CacheWriter {
-    /// The file to write to; anonymous if it cannot be cached.
+    /// Creates the file to write to; the file is anonymous if it cannot be cached.
     pub(crate) fn create_file(&mut self) -> io::Result<File> {
-        let made = make_folder(&self.entry.folder).and_then(|()| {
+        let created = create_private_folder(&self.entry.folder).and_then(|()| {
             evict(&self.entry.folder, MAX_BYTES, MAX_AGE);
             Builder::new().prefix("unpacking-").tempfile_in(&self.entry.folder)
         });
-        match made {
+        match created {
             Ok(file) => {
                 let writer = file.reopen()?;
                 self.file = Some(file);
@@ -96,35 +96,35 @@ impl CacheWriter {
     }
 }
 
-/// An anonymous temporary file, deleted when closed. It is created in the cache folder because `/tmp` is often in
-/// memory.
+/// Creates an anonymous temporary file, which is deleted when closed. It is in the cache folder because `/tmp` is often
+/// in memory.
 pub(crate) fn anonymous_file() -> io::Result<File> {
-    folder()
-        .and_then(|folder| make_folder(&folder).and_then(|()| tempfile::tempfile_in(folder)).ok())
+    cache_folder()
+        .and_then(|folder| create_private_folder(&folder).and_then(|()| tempfile::tempfile_in(folder)).ok())
         .map_or_else(tempfile::tempfile, Ok)
 }
 
-/// The cache folder, in the system's cache location.
-fn folder() -> Option<PathBuf> {
-    let named = |name: &str| {
+/// Returns the cache folder, in the system's cache location.
+fn cache_folder() -> Option<PathBuf> {
+    let folder_from = |name: &str| {
         let folder = PathBuf::from(std::env::var_os(name)?);
         folder.is_absolute().then_some(folder)
     };
     if let Some(value) = std::env::var_os(FOLDER_VARIABLE).filter(|value| !value.is_empty()) {
         return (value != "off").then(|| PathBuf::from(value));
     }
-    let caches = if cfg!(windows) {
-        named("LOCALAPPDATA")
+    let system_cache = if cfg!(windows) {
+        folder_from("LOCALAPPDATA")
     } else if cfg!(target_os = "macos") {
-        named("HOME").map(|home| home.join("Library/Caches"))
+        folder_from("HOME").map(|home| home.join("Library/Caches"))
     } else {
-        named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")))
+        folder_from("XDG_CACHE_HOME").or_else(|| folder_from("HOME").map(|home| home.join(".cache")))
     };
-    Some(caches?.join("onoff").join("unpacked"))
+    Some(system_cache?.join("onoff").join("unpacked"))
 }
 
 /// Creates the folder, accessible only to the user.
-fn make_folder(folder: &Path) -> io::Result<()> {
+fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -132,8 +132,8 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Removes files that were not used for `age`, then the oldest until at most `max_bytes` bytes are left.
-fn evict(folder: &Path, max_bytes: u64, age: Duration) {
+/// Removes files that were not used for `max_age`, then the oldest files until at most `max_bytes` are left.
+fn evict(folder: &Path, max_bytes: u64, max_age: Duration) {
     let mut files: Vec<(SystemTime, u64, PathBuf)> = fs::read_dir(folder)
         .into_iter()
         .flatten()
@@ -144,12 +144,12 @@ fn evict(folder: &Path, max_bytes: u64, age: Duration) {
         })
         .collect();
     // Newest first.
-    files.sort_by(|one, other| other.cmp(one));
-    let mut total = 0_u64;
+    files.sort_by(|a, b| b.cmp(a));
+    let mut total_bytes = 0_u64;
     for (modified, length, path) in files {
-        total = total.saturating_add(length);
-        let old = modified.elapsed().is_ok_and(|elapsed| elapsed > age);
-        if old || total > max_bytes {
+        total_bytes = total_bytes.saturating_add(length);
+        let is_expired = modified.elapsed().is_ok_and(|elapsed| elapsed > max_age);
+        if is_expired || total_bytes > max_bytes {
             // Open files stay readable after their removal.
             let _ = fs::remove_file(path);
         }
@@ -167,16 +167,17 @@ fn identity(_: &fs::Metadata) -> (u64, u64) {
     (0, 0)
 }
 
-/// True if no other user could have written the file: on a shared machine, somebody else may have created the folder.
+/// Returns true if no other user could have written the file. On a shared machine, another user may have created the
+/// folder.
 #[cfg(unix)]
-fn is_own(file: &File) -> bool {
+fn is_private(file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let user = rustix::process::geteuid().as_raw();
-    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.uid() == user && metadata.mode() & 0o077 == 0)
+    let uid = rustix::process::geteuid().as_raw();
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.uid() == uid && metadata.mode() & 0o077 == 0)
 }
 
 #[cfg(not(unix))]
-fn is_own(_: &File) -> bool {
+fn is_private(_: &File) -> bool {
     true
 }
 
@@ -239,7 +240,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.etl.xz");
         fs::write(&path, b"one").unwrap();
-        let key = || CacheEntry::of(&path, &fs::metadata(&path).unwrap()).map(|entry| entry.key);
+        let key = || CacheEntry::for_file(&path, &fs::metadata(&path).unwrap()).map(|entry| entry.key);
         let Some(before) = key() else { return };
         assert_eq!(key(), Some(before.clone()));
         fs::write(&path, b"another").unwrap();

@@ -7,18 +7,18 @@ use std::sync::Arc;
 
 use onoff_sources::{Bytes, Progress, Sink, Store};
 
-use crate::mapped::Mapped;
+use crate::mapped::MappedFile;
 use crate::unpack_cache::{CacheEntry, CacheWriter, anonymous_file};
 
-/// Maximum size kept in memory, bytes. Most recordings of one boot are smaller.
-const IN_MEMORY_BYTES: usize = 64 << 20;
+/// Maximum size of an unpacked file kept in memory, in bytes. Most recordings of one boot are smaller.
+const MAX_IN_MEMORY_BYTES: usize = 64 << 20;
 
 /// Callback for progress reports.
 pub(crate) type Listener = Option<Arc<dyn Fn(Progress) + Send + Sync>>;
 
-/// Destination of one unpacked file.
+/// The destination of one unpacked file.
 pub(crate) struct SpillingStore {
-    /// Entry in the cache, if it is cached.
+    /// Cache entry, if the file is cached.
     pub(crate) entry: Option<CacheEntry>,
     pub(crate) listener: Listener,
 }
@@ -31,12 +31,12 @@ impl std::fmt::Debug for SpillingStore {
 
 impl Store for SpillingStore {
     fn find(&self) -> Option<Box<dyn Bytes>> {
-        self.entry.as_ref()?.find().map(|unpack_cache| Box::new(unpack_cache) as Box<dyn Bytes>)
+        self.entry.as_ref()?.find().map(|mapped| Box::new(mapped) as Box<dyn Bytes>)
     }
 
-    fn sink(&self, all: bool) -> Box<dyn Sink> {
-        let entry = self.entry.clone().filter(|_| all);
-        Box::new(Spill { in_memory: Vec::new(), file: None, writer: entry.map(CacheEntry::writer) })
+    fn sink(&self, is_complete: bool) -> Box<dyn Sink> {
+        let entry = self.entry.clone().filter(|_| is_complete);
+        Box::new(SpillingSink { in_memory: Vec::new(), file: None, writer: entry.map(CacheEntry::writer) })
     }
 
     fn progress(&self, done_bytes: u64, total_bytes: u64) {
@@ -48,18 +48,18 @@ impl Store for SpillingStore {
 
 /// A file being unpacked.
 #[derive(Debug)]
-struct Spill {
+struct SpillingSink {
     in_memory: Vec<u8>,
     file: Option<File>,
     writer: Option<CacheWriter>,
 }
 
-impl Sink for Spill {
+impl Sink for SpillingSink {
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Some(file) = &mut self.file {
             return file.write_all(bytes);
         }
-        if self.in_memory.len() + bytes.len() <= IN_MEMORY_BYTES {
+        if self.in_memory.len() + bytes.len() <= MAX_IN_MEMORY_BYTES {
             self.in_memory.extend_from_slice(bytes);
             return Ok(());
         }
@@ -76,8 +76,8 @@ impl Sink for Spill {
 
     fn finish(self: Box<Self>) -> io::Result<Box<dyn Bytes>> {
         let Some(file) = self.file else { return Ok(Box::new(self.in_memory)) };
-        // No other process writes to it: it is anonymous, or not yet renamed to its final name.
-        let mapped = Mapped::of(&file, Path::new(""))?;
+        // No other process writes to the file: it is anonymous, or not yet renamed to its final name.
+        let mapped = MappedFile::from_file(&file, Path::new(""))?;
         if let Some(writer) = self.writer {
             writer.finish();
         }
@@ -95,12 +95,12 @@ mod tests {
     fn large_content_goes_to_a_file_and_reads_back() {
         let block: Vec<u8> = (0..1_000_003_u32).map(|number| (number % 251) as u8).collect();
         for blocks in [0, 1, 67, 70] {
-            let mut spill = Box::new(Spill { in_memory: Vec::new(), file: None, writer: None });
+            let mut sink = Box::new(SpillingSink { in_memory: Vec::new(), file: None, writer: None });
             for _ in 0..blocks {
-                spill.push(&block).unwrap();
+                sink.push(&block).unwrap();
             }
-            assert_eq!(spill.file.is_some(), blocks == 70);
-            let contents = spill.finish().unwrap();
+            assert_eq!(sink.file.is_some(), blocks == 70);
+            let contents = sink.finish().unwrap();
             assert_eq!(contents.bytes().len(), blocks * block.len());
             assert!(contents.bytes().chunks(block.len()).all(|chunk| chunk == block));
             assert_eq!(contents.truncation(), None);

@@ -12,19 +12,18 @@ const MAX_ENTRIES: usize = 200_000;
 /// Maximum number of folders with cached entries.
 const MAX_FOLDERS: usize = 20_000;
 
-/// Actual names of a folder's entries, by lower-case name.
+/// The actual names of a folder's entries, by lower-case name.
 type Entries = HashMap<String, OsString>;
 
 /// Size and modification time of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileInfo {
-    /// Size, bytes.
     pub bytes: u64,
-    /// Last modification, ns since 1970-01-01 UTC.
+    /// Last modification, in ns since 1970-01-01 UTC.
     pub modified_unix_ns: Option<i64>,
 }
 
-/// A Windows volume. File names are case-insensitive. Links are not followed, because they may lead out of the volume.
+/// A Windows volume. File names are case-insensitive. Links are not followed because they may lead out of the volume.
 #[derive(Debug)]
 pub struct Volume {
     root: PathBuf,
@@ -32,19 +31,19 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// The volume with root `root`; `None` if it has no `Windows` folder.
+    /// Opens the volume at `root`. Returns `None` if it has no `Windows` folder.
     #[must_use]
     pub fn open(root: &Path) -> Option<Self> {
         let volume = Self { root: root.to_owned(), folders: Mutex::default() };
         volume.find("Windows").filter(|path| path.is_dir()).map(|_| volume)
     }
 
-    /// The volume that contains `folder`, which must be below its `Windows` folder.
+    /// Opens the volume that contains `folder`, which must be below the `Windows` folder of the volume.
     #[must_use]
-    pub fn around(folder: &Path) -> Option<Self> {
+    pub fn containing(folder: &Path) -> Option<Self> {
         let folder = fs::canonicalize(folder).ok()?;
-        let windows = folder.ancestors().find(|above| {
-            above.file_name().is_some_and(|name| name.to_string_lossy().eq_ignore_ascii_case("windows"))
+        let windows = folder.ancestors().find(|ancestor| {
+            ancestor.file_name().is_some_and(|name| name.to_string_lossy().eq_ignore_ascii_case("windows"))
         })?;
         Self::open(windows.parent()?)
     }
@@ -54,23 +53,23 @@ impl Volume {
         &self.root
     }
 
-    /// The file or folder at `path` below the root; both kinds of slashes are allowed.
+    /// Finds the file or folder at `path` below the root. The path may contain both kinds of slashes.
     #[must_use]
     pub fn find(&self, path: &str) -> Option<PathBuf> {
-        let mut place = self.root.clone();
-        for part in path.split(['\\', '/']).filter(|part| !part.is_empty() && *part != ".") {
-            if part == ".." {
+        let mut found_path = self.root.clone();
+        for component in path.split(['\\', '/']).filter(|component| !component.is_empty() && *component != ".") {
+            if component == ".." {
                 return None;
             }
-            place = place.join(self.entry(&place, &part.to_lowercase())?);
-            if fs::symlink_metadata(&place).ok()?.is_symlink() {
+            found_path = found_path.join(self.entry_name(&found_path, &component.to_lowercase())?);
+            if fs::symlink_metadata(&found_path).ok()?.is_symlink() {
                 return None;
             }
         }
-        Some(place)
+        Some(found_path)
     }
 
-    fn entry(&self, folder: &Path, name: &str) -> Option<OsString> {
+    fn entry_name(&self, folder: &Path, name: &str) -> Option<OsString> {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entries) = folders.get(folder) {
             return entries.get(name).cloned();
@@ -81,25 +80,25 @@ impl Volume {
                 names.map(|name| (name.to_string_lossy().to_lowercase(), name)).collect()
             })
             .unwrap_or_default();
-        let found = entries.get(name).cloned();
+        let actual_name = entries.get(name).cloned();
         if folders.len() < MAX_FOLDERS {
             folders.insert(folder.to_owned(), entries);
         }
-        found
+        actual_name
     }
 
-    /// Size and modification time of the file at `path` below the root; `None` if there is no such file.
+    /// Returns the size and modification time of the file at `path` below the root, or `None` if there is no such file.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<FileInfo> {
         let metadata = fs::symlink_metadata(self.find(path)?).ok()?;
-        metadata.is_file().then(|| FileInfo { bytes: metadata.len(), modified_unix_ns: modified(&metadata) })
+        metadata.is_file().then(|| FileInfo { bytes: metadata.len(), modified_unix_ns: modified_unix_ns(&metadata) })
     }
 }
 
-/// Last modification, ns since 1970-01-01 UTC.
-pub(crate) fn modified(metadata: &fs::Metadata) -> Option<i64> {
-    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_nanos()).ok()
+/// Returns the last modification, in ns since 1970-01-01 UTC.
+pub(crate) fn modified_unix_ns(metadata: &fs::Metadata) -> Option<i64> {
+    let since_epoch = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since_epoch.as_nanos()).ok()
 }
 
 #[cfg(test)]
@@ -117,7 +116,7 @@ mod tests {
         assert_eq!(volume.file(r"\windows\SYSTEM32"), None);
         assert_eq!(volume.file(r"\windows\..\windows\system32\ntdll.dll"), None);
         assert_eq!(
-            Volume::around(&system).map(|volume| volume.root().file_name().map(ToOwned::to_owned)),
+            Volume::containing(&system).map(|volume| volume.root().file_name().map(ToOwned::to_owned)),
             Some(fs::canonicalize(folder.path()).unwrap().file_name().map(ToOwned::to_owned))
         );
         assert!(Volume::open(&system).is_none());

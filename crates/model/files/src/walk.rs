@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use onoff_sources::Error;
 
-use crate::failed;
+use crate::read_error;
 
-/// An entry found by a walk.
-pub(crate) enum Found<'a> {
-    /// A regular file and its length, bytes.
+/// A file or folder in the tree.
+pub(crate) enum WalkEntry<'a> {
+    /// A regular file and its length in bytes.
     File(&'a Path, u64),
     /// A file or subfolder that cannot be read.
     Unreadable(&'a Path, io::Error),
@@ -22,8 +22,8 @@ pub(crate) struct Listing {
     pub(crate) files: Vec<(PathBuf, u64)>,
     pub(crate) folders: Vec<PathBuf>,
     pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
-    /// Number of links (which are not followed because they may form cycles), pipes and devices.
-    pub(crate) others: u64,
+    /// Number of links, pipes and devices. Links are not followed because they may form cycles.
+    pub(crate) other_entries: u64,
 }
 
 /// Lists one folder.
@@ -58,34 +58,34 @@ impl Listing {
         } else if metadata.is_file() {
             self.files.push((path, metadata.len()));
         } else {
-            self.others += 1;
+            self.other_entries += 1;
         }
     }
 }
 
-/// Calls `visit` with every regular file in `root` and its subfolders: the files of a folder by name, then its
+/// Calls `visit` with every regular file in `root` and its subfolders: first the files of a folder by name, then its
 /// subfolders by name. Links are not followed because they may form cycles.
 ///
 /// # Errors
 /// `root` itself cannot be read.
-pub(crate) fn walk(root: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), Error> {
-    let mut folders = vec![root.to_path_buf()];
-    while let Some(folder) = folders.pop() {
+pub(crate) fn walk(root: &Path, mut visit: impl FnMut(WalkEntry<'_>)) -> Result<(), Error> {
+    let mut pending = vec![root.to_path_buf()];
+    while let Some(folder) = pending.pop() {
         let listing = match list(&folder) {
             Ok(listing) => listing,
-            Err(source) if folder == root => return Err(failed(&folder)(source)),
+            Err(source) if folder == root => return Err(read_error(&folder)(source)),
             Err(source) => {
-                visit(Found::Unreadable(&folder, source));
+                visit(WalkEntry::Unreadable(&folder, source));
                 continue;
             }
         };
         for (path, source) in listing.unreadable {
-            visit(Found::Unreadable(&path, source));
+            visit(WalkEntry::Unreadable(&path, source));
         }
         for (path, length) in &listing.files {
-            visit(Found::File(path, *length));
+            visit(WalkEntry::File(path, *length));
         }
-        folders.extend(listing.folders.into_iter().rev());
+        pending.extend(listing.folders.into_iter().rev());
     }
     Ok(())
 }

@@ -8,8 +8,8 @@ use onoff_trace::firmware::{
 
 use onoff_input::content_hash::sha256;
 
-/// Maximum number of listed faults; a malicious input may have one per byte.
-const MAX_FAULTS: usize = 1000;
+/// Maximum number of listed problems; a malicious input may have one per byte.
+const MAX_PROBLEMS: usize = 1000;
 
 /// A boot from one input.
 #[derive(Debug, Default)]
@@ -31,15 +31,15 @@ pub struct FirmwareTableCollector {
     inputs: Vec<FirmwareInput>,
     tables: Vec<FirmwareTable>,
     boots: Vec<Boot>,
-    /// Boot of a serial log to use: 0 is the last, -1 the one before it.
+    /// Boot of a serial log to use: 0 is the last boot, -1 the boot before it.
     pub selected_boot: i64,
-    logged: Vec<FirmwareLoggedBoot>,
-    lengths: Vec<FirmwareDuration>,
+    logged_boots: Vec<FirmwareLoggedBoot>,
+    durations: Vec<FirmwareDuration>,
     resume: Option<FirmwareResume>,
     suspend: Option<FirmwareSuspend>,
-    faults: Vec<FirmwareProblem>,
-    more_faults: u64,
-    more_skipped_bytes: u64,
+    problems: Vec<FirmwareProblem>,
+    unlisted_problems: u64,
+    unlisted_skipped_bytes: u64,
 }
 
 impl FirmwareTableCollector {
@@ -67,12 +67,12 @@ impl FirmwareTableCollector {
 
     /// Adds a duration without a known start time.
     pub(crate) fn add_duration(&mut self, duration: FirmwareDuration) {
-        self.lengths.push(duration);
+        self.durations.push(duration);
     }
 
     /// Adds a boot of a serial log.
     pub(crate) fn add_logged_boot(&mut self, boot: FirmwareLoggedBoot) {
-        self.logged.push(boot);
+        self.logged_boots.push(boot);
     }
 
     pub(crate) fn add_resume(&mut self, resume: FirmwareResume) {
@@ -91,23 +91,23 @@ impl FirmwareTableCollector {
         text: String,
         skipped_bytes: u64,
     ) {
-        if self.faults.len() == MAX_FAULTS {
-            self.more_faults += 1;
-            self.more_skipped_bytes = self.more_skipped_bytes.saturating_add(skipped_bytes);
+        if self.problems.len() == MAX_PROBLEMS {
+            self.unlisted_problems += 1;
+            self.unlisted_skipped_bytes = self.unlisted_skipped_bytes.saturating_add(skipped_bytes);
             return;
         }
-        self.faults.push(FirmwareProblem { kind, severity, place, text, skipped_bytes });
+        self.problems.push(FirmwareProblem { kind, severity, place, text, skipped_bytes });
     }
 
-    /// Converts a time to the model's type. A time beyond 292 years is a fault, and gives `None`.
-    pub(crate) fn time_ns(&mut self, stored: u64, what: &str, place: &str) -> Option<i64> {
+    /// Converts a time to the model's type. A time beyond 292 years is reported as a problem and gives `None`.
+    pub(crate) fn time_ns(&mut self, stored: u64, description: &str, place: &str) -> Option<i64> {
         let time_ns = i64::try_from(stored).ok();
         if time_ns.is_none() {
             self.add_problem(
                 FirmwareProblemKind::ImpossibleTime,
                 Severity::Warning,
                 place.to_owned(),
-                format!("{what} is implausible and was skipped: {stored} ns"),
+                format!("{description} is implausible and was skipped: {stored} ns"),
                 0,
             );
         }
@@ -116,41 +116,41 @@ impl FirmwareTableCollector {
 
     pub fn finish(mut self) -> FirmwareRecording {
         // Use the first of the most complete boots.
-        let most_complete = (0..self.boots.len()).rev().max_by_key(|&at| self.boots[at].completeness());
-        let mut chosen = most_complete.map(|at| self.boots.remove(at)).unwrap_or_default();
+        let most_complete = (0..self.boots.len()).rev().max_by_key(|&index| self.boots[index].completeness());
+        let mut selected = most_complete.map(|index| self.boots.remove(index)).unwrap_or_default();
         for other in std::mem::take(&mut self.boots) {
-            match (chosen.checkpoints, other.checkpoints) {
-                (None, Some(times)) => chosen.checkpoints = Some(times),
-                (Some(times), Some(others)) if times != others => self.add_problem(
+            match (selected.checkpoints, other.checkpoints) {
+                (None, Some(times)) => selected.checkpoints = Some(times),
+                (Some(times), Some(other_times)) if times != other_times => self.add_problem(
                     FirmwareProblemKind::SeveralBoots,
                     Severity::Warning,
                     other.from,
-                    format!("skipped: belongs to another boot than {}", chosen.from),
+                    format!("skipped: belongs to another boot than {}", selected.from),
                     0,
                 ),
                 _ => {}
             }
         }
-        if self.more_faults > 0 {
-            self.faults.push(FirmwareProblem {
+        if self.unlisted_problems > 0 {
+            self.problems.push(FirmwareProblem {
                 kind: FirmwareProblemKind::TooManyRecords,
                 severity: Severity::Error,
                 place: String::new(),
-                text: format!("{} more faults are not listed", self.more_faults),
-                skipped_bytes: self.more_skipped_bytes,
+                text: format!("{} more faults are not listed", self.unlisted_problems),
+                skipped_bytes: self.unlisted_skipped_bytes,
             });
         }
         FirmwareRecording {
             inputs: self.inputs,
             tables: self.tables,
-            checkpoints: chosen.checkpoints,
-            boot_from: chosen.from,
-            events: chosen.events,
-            durations: self.lengths,
+            checkpoints: selected.checkpoints,
+            boot_from: selected.from,
+            events: selected.events,
+            durations: self.durations,
             resume: self.resume,
             suspend: self.suspend,
-            boots: self.logged,
-            problems: self.faults,
+            boots: self.logged_boots,
+            problems: self.problems,
         }
     }
 }

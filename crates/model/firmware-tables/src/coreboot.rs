@@ -73,17 +73,19 @@ struct Timestamp {
     name: String,
 }
 
-/// True for the output of `cbmem`: timestamps in time order, including the start and end of a stage.
+/// True if the text is the output of `cbmem`: timestamps in time order, including the start and end of a stage.
 pub(super) fn recognizes(text: &str) -> bool {
-    let mut row: Vec<Timestamp> = Vec::new();
+    let mut consecutive: Vec<Timestamp> = Vec::new();
     for line in text.lines().take(MAX_TIMESTAMPS) {
-        match timestamp(line) {
-            Some(found) if row.last().is_none_or(|before| before.time_ns <= found.time_ns) => row.push(found),
-            _ => row.clear(),
+        match parse_timestamp(line) {
+            Some(timestamp) if consecutive.last().is_none_or(|previous| previous.time_ns <= timestamp.time_ns) => {
+                consecutive.push(timestamp);
+            }
+            _ => consecutive.clear(),
         }
-        let has = |number| row.iter().any(|one| one.number == number);
+        let has_number = |number| consecutive.iter().any(|timestamp| timestamp.number == number);
         let stages = PAIRS.iter().filter(|&&(.., class)| class == CROSS_MODULE_CLASS);
-        if row.len() >= 3 && stages.into_iter().any(|&(start, end, ..)| has(start) && has(end)) {
+        if consecutive.len() >= 3 && stages.into_iter().any(|&(start, end, ..)| has_number(start) && has_number(end)) {
             return true;
         }
     }
@@ -91,15 +93,15 @@ pub(super) fn recognizes(text: &str) -> bool {
 }
 
 /// Adds the timestamps in the output of `cbmem`.
-pub(super) fn add(name: &str, text: &str, gathering: &mut FirmwareTableCollector) {
-    gathering.add_input(name, FirmwareFormat::Cbmem);
-    let found: Vec<Timestamp> = text.lines().filter_map(timestamp).take(MAX_TIMESTAMPS).collect();
-    gathering.add_boot(boot(name, &found));
+pub(super) fn add(name: &str, text: &str, collector: &mut FirmwareTableCollector) {
+    collector.add_input(name, FirmwareFormat::Cbmem);
+    let timestamps: Vec<Timestamp> = text.lines().filter_map(parse_timestamp).take(MAX_TIMESTAMPS).collect();
+    collector.add_boot(build_boot(name, &timestamps));
 }
 
 /// Parses a line of `cbmem -t`, such as `   2:before RAM initialization     46,334 (27,376)`, or of `cbmem -T`: number,
 /// time, difference and name separated by tabs. Times are in µs since the processor's clock started.
-fn timestamp(line: &str) -> Option<Timestamp> {
+fn parse_timestamp(line: &str) -> Option<Timestamp> {
     let parse = |number: &str, time: &str, name: &str| {
         let number: u32 = number.trim().parse().ok().filter(|&number| number <= MAX_NUMBER)?;
         let digits: String = time.trim().chars().filter(|&digit| digit != ',').collect();
@@ -107,7 +109,7 @@ fn timestamp(line: &str) -> Option<Timestamp> {
         let name = name.trim();
         (!name.is_empty()).then(|| Timestamp { number, time_ns: micros.saturating_mul(1_000), name: name.to_owned() })
     };
-    // Logs are quoted in mails, with a mark before each line.
+    // Logs are quoted in mails, with a `>` before each line.
     let line = line.trim_start_matches(['>', ' ']);
     let mut parts = line.split('\t');
     if let (Some(number), Some(time), Some(_), Some(name), None) =
@@ -126,10 +128,10 @@ fn timestamp(line: &str) -> Option<Timestamp> {
 }
 
 /// Parses the bytes of a table; `None` for other bytes. The table has no signature, so every field must be plausible.
-fn table(bytes: &[u8]) -> Option<Vec<Timestamp>> {
-    let u64_at = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-    let u32_at = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-    let u16_at = |at: usize| Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+fn parse_table(bytes: &[u8]) -> Option<Vec<Timestamp>> {
+    let u64_at = |offset: usize| Some(u64::from_le_bytes(*bytes.get(offset..)?.first_chunk()?));
+    let u32_at = |offset: usize| Some(u32::from_le_bytes(*bytes.get(offset..)?.first_chunk()?));
+    let u16_at = |offset: usize| Some(u16::from_le_bytes(*bytes.get(offset..)?.first_chunk()?));
     let base = u64_at(0)?;
     let (capacity, mhz) = (usize::from(u16_at(8)?), u16_at(10)?);
     let count = usize::try_from(u32_at(12)?).ok()?;
@@ -140,30 +142,30 @@ fn table(bytes: &[u8]) -> Option<Vec<Timestamp>> {
     {
         return None;
     }
-    let mut found = Vec::with_capacity(count);
+    let mut timestamps = Vec::with_capacity(count);
     for entry in bytes.get(HEADER_SIZE..)?.chunks_exact(ENTRY_SIZE).take(count) {
         let number = u32::from_le_bytes(*entry.first_chunk()?);
-        let stamp = i64::from_le_bytes(*entry.get(4..)?.first_chunk()?);
-        let ticks = i128::from(base) + i128::from(stamp);
+        let relative_ticks = i64::from_le_bytes(*entry.get(4..)?.first_chunk()?);
+        let ticks = i128::from(base) + i128::from(relative_ticks);
         let time_ns = i64::try_from(ticks * 1_000 / i128::from(mhz)).ok().filter(|&ns| ns >= 0);
-        found.push(Timestamp { number, time_ns: time_ns.filter(|_| number <= MAX_NUMBER)?, name: String::new() });
+        timestamps.push(Timestamp { number, time_ns: time_ns.filter(|_| number <= MAX_NUMBER)?, name: String::new() });
     }
-    // A boot shorter than a day.
+    // A plausible boot is shorter than a day.
     let max_ns = 86_400_000_000_000;
-    found.iter().all(|one| one.time_ns < max_ns).then_some(found)
+    timestamps.iter().all(|timestamp| timestamp.time_ns < max_ns).then_some(timestamps)
 }
 
 /// Adds the timestamps of a table. Returns false if the bytes are not a table.
-pub(super) fn add_table(name: &str, bytes: &[u8], gathering: &mut FirmwareTableCollector) -> bool {
-    let Some(found) = table(bytes) else { return false };
-    gathering.add_input(name, FirmwareFormat::CbmemTable);
-    gathering.add_boot(boot(name, &found));
+pub(super) fn add_table(name: &str, bytes: &[u8], collector: &mut FirmwareTableCollector) -> bool {
+    let Some(timestamps) = parse_table(bytes) else { return false };
+    collector.add_input(name, FirmwareFormat::CbmemTable);
+    collector.add_boot(build_boot(name, &timestamps));
     true
 }
 
-fn boot(name: &str, found: &[Timestamp]) -> Boot {
+fn build_boot(name: &str, timestamps: &[Timestamp]) -> Boot {
     let mut events = Vec::new();
-    let mut event = |work, edge, class, time_ns, text: &str| {
+    let mut add_event = |work, edge, class, time_ns, text: &str| {
         events.push(FirmwareEvent {
             work,
             edge,
@@ -178,24 +180,28 @@ fn boot(name: &str, found: &[Timestamp]) -> Boot {
             apic: 0,
         });
     };
-    for one in found {
-        let mut in_pair = false;
+    for timestamp in timestamps {
+        let mut is_paired = false;
         for &(start, end, text, class) in PAIRS {
             let work = if class == CROSS_MODULE_CLASS { FirmwareWork::CrossModule } else { FirmwareWork::InModule };
             // A start without an end is a point: the stage was left in another way.
-            let has_other = |number| found.iter().any(|other| other.number == number);
-            if one.number == end && has_other(start) {
-                in_pair = true;
-                event(work, FirmwareEdge::End, class, one.time_ns, text);
+            let is_recorded = |number| timestamps.iter().any(|other| other.number == number);
+            if timestamp.number == end && is_recorded(start) {
+                is_paired = true;
+                add_event(work, FirmwareEdge::End, class, timestamp.time_ns, text);
             }
-            if one.number == start && has_other(end) {
-                in_pair = true;
-                event(work, FirmwareEdge::Begin, class, one.time_ns, text);
+            if timestamp.number == start && is_recorded(end) {
+                is_paired = true;
+                add_event(work, FirmwareEdge::Begin, class, timestamp.time_ns, text);
             }
         }
-        if !in_pair {
-            let text = if one.name.is_empty() { format!("timestamp {}", one.number) } else { one.name.clone() };
-            event(FirmwareWork::Point, FirmwareEdge::Point, 0, one.time_ns, &text);
+        if !is_paired {
+            let text = if timestamp.name.is_empty() {
+                format!("timestamp {}", timestamp.number)
+            } else {
+                timestamp.name.clone()
+            };
+            add_event(FirmwareWork::Point, FirmwareEdge::Point, 0, timestamp.time_ns, &text);
         }
     }
     Boot { from: name.to_owned(), checkpoints: None, events }

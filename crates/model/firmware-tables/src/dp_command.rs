@@ -1,5 +1,5 @@
-//! Reads the output of EDK II's shell command `dp`: the summary, which has durations, and the raw trace (`dp -R`), which
-//! has times.
+//! Reads the output of EDK II's shell command `dp`: the summary, which has durations, and the raw trace (`dp -R`),
+//! which has times.
 //!
 //! ```text
 //! ==[ Major Phases ]========
@@ -10,7 +10,7 @@
 //!     1:                0          44B7C8          99A012                              PEIM                       PcdPeim
 //! ```
 //!
-//! The formats are those of `Dp.uni` in EDK II. Up to version 2.4 the raw trace has ticks of a timer whose frequency is
+//! The formats match `Dp.uni` in EDK II. Up to version 2.4 the raw trace has ticks of a timer whose frequency is
 //! in the heading; since 2.5 it is read from the firmware's own table, in ns.
 
 use onoff_trace::Severity;
@@ -20,7 +20,7 @@ use onoff_trace::firmware::{
 
 use super::collector::{Boot, FirmwareTableCollector};
 
-/// Maximum number of rows; firmware has about ten thousand.
+/// Maximum number of rows; firmware usually records about ten thousand.
 const MAX_ROWS: usize = 1 << 18;
 const CROSS_MODULE_CLASS: u16 = 0x50;
 const IN_MODULE_CLASS: u16 = 0x40;
@@ -36,13 +36,15 @@ pub(super) fn recognizes(text: &str) -> bool {
     let mut section = Section::None;
     text.lines().any(|line| {
         let line = strip_escapes(line);
-        if let Some(title) = heading(&line) {
-            section = Section::of(title);
+        if let Some(title) = section_title(&line) {
+            section = Section::from_title(title);
         }
         match section {
-            Section::Phases => phase(&line).is_some(),
-            Section::Raw => raw_row(&line).is_some(),
-            Section::Handles | Section::Peims | Section::General | Section::All => duration(&line, section).is_some(),
+            Section::Phases => parse_phase(&line).is_some(),
+            Section::Raw => parse_raw_row(&line).is_some(),
+            Section::Handles | Section::Peims | Section::General | Section::All => {
+                parse_duration(&line, section).is_some()
+            }
             Section::None => false,
         }
     })
@@ -61,7 +63,7 @@ enum Section {
 }
 
 impl Section {
-    fn of(title: &str) -> Self {
+    fn from_title(title: &str) -> Self {
         match title {
             "Major Phases" => Self::Phases,
             "Drivers by Handle" => Self::Handles,
@@ -93,20 +95,20 @@ fn strip_escapes(line: &str) -> String {
     text
 }
 
-/// The title in `==[ TITLE ]========`.
-fn heading(line: &str) -> Option<&str> {
+/// Returns the title in `==[ TITLE ]========`.
+fn section_title(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("==[ ")?;
     let (title, after) = rest.split_once(" ]==")?;
     after.chars().all(|character| character == '=' || character.is_whitespace()).then_some(title)
 }
 
-fn number(text: &str) -> Option<u64> {
+fn parse_number(text: &str) -> Option<u64> {
     let digits: String = text.chars().filter(|&character| character != ',').collect();
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok()).flatten()
 }
 
 /// Parses a phase and its duration, ns.
-fn phase(line: &str) -> Option<(&'static str, u64)> {
+fn parse_phase(line: &str) -> Option<(&'static str, u64)> {
     let (name, rest) = line.trim().split_once(" Phase Duration:")?;
     let name = PHASES.into_iter().find(|phase| *phase == name.trim())?;
     let (duration, unit) = rest.trim().split_once(' ')?;
@@ -115,11 +117,11 @@ fn phase(line: &str) -> Option<(&'static str, u64)> {
         "(ms)" => 1_000_000,
         _ => return None,
     };
-    Some((name, number(duration)?.checked_mul(ns)?))
+    Some((name, parse_number(duration)?.checked_mul(ns)?))
 }
 
 /// Decodes a token to the kind of work, its class, and the name to keep.
-fn work(token: &str) -> (FirmwareWork, u16, &str) {
+fn decode_token(token: &str) -> (FirmwareWork, u16, &str) {
     match token {
         "StartImage:" | "PEIM" => (FirmwareWork::EntryPoint, 1, ""),
         "LoadImage:" => (FirmwareWork::LoadImage, 3, ""),
@@ -142,9 +144,9 @@ struct RawRow<'l> {
     module: &'l str,
 }
 
-fn raw_row(line: &str) -> Option<RawRow<'_>> {
+fn parse_raw_row(line: &str) -> Option<RawRow<'_>> {
     let (index, mut rest) = line.split_once(':')?;
-    number(index.trim())?;
+    parse_number(index.trim())?;
     let mut hexadecimal = || {
         let field = rest.trim_start();
         let (digits, after) = field.split_once(char::is_whitespace)?;
@@ -162,26 +164,26 @@ fn raw_row(line: &str) -> Option<RawRow<'_>> {
 }
 
 /// Parses a row of a list to module, name of the work, and duration in ns.
-fn duration(line: &str, section: Section) -> Option<FirmwareDuration> {
+fn parse_duration(line: &str, section: Section) -> Option<FirmwareDuration> {
     let (index, rest) = line.split_once(':')?;
-    number(index.trim())?;
+    parse_number(index.trim())?;
     let mut words: Vec<&str> = rest.split_whitespace().collect();
-    let micros = words.pop().and_then(number)?;
+    let last_number = words.pop().and_then(parse_number)?;
     // With `dp -i` an identifier follows the time.
-    let micros = match words.last().copied().and_then(number) {
+    let micros = match words.last().copied().and_then(parse_number) {
         Some(time) => {
             words.pop();
             time
         }
-        None => micros,
+        None => last_number,
     };
     let token = words.pop()?;
     match section {
         Section::Handles => {
             let handle = words.first()?;
             // `[ 5C]` is two words, `[15C]` one.
-            let taken = if handle.ends_with(']') { 1 } else { 2 };
-            handle.starts_with('[').then(|| words.drain(..taken.min(words.len())))?;
+            let handle_words = if handle.ends_with(']') { 1 } else { 2 };
+            handle.starts_with('[').then(|| words.drain(..handle_words.min(words.len())))?;
         }
         Section::All => {
             if words.first() == Some(&"I") {
@@ -192,7 +194,7 @@ fn duration(line: &str, section: Section) -> Option<FirmwareDuration> {
         }
         _ => {}
     }
-    let (work, _, text) = work(token);
+    let (work, _, text) = decode_token(token);
     let duration_ns = i64::try_from(micros).ok()?.checked_mul(1_000)?;
     (work != FirmwareWork::CrossModule).then(|| FirmwareDuration {
         work,
@@ -207,7 +209,7 @@ fn duration(line: &str, section: Section) -> Option<FirmwareDuration> {
 struct Heading {
     version: Option<(u32, u32)>,
     kilohertz: Option<u64>,
-    down: bool,
+    counts_down: bool,
 }
 
 impl Heading {
@@ -216,53 +218,55 @@ impl Heading {
             let parts = version.trim().split_once('.');
             self.version = parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         } else if let Some(rest) = line.trim().strip_prefix("System Performance Timer Frequency:") {
-            self.kilohertz = rest.split_whitespace().next().and_then(number).filter(|&kilohertz| kilohertz > 0);
+            self.kilohertz = rest.split_whitespace().next().and_then(parse_number).filter(|&kilohertz| kilohertz > 0);
         } else if line.trim().starts_with("System Performance Timer counts DOWN") {
-            self.down = true;
+            self.counts_down = true;
         }
     }
 
     /// Converts a count to ns; `None` if its unit is unknown.
-    fn ns(&self, count: u64) -> Option<u64> {
+    fn to_ns(&self, count: u64) -> Option<u64> {
         if self.version.is_some_and(|version| version >= FIRST_TABLE_VERSION) {
             return Some(count);
         }
         // A timer that counts down starts at a value that the trace lacks.
-        let kilohertz = self.kilohertz.filter(|_| self.version.is_some() && !self.down)?;
+        let kilohertz = self.kilohertz.filter(|_| self.version.is_some() && !self.counts_down)?;
         u64::try_from(u128::from(count) * 1_000_000 / u128::from(kilohertz)).ok()
     }
 }
 
 /// Adds the data in `text`.
-pub(super) fn add(name: &str, text: &str, gathering: &mut FirmwareTableCollector) {
-    gathering.add_input(name, FirmwareFormat::DpCommand);
+pub(super) fn add(name: &str, text: &str, collector: &mut FirmwareTableCollector) {
+    collector.add_input(name, FirmwareFormat::DpCommand);
     let mut reader =
-        DpReader { name, gathering, boot: Boot { from: name.to_owned(), ..Boot::default() }, rows: 0, unknown_unit: 0 };
+        DpReader { name, collector, boot: Boot { from: name.to_owned(), ..Boot::default() }, rows: 0, unknown_unit: 0 };
     let mut section = Section::None;
     let mut heading = Heading::default();
     let mut phases: [Option<u64>; 4] = [None; 4];
     for line in text.lines() {
         let line = strip_escapes(line);
-        if let Some(title) = self::heading(&line) {
-            section = Section::of(title);
+        if let Some(title) = section_title(&line) {
+            section = Section::from_title(title);
             continue;
         }
         heading.parse_line(&line);
         match section {
             Section::Phases => {
-                if let Some((phase, ns)) = phase(&line) {
-                    let slot = PHASES.iter().position(|name| *name == phase).and_then(|at| phases.get_mut(at));
-                    slot.into_iter().for_each(|slot| *slot = Some(ns));
+                if let Some((phase, ns)) = parse_phase(&line) {
+                    let index = PHASES.iter().position(|name| *name == phase);
+                    if let Some(duration_ns) = index.and_then(|index| phases.get_mut(index)) {
+                        *duration_ns = Some(ns);
+                    }
                 }
             }
             Section::Raw => {
-                if let Some(row) = raw_row(&line).filter(|_| reader.has_room()) {
-                    reader.raw(&row, &heading);
+                if let Some(row) = parse_raw_row(&line).filter(|_| reader.has_room()) {
+                    reader.add_raw_row(&row, &heading);
                 }
             }
             Section::Handles | Section::Peims | Section::General | Section::All => {
-                if let Some(duration) = duration(&line, section).filter(|_| reader.has_room()) {
-                    reader.gathering.add_duration(duration);
+                if let Some(duration) = parse_duration(&line, section).filter(|_| reader.has_room()) {
+                    reader.collector.add_duration(duration);
                 }
             }
             Section::None => {}
@@ -273,7 +277,7 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut FirmwareTableCollector
 
 struct DpReader<'a> {
     name: &'a str,
-    gathering: &'a mut FirmwareTableCollector,
+    collector: &'a mut FirmwareTableCollector,
     boot: Boot,
     rows: usize,
     /// Number of raw rows without a known unit.
@@ -286,16 +290,16 @@ impl DpReader<'_> {
         self.rows <= MAX_ROWS
     }
 
-    fn raw(&mut self, row: &RawRow<'_>, heading: &Heading) {
-        let (Some(start_ns), Some(end_ns)) = (heading.ns(row.start), heading.ns(row.end)) else {
+    fn add_raw_row(&mut self, row: &RawRow<'_>, heading: &Heading) {
+        let (Some(start_ns), Some(end_ns)) = (heading.to_ns(row.start), heading.to_ns(row.end)) else {
             self.unknown_unit += 1;
             return;
         };
-        let (work, class, text) = work(row.token);
+        let (work, class, text) = decode_token(row.token);
         let edges = [(FirmwareEdge::Begin, start_ns), (FirmwareEdge::End, end_ns)];
-        let ended = if row.end == 0 { 1 } else { 2 };
-        for (edge, stored) in edges.into_iter().take(ended) {
-            let Some(time_ns) = self.gathering.time_ns(stored, "the time of a measurement", self.name) else { return };
+        let edge_count = if row.end == 0 { 1 } else { 2 };
+        for (edge, stored) in edges.into_iter().take(edge_count) {
+            let Some(time_ns) = self.collector.time_ns(stored, "the time of a measurement", self.name) else { return };
             self.boot.events.push(FirmwareEvent {
                 work,
                 edge,
@@ -312,8 +316,8 @@ impl DpReader<'_> {
     }
 
     fn finish(mut self, phases: [Option<u64>; 4]) {
-        let measured = !self.boot.events.is_empty();
-        if !measured {
+        let has_times = !self.boot.events.is_empty();
+        if !has_times {
             self.place_phases(phases);
         }
         // Rows are in the order of their starts, each followed by its end.
@@ -323,16 +327,16 @@ impl DpReader<'_> {
                 "{} rows of the raw trace were skipped: the unit is unknown without dp's heading, which has its version and the timer frequency",
                 self.unknown_unit
             );
-            self.gathering.add_problem(
+            self.collector.add_problem(
                 FirmwareProblemKind::DurationsOnly,
                 Severity::Warning,
                 self.name.to_owned(),
                 text,
                 0,
             );
-        } else if !measured {
+        } else if !has_times {
             let text = "dp printed durations without start times, so phases are shown one after another from the reset; use 'dp -R' to print times".to_owned();
-            self.gathering.add_problem(
+            self.collector.add_problem(
                 FirmwareProblemKind::DurationsOnly,
                 Severity::Notice,
                 self.name.to_owned(),
@@ -342,7 +346,7 @@ impl DpReader<'_> {
         }
         if self.rows > MAX_ROWS {
             let text = format!("more than {MAX_ROWS} rows; {} were skipped", self.rows - MAX_ROWS);
-            self.gathering.add_problem(
+            self.collector.add_problem(
                 FirmwareProblemKind::TooManyRecords,
                 Severity::Error,
                 self.name.to_owned(),
@@ -350,17 +354,17 @@ impl DpReader<'_> {
                 0,
             );
         }
-        self.gathering.add_boot(self.boot);
+        self.collector.add_boot(self.boot);
     }
 
     /// Adds the phases one after another, each starting at the end of the previous one.
     fn place_phases(&mut self, phases: [Option<u64>; 4]) {
-        let mut at = 0_u64;
+        let mut start_ns = 0_u64;
         for (phase, duration) in PHASES.into_iter().zip(phases) {
             let Some(duration) = duration else { continue };
-            let ends = [(FirmwareEdge::Begin, at), (FirmwareEdge::End, at.saturating_add(duration))];
-            for (edge, stored) in ends {
-                let Some(time_ns) = self.gathering.time_ns(stored, "the duration of a phase", self.name) else {
+            let edges = [(FirmwareEdge::Begin, start_ns), (FirmwareEdge::End, start_ns.saturating_add(duration))];
+            for (edge, stored) in edges {
+                let Some(time_ns) = self.collector.time_ns(stored, "the duration of a phase", self.name) else {
                     return;
                 };
                 self.boot.events.push(FirmwareEvent {
@@ -376,7 +380,7 @@ impl DpReader<'_> {
                     apic: 0,
                 });
             }
-            at = at.saturating_add(duration);
+            start_ns = start_ns.saturating_add(duration);
         }
     }
 }
@@ -387,29 +391,32 @@ mod tests {
 
     #[test]
     fn parses_rows_of_each_list() {
-        let handle = duration(
+        let handle = parse_duration(
             "   12:  [ 5C]                         FAT File System      DB:Start:        1520",
             Section::Handles,
         );
         let handle = handle.unwrap();
         assert_eq!((handle.work, handle.module.as_str()), (FirmwareWork::DriverStart, "FAT File System"));
         assert_eq!(handle.duration_ns, 1_520_000);
-        let wide = duration("  112:  [15C]   Usb Xhci Driver    StartImage:    7    3", Section::Handles).unwrap();
+        let wide =
+            parse_duration("  112:  [15C]   Usb Xhci Driver    StartImage:    7    3", Section::Handles).unwrap();
         assert_eq!((wide.module.as_str(), wide.duration_ns), ("Usb Xhci Driver", 7_000));
         let peim = "    3:    9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50   PEIM         412";
-        assert_eq!(duration(peim, Section::Peims).unwrap().module, "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50");
-        let general =
-            duration("   40:                  BdsDxe                     PlatformBoot       20311", Section::General);
+        assert_eq!(parse_duration(peim, Section::Peims).unwrap().module, "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50");
+        let general = parse_duration(
+            "   40:                  BdsDxe                     PlatformBoot       20311",
+            Section::General,
+        );
         let general = general.unwrap();
         assert_eq!((general.work, general.text.as_str()), (FirmwareWork::InModule, "PlatformBoot"));
         let all = "    9:   0x7E8C1018                              DiskIoDxe    StartImage:       88";
-        assert_eq!(duration(all, Section::All).unwrap().module, "DiskIoDxe");
-        assert_eq!(duration("    9: I 0x7E8C1018    DiskIoDxe    StartImage:       0", Section::All), None);
+        assert_eq!(parse_duration(all, Section::All).unwrap().module, "DiskIoDxe");
+        assert_eq!(parse_duration("    9: I 0x7E8C1018    DiskIoDxe    StartImage:       0", Section::All), None);
         // Titles, rulers and totals are not rows.
         for line in
             ["Index:  Handle     Driver Name     Description    Time(us)", "-------", "", "5:", "5: 7", "x: a b 7"]
         {
-            assert_eq!(duration(line, Section::General), None, "{line}");
+            assert_eq!(parse_duration(line, Section::General), None, "{line}");
         }
     }
 
@@ -419,42 +426,42 @@ mod tests {
         let module = format!("{:>33}", "FAT File System");
         let line =
             format!("{:5}: {:16X} {:16X} {:16X}{token}{module}", 7, 0x7E8C_1018_u64, 0x44B_7C8_u64, 0x99A_012_u64);
-        let row = raw_row(&line).unwrap();
+        let row = parse_raw_row(&line).unwrap();
         assert_eq!((row.handle, row.start, row.end), (0x7E8C_1018, 0x44B_7C8, 0x99A_012));
         assert_eq!((row.token, row.module), ("DB:Start:", "FAT File System"));
         // With an identifier, and with spaces collapsed by a terminal.
-        let row = raw_row(&format!("{line} {:5}", 42)).map(|row| (row.token.to_owned(), row.module.to_owned()));
+        let row = parse_raw_row(&format!("{line} {:5}", 42)).map(|row| (row.token.to_owned(), row.module.to_owned()));
         assert_eq!(row, Some(("DB:Start:".to_owned(), "FAT File System".to_owned())));
-        let row = raw_row("7: 7E8C1018 44B7C8 99A012 PEIM PcdPeim").unwrap();
+        let row = parse_raw_row("7: 7E8C1018 44B7C8 99A012 PEIM PcdPeim").unwrap();
         assert_eq!((row.token, row.module), ("PEIM", "PcdPeim"));
         for line in ["", "7: 7E8C1018 44B7C8", "7: x y z PEIM PcdPeim", "Index       Handle        Start Count"] {
-            assert!(raw_row(line).is_none(), "{line}");
+            assert!(parse_raw_row(line).is_none(), "{line}");
         }
     }
 
     #[test]
     fn converts_counts_with_known_unit() {
-        let of = |lines: &[&str]| {
+        let convert = |lines: &[&str]| {
             let mut heading = Heading::default();
             lines.iter().for_each(|line| heading.parse_line(line));
-            heading.ns(48_000)
+            heading.to_ns(48_000)
         };
         let frequency = "System Performance Timer Frequency:      24,000 (KHz)";
-        assert_eq!(of(&["DP Build Version:       2.5", frequency]), Some(48_000));
-        assert_eq!(of(&["DP Build Version:       2.4", frequency]), Some(2_000_000));
-        assert_eq!(of(&[frequency]), None);
-        assert_eq!(of(&["DP Build Version:       2.4"]), None);
+        assert_eq!(convert(&["DP Build Version:       2.5", frequency]), Some(48_000));
+        assert_eq!(convert(&["DP Build Version:       2.4", frequency]), Some(2_000_000));
+        assert_eq!(convert(&[frequency]), None);
+        assert_eq!(convert(&["DP Build Version:       2.4"]), None);
         let down = "System Performance Timer counts DOWN from 0xFFFFFF to 0x0";
-        assert_eq!(of(&["DP Build Version:       2.4", frequency, down]), None);
+        assert_eq!(convert(&["DP Build Version:       2.4", frequency, down]), None);
     }
 
     #[test]
     fn removes_cursor_movements() {
         assert_eq!(strip_escapes("\u{1b}[05;01H  SEC Phase\u{1b}[0m Duration:\r"), "  SEC Phase Duration:");
         assert_eq!(strip_escapes("\u{1b}"), "");
-        assert_eq!(heading("==[ Major Phases ]========"), Some("Major Phases"));
-        assert_eq!(heading("==[ x ]=====x"), None);
-        assert_eq!(phase("  PEI Phase Duration:       1234 (ms)"), Some(("PEI", 1_234_000_000)));
-        assert_eq!(phase("  PEI Phase Duration:       1234 (s)"), None);
+        assert_eq!(section_title("==[ Major Phases ]========"), Some("Major Phases"));
+        assert_eq!(section_title("==[ x ]=====x"), None);
+        assert_eq!(parse_phase("  PEI Phase Duration:       1234 (ms)"), Some(("PEI", 1_234_000_000)));
+        assert_eq!(parse_phase("  PEI Phase Duration:       1234 (s)"), None);
     }
 }

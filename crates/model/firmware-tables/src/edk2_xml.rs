@@ -11,7 +11,7 @@ use quick_xml::events::{BytesStart, Event as Node};
 use super::collector::{Boot, FirmwareTableCollector};
 use super::{tables, text};
 
-/// True if the text is such a document.
+/// True if the text is an XML document of these tools.
 pub(super) fn recognizes(text: &str) -> bool {
     text.trim_start().starts_with('<') && (text.contains("<FpdtParserData") || text.contains("<Fbpt"))
 }
@@ -31,28 +31,28 @@ struct OpenRecord {
 const MAX_FIELDS: usize = 16;
 
 /// Adds the data in `document`.
-pub(super) fn add(name: &str, document: &str, gathering: &mut FirmwareTableCollector) {
-    gathering.add_input(name, FirmwareFormat::Edk2Xml);
-    let mut collector = RecordCollector {
+pub(super) fn add(name: &str, document: &str, collector: &mut FirmwareTableCollector) {
+    collector.add_input(name, FirmwareFormat::Edk2Xml);
+    let mut record_collector = RecordCollector {
         name,
         boot: Boot { from: name.to_owned(), ..Boot::default() },
         counts: Vec::new(),
         records: 0,
-        gathering,
+        collector,
     };
     let mut reader = Reader::from_str(document);
-    let mut open: Option<OpenRecord> = None;
+    let mut open_record: Option<OpenRecord> = None;
     loop {
         let place = reader.buffer_position();
         match reader.read_event() {
-            Ok(Node::Start(element)) if open.is_none() => open = begin(&element, false),
-            Ok(Node::Empty(element)) if open.is_none() => {
-                if let Some(record) = begin(&element, true) {
-                    collector.record(record, place);
+            Ok(Node::Start(element)) if open_record.is_none() => open_record = start_record(&element, false),
+            Ok(Node::Empty(element)) if open_record.is_none() => {
+                if let Some(record) = start_record(&element, true) {
+                    record_collector.add_record(record, place);
                 }
             }
             Ok(Node::Start(element) | Node::Empty(element)) => {
-                if let Some(record) = &mut open
+                if let Some(record) = &mut open_record
                     && record.fields.len() < MAX_FIELDS
                 {
                     let field = attribute(&element, "RawValue").or_else(|| attribute(&element, "Value"));
@@ -61,44 +61,44 @@ pub(super) fn add(name: &str, document: &str, gathering: &mut FirmwareTableColle
                 }
             }
             Ok(Node::End(element)) => {
-                let ends = |record: &mut OpenRecord| record.name == element.name().as_ref();
-                if let Some(record) = open.take_if(ends) {
-                    collector.record(record, place);
+                let is_end_of = |record: &mut OpenRecord| record.name == element.name().as_ref();
+                if let Some(record) = open_record.take_if(is_end_of) {
+                    record_collector.add_record(record, place);
                 }
             }
             Ok(Node::Eof) => break,
             Ok(_) => {}
             Err(error) => {
-                let left = (document.len() as u64).saturating_sub(place);
-                collector.gathering.add_problem(
+                let skipped_bytes = (document.len() as u64).saturating_sub(place);
+                record_collector.collector.add_problem(
                     FirmwareProblemKind::UnreadableText,
                     Severity::Error,
-                    tables::place(name, place),
-                    format!("{error}; {left} bytes were skipped"),
-                    left,
+                    tables::format_place(name, place),
+                    format!("{error}; {skipped_bytes} bytes were skipped"),
+                    skipped_bytes,
                 );
                 break;
             }
         }
-        if collector.records >= MAX_RECORDS {
-            let left = (document.len() as u64).saturating_sub(place);
-            collector.gathering.add_problem(
+        if record_collector.records >= MAX_RECORDS {
+            let skipped_bytes = (document.len() as u64).saturating_sub(place);
+            record_collector.collector.add_problem(
                 FirmwareProblemKind::TooManyRecords,
                 Severity::Error,
-                tables::place(name, place),
-                format!("more than {MAX_RECORDS} records; {left} bytes were skipped"),
-                left,
+                tables::format_place(name, place),
+                format!("more than {MAX_RECORDS} records; {skipped_bytes} bytes were skipped"),
+                skipped_bytes,
             );
             break;
         }
     }
-    collector.finish();
+    record_collector.finish();
 }
 
 /// Starts the record of an element; `None` for other elements. An empty element has its fields as attributes.
-fn begin(element: &BytesStart<'_>, empty: bool) -> Option<OpenRecord> {
-    let number = text::number(&attribute(element, "PerformanceRecordType")?)?;
-    let bytes = attribute(element, "RecordLength").and_then(|text| text::number(&text));
+fn start_record(element: &BytesStart<'_>, empty: bool) -> Option<OpenRecord> {
+    let number = text::parse_number(&attribute(element, "PerformanceRecordType")?)?;
+    let bytes = attribute(element, "RecordLength").and_then(|length| text::parse_number(&length));
     let name = element.name().as_ref().to_owned();
     let mut fields = Vec::new();
     if empty {
@@ -118,26 +118,26 @@ struct RecordCollector<'a> {
     boot: Boot,
     counts: Vec<(u16, FirmwareRecordCount)>,
     records: usize,
-    gathering: &'a mut FirmwareTableCollector,
+    collector: &'a mut FirmwareTableCollector,
 }
 
 impl RecordCollector<'_> {
-    fn record(&mut self, record: OpenRecord, offset: u64) {
+    fn add_record(&mut self, record: OpenRecord, offset: u64) {
         self.records += 1;
-        let place = tables::place(self.name, offset);
+        let place = tables::format_place(self.name, offset);
         let element = record.name.as_str();
-        let known = match element {
-            "FirmwareBasicBootPerformanceEvent" => self.basic_boot(&record, &place),
-            "S3ResumeEvent" | "S3ResumePerformanceEvent" => self.resume(&record, &place),
-            "S3SuspendEvent" | "S3SuspendPerformanceEvent" => self.suspend(&record, &place),
+        let parsed = match element {
+            "FirmwareBasicBootPerformanceEvent" => self.add_basic_boot(&record, &place),
+            "S3ResumeEvent" | "S3ResumePerformanceEvent" => self.add_resume(&record, &place),
+            "S3SuspendEvent" | "S3SuspendPerformanceEvent" => self.add_suspend(&record, &place),
             // The document contains the tables that pointers refer to.
             _ => match EventFormat::from_record_type(record.number) {
-                Some(form) => self.event(form, &record, &place),
+                Some(format) => self.add_event(format, &record, &place),
                 None => Some(()),
             },
         };
-        if known.is_none() {
-            self.gathering.add_problem(
+        if parsed.is_none() {
+            self.collector.add_problem(
                 FirmwareProblemKind::UnreadableText,
                 Severity::Error,
                 place,
@@ -145,73 +145,73 @@ impl RecordCollector<'_> {
                 0,
             );
         }
-        let (Ok(at) | Err(at)) = self.counts.binary_search_by_key(&record.number, |(number, _)| *number);
-        if self.counts.get(at).is_none_or(|(number, _)| *number != record.number) {
+        let (Ok(index) | Err(index)) = self.counts.binary_search_by_key(&record.number, |(number, _)| *number);
+        if self.counts.get(index).is_none_or(|(number, _)| *number != record.number) {
             let count = FirmwareRecordCount {
                 number: format!("{:#06x}", record.number),
                 name: record.name,
                 count: 0,
                 bytes: 0,
             };
-            self.counts.insert(at, (record.number, count));
+            self.counts.insert(index, (record.number, count));
         }
-        let count = &mut self.counts[at].1;
+        let (_, count) = &mut self.counts[index];
         count.count += 1;
         count.bytes = count.bytes.saturating_add(record.bytes);
     }
 
-    fn basic_boot(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
+    fn add_basic_boot(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
         let times = BasicBoot {
-            reset_end_ns: record.number_of("ResetEnd")?,
-            loader_load_ns: record.number_of("OSLoaderLoadImageStart")?,
-            loader_start_ns: record.number_of("OSLoaderStartImageStart")?,
-            exit_start_ns: record.number_of("ExitBootServicesEntry")?,
-            exit_end_ns: record.number_of("ExitBootServicesExit")?,
+            reset_end_ns: record.field_number("ResetEnd")?,
+            loader_load_ns: record.field_number("OSLoaderLoadImageStart")?,
+            loader_start_ns: record.field_number("OSLoaderStartImageStart")?,
+            exit_start_ns: record.field_number("ExitBootServicesEntry")?,
+            exit_end_ns: record.field_number("ExitBootServicesExit")?,
         };
-        self.boot.checkpoints = Some(tables::checkpoints(times, place, self.gathering));
+        self.boot.checkpoints = Some(tables::convert_checkpoints(times, place, self.collector));
         Some(())
     }
 
-    fn resume(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
+    fn add_resume(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
         let resume = S3Resume {
-            count: u32::try_from(record.number_of("ResumeCount")?).ok()?,
-            full_resume_ns: record.number_of("FullResume")?,
-            average_ns: record.number_of("AverageResume")?,
+            count: u32::try_from(record.field_number("ResumeCount")?).ok()?,
+            full_resume_ns: record.field_number("FullResume")?,
+            average_ns: record.field_number("AverageResume")?,
         };
-        let last_ns = self.gathering.time_ns(resume.full_resume_ns, "the last resume", place);
-        let average_ns = self.gathering.time_ns(resume.average_ns, "the mean resume", place);
-        self.gathering.add_resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
+        let last_ns = self.collector.time_ns(resume.full_resume_ns, "the last resume", place);
+        let average_ns = self.collector.time_ns(resume.average_ns, "the mean resume", place);
+        self.collector.add_resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
         Some(())
     }
 
-    fn suspend(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
+    fn add_suspend(&mut self, record: &OpenRecord, place: &str) -> Option<()> {
         let suspend =
-            S3Suspend { start_ns: record.number_of("SuspendStart")?, end_ns: record.number_of("SuspendEnd")? };
-        let start_ns = self.gathering.time_ns(suspend.start_ns, "the suspend start", place)?;
-        let end_ns = self.gathering.time_ns(suspend.end_ns, "the suspend end", place)?;
-        self.gathering.add_suspend(FirmwareSuspend { start_ns, end_ns });
+            S3Suspend { start_ns: record.field_number("SuspendStart")?, end_ns: record.field_number("SuspendEnd")? };
+        let start_ns = self.collector.time_ns(suspend.start_ns, "the suspend start", place)?;
+        let end_ns = self.collector.time_ns(suspend.end_ns, "the suspend end", place)?;
+        self.collector.add_suspend(FirmwareSuspend { start_ns, end_ns });
         Some(())
     }
 
-    fn event(&mut self, form: EventFormat, record: &OpenRecord, place: &str) -> Option<()> {
-        let guid = |name: &str| Uuid::parse_str(record.text_of(name)?).ok();
-        let has_handle = matches!(form, EventFormat::GuidQword | EventFormat::GuidQwordString);
+    fn add_event(&mut self, format: EventFormat, record: &OpenRecord, place: &str) -> Option<()> {
+        let guid = |name: &str| Uuid::parse_str(record.field_text(name)?).ok();
+        let has_handle = matches!(format, EventFormat::GuidQword | EventFormat::GuidQwordString);
         let event = Event {
-            format: form,
-            progress_id: u16::try_from(record.number_of("ProgressID")?).ok()?,
-            apic_id: u32::try_from(record.number_of("ApicID")?).ok()?,
-            time_ns: record.number_of("Timestamp")?,
+            format,
+            progress_id: u16::try_from(record.field_number("ProgressID")?).ok()?,
+            apic_id: u32::try_from(record.field_number("ApicID")?).ok()?,
+            time_ns: record.field_number("Timestamp")?,
             guid: guid("GUID").or_else(|| guid("GUID1"))?,
             second_guid: guid("GUID2"),
-            handle: if has_handle { Some(record.number_of("Qword")?) } else { None },
-            text: record.text_of("String").unwrap_or_default().to_owned(),
+            handle: if has_handle { Some(record.field_number("Qword")?) } else { None },
+            text: record.field_text("String").unwrap_or_default().to_owned(),
         };
-        self.boot.events.extend(tables::model_event(event, place, self.gathering));
+        self.boot.events.extend(tables::model_event(event, place, self.collector));
         Some(())
     }
 
     fn finish(self) {
-        self.gathering.add_table(FirmwareTable {
+        self.collector.add_table(FirmwareTable {
             signature: "FBPT".to_owned(),
             input: self.name.to_owned(),
             offset: 0,
@@ -221,17 +221,17 @@ impl RecordCollector<'_> {
             records: self.counts.into_iter().map(|(_, count)| count).collect(),
             pointers: Vec::new(),
         });
-        self.gathering.add_boot(self.boot);
+        self.collector.add_boot(self.boot);
     }
 }
 
 impl OpenRecord {
-    fn text_of(&self, name: &str) -> Option<&str> {
+    fn field_text(&self, name: &str) -> Option<&str> {
         let field = self.fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name))?;
         Some(&field.1)
     }
 
-    fn number_of(&self, name: &str) -> Option<u64> {
-        text::number(self.text_of(name)?)
+    fn field_number(&self, name: &str) -> Option<u64> {
+        text::parse_number(self.field_text(name)?)
     }
 }

@@ -16,14 +16,14 @@ pub type GuidNames = BTreeMap<FirmwareGuid, String>;
 /// # Errors
 /// The list has no GUID name. `name` is used in the message.
 pub fn parse_guid_names(name: &str, bytes: &[u8]) -> Result<GuidNames, Error> {
-    let found = parse(&text::decode(bytes));
-    if found.is_empty() {
+    let names = parse(&text::decode(bytes));
+    if names.is_empty() {
         return Err(Error::Schema {
             path: name.into(),
             reason: "no GUID names found; expected lines 'GUID name', or a .inf, .dec or .fdf file".to_owned(),
         });
     }
-    Ok(found)
+    Ok(names)
 }
 
 fn parse(list: &str) -> GuidNames {
@@ -33,7 +33,7 @@ fn parse(list: &str) -> GuidNames {
     // GUID of the current file in a flash description, until its name follows.
     let mut flash_file = None;
     for line in list.lines() {
-        let line = line.split_once('#').map_or(line, |(before, _)| before).trim();
+        let line = line.split_once('#').map_or(line, |(code, _)| code).trim();
         if line.is_empty() || line.starts_with("//") {
             continue;
         }
@@ -102,7 +102,7 @@ fn parse_structure(value: &str) -> Option<FirmwareGuid> {
     let mut numbers = value
         .split(|letter: char| letter.is_whitespace() || matches!(letter, '{' | '}' | ','))
         .filter(|word| !word.is_empty())
-        .map(text::number);
+        .map(text::parse_number);
     let mut next = |max: u64| numbers.next().flatten().filter(|&number| number <= max);
     let mut guid = [0; 16];
     guid[..4].copy_from_slice(&u32::try_from(next(u32::MAX.into())?).ok()?.to_be_bytes());
@@ -120,7 +120,7 @@ mod tests {
 
     const GUID: &str = "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50";
 
-    fn named(list: &str) -> Option<String> {
+    fn name_of_test_guid(list: &str) -> Option<String> {
         parse(list).remove(&FirmwareGuid::parse(GUID).unwrap())
     }
 
@@ -136,7 +136,7 @@ mod tests {
                 .to_owned(),
             format!("FILE PEIM = {GUID} {{\n  SECTION PE32 = a.efi\n  SECTION UI = \"PcdPeim\"\n}}"),
         ] {
-            assert_eq!(named(&list).as_deref(), Some("PcdPeim"), "{list}");
+            assert_eq!(name_of_test_guid(&list).as_deref(), Some("PcdPeim"), "{list}");
         }
     }
 
@@ -146,6 +146,6 @@ mod tests {
             parse("no guid here\nname = { 0x1, 0x2 }\nx = { 0x1ffffffff, 1, 1, 1,1,1,1,1,1,1,1 }\n"),
             GuidNames::new()
         );
-        assert_eq!(named(GUID), None);
+        assert_eq!(name_of_test_guid(GUID), None);
     }
 }

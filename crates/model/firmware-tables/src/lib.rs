@@ -28,23 +28,23 @@ pub use guid_names::{GuidNames, parse_guid_names};
 
 /// Reads firmware measurements from files that are known to be tables or sysfs values, given as names and bytes.
 pub fn read_parts<'p>(parts: impl Iterator<Item = (&'p str, &'p [u8])>) -> FirmwareRecording {
-    let mut gathering = FirmwareTableCollector::default();
+    let mut collector = FirmwareTableCollector::default();
     let mut sysfs_values = sysfs::SysfsValues::default();
     for (name, bytes) in parts {
         match sysfs::SysfsValues::index_of(name) {
-            Some(which) => sysfs_values.add(which, name, bytes, &mut gathering),
+            Some(index) => sysfs_values.add(index, name, bytes, &mut collector),
             None => {
-                gathering.add_input(name, FirmwareFormat::Table);
-                gathering.set_content(bytes);
-                tables::add(name, bytes, &mut gathering);
+                collector.add_input(name, FirmwareFormat::Table);
+                collector.set_content(bytes);
+                tables::add(name, bytes, &mut collector);
             }
         }
     }
-    sysfs_values.finish(&mut gathering);
-    gathering.finish()
+    sysfs_values.finish(&mut collector);
+    collector.finish()
 }
 
-/// True for the path of a file in which Linux exposes a value of the firmware's tables.
+/// True if `path` is a file in which Linux exposes a value of the firmware's tables.
 pub fn is_sysfs_value(path: &str) -> bool {
     sysfs::SysfsValues::index_of(path).is_some()
 }

@@ -3,9 +3,9 @@
 use onoff_trace::firmware::{FirmwareGuid, FirmwareRecording};
 use onoff_trace::{FirmwareMeasurement, FirmwareMeasurements, StringId, StringPool};
 
-/// The measurements of a recording, in the order in which the firmware wrote them.
+/// Converts the measurements of a recording, in the order in which the firmware wrote them.
 pub fn measurements(recording: &FirmwareRecording, strings: &mut StringPool) -> FirmwareMeasurements {
-    let guid = |guid: Option<FirmwareGuid>, strings: &mut StringPool| match guid {
+    let intern_guid = |guid: Option<FirmwareGuid>, strings: &mut StringPool| match guid {
         Some(guid) if guid != FirmwareGuid::default() => strings.intern(&guid.to_string()),
         _ => StringId::EMPTY,
     };
@@ -18,10 +18,10 @@ pub fn measurements(recording: &FirmwareRecording, strings: &mut StringPool) -> 
             edge: event.edge,
             class: event.class,
             module: match event.module_name.as_str() {
-                "" => guid(Some(event.module), strings),
+                "" => intern_guid(Some(event.module), strings),
                 name => strings.intern(name),
             },
-            caller: guid(event.caller, strings),
+            caller: intern_guid(event.caller, strings),
             handle: event.handle,
             text: strings.intern(&event.text),
             apic: event.apic,

@@ -2,7 +2,7 @@
 
 use onoff_trace::firmware::{FirmwareEdge, FirmwareWork};
 
-/// Work, edge, and the class that begin and end share.
+/// Returns the work, the edge, and the class that is the same for begin and end.
 pub(super) fn decode(progress: u16) -> (FirmwareWork, FirmwareEdge, u16) {
     use FirmwareEdge::{Begin, End, Point};
     if progress == 0 {

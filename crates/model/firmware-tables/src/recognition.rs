@@ -12,37 +12,37 @@ pub fn is_supported_format(name: &str, bytes: &[u8]) -> bool {
 }
 
 /// Adds the file if its format is supported. Returns false otherwise.
-pub fn add_file(name: &str, bytes: &[u8], gathering: &mut FirmwareTableCollector) -> bool {
+pub fn add_file(name: &str, bytes: &[u8], collector: &mut FirmwareTableCollector) -> bool {
     if Signature::from_prefix(bytes).is_some() && !is_text_after_signature(bytes) {
-        gathering.add_input(name, FirmwareFormat::Table);
-        gathering.set_content(bytes);
-        tables::add(name, bytes, gathering);
+        collector.add_input(name, FirmwareFormat::Table);
+        collector.set_content(bytes);
+        tables::add(name, bytes, collector);
         return true;
     }
     if !text::may_be_text(bytes) {
-        let is_table = coreboot::add_table(name, bytes, gathering);
+        let is_table = coreboot::add_table(name, bytes, collector);
         if is_table {
-            gathering.set_content(bytes);
+            collector.set_content(bytes);
         }
         return is_table;
     }
     let text = text::decode(bytes);
     if edk2_xml::recognizes(&text) {
-        edk2_xml::add(name, &text, gathering);
+        edk2_xml::add(name, &text, collector);
     } else if serial_log::recognizes(&text) {
-        serial_log::add(name, &text, gathering);
+        serial_log::add(name, &text, collector);
     } else if dp_command::recognizes(&text) {
-        dp_command::add(name, &text, gathering);
+        dp_command::add(name, &text, collector);
     } else if slim_bootloader::recognizes(&text) {
-        slim_bootloader::add(name, &text, gathering);
+        slim_bootloader::add(name, &text, collector);
     } else if coreboot::recognizes(&text) {
-        coreboot::add(name, &text, gathering);
+        coreboot::add(name, &text, collector);
     } else if acpidump::recognizes(&text) {
-        acpidump::add(name, &text, gathering);
+        acpidump::add(name, &text, collector);
     } else {
         return false;
     }
-    gathering.set_content(bytes);
+    collector.set_content(bytes);
     true
 }
 

@@ -26,12 +26,12 @@ struct Row<'t> {
     name: &'t str,
 }
 
-/// True if the text has such a table.
+/// Returns true if the text has this table.
 pub(super) fn recognizes(text: &str) -> bool {
-    text.contains(COLUMN_HEADER) && text.lines().any(|line| row(line).is_some())
+    text.contains(COLUMN_HEADER) && text.lines().any(|line| parse_row(line).is_some())
 }
 
-fn row(line: &str) -> Option<Row<'_>> {
+fn parse_row(line: &str) -> Option<Row<'_>> {
     let mut cells = line.split('|').map(str::trim);
     // A serial log may have a timestamp before the row.
     let number = cells.next()?.rsplit(char::is_whitespace).next()?;
@@ -44,7 +44,7 @@ fn row(line: &str) -> Option<Row<'_>> {
     (!name.is_empty()).then_some(Row { number, time_ns: milliseconds.saturating_mul(1_000_000), name })
 }
 
-/// The stage of a row number.
+/// Returns the stage of a row number.
 fn stage(number: u16) -> &'static str {
     match number >> 12 {
         1 => "Stage1A",
@@ -55,12 +55,12 @@ fn stage(number: u16) -> &'static str {
 }
 
 /// Adds the last table in `text`; a log may cover several boots with one table each.
-pub(super) fn add(name: &str, text: &str, gathering: &mut FirmwareTableCollector) {
-    gathering.add_input(name, FirmwareFormat::SlimBootloader);
-    let last = text.rfind(COLUMN_HEADER).and_then(|at| text.get(at..)).unwrap_or_default();
-    let rows: Vec<Row<'_>> = last.lines().filter_map(row).take(MAX_ROWS).collect();
+pub(super) fn add(name: &str, text: &str, collector: &mut FirmwareTableCollector) {
+    collector.add_input(name, FirmwareFormat::SlimBootloader);
+    let last_table = text.rfind(COLUMN_HEADER).and_then(|index| text.get(index..)).unwrap_or_default();
+    let rows: Vec<Row<'_>> = last_table.lines().filter_map(parse_row).take(MAX_ROWS).collect();
     let mut events = Vec::new();
-    let mut measure = |work, class, (start_ns, end_ns): (i64, i64), text: &str| {
+    let mut add_work = |work, class, (start_ns, end_ns): (i64, i64), text: &str| {
         for (edge, time_ns) in [(FirmwareEdge::Begin, start_ns), (FirmwareEdge::End, end_ns)] {
             events.push(FirmwareEvent {
                 work,
@@ -78,17 +78,22 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut FirmwareTableCollector
         }
     };
     // A stage extends from the end of the previous stage, the row before its first, to its last row.
-    let mut from_ns = 0;
-    for stage_rows in rows.chunk_by(|one, other| stage(one.number) == stage(other.number)) {
+    let mut stage_start_ns = 0;
+    for stage_rows in rows.chunk_by(|previous, next| stage(previous.number) == stage(next.number)) {
         if let [first, .., last] | [first @ last] = stage_rows {
-            measure(FirmwareWork::CrossModule, CROSS_MODULE_CLASS, (from_ns, last.time_ns), stage(first.number));
-            from_ns = last.time_ns;
+            add_work(
+                FirmwareWork::CrossModule,
+                CROSS_MODULE_CLASS,
+                (stage_start_ns, last.time_ns),
+                stage(first.number),
+            );
+            stage_start_ns = last.time_ns;
         }
     }
-    let mut before_ns = 0;
+    let mut step_start_ns = 0;
     for row in &rows {
-        measure(FirmwareWork::InModule, IN_MODULE_CLASS, (before_ns, row.time_ns), row.name);
-        before_ns = row.time_ns;
+        add_work(FirmwareWork::InModule, IN_MODULE_CLASS, (step_start_ns, row.time_ns), row.name);
+        step_start_ns = row.time_ns;
     }
-    gathering.add_boot(Boot { from: name.to_owned(), checkpoints: None, events });
+    collector.add_boot(Boot { from: name.to_owned(), checkpoints: None, events });
 }

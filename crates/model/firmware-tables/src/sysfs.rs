@@ -30,18 +30,18 @@ pub struct SysfsValues {
 }
 
 impl SysfsValues {
-    /// The index of the file `path`, which is written with slashes.
+    /// Returns the index of the file `path`, which has slashes as separators.
     pub fn index_of(path: &str) -> Option<usize> {
         let (directory, file) = path.rsplit_once('/')?;
         let directory = directory.rsplit('/').next()?;
-        FILES.iter().position(|&known| known == (directory, file))
+        FILES.iter().position(|&names| names == (directory, file))
     }
 
-    /// Adds the value of file number `which`. A file in another directory starts another machine.
-    pub fn add(&mut self, which: usize, path: &str, bytes: &[u8], gathering: &mut FirmwareTableCollector) {
+    /// Adds the value of file number `index`. A file in another directory starts another machine.
+    pub fn add(&mut self, index: usize, path: &str, bytes: &[u8], collector: &mut FirmwareTableCollector) {
         let text = text::decode(bytes);
-        let Some(value) = text::number(&text) else {
-            gathering.add_problem(
+        let Some(value) = text::parse_number(&text) else {
+            collector.add_problem(
                 FirmwareProblemKind::UnreadableText,
                 Severity::Error,
                 path.to_owned(),
@@ -52,22 +52,22 @@ impl SysfsValues {
         };
         let directory = path.rsplitn(3, '/').nth(2).unwrap_or_default();
         if directory != self.directory {
-            std::mem::take(self).finish(gathering);
+            std::mem::take(self).finish(collector);
             self.directory = directory.to_owned();
         }
-        if let Some(slot) = self.values.get_mut(which) {
+        if let Some(slot) = self.values.get_mut(index) {
             *slot = Some(value);
         }
     }
 
     /// Adds the values.
-    pub fn finish(self, gathering: &mut FirmwareTableCollector) {
+    pub fn finish(self, collector: &mut FirmwareTableCollector) {
         if self.values.iter().all(Option::is_none) {
             return;
         }
         let name = if self.directory.is_empty() { "." } else { &self.directory };
-        gathering.add_input(name, FirmwareFormat::Sysfs);
-        let [start, load, launch, begin, end, suspended, asleep, count, last, average] = self.values;
+        collector.add_input(name, FirmwareFormat::Sysfs);
+        let [start, load, launch, begin, end, suspend_start, suspend_end, count, last, average] = self.values;
         if load.or(launch).or(begin).or(end).or(start).is_some() {
             let times = BasicBoot {
                 reset_end_ns: start.unwrap_or(0),
@@ -76,22 +76,22 @@ impl SysfsValues {
                 exit_start_ns: begin.unwrap_or(0),
                 exit_end_ns: end.unwrap_or(0),
             };
-            let mut checkpoints = tables::checkpoints(times, name, gathering);
+            let mut checkpoints = tables::convert_checkpoints(times, name, collector);
             if start.is_none() {
                 checkpoints.reset_end_ns = None;
             }
-            gathering.add_boot(Boot { from: name.to_owned(), checkpoints: Some(checkpoints), events: Vec::new() });
+            collector.add_boot(Boot { from: name.to_owned(), checkpoints: Some(checkpoints), events: Vec::new() });
         }
         if let Some(count) = count {
-            let last_ns = last.and_then(|ns| gathering.time_ns(ns, "the last resume", name));
-            let average_ns = average.and_then(|ns| gathering.time_ns(ns, "the mean resume", name));
-            gathering.add_resume(FirmwareResume { count, last_ns, average_ns });
+            let last_ns = last.and_then(|ns| collector.time_ns(ns, "the last resume", name));
+            let average_ns = average.and_then(|ns| collector.time_ns(ns, "the mean resume", name));
+            collector.add_resume(FirmwareResume { count, last_ns, average_ns });
         }
-        if let (Some(start), Some(end)) = (suspended, asleep) {
-            let start_ns = gathering.time_ns(start, "the suspend start", name);
-            let end_ns = gathering.time_ns(end, "the suspend end", name);
+        if let (Some(start), Some(end)) = (suspend_start, suspend_end) {
+            let start_ns = collector.time_ns(start, "the suspend start", name);
+            let end_ns = collector.time_ns(end, "the suspend end", name);
             if let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns) {
-                gathering.add_suspend(FirmwareSuspend { start_ns, end_ns });
+                collector.add_suspend(FirmwareSuspend { start_ns, end_ns });
             }
         }
     }

@@ -11,29 +11,29 @@ use super::collector::{Boot, FirmwareTableCollector};
 use super::progress::decode;
 
 /// Adds the tables in `bytes`.
-pub(super) fn add(name: &str, bytes: &[u8], gathering: &mut FirmwareTableCollector) {
+pub(super) fn add(name: &str, bytes: &[u8], collector: &mut FirmwareTableCollector) {
     let contents = read(bytes);
     for issue in &contents.issues {
-        add_issue(name, issue, gathering);
+        add_issue(name, issue, collector);
     }
     for table in contents.tables {
-        add_table(name, table, gathering);
+        add_table(name, table, collector);
     }
 }
 
-fn add_table(name: &str, table: Table, gathering: &mut FirmwareTableCollector) {
+fn add_table(name: &str, table: Table, collector: &mut FirmwareTableCollector) {
     for issue in &table.issues {
-        add_issue(name, issue, gathering);
+        add_issue(name, issue, collector);
     }
-    gathering.add_table(describe(name, &table));
+    collector.add_table(describe(name, &table));
     let mut boot = Boot { from: name.to_owned(), ..Boot::default() };
     for record in table.records {
-        let place = place(name, record.offset);
+        let place = format_place(name, record.offset);
         match record.content {
             RecordContent::BasicBoot(times) => {
-                let checkpoints = checkpoints(times, &place, gathering);
+                let checkpoints = convert_checkpoints(times, &place, collector);
                 if boot.checkpoints.is_some_and(|first| first != checkpoints) {
-                    gathering.add_problem(
+                    collector.add_problem(
                         FirmwareProblemKind::SeveralBoots,
                         Severity::Warning,
                         place,
@@ -44,30 +44,30 @@ fn add_table(name: &str, table: Table, gathering: &mut FirmwareTableCollector) {
                     boot.checkpoints = Some(checkpoints);
                 }
             }
-            RecordContent::Event(event) => boot.events.extend(model_event(event, &place, gathering)),
+            RecordContent::Event(event) => boot.events.extend(model_event(event, &place, collector)),
             RecordContent::S3Resume(resume) => {
-                let last_ns = gathering.time_ns(resume.full_resume_ns, "the last resume", &place);
-                let average_ns = gathering.time_ns(resume.average_ns, "the mean resume", &place);
-                gathering.add_resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
+                let last_ns = collector.time_ns(resume.full_resume_ns, "the last resume", &place);
+                let average_ns = collector.time_ns(resume.average_ns, "the mean resume", &place);
+                collector.add_resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
             }
             RecordContent::S3Suspend(suspend) => {
-                let start_ns = gathering.time_ns(suspend.start_ns, "the suspend start", &place);
-                let end_ns = gathering.time_ns(suspend.end_ns, "the suspend end", &place);
+                let start_ns = collector.time_ns(suspend.start_ns, "the suspend start", &place);
+                let end_ns = collector.time_ns(suspend.end_ns, "the suspend end", &place);
                 if let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns) {
-                    gathering.add_suspend(FirmwareSuspend { start_ns, end_ns });
+                    collector.add_suspend(FirmwareSuspend { start_ns, end_ns });
                 }
             }
             // Counted with the table; their content is not publicly documented.
             RecordContent::Pointer { .. } | RecordContent::Other(_) => {}
         }
     }
-    gathering.add_boot(boot);
+    collector.add_boot(boot);
 }
 
-pub(super) fn checkpoints(
+pub(super) fn convert_checkpoints(
     times: BasicBoot,
     place: &str,
-    gathering: &mut FirmwareTableCollector,
+    collector: &mut FirmwareTableCollector,
 ) -> FirmwareCheckpoints {
     let stored = [
         ("the end of reset", times.reset_end_ns),
@@ -76,23 +76,23 @@ pub(super) fn checkpoints(
         ("the call of ExitBootServices", times.exit_start_ns),
         ("the return of ExitBootServices", times.exit_end_ns),
     ];
-    let times = stored.map(|(what, ns)| gathering.time_ns(ns, what, place));
+    let times = stored.map(|(description, ns)| collector.time_ns(ns, description, place));
     let mut checkpoints = FirmwareCheckpoints::from_stored(times.map(|time| time.unwrap_or(0)));
     checkpoints.reset_end_ns = times[0];
     checkpoints
 }
 
-pub(super) fn model_event(event: Event, place: &str, gathering: &mut FirmwareTableCollector) -> Option<FirmwareEvent> {
+pub(super) fn model_event(event: Event, place: &str, collector: &mut FirmwareTableCollector) -> Option<FirmwareEvent> {
     let (work, edge, class) = decode(event.progress_id);
-    let guid = |guid: onoff_firmware::Uuid| FirmwareGuid(guid.into_bytes());
+    let model_guid = |guid: onoff_firmware::Uuid| FirmwareGuid(guid.into_bytes());
     Some(FirmwareEvent {
         work,
         edge,
         class,
-        time_ns: gathering.time_ns(event.time_ns, "the time of a measurement", place)?,
-        module: guid(event.guid),
+        time_ns: collector.time_ns(event.time_ns, "the time of a measurement", place)?,
+        module: model_guid(event.guid),
         module_name: String::new(),
-        caller: event.second_guid.map(guid),
+        caller: event.second_guid.map(model_guid),
         handle: event.handle,
         text: event.text,
         apic: event.apic_id,
@@ -105,29 +105,30 @@ fn describe(name: &str, table: &Table) -> FirmwareTable {
     for record in &table.records {
         let bytes = u64::from(record.length);
         match records.binary_search_by_key(&record.record_type, |(number, _)| *number) {
-            Ok(at) => {
-                records[at].1.count += 1;
-                records[at].1.bytes += bytes;
+            Ok(index) => {
+                let (_, count) = &mut records[index];
+                count.count += 1;
+                count.bytes += bytes;
             }
-            Err(at) => {
+            Err(index) => {
                 let count = FirmwareRecordCount {
-                    number: hexadecimal(record.record_type),
+                    number: format_hexadecimal(record.record_type),
                     name: record_name(table.signature, record).to_owned(),
                     count: 1,
                     bytes,
                 };
-                records.insert(at, (record.record_type, count));
+                records.insert(index, (record.record_type, count));
             }
         }
         if let RecordContent::Pointer { address } = record.content {
-            let to = match record.record_type {
+            let target = match record.record_type {
                 0 => "FBPT",
                 1 => "S3PT",
                 _ => "vendor",
             };
             pointers.push(FirmwarePointer {
-                number: hexadecimal(record.record_type),
-                to: to.to_owned(),
+                number: format_hexadecimal(record.record_type),
+                to: target.to_owned(),
                 address: format!("{address:#x}"),
             });
         }
@@ -161,15 +162,15 @@ fn record_name(signature: Signature, record: &Record) -> &'static str {
     }
 }
 
-fn hexadecimal(number: u16) -> String {
+fn format_hexadecimal(number: u16) -> String {
     format!("{number:#06x}")
 }
 
-pub(super) fn place(name: &str, offset: u64) -> String {
+pub(super) fn format_place(name: &str, offset: u64) -> String {
     format!("{name}: byte offset {offset:#x}")
 }
 
-fn add_issue(name: &str, issue: &Issue, gathering: &mut FirmwareTableCollector) {
+fn add_issue(name: &str, issue: &Issue, collector: &mut FirmwareTableCollector) {
     use FirmwareProblemKind as Kind;
     let kind = match issue.kind {
         IssueKind::BadChecksum { .. } => Kind::BadChecksum,
@@ -190,5 +191,5 @@ fn add_issue(name: &str, issue: &Issue, gathering: &mut FirmwareTableCollector) 
         bytes => (Severity::Error, format!("; {bytes} bytes were skipped")),
     };
     let text = format!("{}{consequence}", issue.kind);
-    gathering.add_problem(kind, severity, place(name, issue.offset), text, issue.skipped_bytes);
+    collector.add_problem(kind, severity, format_place(name, issue.offset), text, issue.skipped_bytes);
 }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 /// Decodes bytes to text; invalid characters become replacement characters.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    let units = |rest: &[u8], number: fn([u8; 2]) -> u16| {
-        let units = rest.as_chunks::<2>().0.iter().map(|&pair| number(pair));
-        Cow::Owned(char::decode_utf16(units).map(|found| found.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+    let decode_utf16 = |rest: &[u8], to_u16: fn([u8; 2]) -> u16| {
+        let units = rest.as_chunks::<2>().0.iter().map(|&pair| to_u16(pair));
+        Cow::Owned(char::decode_utf16(units).map(|decoded| decoded.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
     };
     match bytes {
-        [0xff, 0xfe, rest @ ..] => units(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => units(rest, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
         _ => String::from_utf8_lossy(bytes),
     }
@@ -22,7 +22,7 @@ pub(super) fn may_be_text(bytes: &[u8]) -> bool {
 }
 
 /// Parses a decimal number, or a hexadecimal one with the prefix `0x`.
-pub(super) fn number(text: &str) -> Option<u64> {
+pub(super) fn parse_number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) if digits.starts_with(|first: char| first.is_ascii_hexdigit()) => {
@@ -50,10 +50,10 @@ mod tests {
 
     #[test]
     fn parses_numbers() {
-        assert_eq!(number(" 42\n"), Some(42));
-        assert_eq!(number("0x2A"), Some(42));
+        assert_eq!(parse_number(" 42\n"), Some(42));
+        assert_eq!(parse_number("0x2A"), Some(42));
         for text in ["", "-1", "+1", "0x", "0x+1", "1.5", "99999999999999999999"] {
-            assert_eq!(number(text), None, "{text}");
+            assert_eq!(parse_number(text), None, "{text}");
         }
     }
 }

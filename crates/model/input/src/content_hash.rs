@@ -2,17 +2,17 @@
 
 use sha2::{Digest, Sha256};
 
-/// Bytes between two progress calls.
-const STEP: usize = 16 << 20;
+/// Number of bytes between two progress calls.
+const STEP_BYTES: usize = 16 << 20;
 
-/// SHA-256 of `bytes`, in hexadecimal. Calls `done` with the number of bytes that are not needed any more.
-pub fn sha256(bytes: &[u8], mut done: impl FnMut(usize)) -> String {
+/// Returns the SHA-256 of `bytes`, in hexadecimal. Calls `on_hashed` with the number of bytes that are hashed so far.
+pub fn sha256(bytes: &[u8], mut on_hashed: impl FnMut(usize)) -> String {
     let mut hash = Sha256::new();
-    let mut read = 0;
-    for step in bytes.chunks(STEP) {
+    let mut hashed_bytes = 0;
+    for step in bytes.chunks(STEP_BYTES) {
         hash.update(step);
-        read += step.len();
-        done(read);
+        hashed_bytes += step.len();
+        on_hashed(hashed_bytes);
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn reports_progress_to_the_end() {
         let mut reported = Vec::new();
-        sha256(&vec![0; STEP + 1], |read| reported.push(read));
-        assert_eq!(reported, [STEP, STEP + 1]);
+        sha256(&vec![0; STEP_BYTES + 1], |read| reported.push(read));
+        assert_eq!(reported, [STEP_BYTES, STEP_BYTES + 1]);
     }
 }

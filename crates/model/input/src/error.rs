@@ -19,19 +19,19 @@ pub enum Error {
         path: PathBuf,
         source: io::Error,
     },
-    /// A file was truncated while it was read, so what was read is invalid.
+    /// A file was truncated while it was read, which invalidates the result.
     #[error(
         "{name}: the file was truncated while it was read (from {before} to {now} bytes); wait until it is complete, or read a copy"
     )]
     Truncated {
         /// The file.
         name: String,
-        /// Size when it was opened, bytes.
+        /// Size when the file was opened, in bytes.
         before: u64,
-        /// Current size, bytes.
+        /// Current size, in bytes.
         now: u64,
     },
-    /// A device or pipe whose first bytes cannot be a recording. It is not read further.
+    /// The first bytes of a device or pipe cannot be a recording, so the rest is not read.
     #[error("{name}: not a recording: the first {examined} bytes are {what}")]
     NotARecordingStream {
         /// The device or pipe.
@@ -84,7 +84,7 @@ pub enum Error {
     NoRecordingInside {
         /// The folder or archive.
         name: String,
-        /// Number of files in it.
+        /// Number of files in the folder or archive.
         members: usize,
     },
     /// The recording's journals do not contain the requested boot.
@@ -114,14 +114,14 @@ pub enum Error {
         advice: &'static str,
     },
     /// The file belongs to another program, and no command reads it.
-    #[error("{name}: this is {is}, not a recording{}", sentence(instead))]
+    #[error("{name}: this is {description}, not a recording{}", sentence(advice))]
     UnsupportedKind {
         /// The file, and the member inside it.
         name: String,
         /// Description of the file.
-        is: &'static str,
-        /// What to do instead; may be empty.
-        instead: &'static str,
+        description: &'static str,
+        /// Advice; may be empty.
+        advice: &'static str,
     },
     /// The file contains no firmware tables in any known format.
     #[error(
@@ -163,7 +163,7 @@ pub enum Error {
     /// A Linux recording has no individual events.
     #[error("{name}: the recording has neither a trace nor a log, so there are no individual events; see 'onoff info'")]
     NoEvents {
-        /// Its first file.
+        /// The first file of the recording.
         name: String,
     },
     /// A trace-cmd file cannot be read.
@@ -209,18 +209,18 @@ pub enum Error {
     EventTraceLog(#[from] onoff_etl::Error),
 }
 
-/// `text` as an additional sentence.
+/// Formats `text` as an additional sentence.
 fn sentence(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(". {text}.") }
 }
 
 impl Error {
-    /// The error for a file of a known kind other than the required one.
-    pub fn of_kind(name: &str, kind: KnownKind) -> Self {
+    /// Creates the error for a file of a known kind other than the required kind.
+    pub fn unexpected_kind(name: &str, kind: KnownKind) -> Self {
         let KnownKind { description: is, read_by, advice: instead } = kind;
         let name = name.to_owned();
         if read_by.is_empty() {
-            Self::UnsupportedKind { name, is, instead }
+            Self::UnsupportedKind { name, description: is, advice: instead }
         } else {
             Self::OtherKind { name, is, read_by }
         }

@@ -1,4 +1,4 @@
-//! The unpacked files of a recording, independent of where their bytes come from.
+//! The unpacked files of a recording, independent of the source of their bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ pub struct SourceFile {
     /// Shared by the members of an archive.
     bytes: Arc<dyn Bytes>,
     range: Range<usize>,
-    /// Destination for its unpacked content.
+    /// Destination for the unpacked content.
     store: Arc<dyn Store>,
 }
 
 impl SourceFile {
-    /// A file with its name, its size on disk, and its content.
+    /// Creates a file from its name, its size on disk, and its content.
     pub fn new(name: String, stored_bytes: u64, bytes: impl Bytes + 'static) -> Self {
         Self::from_shared(name, stored_bytes, Arc::new(bytes))
     }
 
-    /// As [`SourceFile::new`], with shared bytes.
+    /// Like [`SourceFile::new`], with shared bytes.
     pub fn from_shared(name: String, stored_bytes: u64, bytes: Arc<dyn Bytes>) -> Self {
         let range = 0..bytes.bytes().len();
         Self { name, stored_bytes, bytes, range, store: Arc::new(Memory) }
@@ -39,45 +39,46 @@ impl SourceFile {
         Self { store: Arc::new(store), ..self }
     }
 
-    /// The bytes in `range`, as a file.
+    /// Returns the bytes in `range` as a file.
     pub fn part(&self, name: String, range: Range<usize>) -> Self {
-        let from = self.range.start.saturating_add(range.start).min(self.range.end);
-        let to = self.range.start.saturating_add(range.end).min(self.range.end);
+        let start = self.range.start.saturating_add(range.start).min(self.range.end);
+        let end = self.range.start.saturating_add(range.end).min(self.range.end);
         let bytes = Arc::clone(&self.bytes);
-        Self { name, stored_bytes: (to - from) as u64, bytes, range: from..to, store: Arc::new(Memory) }
+        Self { name, stored_bytes: (end - start) as u64, bytes, range: start..end, store: Arc::new(Memory) }
     }
 
-    /// Destination for its unpacked content.
+    /// Returns the destination for the unpacked content.
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }
 
-    /// The name it was opened with; for a member of an archive, the archive's name, `/`, and the member's name.
+    /// Returns the name that the file was opened with; for a member of an archive, the archive's name, `/`, and the
+    /// member's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Size on disk, bytes; packed if it was packed.
+    /// Returns the size on disk, in bytes; the packed size if the file was packed.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.stored_bytes
     }
 
-    /// The unpacked bytes.
+    /// Returns the unpacked bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.bytes().get(self.range.clone()).unwrap_or_default()
     }
 
-    /// SHA-256 of the bytes, in hexadecimal.
+    /// Returns the SHA-256 of the bytes, in hexadecimal.
     #[must_use]
     pub fn sha256(&self) -> String {
-        let mut before = self.range.start;
-        sha256(self.bytes(), |read| {
-            let now = self.range.start.saturating_add(read);
-            self.bytes.release(before..now);
-            before = now;
+        let mut released_end = self.range.start;
+        sha256(self.bytes(), |hashed_bytes| {
+            let hashed_end = self.range.start.saturating_add(hashed_bytes);
+            self.bytes.release(released_end..hashed_end);
+            released_end = hashed_end;
         })
     }
 
@@ -85,7 +86,9 @@ impl SourceFile {
     pub fn check_complete(&self) -> Result<(), Error> {
         match self.bytes.truncation() {
             None => Ok(()),
-            Some(Truncation { before, now }) => Err(Error::Truncated { name: self.name.clone(), before, now }),
+            Some(Truncation { original_bytes: before, current_bytes: now }) => {
+                Err(Error::Truncated { name: self.name.clone(), before, now })
+            }
         }
     }
 }
@@ -95,31 +98,32 @@ impl SourceFile {
 pub struct Files {
     files: Vec<SourceFile>,
     kind: RecordingKind,
-    passed_over: Vec<String>,
-    first_is: KnownKind,
+    skipped: Vec<String>,
+    first_kind: KnownKind,
     are_firmware_tables: bool,
 }
 
 impl Files {
-    /// Files of one recording. `first_is` describes the first file in errors, `passed_over` lists the skipped files.
+    /// Creates the files of one recording. `first_kind` describes the first file in errors, `skipped` lists the skipped
+    /// files.
     #[must_use]
     pub fn new(
         files: Vec<SourceFile>,
         kind: RecordingKind,
-        first_is: KnownKind,
-        passed_over: Vec<String>,
+        first_kind: KnownKind,
+        skipped: Vec<String>,
         are_firmware_tables: bool,
     ) -> Self {
-        Self { files, kind, passed_over, first_is, are_firmware_tables }
+        Self { files, kind, skipped, first_kind, are_firmware_tables }
     }
 
-    /// Names of the skipped files in folders and archives.
+    /// Returns the names of the skipped files in folders and archives.
     #[must_use]
     pub fn skipped(&self) -> &[String] {
-        &self.passed_over
+        &self.skipped
     }
 
-    /// Fails if a file was truncated since it was opened. Call this after reading everything and before using the
+    /// Fails if a file was truncated since it was opened. Call this after reading all files and before using the
     /// results.
     ///
     /// # Errors
@@ -131,43 +135,43 @@ impl Files {
     /// Fails if the files are of another kind.
     pub fn require_kind(&self, kind: RecordingKind) -> Result<(), Error> {
         match self.files.first() {
-            Some(file) if self.kind != kind => Err(Error::of_kind(file.name(), self.first_is)),
+            Some(file) if self.kind != kind => Err(Error::unexpected_kind(file.name(), self.first_kind)),
             _ => Ok(()),
         }
     }
 
-    /// True for firmware tables and nothing else. These can be part of a Linux recording, but are not a recording on
-    /// their own.
+    /// True if all files are firmware tables, which can be part of a Linux recording, but are not a recording on their
+    /// own.
     #[must_use]
     pub fn are_firmware_tables(&self) -> bool {
         self.are_firmware_tables
     }
 
-    /// Kind of the recording.
+    /// Returns the kind of the recording.
     #[must_use]
     pub fn kind(&self) -> RecordingKind {
         self.kind
     }
 
-    /// The files, in the order given.
+    /// Returns the files in the given order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &SourceFile> {
         self.files.iter()
     }
 
-    /// The files as inputs for the reader of Event Trace Logs.
+    /// Returns the files as inputs for the reader of Event Trace Logs.
     #[must_use]
     pub fn inputs(&self) -> Vec<onoff_etl::Input<'_>> {
         self.files.iter().map(|file| onoff_etl::Input { name: &file.name, bytes: file.bytes() }).collect()
     }
 
-    /// Hint that `range` of file number `file` will probably not be read again, so its memory can be reused.
+    /// Hints that `range` of file number `file` will probably not be read again, so its memory can be reused.
     pub fn release(&self, file: usize, range: Range<u64>) {
         if let Some(file) = self.files.get(file) {
-            let place = |offset: u64| {
+            let position = |offset: u64| {
                 let offset = usize::try_from(offset).unwrap_or(usize::MAX);
                 file.range.start.saturating_add(offset).min(file.range.end)
             };
-            file.bytes.release(place(range.start)..place(range.end));
+            file.bytes.release(position(range.start)..position(range.end));
         }
     }
 }

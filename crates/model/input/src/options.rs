@@ -30,13 +30,14 @@ pub struct NamedBytes {
 pub struct Options {
     /// User-supplied event schemas: instrumentation manifests (`.man`), or a provider's program or DLL.
     pub manifests: Vec<NamedBytes>,
-    /// Signatures of the driver files of the recorded computer (`onoff_sources::driver_file`); `None` if none were given.
+    /// Signatures of the driver files of the recorded computer (`onoff_sources::driver_file`); `None` if none were
+    /// given.
     pub driver_files: Option<Vec<DriverFile>>,
     /// Limits for unpacking.
     pub limits: Limits,
-    /// Boot to read from a recording with several (a journal): a boot ID, or a number as in `journalctl --list-boots`,
-    /// 0 for the last and -1 for the one before. `None` for the boot that the other files belong to, otherwise the last
-    /// one.
+    /// Boot to read from a recording with several boots (a journal): a boot ID, or a number as in
+    /// `journalctl --list-boots`, 0 for the last boot and -1 for the boot before it. `None` for the boot that the other
+    /// files belong to, or the last boot if there are no other files.
     pub boot: Option<String>,
     /// Destination for tables that exceed the memory budget; `None` to keep everything in memory.
     pub spill_store: Option<Arc<dyn SpillStore>>,

@@ -17,7 +17,7 @@ pub enum RecordingKind {
 }
 
 impl RecordingKind {
-    /// Description for messages, with its article.
+    /// Returns the description for messages, with article.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl RecordingKind {
         }
     }
 
-    /// The commands that read it, for messages.
+    /// Returns the commands that read this kind, for messages.
     #[must_use]
     pub const fn read_by(self) -> &'static str {
         match self {
@@ -39,8 +39,8 @@ impl RecordingKind {
         }
     }
 
-    /// As a [`KnownKind`].
-    pub const fn known(self) -> KnownKind {
+    /// Converts to a [`KnownKind`].
+    pub const fn known_kind(self) -> KnownKind {
         KnownKind { description: self.as_str(), read_by: self.read_by(), advice: "" }
     }
 }
@@ -48,11 +48,11 @@ impl RecordingKind {
 /// Description of a file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownKind {
-    /// Description with its article: `a registry hive of Windows`.
+    /// Description with article, e.g. `a registry hive of Windows`.
     pub description: &'static str,
-    /// The commands that read it; empty if none does.
+    /// The commands that read it; empty if no command does.
     pub read_by: &'static str,
-    /// What to do if no command reads it, as a sentence; may be empty.
+    /// Advice if no command reads it, as a sentence; may be empty.
     pub advice: &'static str,
 }
 
@@ -78,7 +78,7 @@ pub enum Content {
     Recording(RecordingKind),
     /// A packed file.
     Packed(Packing),
-    /// No bytes, or only zeros, like an Event Trace Log that was preallocated and never written.
+    /// No bytes, or only zeros, as in an Event Trace Log that was preallocated and never written.
     Empty,
     /// Unknown format.
     Unknown,
@@ -87,7 +87,7 @@ pub enum Content {
 /// Number of bytes [`sniff`] uses.
 pub const MAGIC_LEN: usize = 0x58;
 
-/// Detects the format of a file from `bytes`, its beginning.
+/// Detects the format of a file from its first bytes.
 ///
 /// An Event Trace Log starts with a buffer header (`WMI_BUFFER_HEADER`, 0x48 bytes) of type 4, whose first record is
 /// the logfile header: marker 0xC001 or 0xC002 and hook 0.
@@ -116,7 +116,8 @@ pub fn sniff(bytes: &[u8]) -> Content {
     Content::Unknown
 }
 
-/// pcap in either byte order, with microseconds, nanoseconds or Kuznetsov's longer frame headers, or pcapng.
+/// True for pcap in either byte order, with microseconds, nanoseconds or Kuznetsov's longer frame headers, and for
+/// pcapng.
 fn is_network_capture(bytes: &[u8]) -> bool {
     const PCAP: [[u8; 4]; 5] = [
         [0xD4, 0xC3, 0xB2, 0xA1],
@@ -125,25 +126,25 @@ fn is_network_capture(bytes: &[u8]) -> bool {
         [0xA1, 0xB2, 0x3C, 0x4D],
         [0x34, 0xCD, 0xB2, 0xA1],
     ];
-    let pcapng = bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A])
+    let is_pcapng = bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A])
         && matches!(bytes.get(8..12), Some([0x4D, 0x3C, 0x2B, 0x1A] | [0x1A, 0x2B, 0x3C, 0x4D]));
-    pcapng || PCAP.iter().any(|magic| bytes.starts_with(magic))
+    is_pcapng || PCAP.iter().any(|magic| bytes.starts_with(magic))
 }
 
 fn is_event_trace_log(bytes: &[u8]) -> bool {
     let Some(head) = bytes.first_chunk::<0x50>() else {
-        // Truncated within the first buffer header: accept it, because the ETL reader gives a better error. Records
-        // start at multiples of 8, so buffers end there; a text with a byte order mark does not match.
-        return bytes.first().is_some_and(|low| low % 8 == 0) && plausible_buffer_size(bytes);
+        // Accept a log that is truncated within the first buffer header, because the ETL reader gives a better error.
+        // Records start at multiples of 8, so buffers end there; a text with a byte order mark does not match.
+        return bytes.first().is_some_and(|low_byte| low_byte % 8 == 0) && has_plausible_buffer_size(bytes);
     };
     let record = &head[0x48..];
-    plausible_buffer_size(bytes)
+    has_plausible_buffer_size(bytes)
         && (head[0x36] == 4 || record[2..4] == [0x01, 0xC0] || record[2..4] == [0x02, 0xC0])
         && record[3] == 0xC0
         && record[6..8] == [0, 0]
 }
 
-fn plausible_buffer_size(bytes: &[u8]) -> bool {
+fn has_plausible_buffer_size(bytes: &[u8]) -> bool {
     bytes.first_chunk::<4>().is_some_and(|size| (0x48..=64 << 20).contains(&u32::from_le_bytes(*size)))
 }
 
@@ -155,7 +156,7 @@ pub fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// The first bytes in hexadecimal, for messages.
+/// Formats the first bytes in hexadecimal, for messages.
 pub fn first_bytes(bytes: &[u8]) -> String {
     bytes.iter().take(MAGIC_LEN.min(8)).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
@@ -190,8 +191,8 @@ mod tests {
         assert_eq!(sniff(&[]), Content::Empty);
         assert_eq!(sniff(&[0; 4096]), Content::Empty);
         assert_eq!(sniff(b"#!/bin/sh\n"), Content::Unknown);
-        let mut other = log;
-        other[0x4B] = 0x90;
-        assert_eq!(sniff(&other), Content::Unknown);
+        let mut wrong_marker = log;
+        wrong_marker[0x4B] = 0x90;
+        assert_eq!(sniff(&wrong_marker), Content::Unknown);
     }
 }

@@ -7,17 +7,17 @@ use crate::bytes::Bytes;
 
 /// A destination for the unpacked content of a file.
 pub trait Store: Debug + Send + Sync {
-    /// The cached content of the same file, if it was unpacked before.
+    /// Returns the cached content of the same file, if it was unpacked before.
     fn find(&self) -> Option<Box<dyn Bytes>> {
         None
     }
 
-    /// A sink for unpacked bytes; `all` if they are the entire content of the file.
-    fn sink(&self, all: bool) -> Box<dyn Sink>;
+    /// Creates a sink for unpacked bytes. `is_entire_file` if they are the entire content of the file.
+    fn sink(&self, is_entire_file: bool) -> Box<dyn Sink>;
 
-    /// Called periodically: `done` of `total` packed bytes are unpacked.
-    fn progress(&self, done: u64, total: u64) {
-        let _ = (done, total);
+    /// Called periodically: `done_bytes` of `total_bytes` packed bytes are unpacked.
+    fn progress(&self, done_bytes: u64, total_bytes: u64) {
+        let _ = (done_bytes, total_bytes);
     }
 }
 

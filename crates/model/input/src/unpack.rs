@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::sniff::{Content, Packing, SNIFF_LEN, is_tar, sniff};
 use crate::store::{Sink, Store};
 
-/// Limits for unpacking, against decompression bombs.
+/// Limits for unpacking, which protect against decompression bombs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum unpacked size of a file, bytes.
@@ -35,28 +35,32 @@ impl Default for Limits {
 }
 
 impl Limits {
-    fn for_stored(&self, stored: u64) -> u64 {
-        self.unpacked_bytes.min(self.free_bytes.max(stored.saturating_mul(self.ratio)))
+    /// Returns the maximum unpacked size of a file with this packed size, in bytes.
+    fn max_unpacked_bytes(&self, packed_bytes: u64) -> u64 {
+        self.unpacked_bytes.min(self.free_bytes.max(packed_bytes.saturating_mul(self.ratio)))
     }
 }
 
-// Maximum history of the streaming decoders.
+// Maximum window size of the streaming decoders.
 const DICTIONARY_KIB: u32 = 256 << 10;
 
-/// The first `most` unpacked bytes; fewer if the data is damaged, which its reader reports.
-pub fn unpack_beginning(packing: Packing, bytes: &[u8], most: usize) -> Vec<u8> {
-    let done = Cell::new(0);
-    let source = Source { rest: bytes, done: &done };
+/// Returns the first `max_bytes` unpacked bytes; fewer if the data is damaged. The reader of the data reports the
+/// damage.
+pub fn unpack_beginning(packing: Packing, bytes: &[u8], max_bytes: usize) -> Vec<u8> {
+    let consumed = Cell::new(0);
+    let source = Source { remaining: bytes, consumed: &consumed };
     let reader: Box<dyn Read> = match packing {
         Packing::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(source, true, DICTIONARY_KIB)),
         Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(source)),
-        Packing::Zstandard => Box::new(ZstandardFrames { rest: bytes, frame: None, done: &done, all: bytes.len() }),
+        Packing::Zstandard => {
+            Box::new(ZstandardFrames { remaining: bytes, frame: None, consumed: &consumed, total: bytes.len() })
+        }
         // Members are separate files.
         Packing::Zip => return Vec::new(),
     };
     let mut beginning = Vec::new();
-    // On damage, use the bytes before it.
-    let _ = reader.take(most as u64).read_to_end(&mut beginning);
+    // If the data is damaged, use the bytes before the damage.
+    let _ = reader.take(max_bytes as u64).read_to_end(&mut beginning);
     beginning
 }
 
@@ -70,74 +74,80 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    fn append(&mut self, inside: Self) {
-        self.files.extend(inside.files);
-        self.skipped.extend(inside.skipped);
+    fn append(&mut self, contents: Self) {
+        self.files.extend(contents.files);
+        self.skipped.extend(contents.skipped);
     }
 }
 
-/// How to unpack a file.
+/// Options for unpacking a file.
 #[derive(Clone, Copy)]
 pub struct UnpackOptions<'a> {
     pub limits: &'a Limits,
-    /// Destination.
+    /// Destination of the unpacked bytes.
     pub store: &'a dyn Store,
-    /// Decides from its name and first bytes whether an archive member that is neither a recording nor packed is
+    /// Decides from the name and the first bytes whether an archive member that is neither a recording nor packed is
     /// relevant.
     pub is_relevant: fn(&str, &[u8]) -> bool,
 }
 
 /// Unpacks `bytes` recursively. Archive members that are neither recordings, nor relevant, nor packed are skipped.
-pub fn unpack(name: &str, packing: Packing, bytes: &[u8], how: UnpackOptions<'_>) -> Result<Unpacked, Error> {
-    how.layer(name, packing, bytes, how.limits.layers)
+pub fn unpack(name: &str, packing: Packing, bytes: &[u8], options: UnpackOptions<'_>) -> Result<Unpacked, Error> {
+    options.unpack_layer(name, packing, bytes, options.limits.layers)
 }
 
 impl UnpackOptions<'_> {
-    fn layer(&self, name: &str, packing: Packing, bytes: &[u8], layers: usize) -> Result<Unpacked, Error> {
-        if layers == 0 {
+    fn unpack_layer(
+        &self,
+        name: &str,
+        packing: Packing,
+        bytes: &[u8],
+        remaining_layers: usize,
+    ) -> Result<Unpacked, Error> {
+        if remaining_layers == 0 {
             return Err(Error::TooDeep { name: name.into(), limit: self.limits.layers });
         }
-        let all = layers == self.limits.layers;
-        let kept = self.store.find().filter(|_| all && packing != Packing::Zip);
-        let done = Cell::new(0);
-        let source = Source { rest: bytes, done: &done };
-        let inside = match (kept, packing) {
-            (Some(kept), _) => kept,
+        let is_outermost = remaining_layers == self.limits.layers;
+        let cached = self.store.find().filter(|_| is_outermost && packing != Packing::Zip);
+        let consumed = Cell::new(0);
+        let source = Source { remaining: bytes, consumed: &consumed };
+        let contents = match (cached, packing) {
+            (Some(cached), _) => cached,
             (None, Packing::Xz) => {
                 let reader = lzma_rust2::XzReader::new_mem_limit(source, true, DICTIONARY_KIB);
-                self.stream(name, packing, reader, bytes.len(), &done, all)?
+                self.unpack_stream(name, packing, reader, bytes.len(), &consumed, is_outermost)?
             }
             (None, Packing::Gzip) => {
                 let reader = flate2::read::MultiGzDecoder::new(source);
-                self.stream(name, packing, reader, bytes.len(), &done, all)?
+                self.unpack_stream(name, packing, reader, bytes.len(), &consumed, is_outermost)?
             }
             (None, Packing::Zstandard) => {
-                let reader = ZstandardFrames { rest: bytes, frame: None, done: &done, all: bytes.len() };
-                self.stream(name, packing, reader, bytes.len(), &done, all)?
+                let reader = ZstandardFrames { remaining: bytes, frame: None, consumed: &consumed, total: bytes.len() };
+                self.unpack_stream(name, packing, reader, bytes.len(), &consumed, is_outermost)?
             }
-            (None, Packing::Zip) => return self.archive(name, bytes, layers),
+            (None, Packing::Zip) => return self.unpack_zip(name, bytes, remaining_layers),
         };
-        match sniff(inside.bytes()) {
-            Content::Packed(packing) => self.layer(name, packing, inside.bytes(), layers - 1),
-            _ => Ok(Unpacked { files: vec![(name.to_owned(), inside)], skipped: Vec::new() }),
+        match sniff(contents.bytes()) {
+            Content::Packed(packing) => self.unpack_layer(name, packing, contents.bytes(), remaining_layers - 1),
+            _ => Ok(Unpacked { files: vec![(name.to_owned(), contents)], skipped: Vec::new() }),
         }
     }
 
-    fn archive(&self, name: &str, bytes: &[u8], layers: usize) -> Result<Unpacked, Error> {
+    fn unpack_zip(&self, name: &str, bytes: &[u8], remaining_layers: usize) -> Result<Unpacked, Error> {
         let limits = self.limits;
-        let failed = |source: zip::result::ZipError| Error::Unpack {
+        let archive_error = |source: zip::result::ZipError| Error::Unpack {
             name: name.into(),
             packing: Packing::Zip.as_str(),
             offset: 0,
             source: io::Error::other(source.to_string()),
         };
-        let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
+        let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(archive_error)?;
         let members = archive.len();
         let mut unpacked = Unpacked::default();
-        let mut left = limits.for_stored(bytes.len() as u64);
+        let mut remaining_bytes = limits.max_unpacked_bytes(bytes.len() as u64);
         let mut done_bytes = 0;
         for index in 0..members {
-            let mut member = archive.by_index(index).map_err(failed)?;
+            let mut member = archive.by_index(index).map_err(archive_error)?;
             if !member.is_file() {
                 continue;
             }
@@ -147,13 +157,13 @@ impl UnpackOptions<'_> {
             };
             let packed_bytes = member.compressed_size();
             let mut head = Vec::new();
-            let place = |offset: u64, source| Error::Unpack {
+            let member_error = |offset: u64, source| Error::Unpack {
                 name: member_name.clone(),
                 packing: Packing::Zip.as_str(),
                 offset,
                 source,
             };
-            (&mut member).take(SNIFF_LEN as u64).read_to_end(&mut head).map_err(|source| place(0, source))?;
+            (&mut member).take(SNIFF_LEN as u64).read_to_end(&mut head).map_err(|source| member_error(0, source))?;
             let content = sniff(&head);
             match content {
                 Content::Empty => {
@@ -168,23 +178,24 @@ impl UnpackOptions<'_> {
             }
             let mut sink = self.store.sink(false);
             let mut length = head.len() as u64;
-            let copied =
-                sink.push(&head).and_then(|()| copy(&mut (&mut member).take(left + 1), &mut *sink, &mut length, || {}));
-            copied.map_err(|source| place(length, source))?;
-            if length > left {
+            let result = sink
+                .push(&head)
+                .and_then(|()| copy(&mut (&mut member).take(remaining_bytes + 1), &mut *sink, &mut length, || {}));
+            result.map_err(|source| member_error(length, source))?;
+            if length > remaining_bytes {
                 return Err(Error::TooLarge {
                     name: member_name,
                     stored: bytes.len() as u64,
-                    limit: limits.for_stored(bytes.len() as u64),
+                    limit: limits.max_unpacked_bytes(bytes.len() as u64),
                 });
             }
-            left -= length;
-            let contents = sink.finish().map_err(|source| place(length, source))?;
+            remaining_bytes -= length;
+            let contents = sink.finish().map_err(|source| member_error(length, source))?;
             done_bytes += packed_bytes;
             self.store.progress(done_bytes, bytes.len() as u64);
             match content {
                 Content::Packed(packing) => {
-                    unpacked.append(self.layer(&member_name, packing, contents.bytes(), layers - 1)?)
+                    unpacked.append(self.unpack_layer(&member_name, packing, contents.bytes(), remaining_layers - 1)?)
                 }
                 _ => unpacked.files.push((member_name, contents)),
             }
@@ -195,35 +206,36 @@ impl UnpackOptions<'_> {
         Ok(unpacked)
     }
 
-    fn stream(
+    fn unpack_stream(
         &self,
         name: &str,
         packing: Packing,
         reader: impl Read,
-        stored: usize,
-        done: &Cell<usize>,
-        all: bool,
+        packed_bytes: usize,
+        consumed: &Cell<usize>,
+        is_entire_file: bool,
     ) -> Result<Box<dyn Bytes>, Error> {
-        let stored = stored as u64;
-        let limit = self.limits.for_stored(stored);
-        let failed =
+        let packed_bytes = packed_bytes as u64;
+        let limit = self.limits.max_unpacked_bytes(packed_bytes);
+        let unpack_error =
             |offset: u64, source| Error::Unpack { name: name.into(), packing: packing.as_str(), offset, source };
-        let mut sink = self.store.sink(all);
+        let mut sink = self.store.sink(is_entire_file);
         let mut length = 0;
-        let report = || self.store.progress(done.get() as u64, stored);
-        copy(&mut reader.take(limit + 1), &mut *sink, &mut length, report).map_err(|source| failed(length, source))?;
+        let report_progress = || self.store.progress(consumed.get() as u64, packed_bytes);
+        copy(&mut reader.take(limit + 1), &mut *sink, &mut length, report_progress)
+            .map_err(|source| unpack_error(length, source))?;
         if length > limit {
-            return Err(Error::TooLarge { name: name.into(), stored, limit });
+            return Err(Error::TooLarge { name: name.into(), stored: packed_bytes, limit });
         }
-        sink.finish().map_err(|source| failed(length, source))
+        sink.finish().map_err(|source| unpack_error(length, source))
     }
 }
 
-/// Bytes unpacked at a time.
+/// Number of bytes to unpack at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Copies everything, adds the number of bytes to `length`, and calls `after_each` after each block.
-fn copy(reader: &mut impl Read, sink: &mut dyn Sink, length: &mut u64, after_each: impl Fn()) -> io::Result<()> {
+/// Copies all bytes, adds their number to `length`, and calls `after_block` after each block.
+fn copy(reader: &mut impl Read, sink: &mut dyn Sink, length: &mut u64, after_block: impl Fn()) -> io::Result<()> {
     let mut block = vec![0; BLOCK_BYTES];
     loop {
         match reader.read(&mut block) {
@@ -235,20 +247,20 @@ fn copy(reader: &mut impl Read, sink: &mut dyn Sink, length: &mut u64, after_eac
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        after_each();
+        after_block();
     }
 }
 
-/// Packed bytes, with the number consumed so far.
+/// Packed bytes, with the number of bytes consumed so far.
 struct Source<'a> {
-    rest: &'a [u8],
-    done: &'a Cell<usize>,
+    remaining: &'a [u8],
+    consumed: &'a Cell<usize>,
 }
 
 impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.rest.read(buffer)?;
-        self.done.set(self.done.get() + count);
+        let count = self.remaining.read(buffer)?;
+        self.consumed.set(self.consumed.get() + count);
         Ok(count)
     }
 }
@@ -264,51 +276,52 @@ pub struct TarMembers {
     pub is_truncated: bool,
 }
 
-/// The regular files in a tar archive: names prefixed with the archive's name, and byte ranges. For a truncated or
-/// damaged archive, the members before the damage; the last one may be truncated.
+/// Finds the regular files in a tar archive: names prefixed with the archive's name, and byte ranges. In a truncated or
+/// damaged archive, finds the members before the damage; the last member may be truncated.
 pub fn tar_members(name: &str, bytes: &[u8]) -> Result<TarMembers, Error> {
-    let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
+    let archive_error = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
     let mut archive = tar::Archive::new(bytes);
     let (mut members, mut is_truncated) = (Vec::new(), false);
-    for (entries, entry) in archive.entries().map_err(failed)?.enumerate() {
-        if entries == MAX_MEMBERS {
-            return Err(failed(io::Error::other(format!("more than {MAX_MEMBERS} members"))));
+    for (index, entry) in archive.entries().map_err(archive_error)?.enumerate() {
+        if index == MAX_MEMBERS {
+            return Err(archive_error(io::Error::other(format!("more than {MAX_MEMBERS} members"))));
         }
         let entry = match entry {
             Ok(entry) => entry,
             // A truncated archive still contains the members before the damage.
-            Err(_) if entries > 0 => {
+            Err(_) if index > 0 => {
                 is_truncated = true;
                 break;
             }
-            Err(source) => return Err(failed(source)),
+            Err(source) => return Err(archive_error(source)),
         };
         if !entry.header().entry_type().is_file() {
             continue;
         }
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let from = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
-        let to = from.saturating_add(usize::try_from(entry.size()).unwrap_or(usize::MAX));
-        if from <= bytes.len() {
-            is_truncated |= to > bytes.len();
-            members.push((format!("{name}/{path}"), from..to.min(bytes.len())));
+        let start = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
+        let end = start.saturating_add(usize::try_from(entry.size()).unwrap_or(usize::MAX));
+        if start <= bytes.len() {
+            is_truncated |= end > bytes.len();
+            members.push((format!("{name}/{path}"), start..end.min(bytes.len())));
         }
     }
     Ok(TarMembers { members, is_truncated })
 }
 
-/// Reads all frames of a Zstandard file, some of which are skippable; the decoder reads only one.
+/// Reads all frames of a Zstandard file, some of which are skippable. The decoder reads only one frame.
 struct ZstandardFrames<'a> {
-    rest: &'a [u8],
+    remaining: &'a [u8],
     frame: Option<ZstandardFrame<'a>>,
-    /// Number of bytes consumed, and total.
-    done: &'a Cell<usize>,
-    all: usize,
+    /// Number of bytes consumed so far.
+    consumed: &'a Cell<usize>,
+    /// Number of bytes in the file.
+    total: usize,
 }
 
 type ZstandardFrame<'a> = ruzstd::decoding::StreamingDecoder<Remainder<'a>, ruzstd::decoding::FrameDecoder>;
 
-/// The bytes a frame's decoder has not read yet.
+/// The bytes that a frame's decoder has not read yet.
 struct Remainder<'a>(&'a [u8]);
 
 impl Read for Remainder<'_> {
@@ -327,21 +340,21 @@ impl Read for ZstandardFrames<'_> {
         loop {
             if let Some(frame) = &mut self.frame {
                 let count = frame.read(buffer)?;
-                self.done.set(self.all - frame.get_ref().0.len());
+                self.consumed.set(self.total - frame.get_ref().0.len());
                 if count > 0 {
                     return Ok(count);
                 }
-                self.rest = frame.get_ref().0;
+                self.remaining = frame.get_ref().0;
                 self.frame = None;
             }
-            let Some((magic, after)) = self.rest.split_first_chunk::<4>() else { return Ok(0) };
+            let Some((magic, after_magic)) = self.remaining.split_first_chunk::<4>() else { return Ok(0) };
             if SKIPPABLE_FRAMES.contains(&u32::from_le_bytes(*magic)) {
-                let Some((length, after)) = after.split_first_chunk::<4>() else { return Ok(0) };
+                let Some((length, after_length)) = after_magic.split_first_chunk::<4>() else { return Ok(0) };
                 let length = u32::from_le_bytes(*length) as usize;
-                self.rest = after.get(length..).unwrap_or_default();
+                self.remaining = after_length.get(length..).unwrap_or_default();
                 continue;
             }
-            let frame = ruzstd::decoding::StreamingDecoder::new(Remainder(self.rest))
+            let frame = ruzstd::decoding::StreamingDecoder::new(Remainder(self.remaining))
                 .map_err(|error| io::Error::other(error.to_string()))?;
             self.frame = Some(frame);
         }

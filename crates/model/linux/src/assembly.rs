@@ -31,9 +31,9 @@ pub(super) struct ChainStart {
 /// The rows read so far. All times are on the axis.
 #[derive(Debug)]
 pub(super) struct Assembly {
-    /// Tables that the caller requested; readers skip the rest.
+    /// Tables that the caller requested; readers skip all others.
     pub(super) wanted: TableSet,
-    /// The unit that `default.target` is an alias of; empty if unknown.
+    /// Target of the alias `default.target`; empty if unknown.
     pub(super) default_target: String,
     pub(super) texts: StringPool,
     pub(super) losses: Losses,
@@ -125,14 +125,15 @@ impl Assembly {
     /// Records a unit's description.
     pub(super) fn add_description(&mut self, unit: &str, description: &str) {
         if !description.is_empty() && description != unit {
-            let known = self.descriptions.entry(description.to_owned()).or_insert_with(|| Some(unit.to_owned()));
-            if known.as_deref() != Some(unit) {
-                *known = None;
+            let recorded_unit =
+                self.descriptions.entry(description.to_owned()).or_insert_with(|| Some(unit.to_owned()));
+            if recorded_unit.as_deref() != Some(unit) {
+                *recorded_unit = None;
             }
         }
     }
 
-    /// The only unit with this description.
+    /// Returns the unit with this description if it is unique.
     pub(super) fn unit_with_description(&self, description: &str) -> Option<&str> {
         self.descriptions.get(description)?.as_deref()
     }
@@ -151,17 +152,17 @@ impl Assembly {
         self.milestones.iter().filter(|row| row.name == name).map(|row| row.time_ns).max()
     }
 
-    /// The disk number for these major and minor numbers.
+    /// Returns the disk number for a pair of major and minor device numbers.
     pub(super) fn disk(&mut self, device: (u32, u32)) -> u32 {
         const MAX_DISKS: usize = 4096;
-        let known = self.disks.iter().position(|&disk| disk == device);
-        let number = known.unwrap_or_else(|| {
+        let known_index = self.disks.iter().position(|&disk| disk == device);
+        let index = known_index.unwrap_or_else(|| {
             if self.disks.len() < MAX_DISKS {
                 self.disks.push(device);
             }
             self.disks.len() - 1
         });
-        u32::try_from(number).unwrap_or(u32::MAX)
+        u32::try_from(index).unwrap_or(u32::MAX)
     }
 
     /// Adds a milestone without a process. `event` names the source record, e.g. `systemd manager property
@@ -186,20 +187,22 @@ impl Assembly {
         }
     }
 
-    /// Start of the recording. A trace of a running computer starts late on the axis, but the recording starts at 0 if
-    /// it also has data about that computer's boot.
+    /// Returns the start of the recording. A trace of a running computer starts late on the axis, but the recording
+    /// starts at 0 if it also covers the boot.
     fn begin_ns(&self) -> i64 {
-        // When the tracer records a boot, it starts within this time of the kernel's start.
-        const AT_BOOT_NS: i64 = 10_000_000_000;
-        let Some(begin_ns) = self.trace_begin_ns.filter(|&begin_ns| begin_ns > AT_BOOT_NS) else { return 0 };
-        let others = self.milestones.iter().map(|row| row.time_ns);
-        let others = others.chain(self.service_transitions.iter().map(|row| row.start_ns));
-        let others = others.chain(self.device_operations.iter().map(|row| row.start_ns));
-        if others.into_iter().any(|time_ns| time_ns < begin_ns) { 0 } else { begin_ns }
+        // A tracer that records a boot starts this soon after the kernel.
+        const MAX_BOOT_TRACE_START_NS: i64 = 10_000_000_000;
+        let Some(begin_ns) = self.trace_begin_ns.filter(|&begin_ns| begin_ns > MAX_BOOT_TRACE_START_NS) else {
+            return 0;
+        };
+        let other_times = self.milestones.iter().map(|row| row.time_ns);
+        let other_times = other_times.chain(self.service_transitions.iter().map(|row| row.start_ns));
+        let other_times = other_times.chain(self.device_operations.iter().map(|row| row.start_ns));
+        if other_times.into_iter().any(|time_ns| time_ns < begin_ns) { 0 } else { begin_ns }
     }
 
-    /// Moves the rows into `trace`. [`unit_reconciliation`](super::unit_reconciliation) has already merged the rows
-    /// that several parts have of the same units.
+    /// Moves the rows into `trace`. [`unit_reconciliation`](super::unit_reconciliation) has already merged duplicate
+    /// rows of the same units.
     pub(super) fn finish(mut self, trace: &mut Trace) {
         let start_ns = self.begin_ns();
         self.milestones.sort_by_key(|row| row.time_ns);
@@ -301,7 +304,7 @@ impl Assembly {
 fn with_provider_counts(mut inventory: Inventory) -> Inventory {
     let mut providers: Vec<ProviderCount> = Vec::new();
     for kind in &inventory.kinds {
-        match providers.iter_mut().find(|of| of.name == kind.provider) {
+        match providers.iter_mut().find(|provider| provider.name == kind.provider) {
             Some(provider) => {
                 provider.events += kind.events;
                 provider.bytes += kind.bytes;

@@ -1,7 +1,7 @@
 //! Reads `systemd-analyze blame`: how long each unit took to start, to the ms.
 //!
-//! Where unit properties are missing, start and end come from journal messages, which are written after the fact, and
-//! late on a busy computer. The durations in this list are the service manager's own.
+//! Without unit properties, starts and ends come from journal messages, which are logged after the fact and late on a
+//! busy computer. The durations in this list are measured by the service manager itself.
 
 use hashbrown::HashMap;
 use onoff_trace::{ServiceChange, ServiceTransition, StringId, counters};
@@ -13,7 +13,7 @@ use super::parts::Part;
 const MAX_UNITS: usize = 100_000;
 /// Number of lines inspected to recognize the list.
 const SNIFF_LINES: usize = 8;
-/// Maximum distance between messages about the same change: 1 s.
+/// Maximum difference between the listed duration and the duration measured between messages: 1 s.
 const MAX_DISTANCE_NS: u64 = 1_000_000_000;
 
 counters! {
@@ -30,14 +30,14 @@ pub(super) fn recognizes(text: &str) -> bool {
     sniffed.peek().is_some() && sniffed.all(|line| entry(line).is_some())
 }
 
-/// Unit and duration, ns, of a line such as `1min 2.345s dev-vda2.device`.
+/// Returns the unit and the duration in ns of a line such as `1min 2.345s dev-vda2.device`.
 fn entry(line: &str) -> Option<(&str, i64)> {
-    let (span, unit) = line.trim().rsplit_once(' ')?;
+    let (duration, unit) = line.trim().rsplit_once(' ')?;
     let is_unit =
         unit.rsplit_once('.').is_some_and(|(name, kind)| !name.is_empty() && kind.chars().all(char::is_alphabetic));
     // A bare number is not a duration here.
-    let has_unit = span.ends_with(char::is_alphabetic);
-    (is_unit && has_unit).then(|| Some((unit, duration_ns(span)?)))?
+    let has_unit = duration.ends_with(char::is_alphabetic);
+    (is_unit && has_unit).then(|| Some((unit, duration_ns(duration)?)))?
 }
 
 /// Collects the durations; [`apply`] uses them once all parts are read.
@@ -47,22 +47,22 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         if line.trim().is_empty() {
             continue;
         }
-        let Some((unit, length_ns)) = entry(line).filter(|_| assembly.blamed.len() < MAX_UNITS) else {
+        let Some((unit, duration_ns)) = entry(line).filter(|_| assembly.blamed.len() < MAX_UNITS) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
             continue;
         };
         let unit = assembly.intern(unit);
-        assembly.blamed.insert(unit, length_ns);
+        assembly.blamed.insert(unit, duration_ns);
     }
 }
 
-/// Corrects the starts that are known from messages only. Both of their times are late, so of the two corrections that
-/// give the right duration, the one that moves a time earlier applies.
+/// Corrects starts that are only known from messages. Both times of such a start are late, so the duration is corrected
+/// by moving one of them earlier: the end if the start took too long, otherwise the begin.
 pub(super) fn apply(assembly: &mut Assembly, properties: StringId) {
     let mut blamed = std::mem::take(&mut assembly.blamed);
     let mut nearest: HashMap<StringId, (u64, usize)> = HashMap::new();
-    for (at, row) in assembly.service_transitions.iter().enumerate() {
-        let Some(&length_ns) = blamed.get(&row.service) else { continue };
+    for (index, row) in assembly.service_transitions.iter().enumerate() {
+        let Some(&duration_ns) = blamed.get(&row.service) else { continue };
         if row.kind != ServiceChange::Start {
             continue;
         }
@@ -71,24 +71,24 @@ pub(super) fn apply(assembly: &mut Assembly, properties: StringId) {
             continue;
         }
         let Some(recorded_ns) = duration(row) else { continue };
-        let distance = recorded_ns.abs_diff(length_ns);
-        let best = nearest.entry(row.service).or_insert((distance, at));
-        if distance < best.0 {
-            *best = (distance, at);
+        let distance = recorded_ns.abs_diff(duration_ns);
+        let (best_distance, best_index) = nearest.entry(row.service).or_insert((distance, index));
+        if distance < *best_distance {
+            (*best_distance, *best_index) = (distance, index);
         }
     }
-    for (unit, (distance, at)) in nearest {
-        let (Some(&length_ns), Some(row)) = (blamed.get(&unit), assembly.service_transitions.get_mut(at)) else {
+    for (unit, (distance, index)) in nearest {
+        let (Some(&duration_ns), Some(row)) = (blamed.get(&unit), assembly.service_transitions.get_mut(index)) else {
             continue;
         };
         if distance > MAX_DISTANCE_NS {
             continue;
         }
         blamed.remove(&unit);
-        if duration(row) > Some(length_ns) {
-            row.end_ns = Some(row.start_ns.saturating_add(length_ns));
+        if duration(row) > Some(duration_ns) {
+            row.end_ns = Some(row.start_ns.saturating_add(duration_ns));
         } else if let Some(end_ns) = row.end_ns {
-            row.start_ns = end_ns.saturating_sub(length_ns);
+            row.start_ns = end_ns.saturating_sub(duration_ns);
         }
     }
     assembly.losses.add(&UNPLACED, blamed.len() as u64);

@@ -83,24 +83,24 @@ fn processes(file: &str, text: &str, assembly: &mut Assembly) {
             assembly.extend_to(time_ns);
             continue;
         }
-        let Some((sample, _)) = Sample::of(line).zip(now_ns).filter(|_| count < MAX_PROCESSES) else {
+        let Some((sample, _)) = Sample::parse(line).zip(now_ns).filter(|_| count < MAX_PROCESSES) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{file}, line {number}"));
             continue;
         };
         sampled.insert(sample.pid);
-        let known = alive.insert(sample.pid, (sample.start_ns, sample.name));
-        if known == Some((sample.start_ns, sample.name)) {
+        let previous = alive.insert(sample.pid, (sample.start_ns, sample.name));
+        if previous == Some((sample.start_ns, sample.name)) {
             continue;
         }
         let name = assembly.intern(sample.name);
-        match known {
+        match previous {
             Some((start_ns, _)) if start_ns == sample.start_ns => {
                 let path = assembly.intern("");
                 assembly.processes.exec(sample.pid, name, path);
             }
             _ => {
                 count += 1;
-                if known.is_some() {
+                if previous.is_some() {
                     assembly.processes.end_if_open(sample.start_ns, sample.pid);
                 }
                 assembly.processes.fork(sample.start_ns, sample.parent_pid, sample.pid, name);
@@ -114,8 +114,8 @@ fn processes(file: &str, text: &str, assembly: &mut Assembly) {
 
 /// Ends the processes that are missing from the sample at `time_ns`.
 fn end_missing(alive: &mut HashMap<u32, (i64, &str)>, sampled: &HashSet<u32>, time_ns: i64, assembly: &mut Assembly) {
-    let gone: Vec<u32> = alive.keys().copied().filter(|pid| !sampled.contains(pid)).collect();
-    for pid in gone {
+    let missing_pids: Vec<u32> = alive.keys().copied().filter(|pid| !sampled.contains(pid)).collect();
+    for pid in missing_pids {
         alive.remove(&pid);
         assembly.processes.end_if_open(time_ns, pid);
     }
@@ -145,11 +145,11 @@ mod tests {
     #[test]
     fn process_ends_at_first_sample_without_it() {
         let text = format!(
-            "204\n{init}{short}\n224\n{init}{named}\n244\n{init}\n264\n{init}{again}\n284\n{init}",
+            "204\n{init}{short}\n224\n{init}{renamed}\n244\n{init}\n264\n{init}{reused}\n284\n{init}",
             init = stat(1, "init", 0, 5),
             short = stat(40, "a b) (c", 1, 200),
-            named = stat(40, "renamed", 1, 200),
-            again = stat(40, "other", 1, 255),
+            renamed = stat(40, "renamed", 1, 200),
+            reused = stat(40, "other", 1, 255),
         );
         let trace = read_as(PartKind::BootchartProcesses, &text);
         assert_eq!(

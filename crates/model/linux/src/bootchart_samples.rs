@@ -18,12 +18,13 @@ pub(super) fn recognizes(text: &str) -> Option<LogKind> {
     }
     let mut lines = text.lines();
     hundredths(lines.next()?)?;
-    let second = lines.next()?;
-    if Sample::of(second).is_some() {
+    let second_line = lines.next()?;
+    if Sample::parse(second_line).is_some() {
         return Some(LogKind::Processes);
     }
-    let mut words = second.split_ascii_whitespace();
-    let is_cpu_line = second.starts_with("cpu ") && words.clone().skip(1).all(is_number) && words.clone().count() > 4;
+    let mut words = second_line.split_ascii_whitespace();
+    let is_cpu_line =
+        second_line.starts_with("cpu ") && words.clone().skip(1).all(is_number) && words.clone().count() > 4;
     let is_disk_line = words.clone().count() >= 7
         && words.next().is_some_and(is_number)
         && words.next().is_some_and(is_number)
@@ -57,7 +58,7 @@ pub(super) struct Sample<'a> {
 impl<'a> Sample<'a> {
     /// Parses `1 (init) S 0 …`; the name may contain parentheses and spaces. The 22nd field is the start in hundredths
     /// of a second (`USER_HZ` on every platform that bootchart supports).
-    pub(super) fn of(line: &'a str) -> Option<Self> {
+    pub(super) fn parse(line: &'a str) -> Option<Self> {
         let (pid, rest) = line.split_once(" (")?;
         let (name, rest) = rest.rsplit_once(") ")?;
         let mut fields = rest.split_ascii_whitespace();
@@ -98,7 +99,7 @@ mod tests {
         #[test]
         fn accepts_any_text(text: String) {
             let _ = recognizes(&text);
-            let _ = Sample::of(&text);
+            let _ = Sample::parse(&text);
         }
     }
 }

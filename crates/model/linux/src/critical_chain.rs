@@ -6,7 +6,7 @@
 //!   └─NetworkManager-wait-online.service @6.301s +6.186s
 //! ```
 //!
-//! Times count from the start of user space. `+` is the duration of the start, and `@` is then its begin; without `+`,
+//! Times count from the start of user space. `+` is the duration of the start, and `@` is when it began; without `+`,
 //! `@` is the time at which the unit became active. A unit starts after the unit below it. Sources: systemd-analyze(1);
 //! the meaning of `@` is derived from the tool's output and the units' properties.
 
@@ -40,9 +40,9 @@ struct Entry<'t> {
     depth: usize,
     unit: &'t str,
     /// ns since the start of user space; `None` if the unit has not started.
-    at_ns: Option<i64>,
+    begin_ns: Option<i64>,
     /// Duration of the start, ns.
-    took_ns: Option<i64>,
+    duration_ns: Option<i64>,
 }
 
 /// True if the text is a tree with a timed root and a unit below it.
@@ -50,7 +50,7 @@ pub(super) fn recognizes(text: &str) -> bool {
     let plain = strip_colors(text.get(..text.len().min(4096)).unwrap_or_default());
     let mut entries = plain.lines().take(SNIFF_LINES).filter_map(entry);
     // The first unit is the root, and the next one is its child.
-    let Some(root) = entries.next().filter(|root| root.depth == 0 && root.at_ns.is_some()) else { return false };
+    let Some(root) = entries.next().filter(|root| root.depth == 0 && root.begin_ns.is_some()) else { return false };
     let has_legend = || text.contains("is printed after the \"+\" character");
     entries.next().map_or_else(has_legend, |next| next.depth == root.depth + 1)
 }
@@ -59,23 +59,24 @@ fn entry(line: &str) -> Option<Entry<'_>> {
     let line = line.trim_end();
     // Branches use box-drawing characters, or `|`, `-` and a grave accent; a level is two characters wide.
     let mut prefix_len = 0;
-    let at = line.char_indices().find_map(|(at, character)| {
-        let branch =
+    let unit_offset = line.char_indices().find_map(|(offset, character)| {
+        let is_branch =
             matches!(character, ' ' | '│' | '├' | '└' | '─' | '|' | '`') || character == '-' && prefix_len % 2 == 1;
-        prefix_len += usize::from(branch);
-        (!branch).then_some(at)
+        prefix_len += usize::from(is_branch);
+        (!is_branch).then_some(offset)
     })?;
-    let rest = line.get(at..)?;
-    let (unit, times) = rest.split_once(" @").map_or((rest, None), |(unit, times)| (unit, Some(times)));
+    let label = line.get(unit_offset..)?;
+    let (unit, times) = label.split_once(" @").map_or((label, None), |(unit, times)| (unit, Some(times)));
     if !is_unit(unit) {
         return None;
     }
-    let mut entry = Entry { depth: prefix_len / 2, unit, at_ns: None, took_ns: None };
+    let mut entry = Entry { depth: prefix_len / 2, unit, begin_ns: None, duration_ns: None };
     if let Some(times) = times {
-        let (at, took) = times.split_once(" +").map_or((times, None), |(at, took)| (at, Some(took)));
-        entry.at_ns = Some(duration_ns(at)?);
-        if let Some(took) = took {
-            entry.took_ns = Some(duration_ns(took)?);
+        let (begin, duration) =
+            times.split_once(" +").map_or((times, None), |(begin, duration)| (begin, Some(duration)));
+        entry.begin_ns = Some(duration_ns(begin)?);
+        if let Some(duration) = duration {
+            entry.duration_ns = Some(duration_ns(duration)?);
         }
     }
     Some(entry)
@@ -86,25 +87,25 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
     let text = strip_colors(&text);
     let mut dependencies = UnitDependencies::default();
-    let mut above: Vec<&str> = Vec::new();
+    let mut ancestors: Vec<&str> = Vec::new();
     for (number, line) in (1_u64..).zip(text.lines()) {
         if line.trim().is_empty() || line.starts_with("The time ") {
             continue;
         }
-        let room = assembly.chain.len() < MAX_UNITS;
-        let entry = entry(line).filter(|entry| room && entry.depth <= above.len() && entry.depth < MAX_DEPTH);
+        let has_room = assembly.chain.len() < MAX_UNITS;
+        let entry = entry(line).filter(|entry| has_room && entry.depth <= ancestors.len() && entry.depth < MAX_DEPTH);
         let Some(entry) = entry else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
             continue;
         };
-        above.truncate(entry.depth);
-        if let Some(waiting) = above.last() {
+        ancestors.truncate(entry.depth);
+        if let Some(waiting) = ancestors.last() {
             dependencies.add(waiting, DependencyKind::After, entry.unit.to_owned());
         }
-        above.push(entry.unit);
-        if let Some(begin_ns) = entry.at_ns {
+        ancestors.push(entry.unit);
+        if let Some(begin_ns) = entry.begin_ns {
             let unit = assembly.intern(entry.unit);
-            let end_ns = begin_ns.saturating_add(entry.took_ns.unwrap_or(0));
+            let end_ns = begin_ns.saturating_add(entry.duration_ns.unwrap_or(0));
             assembly.chain.push(ChainStart { unit, begin_ns, end_ns });
         }
     }
@@ -117,15 +118,16 @@ pub(super) fn add_missing_starts(assembly: &mut Assembly) {
     if chain.is_empty() {
         return;
     }
-    let known: hashbrown::HashSet<StringId> = assembly.service_transitions.iter().map(|row| row.service).collect();
-    let zero_ns = assembly.last_time_of(milestone::USER_SPACE_BEGIN).unwrap_or_else(|| {
+    let recorded_units: hashbrown::HashSet<StringId> =
+        assembly.service_transitions.iter().map(|row| row.service).collect();
+    let user_space_ns = assembly.last_time_of(milestone::USER_SPACE_BEGIN).unwrap_or_else(|| {
         assembly.losses.add(&BEGIN_UNKNOWN, 1);
         assembly.add_milestone(0, milestone::USER_SPACE_BEGIN, "", None, EVENT);
         0
     });
-    for start in chain.into_iter().filter(|start| !known.contains(&start.unit)) {
+    for start in chain.into_iter().filter(|start| !recorded_units.contains(&start.unit)) {
         let unit = assembly.texts.get(start.unit).to_owned();
-        let [begin_ns, end_ns] = [start.begin_ns, start.end_ns].map(|ns| zero_ns.saturating_add(ns));
+        let [begin_ns, end_ns] = [start.begin_ns, start.end_ns].map(|ns| user_space_ns.saturating_add(ns));
         unit_rows::add_start(&unit, begin_ns, end_ns, EVENT, assembly);
     }
 }
@@ -176,14 +178,14 @@ mod tests {
             ("graphical.target", 20_622, 20_622),
             ("multi-user.target", 20_622, 20_622),
         ];
-        let mut found = rows(&trace);
-        found.sort_unstable();
-        assert_eq!(found, expected);
-        let mut after: Vec<(&str, &str)> =
+        let mut starts = rows(&trace);
+        starts.sort_unstable();
+        assert_eq!(starts, expected);
+        let mut ordering: Vec<(&str, &str)> =
             trace.service_dependencies.iter().map(|row| (trace.text(row.service), trace.text(row.on))).collect();
-        after.sort_unstable();
+        ordering.sort_unstable();
         assert_eq!(
-            after,
+            ordering,
             [
                 ("cron.service", "late.service"),
                 ("docker.service", "basic.target"),
@@ -207,7 +209,7 @@ mod tests {
     fn recognizes_only_trees() {
         assert!(recognizes(TREE));
         assert!(recognizes("graphical.target @5s\n`-multi-user.target @5s\n  `-a.service @1s +4s\n"));
-        for other in [
+        for text in [
             "",
             "graphical.target\n",
             "graphical.target @5s\n",
@@ -216,11 +218,11 @@ mod tests {
             "└─a.service @1s\n",
             "see a.service @home\n",
         ] {
-            assert!(!recognizes(other), "{other}");
+            assert!(!recognizes(text), "{text}");
         }
         let ascii = entry("  |-a-b.service @1min 2s +3ms").unwrap();
         assert_eq!((ascii.depth, ascii.unit), (2, "a-b.service"));
-        assert_eq!((ascii.at_ns, ascii.took_ns), (Some(62_000_000_000), Some(3_000_000)));
+        assert_eq!((ascii.begin_ns, ascii.duration_ns), (Some(62_000_000_000), Some(3_000_000)));
         assert_eq!(entry("-.slice @1s").map(|entry| (entry.depth, entry.unit)), Some((0, "-.slice")));
         let trace = trace(&[(PartKind::CriticalChain, "a.target @2s\n    └─too-deep.service @1s\nnot a unit\n")]);
         assert_eq!(rows(&trace), [("a.target", 2000, 2000)]);

@@ -3,10 +3,10 @@
 /// Parses a duration as systemd's tools write it, to ns. Returns `None` for `infinity` and invalid text. A number
 /// without a unit is in µs, as in `systemctl show`.
 ///
-/// Units: source `systemd.time(7)`; months and years are not exact there and do not occur in the durations read here.
+/// Source of the units: `systemd.time(7)`. Months and years are inexact there and do not occur in these durations.
 pub(crate) fn duration_ns(text: &str) -> Option<i64> {
     let text = text.trim();
-    let mut rest = text;
+    let mut remaining = text;
     let mut sum = 0_i128;
     if text.is_empty() || text == "infinity" {
         return None;
@@ -15,13 +15,14 @@ pub(crate) fn duration_ns(text: &str) -> Option<i64> {
         // All bits set means unset; the conversion fails.
         return i64::try_from(us).ok()?.checked_mul(1_000);
     }
-    while !rest.is_empty() {
-        let number_end =
-            rest.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(rest.len());
-        let (number, after) = rest.split_at(number_end);
-        let after = after.trim_start();
-        let unit_end = after.find(|character: char| !character.is_alphabetic()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit_end);
+    while !remaining.is_empty() {
+        let number_end = remaining
+            .find(|character: char| !character.is_ascii_digit() && character != '.')
+            .unwrap_or(remaining.len());
+        let (number, unit_and_rest) = remaining.split_at(number_end);
+        let unit_and_rest = unit_and_rest.trim_start();
+        let unit_end = unit_and_rest.find(|character: char| !character.is_alphabetic()).unwrap_or(unit_and_rest.len());
+        let (unit, rest) = unit_and_rest.split_at(unit_end);
         let unit_ns: i128 = match unit {
             "us" | "µs" | "usec" => 1_000,
             "ms" | "msec" => 1_000_000,
@@ -33,19 +34,19 @@ pub(crate) fn duration_ns(text: &str) -> Option<i64> {
             _ => return None,
         };
         sum = sum.checked_add(scaled(number, unit_ns)?)?;
-        rest = after.trim_start();
+        remaining = rest.trim_start();
     }
     i64::try_from(sum).ok()
 }
 
-/// A decimal number times `unit_ns`, without floating-point rounding.
+/// Multiplies a decimal number by `unit_ns` without floating-point rounding.
 fn scaled(number: &str, unit_ns: i128) -> Option<i128> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let mut value = whole.parse::<u64>().ok().map(i128::from)?.checked_mul(unit_ns)?;
-    let mut place = unit_ns;
+    let (integer, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut value = integer.parse::<u64>().ok().map(i128::from)?.checked_mul(unit_ns)?;
+    let mut digit_ns = unit_ns;
     for digit in fraction.chars() {
-        place /= 10;
-        value += i128::from(digit.to_digit(10)?) * place;
+        digit_ns /= 10;
+        value += i128::from(digit.to_digit(10)?) * digit_ns;
     }
     Some(value)
 }

@@ -14,7 +14,7 @@ use super::clocks::{Clocks, SourceClock};
 use super::ftrace::selection::{SelectedTraces, count_losses, select_traces};
 use super::ftrace::trace_file::TraceFile;
 use super::log_lines::{self, LogLine};
-use super::{BootInputs, ftrace, kernel_messages, pairs_of_rows};
+use super::{BootInputs, add_pairs_from_rows, ftrace, kernel_messages};
 use onoff_input::error::Error;
 use onoff_input::event_filter::{EventFilter, StreamResult};
 use onoff_input::opened::Files;
@@ -37,19 +37,19 @@ pub struct LinuxEventStream<'f> {
 }
 
 impl<'f> LinuxEventStream<'f> {
-    /// Opens the stream. If a journal has several boots, `options` choose one, as for the tables.
+    /// Opens the stream. `options` select the boot of a journal that has several, as for the tables.
     ///
     /// # Errors
     /// Files that are not a Linux recording or have neither a trace nor a log, or a trace that is damaged beyond use.
     pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
         files.require_kind(RecordingKind::Linux)?;
-        let BootInputs { parts, journals, boots, mut pairs, .. } = BootInputs::of(files, options)?;
+        let BootInputs { parts, journals, boots, mut pairs, .. } = BootInputs::from_files(files, options)?;
         let traces = select_traces(&parts, &mut pairs)?;
         let messages = kernel_messages(&parts, &journals, boots.boot());
         // Convert clocks exactly as the tables do, so that a line has the same time everywhere.
         let mut clock_rows = Assembly::new(CLOCK_TABLES);
         ftrace::read(&traces, &pairs.clone().finish(), &mut clock_rows);
-        pairs_of_rows(&messages, &clock_rows, &mut pairs);
+        add_pairs_from_rows(&messages, &clock_rows, &mut pairs);
         let clocks = pairs.finish();
         let mut losses = Losses::new();
         let lines = log_lines::lines(&messages, (&journals, boots.boot()), &clocks, &mut losses);
@@ -65,7 +65,7 @@ impl<'f> LinuxEventStream<'f> {
         Ok(Self { traces, lines, losses, clocks, header })
     }
 
-    /// Known before the first event.
+    /// Returns what is known before the first event.
     #[must_use]
     pub fn header(&self) -> &StreamHeader {
         &self.header
@@ -80,34 +80,34 @@ impl<'f> LinuxEventStream<'f> {
     ) -> StreamResult<B> {
         let mut losses = self.losses.clone();
         self.traces.count_losses(&mut losses);
-        let mut shown = 0;
+        let mut visited = 0;
         let mut outcome = ControlFlow::Continue(());
         let mut directory = Directory::new();
         let mut lines = self.lines.iter().filter(|line| line_matches(line, filter)).peekable();
         for trace in &self.traces.traces {
-            let lost = trace.events(|event| {
+            let trace_losses = trace.events(|event| {
                 if outcome.is_break() {
                     return;
                 }
-                let recorded = i64::try_from(event.time_ns).unwrap_or(i64::MAX);
-                let time_ns = self.clocks.axis_ns_or_unchanged(SourceClock::Trace, recorded);
+                let trace_ns = i64::try_from(event.time_ns).unwrap_or(i64::MAX);
+                let time_ns = self.clocks.axis_ns_or_unchanged(SourceClock::Trace, trace_ns);
                 if !event.task.is_empty() && event.pid != 0 {
                     directory.set_process(event.pid, event.task);
                 }
                 while let Some(line) = lines.next_if(|line| line.time_ns < time_ns)
                     && outcome.is_continue()
                 {
-                    shown += 1;
+                    visited += 1;
                     outcome = visit(&self.describe_line(line, &directory, &fields_of_line(line)));
                 }
                 if outcome.is_break() || !event_matches(&event, time_ns, filter) {
                     return;
                 }
-                shown += 1;
+                visited += 1;
                 let fields = fields(&event);
                 outcome = visit(&self.describe(&event, time_ns, &fields, &directory));
             });
-            count_losses(trace.name(), &lost, &mut losses);
+            count_losses(trace.name(), &trace_losses, &mut losses);
             if outcome.is_break() {
                 break;
             }
@@ -115,10 +115,10 @@ impl<'f> LinuxEventStream<'f> {
         while outcome.is_continue()
             && let Some(line) = lines.next()
         {
-            shown += 1;
+            visited += 1;
             outcome = visit(&self.describe_line(line, &directory, &fields_of_line(line)));
         }
-        StreamResult { outcome, visited: shown, losses }
+        StreamResult { outcome, visited, losses }
     }
 
     fn describe_line<'e>(
@@ -167,7 +167,7 @@ impl<'f> LinuxEventStream<'f> {
 }
 
 /// Tables whose rows are used to compare the clocks of traces and logs.
-const CLOCK_TABLES: TableSet = TableSet::of(&[
+const CLOCK_TABLES: TableSet = TableSet::from_names(&[
     TableName::DeviceOperations,
     TableName::PowerRequests,
     TableName::Activities,
@@ -202,7 +202,7 @@ fn event_matches(event: &Event<'_>, time_ns: i64, filter: &EventFilter) -> bool 
             let names_process =
                 |pid: u32, task: &str| processes.iter().any(|pattern| pattern.is_number(pid) || pattern.matches(task));
             names_process(event.pid, event.task)
-                || match Kind::of(event) {
+                || match Kind::from_event(event) {
                     Some(Kind::Switch { next_task, next_pid, .. }) => names_process(next_pid, next_task),
                     Some(Kind::Waking { task, pid, .. }) => names_process(pid, task),
                     Some(Kind::Fork { child_task, child_pid, .. }) => names_process(child_pid, child_task),
@@ -228,10 +228,10 @@ fn fields<'e>(event: &Event<'e>) -> Vec<Field<'e>> {
     }
 }
 
-/// The symbolic form of a number, where the kernel's own text has one.
+/// Returns a number in the symbolic form that the kernel prints, if it has one.
 fn symbolic<'e>(event: &Event<'e>, name: &str, number: i64) -> FieldValue<'e> {
     if name == "prev_state"
-        && let Some(Kind::Switch { previous_state, .. }) = Kind::of(event)
+        && let Some(Kind::Switch { previous_state, .. }) = Kind::from_event(event)
     {
         let preempted = if previous_state.preempted { "+" } else { "" };
         let letter = char::from(previous_state.letter);
@@ -245,9 +245,9 @@ fn symbolic<'e>(event: &Event<'e>, name: &str, number: i64) -> FieldValue<'e> {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    const SHOWN: usize = 32;
-    let mut text: String = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
-    if bytes.len() > SHOWN {
+    const MAX_BYTES: usize = 32;
+    let mut text: String = bytes.iter().take(MAX_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    if bytes.len() > MAX_BYTES {
         text.push('…');
     }
     text
@@ -257,20 +257,20 @@ fn hexadecimal(bytes: &[u8]) -> String {
 /// single field.
 fn fields_of_text(text: &str) -> Vec<Field<'_>> {
     let mut keys: Vec<(usize, usize)> = Vec::new();
-    let mut at = 0;
+    let mut offset = 0;
     for word in text.split(' ') {
         let is_key =
             |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if let Some((key, _)) = word.split_once('=')
             && is_key(key)
         {
-            keys.push((at, at + key.len()));
+            keys.push((offset, offset + key.len()));
         }
-        at += word.len() + 1;
+        offset += word.len() + 1;
     }
-    let whole = || Field { name: Cow::Borrowed("text"), value: FieldValue::Text(Cow::Borrowed(text)) };
-    if keys.first().is_none_or(|(first, _)| *first > 0) {
-        return if text.is_empty() { Vec::new() } else { vec![whole()] };
+    let single_field = || Field { name: Cow::Borrowed("text"), value: FieldValue::Text(Cow::Borrowed(text)) };
+    if keys.first().is_none_or(|(first_key, _)| *first_key > 0) {
+        return if text.is_empty() { Vec::new() } else { vec![single_field()] };
     }
     let ends = keys.iter().skip(1).map(|(begin, _)| begin - 1).chain([text.len()]);
     keys.iter()
@@ -295,12 +295,12 @@ mod tests {
 
     #[test]
     fn splits_text_into_fields() {
-        let named = |text: &'static str| -> Vec<(String, FieldValue<'static>)> {
+        let split_fields = |text: &'static str| -> Vec<(String, FieldValue<'static>)> {
             fields_of_text(text).into_iter().map(|field| (field.name.into_owned(), field.value)).collect()
         };
         let text = |text: &'static str| FieldValue::Text(text.into());
         assert_eq!(
-            named("prev_comm=Web Content prev_pid=7 prev_state=R+ ==> next_comm=a=b next_pid=0"),
+            split_fields("prev_comm=Web Content prev_pid=7 prev_state=R+ ==> next_comm=a=b next_pid=0"),
             [
                 ("prev_comm".to_owned(), text("Web Content")),
                 ("prev_pid".to_owned(), FieldValue::Signed(7)),
@@ -309,7 +309,10 @@ mod tests {
                 ("next_pid".to_owned(), FieldValue::Signed(0)),
             ]
         );
-        assert_eq!(named("254,0 R 4096 () 32 + 8 [x]"), [("text".to_owned(), text("254,0 R 4096 () 32 + 8 [x]"))]);
-        assert!(named("").is_empty());
+        assert_eq!(
+            split_fields("254,0 R 4096 () 32 + 8 [x]"),
+            [("text".to_owned(), text("254,0 R 4096 () 32 + 8 [x]"))]
+        );
+        assert!(split_fields("").is_empty());
     }
 }

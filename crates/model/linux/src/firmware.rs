@@ -16,8 +16,7 @@ counters! {
 const NS_PER_US: i64 = 1000;
 
 /// Adds the milestones of firmware and loader unless another part has them. If both sources exist, the firmware's table
-/// wins, as in systemd: it has the time of the handover, the loader's variables only the time at which the loader was
-/// done.
+/// wins, as in systemd: it has the time of the handover, whereas the variables only say when the loader was done.
 pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
     let tables = parts.iter().filter(|part| part.kind == PartKind::FirmwareTable).map(|part| (part.name, part.bytes));
     let firmware = read_parts(tables);
@@ -28,10 +27,10 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
     let event = "firmware performance table";
     if let Some(times) = firmware.checkpoints {
         let end_ns = times.exit_end_ns.unwrap_or(0);
-        if let (Some(start), Some(end)) = (times.loader_start_ns, times.exit_end_ns)
-            && (0..=end).contains(&start)
+        if let (Some(start_ns), Some(end_ns)) = (times.loader_start_ns, times.exit_end_ns)
+            && (0..=end_ns).contains(&start_ns)
         {
-            add_phases(start, end, event, assembly);
+            add_phases(start_ns, end_ns, event, assembly);
         }
         for (name, value) in [
             (milestone::FIRMWARE_RESET_END, times.reset_end_ns),
@@ -47,23 +46,23 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
             }
         }
     }
-    let mut time = |kind: PartKind| {
+    let mut loader_ns = |kind: PartKind| {
         let part = parts.iter().find(|part| part.kind == kind)?;
-        let time = microseconds(part.bytes).and_then(|time| time.checked_mul(NS_PER_US));
-        if time.is_none() {
+        let time_ns = microseconds(part.bytes).and_then(|time_us| time_us.checked_mul(NS_PER_US));
+        if time_ns.is_none() {
             assembly.losses.add_at(&UNREADABLE, || part.name.to_owned());
         }
-        time
+        time_ns
     };
-    let init = time(PartKind::LoaderTimeInit);
-    let exec = time(PartKind::LoaderTimeExec);
-    if let (Some(init), Some(exec)) = (init, exec)
-        && (0..=exec).contains(&init)
+    let init_ns = loader_ns(PartKind::LoaderTimeInit);
+    let exec_ns = loader_ns(PartKind::LoaderTimeExec);
+    if let (Some(init_ns), Some(exec_ns)) = (init_ns, exec_ns)
+        && (0..=exec_ns).contains(&init_ns)
     {
         let event = "EFI variables LoaderTimeInitUSec and LoaderTimeExecUSec";
-        add_phases(init, exec, event, assembly);
+        add_phases(init_ns, exec_ns, event, assembly);
     }
-    let last_wake = assembly.last_time_of(milestone::WAKE).unwrap_or(0);
+    let last_wake_ns = assembly.last_time_of(milestone::WAKE).unwrap_or(0);
     let resume = firmware.resume.filter(|resume| resume.count > 0);
     for (name, value) in [
         (milestone::FIRMWARE_SUSPEND_BEGIN, firmware.suspend.map(|suspend| suspend.start_ns)),
@@ -73,7 +72,7 @@ pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
     ] {
         // An unused table is all zeros.
         if let Some(value) = value.filter(|&value| value > 0) {
-            assembly.add_milestone(last_wake, name, "", Some(value), event);
+            assembly.add_milestone(last_wake_ns, name, "", Some(value), event);
         }
     }
 }
@@ -93,8 +92,9 @@ fn add_phases(init_ns: i64, exec_ns: i64, event: &str, assembly: &mut Assembly) 
 fn microseconds(bytes: &[u8]) -> Option<i64> {
     let (_, text) = bytes.split_first_chunk::<4>()?;
     let mut digits = String::new();
-    for unit in text.as_chunks::<2>().0 {
-        match u16::from_le_bytes(*unit) {
+    let (code_units, _) = text.as_chunks::<2>();
+    for code_unit in code_units {
+        match u16::from_le_bytes(*code_unit) {
             0 => break,
             unit => digits.push(char::from_u32(unit.into())?),
         }
@@ -111,15 +111,15 @@ mod tests {
 
     #[test]
     fn parses_loader_time() {
-        let of = |text: &str| {
+        let variable = |text: &str| {
             let mut bytes = vec![6, 0, 0, 0];
             bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
             bytes
         };
-        assert_eq!(microseconds(&of("4940382\0")), Some(4_940_382));
-        assert_eq!(microseconds(&of("53")), Some(53));
+        assert_eq!(microseconds(&variable("4940382\0")), Some(4_940_382));
+        assert_eq!(microseconds(&variable("53")), Some(53));
         for text in ["", "x", "-", "99999999999999999999999"] {
-            assert_eq!(microseconds(&of(text)), None, "{text}");
+            assert_eq!(microseconds(&variable(text)), None, "{text}");
         }
         assert_eq!(microseconds(&[6, 0]), None);
     }

@@ -3,7 +3,7 @@
 //!
 //! Parts of one boot form one recording, and so do the journals of one machine, which may have several boots. The
 //! comparison uses facts in the parts themselves: host names, machine and boot ids, the kernel version, the hardware,
-//! and the times of lines or units that two parts of a kind share. Without such facts the relation is unknown.
+//! and the times of lines or units that two parts of the same kind share. Without these facts the relation is unknown.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -41,13 +41,13 @@ pub enum Relation {
 /// Facts that identify the computer and boot of one part.
 #[derive(Clone, Debug, Default)]
 pub struct PartIdentity {
-    /// True if the part is a recording by itself.
+    /// True if the part is a complete recording.
     pub is_standalone: bool,
     is_journal: bool,
     hosts: Vec<String>,
     machine: u128,
     boots: Vec<u128>,
-    /// The kernel's version line, for parts of a single boot, and its release.
+    /// Version line of the kernel, for parts of a single boot.
     kernel: String,
     release: String,
     hardware: String,
@@ -76,58 +76,65 @@ enum MarkKind {
     Manager,
 }
 
-/// Hashed lines or units with their times. Times are exact to the microsecond, so two boots have almost no marks in
+/// Hashed lines or units and their times. Times are exact to the microsecond, so two boots have almost no marks in
 /// common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Marks {
-    of: MarkKind,
-    /// Hashes and times, sorted by hash; of many only those with a hash up to `until`.
-    found: Vec<(u64, i64)>,
-    until: u64,
-    range: (i64, i64),
+    kind: MarkKind,
+    /// Hashes and times, sorted by hash. If there are many, only those with a hash up to `max_hash` are kept.
+    entries: Vec<(u64, i64)>,
+    max_hash: u64,
+    time_range: (i64, i64),
 }
 
 impl Marks {
-    fn of(of: MarkKind, marks: impl Iterator<Item = (i64, u64)>) -> Option<Self> {
-        let mut found: Vec<(u64, i64)> = marks.map(|(time, hash)| (hash, time)).collect();
-        let range = (found.iter().map(|mark| mark.1).min()?, found.iter().map(|mark| mark.1).max()?);
-        found.sort_unstable();
-        found.dedup();
-        let until = found.get(MAX_MARKS).map_or(u64::MAX, |mark| mark.0);
-        found.truncate(MAX_MARKS);
-        Some(Self { of, found, until, range })
+    fn new(kind: MarkKind, marks: impl Iterator<Item = (i64, u64)>) -> Option<Self> {
+        let mut entries: Vec<(u64, i64)> = marks.map(|(time, hash)| (hash, time)).collect();
+        let times = || entries.iter().map(|&(_, time)| time);
+        let time_range = (times().min()?, times().max()?);
+        entries.sort_unstable();
+        entries.dedup();
+        let max_hash = entries.get(MAX_MARKS).map_or(u64::MAX, |&(hash, _)| hash);
+        entries.truncate(MAX_MARKS);
+        Some(Self { kind, entries, max_hash, time_range })
     }
 
-    /// `Same` if at least half of the marks within the common time range are shared.
+    /// Returns `Same` if at least half of the marks within the common time range are shared.
     fn relation(&self, other: &Self) -> Relation {
-        if self.of != other.of {
+        if self.kind != other.kind {
             return Relation::Unknown;
         }
-        let until = self.until.min(other.until);
-        let within = |marks: &Self, range: (i64, i64)| {
-            marks.found.iter().filter(|mark| mark.0 <= until && (range.0..=range.1).contains(&mark.1)).count()
+        let max_hash = self.max_hash.min(other.max_hash);
+        let count_within = |marks: &Self, (begin, end): (i64, i64)| {
+            let is_within = |&&(hash, time): &&(u64, i64)| hash <= max_hash && (begin..=end).contains(&time);
+            marks.entries.iter().filter(is_within).count()
         };
-        let fewer = within(self, other.range).min(within(other, self.range));
+        let fewer = count_within(self, other.time_range).min(count_within(other, self.time_range));
         if fewer == 0 {
-            let overlap = self.range.0 <= other.range.1 && other.range.0 <= self.range.1;
-            return if overlap && self.of == MarkKind::Lines { Relation::Different } else { Relation::Unknown };
+            let is_different_boot = self.overlaps(other) && self.kind == MarkKind::Lines;
+            return if is_different_boot { Relation::Different } else { Relation::Unknown };
         }
-        let shared =
-            self.found.iter().filter(|mark| mark.0 <= until && other.found.binary_search(mark).is_ok()).count();
+        let is_shared = |mark: &&(u64, i64)| mark.0 <= max_hash && other.entries.binary_search(mark).is_ok();
+        let shared = self.entries.iter().filter(is_shared).count();
         if shared * 2 >= fewer { Relation::Same } else { Relation::Different }
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        let ((begin, end), (other_begin, other_end)) = (self.time_range, other.time_range);
+        begin <= other_end && other_begin <= end
     }
 }
 
 impl PartIdentity {
     /// Extracts the identity. `part.bytes` may be just the beginning of the file.
     pub fn from_part(part: &Part<'_>) -> Self {
-        let stands_alone = part.kind.is_standalone();
-        let mut identity = Self { is_standalone: stands_alone, is_journal: part.kind.is_journal(), ..Self::default() };
+        let mut identity =
+            Self { is_standalone: part.kind.is_standalone(), is_journal: part.kind.is_journal(), ..Self::default() };
         let head = part.bytes.get(..MAX_IDENTITY_BYTES).unwrap_or(part.bytes);
         let part = Part { bytes: head, ..*part };
         match part.kind {
-            PartKind::KernelLog | PartKind::KernelLogJson => identity.kernel_log(&part),
-            PartKind::Units => identity.units(head),
+            PartKind::KernelLog | PartKind::KernelLogJson => identity.add_kernel_log(&part),
+            PartKind::Units => identity.add_units(head),
             PartKind::Manager => {
                 let text = String::from_utf8_lossy(head);
                 identity.start = start_from_manager(&text).map(|start| (StartSource::Manager, start));
@@ -135,7 +142,7 @@ impl PartIdentity {
                     let time: i64 = line.split_once('=')?.1.parse().ok().filter(|&time| time > 0)?;
                     Some((time, hash(&line)))
                 });
-                identity.marks = Marks::of(MarkKind::Manager, marks);
+                identity.marks = Marks::new(MarkKind::Manager, marks);
             }
             PartKind::ClockReadings => {
                 let mut pairs = ClockPairs::default();
@@ -151,7 +158,7 @@ impl PartIdentity {
                 }
             }
             PartKind::JournalExport | PartKind::JournalJson | PartKind::JournalVerbose | PartKind::JournalText => {
-                identity.journal(part);
+                identity.add_journal(part);
             }
             PartKind::Uname => {
                 let text = String::from_utf8_lossy(head);
@@ -164,18 +171,18 @@ impl PartIdentity {
         identity
     }
 
-    /// Identity of a report that contains command outputs of one computer.
+    /// Returns the identity of a report that contains command outputs of one computer.
     pub fn for_report() -> Self {
         Self { is_standalone: true, ..Self::default() }
     }
 
-    /// Kernel start, s since 1970, from its log or the service manager.
+    /// Returns the kernel's start, s since 1970, from its log or the service manager.
     pub(crate) fn start_s(&self) -> Option<i64> {
         self.start.map(|(_, start)| start)
     }
 
     fn add_host(&mut self, name: &str) {
-        /// Host names used before the real one is set: those of the kernel, systemd, images and installers.
+        /// Host names that the kernel, systemd, images and installers use before the real one is set.
         const DEFAULT_HOST_NAMES: [&str; 11] = [
             "",
             "-",
@@ -195,7 +202,7 @@ impl PartIdentity {
         }
     }
 
-    fn kernel_log(&mut self, part: &Part<'_>) {
+    fn add_kernel_log(&mut self, part: &Part<'_>) {
         let mut messages = Messages::default();
         messages.add_part(part);
         for message in messages.iter() {
@@ -214,28 +221,28 @@ impl PartIdentity {
         // Dates are in whole seconds and count from the first line, so they are not usable as marks.
         if messages.has_dates() {
             let text = String::from_utf8_lossy(part.bytes);
-            let first = text.lines().find_map(|line| match kernel_log_line::line(line)?.stamp {
+            let first_ns = text.lines().find_map(|line| match kernel_log_line::line(line)?.stamp {
                 Stamp::Wall(ns) => Some(ns),
                 Stamp::Log(_) => None,
             });
-            self.start = first.map(|ns| (StartSource::Dates, ns / 1_000_000_000));
+            self.start = first_ns.map(|ns| (StartSource::Dates, ns / 1_000_000_000));
         } else {
             let marks = messages.iter().filter(|message| message.time_ns > 0);
-            self.marks = Marks::of(
+            self.marks = Marks::new(
                 MarkKind::Lines,
                 marks.map(|message| (message.time_ns, hash(&(message.time_ns, &message.text)))),
             );
         }
     }
 
-    fn units(&mut self, head: &[u8]) {
+    fn add_units(&mut self, head: &[u8]) {
         let text = String::from_utf8_lossy(head);
         let times = text.lines().filter_map(|line| line.strip_prefix("InactiveExitTimestampMonotonic=")?.parse().ok());
-        self.marks = Marks::of(MarkKind::Units, times.filter(|&time: &i64| time > 0).map(|time| (time, hash(&time))));
+        self.marks = Marks::new(MarkKind::Units, times.filter(|&time: &i64| time > 0).map(|time| (time, hash(&time))));
     }
 
-    fn journal(&mut self, part: Part<'_>) {
-        let Ok(journals) = Journals::of(&[part]) else { return };
+    fn add_journal(&mut self, part: Part<'_>) {
+        let Ok(journals) = Journals::from_parts(&[part]) else { return };
         for journal in journals.iter() {
             journal.entries(None, &mut JournalFaults::default(), |entry: &Entry<'_>| {
                 self.add_host(&entry.host);
@@ -252,37 +259,38 @@ impl PartIdentity {
     }
 
     pub fn relation(&self, other: &Self) -> Relation {
-        let differ = |mine: &str, others: &str| !mine.is_empty() && !others.is_empty() && mine != others;
-        let shared_host = self.hosts.iter().any(|host| other.hosts.contains(host));
-        let machines = (self.machine != 0 && other.machine != 0).then_some(self.machine == other.machine);
-        let shared_boot = self.boots.iter().any(|boot| other.boots.contains(boot));
-        if shared_boot {
+        let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
+        let has_shared_host = self.hosts.iter().any(|host| other.hosts.contains(host));
+        let is_same_machine = (self.machine != 0 && other.machine != 0).then_some(self.machine == other.machine);
+        let has_shared_boot = self.boots.iter().any(|boot| other.boots.contains(boot));
+        if has_shared_boot {
             return Relation::Same;
         }
-        if machines == Some(false)
-            || (!shared_host && !self.hosts.is_empty() && !other.hosts.is_empty() && machines.is_none())
+        if is_same_machine == Some(false)
+            || (!has_shared_host && !self.hosts.is_empty() && !other.hosts.is_empty() && is_same_machine.is_none())
             || differ(&self.kernel, &other.kernel)
             || differ(&self.release, &other.release)
             || differ(&self.hardware, &other.hardware)
         {
             return Relation::Different;
         }
-        let marks = match (&self.marks, &other.marks) {
-            (Some(mine), Some(others)) => mine.relation(others),
+        let marks_relation = match (&self.marks, &other.marks) {
+            (Some(marks), Some(other_marks)) => marks.relation(other_marks),
             _ => Relation::Unknown,
         };
-        if marks != Relation::Unknown {
-            return marks;
+        if marks_relation != Relation::Unknown {
+            return marks_relation;
         }
-        let starts = self.start.zip(other.start).map(|((source, start), (others, other))| {
-            (source == others, start.abs_diff(other) <= SAME_START_S.unsigned_abs())
-        });
-        match starts {
-            Some((true, false)) => return Relation::Different,
-            Some((_, true)) => return Relation::Same,
-            Some((false, false)) | None => {}
+        if let Some(((source, start), (other_source, other_start))) = self.start.zip(other.start) {
+            let is_same_source = source == other_source;
+            let is_close = start.abs_diff(other_start) <= SAME_START_S.unsigned_abs();
+            match (is_same_source, is_close) {
+                (true, false) => return Relation::Different,
+                (_, true) => return Relation::Same,
+                (false, false) => {}
+            }
         }
-        if machines == Some(true) || shared_host {
+        if is_same_machine == Some(true) || has_shared_host {
             return Relation::Same;
         }
         // Boot ids distinguish journals if there is no machine id.
@@ -292,34 +300,32 @@ impl PartIdentity {
         Relation::Unknown
     }
 
-    /// True if the two are from different boots unless they share a [key](PartIdentity::keys): logs of the same time
-    /// without a common line.
+    /// True if both parts are logs of the same time: without a shared [key](PartIdentity::keys), that is, without a
+    /// common line, they are from different boots.
     pub fn differs_unless_key_shared(&self, other: &Self) -> bool {
         match (&self.marks, &other.marks) {
-            (Some(mine), Some(others)) => {
-                mine.of == MarkKind::Lines
-                    && others.of == MarkKind::Lines
-                    && mine.range.0 <= others.range.1
-                    && others.range.0 <= mine.range.1
+            (Some(marks), Some(other_marks)) => {
+                marks.kind == MarkKind::Lines && other_marks.kind == MarkKind::Lines && marks.overlaps(other_marks)
             }
             _ => false,
         }
     }
 
-    /// Hashed facts that parts of one recording have in common. Any two parts that [`PartIdentity::relation`] calls the
-    /// same share a key, except parts matched by close start times.
+    /// Returns hashes of the facts that parts of one recording have in common. Any two parts for which
+    /// [`PartIdentity::relation`] returns `Same` share a key, unless only their start times match.
     pub fn keys(&self) -> impl Iterator<Item = u64> {
         let hosts = self.hosts.iter().map(|host| hash(&("host", host)));
         let boots = self.boots.iter().map(|boot| hash(&("boot", boot)));
         let machine = (self.machine != 0).then(|| hash(&("machine", self.machine)));
-        let marks = self.marks.iter().flat_map(|marks| marks.found.iter().take(MAX_KEYS).map(|mark| mark.0));
+        let marks = self.marks.iter().flat_map(|marks| marks.entries.iter().take(MAX_KEYS).map(|&(hash, _)| hash));
         hosts.chain(boots).chain(machine).chain(marks)
     }
 
-    /// Lower ranks identify better and are grouped first. Journals come after parts of a single boot.
+    /// Returns the rank for grouping: parts with a lower rank identify better and are grouped first. Journals come
+    /// after parts of a single boot.
     pub fn rank(&self) -> u8 {
         match self {
-            Self { marks: Some(Marks { of: MarkKind::Lines, .. }), .. } => 0,
+            Self { marks: Some(Marks { kind: MarkKind::Lines, .. }), .. } => 0,
             Self { kernel, .. } if !kernel.is_empty() => 1,
             Self { marks: Some(_), .. } => 2,
             Self { is_journal: true, .. } => 3,
@@ -336,18 +342,18 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Kernel start, s since 1970, from a message with a wall-clock time: `audit: … audit(1795216507.028:1): …`, `rtc_cmos
-/// 00:03: setting system clock to 2026-11-20T23:15:12 UTC (1795216512)`.
+/// Parses the kernel's start, s since 1970, from a message with a wall-clock time, such as `audit: …
+/// audit(1795216507.028:1): …` or `rtc_cmos 00:03: setting system clock to 2026-11-20T23:15:12 UTC (1795216512)`.
 fn start_from_message(text: &str, time_ns: i64) -> Option<i64> {
-    let seconds = if let Some((_, after)) = text.split_once("setting system clock to ") {
-        after.rsplit_once('(')?.1.trim_end_matches(')')
+    let seconds = if let Some((_, date)) = text.split_once("setting system clock to ") {
+        date.rsplit_once('(')?.1.trim_end_matches(')')
     } else {
-        text.split_once(" audit(").filter(|(before, _)| before.starts_with("audit: "))?.1.split('.').next()?
+        text.split_once(" audit(").filter(|(line_start, _)| line_start.starts_with("audit: "))?.1.split('.').next()?
     };
     seconds.parse::<i64>().ok()?.checked_sub(time_ns / 1_000_000_000)
 }
 
-/// `KernelTimestamp=Fri 2026-11-20 23:15:07 UTC`
+/// Parses the kernel's start, s since 1970, from `KernelTimestamp=Fri 2026-11-20 23:15:07 UTC`.
 fn start_from_manager(text: &str) -> Option<i64> {
     let date = text.lines().find_map(|line| line.strip_prefix("KernelTimestamp="))?;
     super::journal_text::utc_us(date).map(|us| us / 1_000_000)
@@ -371,7 +377,7 @@ mod tests {
 
     #[test]
     fn kernel_logs_of_one_boot_share_lines() {
-        // One log was collected while running, the other at the end, when the first lines were gone.
+        // One log was collected while running, the other log at the end, when the first lines had been dropped.
         assert_eq!(log(1..400, 1).relation(&log(200..900, 1)), Relation::Same);
         assert_eq!(log(1..4000, 1).relation(&log(3000..9000, 1)), Relation::Same);
         assert_eq!(log(1..400, 1).relation(&log(1..400, 2)), Relation::Different);
@@ -384,16 +390,20 @@ mod tests {
         let text = |boot: u32| {
             let ticks =
                 "[    0.000000] Linux version 3.10\n[    0.004000] Calibrating delay loop\n[    0.008000] pid_max\n";
-            let own: String = (1..20).map(|line| format!("[{line:5}.{:06}] line\n", line * 31 + boot)).collect();
-            identity(PartKind::KernelLog, &format!("{ticks}{own}"))
+            let exact_lines: String =
+                (1..20).map(|line| format!("[{line:5}.{:06}] line\n", line * 31 + boot)).collect();
+            identity(PartKind::KernelLog, &format!("{ticks}{exact_lines}"))
         };
         assert_eq!(text(1).relation(&text(2)), Relation::Different);
     }
 
     #[test]
     fn distinguishes_computers_by_name_version_and_hardware() {
-        let log = |version: &str, more: &str| {
-            identity(PartKind::KernelLog, &format!("[    0.000000] Linux version {version}\n[    0.000000] {more}\n"))
+        let log = |version: &str, message: &str| {
+            identity(
+                PartKind::KernelLog,
+                &format!("[    0.000000] Linux version {version}\n[    0.000000] {message}\n"),
+            )
         };
         let uname =
             |name: &str, release: &str| identity(PartKind::Uname, &format!("Linux {name} {release} #1 SMP x86_64\n"));
@@ -437,8 +447,8 @@ mod tests {
         };
         assert_eq!(units(1).relation(&units(1)), Relation::Same);
         assert_eq!(units(1).relation(&units(2)), Relation::Different);
-        let other = identity(PartKind::Manager, "UserspaceTimestampMonotonic=11743378\n");
-        assert_eq!(units(1).relation(&other), Relation::Unknown);
+        let manager_without_start = identity(PartKind::Manager, "UserspaceTimestampMonotonic=11743378\n");
+        assert_eq!(units(1).relation(&manager_without_start), Relation::Unknown);
         let manager = |second: u32| {
             identity(
                 PartKind::Manager,

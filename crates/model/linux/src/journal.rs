@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use onoff_trace::{Losses, counters};
 
-/// Maximum plausible lag, µs, between the sending of a message and its arrival in the journal: 10 min. While a system
+/// Maximum plausible lag between the sending of a message and its arrival in the journal, µs: 10 min. While a system
 /// starts, messages wait for journald; a larger lag means that the wall clock was set in between.
 const MAX_LAG_US: i64 = 600_000_000;
 
@@ -60,7 +60,7 @@ pub(crate) struct BinaryFaults {
     /// Unreadable fields.
     pub fields: u64,
     /// Location of the first damage.
-    pub first: String,
+    pub first_location: String,
 }
 
 impl BinaryFaults {
@@ -69,9 +69,9 @@ impl BinaryFaults {
         losses.add(&DAMAGED, self.damaged);
         losses.add(&ENTRIES_MISSING, self.entries);
         losses.add(&FIELDS_MISSING, self.fields);
-        if !self.first.is_empty() {
+        if !self.first_location.is_empty() {
             for counter in [&DAMAGED, &ENTRIES_MISSING, &FIELDS_MISSING] {
-                losses.set_first_place(counter, || self.first.clone());
+                losses.set_first_place(counter, || self.first_location.clone());
             }
         }
     }
@@ -82,22 +82,22 @@ impl BinaryFaults {
 pub(crate) struct Entry<'a> {
     /// Number of fields set.
     pub fields: u32,
-    /// From a text journal, which has no fields: the unit appears only in the message.
+    /// True for entries of a text journal, which has no fields: the unit appears only in the message.
     pub is_text: bool,
-    /// The only time is the wall clock's: times since the kernel's start are inferred, with the resolution of the text,
-    /// and kernel messages have the time at which the log received them.
+    /// True if only wall-clock times were recorded. Times since the kernel's start are then inferred, with the
+    /// resolution of the text, and kernel messages have the time at which the log received them.
     pub by_wall_clock: bool,
     /// Boot id; 0 if missing.
     pub boot: u128,
-    /// When journald received it, µs since 1970.
+    /// Time of receipt by journald, µs since 1970.
     pub realtime_us: Option<i64>,
-    /// When journald received it, µs since the kernel's start.
+    /// Time of receipt by journald, µs since the kernel's start.
     pub monotonic_us: Option<i64>,
-    /// When it was sent, µs since 1970.
+    /// Time of sending, µs since 1970.
     pub source_realtime_us: Option<i64>,
-    /// When it was sent, µs since the kernel's start; for kernel messages by the kernel log's clock.
+    /// Time of sending, µs since the kernel's start; for kernel messages by the kernel log's clock.
     pub source_monotonic_us: Option<i64>,
-    /// Message id, which identifies the kind of message; 0 if missing.
+    /// Id of the kind of message; 0 if missing.
     pub message_id: u128,
     pub message: Cow<'a, str>,
     /// Unit the message is about.
@@ -118,7 +118,7 @@ pub(crate) struct Entry<'a> {
     pub identifier: Cow<'a, str>,
     /// Transport: `kernel`, `journal`, `syslog`, `stdout`…
     pub transport: Cow<'a, str>,
-    /// Id and name of the machine.
+    /// Machine id; 0 if missing.
     pub machine: u128,
     pub host: Cow<'a, str>,
     /// Startup durations: kernel, initramfs and user space, µs.
@@ -136,29 +136,30 @@ impl<'a> Entry<'a> {
         self.transport == "kernel"
     }
 
-    /// True if the system's service manager sent it, through the journal or, before journald runs, the kernel log.
+    /// True if the system's service manager sent the entry, either to the journal or, before journald runs, to the
+    /// kernel log.
     pub fn is_service_manager(&self) -> bool {
         if self.is_kernel() { self.identifier == "systemd" } else { self.pid == Some(1) }
     }
 
-    /// When it was sent, ns since the kernel's start. Uses the sender's monotonic time (for kernel messages by the
-    /// kernel log's clock); else its wall clock, converted with the two clocks that journald read on receipt; else the
-    /// time of receipt.
+    /// Returns the time of sending, ns since the kernel's start: the sender's monotonic time if recorded (for kernel
+    /// messages by the kernel log's clock), otherwise its wall-clock time, converted with the two clocks that journald
+    /// read on receipt, otherwise the time of receipt.
     pub fn time_ns(&self) -> Option<i64> {
         if let Some(us) = self.source_monotonic_us {
             return us.checked_mul(1_000);
         }
-        let received = self.monotonic_us?;
-        let lag = self
+        let received_us = self.monotonic_us?;
+        let lag_us = self
             .realtime_us
             .zip(self.source_realtime_us)
             .and_then(|(received, sent)| received.checked_sub(sent))
             .filter(|lag| (0..=MAX_LAG_US).contains(lag))
             .unwrap_or(0);
-        received.checked_sub(lag)?.checked_mul(1_000)
+        received_us.checked_sub(lag_us)?.checked_mul(1_000)
     }
 
-    /// True for fields that are kept. Most are not, and need not be decoded.
+    /// True for fields that are kept. Most are dropped and need not be decoded.
     pub fn is_relevant(name: &[u8]) -> bool {
         matches!(name, b"MESSAGE_ID" | b"MESSAGE" | b"UNIT" | b"USER_UNIT" | b"JOB_ID" | b"JOB_TYPE" | b"JOB_RESULT")
             || matches!(name, b"_SYSTEMD_UNIT" | b"_PID" | b"_UID" | b"_COMM" | b"_EXE" | b"_CMDLINE" | b"_TRANSPORT")
@@ -177,9 +178,9 @@ impl<'a> Entry<'a> {
     /// Sets a field. If a name occurs twice, the first value counts.
     pub fn set(&mut self, name: &[u8], value: Cow<'a, str>) {
         self.fields = self.fields.saturating_add(1);
-        let text = |place: &mut Cow<'a, str>, value: Cow<'a, str>| {
-            if place.is_empty() {
-                *place = value;
+        let set_text = |field: &mut Cow<'a, str>, value: Cow<'a, str>| {
+            if field.is_empty() {
+                *field = value;
             }
         };
         match name {
@@ -189,22 +190,22 @@ impl<'a> Entry<'a> {
             b"_SOURCE_REALTIME_TIMESTAMP" => self.source_realtime_us = number(&value),
             b"_SOURCE_MONOTONIC_TIMESTAMP" => self.source_monotonic_us = number(&value),
             b"MESSAGE_ID" if self.message_id == 0 => self.message_id = id(&value),
-            b"MESSAGE" => text(&mut self.message, value),
-            b"UNIT" => text(&mut self.unit, value),
-            b"USER_UNIT" => text(&mut self.user_unit, value),
-            b"_SYSTEMD_UNIT" => text(&mut self.sender_unit, value),
+            b"MESSAGE" => set_text(&mut self.message, value),
+            b"UNIT" => set_text(&mut self.unit, value),
+            b"USER_UNIT" => set_text(&mut self.user_unit, value),
+            b"_SYSTEMD_UNIT" => set_text(&mut self.sender_unit, value),
             b"JOB_ID" => self.job = value.parse().ok(),
-            b"JOB_TYPE" => text(&mut self.job_kind, value),
-            b"JOB_RESULT" => text(&mut self.job_result, value),
+            b"JOB_TYPE" => set_text(&mut self.job_kind, value),
+            b"JOB_RESULT" => set_text(&mut self.job_result, value),
             b"_MACHINE_ID" if self.machine == 0 => self.machine = id(&value),
-            b"_HOSTNAME" => text(&mut self.host, value),
+            b"_HOSTNAME" => set_text(&mut self.host, value),
             b"_PID" => self.pid = value.parse().ok(),
             b"_UID" => self.uid = value.parse().ok(),
-            b"_COMM" => text(&mut self.comm, value),
-            b"_EXE" => text(&mut self.executable, value),
-            b"_CMDLINE" => text(&mut self.command_line, value),
-            b"SYSLOG_IDENTIFIER" => text(&mut self.identifier, value),
-            b"_TRANSPORT" => text(&mut self.transport, value),
+            b"_COMM" => set_text(&mut self.comm, value),
+            b"_EXE" => set_text(&mut self.executable, value),
+            b"_CMDLINE" => set_text(&mut self.command_line, value),
+            b"SYSLOG_IDENTIFIER" => set_text(&mut self.identifier, value),
+            b"_TRANSPORT" => set_text(&mut self.transport, value),
             b"KERNEL_USEC" => self.kernel_us = number(&value),
             b"INITRD_USEC" => self.initrd_us = number(&value),
             b"USERSPACE_USEC" => self.user_space_us = number(&value),
@@ -213,7 +214,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A time or duration, µs; `None` if it does not fit.
+/// Parses a time or duration, µs; `None` if it does not fit.
 fn number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|&us: &i64| us >= 0)
 }
@@ -248,14 +249,14 @@ mod tests {
 
     fn read(bytes: &[u8]) -> (Vec<(String, Option<i64>, String)>, JournalFaults) {
         let mut faults = JournalFaults::default();
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         let kind = if bytes.starts_with(b"{") { PartKind::JournalJson } else { PartKind::JournalExport };
         let part = Part { kind, name: "x", bytes };
-        let journals = Journals::of(&[part]).unwrap();
+        let journals = Journals::from_parts(&[part]).unwrap();
         journals.iter().next().unwrap().entries(None, &mut faults, |entry| {
-            found.push((entry.message.clone().into_owned(), entry.time_ns(), entry.unit.clone().into_owned()));
+            entries.push((entry.message.clone().into_owned(), entry.time_ns(), entry.unit.clone().into_owned()));
         });
-        (found, faults)
+        (entries, faults)
     }
 
     #[test]
@@ -273,17 +274,17 @@ mod tests {
             ("x\n\ny=".to_owned(), Some(30_000), "a.service".to_owned()),
             ("z".to_owned(), Some(40_000), String::new()),
         ];
-        let (found, faults) = read(&export);
-        assert_eq!(found, expected);
+        let (entries, faults) = read(&export);
+        assert_eq!(entries, expected);
         assert_eq!((faults.unreadable, faults.truncated), (0, 0));
-        let (found, faults) = read(json.as_bytes());
-        assert_eq!(found, expected);
+        let (entries, faults) = read(json.as_bytes());
+        assert_eq!(entries, expected);
         assert_eq!((faults.unreadable, faults.truncated), (0, 0));
     }
 
     #[test]
     fn uses_the_senders_time() {
-        let at = |fields: &[(&'static str, &'static str)]| {
+        let time_ns = |fields: &[(&'static str, &'static str)]| {
             let mut entry = Entry::default();
             for (name, value) in fields {
                 entry.set(name.as_bytes(), Cow::Borrowed(value));
@@ -291,22 +292,22 @@ mod tests {
             entry.time_ns()
         };
         let received = [("__REALTIME_TIMESTAMP", "1000900"), ("__MONOTONIC_TIMESTAMP", "900")];
-        assert_eq!(at(&received), Some(900_000));
+        assert_eq!(time_ns(&received), Some(900_000));
         let sent = [received[0], received[1], ("_SOURCE_REALTIME_TIMESTAMP", "1000600")];
-        assert_eq!(at(&sent), Some(600_000));
+        assert_eq!(time_ns(&sent), Some(600_000));
         // The wall clock was set back in between.
         let later = [received[0], received[1], ("_SOURCE_REALTIME_TIMESTAMP", "2000600")];
-        assert_eq!(at(&later), Some(900_000));
+        assert_eq!(time_ns(&later), Some(900_000));
         let kernel = [received[0], received[1], ("_SOURCE_MONOTONIC_TIMESTAMP", "500"), ("_TRANSPORT", "kernel")];
-        assert_eq!(at(&kernel), Some(500_000));
+        assert_eq!(time_ns(&kernel), Some(500_000));
     }
 
     #[test]
     fn counts_truncated_entries() {
-        let (found, faults) = read(b"MESSAGE=a\n\nMESSAGE\n\x09\0\0\0\0\0\0\0ab");
-        assert_eq!((found.len(), faults.truncated), (1, 1));
-        let (found, faults) = read(b"{\"MESSAGE\":\"a\"}\n{\"MESSAGE\":");
-        assert_eq!((found.len(), faults.unreadable), (1, 1));
+        let (entries, faults) = read(b"MESSAGE=a\n\nMESSAGE\n\x09\0\0\0\0\0\0\0ab");
+        assert_eq!((entries.len(), faults.truncated), (1, 1));
+        let (entries, faults) = read(b"{\"MESSAGE\":\"a\"}\n{\"MESSAGE\":");
+        assert_eq!((entries.len(), faults.unreadable), (1, 1));
     }
 
     proptest::proptest! {

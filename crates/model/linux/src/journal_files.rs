@@ -44,8 +44,8 @@ pub(crate) struct Journals<'f> {
 
 impl<'f> Journals<'f> {
     /// Opens the journals among `parts`.
-    pub(crate) fn of(parts: &[Part<'f>]) -> Result<Self, Error> {
-        let mut found = Self::default();
+    pub(crate) fn from_parts(parts: &[Part<'f>]) -> Result<Self, Error> {
+        let mut opened = Self::default();
         let (mut files, mut names) = (Vec::new(), Vec::new());
         let mut first_error = None;
         for part in parts {
@@ -57,40 +57,40 @@ impl<'f> Journals<'f> {
                     }
                     Err(source) => {
                         let error = Error::Journal { name: part.name.to_owned(), source };
-                        found.unreadable += 1;
-                        found.first_unreadable.get_or_insert_with(|| error.to_string());
+                        opened.unreadable += 1;
+                        opened.first_unreadable.get_or_insert_with(|| error.to_string());
                         first_error = first_error.or(Some(error));
                     }
                 },
-                PartKind::JournalExport => found.journals.push(Journal::Export(part.bytes)),
-                PartKind::JournalJson => found.journals.push(Journal::Json(part.bytes)),
-                PartKind::JournalVerbose => found.journals.push(Journal::Verbose(part.bytes)),
+                PartKind::JournalExport => opened.journals.push(Journal::Export(part.bytes)),
+                PartKind::JournalJson => opened.journals.push(Journal::Json(part.bytes)),
+                PartKind::JournalVerbose => opened.journals.push(Journal::Verbose(part.bytes)),
                 PartKind::JournalText => {
-                    let number = found.journals.len();
-                    found.journals.push(Journal::Text(part.bytes, number));
+                    let number = opened.journals.len();
+                    opened.journals.push(Journal::Text(part.bytes, number));
                 }
                 _ => {}
             }
         }
         if !files.is_empty() {
-            found.journals.insert(0, Journal::Binary(files, names));
+            opened.journals.insert(0, Journal::Binary(files, names));
         }
-        // Lines have no boot ids: next to a journal with fields each would count as another boot. A syslog daemon's
-        // file has the time at which the daemon read a message: next to the journal's own times it is a less precise
-        // duplicate of the same boot.
+        // Drop the less precise journals. Lines of text have no boot ids, so their boots would be counted in addition
+        // to the same boots of a journal with fields. The file of a syslog daemon has the times at which the daemon
+        // read the messages, so it is a less precise duplicate.
         let is_text = |journal: &Journal<'_>| matches!(journal, Journal::Text(..));
         let is_by_wall_clock =
             |journal: &Journal<'_>| matches!(journal, Journal::Text(bytes, _) if journal_text::is_by_wall_clock(bytes));
         for is_worse in [&is_text as &dyn Fn(&Journal<'_>) -> bool, &is_by_wall_clock] {
-            if !found.journals.iter().all(is_worse) {
-                let all = found.journals.len();
-                found.journals.retain(|journal| !is_worse(journal));
-                found.texts_skipped += (all - found.journals.len()) as u64;
+            if !opened.journals.iter().all(is_worse) {
+                let count = opened.journals.len();
+                opened.journals.retain(|journal| !is_worse(journal));
+                opened.texts_skipped += (count - opened.journals.len()) as u64;
             }
         }
         match first_error {
             Some(error) if parts.len() == 1 => Err(error),
-            _ => Ok(found),
+            _ => Ok(opened),
         }
     }
 
@@ -106,14 +106,14 @@ impl<'f> Journals<'f> {
     pub(crate) fn count_losses(&self, losses: &mut Losses) {
         losses.add(&TEXTS_SKIPPED, self.texts_skipped);
         losses.add(&UNREADABLE_FILES, self.unreadable);
-        if let Some(first) = &self.first_unreadable {
-            losses.set_first_place(&UNREADABLE_FILES, || first.clone());
+        if let Some(error) = &self.first_unreadable {
+            losses.set_first_place(&UNREADABLE_FILES, || error.clone());
         }
     }
 }
 
 impl<'f> Journal<'f> {
-    /// Passes every entry of `boot`, or of all boots, to `visit`, in journal order. Entries without a boot id come from
+    /// Passes the entries of `boot`, or of all boots, to `visit`, in journal order. Entries without a boot id come from
     /// a filtered journal, which has one boot.
     pub(crate) fn entries(&self, boot: Option<u128>, faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'_>)) {
         match self {
@@ -139,11 +139,11 @@ impl<'f> Journal<'f> {
                 faults.binary.damaged += losses.damaged_arrays.max(losses.truncated);
                 faults.binary.entries += losses.unreadable_entries;
                 faults.binary.fields += losses.unreadable_fields + losses.fields_beyond_budget;
-                if let Some(place) = losses.first
-                    && faults.binary.first.is_empty()
+                if let Some(location) = losses.first_location
+                    && faults.binary.first_location.is_empty()
                 {
-                    let name = names.get(place.file).copied().unwrap_or_default();
-                    faults.binary.first = format!("{name}, byte offset {:#x}", place.offset);
+                    let name = names.get(location.file).copied().unwrap_or_default();
+                    faults.binary.first_location = format!("{name}, byte offset {:#x}", location.offset);
                 }
             }
             Self::Export(bytes) => journal_export::entries(bytes, faults, filter_boot(boot, visit)),
@@ -181,30 +181,30 @@ mod tests {
 
     #[test]
     fn binary_journal_equals_its_export() {
-        let made = JournalEntry {
+        let entry = JournalEntry {
             sequence_number: 1,
             realtime_us: 1_700_000_000_000_000,
             monotonic_us: 30,
             boot_id: 0xaa,
             fields: fields(&[("MESSAGE", "x"), ("UNIT", "a.service"), ("_PID", "1"), ("OTHER", "y")]),
         };
-        let bytes = JournalWriter::default().file(&[made]);
+        let bytes = JournalWriter::default().file(&[entry]);
         let export = format!(
             "__REALTIME_TIMESTAMP=1700000000000000\n__MONOTONIC_TIMESTAMP=30\n_BOOT_ID={:032x}\nMESSAGE=x\nUNIT=a.service\n_PID=1\n\n",
             0xaa
         );
         let read = |kind, bytes| {
-            let journals = Journals::of(&[Part { kind, name: "j", bytes }]).unwrap();
-            let mut found = Vec::new();
+            let journals = Journals::from_parts(&[Part { kind, name: "j", bytes }]).unwrap();
+            let mut entries = Vec::new();
             for journal in journals.iter() {
                 journal.entries(None, &mut JournalFaults::default(), |entry| {
-                    found.push((
+                    entries.push((
                         (entry.boot, entry.realtime_us, entry.monotonic_us, entry.pid),
                         (entry.message.to_string(), entry.unit.to_string()),
                     ));
                 });
             }
-            found
+            entries
         };
         let binary = read(PartKind::Journal, &bytes);
         assert_eq!(binary.len(), 1);
@@ -219,8 +219,9 @@ mod tests {
             ..JournalEntry::default()
         }]);
         let bad = Part { kind: PartKind::Journal, name: "bad.journal", bytes: b"LPKSHHRH" };
-        assert!(matches!(Journals::of(&[bad]), Err(Error::Journal { .. })));
-        let journals = Journals::of(&[bad, Part { kind: PartKind::Journal, name: "good", bytes: &good }]).unwrap();
+        assert!(matches!(Journals::from_parts(&[bad]), Err(Error::Journal { .. })));
+        let journals =
+            Journals::from_parts(&[bad, Part { kind: PartKind::Journal, name: "good", bytes: &good }]).unwrap();
         let mut losses = Losses::new();
         journals.count_losses(&mut losses);
         let loss = losses.iter().next().unwrap();

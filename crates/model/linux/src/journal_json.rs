@@ -1,7 +1,7 @@
 //! Reads the journal as JSON objects, one per entry, as written by `journalctl -o json`, `json-pretty`, `json-sse` and
 //! `json-seq`.
 //!
-//! A value is a string; `null` if it was too long to show; an array of numbers if it is not text; or an array of those
+//! A value is a string, `null` if it was too long to show, an array of numbers if it is not text, or an array of values
 //! if the field was set more than once (source: "Journal JSON Format", systemd's documentation).
 
 use std::borrow::Cow;
@@ -17,29 +17,29 @@ const MAX_ENTRY_LEN: usize = 64 << 20;
 /// Passes every entry of `bytes` to `visit`, in file order. Objects may be one per line or span lines (`json-pretty`),
 /// and may be framed by words (`json-sse`), control characters (`json-seq`) or an array.
 pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'a>)) {
-    let mut rest = bytes;
-    // After an unterminated object, the next one can only start at the beginning of a line.
+    let mut unread = bytes;
+    // After an unterminated object, the next object can start only at the beginning of a line.
     let mut one_per_line = false;
-    while let Some(at) = memchr::memchr(b'{', rest) {
-        let (frame, from) = rest.split_at(at);
+    while let Some(start) = memchr::memchr(b'{', unread) {
+        let (frame, tail) = unread.split_at(start);
         faults.unreadable += u64::from(!is_frame(frame));
-        let line = from.get(..memchr::memchr(b'\n', from).unwrap_or(from.len())).unwrap_or(from);
-        let object = if one_per_line { object(line) } else { object(from) };
+        let line = tail.get(..memchr::memchr(b'\n', tail).unwrap_or(tail.len())).unwrap_or(tail);
+        let object = if one_per_line { object(line) } else { object(tail) };
         let mut entry = Entry::default();
-        let read = object.is_some_and(|object| {
+        let is_read = object.is_some_and(|object| {
             let mut reader = serde_json::Deserializer::from_slice(object);
             Fields(&mut entry).deserialize(&mut reader).and_then(|()| reader.end()).is_ok()
         });
-        rest = if read {
+        unread = if is_read {
             visit(&entry);
-            from.get(object.map_or(0, <[u8]>::len)..).unwrap_or_default()
+            tail.get(object.map_or(0, <[u8]>::len)..).unwrap_or_default()
         } else {
             faults.unreadable += 1;
             one_per_line |= object.is_none();
-            from.get(line.len()..).unwrap_or_default()
+            tail.get(line.len()..).unwrap_or_default()
         };
     }
-    faults.unreadable += u64::from(!is_frame(rest));
+    faults.unreadable += u64::from(!is_frame(unread));
 }
 
 /// True if `bytes` are only separators between objects.
@@ -48,10 +48,10 @@ fn is_frame(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']' | b'\x1e'))
 }
 
-/// The object at the start of `bytes`, up to its closing brace.
+/// Returns the object at the start of `bytes`, up to its closing brace.
 fn object(bytes: &[u8]) -> Option<&[u8]> {
     let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
-    for (at, &byte) in bytes.iter().enumerate().take(MAX_ENTRY_LEN) {
+    for (index, &byte) in bytes.iter().enumerate().take(MAX_ENTRY_LEN) {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_text => escaped = true,
@@ -60,7 +60,7 @@ fn object(bytes: &[u8]) -> Option<&[u8]> {
             b'}' if !in_text => {
                 depth -= 1;
                 if depth == 0 {
-                    return bytes.get(..=at);
+                    return bytes.get(..=index);
                 }
             }
             _ => {}
@@ -98,7 +98,7 @@ impl<'a> Visitor<'a> for Fields<'_, 'a> {
     }
 }
 
-/// Deserializes a field's name or value; of several values the first.
+/// Deserializes the name or value of a field; if it has several values, the first.
 struct Value;
 
 impl<'a> DeserializeSeed<'a> for Value {
@@ -162,7 +162,7 @@ impl<'a> Visitor<'a> for Value {
     }
 }
 
-/// An array element: a byte of a value, or one of several values.
+/// An array element: either a byte of a value or one of several values.
 enum Member<'a> {
     Byte(u8),
     Text(Option<Cow<'a, str>>),

@@ -23,12 +23,12 @@ pub(super) fn read(journal: &Journal<'_>, boot: Option<u128>, clocks: &Clocks, a
     let mut reader = Reader::new(assembly, "journal");
     // The survey has already counted the faults.
     let mut faults = JournalFaults::default();
-    journal.entries(boot, &mut faults, |entry| reader.entry(entry, clocks));
+    journal.entries(boot, &mut faults, |entry| reader.on_entry(entry, clocks));
     reader.finish();
 }
 
-/// For a recording without a journal: adds the rows of the service manager's messages in the kernel log (`systemd[1]:
-/// Started …`).
+/// Adds the rows of the service manager's messages in the kernel log (`systemd[1]: Started …`), for recordings without
+/// a journal.
 pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly) {
     let mut reader = Reader::new(assembly, "systemd's messages in the kernel log");
     let mut journald_start_ns = None;
@@ -46,29 +46,29 @@ pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &m
         if StartupTimes::read(text).is_some() {
             entry.message_id = STARTUP_FINISHED;
         }
-        let is_later =
-            journald_start_ns.is_some_and(|from: i64| message.time_ns > from.saturating_add(MAX_HANDOVER_NS));
-        if is_later {
+        let is_after_handover =
+            journald_start_ns.is_some_and(|start_ns: i64| message.time_ns > start_ns.saturating_add(MAX_HANDOVER_NS));
+        if is_after_handover {
             keeps_logging |= matches!(
                 step(&entry),
                 Some((_, Step::Begin(ServiceChange::Start) | Step::End(ServiceChange::Start, _)))
             );
         }
-        reader.entry(&entry, clocks);
+        reader.on_entry(&entry, clocks);
     }
-    // Once journald runs, the service manager logs to it, unless it is configured to keep using the kernel log. The
-    // ends of units after that are not in this log.
+    // Once journald runs, the service manager logs to it and unit ends no longer appear in this log, unless the service
+    // manager is configured to keep using the kernel log.
     if journald_start_ns.is_some() && !keeps_logging {
         reader.drop_open();
     }
     reader.finish();
 }
 
-/// Event name of rows from a line with a wall-clock time.
+/// Event name of rows from lines with a wall-clock time.
 pub(super) const WALL_CLOCK_EVENT: &str = "log by wall clock";
 
-/// If the manager reports starts in the kernel log this long after journald started, it keeps logging there. Messages
-/// in flight at the handover arrive sooner.
+/// If the manager still reports starts in the kernel log this long after journald started, it keeps logging there.
+/// Messages in flight at the handover arrive sooner.
 const MAX_HANDOVER_NS: i64 = 1_000_000_000;
 
 counters! {
@@ -78,8 +78,8 @@ counters! {
         "unit starts without a recorded end were skipped, although the service manager later reported that all startup jobs were done";
 }
 
-/// The last unit of an initramfs. It hands the machine to the service manager of the root file system, and its end is
-/// not logged. By name, and by description for journals without fields.
+/// The last unit of an initramfs, by name and, for journals without fields, by description. It hands the machine to the
+/// service manager of the root file system, and its end is not logged.
 const SWITCH_ROOT: [&str; 2] = ["initrd-switch-root.service", "Switch Root"];
 
 struct Reader<'a> {
@@ -91,11 +91,11 @@ struct Reader<'a> {
     /// Indexes of starts that handed over to the next service manager.
     switch_root_rows: Vec<usize>,
     /// Index of the last change of each unit.
-    last: HashMap<StringId, usize>,
+    last_changes: HashMap<StringId, usize>,
     processes: HashSet<u32>,
-    /// Time and event of the manager's first message, until it is known whether it runs in an initramfs.
+    /// Time and event of the manager's first message, until it is known whether the manager runs in an initramfs.
     manager_started: Option<(i64, String)>,
-    /// Milestones from such messages: name, time and event.
+    /// Milestones from first messages of a manager: name, time and event.
     announced_starts: Vec<(&'static str, i64, String)>,
     /// Event name of rows whose message has no id.
     source: &'static str,
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
             user_starts: HashMap::new(),
             ended_silently: HashSet::new(),
             switch_root_rows: Vec::new(),
-            last: HashMap::new(),
+            last_changes: HashMap::new(),
             processes: HashSet::new(),
             manager_started: None,
             announced_starts: Vec::new(),
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn entry(&mut self, entry: &Entry<'_>, clocks: &Clocks) {
+    fn on_entry(&mut self, entry: &Entry<'_>, clocks: &Clocks) {
         let Some(time_ns) = time_ns(entry, clocks) else { return };
         self.assembly.extend_to(time_ns);
         self.add_process(entry);
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
             self.assembly.add_milestone(time_ns, name, kind, None, &event);
         }
         if !entry.is_service_manager() {
-            // A user's manager: its targets are not the system's.
+            // The targets of a user's service manager are not targets of the system.
             if let Some((unit, step)) = user_step(entry) {
                 self.on_user_unit(unit, &step, time_ns, entry);
             }
@@ -149,17 +149,17 @@ impl<'a> Reader<'a> {
             Step::Begin(change) => self.on_begin(unit, change, time_ns, entry),
             Step::End(change, outcome) => self.on_end(unit, change, outcome, time_ns, entry),
             Step::Skipped => {
-                // The start may have been announced, but nothing was started.
-                if let Some(at) = self.open.remove(&(unit, ServiceChange::Start))
-                    && let Some(row) = self.assembly.service_transitions.get_mut(at)
+                // The start may have been announced although nothing was started.
+                if let Some(index) = self.open.remove(&(unit, ServiceChange::Start))
+                    && let Some(row) = self.assembly.service_transitions.get_mut(index)
                 {
                     row.end_ns = Some(time_ns);
                     row.outcome = ServiceOutcome::Completed;
                 }
             }
-            Step::Result(result) => self.result(unit, &result),
+            Step::Result(result) => self.set_result(unit, &result),
             Step::Kill(pid) => {
-                let event = self.event(entry);
+                let event = self.intern_event_name(entry);
                 self.assembly.notifications.push(Notification {
                     kind: NotificationKind::Termination,
                     start_ns: time_ns,
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
             }
             Step::End(ServiceChange::Start, outcome) => {
                 let start_ns = self.user_starts.remove(&unit).unwrap_or(time_ns);
-                let event = self.event(entry);
+                let event = self.intern_event_name(entry);
                 self.add_user_start(&unit, (start_ns, Some(time_ns)), *outcome == ServiceOutcome::Failed, event);
             }
             Step::Skipped => {
@@ -212,10 +212,12 @@ impl<'a> Reader<'a> {
         self.assembly.activities.push(row);
     }
 
-    /// Sets why the last change of a unit failed.
-    fn result(&mut self, unit: StringId, result: &str) {
+    /// Sets the reason why the last change of a unit failed.
+    fn set_result(&mut self, unit: StringId, result: &str) {
         let result = self.assembly.intern(result);
-        if let Some(row) = self.last.get(&unit).and_then(|&at| self.assembly.service_transitions.get_mut(at)) {
+        if let Some(row) =
+            self.last_changes.get(&unit).and_then(|&index| self.assembly.service_transitions.get_mut(index))
+        {
             row.result = result;
         }
     }
@@ -237,12 +239,12 @@ impl<'a> Reader<'a> {
     }
 
     fn on_begin(&mut self, unit: StringId, change: ServiceChange, time_ns: i64, entry: &Entry<'_>) {
-        let at = self.assembly.service_transitions.len();
-        let event = self.event(entry);
-        let row = row(unit, change, time_ns, event);
+        let index = self.assembly.service_transitions.len();
+        let event = self.intern_event_name(entry);
+        let row = transition(unit, change, time_ns, event);
         self.assembly.service_transitions.push(row);
-        self.open.insert((unit, change), at);
-        self.last.insert(unit, at);
+        self.open.insert((unit, change), index);
+        self.last_changes.insert(unit, index);
         self.add_target_stop(unit, change, time_ns, entry);
     }
 
@@ -254,28 +256,28 @@ impl<'a> Reader<'a> {
         time_ns: i64,
         entry: &Entry<'_>,
     ) {
-        let at = match self.open.remove(&(unit, change)) {
-            Some(at) => at,
+        let index = match self.open.remove(&(unit, change)) {
+            Some(index) => index,
             // A change that takes no time is only reported when it is done.
             None => {
-                let event = self.event(entry);
-                let row = row(unit, change, time_ns, event);
+                let event = self.intern_event_name(entry);
+                let row = transition(unit, change, time_ns, event);
                 self.assembly.service_transitions.push(row);
                 self.add_target_stop(unit, change, time_ns, entry);
                 self.assembly.service_transitions.len() - 1
             }
         };
-        self.last.insert(unit, at);
+        self.last_changes.insert(unit, index);
         let result = self.assembly.intern(&entry.job_result);
-        if let Some(row) = self.assembly.service_transitions.get_mut(at) {
+        if let Some(row) = self.assembly.service_transitions.get_mut(index) {
             row.end_ns = Some(time_ns.max(row.start_ns));
             row.outcome = outcome;
             if row.result.is_empty() && outcome == ServiceOutcome::Failed {
                 row.result = result;
             }
         }
-        let completed = outcome == ServiceOutcome::Completed;
-        if change == ServiceChange::Start && completed && self.is_target(unit) {
+        let is_completed = outcome == ServiceOutcome::Completed;
+        if change == ServiceChange::Start && is_completed && self.is_target(unit) {
             self.add_target(milestone::TARGET_REACHED, unit, time_ns, entry);
         }
     }
@@ -300,22 +302,22 @@ impl<'a> Reader<'a> {
     fn on_startup_finished(&mut self, entry: &Entry<'_>) {
         let reported = StartupTimes::read(&entry.message);
         let ns = |us: Option<i64>| us.and_then(|us| us.checked_mul(1_000));
-        // The fields have µs, the text ms; only the text has firmware and loader.
+        // Fields are in µs and the text in ms; only the text has firmware and loader times.
         let kernel_ns = ns(entry.kernel_us).or(reported.map(|reported| reported.kernel_ns));
         let user_space_ns = ns(entry.user_space_us).or(reported.map(|reported| reported.user_space_ns));
         let (Some(kernel_ns), Some(user_space_ns)) = (kernel_ns, user_space_ns) else { return };
         let reported = reported.unwrap_or_default();
-        let lengths = StartupTimes {
+        let times = StartupTimes {
             kernel_ns,
             user_space_ns,
             initrd_ns: ns(entry.initrd_us).or(reported.initrd_ns),
             ..reported
         };
         let event = self.event_name(entry);
-        lengths.add(&event, self.assembly);
+        times.add(&event, self.assembly);
         // The manager reports this when no job is left (source: `manager_check_finished`).
         let ended_silently: Vec<usize> =
-            self.open.extract_if(|&(_, change), _| change == ServiceChange::Start).map(|(_, at)| at).collect();
+            self.open.extract_if(|&(_, change), _| change == ServiceChange::Start).map(|(_, index)| index).collect();
         self.assembly.losses.add(&END_NOT_RECORDED, ended_silently.len() as u64);
         self.ended_silently.extend(ended_silently);
     }
@@ -339,58 +341,59 @@ impl<'a> Reader<'a> {
     /// Drops open changes and counts them.
     fn drop_open(&mut self) {
         self.assembly.losses.add(&ENDS_IN_JOURNAL, self.open.len() as u64);
-        self.ended_silently.extend(self.open.drain().map(|(_, at)| at));
+        self.ended_silently.extend(self.open.drain().map(|(_, index)| index));
     }
 
     fn resolve_manager_start(&mut self) {
         if let Some((time_ns, event)) = self.manager_started.take() {
             for name in SWITCH_ROOT {
                 if let Some(unit) = self.assembly.texts.find(name)
-                    && let Some(at) = self.open.remove(&(unit, ServiceChange::Start))
-                    && let Some(row) = self.assembly.service_transitions.get_mut(at)
+                    && let Some(index) = self.open.remove(&(unit, ServiceChange::Start))
+                    && let Some(row) = self.assembly.service_transitions.get_mut(index)
                 {
                     row.end_ns = Some(time_ns);
                     row.outcome = ServiceOutcome::Completed;
-                    self.switch_root_rows.push(at);
+                    self.switch_root_rows.push(index);
                 }
             }
             self.announced_starts.push((milestone::USER_SPACE_BEGIN, time_ns, event));
         }
     }
 
-    /// Adds the times of the manager's first messages where it never reported its durations; the messages come late.
+    /// Adds the times of the manager's first messages, which come late, where it never reported its durations.
     fn finish(mut self) {
         self.resolve_manager_start();
         let mut open: Vec<(UserUnit, i64)> = self.user_starts.drain().collect();
-        open.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+        open.sort_by(|(unit_a, start_a), (unit_b, start_b)| (start_a, unit_a).cmp(&(start_b, unit_b)));
         for (unit, start_ns) in open {
             let event = self.assembly.intern(self.source);
             self.add_user_start(&unit, (start_ns, None), false, event);
         }
-        // The next service manager logs late; its own properties have the better, earlier time.
+        // The next service manager logs late; its properties have the more accurate, earlier time.
         if let Some(begin_ns) = self.assembly.last_time_of(milestone::USER_SPACE_BEGIN) {
-            for at in std::mem::take(&mut self.switch_root_rows) {
-                if let Some(row) = self.assembly.service_transitions.get_mut(at) {
+            for index in std::mem::take(&mut self.switch_root_rows) {
+                if let Some(row) = self.assembly.service_transitions.get_mut(index) {
                     row.end_ns = row.end_ns.map(|end_ns| end_ns.min(begin_ns).max(row.start_ns));
                 }
             }
         }
-        let mut at = 0;
+        let mut next_index = 0;
         self.assembly.service_transitions.retain(|_| {
-            at += 1;
-            !self.ended_silently.contains(&(at - 1))
+            let index = next_index;
+            next_index += 1;
+            !self.ended_silently.contains(&index)
         });
         for (name, time_ns, event) in std::mem::take(&mut self.announced_starts) {
             add_unless_known(time_ns, name, None, &event, self.assembly);
         }
     }
 
-    fn event(&mut self, entry: &Entry<'_>) -> StringId {
+    fn intern_event_name(&mut self, entry: &Entry<'_>) -> StringId {
         let name = self.event_name(entry);
         self.assembly.intern(&name)
     }
 
-    /// Event name for a row of this message.
+    /// Returns the event name for rows from this message.
     fn event_name(&self, entry: &Entry<'_>) -> String {
         match entry.message_id {
             0 if entry.by_wall_clock => WALL_CLOCK_EVENT.to_owned(),
@@ -400,7 +403,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// When the message was sent, on the axis.
+/// Returns the time at which the message was sent, on the axis.
 pub(super) fn time_ns(entry: &Entry<'_>, clocks: &Clocks) -> Option<i64> {
     match entry.source_monotonic_us {
         Some(us) if entry.is_kernel() => {
@@ -410,7 +413,7 @@ pub(super) fn time_ns(entry: &Entry<'_>, clocks: &Clocks) -> Option<i64> {
     }
 }
 
-fn row(unit: StringId, change: ServiceChange, time_ns: i64, event: StringId) -> ServiceTransition {
+fn transition(unit: StringId, change: ServiceChange, time_ns: i64, event: StringId) -> ServiceTransition {
     ServiceTransition {
         service: unit,
         kind: change,

@@ -11,11 +11,12 @@ use onoff_input::error::Error;
 /// Maximum number of boots.
 const MAX_BOOTS: usize = 100_000;
 
-/// Maximum number of clock pairs per boot, and their minimum distance, µs.
+/// Maximum number of clock pairs per boot.
 const MAX_PAIRS: usize = 4_096;
+/// Minimum distance between clock pairs, µs.
 const MIN_PAIR_DISTANCE_US: i64 = 1_000_000;
 
-/// Maximum difference between the wall clock of another part and that of its boot: 10 min.
+/// Maximum difference between the wall clocks of a boot and of another part that belongs to it: 10 min.
 const MAX_CLOCK_DIFFERENCE_NS: u64 = 600_000_000_000;
 
 /// Summary of one boot in a journal.
@@ -35,19 +36,19 @@ struct BootSummary {
     pairs: Vec<(i64, i64)>,
     /// True if there are kernel messages; a container has none.
     has_kernel: bool,
-    /// The kernel message with the smallest delay: its own time and its arrival, µs.
-    kernel: Option<(i64, i64)>,
+    /// Times at which the kernel message with the smallest delay was sent and received, µs.
+    fastest_kernel_message: Option<(i64, i64)>,
 }
 
 impl BootSummary {
     fn add(&mut self, entry: &Entry<'_>) {
         self.entries += 1;
-        if let Some(at) = entry.realtime_us {
-            self.first_realtime_us = Some(self.first_realtime_us.map_or(at, |first| first.min(at)));
-            self.last_realtime_us = self.last_realtime_us.max(Some(at));
+        if let Some(realtime_us) = entry.realtime_us {
+            self.first_realtime_us = Some(self.first_realtime_us.map_or(realtime_us, |first| first.min(realtime_us)));
+            self.last_realtime_us = self.last_realtime_us.max(Some(realtime_us));
         }
-        if let Some(at) = entry.monotonic_us {
-            self.last_monotonic_us = self.last_monotonic_us.max(at);
+        if let Some(monotonic_us) = entry.monotonic_us {
+            self.last_monotonic_us = self.last_monotonic_us.max(monotonic_us);
         }
         if self.machine == 0 {
             self.machine = entry.machine;
@@ -57,8 +58,8 @@ impl BootSummary {
             self.host.clear();
             self.host.push_str(&entry.host);
         }
-        let by_manager = entry.pid == Some(1) && entry.user_unit.is_empty();
-        self.started |= entry.message_id == STARTUP_FINISHED && by_manager;
+        let is_from_manager = entry.pid == Some(1) && entry.user_unit.is_empty();
+        self.started |= entry.message_id == STARTUP_FINISHED && is_from_manager;
         self.stopped |= entry.message_id == JOURNAL_STOPPED;
         if let Some((real, monotonic)) = entry.realtime_us.zip(entry.monotonic_us)
             && self.pairs.len() < MAX_PAIRS
@@ -71,37 +72,38 @@ impl BootSummary {
         if entry.is_kernel()
             && let Some(pair) = entry.source_monotonic_us.zip(entry.monotonic_us)
             && lag(pair) >= 0
-            && self.kernel.is_none_or(|best| lag(pair) < lag(best))
+            && self.fastest_kernel_message.is_none_or(|best| lag(pair) < lag(best))
         {
-            self.kernel = Some(pair);
+            self.fastest_kernel_message = Some(pair);
         }
     }
 
-    /// Offset from the wall clock to the axis, ns.
+    /// Returns the offset from the wall clock to the axis, ns.
     fn offset_ns(&self) -> Option<i64> {
         let (real, monotonic) = self.pairs.first()?;
         monotonic.checked_sub(*real)?.checked_mul(1_000)
     }
 }
 
-/// Whether a journal's entries go forward in time, or backward as with `journalctl --reverse`.
+/// Counts whether the entries of a journal go forward in time, or backward as with `journalctl --reverse`.
 #[derive(Debug, Default)]
 struct Direction {
-    last: Option<(u128, i64)>,
+    /// Boot and monotonic time of the previous entry.
+    previous: Option<(u128, i64)>,
     forward: u64,
     backward: u64,
 }
 
 impl Direction {
     fn add(&mut self, entry: &Entry<'_>) {
-        let Some(at) = entry.monotonic_us else { return };
-        if let Some((boot, last)) = self.last
+        let Some(time_us) = entry.monotonic_us else { return };
+        if let Some((boot, previous_us)) = self.previous
             && boot == entry.boot
         {
-            self.forward += u64::from(at > last);
-            self.backward += u64::from(at < last);
+            self.forward += u64::from(time_us > previous_us);
+            self.backward += u64::from(time_us < previous_us);
         }
-        self.last = Some((entry.boot, at));
+        self.previous = Some((entry.boot, time_us));
     }
 
     fn is_reversed(&self) -> bool {
@@ -109,7 +111,7 @@ impl Direction {
     }
 }
 
-/// The boots of a recording's journals in chronological order. The order is that of their entries, because a wall clock
+/// The boots of a recording's journals in chronological order, as given by the order of the entries: a wall clock
 /// without a battery may be wrong.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JournalSurvey {
@@ -119,45 +121,50 @@ pub(super) struct JournalSurvey {
 }
 
 impl JournalSurvey {
-    /// Scans `journals` and selects the boot to read: the requested one; else the one that matches the wall clock of
-    /// another part; else the last one that started completely; else the last.
-    pub(super) fn of(journals: &Journals<'_>, requested: Option<&str>, offset_ns: Option<i64>) -> Result<Self, Error> {
+    /// Scans `journals` and selects the boot to read: the requested boot if there is one, otherwise the boot that
+    /// matches the wall clock of another part, otherwise the last boot that started completely, otherwise the last
+    /// boot.
+    pub(super) fn scan(
+        journals: &Journals<'_>,
+        requested: Option<&str>,
+        offset_ns: Option<i64>,
+    ) -> Result<Self, Error> {
         let mut survey = Self::default();
-        let mut places: HashMap<u128, usize> = HashMap::new();
+        let mut boot_indexes: HashMap<u128, usize> = HashMap::new();
         let Self { boots, faults, .. } = &mut survey;
-        let several = journals.iter().count() > 1;
+        let has_several_journals = journals.iter().count() > 1;
         for journal in journals.iter() {
             // A journal present in two formats counts once.
-            let mut of_part: Vec<BootSummary> = Vec::new();
+            let mut journal_boots: Vec<BootSummary> = Vec::new();
             let mut direction = Direction::default();
-            places.clear();
+            boot_indexes.clear();
             journal.entries(None, faults, |entry| {
                 if entry.boot == 0 {
                     return;
                 }
                 direction.add(entry);
-                let at = *places.entry(entry.boot).or_insert_with(|| {
-                    if of_part.len() < MAX_BOOTS {
-                        of_part.push(BootSummary { id: entry.boot, ..BootSummary::default() });
+                let index = *boot_indexes.entry(entry.boot).or_insert_with(|| {
+                    if journal_boots.len() < MAX_BOOTS {
+                        journal_boots.push(BootSummary { id: entry.boot, ..BootSummary::default() });
                     }
-                    of_part.len().saturating_sub(1)
+                    journal_boots.len().saturating_sub(1)
                 });
-                if let Some(boot) = of_part.get_mut(at).filter(|boot| boot.id == entry.boot) {
+                if let Some(boot) = journal_boots.get_mut(index).filter(|boot| boot.id == entry.boot) {
                     boot.add(entry);
                 }
             });
             if direction.is_reversed() {
-                of_part.reverse();
+                journal_boots.reverse();
             }
-            for boot in of_part {
-                match boots.iter_mut().find(|known| known.id == boot.id) {
-                    Some(known) if known.entries >= boot.entries => {}
-                    Some(known) => *known = boot,
+            for boot in journal_boots {
+                match boots.iter_mut().find(|listed| listed.id == boot.id) {
+                    Some(listed) if listed.entries >= boot.entries => {}
+                    Some(listed) => *listed = boot,
                     // Only the wall clock gives the order of boots from several journals.
                     None => {
-                        let later = |known: &BootSummary| known.first_realtime_us > boot.first_realtime_us;
-                        let at = if several { boots.iter().position(later) } else { None };
-                        boots.insert(at.unwrap_or(boots.len()), boot);
+                        let is_later = |listed: &BootSummary| listed.first_realtime_us > boot.first_realtime_us;
+                        let index = if has_several_journals { boots.iter().position(is_later) } else { None };
+                        boots.insert(index.unwrap_or(boots.len()), boot);
                     }
                 }
             }
@@ -173,14 +180,14 @@ impl JournalSurvey {
         Ok(survey)
     }
 
-    /// A copy with the boot at `place` selected.
-    pub(super) fn with_selected(&self, place: usize) -> Self {
-        Self { selected: Some(place), ..self.clone() }
+    /// Returns a copy with the boot at `index` selected.
+    pub(super) fn with_selected(&self, index: usize) -> Self {
+        Self { selected: Some(index), ..self.clone() }
     }
 
-    /// Parses a boot id or number as `journalctl --boot` does: 0 is the last, -1 the one before it, 1 the first.
+    /// Finds a boot by id or number as `journalctl --boot` does: 0 is the last, -1 the second to last, 1 the first.
     fn find_requested(&self, requested: &str) -> Option<usize> {
-        let at = match requested.parse::<i64>() {
+        let index = match requested.parse::<i64>() {
             Ok(number) if number > 0 && requested.len() < 32 => usize::try_from(number).ok()? - 1,
             Ok(number) if requested.len() < 32 => {
                 self.boots.len().checked_sub(1)?.checked_sub(usize::try_from(number.unsigned_abs()).ok()?)?
@@ -190,23 +197,24 @@ impl JournalSurvey {
                 self.boots.iter().position(|boot| id != 0 && boot.id == id)?
             }
         };
-        (at < self.boots.len()).then_some(at)
+        (index < self.boots.len()).then_some(index)
     }
 
     fn default_boot(&self, offset_ns: Option<i64>) -> Option<usize> {
         let distance = |boot: &BootSummary| Some(boot.offset_ns()?.abs_diff(offset_ns?));
-        let same = (0..self.boots.len())
-            .filter_map(|at| Some((distance(self.boots.get(at)?)?, at)))
+        let closest = (0..self.boots.len())
+            .filter_map(|index| Some((distance(self.boots.get(index)?)?, index)))
             .filter(|&(distance, _)| distance <= MAX_CLOCK_DIFFERENCE_NS)
             .min();
-        same.map(|(_, at)| at)
+        closest
+            .map(|(_, index)| index)
             .or_else(|| self.boots.iter().rposition(|boot| boot.started && !self.is_container(boot)))
             .or_else(|| self.boots.iter().rposition(|boot| !self.is_container(boot)))
             .or_else(|| self.boots.len().checked_sub(1))
     }
 
-    /// True for a boot of a container, whose journal its host stores next to its own (`systemd-nspawn --link-journal`):
-    /// its machine has no kernel messages, while another machine has.
+    /// True for a boot of a container whose host stores the journals of both (`systemd-nspawn --link-journal`): the
+    /// container's machine id has no kernel messages, and the host's has.
     fn is_container(&self, boot: &BootSummary) -> bool {
         let mut kernel_machines = self.boots.iter().filter(|other| other.has_kernel).map(|other| other.machine);
         boot.machine != 0
@@ -214,52 +222,53 @@ impl JournalSurvey {
             && !kernel_machines.any(|machine| machine == boot.machine)
     }
 
-    /// True if the selected boot is not the one that the other parts' wall clock belongs to.
+    /// True if the selected boot is not the boot to which the wall clock of the other parts belongs.
     pub(super) fn is_another_boot(&self, offset_ns: Option<i64>) -> bool {
         self.selected.is_some() && self.selected != self.default_boot(offset_ns)
     }
 
-    /// Id of the selected boot.
+    /// Returns the id of the selected boot.
     pub(super) fn boot(&self) -> Option<u128> {
         Some(self.boots.get(self.selected?)?.id)
     }
 
     /// Adds the clock pairs of the selected boot.
     pub(super) fn clock_pairs(&self, pairs: &mut ClockPairs) {
-        let Some(boot) = self.selected.and_then(|at| self.boots.get(at)) else { return };
+        let Some(boot) = self.selected.and_then(|index| self.boots.get(index)) else { return };
         for &(real, monotonic) in &boot.pairs {
             if let Some((real, monotonic)) = real.checked_mul(1_000).zip(monotonic.checked_mul(1_000)) {
                 let how = "wall clock and monotonic clock of journal entries";
                 pairs.add(SourceClock::RealTime, Evidence::Reading, how, real, monotonic);
             }
         }
-        if let Some((sent, received)) =
-            boot.kernel.and_then(|(sent, received)| sent.checked_mul(1_000).zip(received.checked_mul(1_000)))
+        if let Some((sent, received)) = boot
+            .fastest_kernel_message
+            .and_then(|(sent, received)| sent.checked_mul(1_000).zip(received.checked_mul(1_000)))
         {
             let how = "kernel message with the smallest delay to the journal";
             pairs.add(SourceClock::KernelLog, Evidence::Receipt, how, sent, received);
         }
     }
 
-    /// The boots, for the reports; adds the journals' faults to `losses`.
+    /// Returns the boots for the reports and adds the journals' faults to `losses`.
     pub(super) fn finish(self, losses: &mut Losses) -> Vec<RecordedBoot> {
         self.faults.count(losses);
-        let last = self.boots.len();
+        let count = self.boots.len();
         let ns = |us: Option<i64>| us.and_then(|us| us.checked_mul(1_000));
         self.boots
             .iter()
             .enumerate()
-            .map(|(at, boot)| RecordedBoot {
+            .map(|(index, boot)| RecordedBoot {
                 id: format!("{:032x}", boot.id),
                 machine: if boot.machine == 0 { String::new() } else { format!("{:032x}", boot.machine) },
                 host: boot.host.clone(),
-                number: i64::try_from(at + 1).unwrap_or(i64::MAX) - i64::try_from(last).unwrap_or(i64::MAX),
+                number: i64::try_from(index + 1).unwrap_or(i64::MAX) - i64::try_from(count).unwrap_or(i64::MAX),
                 first_unix_ns: ns(boot.first_realtime_us),
                 last_unix_ns: ns(boot.last_realtime_us),
                 entries: boot.entries,
                 started: boot.started,
                 stopped: boot.stopped,
-                read: self.selected == Some(at),
+                read: self.selected == Some(index),
             })
             .collect()
     }
@@ -277,12 +286,12 @@ mod tests {
 
     fn survey(requested: Option<&str>, offset_ns: Option<i64>) -> Option<u128> {
         let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: JOURNAL.as_bytes() };
-        JournalSurvey::of(&Journals::of(&[part, part]).unwrap(), requested, offset_ns).ok()?.boot()
+        JournalSurvey::scan(&Journals::from_parts(&[part, part]).unwrap(), requested, offset_ns).ok()?.boot()
     }
 
     #[test]
     fn selects_boot_like_journalctl() {
-        for (asked, expected) in [
+        for (requested, expected) in [
             ("0", Some(0xff)),
             ("-1", Some(0xbb)),
             ("-2", Some(0xaa)),
@@ -295,7 +304,7 @@ mod tests {
             ("00000000000000000000000000000000", None),
             ("last", None),
         ] {
-            assert_eq!(survey(Some(asked), None), expected, "{asked}");
+            assert_eq!(survey(Some(requested), None), expected, "{requested}");
         }
     }
 
@@ -307,34 +316,36 @@ mod tests {
 
     #[test]
     fn selects_container_boot_only_on_request() {
-        let entry = |boot: u32, machine: u32, second: u32, more: &str| {
-            format!("_BOOT_ID={boot:032x}\n_MACHINE_ID={machine:032x}\n__REALTIME_TIMESTAMP={second}000000\n{more}\n\n")
+        let entry = |boot: u32, machine: u32, second: u32, fields: &str| {
+            format!(
+                "_BOOT_ID={boot:032x}\n_MACHINE_ID={machine:032x}\n__REALTIME_TIMESTAMP={second}000000\n{fields}\n\n"
+            )
         };
         let finished = "_PID=1\nMESSAGE_ID=b07a249cd024414a82dd00cd181378ff";
         let kernel = "_TRANSPORT=kernel";
         let selected = |entries: &[String], requested: Option<&str>| {
             let text = entries.concat();
             let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: text.as_bytes() };
-            JournalSurvey::of(&Journals::of(&[part]).unwrap(), requested, None).unwrap().boot()
+            JournalSurvey::scan(&Journals::from_parts(&[part]).unwrap(), requested, None).unwrap().boot()
         };
         let host = [entry(1, 7, 1, kernel), entry(1, 7, 2, finished)];
-        // It started later than its host, and completely.
+        // The container started later than its host, and completely.
         let container = [entry(2, 8, 3, ""), entry(2, 8, 4, finished)];
-        let both = [&host[..], &container[..]].concat();
-        assert_eq!(selected(&both, None), Some(1));
-        assert_eq!(selected(&both, Some("0")), Some(2));
-        // Another computer has kernel messages. If no machine has any, none is a container.
-        let other = [entry(3, 9, 5, kernel), entry(3, 9, 6, finished)];
-        assert_eq!(selected(&[&both[..], &other[..]].concat(), None), Some(3));
+        let host_and_container = [&host[..], &container[..]].concat();
+        assert_eq!(selected(&host_and_container, None), Some(1));
+        assert_eq!(selected(&host_and_container, Some("0")), Some(2));
+        // A machine with kernel messages is not a container. If no machine has kernel messages, none is a container.
+        let other_computer = [entry(3, 9, 5, kernel), entry(3, 9, 6, finished)];
+        assert_eq!(selected(&[&host_and_container[..], &other_computer[..]].concat(), None), Some(3));
         assert_eq!(selected(&container, None), Some(2));
         // Rotation removed the beginning of this boot, but it still belongs to its machine.
         let rotated = [entry(4, 7, 7, finished)];
-        assert_eq!(selected(&[&both[..], &rotated[..]].concat(), None), Some(4));
+        assert_eq!(selected(&[&host_and_container[..], &rotated[..]].concat(), None), Some(4));
     }
 
     fn order(journal: &str) -> Vec<u128> {
         let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: journal.as_bytes() };
-        let survey = JournalSurvey::of(&Journals::of(&[part]).unwrap(), None, None).unwrap();
+        let survey = JournalSurvey::scan(&Journals::from_parts(&[part]).unwrap(), None, None).unwrap();
         survey.boots.iter().map(|boot| boot.id).collect()
     }
 
@@ -359,18 +370,18 @@ mod tests {
         let unnamed = "_BOOT_ID=00000000000000000000000000000004\n__REALTIME_TIMESTAMP=1\n\n";
         let text = text + unnamed;
         let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: text.as_bytes() };
-        let survey = JournalSurvey::of(&Journals::of(&[part]).unwrap(), None, None).unwrap();
+        let survey = JournalSurvey::scan(&Journals::from_parts(&[part]).unwrap(), None, None).unwrap();
         let machine = |number: u32| if number == 0 { String::new() } else { format!("{number:032x}") };
-        let found: Vec<(String, String)> =
+        let machines_and_hosts: Vec<(String, String)> =
             survey.finish(&mut Losses::new()).into_iter().map(|boot| (boot.machine, boot.host)).collect();
         let expected = [(7, "web"), (8, "db"), (7, "web"), (0, "")];
-        assert_eq!(found, expected.map(|(number, host)| (machine(number), host.to_owned())));
+        assert_eq!(machines_and_hosts, expected.map(|(number, host)| (machine(number), host.to_owned())));
     }
 
     #[test]
     fn counts_duplicate_journal_once() {
         let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: JOURNAL.as_bytes() };
-        let survey = JournalSurvey::of(&Journals::of(&[part, part]).unwrap(), None, None).unwrap();
+        let survey = JournalSurvey::scan(&Journals::from_parts(&[part, part]).unwrap(), None, None).unwrap();
         let boots = survey.finish(&mut Losses::new());
         let rows: Vec<(i64, u64, bool, bool)> =
             boots.iter().map(|boot| (boot.number, boot.entries, boot.started, boot.read)).collect();

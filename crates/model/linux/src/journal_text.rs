@@ -3,14 +3,14 @@
 //! `kern.log`).
 //!
 //! A line is a time, the host, the sender and the message: `Nov 22 09:04:00 host systemd[1]: Reached target …`. Most
-//! formats have a wall clock only. The start of the kernel, which is zero on the axis, then comes from, best first:
+//! formats have only a wall clock. The start of the kernel, which is zero on the axis, then comes from, best first:
 //!
 //! 1. the kernel's own timestamps, which syslog daemons keep in its messages (the message with the smallest delay
 //!    counts);
 //! 2. systemd's "Startup finished in …", which is written when that time has passed;
-//! 3. else the boot's first line, which is later than the kernel's start by an unknown time.
+//! 3. the boot's first line, which is later than the kernel's start by an unknown time.
 //!
-//! The file of a central syslog server interleaves the lines of several hosts, each with its own boots.
+//! The file of a central syslog server interleaves the lines of several hosts with separate boots.
 
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ struct Line<'a> {
 /// A classified line.
 enum LineKind<'a> {
     Entry(Line<'a>),
-    /// `-- Boot 0123… --`: another boot, with its id, or 0 if the line has none.
+    /// `-- Boot 0123… --` starts a boot with this id; 0 if the line has no id.
     Boot(u128),
     /// A continuation line, or a remark of journalctl.
     Ignored,
@@ -63,33 +63,33 @@ const SNIFF_LINES: usize = 40;
 
 /// True if most of the first lines of `text` are entries.
 pub(super) fn recognizes(text: &str) -> bool {
-    let (mut entries, mut others) = (0, 0);
+    let (mut entries, mut unreadable) = (0, 0);
     for line in text.lines().filter(|line| !line.trim().is_empty()).take(SNIFF_LINES) {
         match kind(line) {
             LineKind::Entry(_) => entries += 1,
-            LineKind::Unreadable => others += 1,
+            LineKind::Unreadable => unreadable += 1,
             LineKind::Boot(_) | LineKind::Ignored => {}
         }
     }
-    entries > others
+    entries > unreadable
 }
 
 fn kind(line: &str) -> LineKind<'_> {
-    // `journalctl -x` inserts explanations of messages, each line with a prefix of two `░`.
+    // `journalctl -x` inserts explanations of messages; each of their lines starts with two `░`.
     if line.trim().is_empty() || line.starts_with([' ', '\t', '░']) {
         return LineKind::Ignored;
     }
-    if let Some(rest) = line.strip_prefix("-- ") {
-        return match rest.strip_prefix("Boot ").and_then(|rest| rest.strip_suffix(" --")) {
+    if let Some(remark) = line.strip_prefix("-- ") {
+        return match remark.strip_prefix("Boot ").and_then(|id| id.strip_suffix(" --")) {
             Some(id) => LineKind::Boot(super::journal::id(id)),
-            None if rest == "Reboot --" => LineKind::Boot(0),
+            None if remark == "Reboot --" => LineKind::Boot(0),
             None => LineKind::Ignored,
         };
     }
     entry(line).map_or(LineKind::Unreadable, LineKind::Entry)
 }
 
-/// Parses `TIME HOST SENDER[PID]: MESSAGE`. Kernel messages have no pid.
+/// Parses `TIME HOST SENDER[PID]: MESSAGE`. Kernel messages have no PID.
 fn entry(line: &str) -> Option<Line<'_>> {
     let line = line.trim_end_matches('\r');
     let (stamp, rest) = stamp(line)?;
@@ -109,25 +109,25 @@ fn entry(line: &str) -> Option<Line<'_>> {
     Some(Line { stamp, host, identifier, pid, message })
 }
 
-/// Parses the time at the start of the line. Returns it and the rest.
+/// Parses the time at the start of the line. Returns the time and the rest of the line.
 fn stamp(line: &str) -> Option<(Stamp, &str)> {
     if let Some(rest) = line.strip_prefix('[') {
         // `[   12.345678]`, `[   12.345678 <    0.000012 >]`
-        let (inside, rest) = rest.split_once("] ")?;
-        let time = inside.split('<').next()?.trim();
+        let (times, rest) = rest.split_once("] ")?;
+        let time = times.split('<').next()?.trim();
         return Some((Stamp::Monotonic(nanoseconds(time)? / 1000), rest));
     }
-    let (first, rest) = line.split_once(' ')?;
-    if first.bytes().next()?.is_ascii_digit() {
-        if first.contains('T') {
+    let (first_word, rest) = line.split_once(' ')?;
+    if first_word.bytes().next()?.is_ascii_digit() {
+        if first_word.contains('T') {
             // `2026-11-22T09:04:00+0000`, `…09:04:00.123456+00:00`
-            return Some((iso(first)?, rest));
+            return Some((iso(first_word)?, rest));
         }
         // `1700000000.123456`
-        let us = nanoseconds(first)? / 1000;
+        let us = nanoseconds(first_word)? / 1000;
         return Some((Stamp::Wall { us, absolute: true, seconds: false }, rest));
     }
-    match MONTHS.iter().position(|month| *month == first) {
+    match MONTHS.iter().position(|month| *month == first_word) {
         // `Nov 22 09:04:00`, `Nov  2 09:04:00.123456`; without a year
         Some(month) => {
             let (day, rest) = rest.trim_start().split_once(' ')?;
@@ -137,7 +137,7 @@ fn stamp(line: &str) -> Option<(Stamp, &str)> {
             Some((Stamp::Wall { us: days * US_PER_DAY + us, absolute: false, seconds }, rest))
         }
         // `Sun 2026-11-22 09:04:00 UTC`
-        None if DAYS.contains(&first) => {
+        None if DAYS.contains(&first_word) => {
             let (date, rest) = rest.split_once(' ')?;
             let (time, rest) = rest.split_once(' ')?;
             let (zone, rest) = rest.split_once(' ')?;
@@ -163,13 +163,13 @@ const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// A leap year, so that February 29 is valid.
 const PLACEHOLDER_YEAR: i64 = 2000;
 
-/// `2026-11-22T09:04:00.123456+01:00`
+/// Parses `2026-11-22T09:04:00.123456+01:00`.
 fn iso(text: &str) -> Option<Stamp> {
     let (date, time) = text.split_once('T')?;
-    let zone_at = time.find(['+', '-', 'Z'])?;
-    let (time, zone) = time.split_at(zone_at);
+    let zone_index = time.find(['+', '-', 'Z'])?;
+    let (time, zone) = time.split_at(zone_index);
     let (us, seconds) = time_of_day(time)?;
-    let offset = match zone.split_at_checked(1)? {
+    let offset_s = match zone.split_at_checked(1)? {
         ("Z", "") => 0,
         (sign, digits) => {
             let digits = digits.replace(':', "");
@@ -178,21 +178,21 @@ fn iso(text: &str) -> Option<Stamp> {
             if sign == "-" { -seconds } else { seconds }
         }
     };
-    let us = date_days(date)?.checked_mul(US_PER_DAY)?.checked_add(us)?.checked_sub(offset.checked_mul(US_PER_S)?)?;
+    let us = date_days(date)?.checked_mul(US_PER_DAY)?.checked_add(us)?.checked_sub(offset_s.checked_mul(US_PER_S)?)?;
     Some(Stamp::Wall { us, absolute: true, seconds })
 }
 
-/// Parses `09:04:00` or `09:04:00.123456` to µs of the day; the flag is true if there is no fraction.
+/// Parses `09:04:00` or `09:04:00.123456` to µs since midnight; the flag is true if there is no fraction.
 fn time_of_day(text: &str) -> Option<(i64, bool)> {
     let mut parts = text.splitn(3, ':');
     let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
     let number = |text: &str| text.parse::<i64>().ok().filter(|_| text.len() == 2);
-    let whole = number(hours)? * 3600 + number(minutes)? * 60;
-    let (us, without) = match number(seconds) {
+    let whole_minutes_s = number(hours)? * 3600 + number(minutes)? * 60;
+    let (us, is_whole) = match number(seconds) {
         Some(seconds) => (seconds * US_PER_S, true),
         None => (nanoseconds(&seconds.replace(',', "."))? / 1000, false),
     };
-    Some((whole * US_PER_S + us, without))
+    Some((whole_minutes_s * US_PER_S + us, is_whole))
 }
 
 /// Parses `2026-11-22` to days since 1970.
@@ -214,26 +214,26 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(midnight.to_unix_ns()? / 1000 / US_PER_DAY)
 }
 
-/// Evidence for the kernel's start in one boot: wall-clock times, µs.
+/// Evidence for the kernel's start in a boot. Wall-clock times, µs.
 #[derive(Clone, Copy, Debug, Default)]
 struct KernelStart {
-    /// From the kernel's own timestamps, the earliest.
-    by_kernel_us: Option<i64>,
-    by_startup_us: Option<i64>,
-    first_us: Option<i64>,
+    /// The earliest time according to the kernel's own timestamps.
+    from_kernel_us: Option<i64>,
+    from_startup_us: Option<i64>,
+    first_line_us: Option<i64>,
 }
 
 impl KernelStart {
-    fn us(self) -> Option<i64> {
-        self.by_kernel_us.or(self.by_startup_us).or(self.first_us)
+    fn best_us(self) -> Option<i64> {
+        self.from_kernel_us.or(self.from_startup_us).or(self.first_line_us)
     }
 }
 
 /// Host names used before the real one is set.
 const DEFAULT_HOST_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "(none)", "-"];
 
-/// True if lines of several hosts are interleaved: before the next kernel starts, a name reappears after another one. A
-/// host that gets its name during startup changes it only once.
+/// True if lines of several hosts are interleaved, that is, if a name reappears after a different one before the next
+/// kernel starts. A host that gets its name during startup changes it only once.
 fn has_several_hosts(bytes: &[u8]) -> bool {
     /// Maximum number of names per boot.
     const MAX_NAMES: usize = 8;
@@ -264,7 +264,6 @@ fn has_several_hosts(bytes: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 struct CurrentBoot {
     boot: u128,
-    /// True if it has entries.
     has_entries: bool,
 }
 
@@ -275,13 +274,13 @@ struct BootTracker {
     count: u128,
     /// True if the file has lines of several hosts.
     multiple_hosts: bool,
-    /// Host of the last line that names one; empty if hosts are not distinguished.
+    /// Host of the last line that has a host name; empty if hosts are not distinguished.
     host: String,
     current: HashMap<String, CurrentBoot>,
 }
 
 impl BootTracker {
-    /// Maximum number of hosts; lines of further hosts go to the last of these.
+    /// Maximum number of hosts; lines of further hosts are assigned to the previous line's host.
     const MAX_HOSTS: usize = 10_000;
 
     fn new(file: usize, multiple_hosts: bool) -> Self {
@@ -294,17 +293,17 @@ impl BootTracker {
         }
     }
 
-    /// The boot of a line.
-    fn boot_of(&mut self, kind: &LineKind<'_>) -> u128 {
+    /// Returns the boot of a line.
+    fn boot_of_line(&mut self, kind: &LineKind<'_>) -> u128 {
         match kind {
-            LineKind::Boot(id) => self.next(*id),
+            LineKind::Boot(id) => self.start_boot(*id),
             LineKind::Entry(line) => {
                 if self.multiple_hosts && !DEFAULT_HOST_NAMES.contains(&line.host) && self.host != line.host {
                     self.switch_host(line.host);
                 }
                 let current = self.current();
                 if current.boot == 0 || (line.is_kernel_start() && current.has_entries) {
-                    self.next(0);
+                    self.start_boot(0);
                 }
                 self.current().has_entries = true;
             }
@@ -323,7 +322,7 @@ impl BootTracker {
         self.current.entry_ref(self.host.as_str()).or_default()
     }
 
-    fn next(&mut self, id: u128) {
+    fn start_boot(&mut self, id: u128) {
         self.count += 1;
         let boot = if id == 0 { self.file | self.count } else { id };
         *self.current() = CurrentBoot { boot, has_entries: false };
@@ -331,7 +330,7 @@ impl BootTracker {
 }
 
 impl Line<'_> {
-    /// True if this is a kernel's first message.
+    /// True if this is the first message of a kernel.
     fn is_kernel_start(&self) -> bool {
         self.identifier == "kernel" && kernel_text(self.message).1.starts_with("Linux version ")
     }
@@ -339,33 +338,32 @@ impl Line<'_> {
 
 /// Splits off the kernel's own timestamp, µs, which syslog daemons keep: `[    1.234567] text`.
 fn kernel_text(message: &str) -> (Option<i64>, &str) {
-    let stamped = message.strip_prefix('[').and_then(|rest| {
+    let time_and_text = message.strip_prefix('[').and_then(|rest| {
         let (time, text) = rest.split_once(']')?;
         Some((nanoseconds(time.trim())? / 1000, text.strip_prefix(' ').unwrap_or(text)))
     });
-    stamped.map_or((None, message), |(us, text)| (Some(us), text))
+    time_and_text.map_or((None, message), |(us, text)| (Some(us), text))
 }
 
-/// True if the entries of `bytes` have wall-clock times only.
+/// True if the entries of `bytes` have only wall-clock times.
 pub(super) fn is_by_wall_clock(bytes: &[u8]) -> bool {
-    let first = bytes.split(|&byte| byte == b'\n').find_map(|raw| match kind(&String::from_utf8_lossy(raw)) {
+    let first_stamp = bytes.split(|&byte| byte == b'\n').find_map(|raw| match kind(&String::from_utf8_lossy(raw)) {
         LineKind::Entry(line) => Some(line.stamp),
         _ => None,
     });
-    matches!(first, Some(Stamp::Wall { .. }))
+    matches!(first_stamp, Some(Stamp::Wall { .. }))
 }
 
-/// Passes every entry of `bytes` to `visit`, in file order. `file` distinguishes this text from others in the
-/// recording.
+/// Passes every entry of `bytes` to `visit`, in file order. `file` is the number of this text in the recording.
 pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaults, mut visit: impl FnMut(&Entry<'a>)) {
     let multiple_hosts = has_several_hosts(bytes);
-    let starts = starts(bytes, file, multiple_hosts);
+    let starts = kernel_starts(bytes, file, multiple_hosts);
     let mut tracker = BootTracker::new(file, multiple_hosts);
     let mut approximate: HashSet<u128> = HashSet::new();
     for raw in bytes.split(|&byte| byte == b'\n') {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
-        let boot = tracker.boot_of(&kind);
+        let boot = tracker.boot_of_line(&kind);
         let line = match kind {
             LineKind::Entry(line) => line,
             LineKind::Unreadable => {
@@ -383,11 +381,11 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
             Stamp::Wall { us, absolute, seconds } => {
                 let start = starts.get(&boot).copied().unwrap_or_default();
                 // A time before the kernel's start comes from a clock that was set later.
-                entry.monotonic_us = start.us().and_then(|start| us.checked_sub(start)).map(|us| us.max(0));
+                entry.monotonic_us = start.best_us().and_then(|start| us.checked_sub(start)).map(|us| us.max(0));
                 entry.realtime_us = absolute.then_some(us);
                 entry.by_wall_clock = true;
                 faults.whole_seconds |= seconds;
-                if start.by_kernel_us.is_none() && start.by_startup_us.is_none() && approximate.insert(boot) {
+                if start.from_kernel_us.is_none() && start.from_startup_us.is_none() && approximate.insert(boot) {
                     faults.starts_unknown += 1;
                 }
             }
@@ -415,30 +413,30 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
     }
 }
 
-/// Kernel start of each boot, by the text's wall clock.
-fn starts(bytes: &[u8], file: usize, multiple_hosts: bool) -> HashMap<u128, KernelStart> {
+/// Returns the kernel's start in each boot, by the text's wall clock.
+fn kernel_starts(bytes: &[u8], file: usize, multiple_hosts: bool) -> HashMap<u128, KernelStart> {
     let mut starts: HashMap<u128, KernelStart> = HashMap::new();
     let mut tracker = BootTracker::new(file, multiple_hosts);
     for raw in bytes.split(|&byte| byte == b'\n') {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
-        let boot = tracker.boot_of(&kind);
+        let boot = tracker.boot_of_line(&kind);
         let LineKind::Entry(Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message, .. }) = kind else {
             continue;
         };
         let start = starts.entry(boot).or_default();
-        start.first_us.get_or_insert(us);
+        start.first_line_us.get_or_insert(us);
         if identifier == "kernel" {
             let (stamp, _) = kernel_text(message);
-            if let Some(at) = stamp.and_then(|stamp| us.checked_sub(stamp)) {
-                start.by_kernel_us = Some(start.by_kernel_us.map_or(at, |earliest| earliest.min(at)));
+            if let Some(start_us) = stamp.and_then(|stamp| us.checked_sub(stamp)) {
+                start.from_kernel_us = Some(start.from_kernel_us.map_or(start_us, |earliest| earliest.min(start_us)));
             }
         } else if matches!(identifier, "systemd" | "init.scope")
             && pid == Some(1)
-            && start.by_startup_us.is_none()
-            && let Some(lengths) = StartupTimes::read(message)
+            && start.from_startup_us.is_none()
+            && let Some(times) = StartupTimes::read(message)
         {
-            start.by_startup_us = us.checked_sub(lengths.since_kernel_ns() / 1000);
+            start.from_startup_us = us.checked_sub(times.since_kernel_ns() / 1000);
         }
     }
     starts
@@ -448,7 +446,7 @@ fn starts(bytes: &[u8], file: usize, multiple_hosts: bool) -> HashMap<u128, Kern
 mod tests {
     use super::*;
 
-    /// Boot, µs since the kernel's start, µs since 1970, identifier, pid, message.
+    /// Boot, µs since the kernel's start, µs since 1970, identifier, PID, message.
     type Row = (u128, Option<i64>, Option<i64>, String, Option<u32>, String);
 
     fn read(text: &str) -> (Vec<Row>, JournalFaults) {
@@ -467,27 +465,28 @@ mod tests {
         (rows, faults)
     }
 
-    const FIRST: u128 = 1 << 64 | 1;
+    const FIRST_BOOT: u128 = 1 << 64 | 1;
 
     #[test]
     fn reads_every_line_format() {
         // 2026-11-22 09:04:00 UTC.
-        const AT: i64 = 1_795_338_240_000_000;
+        const DATE_US: i64 = 1_795_338_240_000_000;
         for (line, real) in [
             ("Nov 22 09:04:00 host systemd[1]: Starting a.service...", None),
             ("Nov 22 09:04:00.250000 host systemd[1]: Starting a.service...", None),
-            ("2026-11-22T09:04:00+0000 host systemd[1]: Starting a.service...", Some(AT)),
-            ("2026-11-22T10:04:00.250000+01:00 host systemd[1]: Starting a.service...", Some(AT + 250_000)),
-            ("2026-11-22T09:04:00.250000Z host systemd[1]: Starting a.service...", Some(AT + 250_000)),
-            ("Sun 2026-11-22 09:04:00 UTC host systemd[1]: Starting a.service...", Some(AT)),
+            ("2026-11-22T09:04:00+0000 host systemd[1]: Starting a.service...", Some(DATE_US)),
+            ("2026-11-22T10:04:00.250000+01:00 host systemd[1]: Starting a.service...", Some(DATE_US + 250_000)),
+            ("2026-11-22T09:04:00.250000Z host systemd[1]: Starting a.service...", Some(DATE_US + 250_000)),
+            ("Sun 2026-11-22 09:04:00 UTC host systemd[1]: Starting a.service...", Some(DATE_US)),
             ("Sun 2026-11-22 10:04:00 CET host init.scope[1]: Starting a.service...", None),
-            ("1795338240.250000 host systemd[1]: Starting a.service...", Some(AT + 250_000)),
+            ("1795338240.250000 host systemd[1]: Starting a.service...", Some(DATE_US + 250_000)),
             ("[   12.345678] host systemd[1]: Starting a.service...", None),
             ("[   12.345678 <    0.000012 >] host systemd[1]: Starting a.service...", None),
         ] {
             let (rows, faults) = read(line);
             let monotonic = if line.starts_with('[') { 12_345_678 } else { 0 };
-            let expected = (FIRST, Some(monotonic), real, "systemd".into(), Some(1), "Starting a.service...".into());
+            let expected =
+                (FIRST_BOOT, Some(monotonic), real, "systemd".into(), Some(1), "Starting a.service...".into());
             assert_eq!(rows, [expected], "{line}");
             assert_eq!(faults.unreadable, 0);
             assert!(recognizes(line), "{line}");
@@ -542,13 +541,13 @@ mod tests {
                     Nov 22 11:04:03 host kernel: Linux version 6.1\n-- Reboot --\nNov 22 12:04:03 host a: y\n";
         let (rows, _) = read(text);
         let boots: Vec<u128> = rows.iter().map(|row| row.0).collect();
-        assert_eq!(boots, [FIRST, FIRST, FIRST + 1, 0xab, FIRST + 3]);
+        assert_eq!(boots, [FIRST_BOOT, FIRST_BOOT, FIRST_BOOT + 1, 0xab, FIRST_BOOT + 3]);
     }
 
     #[test]
     fn separates_interleaved_hosts() {
-        let boots = |text: &str| -> Vec<u128> { read(text).0.iter().map(|row| row.0 - FIRST).collect() };
-        // Two hosts start at the same time; later the first one restarts.
+        let boots = |text: &str| -> Vec<u128> { read(text).0.iter().map(|row| row.0 - FIRST_BOOT).collect() };
+        // Two hosts start at the same time, and later the first host restarts.
         let text = "Nov 22 09:00:00 a kernel: Linux version 6.1\nNov 22 09:00:01 b kernel: Linux version 6.1\n\
                     Nov 22 09:00:02 a x: 1\nNov 22 09:00:03 b x: 2\nNov 22 09:00:04 a x: 3\nNov 22 09:00:05 b x: 4\n\
                     Nov 22 09:01:00 a kernel: Linux version 6.1\nNov 22 09:01:01 b x: 5\n";
@@ -566,8 +565,8 @@ mod tests {
         #[test]
         fn keeps_every_line_of_any_hosts(hosts in proptest::collection::vec("(a|b|localhost|[a-z]{1,3})", 0..40), starts: u64) {
             let line = |(number, host): (usize, &String)| {
-                let what = if starts >> number & 1 == 1 { "kernel: Linux version 6" } else { "x: y" };
-                format!("Nov 22 09:00:{:02} {host} {what}\n", number % 60)
+                let text = if starts >> number & 1 == 1 { "kernel: Linux version 6" } else { "x: y" };
+                format!("Nov 22 09:00:{:02} {host} {text}\n", number % 60)
             };
             let text: String = hosts.iter().enumerate().map(line).collect();
             proptest::prop_assert_eq!(read(&text).0.len(), hosts.len());

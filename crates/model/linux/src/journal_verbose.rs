@@ -19,11 +19,11 @@ pub(crate) fn is_head(line: &str) -> bool {
 }
 
 fn cursor(line: &str) -> Option<&str> {
-    let (_, after) = line.rsplit_once(" [s=")?;
-    after.trim_end().strip_suffix(']')
+    let (_, cursor) = line.rsplit_once(" [s=")?;
+    cursor.trim_end().strip_suffix(']')
 }
 
-/// The part `name` of a cursor. The sequence, which comes first, is already cut off.
+/// Returns the part `name` of a cursor. The sequence, which comes first, is already cut off.
 fn part<'a>(cursor: &'a str, name: &str) -> Option<&'a str> {
     cursor.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
 }
@@ -47,17 +47,17 @@ pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut visit
         };
         if is_head(line) {
             finish(&mut entry, &mut field, &mut visit);
-            entry = cursor(line).map(head);
+            entry = cursor(line).map(entry_from_cursor);
             continue;
         }
-        let Some(open) = &mut entry else {
+        let Some(open_entry) = &mut entry else {
             // "-- Boot … --", "-- No entries --" and the like.
             faults.unreadable += u64::from(!line.trim().is_empty() && !line.starts_with("-- "));
             continue;
         };
         match new_field(line) {
-            Some(next) => {
-                set(open, field.replace(next));
+            Some(next_field) => {
+                set(open_entry, field.replace(next_field));
             }
             None if line.is_empty() => {}
             None => match &mut field {
@@ -75,7 +75,7 @@ pub(crate) fn entries<'a>(bytes: &'a [u8], faults: &mut JournalFaults, mut visit
     finish(&mut entry, &mut field, &mut visit);
 }
 
-fn head<'a>(cursor: &str) -> Entry<'a> {
+fn entry_from_cursor<'a>(cursor: &str) -> Entry<'a> {
     let mut entry = Entry::default();
     let hexadecimal = |name| part(cursor, name).and_then(|digits| i64::from_str_radix(digits, 16).ok());
     entry.monotonic_us = hexadecimal("m").filter(|&us| us >= 0);
@@ -84,7 +84,7 @@ fn head<'a>(cursor: &str) -> Entry<'a> {
     entry
 }
 
-/// `    NAME=value`
+/// Parses `    NAME=value`.
 fn new_field(line: &str) -> Option<Field<'_>> {
     let (name, value) = line.strip_prefix(INDENT)?.split_once('=')?;
     let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -110,17 +110,17 @@ fn finish<'a>(entry: &mut Option<Entry<'a>>, field: &mut Option<Field<'a>>, visi
 mod tests {
     use super::*;
 
-    /// Boot, real time, time since the boot began, unit and message.
-    type Read = (u128, Option<i64>, Option<i64>, String, String);
+    /// Boot, real time, time since the boot began, message and unit.
+    type Row = (u128, Option<i64>, Option<i64>, String, String);
 
-    fn read(text: &[u8]) -> (Vec<Read>, JournalFaults) {
+    fn read(text: &[u8]) -> (Vec<Row>, JournalFaults) {
         let mut faults = JournalFaults::default();
-        let mut found = Vec::new();
+        let mut rows = Vec::new();
         entries(text, &mut faults, |entry| {
             let text = |text: &Cow<'_, str>| text.clone().into_owned();
-            found.push((entry.boot, entry.realtime_us, entry.monotonic_us, text(&entry.message), text(&entry.unit)));
+            rows.push((entry.boot, entry.realtime_us, entry.monotonic_us, text(&entry.message), text(&entry.unit)));
         });
-        (found, faults)
+        (rows, faults)
     }
 
     #[test]
@@ -129,24 +129,24 @@ mod tests {
                     \u{20}   PRIORITY=5\n    MESSAGE=two\n            lines\n              A=b\n    UNIT=a.service\n    _PID=1\n\
                     -- Boot bb --\n\
                     Fri 2026-11-20 23:16:25.1 UTC [s=1;i=2;b=000000000000000000000000000000bb;m=ff;t=6450f00000001;x=5]\n    MESSAGE=z\n";
-        let (found, faults) = read(text.as_bytes());
-        assert_eq!(found.len(), 2);
+        let (rows, faults) = read(text.as_bytes());
+        assert_eq!(rows.len(), 2);
         assert_eq!(
-            found[0],
+            rows[0],
             (0xaa, Some(0x6_450f_0000_0000), Some(30), "two\nlines\n  A=b".to_owned(), "a.service".to_owned())
         );
-        assert_eq!((found[1].0, found[1].2, found[1].3.as_str()), (0xbb, Some(255), "z"));
+        assert_eq!((rows[1].0, rows[1].2, rows[1].3.as_str()), (0xbb, Some(255), "z"));
         assert_eq!(faults.unreadable, 0);
     }
 
     #[test]
     fn counts_unreadable_lines() {
-        let (found, faults) = read(b"hello\n\xff\n    MESSAGE=x\n");
-        assert_eq!((found.len(), faults.unreadable), (0, 3));
+        let (rows, faults) = read(b"hello\n\xff\n    MESSAGE=x\n");
+        assert_eq!((rows.len(), faults.unreadable), (0, 3));
         assert!(!is_head("Nov 20 23:15:25 host prog[1]: x [s=1;b=2] more"));
     }
 
-    /// Compares with journalctl itself, if it is installed.
+    /// Compares with the output of journalctl, if it is installed.
     #[test]
     fn reads_journalctl_output() {
         use onoff_testkit::journal::{JournalEntry, JournalWriter};
@@ -160,7 +160,7 @@ mod tests {
             .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
             .to_vec()
         };
-        let made: Vec<JournalEntry> = ["one", "two\n  lines\nA=b", "three = 3"]
+        let entries: Vec<JournalEntry> = ["one", "two\n  lines\nA=b", "three = 3"]
             .into_iter()
             .zip(1..)
             .map(|(message, number)| JournalEntry {
@@ -173,7 +173,7 @@ mod tests {
             .collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("system.journal");
-        std::fs::write(&path, JournalWriter::default().file(&made)).unwrap();
+        std::fs::write(&path, JournalWriter::default().file(&entries)).unwrap();
         let written = std::process::Command::new("journalctl")
             .arg("--file")
             .arg(&path)
@@ -183,8 +183,8 @@ mod tests {
             eprintln!("skipped: journalctl is not installed");
             return;
         };
-        let (found, faults) = read(&written.stdout);
-        let expected: Vec<Read> = made
+        let (rows, faults) = read(&written.stdout);
+        let expected: Vec<Row> = entries
             .iter()
             .map(|entry| {
                 let message = String::from_utf8(entry.fields[0].1.clone()).unwrap();
@@ -192,7 +192,7 @@ mod tests {
                 (entry.boot_id, time(entry.realtime_us), time(entry.monotonic_us), message, "a.service".to_owned())
             })
             .collect();
-        assert_eq!(found, expected, "{}", String::from_utf8_lossy(&written.stdout));
+        assert_eq!(rows, expected, "{}", String::from_utf8_lossy(&written.stdout));
         assert_eq!(faults.unreadable, 0);
     }
 

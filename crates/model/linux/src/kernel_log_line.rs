@@ -25,19 +25,19 @@ pub(super) fn strip_colors(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\u{1b}') {
-        plain.push_str(before);
+    let mut unread = text;
+    while let Some((plain_text, sequence)) = unread.split_once('\u{1b}') {
+        plain.push_str(plain_text);
         // `[`, numbers and semicolons, and a final letter.
-        rest = match after.strip_prefix('[') {
-            Some(after) => {
-                let end = after.find(|character: char| ('@'..='~').contains(&character));
-                end.and_then(|end| after.get(end + 1..)).unwrap_or("")
+        unread = match sequence.strip_prefix('[') {
+            Some(codes) => {
+                let end = codes.find(|character: char| ('@'..='~').contains(&character));
+                end.and_then(|end| codes.get(end + 1..)).unwrap_or("")
             }
-            None => after,
+            None => sequence,
         };
     }
-    plain.push_str(rest);
+    plain.push_str(unread);
     Cow::Owned(plain)
 }
 
@@ -46,16 +46,16 @@ pub(super) fn strip_colors(text: &str) -> Cow<'_, str> {
 /// `/dev/kmsg` (`6,12,1234567,-;message`). Returns `None` for any other line.
 pub(super) fn line(text: &str) -> Option<Line<'_>> {
     let text = text.trim_end_matches('\r');
-    if text.starts_with(|first: char| first.is_ascii_digit()) {
+    if text.starts_with(|character: char| character.is_ascii_digit()) {
         return kmsg(text).or_else(|| iso(text));
     }
     let (prefix, rest) = text.split_once('[')?;
     let prefix = prefix.trim();
-    let priority = prefix
+    let is_priority = prefix
         .strip_prefix('<')
-        .and_then(|rest| rest.strip_suffix('>'))
+        .and_then(|digits| digits.strip_suffix('>'))
         .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-    if !(prefix.is_empty() || priority || (prefix.ends_with(':') && prefix.len() < 24)) {
+    if !(prefix.is_empty() || is_priority || (prefix.ends_with(':') && prefix.len() < 24)) {
         return None;
     }
     let (time, message) = rest.split_once(']')?;
@@ -69,7 +69,7 @@ pub(super) fn line(text: &str) -> Option<Line<'_>> {
     Some(Line { stamp, message: strip_caller(message) })
 }
 
-/// `6,12,1234567,-;message`: priority, number, µs, flags.
+/// Parses `6,12,1234567,-;message`: priority, number, µs, flags.
 fn kmsg(text: &str) -> Option<Line<'_>> {
     let (head, message) = text.split_once(';')?;
     let mut fields = head.split(',');
@@ -80,7 +80,7 @@ fn kmsg(text: &str) -> Option<Line<'_>> {
     Some(Line { stamp: Stamp::Log(us.checked_mul(1000)?), message })
 }
 
-/// `2026-11-22T09:04:00,123456+00:00 message`
+/// Parses `2026-11-22T09:04:00,123456+00:00 message`.
 fn iso(text: &str) -> Option<Line<'_>> {
     let (time, message) = text.split_once(' ')?;
     let (date, time) = time.split_once('T')?;
@@ -93,12 +93,12 @@ fn iso(text: &str) -> Option<Line<'_>> {
     Some(Line { stamp: Stamp::Wall(ns), message: strip_caller(message) })
 }
 
-/// `Sun Nov 22 09:04:00 2026`
+/// Parses `Sun Nov 22 09:04:00 2026`.
 fn date(text: &str) -> Option<i64> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut words = text.split_ascii_whitespace();
     let (_, month, day, time) = (words.next()?, words.next()?, words.next()?, words.next()?);
-    let month = MONTHS.iter().position(|of_year| *of_year == month)?;
+    let month = MONTHS.iter().position(|name| *name == month)?;
     civil(words.next()?.parse().ok()?, u8::try_from(month + 1).ok()?, day, time)
 }
 
@@ -110,28 +110,28 @@ fn civil(year: i64, month: u8, day: &str, time: &str) -> Option<i64> {
 
 /// Removes the caller: `[    T1]` or `[    C0]`.
 fn strip_caller(message: &str) -> &str {
-    let Some((inside, rest)) = message.strip_prefix('[').and_then(|rest| rest.split_once(']')) else { return message };
-    let inside = inside.trim();
-    let known = inside
+    let Some((caller, rest)) = message.strip_prefix('[').and_then(|text| text.split_once(']')) else { return message };
+    let is_caller = caller
+        .trim()
         .strip_prefix(['T', 'C'])
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
-    if known { rest.strip_prefix(' ').unwrap_or(rest) } else { message }
+    if is_caller { rest.strip_prefix(' ').unwrap_or(rest) } else { message }
 }
 
-/// Parses `12.345678`, with up to nine decimal places, to ns.
+/// Parses `12.345678`, with up to nine decimal places. Returns ns.
 pub(super) fn nanoseconds(text: &str) -> Option<i64> {
     let (seconds, fraction) = text.split_once('.')?;
     let digits = u32::try_from(fraction.len()).ok()?;
-    let whole = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !whole(seconds) || !whole(fraction) || digits > 9 {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(seconds) || !is_number(fraction) || digits > 9 {
         return None;
     }
     let fraction = fraction.parse::<i64>().ok()?.checked_mul(10_i64.pow(9 - digits))?;
     seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// The time of a line that NVIDIA's boot loaders write to a serial console, `[0001.084] Verifying TBC …`: four digits
-/// and milliseconds, where the kernel has microseconds.
+/// Returns the time of a line that NVIDIA's boot loaders write to a serial console, `[0001.084] Verifying TBC …`: four
+/// digits and milliseconds, where the kernel has microseconds.
 pub(super) fn loader_time(line: &str) -> Option<&str> {
     let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
     let (seconds, fraction) = time.split_once('.')?;
@@ -148,7 +148,7 @@ mod tests {
         for line in ["[0000.125] [TegraBoot] (version 00.00.2018.01-l4t-8728f3cb)", "[0012.345] CBoot-1 (mode 0)"] {
             assert!(loader_time(line).is_some(), "{line}");
         }
-        // Kernel lines, also with a large uptime, and lines of neither.
+        // Kernel lines, also with a large uptime, and lines that are neither.
         for line in [
             "[    0.125000] a",
             "[ 1234.567890] a",
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn reads_every_dmesg_format() {
-        const AT: i64 = 1_795_338_240_000_000_000;
+        const DATE_NS: i64 = 1_795_338_240_000_000_000;
         for (text, stamp) in [
             ("[    1.500000] usb: [x] y", Stamp::Log(1_500_000_000)),
             ("<6>[    1.500000] usb: [x] y", Stamp::Log(1_500_000_000)),
@@ -175,9 +175,9 @@ mod tests {
             ("\u{1b}[32m[    1.500000] \u{1b}[0m\u{1b}[33musb: \u{1b}[0m[x] y", Stamp::Log(1_500_000_000)),
             ("6,339,1500000,-;usb: [x] y", Stamp::Log(1_500_000_000)),
             ("6,339,1500000,-,caller=T1;usb: [x] y", Stamp::Log(1_500_000_000)),
-            ("[Sun Nov 22 09:04:00 2026] usb: [x] y", Stamp::Wall(AT)),
-            ("kern  :info  : [Sun Nov 22 09:04:00 2026] usb: [x] y", Stamp::Wall(AT)),
-            ("2026-11-22T09:04:00,250000+00:00 usb: [x] y", Stamp::Wall(AT + 250_000_000)),
+            ("[Sun Nov 22 09:04:00 2026] usb: [x] y", Stamp::Wall(DATE_NS)),
+            ("kern  :info  : [Sun Nov 22 09:04:00 2026] usb: [x] y", Stamp::Wall(DATE_NS)),
+            ("2026-11-22T09:04:00,250000+00:00 usb: [x] y", Stamp::Wall(DATE_NS + 250_000_000)),
         ] {
             let plain = strip_colors(text);
             assert_eq!(line(&plain), Some(Line { stamp, message: "usb: [x] y" }), "{text}");

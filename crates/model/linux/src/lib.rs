@@ -16,14 +16,14 @@
 //!
 //! The module of a reader has two functions, both called from here:
 //!
-//! * `clock_pairs(part, &mut ClockPairs)` adds pairs of times that the part has of the same moment on two clocks. It is
-//!   called for every part before any is read.
+//! * `clock_pairs(part, &mut ClockPairs)` adds the moments that the part recorded on two clocks. It is called for every
+//!   part before any part is read.
 //! * `read(part, &Clocks, &mut Assembly)` adds rows. Times that are not on the axis are converted with
 //!   [`Clocks::axis_ns`](clocks::Clocks::axis_ns); strings are interned with
 //!   [`Assembly::intern`](assembly::Assembly::intern); unreadable data increments a [`Counter`](onoff_trace::Counter) of the
 //!   module in `assembly.losses`; the latest time read is passed to [`Assembly::extend_to`](assembly::Assembly::extend_to).
 //!
-//! Parts are read in the order of [`PartKind`], journals last, because the service manager's own properties come first.
+//! Parts are read in the order of [`PartKind`], journals last, because the service manager's properties come first.
 //! If several files of a kind differ (one collected while running, one by a hook at the end), each is read in the given
 //! order, so a reader must accept duplicate rows. Files with identical bytes are read once.
 
@@ -88,7 +88,7 @@ use parts::PartKind;
 pub use identity::PartIdentity;
 pub use identity::{MAX_IDENTITY_BYTES, Relation};
 pub use parts::Part;
-pub use recognition::{advice, is_firmware_table, is_informational, is_part, kind_of};
+pub use recognition::{advice, is_firmware_table, is_informational, is_part, part_kind};
 
 counters! {
     OTHER_LOGS = "kernel_logs_of_other_boots", Notice, [],
@@ -99,7 +99,7 @@ counters! {
 
 /// Reads a recording into the requested tables.
 pub fn open(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
-    let BootInputs { parts, journals, boots, pairs, other_logs } = BootInputs::of(files, options)?;
+    let BootInputs { parts, journals, boots, pairs, other_logs } = BootInputs::from_files(files, options)?;
     let mut trace = read_boot(&parts, &journals, &boots, pairs, wanted)?;
     trace.losses.add(&OTHER_LOGS, other_logs.len() as u64);
     if let Some(name) = other_logs.first() {
@@ -114,29 +114,29 @@ pub fn open(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace,
 }
 
 /// Reads the boots of a recording's journals one after another. `choose` gets all boots in chronological order and
-/// returns the indexes of those to read; each is passed to `each`. The journals are scanned only once.
+/// returns the indexes of the boots to read; `visit` gets the trace of each. The journals are scanned only once.
 ///
 /// # Errors
 /// Files that are not a Linux recording, or a journal that is damaged beyond use.
-pub fn each_boot(
+pub fn read_each_boot(
     files: &Files,
     wanted: TableSet,
     choose: &dyn Fn(&[RecordedBoot]) -> Vec<usize>,
-    each: &mut dyn FnMut(&RecordedBoot, &Trace),
+    visit: &mut dyn FnMut(&RecordedBoot, &Trace),
 ) -> Result<Vec<RecordedBoot>, Error> {
     files.require_kind(RecordingKind::Linux)?;
     let mut parts = parts_of(files);
-    let journals = Journals::of(&parts)?;
-    let survey = JournalSurvey::of(&journals, None, None)?;
-    // Other parts belong to one boot only.
+    let journals = Journals::from_parts(&parts)?;
+    let survey = JournalSurvey::scan(&journals, None, None)?;
+    // All other parts belong to a single boot.
     parts.retain(|part| part.kind.is_journal());
     let boots = survey.clone().finish(&mut Losses::new());
-    for place in choose(&boots) {
-        let Some(boot) = boots.get(place) else { continue };
-        let selected = survey.with_selected(place);
+    for index in choose(&boots) {
+        let Some(boot) = boots.get(index) else { continue };
+        let selected = survey.with_selected(index);
         let mut pairs = ClockPairs::default();
         selected.clock_pairs(&mut pairs);
-        each(boot, &read_boot(&parts, &journals, &selected, pairs, wanted)?);
+        visit(boot, &read_boot(&parts, &journals, &selected, pairs, wanted)?);
     }
     Ok(boots)
 }
@@ -153,7 +153,7 @@ fn read_boot(
     let traces = ftrace::selection::select_traces(parts, &mut pairs)?;
     ftrace::read(&traces, &pairs.clone().finish(), &mut assembly);
     let messages = kernel_messages(parts, journals, boots.boot());
-    pairs_of_rows(&messages, &assembly, &mut pairs);
+    add_pairs_from_rows(&messages, &assembly, &mut pairs);
     let clocks = pairs.finish();
     kernel_log::read(&messages, &clocks, &mut assembly);
     for part in parts {
@@ -197,8 +197,8 @@ fn read_boot(
     Ok(trace)
 }
 
-/// Inputs for one boot: the parts (only the journals, if another boot than that of the parts was selected) and the clock
-/// pairs known before traces and logs are read.
+/// Inputs for one boot: the parts and the clock pairs known before traces and logs are read. Only the journals are kept
+/// if the selected boot differs from the boot of the other parts.
 struct BootInputs<'f> {
     parts: Vec<Part<'f>>,
     journals: Journals<'f>,
@@ -209,17 +209,17 @@ struct BootInputs<'f> {
 }
 
 impl<'f> BootInputs<'f> {
-    fn of(files: &'f Files, options: &Options) -> Result<Self, Error> {
+    fn from_files(files: &'f Files, options: &Options) -> Result<Self, Error> {
         let mut parts = parts_of(files);
         let other_logs = keep_one_kernel_log(&mut parts);
-        let mut pairs = clock_pairs_of(&parts);
+        let mut pairs = clock_pairs_of_parts(&parts);
         let wall_clock_ns = pairs.first_offset_ns(SourceClock::RealTime);
-        let journals = Journals::of(&parts)?;
-        let boots = JournalSurvey::of(&journals, options.boot.as_deref(), wall_clock_ns)?;
+        let journals = Journals::from_parts(&parts)?;
+        let boots = JournalSurvey::scan(&journals, options.boot.as_deref(), wall_clock_ns)?;
         if boots.is_another_boot(wall_clock_ns) {
             // The other parts belong to a different boot.
             parts.retain(|part| part.kind.is_journal());
-            pairs = clock_pairs_of(&parts);
+            pairs = clock_pairs_of_parts(&parts);
         }
         boots.clock_pairs(&mut pairs);
         Ok(Self { parts, journals, boots, pairs, other_logs })
@@ -232,7 +232,7 @@ fn parts_of(files: &Files) -> Vec<Part<'_>> {
     let mut parts: Vec<Part<'_>> = files
         .iter()
         .filter_map(|file| {
-            let kind = kind_of(file.name(), file.bytes())?;
+            let kind = part_kind(file.name(), file.bytes())?;
             Some(Part { kind, name: file.name(), bytes: file.bytes() })
         })
         .filter(|part| seen.insert((part.kind, part.bytes)))
@@ -241,28 +241,33 @@ fn parts_of(files: &Files) -> Vec<Part<'_>> {
     parts
 }
 
-/// Of the kernel logs of several boots, keeps those of one: the boot of the unit properties, else the latest by the
-/// wall clock, else the first by name, since Linux numbers older logs. Returns the names of the others.
+/// Keeps the kernel logs of a single boot: the boot of the unit properties if they match a log, otherwise the latest
+/// boot by the wall clock, otherwise the first by name, since Linux numbers older logs. Returns the names of the
+/// removed logs.
 fn keep_one_kernel_log<'f>(parts: &mut Vec<Part<'f>>) -> Vec<&'f str> {
-    let is_log = |part: &Part<'_>| matches!(part.kind, PartKind::KernelLog | PartKind::KernelLogJson);
-    if parts.iter().filter(|part| is_log(part)).count() < 2 {
+    let is_kernel_log = |part: &Part<'_>| matches!(part.kind, PartKind::KernelLog | PartKind::KernelLogJson);
+    if parts.iter().filter(|part| is_kernel_log(part)).count() < 2 {
         return Vec::new();
     }
-    let mut logs: Vec<(&'f str, PartIdentity)> =
-        parts.iter().filter(|part| is_log(part)).map(|part| (part.name, PartIdentity::from_part(part))).collect();
+    let mut logs: Vec<(&'f str, PartIdentity)> = parts
+        .iter()
+        .filter(|part| is_kernel_log(part))
+        .map(|part| (part.name, PartIdentity::from_part(part)))
+        .collect();
     logs.sort_by_key(|(name, _)| *name);
-    let others: Vec<PartIdentity> = parts
+    let boot_identities: Vec<PartIdentity> = parts
         .iter()
         .filter(|part| matches!(part.kind, PartKind::Units | PartKind::Manager | PartKind::ClockReadings))
         .map(PartIdentity::from_part)
         .collect();
-    let matches_units = |log: &PartIdentity| others.iter().any(|other| log.relation(other) == Relation::Same);
+    let matches_units =
+        |log: &PartIdentity| boot_identities.iter().any(|identity| log.relation(identity) == Relation::Same);
     let selected =
         logs.iter().rev().max_by_key(|(_, log)| (matches_units(log), log.start_s())).map(|(_, log)| log.clone());
     let Some(selected) = selected else { return Vec::new() };
     let other_logs: Vec<&str> =
         logs.iter().filter(|(_, log)| selected.relation(log) == Relation::Different).map(|(name, _)| *name).collect();
-    parts.retain(|part| !is_log(part) || !other_logs.contains(&part.name));
+    parts.retain(|part| !is_kernel_log(part) || !other_logs.contains(&part.name));
     other_logs
 }
 
@@ -289,7 +294,7 @@ fn recorder(parts: &[Part<'_>]) -> String {
     name.to_owned()
 }
 
-fn clock_pairs_of(parts: &[Part<'_>]) -> ClockPairs {
+fn clock_pairs_of_parts(parts: &[Part<'_>]) -> ClockPairs {
     let mut pairs = ClockPairs::default();
     for part in parts {
         clock_pairs(part, &mut pairs);
@@ -297,7 +302,7 @@ fn clock_pairs_of(parts: &[Part<'_>]) -> ClockPairs {
     pairs
 }
 
-/// Adds the clock pairs that a part has without context.
+/// Adds the clock pairs that can be read from a part alone.
 fn clock_pairs(part: &Part<'_>, pairs: &mut ClockPairs) {
     match part.kind {
         PartKind::Units => units::clock_pairs(part, pairs),
@@ -312,7 +317,7 @@ fn clock_pairs(part: &Part<'_>, pairs: &mut ClockPairs) {
     }
 }
 
-/// The kernel messages: from the kernel logs, else from the journals.
+/// Collects the kernel messages from the kernel logs if there are any, otherwise from the journals.
 fn kernel_messages(parts: &[Part<'_>], journals: &Journals<'_>, boot: Option<u128>) -> Messages {
     let mut messages = Messages::default();
     let logs = || {
@@ -331,15 +336,15 @@ fn kernel_messages(parts: &[Part<'_>], journals: &Journals<'_>, boot: Option<u12
     messages
 }
 
-/// Adds clock pairs that are only available after the traces are read: clock readings in marks, and steps that are in
-/// both the trace and the kernel log.
-fn pairs_of_rows(messages: &Messages, assembly: &Assembly, pairs: &mut ClockPairs) {
+/// Adds clock pairs that are available only after the traces are read: clock readings in marks, and steps that both the
+/// trace and the kernel log recorded.
+fn add_pairs_from_rows(messages: &Messages, assembly: &Assembly, pairs: &mut ClockPairs) {
     if let Some(mark) = assembly.texts.find(milestone::MARK) {
         for row in assembly.milestones.iter().filter(|row| row.name == mark) {
             ftrace::clock_readings(assembly.texts.get(row.detail), pairs);
         }
     }
-    kernel_log::clock::pairs(messages, assembly, pairs);
+    kernel_log::clock::add_pairs(messages, assembly, pairs);
 }
 
 /// Adds the power counters saved with clock readings: `mono=66.1 … power.total_hw_sleep_us=1200
@@ -348,10 +353,10 @@ fn power_readings(part: &Part<'_>, assembly: &mut Assembly) {
     for line in String::from_utf8_lossy(part.bytes).lines() {
         let Some(time_ns) = ftrace::clock_readings(line, &mut ClockPairs::default()) else { continue };
         for word in line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("power.")) {
-            if let Some((which, value)) = word.split_once('=')
+            if let Some((name, value)) = word.split_once('=')
                 && let Ok(value) = value.parse()
             {
-                assembly.add_milestone(time_ns, milestone::POWER_READING, which, Some(value), "clock readings");
+                assembly.add_milestone(time_ns, milestone::POWER_READING, name, Some(value), "clock readings");
             }
         }
     }

@@ -31,7 +31,7 @@ pub(super) enum Log {
 }
 
 impl Log {
-    /// Provider name of its lines.
+    /// Returns the provider name of the log's lines.
     pub(super) const fn provider(self) -> &'static str {
         match self {
             Self::Kernel => "kernel log",
@@ -51,8 +51,8 @@ pub(super) struct LogLine {
     pub(super) text: String,
 }
 
-/// The lines of the kernel log and, from one boot of the journals, those that are not kernel messages; without
-/// duplicates, in time order.
+/// Returns the lines of the kernel log and the lines of one boot of the journals that are not kernel messages, without
+/// duplicates and in time order.
 pub(super) fn lines(
     messages: &Messages,
     (journals, boot): (&Journals<'_>, Option<u128>),
@@ -70,10 +70,10 @@ pub(super) fn lines(
         })
         .collect();
     let mut omitted = 0;
-    for part in journals.iter() {
+    for journal in journals.iter() {
         // The survey has already counted the faults.
         let mut faults = JournalFaults::default();
-        part.entries(boot, &mut faults, |entry| {
+        journal.entries(boot, &mut faults, |entry| {
             let Some(time_ns) = journal_rows::time_ns(entry, clocks).filter(|_| !entry.is_kernel()) else { return };
             if lines.len() >= MAX_LINES {
                 omitted += 1;
@@ -98,7 +98,7 @@ pub(super) fn lines(
     lines
 }
 
-/// Removes duplicates that come from several formats of one journal.
+/// Removes duplicates that come from different formats of the same journal.
 fn remove_duplicates(lines: &mut Vec<LogLine>) {
     let mut seen: HashSet<LogLine> = HashSet::new();
     let mut last_ns = i64::MIN;

@@ -28,7 +28,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
             let kibibytes = text
                 .lines()
                 .find_map(|line| line.strip_prefix("MemTotal:"))
-                .and_then(|rest| rest.split_ascii_whitespace().next()?.parse::<u64>().ok());
+                .and_then(|value| value.split_ascii_whitespace().next()?.parse::<u64>().ok());
             if let Some(kibibytes) = kibibytes {
                 system.memory_bytes = kibibytes.saturating_mul(1024);
             }

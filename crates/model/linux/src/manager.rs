@@ -1,8 +1,7 @@
 //! Reads the service manager's properties (`systemctl show`): when the phases of the startup began and ended.
 //!
-//! The manager gives firmware and loader times as durations before the kernel's start (source:
-//! `org.freedesktop.systemd1(5)`, `FirmwareTimestampMonotonic`): one from the firmware's start to the kernel's, one
-//! from the loader's.
+//! The manager gives the starts of firmware and loader as durations before the kernel's start (source:
+//! `org.freedesktop.systemd1(5)`, `FirmwareTimestampMonotonic`).
 
 use onoff_trace::milestone;
 
@@ -39,12 +38,12 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
         add(assembly, -ns, milestone::BOOT_MANAGER, Some(ns), LOADER);
     }
     if let Some(ns) = time_ns(&text, FIRMWARE) {
-        let length = ns.saturating_sub(loader_ns.unwrap_or(0));
-        add(assembly, -ns, milestone::FIRMWARE, Some(length), FIRMWARE);
+        let firmware_ns = ns.saturating_sub(loader_ns.unwrap_or(0));
+        add(assembly, -ns, milestone::FIRMWARE, Some(firmware_ns), FIRMWARE);
     }
 }
 
-/// Time of `property`, ns; `None` for 0, which means never.
+/// Returns the time of `property`, ns; `None` for 0, which means never.
 fn time_ns(text: &str, property: &str) -> Option<i64> {
     let value = text.lines().find_map(|line| line.strip_prefix(property)?.strip_prefix('='))?;
     duration_ns(value).filter(|&ns| ns > 0)

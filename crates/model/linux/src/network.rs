@@ -1,4 +1,4 @@
-//! Recognizes log lines about network interfaces: lost, associated, ready, with an address.
+//! Recognizes log lines that report state changes of network interfaces: lost, associated, ready, address assigned.
 //!
 //! Sources of the lines: mac80211 (`wlan0: associated`), the kernel's drivers (`link becomes ready`, `NIC Link is Up`),
 //! wpa_supplicant's control events, NetworkManager's device states and leases, systemd-networkd, dhclient, dhcpcd and
@@ -6,14 +6,14 @@
 
 use onoff_trace::milestone;
 
-/// Parses a line of `sender`, which is empty for the kernel. Returns the interface, empty if not named, and its new
+/// Parses a line of `sender`, which is empty for the kernel. Returns the interface, empty if unknown, and its new
 /// state.
 pub(super) fn step<'a>(sender: &str, text: &'a str) -> Option<(&'a str, &'static str)> {
     match sender {
         "" | "kernel" => parse_kernel(text),
         "wpa_supplicant" => {
-            let (interface, rest) = split_interface(text)?;
-            let is = |event: &str| rest.starts_with(event);
+            let (interface, message) = split_interface(text)?;
+            let is = |event: &str| message.starts_with(event);
             if is("CTRL-EVENT-CONNECTED") {
                 Some((interface, milestone::NETWORK_ASSOCIATED))
             } else {
@@ -22,14 +22,14 @@ pub(super) fn step<'a>(sender: &str, text: &'a str) -> Option<(&'a str, &'static
         }
         "NetworkManager" => parse_network_manager(text),
         "systemd-networkd" => {
-            let (interface, rest) = split_interface(text)?;
-            let step = if rest.starts_with("Gained carrier") {
+            let (interface, message) = split_interface(text)?;
+            let step = if message.starts_with("Gained carrier") {
                 milestone::NETWORK_READY
-            } else if rest.starts_with("Lost carrier") {
+            } else if message.starts_with("Lost carrier") {
                 milestone::NETWORK_LOST
-            } else if rest.starts_with("Connected WiFi access point") {
+            } else if message.starts_with("Connected WiFi access point") {
                 milestone::NETWORK_ASSOCIATED
-            } else if rest.starts_with("DHCPv4 address ") || rest.starts_with("DHCPv6 address ") {
+            } else if message.starts_with("DHCPv4 address ") || message.starts_with("DHCPv6 address ") {
                 milestone::NETWORK_ADDRESS
             } else {
                 return None;
@@ -37,8 +37,8 @@ pub(super) fn step<'a>(sender: &str, text: &'a str) -> Option<(&'a str, &'static
             Some((interface, step))
         }
         "dhcpcd" => {
-            let (interface, rest) = split_interface(text)?;
-            rest.starts_with("leased ").then_some((interface, milestone::NETWORK_ADDRESS))
+            let (interface, message) = split_interface(text)?;
+            message.starts_with("leased ").then_some((interface, milestone::NETWORK_ADDRESS))
         }
         "dhclient" => text.starts_with("bound to ").then_some(("", milestone::NETWORK_ADDRESS)),
         "iwd" => text.ends_with("new: connected").then_some(("", milestone::NETWORK_ASSOCIATED)),
@@ -47,48 +47,49 @@ pub(super) fn step<'a>(sender: &str, text: &'a str) -> Option<(&'a str, &'static
 }
 
 fn parse_kernel(text: &str) -> Option<(&str, &'static str)> {
-    if let Some(rest) = text.strip_suffix(": link becomes ready") {
-        let interface = rest.rsplit(": ").next()?;
+    if let Some(source) = text.strip_suffix(": link becomes ready") {
+        let interface = source.rsplit(": ").next()?;
         return is_interface(interface).then_some((interface, milestone::NETWORK_READY));
     }
     // "e1000e 0000:00:1f.6 eno1: NIC Link is Up 1000 Mbps Full Duplex"
-    if let Some((before, _)) = text.split_once(": NIC Link is Up") {
-        let interface = before.rsplit(' ').next()?;
+    if let Some((source, _)) = text.split_once(": NIC Link is Up") {
+        let interface = source.rsplit(' ').next()?;
         return is_interface(interface).then_some((interface, milestone::NETWORK_READY));
     }
-    let (interface, rest) = split_interface(text)?;
-    if rest == "associated" {
+    let (interface, message) = split_interface(text)?;
+    if message == "associated" {
         Some((interface, milestone::NETWORK_ASSOCIATED))
     } else {
-        (rest.starts_with("deauthenticating from ") || rest.starts_with("disassociat"))
+        (message.starts_with("deauthenticating from ") || message.starts_with("disassociat"))
             .then_some((interface, milestone::NETWORK_LOST))
     }
 }
 
-/// `<info>  [1700000000.1234] device (wlp2s0): state change: secondaries -> activated (reason 'none', …)`, and of
-/// leases `dhcp4 (wlp2s0): state changed new lease, address=192.0.2.5`.
+/// Parses `<info>  [1700000000.1234] device (wlp2s0): state change: secondaries -> activated (reason 'none', …)` and
+/// `dhcp4 (wlp2s0): state changed new lease, address=192.0.2.5`.
 fn parse_network_manager(text: &str) -> Option<(&str, &'static str)> {
-    let between = |from: &str| {
-        let (_, rest) = text.split_once(from)?;
-        let (interface, rest) = rest.split_once("): ")?;
-        is_interface(interface).then_some((interface, rest))
+    let split_message = |source: &str| {
+        let (_, interface_and_message) = text.split_once(source)?;
+        let (interface, message) = interface_and_message.split_once("): ")?;
+        is_interface(interface).then_some((interface, message))
     };
-    if let Some((interface, rest)) = between("dhcp4 (").or_else(|| between("dhcp6 (")) {
-        let is_lease = rest.contains("new lease") || rest.contains("-> bound");
+    if let Some((interface, message)) = split_message("dhcp4 (").or_else(|| split_message("dhcp6 (")) {
+        let is_lease = message.contains("new lease") || message.contains("-> bound");
         return is_lease.then_some((interface, milestone::NETWORK_ADDRESS));
     }
-    let (interface, rest) = between("device (")?;
-    if rest.contains("-> activated") || rest.starts_with("Activation: successful") {
+    let (interface, message) = split_message("device (")?;
+    if message.contains("-> activated") || message.starts_with("Activation: successful") {
         return Some((interface, milestone::NETWORK_CONNECTED));
     }
-    let is_lost = rest.contains("activated -> ") || rest.contains("-> unmanaged") || rest.contains("-> disconnected");
+    let is_lost =
+        message.contains("activated -> ") || message.contains("-> unmanaged") || message.contains("-> disconnected");
     is_lost.then_some((interface, milestone::NETWORK_LOST))
 }
 
-/// `wlan0: text`.
+/// Splits `wlan0: text`.
 fn split_interface(text: &str) -> Option<(&str, &str)> {
-    let (interface, rest) = text.split_once(": ")?;
-    is_interface(interface).then_some((interface, rest))
+    let (interface, message) = text.split_once(": ")?;
+    is_interface(interface).then_some((interface, message))
 }
 
 /// True if a word is a valid interface name: 1 to 15 bytes, no space, no slash. Source: the kernel's `dev_valid_name`.

@@ -24,9 +24,9 @@ named! {
         KernelLog = "kernel log",
         /// Kernel log as JSON (`dmesg -J`).
         KernelLogJson = "kernel log (JSON)",
-        /// `systemctl show`: the manager's properties.
+        /// `systemctl show`: properties of the service manager.
         Manager = "systemd manager properties",
-        /// `systemctl show '*'`: the units' properties.
+        /// `systemctl show '*'`: properties of the units.
         Units = "systemd unit properties",
         /// `systemd-analyze dump`.
         Dump = "systemd-analyze dump",
@@ -42,7 +42,7 @@ named! {
         JournalText = "journal (text)",
         /// `systemd-analyze time`: durations of the startup phases.
         StartupTimes = "systemd-analyze time",
-        /// `systemd-analyze plot`: when each unit started, and for how long.
+        /// `systemd-analyze plot`: start times and durations of the units.
         StartupPlot = "systemd-analyze plot",
         /// `systemd-analyze critical-chain`: start times of the units on the critical chain.
         CriticalChain = "systemd-analyze critical-chain",
@@ -90,7 +90,7 @@ impl PartKind {
         )
     }
 
-    /// True if a file of this kind is a recording by itself; other kinds only complement one.
+    /// True if a file of this kind is a complete recording. Files of other kinds only complement a recording.
     pub const fn is_standalone(self) -> bool {
         matches!(
             self,

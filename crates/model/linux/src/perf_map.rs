@@ -1,6 +1,6 @@
 //! Reads `perf-PID.map`, the list of run-time compiled functions (of JavaScript, Java, Python …) that a process writes
-//! for profilers. A line is the start address and the length, both hexadecimal, and the name; a later line for the same
-//! address replaces an earlier one.
+//! for profilers. A line has the start address and the length, both hexadecimal, and the name. A later line for the
+//! same address replaces an earlier one.
 //!
 //! Source: the kernel's `tools/perf/Documentation/jit-interface.txt`. Only the file name identifies the process.
 
@@ -21,7 +21,7 @@ counters! {
         "lines of a perf-PID.map were skipped: not an address, length and name, or too many; call stacks show addresses for these functions";
 }
 
-/// Process id from the file name.
+/// Parses the process id in the file name.
 fn process(name: &str) -> Option<u32> {
     let file = name.rsplit(['/', '\\']).next()?;
     file.strip_prefix("perf-")?.strip_suffix(".map")?.parse().ok()
@@ -32,7 +32,7 @@ pub(super) fn recognizes(name: &str, text: &str) -> bool {
     process(name).is_some() && text.lines().next().is_some_and(|line| function(line).is_some())
 }
 
-/// Parses a line to start address, length and name.
+/// Parses a line. Returns the start address, the length and the name.
 fn function(line: &str) -> Option<(u64, u64, &str)> {
     let (address, rest) = line.split_once(' ')?;
     let (length, name) = rest.split_once(' ')?;
@@ -47,13 +47,13 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let Some(pid) = process(part.name) else { return };
     let text = String::from_utf8_lossy(part.bytes);
     let module = assembly.intern(MODULE);
-    let mut kept = 0;
+    let mut count = 0;
     for (number, line) in (1_u64..).zip(text.lines()).filter(|(_, line)| !line.is_empty()) {
-        let Some((address, size, name)) = function(line).filter(|_| kept < MAX_FUNCTIONS) else {
+        let Some((address, size, name)) = function(line).filter(|_| count < MAX_FUNCTIONS) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
             continue;
         };
-        kept += 1;
+        count += 1;
         let name = match name.char_indices().nth(MAX_NAME_LEN) {
             Some((end, _)) => &name[..end],
             None => name,

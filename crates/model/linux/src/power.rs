@@ -75,8 +75,8 @@ pub(super) struct Step<'a> {
     pub(super) begin: bool,
 }
 
-/// Name of a sleep state as in `/sys/power/state`, from the number in the tracer's steps (`suspend_state_t`; 4 is one
-/// past the last of them and means hibernation).
+/// Returns the name of a sleep state, as in `/sys/power/state`, for the number in the tracer's steps
+/// (`suspend_state_t`; 4, one past its last value, means hibernation).
 const fn state(value: i32) -> Option<&'static str> {
     match value {
         1 => Some("freeze"),
@@ -87,7 +87,7 @@ const fn state(value: i32) -> Option<&'static str> {
     }
 }
 
-/// The kernel's `pm_verb` for `PM_EVENT_…`.
+/// Returns the kernel's `pm_verb` for `PM_EVENT_…`.
 const fn event(value: i32) -> &'static str {
     match value {
         0x01 => "freeze",
@@ -138,7 +138,7 @@ struct OpenPhase {
 #[derive(Debug, Default)]
 pub(super) struct StepTracker {
     open: Vec<OpenPhase>,
-    /// CPUs go off and on one after the other; together they are one phase.
+    /// CPUs go off and on one after another; together they are a single phase.
     processors: Option<OpenPhase>,
     cycle: Option<OpenCycle>,
 }
@@ -149,7 +149,7 @@ struct OpenCycle {
     last_ns: i64,
     state: Option<&'static str>,
     tid: u32,
-    /// The machine has slept, and the source of the wakeup is not yet known.
+    /// True if the machine has slept and the source of the wakeup is not yet known.
     wake_unexplained: bool,
 }
 
@@ -158,8 +158,8 @@ const STEP: &str = "ftrace/suspend_resume";
 impl StepTracker {
     pub(super) fn on_step(&mut self, step: &Step<'_>, assembly: &mut Assembly) {
         let is_cpu_step = matches!(step.action, "CPU_OFF" | "CPU_ON");
-        let same = |open: &OpenPhase| open.action == step.action;
-        if !self.processors.as_ref().is_none_or(same) {
+        let is_same_action = |open: &OpenPhase| open.action == step.action;
+        if !self.processors.as_ref().is_none_or(is_same_action) {
             self.end_processors(assembly);
         }
         let cycle = self.cycle.get_or_insert(OpenCycle {
@@ -196,8 +196,8 @@ impl StepTracker {
                 end_ns: None,
                 tid: step.tid,
             });
-        } else if let Some(at) = self.open.iter().rposition(|open| open.action == step.action) {
-            let open = self.open.remove(at);
+        } else if let Some(index) = self.open.iter().rposition(|open| open.action == step.action) {
+            let open = self.open.remove(index);
             let detail = if step.action.starts_with("dpm_") { event(step.value) } else { detail };
             push_phase(&open, Some(step.time_ns), detail, assembly);
         }
@@ -272,26 +272,26 @@ pub(super) fn phase_row(
     }
 }
 
-/// Sets the sleep duration on the milestones of sleeps and wakes: the time that the boot clock gained on the monotonic
-/// clock, which stops during sleep.
+/// Sets the sleep duration on the milestones of sleeps and wakes. The duration is the time that the boot clock gained
+/// on the monotonic clock, which stops during sleep.
 pub(super) fn fill_sleep_durations(clocks: &Clocks, assembly: &mut Assembly) {
     let (Some(sleep), Some(wake)) = (assembly.texts.find(milestone::SLEEP), assembly.texts.find(milestone::WAKE))
     else {
         return;
     };
     assembly.milestones.sort_by_key(|row| row.time_ns);
-    let mut asleep: Option<usize> = None;
-    for at in 0..assembly.milestones.len() {
-        let Some(&row) = assembly.milestones.get(at) else { break };
+    let mut open_sleep: Option<usize> = None;
+    for index in 0..assembly.milestones.len() {
+        let Some(&row) = assembly.milestones.get(index) else { break };
         if row.name == sleep {
-            asleep = Some(at);
+            open_sleep = Some(index);
         } else if row.name == wake {
-            let Some(from) = asleep.take() else { continue };
-            let slept_from = assembly.milestones.get(from).map_or(0, |row| row.time_ns);
-            let slept = row.value.or_else(|| clocks.slept_ns(slept_from, row.time_ns));
-            for at in [from, at] {
-                if let Some(row) = assembly.milestones.get_mut(at) {
-                    row.value = row.value.or(slept);
+            let Some(sleep_index) = open_sleep.take() else { continue };
+            let sleep_ns = assembly.milestones.get(sleep_index).map_or(0, |row| row.time_ns);
+            let slept_ns = row.value.or_else(|| clocks.slept_ns(sleep_ns, row.time_ns));
+            for index in [sleep_index, index] {
+                if let Some(row) = assembly.milestones.get_mut(index) {
+                    row.value = row.value.or(slept_ns);
                 }
             }
         }

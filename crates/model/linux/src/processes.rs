@@ -1,24 +1,25 @@
 //! Tracks processes and threads from traces and journals.
 //!
-//! A trace has tasks, which are threads, but not which of them form a process. A task without further information is
-//! its own process; user call stacks assign threads to processes. Children of `kthreadd` (2) are kernel threads.
+//! A trace has tasks, which are threads, but does not say which tasks form a process. A task without further
+//! information counts as a process; user call stacks assign threads to processes. Children of `kthreadd` (2) are kernel
+//! threads.
 
 use hashbrown::HashMap;
 use onoff_trace::{Process, Processes, StringId, StringPool, Thread, Threads};
 
-/// One task, from its creation to its exit. Ids are reused.
+/// A task, from its creation to its exit. Ids are reused.
 #[derive(Clone, Copy, Debug)]
 struct Task {
     pid: u32,
-    /// The process the task is a thread of; the task itself if unknown.
+    /// Process to which the thread belongs; the task itself if unknown.
     process: u32,
     parent_pid: Option<u32>,
     start_ns: Option<i64>,
     end_ns: Option<i64>,
     name: StringId,
-    /// Path of the program it executed, if recorded.
+    /// Path of the executed program, if recorded.
     program: StringId,
-    /// It was created and has not run yet.
+    /// True if the task was created and has not run yet.
     is_new: bool,
 }
 
@@ -59,11 +60,11 @@ pub(super) struct ProcessTracker {
 impl ProcessTracker {
     fn task(&mut self, pid: u32) -> &mut Task {
         let Self { tasks, current, .. } = self;
-        let at = *current.entry(pid).or_insert_with(|| {
+        let index = *current.entry(pid).or_insert_with(|| {
             tasks.push(Task::new(pid));
             tasks.len() - 1
         });
-        &mut tasks[at]
+        &mut tasks[index]
     }
 
     fn begin(&mut self, task: Task) {
@@ -71,7 +72,7 @@ impl ProcessTracker {
         self.tasks.push(task);
     }
 
-    /// Records that the task `pid` exists and is called `name`.
+    /// Records that the task `pid` exists and has the name `name`.
     pub(super) fn observe(&mut self, pid: u32, name: &str, texts: &mut StringPool) {
         let task = self.task(pid);
         if task.name.is_empty() {
@@ -81,21 +82,21 @@ impl ProcessTracker {
 
     /// Names the task `pid` if it exists and has no name.
     pub(super) fn name_if_known(&mut self, pid: u32, name: &str, texts: &mut StringPool) {
-        if let Some(task) = self.current.get(&pid).and_then(|&at| self.tasks.get_mut(at))
+        if let Some(task) = self.current.get(&pid).and_then(|&index| self.tasks.get_mut(index))
             && task.name.is_empty()
         {
             task.name = texts.intern(name);
         }
     }
 
-    /// Records that the task `pid` runs and is now called `name`.
+    /// Records that the task `pid` runs and now has the name `name`.
     pub(super) fn observe_running(&mut self, pid: u32, name: &str, texts: &mut StringPool) {
         let task = self.task(pid);
         task.is_new = false;
-        let known = texts.get(task.name);
-        // The full name is known from the program; the kernel truncates it.
-        let truncated = known.as_bytes().get(..MAX_TASK_NAME_LEN).unwrap_or(known.as_bytes());
-        if known != name && (task.program.is_empty() || truncated != name.as_bytes()) {
+        let full_name = texts.get(task.name);
+        // The full name comes from the program; the kernel truncates it.
+        let truncated_name = full_name.as_bytes().get(..MAX_TASK_NAME_LEN).unwrap_or(full_name.as_bytes());
+        if full_name != name && (task.program.is_empty() || truncated_name != name.as_bytes()) {
             task.name = texts.intern(name);
         }
     }
@@ -113,7 +114,7 @@ impl ProcessTracker {
 
     /// Records the first wakeup of the task `pid` by its creator.
     pub(super) fn first_run(&mut self, time_ns: i64, parent_pid: u32, pid: u32, name: StringId) {
-        let is_new = self.current.get(&pid).and_then(|&at| self.tasks.get(at)).is_some_and(|task| task.is_new);
+        let is_new = self.current.get(&pid).and_then(|&index| self.tasks.get(index)).is_some_and(|task| task.is_new);
         if !is_new {
             self.fork(time_ns, parent_pid, pid, name);
         }
@@ -151,8 +152,9 @@ impl ProcessTracker {
 
     /// Records what the journal or the service manager knows about process `pid`. Empty strings are ignored.
     pub(super) fn identify(&mut self, pid: u32, name: StringId, command_line: StringId, user: StringId) {
-        let known = self.identities.entry(pid).or_default();
-        for (slot, value) in [(&mut known.name, name), (&mut known.command_line, command_line), (&mut known.user, user)]
+        let identity = self.identities.entry(pid).or_default();
+        for (slot, value) in
+            [(&mut identity.name, name), (&mut identity.command_line, command_line), (&mut identity.user, user)]
         {
             if slot.is_empty() {
                 *slot = value;
@@ -163,9 +165,9 @@ impl ProcessTracker {
     pub(super) fn finish(mut self, texts: &mut StringPool) -> (Processes, Threads) {
         let idle = texts.intern("Idle");
         self.task(0).name = idle;
-        let mut identified: Vec<u32> = self.identities.keys().copied().collect();
-        identified.sort();
-        for pid in identified {
+        let mut identified_pids: Vec<u32> = self.identities.keys().copied().collect();
+        identified_pids.sort();
+        for pid in identified_pids {
             self.task(pid);
         }
         self.tasks.sort_by_key(|task| (task.start_ns.unwrap_or(i64::MIN), task.pid));

@@ -11,8 +11,8 @@ use super::startup_times::StartupTimes;
 use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, startup_plot};
 use onoff_input::sniff::SNIFF_LEN;
 
-/// Recognizes `bytes`, a file called `name`. Returns `None` if it is not part of a recording.
-pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
+/// Recognizes the file `name` with the content `bytes`. Returns `None` if it is not part of a recording.
+pub fn part_kind(name: &str, bytes: &[u8]) -> Option<PartKind> {
     let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
     if DataFile::recognizes(head) {
         return Some(PartKind::TraceData);
@@ -47,16 +47,16 @@ pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
 }
 
 pub fn is_part(name: &str, bytes: &[u8]) -> bool {
-    kind_of(name, bytes).is_some()
+    part_kind(name, bytes).is_some()
 }
 
 pub fn is_firmware_table(name: &str, bytes: &[u8]) -> bool {
-    kind_of(name, bytes) == Some(PartKind::FirmwareTable)
+    part_kind(name, bytes) == Some(PartKind::FirmwareTable)
 }
 
 /// True for files that recorders save for human readers. They fill no table, so skipping them loses nothing.
 pub fn is_informational(name: &str) -> bool {
-    /// Vendor GUIDs of firmware variables: the UEFI specification's and the boot loader interface's.
+    /// Vendor GUIDs of firmware variables: the UEFI specification and the boot loader interface.
     const VENDOR_GUIDS: [&str; 2] = ["-8be4df61-93ca-11d2-aa0d-00e098032b8c", "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"];
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     matches!(
@@ -77,32 +77,32 @@ pub fn is_informational(name: &str) -> bool {
 }
 
 fn by_text(text: &str) -> Option<PartKind> {
-    let begins = |with: &str| text.starts_with(with);
-    let has_line = |with: &str| begins(with) || text.contains(&format!("\n{with}"));
-    if begins("__CURSOR=") || (has_line("__REALTIME_TIMESTAMP=") && has_line("_BOOT_ID=")) {
+    let starts_with = |prefix: &str| text.starts_with(prefix);
+    let has_line = |prefix: &str| starts_with(prefix) || text.contains(&format!("\n{prefix}"));
+    if starts_with("__CURSOR=") || (has_line("__REALTIME_TIMESTAMP=") && has_line("_BOOT_ID=")) {
         return Some(PartKind::JournalExport);
     }
-    if begins("{") || begins("[") || begins("data: {") {
+    if starts_with("{") || starts_with("[") || starts_with("data: {") {
         // `json-pretty` writes one field per line, and a tool may have put entries into an array.
-        let first = text.get(..4096.min(text.len())).unwrap_or(text);
-        if first.contains("\"__REALTIME_TIMESTAMP\"") || first.contains("\"__CURSOR\"") {
+        let head = text.get(..4096.min(text.len())).unwrap_or(text);
+        if head.contains("\"__REALTIME_TIMESTAMP\"") || head.contains("\"__CURSOR\"") {
             return Some(PartKind::JournalJson);
         }
     }
     if text.lines().take(LOG_LINES).any(journal_verbose::is_head) {
         return Some(PartKind::JournalVerbose);
     }
-    if begins("{") {
-        let inside = text.get(1..).unwrap_or_default().trim_start();
-        return inside.starts_with("\"dmesg\"").then_some(PartKind::KernelLogJson);
+    if starts_with("{") {
+        let members = text.get(1..).unwrap_or_default().trim_start();
+        return members.starts_with("\"dmesg\"").then_some(PartKind::KernelLogJson);
     }
     if StartupTimes::read(text).is_some() {
         return Some(PartKind::StartupTimes);
     }
-    if begins("<?xml") && startup_plot::recognizes(text) {
+    if starts_with("<?xml") && startup_plot::recognizes(text) {
         return Some(PartKind::StartupPlot);
     }
-    if begins("Manager: systemd") || begins("Timestamp firmware:") || begins("-> Unit ") {
+    if starts_with("Manager: systemd") || starts_with("Timestamp firmware:") || starts_with("-> Unit ") {
         return Some(PartKind::Dump);
     }
     if has_line("Id=") && (has_line("LoadState=") || has_line("InactiveExitTimestampMonotonic=")) {
@@ -124,18 +124,18 @@ fn by_text(text: &str) -> Option<PartKind> {
             bootchart_samples::LogKind::Totals => PartKind::BootchartTotals,
         });
     }
-    if begins("MemTotal:") {
+    if starts_with("MemTotal:") {
         return Some(PartKind::MemoryInfo);
     }
     if has_line("PRETTY_NAME=") && has_line("ID=") {
         return Some(PartKind::OsRelease);
     }
-    if begins("local ") && text.contains('[') && text.lines().count() == 1 {
+    if starts_with("local ") && text.contains('[') && text.lines().count() == 1 {
         return Some(PartKind::TraceClock);
     }
     (text.contains(" mono=") && text.contains(" real=") && text.lines().count() < 1000)
         .then_some(PartKind::ClockReadings)
-        .filter(|_| !begins("#") && !begins("["))
+        .filter(|_| !starts_with("#") && !starts_with("["))
         .filter(|_| text.lines().next().is_some_and(|line| line.contains("mono=")))
 }
 
@@ -159,7 +159,7 @@ fn efi_variable(file: &str) -> Option<PartKind> {
     }
 }
 
-/// Number of lines inspected.
+/// Number of lines inspected to recognize a log.
 const LOG_LINES: usize = 40;
 
 /// True if at least half of the first lines are kernel messages. `journalctl -o short-monotonic` looks similar but has
@@ -170,28 +170,28 @@ fn is_kernel_log(text: &str) -> bool {
     if messages.is_empty() || messages.len() * 2 < lines.len() {
         return false;
     }
-    let computer = |message: &str| {
-        let (computer, rest) = message.split_once(' ')?;
+    let host = |message: &str| {
+        let (host, rest) = message.split_once(' ')?;
         let (identifier, _) = rest.split_once(' ')?;
-        (identifier.ends_with(':') && !computer.ends_with(':')).then(|| computer.to_owned())
+        (identifier.ends_with(':') && !host.ends_with(':')).then(|| host.to_owned())
     };
-    let first = messages.first().and_then(|message| computer(message));
-    first.is_none() || !messages.iter().take(10).all(|message| computer(message) == first)
+    let first_host = messages.first().and_then(|message| host(message));
+    first_host.is_none() || !messages.iter().take(10).all(|message| host(message) == first_host)
 }
 
-/// Advice for Linux text files that are not supported: what they look like, and what to use instead. Empty for anything
-/// else.
+/// Returns advice for unsupported Linux text files: what they look like and what to use instead. Empty for all other
+/// files.
 pub fn advice(bytes: &[u8]) -> &'static str {
     let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
     let text = String::from_utf8_lossy(head);
     let lines = || text.lines().take(LOG_LINES);
-    let any = |matches: &dyn Fn(&str) -> bool| lines().any(matches);
+    let any_line = |matches: &dyn Fn(&str) -> bool| lines().any(matches);
     if blame::recognizes(&text) {
         ". This is 'systemd-analyze blame', which has durations but no start times. Add 'systemctl show \"*\" > units.txt'."
-    } else if any(&|line| line.starts_with("[  +")) {
+    } else if any_line(&|line| line.starts_with("[  +")) {
         ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Use 'dmesg'."
-    } else if any(&|line| {
-        ["Linux version ", "Reached target ", "Starting ", "Started "].iter().any(|begin| line.starts_with(begin))
+    } else if any_line(&|line| {
+        ["Linux version ", "Reached target ", "Starting ", "Started "].iter().any(|prefix| line.starts_with(prefix))
     }) {
         ". This looks like 'journalctl -o cat' or a log without times. Use 'journalctl -o short-monotonic', '-o export' or 'dmesg'."
     } else {
@@ -233,14 +233,14 @@ mod tests {
         ] {
             assert!(advice(text.as_bytes()).contains(expected), "{text}");
         }
-        for other in ["", "hello\n", "PNG", "a,b\n1,2\n"] {
-            assert_eq!(advice(other.as_bytes()), "", "{other}");
+        for text in ["", "hello\n", "PNG", "a,b\n1,2\n"] {
+            assert_eq!(advice(text.as_bytes()), "", "{text}");
         }
     }
 
     #[test]
     fn recognizes_parts_by_content_or_name() {
-        let kind = |name: &str, text: &str| kind_of(name, text.as_bytes());
+        let kind = |name: &str, text: &str| part_kind(name, text.as_bytes());
         for (text, expected) in [
             ("# tracer: nop\n#\n", PartKind::TraceText),
             ("cpus=2\n  a-1 [000]  1.5: x: y\n", PartKind::TraceText),
@@ -273,11 +273,11 @@ mod tests {
         assert_eq!(kind("uname", "Linux lab 6.1\n"), Some(PartKind::Uname));
         assert_eq!(kind("lab/cmdline", "root=/dev/vda\n"), Some(PartKind::CommandLine));
         let variable = "LoaderTimeExecUSec-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
-        assert_eq!(kind_of(variable, b"\x06\0\0\x005\0"), Some(PartKind::LoaderTimeExec));
-        assert_eq!(kind_of("FBPT.bin", b"FBPT\x30\0\0\0"), Some(PartKind::FirmwareTable));
+        assert_eq!(part_kind(variable, b"\x06\0\0\x005\0"), Some(PartKind::LoaderTimeExec));
+        assert_eq!(part_kind("FBPT.bin", b"FBPT\x30\0\0\0"), Some(PartKind::FirmwareTable));
         assert_eq!(kind("lab/fpdt/boot/exitbootservice_end_ns", "4809919164\n"), Some(PartKind::FirmwareTable));
-        for other in ["", "blame\n", "Reached target Basic System.\nStarted a.service.\n", "a,b\n1,2\n"] {
-            assert_eq!(kind("x", other), None, "{other}");
+        for text in ["", "blame\n", "Reached target Basic System.\nStarted a.service.\n", "a,b\n1,2\n"] {
+            assert_eq!(kind("x", text), None, "{text}");
         }
     }
 }

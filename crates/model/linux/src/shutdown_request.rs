@@ -2,7 +2,7 @@
 
 use super::journal::Entry;
 
-/// The requested action as systemd names it: `poweroff`, `reboot`, `halt`, `kexec`; `None` for any other message.
+/// Returns the requested action as systemd names it: `poweroff`, `reboot`, `halt`, `kexec`; `None` for other messages.
 ///
 /// Texts: `log_shutdown` and `bus_manager_shutdown_or_sleep_now_or_later` of systemd-logind, 230 to 257.
 pub(super) fn requested_action(entry: &Entry<'_>) -> Option<&'static str> {
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn accepts_only_logind_messages() {
-        let parsed = |identifier: &'static str, message: &'static str| {
+        let action = |identifier: &'static str, message: &'static str| {
             let mut entry = Entry::default();
             entry.set(b"SYSLOG_IDENTIFIER", Cow::Borrowed(identifier));
             entry.set(b"MESSAGE", Cow::Borrowed(message));
@@ -47,8 +47,8 @@ mod tests {
             ("The system will suspend now!", None),
             ("New seat seat0.", None),
         ] {
-            assert_eq!(parsed("systemd-logind", message), kind, "{message}");
+            assert_eq!(action("systemd-logind", message), kind, "{message}");
         }
-        assert_eq!(parsed("cron", "System is rebooting."), None);
+        assert_eq!(action("cron", "System is rebooting."), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Reads `systemd-analyze plot`: an SVG chart of the startup with the start time and duration of each unit.
 //!
-//! Each element is on a line of its own. A unit has a bar `activating`, further bars, and a text with its name and, in
+//! Each element is on a separate line. A unit has a bar `activating`, further bars, and a text with its name and, in
 //! parentheses, the duration from `systemd-analyze blame`. The kernel's start is at x = 0. A second is 100 wide; in a
 //! scaled chart, the width follows from the kernel's bar (source: the output of systemd 252). The chart does not show
 //! whether a unit failed.
@@ -33,37 +33,38 @@ pub(super) fn recognizes(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// The value of an attribute.
+/// Returns the value of an attribute.
 fn attribute<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    let (_, after) = line.split_once(&format!(" {name}=\""))?;
-    after.split('"').next()
+    let (_, value) = line.split_once(&format!(" {name}=\""))?;
+    value.split('"').next()
 }
 
 fn number(line: &str, name: &str) -> Option<f64> {
     attribute(line, name)?.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The text of an element, up to the end of the line.
+/// Returns the text of an element, up to the end of the line.
 fn content(line: &str) -> Option<String> {
-    let (_, after) = line.split_once('>')?;
-    let text = after.split("</text>").next()?;
-    let plain = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
-    Some(plain.into_iter().fold(text.to_owned(), |text, (written, meant)| text.replace(written, meant)))
+    const ENTITIES: [(&str, &str); 5] =
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
+    let (_, content) = line.split_once('>')?;
+    let text = content.split("</text>").next()?;
+    Some(ENTITIES.into_iter().fold(text.to_owned(), |text, (entity, character)| text.replace(entity, character)))
 }
 
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
-    let sentence = text.find("Startup finished in ").and_then(|at| text.get(at..)?.split("</text>").next());
+    let sentence = text.find("Startup finished in ").and_then(|start| text.get(start..)?.split("</text>").next());
     let mut second_width = SECOND_WIDTH;
     if let Some(sentence) = sentence {
         let bytes = sentence.as_bytes();
         startup_times::read(&Part { kind: PartKind::StartupTimes, name: part.name, bytes }, assembly);
         let kernel = text.lines().find(|line| line.contains("<rect class=\"kernel\""));
         let width = kernel.and_then(|line| number(line, "width")).filter(|&width| width > 0.0);
-        if let (Some(width), Some(lengths)) = (width, StartupTimes::read(sentence))
-            && lengths.kernel_ns > 0
+        if let (Some(width), Some(times)) = (width, StartupTimes::read(sentence))
+            && times.kernel_ns > 0
         {
-            second_width = width * 1e9 / lengths.kernel_ns as f64;
+            second_width = width * 1e9 / times.kernel_ns as f64;
         }
     }
     let ns = |width: f64| (width / second_width * 1e9).round() as i64;
@@ -75,8 +76,8 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
             continue;
         }
         let Some(label) = line.contains("<text class=").then(|| content(line)).flatten() else { continue };
-        let (name, length) = match label.rsplit_once(" (") {
-            Some((name, length)) => (name, duration_ns(length.trim_end_matches(')'))),
+        let (name, label_ns) = match label.rsplit_once(" (") {
+            Some((name, duration)) => (name, duration_ns(duration.trim_end_matches(')'))),
             None => (label.as_str(), None),
         };
         if !is_unit(name) {
@@ -88,7 +89,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         };
         units += 1;
         let start_ns = ns(x);
-        let end_ns = start_ns.saturating_add(length.unwrap_or_else(|| ns(width)));
+        let end_ns = start_ns.saturating_add(label_ns.unwrap_or_else(|| ns(width)));
         unit_rows::add_start(name, start_ns, end_ns, EVENT, assembly);
     }
 }

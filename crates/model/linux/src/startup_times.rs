@@ -19,26 +19,26 @@ pub(super) struct StartupTimes {
 }
 
 impl StartupTimes {
-    /// Parses the sentence. Returns `None` for any other, and for that of a container, which has no kernel.
+    /// Parses the sentence. Returns `None` for other text and for the sentence of a container, which has no kernel.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let rest = text.strip_prefix("Startup finished in ")?;
+        let durations = text.strip_prefix("Startup finished in ")?;
         // The total and a period follow.
-        let parts = rest.lines().next()?.split(" = ").next()?;
-        let mut lengths = Self::default();
-        let (mut kernel, mut user_space) = (None, None);
+        let parts = durations.lines().next()?.split(" = ").next()?;
+        let mut times = Self::default();
+        let (mut kernel_ns, mut user_space_ns) = (None, None);
         for part in parts.split(" + ") {
-            let (length, name) = part.trim_end_matches('.').trim().split_once(" (")?;
-            let length = duration_ns(length)?;
+            let (duration, name) = part.trim_end_matches('.').trim().split_once(" (")?;
+            let phase_ns = duration_ns(duration)?;
             match name.strip_suffix(')')? {
-                "firmware" => lengths.firmware_ns = Some(length),
-                "loader" => lengths.loader_ns = Some(length),
-                "kernel" => kernel = Some(length),
-                "initrd" => lengths.initrd_ns = Some(length),
-                "userspace" => user_space = Some(length),
+                "firmware" => times.firmware_ns = Some(phase_ns),
+                "loader" => times.loader_ns = Some(phase_ns),
+                "kernel" => kernel_ns = Some(phase_ns),
+                "initrd" => times.initrd_ns = Some(phase_ns),
+                "userspace" => user_space_ns = Some(phase_ns),
                 _ => return None,
             }
         }
-        Some(Self { kernel_ns: kernel?, user_space_ns: user_space?, ..lengths })
+        Some(Self { kernel_ns: kernel_ns?, user_space_ns: user_space_ns?, ..times })
     }
 
     /// Adds the start of each phase unless a better source has it. `event` names the source record.
@@ -63,22 +63,23 @@ impl StartupTimes {
         assembly.extend_to(end_ns);
     }
 
-    /// Time from the kernel's start to the end of the startup, ns.
+    /// Returns the time from the kernel's start to the end of the startup, ns.
     pub(super) fn since_kernel_ns(&self) -> i64 {
-        let initrd = self.initrd_ns.unwrap_or(0);
-        self.kernel_ns.saturating_add(initrd).saturating_add(self.user_space_ns)
+        let initrd_ns = self.initrd_ns.unwrap_or(0);
+        self.kernel_ns.saturating_add(initrd_ns).saturating_add(self.user_space_ns)
     }
 }
 
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
-    if let Some(lengths) = StartupTimes::read(text.trim_start()) {
-        lengths.add("systemd-analyze time", assembly);
+    if let Some(times) = StartupTimes::read(text.trim_start()) {
+        times.add("systemd-analyze time", assembly);
     }
     // `graphical.target reached after 17.2s in userspace.`
     let reached = text.lines().find_map(|line| {
-        let (unit, rest) = line.split_once(" reached after ")?;
-        let after_ns = duration_ns(rest.strip_suffix('.').unwrap_or(rest).strip_suffix(" in userspace")?)?;
+        let (unit, delay) = line.split_once(" reached after ")?;
+        let delay = delay.strip_suffix('.').unwrap_or(delay).strip_suffix(" in userspace")?;
+        let after_ns = duration_ns(delay)?;
         Some((unit, after_ns))
     });
     let begin_ns = assembly.last_time_of(milestone::USER_SPACE_BEGIN);
@@ -87,23 +88,23 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
             unit.clone_into(&mut assembly.default_target);
         }
         let time_ns = begin_ns.saturating_add(after_ns);
-        let known =
+        let is_known =
             assembly.texts.find(unit).is_some_and(|unit| assembly.milestones.iter().any(|row| row.detail == unit));
-        if !known {
+        if !is_known {
             assembly.add_milestone(time_ns, milestone::TARGET_REACHED, unit, None, "systemd-analyze time");
         }
     }
 }
 
 /// Adds a milestone unless a source other than the kernel log has it. The kernel logs the start of the first program,
-/// which is a different moment than the service manager's start.
+/// which differs from the service manager's start.
 pub(super) fn add_unless_known(time_ns: i64, name: &str, value: Option<i64>, event: &str, assembly: &mut Assembly) {
     let id = assembly.intern(name);
-    let known = assembly
+    let is_known = assembly
         .milestones
         .iter()
         .any(|row| row.name == id && !assembly.texts.get(row.event).starts_with("kernel log"));
-    if !known {
+    if !is_known {
         assembly.add_milestone(time_ns, name, "", value, event);
     }
 }
@@ -116,10 +117,10 @@ mod tests {
     fn parses_phases_and_rejects_other_text() {
         let full = "Startup finished in 5.179s (firmware) + 269ms (loader) + 4.858s (kernel) + 11.200s (initrd) + \
                     1min 27.855s (userspace) = 1min 49.361s.";
-        let lengths = StartupTimes::read(full).unwrap();
+        let times = StartupTimes::read(full).unwrap();
         let ms = |ms: i64| ms * 1_000_000;
         assert_eq!(
-            lengths,
+            times,
             StartupTimes {
                 firmware_ns: Some(ms(5179)),
                 loader_ns: Some(ms(269)),
@@ -128,18 +129,18 @@ mod tests {
                 user_space_ns: ms(87_855),
             }
         );
-        assert_eq!(lengths.since_kernel_ns(), ms(103_913));
+        assert_eq!(times.since_kernel_ns(), ms(103_913));
         let analyzed =
             "Startup finished in 2.5s (kernel) + 17.5s (userspace) = 20s \ngraphical.target reached after 17s";
         assert_eq!(StartupTimes::read(analyzed).unwrap().user_space_ns, ms(17_500));
-        for other in [
+        for text in [
             "Startup finished in 105ms.",
             "Startup finished in 1s (userspace).",
             "Startup finished in x (kernel) + 1s (userspace).",
             "Bootup is not yet finished.",
             "",
         ] {
-            assert_eq!(StartupTimes::read(other), None, "{other}");
+            assert_eq!(StartupTimes::read(text), None, "{text}");
         }
     }
 
@@ -147,8 +148,8 @@ mod tests {
         #[test]
         fn accepts_any_text(text: String) {
             let _ = StartupTimes::read(&text);
-            if let Some(lengths) = StartupTimes::read(&format!("Startup finished in {text} (kernel) + {text} (userspace)")) {
-                lengths.since_kernel_ns();
+            if let Some(times) = StartupTimes::read(&format!("Startup finished in {text} (kernel) + {text} (userspace)")) {
+                times.since_kernel_ns();
             }
         }
     }

@@ -5,7 +5,7 @@ use onoff_trace::{DependencyKind, ServiceDependency, counters};
 
 use super::assembly::Assembly;
 
-/// Maximum number of dependencies: a hundred times that of a large server.
+/// Maximum number of dependencies: a hundred times as many as a large server has.
 const MAX_DEPENDENCIES: usize = 4_000_000;
 
 counters! {
@@ -17,7 +17,7 @@ counters! {
 pub(super) struct UnitDependencies {
     /// Unit by alias.
     aliases: HashMap<String, String>,
-    found: Vec<(String, DependencyKind, String)>,
+    dependencies: Vec<(String, DependencyKind, String)>,
     skipped: u64,
 }
 
@@ -29,18 +29,18 @@ impl UnitDependencies {
         }
     }
 
-    pub(super) fn add(&mut self, unit: &str, kind: DependencyKind, on: String) {
-        if self.found.len() < MAX_DEPENDENCIES {
-            self.found.push((unit.to_owned(), kind, on));
+    pub(super) fn add(&mut self, unit: &str, kind: DependencyKind, dependency: String) {
+        if self.dependencies.len() < MAX_DEPENDENCIES {
+            self.dependencies.push((unit.to_owned(), kind, dependency));
         } else {
             self.skipped += 1;
         }
     }
 
-    /// Adds that `later` is ordered after `unit`.
+    /// Adds the ordering of `later` after `unit`.
     pub(super) fn add_before(&mut self, unit: &str, later: String) {
-        if self.found.len() < MAX_DEPENDENCIES {
-            self.found.push((later, DependencyKind::After, unit.to_owned()));
+        if self.dependencies.len() < MAX_DEPENDENCIES {
+            self.dependencies.push((later, DependencyKind::After, unit.to_owned()));
         } else {
             self.skipped += 1;
         }
@@ -56,7 +56,7 @@ impl UnitDependencies {
         let mut seen: HashSet<_> =
             assembly.service_dependencies.iter().map(|row| (row.service, row.kind, row.on)).collect();
         assembly.losses.add(&TOO_MANY, self.skipped);
-        for (unit, kind, on) in &self.found {
+        for (unit, kind, on) in &self.dependencies {
             let service = assembly.texts.intern(self.resolve(unit));
             let on = assembly.texts.intern(self.resolve(on));
             if service != on && seen.insert((service, *kind, on)) {

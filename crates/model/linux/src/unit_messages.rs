@@ -1,4 +1,4 @@
-//! Parses the service manager's messages about units: by message id if there is one, else by the text. Messages that
+//! Parses the service manager's messages about units by message id if there is one, otherwise by text. Messages that
 //! went to the kernel log before journald ran have only the text.
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ pub(super) enum Step<'a> {
     Skipped,
     /// Reason of a failure, e.g. `timeout`.
     Result(Cow<'a, str>),
-    /// One of its processes is killed.
+    /// A process of the unit, by PID, is killed.
     Kill(u32),
 }
 
@@ -31,7 +31,7 @@ const STOPPED: u128 = 0x9d1a_aa27_d601_40bd_9636_5438_aad2_0286;
 use ServiceChange::{Start, Stop};
 use ServiceOutcome::{Completed, Failed};
 
-/// Message prefixes and their meaning; a longer prefix comes before a shorter one.
+/// Message prefixes and their meaning. Longer prefixes come before shorter ones.
 const PREFIXES: [(&str, Step<'static>); 33] = [
     ("Starting ", Step::Begin(Start)),
     ("Mounting ", Step::Begin(Start)),
@@ -68,18 +68,18 @@ const PREFIXES: [(&str, Step<'static>); 33] = [
     ("Failed unmounting ", Step::End(Stop, Failed)),
 ];
 
-/// Parses a message of the system's service manager to the unit and the event.
+/// Parses a message of the system's service manager. Returns the unit and the event.
 pub(super) fn step<'a>(entry: &'a Entry<'_>) -> Option<(Cow<'a, str>, Step<'a>)> {
     let message = &*entry.message;
-    let by_text = parse_text(message, entry.is_text);
+    let (unit_in_text, step_in_text) = parse_text(message, entry.is_text).unzip();
     let unit = if entry.unit.is_empty() {
-        Cow::Borrowed(by_text.as_ref()?.0)
+        Cow::Borrowed(unit_in_text?)
     } else if entry.user_unit.is_empty() {
         Cow::Borrowed(&*entry.unit)
     } else {
         return None;
     };
-    Some((unit, event_of(entry, by_text.map(|found| found.1))?))
+    Some((unit, step_by_id(entry).or(step_in_text)?))
 }
 
 /// A unit of a user's service manager. The system may have units of the same name.
@@ -90,7 +90,7 @@ pub(super) struct UserUnit {
     pub(super) name: String,
 }
 
-/// Parses a message of a user's service manager to the unit and the event.
+/// Parses a message of a user's service manager. Returns the unit and the event.
 pub(super) fn user_step<'a>(entry: &'a Entry<'_>) -> Option<(UserUnit, Step<'a>)> {
     if entry.user_unit.is_empty() || entry.identifier != "systemd" {
         return None;
@@ -100,40 +100,40 @@ pub(super) fn user_step<'a>(entry: &'a Entry<'_>) -> Option<(UserUnit, Step<'a>)
         unit if unit.starts_with("user@") => unit.to_owned(),
         _ => format!("user@{}.service", entry.uid?),
     };
-    let by_text = parse_text(&entry.message, entry.is_text);
+    let step_in_text = parse_text(&entry.message, entry.is_text).map(|(_, step)| step);
     let unit = UserUnit { manager, name: entry.user_unit.to_string() };
-    Some((unit, event_of(entry, by_text.map(|found| found.1))?))
+    Some((unit, step_by_id(entry).or(step_in_text)?))
 }
 
-/// The event by message id, else by text.
-fn event_of<'a>(entry: &Entry<'_>, by_text: Option<Step<'a>>) -> Option<Step<'a>> {
+/// Returns the event of a message with a known id.
+fn step_by_id<'a>(entry: &Entry<'_>) -> Option<Step<'a>> {
     let message = &*entry.message;
-    let done = || match &*entry.job_result {
+    let outcome = || match &*entry.job_result {
         "" | "done" => Completed,
         _ => Failed,
     };
     Some(match entry.message_id {
         STARTING => Step::Begin(Start),
         STARTED if was_skipped(message) || entry.job_result == "skipped" => Step::Skipped,
-        STARTED => Step::End(Start, done()),
+        STARTED => Step::End(Start, outcome()),
         FAILED => Step::End(Start, Failed),
         STOPPING => Step::Begin(Stop),
-        STOPPED => Step::End(Stop, done()),
-        _ => by_text?,
+        STOPPED => Step::End(Stop, outcome()),
+        _ => return None,
     })
 }
 
-/// Parses a message's text to the unit and the event.
+/// Parses the text of a message. Returns the unit and the event.
 fn parse_text(message: &str, by_description: bool) -> Option<(&str, Step<'_>)> {
-    for (begin, step) in &PREFIXES {
-        if let Some(rest) = message.strip_prefix(begin) {
+    for (prefix, step) in &PREFIXES {
+        if let Some(unit) = message.strip_prefix(prefix) {
             // `name - description`, `name.` or `name...`; older systems give only the description.
-            let name = rest.split_ascii_whitespace().next().unwrap_or("");
+            let name = unit.split_ascii_whitespace().next().unwrap_or("");
             let name = name.trim_end_matches('.');
             if is_unit(name) {
                 return Some((name, step.clone()));
             }
-            let description = rest.trim_end_matches('.');
+            let description = unit.trim_end_matches('.');
             return (by_description && !description.is_empty())
                 .then(|| (unit_or_description(description), step.clone()));
         }
@@ -142,20 +142,20 @@ fn parse_text(message: &str, by_description: bool) -> Option<(&str, Step<'_>)> {
         let name = message.split_ascii_whitespace().next()?;
         return is_unit(name).then_some((name, Step::Skipped));
     }
-    let (name, rest) = message.split_once(": ")?;
+    let (name, event) = message.split_once(": ")?;
     if !is_unit(name) {
         return None;
     }
-    if let Some(result) = rest.strip_prefix("Failed with result '") {
+    if let Some(result) = event.strip_prefix("Failed with result '") {
         let result = result.split('\'').next().unwrap_or(result);
         return Some((name, Step::Result(Cow::Borrowed(result))));
     }
-    let (pid, rest) = rest.strip_prefix("Killing process ")?.split_once(' ')?;
-    rest.contains("SIGKILL").then(|| Some((name, Step::Kill(pid.parse().ok()?))))?
+    let (pid, signal) = event.strip_prefix("Killing process ")?.split_once(' ')?;
+    signal.contains("SIGKILL").then(|| Some((name, Step::Kill(pid.parse().ok()?))))?
 }
 
-/// The unit with this description, for the targets that systemd ships; the description itself for any other unit.
-/// Source: the descriptions in systemd's unit files, which are the same in all versions.
+/// Returns the unit with this description for the targets that systemd ships, and the description itself for any other
+/// unit. Source: the descriptions in systemd's unit files, which are the same in all versions.
 fn unit_or_description(description: &str) -> &str {
     const TARGETS: [(&str, &str); 24] = [
         ("Basic System", "basic.target"),
@@ -183,7 +183,7 @@ fn unit_or_description(description: &str) -> &str {
         ("System Initialization", "sysinit.target"),
         ("Timer Units", "timers.target"),
     ];
-    TARGETS.iter().find(|(of_target, _)| *of_target == description).map_or(description, |(_, unit)| unit)
+    TARGETS.iter().find(|(target, _)| *target == description).map_or(description, |(_, unit)| unit)
 }
 
 fn was_skipped(message: &str) -> bool {
@@ -194,7 +194,7 @@ fn was_skipped(message: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn found(fields: &[(&str, &str)]) -> Option<(String, Step<'static>)> {
+    fn parse(fields: &[(&str, &str)]) -> Option<(String, Step<'static>)> {
         let mut entry = Entry::default();
         for (name, value) in fields {
             entry.set(name.as_bytes(), Cow::Borrowed(value));
@@ -230,25 +230,28 @@ mod tests {
             ("", None),
         ] {
             let expected = expected.map(|(unit, step)| (unit.to_owned(), step));
-            assert_eq!(found(&[("MESSAGE", message)]), expected, "{message}");
+            assert_eq!(parse(&[("MESSAGE", message)]), expected, "{message}");
         }
-        let text = |message: &'static str| {
+        let parse_text_entry = |message: &'static str| {
             let mut entry = Entry { is_text: true, ..Entry::default() };
             entry.set(b"MESSAGE", Cow::Borrowed(message));
             step(&entry).map(|(unit, step)| (unit.into_owned(), matches!(step, Step::Begin(_))))
         };
-        assert_eq!(text("Starting Journal Service..."), Some(("Journal Service".to_owned(), true)));
-        assert_eq!(text("Started Journal Service."), Some(("Journal Service".to_owned(), false)));
-        assert_eq!(text("Reached target Graphical Interface."), Some(("graphical.target".to_owned(), false)));
-        assert_eq!(text("Inserted module 'autofs4'"), None);
-        let id = |id: &str, result: &str| {
-            found(&[("MESSAGE_ID", id), ("UNIT", "a.service"), ("JOB_RESULT", result), ("MESSAGE", "x")])
+        assert_eq!(parse_text_entry("Starting Journal Service..."), Some(("Journal Service".to_owned(), true)));
+        assert_eq!(parse_text_entry("Started Journal Service."), Some(("Journal Service".to_owned(), false)));
+        assert_eq!(
+            parse_text_entry("Reached target Graphical Interface."),
+            Some(("graphical.target".to_owned(), false))
+        );
+        assert_eq!(parse_text_entry("Inserted module 'autofs4'"), None);
+        let parse_id = |id: &str, result: &str| {
+            parse(&[("MESSAGE_ID", id), ("UNIT", "a.service"), ("JOB_RESULT", result), ("MESSAGE", "x")])
                 .map(|(_, step)| step)
         };
-        assert_eq!(id("7d4958e842da4a758f6c1cdc7b36dcc5", ""), Some(Step::Begin(Start)));
-        assert_eq!(id("39f53479d3a045ac8e11786248231fbf", "done"), Some(Step::End(Start, Completed)));
-        assert_eq!(id("be02cf6855d2428ba40df7e9d022f03d", "timeout"), Some(Step::End(Start, Failed)));
-        assert_eq!(id("de5b426a63be47a7b6ac3eaac82e2f6f", ""), Some(Step::Begin(Stop)));
-        assert_eq!(id("9d1aaa27d60140bd96365438aad20286", "done"), Some(Step::End(Stop, Completed)));
+        assert_eq!(parse_id("7d4958e842da4a758f6c1cdc7b36dcc5", ""), Some(Step::Begin(Start)));
+        assert_eq!(parse_id("39f53479d3a045ac8e11786248231fbf", "done"), Some(Step::End(Start, Completed)));
+        assert_eq!(parse_id("be02cf6855d2428ba40df7e9d022f03d", "timeout"), Some(Step::End(Start, Failed)));
+        assert_eq!(parse_id("de5b426a63be47a7b6ac3eaac82e2f6f", ""), Some(Step::Begin(Stop)));
+        assert_eq!(parse_id("9d1aaa27d60140bd96365438aad20286", "done"), Some(Step::End(Stop, Completed)));
     }
 }

@@ -37,9 +37,9 @@ mod tests {
     #[test]
     fn unquotes_names() {
         let list = r#"system.slice "blockdev@dev-disk-by\\x2dlabel-ESP.target" -.mount"#;
-        let found: Vec<String> = names(list).collect();
-        assert_eq!(found, ["system.slice", r"blockdev@dev-disk-by\x2dlabel-ESP.target", "-.mount"]);
-        assert!(found.iter().all(|name| is_unit(name)));
+        let unit_names: Vec<String> = names(list).collect();
+        assert_eq!(unit_names, ["system.slice", r"blockdev@dev-disk-by\x2dlabel-ESP.target", "-.mount"]);
+        assert!(unit_names.iter().all(|name| is_unit(name)));
         assert!(!is_unit(".mount") && !is_unit("a b.service") && !is_unit("Services"));
     }
 }

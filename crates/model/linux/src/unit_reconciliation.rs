@@ -1,5 +1,5 @@
-//! Merges the rows that several parts have of the same units: the service manager's own times take precedence over
-//! those of messages, and each change is kept once.
+//! Merges duplicate unit rows from several parts: the service manager's times take precedence over the times of
+//! messages, and each change is kept once.
 
 use std::cmp::Reverse;
 
@@ -12,18 +12,19 @@ use super::unit_names::is_unit;
 use super::{blame, critical_chain, startup_plot, units};
 
 /// Maximum distance between a message and the change it reports: 1 s. Messages wait for journald while it starts, and
-/// the kernel log's clock is accurate to some milliseconds only.
+/// the kernel log's clock is accurate only to some milliseconds.
 const MAX_DISTANCE_NS: i64 = 1_000_000_000;
 
-/// The same for a line with a wall-clock time, which may have whole seconds only.
+/// Maximum distance between a line with a wall-clock time, which may be in whole seconds, and the change it reports.
 const MAX_WALL_CLOCK_DISTANCE_NS: i64 = 2_000_000_000;
 
 /// Maximum delay of a line with a wall-clock time: 2 min. A syslog daemon stamps messages from before its start with
 /// the time at which it read them.
 const MAX_DELAY_NS: i64 = 120_000_000_000;
 
-/// Number of units whose lines must agree on the distance between two clocks, and the tolerance, ns.
+/// Number of units whose lines must agree on the distance between two clocks.
 const MIN_AGREEING_UNITS: usize = 3;
+/// Maximum difference between distances that agree.
 const AGREEMENT_TOLERANCE_NS: i64 = 1_500_000_000;
 
 /// Merges the rows of all parts; called after all parts are read.
@@ -69,43 +70,43 @@ struct DelayBounds {
     max_ns: i64,
 }
 
-/// Moves rows from lines with wall-clock times to the clock of the service manager's own times, and drops those that
-/// duplicate such a row: within a boot, a start with exact times replaces a message about it.
+/// Moves rows from lines with wall-clock times to the clock of the service manager's times, and drops duplicates:
+/// within a boot, a start with exact times replaces a message about it.
 fn merge_wall_clock_rows(assembly: &mut Assembly) -> DelayBounds {
     let mut bounds = DelayBounds { min_ns: -MAX_DELAY_NS, max_ns: MAX_DELAY_NS };
     let Some(event) = assembly.texts.find(WALL_CLOCK_EVENT) else { return bounds };
     let rows = std::mem::take(&mut assembly.service_transitions);
     let (mut by_wall_clock, exact): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.event == event);
-    let mut known: HashMap<(StringId, u8), Vec<(i64, i64)>> = HashMap::new();
+    let mut exact_times: HashMap<(StringId, u8), Vec<(i64, i64)>> = HashMap::new();
     for row in &exact {
-        let times = known.entry((row.service, row.kind as u8)).or_default();
+        let times = exact_times.entry((row.service, row.kind as u8)).or_default();
         times.push((row.start_ns, row.end_ns.unwrap_or(row.start_ns)));
     }
-    let distance = clock_distance(&by_wall_clock, &known);
+    let clock_distance = clock_distance(&by_wall_clock, &exact_times);
     // If the clocks cannot be compared, a line may also be early, because the text's first line was taken for the
     // kernel's start.
-    if distance.is_some() {
+    if clock_distance.is_some() {
         bounds.min_ns = -MAX_WALL_CLOCK_DISTANCE_NS;
     }
-    if let Some(distance) = distance.filter(|distance| distance.abs() > MAX_DISTANCE_NS) {
-        let moved = |time_ns: i64| time_ns.saturating_sub(distance).max(0);
+    if let Some(distance) = clock_distance.filter(|distance| distance.abs() > MAX_DISTANCE_NS) {
+        let shift = |time_ns: i64| time_ns.saturating_sub(distance).max(0);
         for row in &mut by_wall_clock {
-            row.start_ns = moved(row.start_ns);
-            row.end_ns = row.end_ns.map(moved);
+            row.start_ns = shift(row.start_ns);
+            row.end_ns = row.end_ns.map(shift);
         }
         for row in assembly.milestones.iter_mut().filter(|row| row.event == event) {
-            row.time_ns = moved(row.time_ns);
+            row.time_ns = shift(row.time_ns);
         }
     }
     by_wall_clock.sort_by_key(|row| (row.service, row.kind as u8, row.start_ns));
-    let mut kept = exact;
+    let mut merged = exact;
     for rows in by_wall_clock.chunk_by(|a, b| (a.service, a.kind) == (b.service, b.kind)) {
-        let Some(first) = rows.first() else { continue };
-        let mut open: Vec<Option<&ServiceTransition>> = rows.iter().map(Some).collect();
-        if let Some(times) = known.get_mut(&(first.service, first.kind as u8)) {
+        let Some(first_row) = rows.first() else { continue };
+        let mut unmatched: Vec<Option<&ServiceTransition>> = rows.iter().map(Some).collect();
+        if let Some(times) = exact_times.get_mut(&(first_row.service, first_row.kind as u8)) {
             times.sort();
-            // Several parts may have the same start.
-            times.dedup_by(|b, a| b.0.saturating_sub(a.0) <= MAX_DISTANCE_NS);
+            // Several parts may have recorded the same start.
+            times.dedup_by(|(start, _), (previous_start, _)| start.saturating_sub(*previous_start) <= MAX_DISTANCE_NS);
             for &(start_ns, end_ns) in times.iter() {
                 let distance = |row: &ServiceTransition| row.start_ns.saturating_sub(start_ns);
                 let is_near = |row: &ServiceTransition| {
@@ -113,26 +114,26 @@ fn merge_wall_clock_rows(assembly: &mut Assembly) -> DelayBounds {
                         && row.end_ns.unwrap_or(row.start_ns) >= start_ns.saturating_sub(MAX_WALL_CLOCK_DISTANCE_NS)
                 };
                 let is_delayed = |row: &ServiceTransition| (bounds.min_ns..=bounds.max_ns).contains(&distance(row));
-                let same = open
+                let nearest = unmatched
                     .iter_mut()
                     .filter(|slot| slot.is_some_and(|row| is_near(row) || is_delayed(row)))
                     .min_by_key(|slot| slot.map(|row| (!is_near(row), distance(row).abs())));
-                if let Some(slot) = same {
+                if let Some(slot) = nearest {
                     *slot = None;
                 }
             }
         }
-        kept.extend(open.into_iter().flatten().copied());
+        merged.extend(unmatched.into_iter().flatten().copied());
     }
-    assembly.service_transitions = kept;
+    assembly.service_transitions = merged;
     bounds
 }
 
-/// Delay of lines with wall-clock times when nothing held them up, ns: the smallest distance on which several units
-/// agree, among units that occur once in each source.
+/// Returns the distance between the clock of lines with wall-clock times and the clock of exact times, ns: the smallest
+/// distance on which several units agree, among units that occur once in each source.
 fn clock_distance(
     by_wall_clock: &[ServiceTransition],
-    known: &HashMap<(StringId, u8), Vec<(i64, i64)>>,
+    exact_times: &HashMap<(StringId, u8), Vec<(i64, i64)>>,
 ) -> Option<i64> {
     let mut lines: HashMap<StringId, Option<i64>> = HashMap::new();
     for row in by_wall_clock.iter().filter(|row| row.kind == ServiceChange::Start) {
@@ -141,15 +142,15 @@ fn clock_distance(
     let mut distances: Vec<i64> = lines
         .into_iter()
         .filter_map(|(service, line_ns)| {
-            let times = known.get(&(service, ServiceChange::Start as u8))?;
-            let (first, last) = (times.iter().min()?.0, times.iter().max()?.0);
-            (last.saturating_sub(first) <= MAX_DISTANCE_NS).then_some(line_ns?.saturating_sub(first))
+            let times = exact_times.get(&(service, ServiceChange::Start as u8))?;
+            let (first_ns, last_ns) = (times.iter().min()?.0, times.iter().max()?.0);
+            (last_ns.saturating_sub(first_ns) <= MAX_DISTANCE_NS).then_some(line_ns?.saturating_sub(first_ns))
         })
         .filter(|distance| distance.abs() <= MAX_DELAY_NS)
         .collect();
     distances.sort();
-    let agreeing = distances.windows(MIN_AGREEING_UNITS).find(|near| match near {
-        [first, .., last] => last.saturating_sub(*first) <= AGREEMENT_TOLERANCE_NS,
+    let agreeing = distances.windows(MIN_AGREEING_UNITS).find(|window| match window {
+        [nearest, .., farthest] => farthest.saturating_sub(*nearest) <= AGREEMENT_TOLERANCE_NS,
         _ => false,
     })?;
     agreeing.get(MIN_AGREEING_UNITS / 2).copied()
@@ -158,14 +159,19 @@ fn clock_distance(
 /// Drops target milestones from lines with a wall-clock time if another part has them.
 fn drop_wall_clock_duplicates(assembly: &mut Assembly, bounds: &DelayBounds) {
     let Some(event) = assembly.texts.find(WALL_CLOCK_EVENT) else { return };
-    let mut known: HashMap<(StringId, StringId), Vec<i64>> = HashMap::new();
-    let of_targets = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.texts.find(name));
-    for row in assembly.milestones.iter().filter(|row| row.event != event && of_targets.contains(&Some(row.name))) {
-        known.entry((row.name, row.detail)).or_default().push(row.time_ns);
+    let mut exact_times: HashMap<(StringId, StringId), Vec<i64>> = HashMap::new();
+    let target_milestones =
+        [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.texts.find(name));
+    for row in
+        assembly.milestones.iter().filter(|row| row.event != event && target_milestones.contains(&Some(row.name)))
+    {
+        exact_times.entry((row.name, row.detail)).or_default().push(row.time_ns);
     }
     assembly.milestones.retain(|row| {
-        let is_known = |time_ns: &i64| (bounds.min_ns..=bounds.max_ns).contains(&row.time_ns.saturating_sub(*time_ns));
-        row.event != event || !known.get(&(row.name, row.detail)).is_some_and(|times| times.iter().any(is_known))
+        let is_duplicate =
+            |time_ns: &i64| (bounds.min_ns..=bounds.max_ns).contains(&row.time_ns.saturating_sub(*time_ns));
+        row.event != event
+            || !exact_times.get(&(row.name, row.detail)).is_some_and(|times| times.iter().any(is_duplicate))
     });
 }
 
@@ -177,40 +183,42 @@ fn merge_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, ch
         _ => 2,
     };
     rows.sort_by_key(|row| (row.service, row.kind as u8, rank(row), row.start_ns, Reverse(row.end_ns)));
-    let mut kept: Vec<ServiceTransition> = Vec::with_capacity(rows.len());
-    // The manager's own rows of one unit and change: begin, and the latest end so far.
-    let mut known: Vec<(i64, i64)> = Vec::new();
+    let mut merged: Vec<ServiceTransition> = Vec::with_capacity(rows.len());
+    // The manager's rows of the current unit and change: start and the latest end so far.
+    let mut manager_times: Vec<(i64, i64)> = Vec::new();
     for row in rows.drain(..) {
-        let same_change = |kept: &&ServiceTransition| (kept.service, kept.kind) == (row.service, row.kind);
-        let before = kept.last().filter(same_change);
-        if before.is_none() {
-            known.clear();
+        let is_same_change =
+            |candidate: &&ServiceTransition| (candidate.service, candidate.kind) == (row.service, row.kind);
+        let previous = merged.last().filter(is_same_change);
+        if previous.is_none() {
+            manager_times.clear();
         }
-        if before.is_some_and(|before| before.start_ns == row.start_ns) {
+        if previous.is_some_and(|previous| previous.start_ns == row.start_ns) {
             continue;
         }
         let end_ns = row.end_ns.unwrap_or(row.start_ns);
         if row.event == properties {
-            let latest = known.last().map_or(end_ns, |&(_, latest)| latest.max(end_ns));
-            known.push((row.start_ns, latest));
+            let latest = manager_times.last().map_or(end_ns, |&(_, latest)| latest.max(end_ns));
+            manager_times.push((row.start_ns, latest));
         } else {
-            let until = end_ns.saturating_add(MAX_DISTANCE_NS);
-            let begun = known.partition_point(|&(start, _)| start <= until);
-            let met = begun
+            let max_start_ns = end_ns.saturating_add(MAX_DISTANCE_NS);
+            let started_count = manager_times.partition_point(|&(start, _)| start <= max_start_ns);
+            let is_known = started_count
                 .checked_sub(1)
-                .and_then(|at| known.get(at))
+                .and_then(|index| manager_times.get(index))
                 .is_some_and(|&(_, latest)| latest >= row.start_ns.saturating_sub(MAX_DISTANCE_NS));
-            if met {
+            if is_known {
                 continue;
             }
             if row.event == chart {
-                known.push((row.start_ns, known.last().map_or(end_ns, |&(_, latest)| latest.max(end_ns))));
-                known.sort();
+                manager_times
+                    .push((row.start_ns, manager_times.last().map_or(end_ns, |&(_, latest)| latest.max(end_ns))));
+                manager_times.sort();
             }
         }
-        kept.push(row);
+        merged.push(row);
     }
-    *rows = kept;
+    *rows = merged;
 }
 
 /// Removes duplicate milestones of the service manager.
@@ -218,21 +226,21 @@ fn merge_milestones(assembly: &mut Assembly, properties: StringId) {
     let [reached, stopped] = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.intern(name));
     let mut rows = std::mem::take(&mut assembly.milestones);
     rows.sort_by_key(|row| (row.name, row.detail, row.event != properties, row.time_ns));
-    let mut kept: Vec<Milestone> = Vec::with_capacity(rows.len());
+    let mut merged: Vec<Milestone> = Vec::with_capacity(rows.len());
     for row in rows {
-        let same = kept.last().filter(|kept| (kept.name, kept.detail) == (row.name, row.detail));
-        let again = same.is_some_and(|kept| {
-            let of_target = row.name == reached || row.name == stopped;
-            kept.time_ns == row.time_ns && kept.value == row.value
-                || of_target
-                    && kept.event == properties
-                    && kept.time_ns.abs_diff(row.time_ns) <= MAX_DISTANCE_NS.unsigned_abs()
+        let previous = merged.last().filter(|previous| (previous.name, previous.detail) == (row.name, row.detail));
+        let is_duplicate = previous.is_some_and(|previous| {
+            let is_target = row.name == reached || row.name == stopped;
+            previous.time_ns == row.time_ns && previous.value == row.value
+                || is_target
+                    && previous.event == properties
+                    && previous.time_ns.abs_diff(row.time_ns) <= MAX_DISTANCE_NS.unsigned_abs()
         });
-        if !again {
-            kept.push(row);
+        if !is_duplicate {
+            merged.push(row);
         }
     }
-    assembly.milestones = kept;
+    assembly.milestones = merged;
 }
 
 /// Sets the default target on the end of the startup, and marks the units that were started before it.
@@ -247,13 +255,13 @@ fn mark_startup(assembly: &mut Assembly) {
             finished_ns = finished_ns.max(Some(row.time_ns));
         }
     }
-    // If the manager did not report the end, the usual targets define it; if none was reached either, everything was
-    // started by the boot.
-    let usual = ["graphical.target", "multi-user.target"].map(|unit| assembly.texts.find(unit));
-    let reached = assembly.texts.find(milestone::TARGET_REACHED);
+    // If the manager did not report the end, the usual targets define it. If none was reached either, all starts belong
+    // to the boot.
+    let usual_targets = ["graphical.target", "multi-user.target"].map(|unit| assembly.texts.find(unit));
+    let reached_name = assembly.texts.find(milestone::TARGET_REACHED);
     let until_ns = finished_ns.or_else(|| {
-        let rows = assembly.milestones.iter().filter(|row| Some(row.name) == reached);
-        rows.filter(|row| usual.contains(&Some(row.detail))).map(|row| row.time_ns).min()
+        let rows = assembly.milestones.iter().filter(|row| Some(row.name) == reached_name);
+        rows.filter(|row| usual_targets.contains(&Some(row.detail))).map(|row| row.time_ns).min()
     });
     for row in &mut assembly.service_transitions {
         row.automatic = row.kind == ServiceChange::Start

@@ -1,6 +1,6 @@
 //! Reads unit properties (`systemctl show '*'`): start and stop times and dependencies of each unit.
 //!
-//! Each time is the latest of its kind: for a restarted unit, only the journal has the earlier start.
+//! systemd keeps only the latest time of each kind: the earlier start of a restarted unit is only in the journal.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ counters! {
         "unit property blocks without 'Id=' were skipped; record all properties with 'systemctl show \"*\"'";
 }
 
-/// The properties that are used; times are µs since the kernel's start, 0 for never.
+/// The properties that are used. Times are µs since the kernel's start, 0 for never.
 #[derive(Clone, Debug, Default)]
 struct Unit<'a> {
     id: Cow<'a, str>,
@@ -37,7 +37,7 @@ struct Unit<'a> {
     active_state: Cow<'a, str>,
     command: Cow<'a, str>,
     main_pid: Option<u32>,
-    /// Pids of its commands.
+    /// PIDs of the unit's commands.
     pids: Vec<u32>,
     inactive_exit_us: i64,
     active_enter_us: i64,
@@ -56,7 +56,7 @@ impl<'a> Unit<'a> {
     fn set(&mut self, name: &[u8], value: &'a [u8]) {
         self.lines = self.lines.saturating_add(1);
         let text = || String::from_utf8_lossy(value);
-        let time = || text().parse().ok().filter(|&us: &i64| us >= 0).unwrap_or(0);
+        let time_us = || text().parse().ok().filter(|&us: &i64| us >= 0).unwrap_or(0);
         match name {
             b"Id" => self.id = text(),
             b"Names" => self.names = text(),
@@ -70,11 +70,11 @@ impl<'a> Unit<'a> {
             }
             b"ExecCondition" | b"ExecStartPre" | b"ExecStartPost" => self.add_pids(value),
             b"ExecMainPID" => self.main_pid = text().parse().ok().filter(|&pid| pid > 0),
-            b"InactiveExitTimestampMonotonic" => self.inactive_exit_us = time(),
-            b"ActiveEnterTimestampMonotonic" => self.active_enter_us = time(),
-            b"ActiveExitTimestampMonotonic" => self.active_exit_us = time(),
-            b"InactiveEnterTimestampMonotonic" => self.inactive_enter_us = time(),
-            b"ExecMainStartTimestampMonotonic" => self.main_start_us = time(),
+            b"InactiveExitTimestampMonotonic" => self.inactive_exit_us = time_us(),
+            b"ActiveEnterTimestampMonotonic" => self.active_enter_us = time_us(),
+            b"ActiveExitTimestampMonotonic" => self.active_exit_us = time_us(),
+            b"InactiveEnterTimestampMonotonic" => self.inactive_enter_us = time_us(),
+            b"ExecMainStartTimestampMonotonic" => self.main_start_us = time_us(),
             b"TimeoutStartUSec" => self.start_timeout_ns = duration_ns(&text()),
             b"TimeoutStopUSec" => self.stop_timeout_ns = duration_ns(&text()),
             b"TimeoutUSec" => self.timeout_ns = duration_ns(&text()),
@@ -98,13 +98,15 @@ impl<'a> Unit<'a> {
         self.pids.extend(pids.filter(|&pid: &u32| pid > 0).take(MAX_PROCESSES.saturating_sub(self.pids.len())));
     }
 
-    /// End of the latest start, µs: active, or inactive again for a unit that runs once. `systemd-analyze blame` uses
-    /// the same rule.
+    /// Returns the end of the latest start, µs: the unit became active, or inactive again if it runs once.
+    /// `systemd-analyze blame` uses the same rule.
     fn start_end_us(&self) -> Option<i64> {
-        [self.active_enter_us, self.inactive_enter_us].into_iter().find(|&end| end > 0 && end >= self.inactive_exit_us)
+        [self.active_enter_us, self.inactive_enter_us]
+            .into_iter()
+            .find(|&end_us| end_us > 0 && end_us >= self.inactive_exit_us)
     }
 
-    fn failed(&self) -> bool {
+    fn has_failed(&self) -> bool {
         self.active_state == "failed" || !matches!(&*self.result, "" | "success")
     }
 }
@@ -117,18 +119,18 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
     for line in part.bytes.split(|&byte| byte == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
-            add(&unit, &mut dependencies, assembly);
+            add_unit(&unit, &mut dependencies, assembly);
             unit = Unit::default();
-        } else if let Some(at) = memchr::memchr(b'=', line) {
-            let (name, value) = line.split_at(at);
+        } else if let Some(name_len) = memchr::memchr(b'=', line) {
+            let (name, value) = line.split_at(name_len);
             unit.set(name, value.get(1..).unwrap_or_default());
         }
     }
-    add(&unit, &mut dependencies, assembly);
+    add_unit(&unit, &mut dependencies, assembly);
     dependencies.finish(assembly);
 }
 
-fn add(unit: &Unit<'_>, dependencies: &mut UnitDependencies, assembly: &mut Assembly) {
+fn add_unit(unit: &Unit<'_>, dependencies: &mut UnitDependencies, assembly: &mut Assembly) {
     if unit.id.is_empty() {
         assembly.losses.add(&WITHOUT_NAME, u64::from(unit.lines > 0));
         return;
@@ -158,18 +160,18 @@ fn add(unit: &Unit<'_>, dependencies: &mut UnitDependencies, assembly: &mut Asse
         let (name, command) = (assembly.intern(name), assembly.intern(command));
         assembly.processes.identify(pid, name, command, StringId::EMPTY);
     }
-    start(unit, command, assembly);
-    stop(unit, command, assembly);
+    add_start(unit, command, assembly);
+    add_stop(unit, command, assembly);
 }
 
-fn start(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
+fn add_start(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
     if unit.inactive_exit_us == 0 {
         return;
     }
     let end_us = unit.start_end_us();
     let became_active = end_us.is_some() && end_us == Some(unit.active_enter_us);
     let outcome = match end_us {
-        Some(_) if became_active || !unit.failed() => ServiceOutcome::Completed,
+        Some(_) if became_active || !unit.has_failed() => ServiceOutcome::Completed,
         Some(_) => ServiceOutcome::Failed,
         None => ServiceOutcome::Unfinished,
     };
@@ -180,7 +182,7 @@ fn start(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
         end_ns: end_us.map(ns),
         outcome,
         timeout_ns: unit.start_timeout_ns.or(unit.timeout_ns).or(unit.job_timeout_ns),
-        ..row(unit, command, assembly)
+        ..base_row(unit, command, assembly)
     };
     if unit.id.ends_with(".target")
         && became_active
@@ -188,39 +190,39 @@ fn start(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
     {
         assembly.add_milestone(end_ns, milestone::TARGET_REACHED, &unit.id, None, EVENT);
     }
-    push(row, assembly);
+    add_transition(row, assembly);
 }
 
-fn stop(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
+fn add_stop(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) {
     if unit.active_exit_us == 0 {
         return;
     }
-    let end_us = Some(unit.inactive_enter_us).filter(|&end| end >= unit.active_exit_us);
+    let end_us = Some(unit.inactive_enter_us).filter(|&end_us| end_us >= unit.active_exit_us);
     let row = ServiceTransition {
         kind: ServiceChange::Stop,
         start_ns: ns(unit.active_exit_us),
         end_ns: end_us.map(ns),
         outcome: match end_us {
-            Some(_) if unit.failed() => ServiceOutcome::Failed,
+            Some(_) if unit.has_failed() => ServiceOutcome::Failed,
             Some(_) => ServiceOutcome::Completed,
             None => ServiceOutcome::Unfinished,
         },
         timeout_ns: unit.stop_timeout_ns.or(unit.timeout_ns),
-        ..row(unit, command, assembly)
+        ..base_row(unit, command, assembly)
     };
     if unit.id.ends_with(".target") {
         assembly.add_milestone(row.start_ns, milestone::TARGET_STOPPED, &unit.id, None, EVENT);
     }
-    push(row, assembly);
+    add_transition(row, assembly);
 }
 
-fn push(row: ServiceTransition, assembly: &mut Assembly) {
+fn add_transition(row: ServiceTransition, assembly: &mut Assembly) {
     assembly.extend_to(row.end_ns.unwrap_or(row.start_ns));
     assembly.service_transitions.push(row);
 }
 
-/// Fields common to starts and stops.
-fn row(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) -> ServiceTransition {
+/// Builds a row with the fields that starts and stops have in common.
+fn base_row(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) -> ServiceTransition {
     ServiceTransition {
         service: assembly.intern(&unit.id),
         group: assembly.intern(&unit.slice),
@@ -240,11 +242,11 @@ fn ns(us: i64) -> i64 {
 
 /// Extracts the command line from `{ path=/bin/a ; argv[]=/bin/a -b ; ignore_errors=no ; … }`.
 fn command(property: &str) -> &str {
-    let Some((_, after)) = property.split_once("argv[]=") else { return "" };
-    after.split(" ; ").next().unwrap_or(after).trim()
+    let Some((_, arguments)) = property.split_once("argv[]=") else { return "" };
+    arguments.split(" ; ").next().unwrap_or(arguments).trim()
 }
 
-/// The file name of a command line's program.
+/// Returns the file name of a command line's program.
 pub(super) fn program(command_line: &str) -> &str {
     let path = command_line.split_ascii_whitespace().next().unwrap_or("");
     path.rsplit('/').next().unwrap_or(path)
@@ -294,18 +296,18 @@ mod tests {
         let processes: Vec<(&str, u32)> =
             trace.service_processes.iter().map(|row| (trace.text(row.service), row.pid)).collect();
         assert_eq!(processes, [("slow.service", 99), ("slow.service", 217)]);
-        let first = trace.service_transitions.get(0).unwrap();
-        assert_eq!(trace.text(first.container), "/bin/sleep 6");
-        assert_eq!(first.timeout_ns, Some(90_000_000_000));
-        let mut after: Vec<(&str, &str)> = trace
+        let first_row = trace.service_transitions.get(0).unwrap();
+        assert_eq!(trace.text(first_row.container), "/bin/sleep 6");
+        assert_eq!(first_row.timeout_ns, Some(90_000_000_000));
+        let mut ordering: Vec<(&str, &str)> = trace
             .service_dependencies
             .iter()
             .filter(|row| row.kind == DependencyKind::After)
             .map(|row| (trace.text(row.service), trace.text(row.on)))
             .collect();
-        after.sort_unstable();
+        ordering.sort_unstable();
         assert_eq!(
-            after,
+            ordering,
             [
                 ("late.target", "slow.service"),
                 ("once.service", "slow.service"),

@@ -17,13 +17,13 @@ impl MacAddress {
             return None;
         }
         let mut bytes = [0; 6];
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(digits.get(at * 2..at * 2 + 2)?, 16).ok()?;
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(digits.get(index * 2..index * 2 + 2)?, 16).ok()?;
         }
         Some(Self(bytes))
     }
 
-    /// True for multicast and broadcast addresses and for the zero address.
+    /// True if the address is a multicast, broadcast or zero address.
     #[must_use]
     pub fn is_group_or_zero(self) -> bool {
         self.0[0] & 1 == 1 || self.0 == [0; 6]

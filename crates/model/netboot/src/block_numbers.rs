@@ -10,7 +10,7 @@ pub struct BlockNumbers {
     /// position: most files are short, and a capture may have thousands of transfers.
     seen: Vec<u64>,
     highest: u64,
-    any: bool,
+    has_blocks: bool,
     /// The number after 65,535: 0, or 1 with some servers.
     wrap_number: Option<u16>,
     wraps: u32,
@@ -19,7 +19,7 @@ pub struct BlockNumbers {
 impl BlockNumbers {
     /// Records a DATA packet. Returns the position of its block, from 1, and true if the block is new.
     pub fn record(&mut self, number: u16) -> (u64, bool) {
-        if self.wrap_number.is_none() && self.any && number_of(self.highest, 0) == u16::MAX {
+        if self.wrap_number.is_none() && self.has_blocks && block_number(self.highest, 0) == u16::MAX {
             // The first wrap decides: a server that continues with 1 has no block 0.
             match number {
                 0 => self.wrap_number = Some(0),
@@ -28,23 +28,23 @@ impl BlockNumbers {
             }
         }
         let position = self.position(number);
-        if position > self.highest || !self.any {
+        if position > self.highest || !self.has_blocks {
             // Blocks skipped by a jump have not been seen; the ring may have stale bits for them.
-            let first = self.highest.saturating_add(1).max(position.saturating_sub(1 << 16));
-            for skipped in first..=position {
+            let first_skipped = self.highest.saturating_add(1).max(position.saturating_sub(1 << 16));
+            for skipped in first_skipped..=position {
                 self.clear(skipped);
             }
-            let before = self.rounds(self.highest);
+            let old_rounds = self.rounds(self.highest);
             self.highest = position;
-            self.any = true;
-            self.wraps = self.wraps.saturating_add((self.rounds(position) - before) as u32);
+            self.has_blocks = true;
+            self.wraps = self.wraps.saturating_add((self.rounds(position) - old_rounds) as u32);
         }
         let new = !self.is_set(position);
         self.set(position);
         (position, new)
     }
 
-    /// The position of `number` in an ACK: the candidate closest to the highest block seen.
+    /// Returns the position of `number` in an ACK: the candidate closest to the highest block seen.
     #[must_use]
     pub fn position(&self, number: u16) -> u64 {
         let period = self.period();
@@ -60,19 +60,19 @@ impl BlockNumbers {
             .unwrap_or(start)
     }
 
-    /// The highest position seen; 0 before the first block.
+    /// Returns the highest position seen; 0 before the first block.
     #[must_use]
     pub fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// Number of wraps.
+    /// Returns the number of wraps.
     #[must_use]
     pub fn wraps(&self) -> u32 {
         self.wraps
     }
 
-    /// The number that followed 65,535, once reached: 0 or 1.
+    /// Returns the number that followed 65,535, once reached: 0 or 1.
     #[must_use]
     pub fn number_after_wrap(&self) -> Option<u16> {
         self.wrap_number
@@ -95,33 +95,33 @@ impl BlockNumbers {
     fn is_set(&self, position: u64) -> bool {
         // Too old to be distinguished: assume that it was seen, or the file would be incomplete.
         position + MAX_DISTANCE * 2 <= self.highest
-            || self.seen.get(word(position)).is_some_and(|word| word & bit(position) != 0)
+            || self.seen.get(word_index(position)).is_some_and(|word| word & bit_mask(position) != 0)
     }
 
     fn set(&mut self, position: u64) {
-        let word = word(position);
-        if self.seen.len() <= word {
-            self.seen.resize(word + 1, 0);
+        let index = word_index(position);
+        if self.seen.len() <= index {
+            self.seen.resize(index + 1, 0);
         }
-        self.seen[word] |= bit(position);
+        self.seen[index] |= bit_mask(position);
     }
 
     fn clear(&mut self, position: u64) {
-        if let Some(word) = self.seen.get_mut(word(position)) {
-            *word &= !bit(position);
+        if let Some(word) = self.seen.get_mut(word_index(position)) {
+            *word &= !bit_mask(position);
         }
     }
 }
 
-fn number_of(position: u64, round: u64) -> u16 {
+fn block_number(position: u64, round: u64) -> u16 {
     (position.wrapping_sub(round) & 0xFFFF) as u16
 }
 
-fn word(position: u64) -> usize {
+fn word_index(position: u64) -> usize {
     (position as usize / 64) % WORDS
 }
 
-fn bit(position: u64) -> u64 {
+fn bit_mask(position: u64) -> u64 {
     1 << (position % 64)
 }
 

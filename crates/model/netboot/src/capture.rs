@@ -92,7 +92,7 @@ pub struct UndeliveredPacket {
     pub packet: UnreachableReport,
 }
 
-/// A probe whether an address is in use.
+/// A probe of whether an address is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressProbe {
     /// Time, ns.

@@ -53,7 +53,7 @@ pub struct DhcpMessage {
 }
 
 impl DhcpMessage {
-    /// True for requests of a network boot and their responses. Ordinary clients request addresses, too.
+    /// True if the message is a request of a network boot or a response to one. Other clients request addresses, too.
     #[must_use]
     pub fn is_network_boot(&self) -> bool {
         self.architecture.is_some()
@@ -113,7 +113,7 @@ named! {
 }
 
 impl DhcpKind {
-    /// True for messages sent by clients.
+    /// True if clients send messages of this type.
     #[must_use]
     pub const fn is_from_client(self) -> bool {
         !matches!(
@@ -157,16 +157,16 @@ pub(crate) fn machine_id(bytes: &[u8]) -> Option<String> {
     }
     let id: &[u8; 16] = id.try_into().ok()?;
     let mut text = String::with_capacity(36);
-    for (at, place) in [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].into_iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
+    for (position, index) in [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].into_iter().enumerate() {
+        if matches!(position, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        let _ = write!(text, "{:02x}", id[place]);
+        let _ = write!(text, "{:02x}", id[index]);
     }
     Some(text)
 }
 
-/// Name of a client architecture.
+/// Returns the name of a client architecture.
 #[must_use]
 pub fn architecture_name(code: u16) -> &'static str {
     match code {

@@ -5,13 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use crate::address::MacAddress;
 use crate::dhcp::{DhcpKind, DhcpMessage, PxeOptions, machine_id};
 use crate::frame::Datagram;
-use crate::tftp::name;
+use crate::tftp::decode_name;
 
 /// Ports of servers, clients and PXE boot servers.
 pub const PORTS: [u16; 3] = [67, 68, 4011];
 
 const MAGIC: [u8; 4] = [99, 130, 83, 99];
-const OPTIONS_AT: usize = 240;
+const OPTIONS_OFFSET: usize = 240;
 /// Minimum size: up to the client's hardware address.
 const MIN_LEN: usize = 34;
 
@@ -19,20 +19,20 @@ const MIN_LEN: usize = 34;
 #[must_use]
 pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
     let bytes = datagram.payload;
-    let cut = (bytes.len() as u64) < u64::from(datagram.payload_bytes);
+    let is_truncated = (bytes.len() as u64) < u64::from(datagram.payload_bytes);
     let head: &[u8; MIN_LEN] = bytes.first_chunk()?;
-    let request = match head[0] {
+    let is_request = match head[0] {
         1 => true,
         2 => false,
         _ => return None,
     };
-    let plain = bytes.len() >= OPTIONS_AT && bytes[OPTIONS_AT - 4..OPTIONS_AT] != MAGIC;
-    if plain && (head[1], head[2]) != (1, 6) {
-        // Not plain BOOTP, but another protocol on its port.
+    let is_plain_bootp = bytes.len() >= OPTIONS_OFFSET && bytes[OPTIONS_OFFSET - 4..OPTIONS_OFFSET] != MAGIC;
+    if is_plain_bootp && (head[1], head[2]) != (1, 6) {
+        // This is not BOOTP, but another protocol on the same port.
         return None;
     }
-    let address = |at: usize| {
-        let part: [u8; 4] = head.get(at..at + 4)?.try_into().ok()?;
+    let address_at = |offset: usize| {
+        let part: [u8; 4] = head.get(offset..offset + 4)?.try_into().ok()?;
         let address = Ipv4Addr::from(part);
         (!address.is_unspecified()).then_some(IpAddr::V4(address))
     };
@@ -40,50 +40,50 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
     let mac = [head[28], head[29], head[30], head[31], head[32], head[33]];
     let mut message = DhcpMessage {
         time_ns,
-        kind: if request { DhcpKind::UnknownRequest } else { DhcpKind::UnknownResponse },
+        kind: if is_request { DhcpKind::UnknownRequest } else { DhcpKind::UnknownResponse },
         source: datagram.source,
         destination: datagram.destination,
         bytes: datagram.payload_bytes,
         transaction: u32::from_be_bytes([head[4], head[5], head[6], head[7]]),
         client_mac: ethernet.then_some(MacAddress(mac)).filter(|mac| !mac.is_group_or_zero()),
         seconds: u32::from(u16::from_be_bytes([head[8], head[9]])),
-        // Assigned by a server; in a request, the client's own.
-        address: address(16).or_else(|| address(12)),
+        // The address assigned by a server, or in a request the client's current address.
+        address: address_at(16).or_else(|| address_at(12)),
         server: None,
-        boot_server: address(20).map(|server| server.to_string()),
+        boot_server: address_at(20).map(|server| server.to_string()),
         boot_file: None,
         vendor_class: String::new(),
         user_class: String::new(),
         architecture: None,
         machine_id: None,
-        relay: address(24),
+        relay: address_at(24),
         pxe: PxeOptions::default(),
-        truncated: cut,
+        truncated: is_truncated,
         malformed: false,
     };
     let mut parsed = ParsedOptions::default();
     // With another magic number, vendor-specific fields follow instead of options.
-    let mut complete = plain || parsed.options(bytes.get(OPTIONS_AT..).unwrap_or_default());
+    let mut complete = is_plain_bootp || parsed.read_options(bytes.get(OPTIONS_OFFSET..).unwrap_or_default());
     // The name fields may contain options instead.
     if parsed.overload & 1 != 0 {
-        complete &= parsed.options(bytes.get(108..236).unwrap_or_default());
-    } else if let Some(file) = text(bytes.get(108..236)) {
+        complete &= parsed.read_options(bytes.get(108..236).unwrap_or_default());
+    } else if let Some(file) = terminated_text(bytes.get(108..236)) {
         message.boot_file = Some(file);
     }
     if parsed.overload & 2 != 0 {
-        complete &= parsed.options(bytes.get(44..108).unwrap_or_default());
+        complete &= parsed.read_options(bytes.get(44..108).unwrap_or_default());
     }
-    message.malformed = !complete && !cut;
+    message.malformed = !complete && !is_truncated;
     // An end option before the truncation means that nothing is missing.
-    message.truncated = cut && !complete;
-    parsed.fill(&mut message);
+    message.truncated = is_truncated && !complete;
+    parsed.apply_to(&mut message);
     Some(message)
 }
 
 /// Reads only the client's MAC address, without parsing options. Returns `None` if the datagram is not a DHCP message
 /// or has no MAC address.
 #[must_use]
-pub fn station(datagram: &Datagram<'_>) -> Option<MacAddress> {
+pub fn client_mac(datagram: &Datagram<'_>) -> Option<MacAddress> {
     let head: &[u8; MIN_LEN] = datagram.payload.first_chunk()?;
     if !matches!(head[..3], [1 | 2, 1, 6]) {
         return None;
@@ -91,10 +91,10 @@ pub fn station(datagram: &Datagram<'_>) -> Option<MacAddress> {
     Some(MacAddress([head[28], head[29], head[30], head[31], head[32], head[33]])).filter(|mac| !mac.is_group_or_zero())
 }
 
-fn text(bytes: Option<&[u8]>) -> Option<String> {
+fn terminated_text(bytes: Option<&[u8]>) -> Option<String> {
     let bytes = bytes?;
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    let text = name(bytes.get(..end)?);
+    let text = decode_name(bytes.get(..end)?);
     (!text.is_empty()).then_some(text)
 }
 
@@ -102,20 +102,20 @@ fn text(bytes: Option<&[u8]>) -> Option<String> {
 struct ParsedOptions {
     kind: Option<u8>,
     server: Option<Ipv4Addr>,
-    requested: Option<Ipv4Addr>,
+    requested_address: Option<Ipv4Addr>,
     server_name: Option<String>,
     boot_file: Option<String>,
     vendor_class: String,
     user_class: String,
     architecture: Option<u16>,
     machine_id: Option<String>,
-    vendor: Vec<u8>,
+    vendor_options: Vec<u8>,
     overload: u8,
 }
 
 impl ParsedOptions {
     /// Parses options. Returns true if they end with an end option.
-    fn options(&mut self, mut rest: &[u8]) -> bool {
+    fn read_options(&mut self, mut rest: &[u8]) -> bool {
         while let Some((&code, after)) = rest.split_first() {
             match code {
                 0 => rest = after,
@@ -123,7 +123,7 @@ impl ParsedOptions {
                 _ => {
                     let Some((&length, after)) = after.split_first() else { return false };
                     let Some((data, after)) = after.split_at_checked(usize::from(length)) else { return false };
-                    self.option(code, data);
+                    self.read_option(code, data);
                     rest = after;
                 }
             }
@@ -131,27 +131,27 @@ impl ParsedOptions {
         false
     }
 
-    fn option(&mut self, code: u8, data: &[u8]) {
+    fn read_option(&mut self, code: u8, data: &[u8]) {
         match (code, data) {
             (53, [kind]) => self.kind = Some(*kind),
-            (50, &[a, b, c, d]) => self.requested = Some(Ipv4Addr::new(a, b, c, d)),
+            (50, &[a, b, c, d]) => self.requested_address = Some(Ipv4Addr::new(a, b, c, d)),
             (54, &[a, b, c, d]) => self.server = Some(Ipv4Addr::new(a, b, c, d)),
             (52, [overload]) => self.overload = *overload,
-            (60, _) => self.vendor_class = name(data),
-            (66, _) => self.server_name = text(Some(data)),
-            (67, _) => self.boot_file = text(Some(data)),
+            (60, _) => self.vendor_class = decode_name(data),
+            (66, _) => self.server_name = terminated_text(Some(data)),
+            (67, _) => self.boot_file = terminated_text(Some(data)),
             // RFC 3004 prescribes length prefixes, but most clients send plain text.
-            (77, [length, rest @ ..]) if usize::from(*length) == rest.len() => self.user_class = name(rest),
-            (77, _) => self.user_class = name(data),
+            (77, [length, rest @ ..]) if usize::from(*length) == rest.len() => self.user_class = decode_name(rest),
+            (77, _) => self.user_class = decode_name(data),
             (93, &[high, low, ..]) => self.architecture = Some(u16::from_be_bytes([high, low])),
             (97, _) => self.machine_id = machine_id(data),
             // Long options are split (RFC 3396).
-            (43, _) if self.vendor.len() < 4096 => self.vendor.extend_from_slice(data),
+            (43, _) if self.vendor_options.len() < 4096 => self.vendor_options.extend_from_slice(data),
             _ => {}
         }
     }
 
-    fn fill(self, message: &mut DhcpMessage) {
+    fn apply_to(self, message: &mut DhcpMessage) {
         message.kind = match self.kind {
             Some(1) => DhcpKind::Discover,
             Some(2) => DhcpKind::Offer,
@@ -170,7 +170,7 @@ impl ParsedOptions {
             None => message.kind,
         };
         message.server = self.server.map(IpAddr::V4);
-        message.address = message.address.or(self.requested.map(IpAddr::V4));
+        message.address = message.address.or(self.requested_address.map(IpAddr::V4));
         message.boot_server = self.server_name.or(message.boot_server.take());
         message.boot_file = self.boot_file.or(message.boot_file.take());
         message.vendor_class = self.vendor_class;
@@ -178,7 +178,7 @@ impl ParsedOptions {
         message.architecture = self.architecture;
         message.machine_id = self.machine_id;
         if message.vendor_class.starts_with("PXEClient") && !message.kind.is_from_client() {
-            message.pxe = pxe_options(&self.vendor);
+            message.pxe = pxe_options(&self.vendor_options);
         }
     }
 }
@@ -203,7 +203,7 @@ fn pxe_options(mut rest: &[u8]) -> PxeOptions {
             (9, _) => pxe.menu = menu(data),
             (10, [timeout, prompt @ ..]) => {
                 pxe.prompt_timeout_s = Some(*timeout);
-                pxe.prompt = text(Some(prompt));
+                pxe.prompt = terminated_text(Some(prompt));
             }
             _ => {}
         }
@@ -225,7 +225,7 @@ fn menu(mut rest: &[u8]) -> Vec<String> {
     while let [_, _, length, after @ ..] = rest {
         let length = usize::from(*length).min(after.len());
         let (entry, after) = after.split_at(length);
-        entries.push(name(entry));
+        entries.push(decode_name(entry));
         rest = after;
     }
     entries
@@ -243,25 +243,25 @@ mod tests {
     use proptest::prelude::*;
 
     fn encode(kind: u8, options: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![0; OPTIONS_AT];
+        let mut bytes = vec![0; OPTIONS_OFFSET];
         bytes[0] = if matches!(kind, 2 | 5 | 6) { 2 } else { 1 };
         (bytes[1], bytes[2]) = (1, 6);
         bytes[4..8].copy_from_slice(&0x8550_4B50_u32.to_be_bytes());
         bytes[9] = 4;
         bytes[28..34].copy_from_slice(&[0x52, 0x54, 0, 0x77, 0, 1]);
-        bytes[OPTIONS_AT - 4..].copy_from_slice(&MAGIC);
+        bytes[OPTIONS_OFFSET - 4..].copy_from_slice(&MAGIC);
         bytes.extend([53, 1, kind]);
         bytes.extend(options);
         bytes.push(255);
         bytes
     }
 
-    fn parse_bytes(bytes: &[u8], whole: usize) -> Option<DhcpMessage> {
+    fn parse_bytes(bytes: &[u8], full_len: usize) -> Option<DhcpMessage> {
         let datagram = Datagram {
             source: "0.0.0.0:68".parse().unwrap(),
             destination: "255.255.255.255:67".parse().unwrap(),
             payload: bytes,
-            payload_bytes: whole as u32,
+            payload_bytes: full_len as u32,
             fragment: None,
         };
         parse(7, &datagram)
@@ -322,17 +322,17 @@ mod tests {
         assert!(message.client_mac.is_some());
         // Truncated in the padding after the end option: nothing is missing.
         assert!(!parse_bytes(&bytes, bytes.len() + 60).unwrap().truncated);
-        let wrong = encode(1, &[60, 200, b'a']);
-        let message = parse_bytes(&wrong, wrong.len()).unwrap();
+        let malformed = encode(1, &[60, 200, b'a']);
+        let message = parse_bytes(&malformed, malformed.len()).unwrap();
         assert_eq!((message.kind, message.truncated, message.malformed), (DhcpKind::Discover, false, true));
         assert_eq!(parse_bytes(&bytes[..20], bytes.len()), None);
-        let mut other = bytes;
-        other[OPTIONS_AT - 1] = 0;
+        let mut without_magic = bytes;
+        without_magic[OPTIONS_OFFSET - 1] = 0;
         // Without the magic number it is plain BOOTP, or another protocol if the hardware type is not Ethernet.
-        let plain = parse_bytes(&other, other.len()).unwrap();
+        let plain = parse_bytes(&without_magic, without_magic.len()).unwrap();
         assert_eq!((plain.kind, plain.truncated, plain.malformed), (DhcpKind::BootRequest, false, false));
-        other[1] = 7;
-        assert_eq!(parse_bytes(&other, other.len()), None);
+        without_magic[1] = 7;
+        assert_eq!(parse_bytes(&without_magic, without_magic.len()), None);
     }
 
     proptest! {
@@ -349,7 +349,7 @@ mod tests {
                 payload_bytes: bytes.len() as u32,
                 fragment: None,
             };
-            prop_assert_eq!(station(&datagram), message.and_then(|message| message.client_mac));
+            prop_assert_eq!(client_mac(&datagram), message.and_then(|message| message.client_mac));
             let _ = pxe_options(&options);
         }
     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use crate::address::MacAddress;
 use crate::dhcp::{DhcpKind, DhcpMessage, PxeOptions};
 use crate::frame::Datagram;
-use crate::tftp::name;
+use crate::tftp::decode_name;
 
 /// Ports of clients and servers.
 pub const PORTS: [u16; 2] = [546, 547];
@@ -25,9 +25,9 @@ pub fn is_dhcp(source: SocketAddr, destination: SocketAddr) -> bool {
 /// link layer, used if the message has none and was not relayed.
 #[must_use]
 pub fn parse(time_ns: i64, datagram: &Datagram<'_>, client_mac: Option<MacAddress>) -> Option<DhcpMessage> {
-    let cut = (datagram.payload.len() as u64) < u64::from(datagram.payload_bytes);
+    let is_truncated = (datagram.payload.len() as u64) < u64::from(datagram.payload_bytes);
     let (bytes, relay) = unwrap_relays(datagram.payload)?;
-    let (head, rest) = bytes.split_first_chunk::<4>()?;
+    let (head, options) = bytes.split_first_chunk::<4>()?;
     let kind = match head[0] {
         1 => DhcpKind::Solicit,
         2 => DhcpKind::Advertise,
@@ -65,14 +65,14 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>, client_mac: Option<MacAddres
     if !kind.is_from_client() {
         message.server = Some(datagram.source.ip());
     }
-    let mut rest = rest;
+    let mut rest = options;
     while !rest.is_empty() {
-        let Some((code, data, after)) = option(rest) else { break };
-        fill(&mut message, code, data);
+        let Some((code, data, after)) = split_option(rest) else { break };
+        apply_option(&mut message, code, data);
         rest = after;
     }
-    message.truncated = cut;
-    message.malformed = !rest.is_empty() && !cut;
+    message.truncated = is_truncated;
+    message.malformed = !rest.is_empty() && !is_truncated;
     Some(message)
 }
 
@@ -88,7 +88,7 @@ fn unwrap_relays(mut bytes: &[u8]) -> Option<(&[u8], Option<IpAddr>)> {
         relay = relay.or(Some(IpAddr::V6(Ipv6Addr::from(link))));
         let mut rest = bytes.get(34..)?;
         bytes = loop {
-            let (code, data, after) = option(rest)?;
+            let (code, data, after) = split_option(rest)?;
             if code == 9 {
                 break data;
             }
@@ -98,7 +98,7 @@ fn unwrap_relays(mut bytes: &[u8]) -> Option<(&[u8], Option<IpAddr>)> {
     None
 }
 
-fn option(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+fn split_option(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<4>()?;
     let code = u16::from_be_bytes([head[0], head[1]]);
     let length = u16::from_be_bytes([head[2], head[3]]);
@@ -106,7 +106,7 @@ fn option(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     Some((code, data, rest))
 }
 
-fn fill(message: &mut DhcpMessage, code: u16, data: &[u8]) {
+fn apply_option(message: &mut DhcpMessage, code: u16, data: &[u8]) {
     match (code, data) {
         (1, _) => {
             if message.client_mac.is_none() {
@@ -126,12 +126,12 @@ fn fill(message: &mut DhcpMessage, code: u16, data: &[u8]) {
         (4, _) => message.address = message.address.or_else(|| first_address(data.get(4..)?)),
         // Elapsed time, in hundredths of a second.
         (8, &[high, low]) => message.seconds = u32::from(u16::from_be_bytes([high, low])) / 100,
-        (15, [_, _, text @ ..]) => message.user_class = name(text),
+        (15, [_, _, text @ ..]) => message.user_class = decode_name(text),
         // An enterprise number, then length-prefixed strings.
-        (16, [_, _, _, _, _, _, text @ ..]) => message.vendor_class = name(text),
+        (16, [_, _, _, _, _, _, text @ ..]) => message.vendor_class = decode_name(text),
         (59, _) => {
-            let url = name(data);
-            message.boot_server = host_of(&url);
+            let url = decode_name(data);
+            message.boot_server = url_host(&url);
             message.boot_file = Some(url);
         }
         (61, &[high, low, ..]) => message.architecture = Some(u16::from_be_bytes([high, low])),
@@ -141,7 +141,7 @@ fn fill(message: &mut DhcpMessage, code: u16, data: &[u8]) {
 
 fn first_address(mut rest: &[u8]) -> Option<IpAddr> {
     loop {
-        let (code, data, after) = option(rest)?;
+        let (code, data, after) = split_option(rest)?;
         if code == 5 {
             let address: [u8; 16] = *data.first_chunk()?;
             return Some(IpAddr::V6(Ipv6Addr::from(address)));
@@ -150,7 +150,7 @@ fn first_address(mut rest: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// The Ethernet address in a link-layer DUID (types 1 and 3).
+/// Returns the Ethernet address in a link-layer DUID (types 1 and 3).
 fn duid_mac(data: &[u8]) -> Option<MacAddress> {
     let mac = match data {
         [0, 1, 0, 1, _, _, _, _, mac @ ..] | [0, 3, 0, 1, mac @ ..] => mac,
@@ -159,8 +159,8 @@ fn duid_mac(data: &[u8]) -> Option<MacAddress> {
     Some(MacAddress(mac.try_into().ok()?))
 }
 
-/// The host of a URL such as `tftp://[fd77::1]/file`.
-fn host_of(url: &str) -> Option<String> {
+/// Returns the host of a URL such as `tftp://[fd77::1]/file`.
+fn url_host(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
     let host = match rest.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?.0,

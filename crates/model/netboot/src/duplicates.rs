@@ -27,11 +27,11 @@ const COMPARED_LEN: usize = 96;
 /// The frames of the last milliseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct DuplicateDetector {
-    /// Indexed by the low bits of the digest: digest and first time.
+    /// Digest and time of the first copy, indexed by the low bits of the digest.
     seen: Box<[(u64, i64)]>,
     /// True if a request was duplicated.
     has_duplicated_requests: bool,
-    hashes: DefaultHashBuilder,
+    hash_builder: DefaultHashBuilder,
 }
 
 impl Default for DuplicateDetector {
@@ -39,7 +39,7 @@ impl Default for DuplicateDetector {
         Self {
             seen: vec![(0, i64::MIN); SLOTS].into_boxed_slice(),
             has_duplicated_requests: false,
-            hashes: DefaultHashBuilder::default(),
+            hash_builder: DefaultHashBuilder::default(),
         }
     }
 }
@@ -47,37 +47,37 @@ impl Default for DuplicateDetector {
 impl DuplicateDetector {
     /// True if the same packet was captured a moment ago.
     pub(crate) fn is_copy(&mut self, frame: &Frame<'_>) -> bool {
-        let (digest, request) = match &frame.packet {
+        let (digest, is_request) = match &frame.packet {
             Packet::Udp(datagram) => (
-                digest_datagram(self.start(frame, datagram.source, datagram.destination), datagram),
+                digest_datagram(self.header_hasher(frame, datagram.source, datagram.destination), datagram),
                 is_request(datagram),
             ),
             // Fragments share an identification and differ by their offset.
-            Packet::LaterFragment { of, offset, bytes } => (self.hashes.hash_one((of, offset, bytes)), false),
+            Packet::LaterFragment { of, offset, bytes } => (self.hash_builder.hash_one((of, offset, bytes)), false),
             Packet::Tcp(segment) => (
-                digest_segment(self.start(frame, segment.source, segment.destination), segment),
+                digest_segment(self.header_hasher(frame, segment.source, segment.destination), segment),
                 segment.syn && !segment.ack,
             ),
             _ => return false,
         };
         let slot = &mut self.seen[digest as usize % SLOTS];
-        let (seen, time_ns) = *slot;
-        let interval_ns = frame.time_ns.saturating_sub(time_ns);
-        if seen != digest || !(0..=MAX_INTERVAL_NS).contains(&interval_ns) {
+        let (seen_digest, seen_ns) = *slot;
+        let interval_ns = frame.time_ns.saturating_sub(seen_ns);
+        if seen_digest != digest || !(0..=MAX_INTERVAL_NS).contains(&interval_ns) {
             *slot = (digest, frame.time_ns);
             return false;
         }
-        let soon = interval_ns <= MAX_UNNUMBERED_INTERVAL_NS;
-        self.has_duplicated_requests |= request && soon;
-        let fragment = match &frame.packet {
+        let is_immediate = interval_ns <= MAX_UNNUMBERED_INTERVAL_NS;
+        self.has_duplicated_requests |= is_request && is_immediate;
+        let is_fragment = match &frame.packet {
             Packet::Udp(datagram) => datagram.fragment.is_some(),
             packet => matches!(packet, Packet::LaterFragment { .. }),
         };
-        frame.identification.is_some() || fragment || (soon && self.has_duplicated_requests)
+        frame.identification.is_some() || is_fragment || (is_immediate && self.has_duplicated_requests)
     }
 
-    fn start(&self, frame: &Frame<'_>, source: SocketAddr, destination: SocketAddr) -> impl Hasher + use<> {
-        let mut hasher = self.hashes.build_hasher();
+    fn header_hasher(&self, frame: &Frame<'_>, source: SocketAddr, destination: SocketAddr) -> impl Hasher + use<> {
+        let mut hasher = self.hash_builder.build_hasher();
         (source, destination, frame.identification).hash(&mut hasher);
         hasher
     }

@@ -25,7 +25,7 @@ impl DurationHistogram {
     /// Adds a duration. Negative ones, which occur if the clock was set back, are ignored.
     pub fn add(&mut self, ns: i64) {
         let Ok(value) = u64::try_from(ns) else { return };
-        let bucket = self.buckets.entry(bucket_of(value)).or_default();
+        let bucket = self.buckets.entry(bucket_index(value)).or_default();
         bucket.count += 1;
         bucket.sum += i128::from(ns);
         self.count += 1;
@@ -39,59 +39,59 @@ impl DurationHistogram {
         self.count
     }
 
-    /// Sum of all durations, ns.
+    /// Returns the sum of all durations, ns.
     #[must_use]
     pub fn sum_ns(&self) -> i64 {
         saturate(self.sum)
     }
 
-    /// Shortest duration, ns.
+    /// Returns the shortest duration, ns.
     #[must_use]
     pub fn min_ns(&self) -> Option<i64> {
         self.min
     }
 
-    /// Longest duration, ns.
+    /// Returns the longest duration, ns.
     #[must_use]
     pub fn max_ns(&self) -> Option<i64> {
         self.max
     }
 
-    /// The quantile `share` (0 to 1), ns.
+    /// Returns the quantile `share` (0 to 1), ns.
     #[must_use]
     pub fn quantile_ns(&self, share: f64) -> Option<i64> {
-        let last = self.count.checked_sub(1)?;
-        let wanted = (last as f64 * share.clamp(0.0, 1.0)).round() as u64;
-        let mut before = 0;
+        let max_rank = self.count.checked_sub(1)?;
+        let rank = (max_rank as f64 * share.clamp(0.0, 1.0)).round() as u64;
+        let mut cumulative_count = 0;
         for bucket in self.buckets.values() {
-            before += bucket.count;
-            if before > wanted {
+            cumulative_count += bucket.count;
+            if cumulative_count > rank {
                 return Some(saturate(bucket.sum / i128::from(bucket.count)));
             }
         }
         self.max
     }
 
-    /// Median, ns.
+    /// Returns the median, ns.
     #[must_use]
     pub fn median_ns(&self) -> Option<i64> {
         self.quantile_ns(0.5)
     }
 
-    /// Number and sum, ns, of the durations above `limit_ns`, to the resolution of a bucket.
+    /// Returns the number and the sum, ns, of the durations above `limit_ns`, to the resolution of a bucket.
     #[must_use]
-    pub fn above(&self, limit_ns: i64) -> (u64, i64) {
+    pub fn total_above(&self, limit_ns: i64) -> (u64, i64) {
         let limit = u64::try_from(limit_ns).unwrap_or(0);
         let (mut count, mut sum) = (0, 0);
-        for bucket in self.buckets.range(bucket_of(limit).saturating_add(1)..) {
-            count += bucket.1.count;
-            sum += bucket.1.sum;
+        for (_, bucket) in self.buckets.range(bucket_index(limit).saturating_add(1)..) {
+            count += bucket.count;
+            sum += bucket.sum;
         }
         (count, saturate(sum))
     }
 }
 
-fn bucket_of(value: u64) -> u16 {
+fn bucket_index(value: u64) -> u16 {
     let exponent = value.checked_ilog2().unwrap_or(0);
     if exponent < BUCKET_BITS {
         // Below 128 each value has its own bucket.
@@ -131,7 +131,7 @@ mod tests {
         #[test]
         fn buckets_keep_the_order(first: u64, second: u64) {
             prop_assume!(first <= second);
-            prop_assert!(bucket_of(first) <= bucket_of(second));
+            prop_assert!(bucket_index(first) <= bucket_index(second));
         }
     }
 
@@ -142,8 +142,8 @@ mod tests {
             histogram.add(value);
         }
         assert_eq!(histogram.count(), 4);
-        assert_eq!(histogram.above(1_000), (2, 95_000));
-        assert_eq!(histogram.above(i64::MAX), (0, 0));
+        assert_eq!(histogram.total_above(1_000), (2, 95_000));
+        assert_eq!(histogram.total_above(i64::MAX), (0, 0));
         assert_eq!(DurationHistogram::default().median_ns(), None);
     }
 }

@@ -1,10 +1,10 @@
-//! Analyzes the network traffic of a network boot: decoded frames in, typed messages, transfers and connections out.
+//! Analyzes the network traffic of a network boot: turns decoded frames into typed messages, transfers and connections.
 //!
 //! A capture reader passes [`Frame`](frame::Frame)s one by one; [`CaptureBuilder`] keeps only what an analysis needs.
 //!
 //! # Design constraints
 //!
-//! * Pure: no files and no capture formats; frames come in, a [`Capture`] comes out.
+//! * Pure: turns frames into a [`Capture`], without access to files and independent of capture formats.
 //! * Streaming: memory grows with the number of transfers, messages and connections, not with their size, and that
 //!   number is limited ([`limits`]). Exceeding a limit is counted as a loss.
 //! * Payloads are untrusted: every length is checked before use, and truncated messages are marked instead of being

@@ -1,4 +1,4 @@
-//! Limits on what is kept of a capture, whatever it contains.
+//! Limits on the data that is kept from a capture.
 
 /// DHCP messages.
 pub const MAX_DHCP_MESSAGES: usize = 1 << 16;

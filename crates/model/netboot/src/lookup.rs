@@ -28,25 +28,25 @@ pub struct Lookup {
 
 /// Records a query or a response. Returns false if there is no room.
 pub(crate) fn record(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagram<'_>) -> bool {
-    let Some((id, is_response, name)) = parse(datagram.payload) else { return true };
+    let Some((id, is_response, name)) = parse_question(datagram.payload) else { return true };
     let client = if is_response { datagram.destination.ip() } else { datagram.source.ip() };
-    let full = lookups.len() >= MAX_LOOKUPS;
+    let is_full = lookups.len() >= MAX_LOOKUPS;
     // Responses arrive soon or not at all, so only the latest queries are considered.
-    let known = lookups
+    let matching_query = lookups
         .iter_mut()
         .rev()
         .take(64)
         .find(|lookup| lookup.id == id && lookup.client == client && lookup.name == name);
-    match known {
+    match matching_query {
         Some(lookup) if is_response => {
             lookup.response_ns = lookup.response_ns.or(Some(time_ns));
-            let (code, records) = head(datagram.payload);
+            let (code, records) = response_status(datagram.payload);
             lookup.code = lookup.code.or(Some(code));
             lookup.has_record |= code == 0 && records > 0;
         }
         Some(_) => {}
         None if is_response => {}
-        None if full => return false,
+        None if is_full => return false,
         None => lookups.push(Lookup {
             client,
             name,
@@ -60,16 +60,16 @@ pub(crate) fn record(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagra
     true
 }
 
-/// The response code and the number of answer records.
-fn head(payload: &[u8]) -> (u8, u16) {
+/// Returns the response code and the number of answer records.
+fn response_status(payload: &[u8]) -> (u8, u16) {
     match payload {
         [_, _, _, code, _, _, high, low, ..] => (code & 15, u16::from_be_bytes([*high, *low])),
         _ => (0, 0),
     }
 }
 
-/// The transaction id, true for a response, and the name in the first question.
-fn parse(payload: &[u8]) -> Option<(u16, bool, String)> {
+/// Returns the transaction id, true for a response, and the name in the first question.
+fn parse_question(payload: &[u8]) -> Option<(u16, bool, String)> {
     let (head, mut rest) = payload.split_first_chunk::<12>()?;
     let id = u16::from_be_bytes([head[0], head[1]]);
     let is_response = head[2] & 0x80 != 0;
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!((lookups[0].query_ns, lookups[0].response_ns), (5, Some(9)));
         assert_eq!((lookups[0].code, lookups[0].has_record), (Some(3), false));
         for length in 0..message.len() - 4 {
-            assert_eq!(parse(&message[..length]), None);
+            assert_eq!(parse_question(&message[..length]), None);
         }
     }
 }

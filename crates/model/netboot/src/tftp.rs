@@ -85,24 +85,24 @@ impl Message {
     /// # Errors
     /// The datagram is truncated or not a TFTP packet.
     pub fn parse(payload: &[u8], bytes: u32) -> Result<Self, ParseError> {
-        let cut = (payload.len() as u64) < u64::from(bytes);
-        let short = if cut { ParseError::Truncated } else { ParseError::Malformed };
-        let (opcode, rest) = number(payload).ok_or(short)?;
+        let is_truncated = (payload.len() as u64) < u64::from(bytes);
+        let too_short = if is_truncated { ParseError::Truncated } else { ParseError::Malformed };
+        let (opcode, rest) = split_u16(payload).ok_or(too_short)?;
         match opcode {
             1 | 2 => {
-                let mut texts = Strings { rest, cut };
-                let file = texts.next().ok_or(ParseError::Malformed)?;
+                let mut strings = Strings { rest, is_truncated };
+                let file = strings.next().ok_or(ParseError::Malformed)?;
                 // The mode: netascii or octet.
-                let _ = texts.next();
-                let request = Request { file, options: options(texts) };
+                let _ = strings.next();
+                let request = Request { file, options: parse_options(strings) };
                 Ok(if opcode == 1 { Self::ReadRequest(request) } else { Self::WriteRequest(request) })
             }
             3 => {
-                let (block, data) = number(rest).ok_or(short)?;
-                Ok(Self::Data { block, program: program(data) })
+                let (block, data) = split_u16(rest).ok_or(too_short)?;
+                Ok(Self::Data { block, program: program_machine(data) })
             }
             4 => {
-                let (block, rest) = number(rest).ok_or(short)?;
+                let (block, rest) = split_u16(rest).ok_or(too_short)?;
                 // Ethernet pads short frames, so the datagram's own length counts.
                 let next_window = (bytes == 5).then(|| rest.first().copied()).flatten();
                 if bytes > 5 {
@@ -111,11 +111,11 @@ impl Message {
                 Ok(Self::Acknowledgment { block, next_window })
             }
             5 => {
-                let (code, rest) = number(rest).ok_or(short)?;
-                let text = Strings { rest, cut }.next().unwrap_or_default();
+                let (code, rest) = split_u16(rest).ok_or(too_short)?;
+                let text = Strings { rest, is_truncated }.next().unwrap_or_default();
                 Ok(Self::Error { code, text })
             }
-            6 => Ok(Self::OptionAcknowledgment(options(Strings { rest, cut }))),
+            6 => Ok(Self::OptionAcknowledgment(parse_options(Strings { rest, is_truncated }))),
             _ => Err(ParseError::Malformed),
         }
     }
@@ -146,14 +146,14 @@ named! {
     }
 }
 
-/// Target machine of the PE/COFF program at the start of `data`.
-fn program(data: &[u8]) -> Option<ProgramMachine> {
+/// Returns the target machine of the PE/COFF program at the start of `data`.
+fn program_machine(data: &[u8]) -> Option<ProgramMachine> {
     let head: &[u8; 64] = data.first_chunk()?;
     if head[..2] != *b"MZ" {
         return None;
     }
-    let at = u32::from_le_bytes([head[60], head[61], head[62], head[63]]) as usize;
-    let header: &[u8; 6] = data.get(at..)?.first_chunk()?;
+    let header_offset = u32::from_le_bytes([head[60], head[61], head[62], head[63]]) as usize;
+    let header: &[u8; 6] = data.get(header_offset..)?.first_chunk()?;
     if header[..4] != *b"PE\0\0" {
         return None;
     }
@@ -170,7 +170,7 @@ fn program(data: &[u8]) -> Option<ProgramMachine> {
     }
 }
 
-fn number(bytes: &[u8]) -> Option<(u16, &[u8])> {
+fn split_u16(bytes: &[u8]) -> Option<(u16, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<2>()?;
     Some((u16::from_be_bytes(*head), rest))
 }
@@ -179,11 +179,11 @@ fn number(bytes: &[u8]) -> Option<(u16, &[u8])> {
 struct Strings<'a> {
     rest: &'a [u8],
     /// True if the datagram continues after `rest`.
-    cut: bool,
+    is_truncated: bool,
 }
 
 impl Strings<'_> {
-    /// The next string, also if it was truncated or is not terminated.
+    /// Returns the next string, even if it was truncated or is not terminated.
     fn next(&mut self) -> Option<String> {
         if self.rest.is_empty() {
             return None;
@@ -194,26 +194,26 @@ impl Strings<'_> {
             None => (self.rest, &[][..]),
         };
         self.rest = rest;
-        Some(name(text))
+        Some(decode_name(text))
     }
 
-    /// The next string, if it was captured completely.
+    /// Returns the next string if it was captured completely.
     fn next_complete(&mut self) -> Option<String> {
-        let open = !self.rest.contains(&0);
+        let is_unterminated = !self.rest.contains(&0);
         let text = self.next()?;
-        (!(open && self.cut)).then_some(text)
+        (!(is_unterminated && self.is_truncated)).then_some(text)
     }
 }
 
 /// Decodes a name from the network, limited to [`MAX_NAME_LEN`] bytes.
-pub(crate) fn name(bytes: &[u8]) -> String {
+pub(crate) fn decode_name(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.get(..MAX_NAME_LEN).unwrap_or(bytes)).into_owned()
 }
 
-fn options(mut texts: Strings<'_>) -> Options {
-    let mut options = Options { cut: texts.cut, ..Options::default() };
-    while let Some(name) = texts.next_complete() {
-        let Some(value) = texts.next_complete() else { break };
+fn parse_options(mut strings: Strings<'_>) -> Options {
+    let mut options = Options { cut: strings.is_truncated, ..Options::default() };
+    while let Some(name) = strings.next_complete() {
+        let Some(value) = strings.next_complete() else { break };
         match name.to_ascii_lowercase().as_str() {
             "blksize" => options.block_size = value.parse().ok(),
             "windowsize" => options.window = value.parse().ok(),
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn whole(bytes: &[u8]) -> Result<Message, ParseError> {
+    fn parse_complete(bytes: &[u8]) -> Result<Message, ParseError> {
         Message::parse(bytes, bytes.len() as u32)
     }
 
@@ -241,8 +241,8 @@ mod tests {
     fn parses_request_options() {
         let bytes =
             b"\0\x01boot.wim\0octet\0tsize\x000\0BLKSIZE\x001456\0windowsize\x004\0msftwindow\x0031416\0x\x00y\0";
-        let Ok(Message::ReadRequest(request)) = whole(bytes) else {
-            panic!("{:?}", whole(bytes));
+        let Ok(Message::ReadRequest(request)) = parse_complete(bytes) else {
+            panic!("{:?}", parse_complete(bytes));
         };
         assert_eq!(request.file, "boot.wim");
         assert_eq!(
@@ -258,8 +258,8 @@ mod tests {
         );
         // Truncated within the value of windowsize: the 4 may have been 48, so it is not used.
         let cut = &bytes[..bytes.iter().position(|&byte| byte == b'4').unwrap() + 1];
-        let at = bytes.windows(13).position(|part| part == b"windowsize\x004\0").unwrap();
-        for length in [cut.len(), at + 12] {
+        let option_offset = bytes.windows(13).position(|part| part == b"windowsize\x004\0").unwrap();
+        for length in [cut.len(), option_offset + 12] {
             let Ok(Message::ReadRequest(request)) = Message::parse(&bytes[..length], bytes.len() as u32) else {
                 panic!();
             };
@@ -276,7 +276,7 @@ mod tests {
         data.extend(128_u32.to_le_bytes());
         data.resize(4 + 128, 0);
         data.extend(b"PE\0\0\x64\xaa");
-        let machine = |bytes: &[u8]| match whole(bytes) {
+        let machine = |bytes: &[u8]| match parse_complete(bytes) {
             Ok(Message::Data { program, .. }) => program,
             other => panic!("{other:?}"),
         };
@@ -290,18 +290,18 @@ mod tests {
 
     #[test]
     fn parses_other_packets() {
-        assert_eq!(whole(b"\0\x03\x01\x02data"), Ok(Message::Data { block: 258, program: None }));
-        assert_eq!(whole(b"\0\x04\0\x04"), Ok(Message::Acknowledgment { block: 4, next_window: None }));
-        assert_eq!(whole(b"\0\x04\0\x04\x08"), Ok(Message::Acknowledgment { block: 4, next_window: Some(8) }));
+        assert_eq!(parse_complete(b"\0\x03\x01\x02data"), Ok(Message::Data { block: 258, program: None }));
+        assert_eq!(parse_complete(b"\0\x04\0\x04"), Ok(Message::Acknowledgment { block: 4, next_window: None }));
+        assert_eq!(parse_complete(b"\0\x04\0\x04\x08"), Ok(Message::Acknowledgment { block: 4, next_window: Some(8) }));
         assert_eq!(
-            whole(b"\0\x05\0\x01File not found\0"),
+            parse_complete(b"\0\x05\0\x01File not found\0"),
             Ok(Message::Error { code: 1, text: "File not found".into() })
         );
         assert!(
-            matches!(whole(b"\0\x06blksize\x001468\0"), Ok(Message::OptionAcknowledgment(options)) if options.block_size == Some(1468))
+            matches!(parse_complete(b"\0\x06blksize\x001468\0"), Ok(Message::OptionAcknowledgment(options)) if options.block_size == Some(1468))
         );
         for bad in [&b""[..], b"\0", b"\0\x09abc", b"\0\x03\0", b"\0\x04\0\x01abc", b"GET /"] {
-            assert_eq!(whole(bad), Err(ParseError::Malformed), "{bad:?}");
+            assert_eq!(parse_complete(bad), Err(ParseError::Malformed), "{bad:?}");
         }
         assert_eq!(Message::parse(b"\0", 30), Err(ParseError::Truncated));
     }

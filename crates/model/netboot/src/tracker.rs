@@ -25,7 +25,7 @@ pub struct CaptureBuilder {
     last_ns: i64,
     fragmented: HashMap<FragmentKey, FragmentedDatagram>,
     skipped: u64,
-    /// Number of frames of machines beyond the limit.
+    /// Number of frames from machines beyond the limit.
     others_skipped: u64,
     /// Stations that requested a network boot.
     booting: HashSet<MacAddress>,
@@ -65,13 +65,13 @@ impl CaptureBuilder {
             self.others_skipped += record_presence(&mut capture.stations, mac, frame.time_ns, None);
         }
         match frame.packet {
-            Packet::Udp(datagram) => self.datagram(frame, &datagram),
+            Packet::Udp(datagram) => self.on_datagram(frame, &datagram),
             Packet::Tcp(segment) => {
                 self.record_address(segment.source.ip(), frame);
                 self.connections.on_segment(frame, &segment, &self.booting);
             }
             Packet::Other => {}
-            Packet::LaterFragment { of, bytes, .. } => self.later_fragment(frame, of, bytes),
+            Packet::LaterFragment { of: key, bytes, .. } => self.on_later_fragment(frame, key, bytes),
             Packet::AddressProbe { target } => {
                 if self.capture.address_probes.len() < limits::MAX_STATIONS {
                     self.capture.address_probes.push(AddressProbe {
@@ -83,7 +83,7 @@ impl CaptureBuilder {
                     self.skipped += 1;
                 }
             }
-            Packet::AddressAnswer { address } => self.address_answer(frame, address),
+            Packet::AddressAnswer { address } => self.on_address_answer(frame, address),
             Packet::Unreachable(packet) => {
                 if self.capture.undelivered.len() < limits::MAX_UNDELIVERED {
                     self.capture.undelivered.push(UndeliveredPacket { time_ns: frame.time_ns, packet });
@@ -94,7 +94,7 @@ impl CaptureBuilder {
         }
     }
 
-    fn address_answer(&mut self, frame: &Frame<'_>, address: IpAddr) {
+    fn on_address_answer(&mut self, frame: &Frame<'_>, address: IpAddr) {
         self.record_address(address, frame);
         let capture = &mut self.capture;
         if capture.address_answers.len() >= limits::MAX_STATIONS {
@@ -104,27 +104,22 @@ impl CaptureBuilder {
         // A reply arrives soon or not at all, so only the latest probes are considered. With two probes, it may answer
         // the first.
         const MAX_PENDING: usize = 16;
-        let is_to = |station: MacAddress| frame.destination.is_none_or(|to| to == station);
+        let is_addressed_to = |station: MacAddress| frame.destination.is_none_or(|destination| destination == station);
         let answered_ns = capture
             .address_answers
             .iter()
             .rev()
             .take(MAX_PENDING)
-            .find(|answer| answer.address == address && answer.prober.is_some_and(is_to))
+            .find(|answer| answer.address == address && answer.prober.is_some_and(is_addressed_to))
             .map_or(i64::MIN, |answer| answer.time_ns);
-        let latest = capture.address_probes.len().saturating_sub(MAX_PENDING);
-        let asked = capture.address_probes.iter().skip(latest).find(|probe| {
+        let first_pending = capture.address_probes.len().saturating_sub(MAX_PENDING);
+        let oldest_open_probe = capture.address_probes.iter().skip(first_pending).find(|probe| {
             let is_open = (answered_ns..=frame.time_ns).contains(&probe.time_ns);
-            is_open && probe.target == address && probe.prober.is_some_and(is_to)
+            is_open && probe.target == address && probe.prober.is_some_and(is_addressed_to)
         });
-        let after_ns = asked.map(|probe| frame.time_ns.saturating_sub(probe.time_ns));
-        let asked_by = asked.and_then(|probe| probe.prober);
-        capture.address_answers.push(AddressAnswer {
-            time_ns: frame.time_ns,
-            address,
-            response_time_ns: after_ns,
-            prober: asked_by,
-        });
+        let response_time_ns = oldest_open_probe.map(|probe| frame.time_ns.saturating_sub(probe.time_ns));
+        let prober = oldest_open_probe.and_then(|probe| probe.prober);
+        capture.address_answers.push(AddressAnswer { time_ns: frame.time_ns, address, response_time_ns, prober });
     }
 
     /// Losses of the capture; readers of the container add theirs.
@@ -146,13 +141,13 @@ impl CaptureBuilder {
         capture
     }
 
-    fn datagram(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) {
+    fn on_datagram(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) {
         let (source, destination) = (datagram.source, datagram.destination);
         self.record_address(source.ip(), frame);
-        let full = self.capture.dhcp.len() >= limits::MAX_DHCP_MESSAGES;
+        let is_full = self.capture.dhcp.len() >= limits::MAX_DHCP_MESSAGES;
         let message = if dhcp4::is_dhcp(source, destination) {
             // A message beyond the limit can only show that its station boots. Skip it if that is known.
-            if full && dhcp4::station(datagram).is_some_and(|station| self.booting.contains(&station)) {
+            if is_full && dhcp4::client_mac(datagram).is_some_and(|station| self.booting.contains(&station)) {
                 self.skipped += 1;
                 return;
             }
@@ -173,7 +168,7 @@ impl CaptureBuilder {
             }
             if let Some((key, bytes)) = datagram.fragment {
                 let full_bytes = datagram.payload_bytes.saturating_add(UDP_HEADER);
-                self.first_fragment(frame.time_ns, key, (bytes, full_bytes), client);
+                self.on_first_fragment(frame.time_ns, key, (bytes, full_bytes), client);
             }
             return;
         };
@@ -184,7 +179,7 @@ impl CaptureBuilder {
         if message.is_network_boot() {
             self.add_booting(message.client_mac);
         }
-        if full {
+        if is_full {
             self.skipped += 1;
         } else {
             self.capture.dhcp.push(message);
@@ -199,7 +194,7 @@ impl CaptureBuilder {
         }
     }
 
-    fn first_fragment(
+    fn on_first_fragment(
         &mut self,
         time_ns: i64,
         key: FragmentKey,
@@ -229,9 +224,9 @@ impl CaptureBuilder {
         }
     }
 
-    fn later_fragment(&mut self, frame: &Frame<'_>, of: FragmentKey, bytes: u32) {
+    fn on_later_fragment(&mut self, frame: &Frame<'_>, key: FragmentKey, bytes: u32) {
         self.make_room();
-        let entry = self.fragmented.entry(of).or_default();
+        let entry = self.fragmented.entry(key).or_default();
         entry.last_ns = frame.time_ns;
         entry.bytes += u64::from(bytes);
         if entry.expected_bytes.is_none() {
@@ -252,21 +247,21 @@ impl CaptureBuilder {
         let mut times: Vec<i64> = self.fragmented.values().map(|entry| entry.last_ns).collect();
         times.sort_unstable();
         let middle = times.get(times.len() / 2).copied().unwrap_or(i64::MAX);
-        let before = self.fragmented.len();
+        let old_len = self.fragmented.len();
         let mut incomplete = 0;
         self.fragmented.retain(|_, entry| {
-            let keep = entry.last_ns > middle;
-            incomplete += u64::from(!keep && !entry.is_complete());
-            keep
+            let is_recent = entry.last_ns > middle;
+            incomplete += u64::from(!is_recent && !entry.is_complete());
+            is_recent
         });
-        debug_assert!(self.fragmented.len() < before);
+        debug_assert!(self.fragmented.len() < old_len);
         self.capture.losses.add(&losses::FRAGMENTS_MISSING, incomplete);
     }
 
     fn record_address(&mut self, address: IpAddr, frame: &Frame<'_>) {
         if !address.is_unspecified() {
-            let seen = &mut self.capture.addresses;
-            self.others_skipped += record_presence(seen, address, frame.time_ns, frame.source);
+            let presences = &mut self.capture.addresses;
+            self.others_skipped += record_presence(presences, address, frame.time_ns, frame.source);
         }
     }
 }
@@ -278,19 +273,19 @@ impl FragmentedDatagram {
 }
 
 fn record_presence<K: std::hash::Hash + Eq>(
-    seen: &mut HashMap<K, Presence>,
+    presences: &mut HashMap<K, Presence>,
     key: K,
     time_ns: i64,
     station: Option<MacAddress>,
 ) -> u64 {
-    let full = seen.len() >= limits::MAX_STATIONS;
-    match seen.entry(key) {
+    let is_full = presences.len() >= limits::MAX_STATIONS;
+    match presences.entry(key) {
         Entry::Occupied(mut entry) => {
             let entry = entry.get_mut();
             entry.last_ns = entry.last_ns.max(time_ns);
             entry.station = entry.station.or(station);
         }
-        Entry::Vacant(_) if full => return 1,
+        Entry::Vacant(_) if is_full => return 1,
         Entry::Vacant(entry) => {
             entry.insert(Presence { first_ns: time_ns, last_ns: time_ns, station });
         }

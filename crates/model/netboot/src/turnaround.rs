@@ -32,7 +32,7 @@ pub struct Turnaround {
     pub usual_ns: Option<i64>,
     /// Number of pauses.
     pub pauses: u64,
-    /// Time of the pauses beyond the mean of the others, ns.
+    /// Time of the pauses beyond the mean of the other durations, ns.
     pub pause_ns: i64,
 }
 
@@ -41,10 +41,10 @@ impl Turnaround {
     pub fn from_histogram(histogram: &DurationHistogram) -> Self {
         let median_ns = histogram.median_ns();
         let limit = median_ns.unwrap_or(0).saturating_mul(PAUSE_MEDIANS).saturating_add(PAUSE_NS);
-        let (pauses, above_ns) = histogram.above(limit);
-        let rest = histogram.count() - pauses;
-        let usual_ns = (rest > 0).then(|| histogram.sum_ns().saturating_sub(above_ns) / rest as i64);
-        let usual = usual_ns.unwrap_or(0).saturating_mul(pauses as i64);
+        let (pauses, above_ns) = histogram.total_above(limit);
+        let regular_count = histogram.count() - pauses;
+        let usual_ns = (regular_count > 0).then(|| histogram.sum_ns().saturating_sub(above_ns) / regular_count as i64);
+        let expected_ns = usual_ns.unwrap_or(0).saturating_mul(pauses as i64);
         Self {
             count: histogram.count(),
             shortest_ns: histogram.min_ns(),
@@ -54,7 +54,7 @@ impl Turnaround {
             total_ns: histogram.sum_ns(),
             usual_ns,
             pauses,
-            pause_ns: above_ns.saturating_sub(usual),
+            pause_ns: above_ns.saturating_sub(expected_ns),
         }
     }
 }

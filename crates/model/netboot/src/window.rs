@@ -45,25 +45,25 @@ impl WindowHistory {
         }
     }
 
-    /// Number of recorded acknowledgments.
+    /// Returns the number of recorded acknowledgments.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Mean number of blocks per acknowledgment.
+    /// Returns the mean number of blocks per acknowledgment.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.blocks as f64 / self.count as f64)
     }
 
-    /// Maximum number of blocks per acknowledgment.
+    /// Returns the maximum number of blocks per acknowledgment.
     #[must_use]
     pub fn largest(&self) -> u32 {
         self.largest
     }
 
-    /// The changes, up to the limit, and the number of changes beyond it.
+    /// Returns the changes, up to the limit, and the number of changes beyond it.
     #[must_use]
     pub fn into_changes(self) -> (Vec<WindowChange>, u64) {
         (self.changes, self.skipped)

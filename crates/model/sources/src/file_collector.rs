@@ -31,107 +31,106 @@ pub fn files_from_bytes(
     collector.finish()
 }
 
-/// Collects the files of a recording. `.xz`, `.gz`, `.zst`, `.zip` and `.tar` are detected by content, whatever the
-/// names.
+/// Collects the files of a recording. `.xz`, `.gz`, `.zst`, `.zip` and `.tar` are detected by content, not by name.
 #[derive(Debug)]
 pub struct FileCollector {
     limits: Limits,
     files: Vec<SourceFile>,
-    passed_over: Vec<String>,
+    skipped: Vec<String>,
 }
 
 impl FileCollector {
-    /// An empty collection; packed files are limited by `limits`.
+    /// Creates an empty collection. Packed files are limited by `limits`.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self { limits: *limits, files: Vec::new(), passed_over: Vec::new() }
+        Self { limits: *limits, files: Vec::new(), skipped: Vec::new() }
     }
 
-    fn unpacking<'a>(&'a self, file: &'a SourceFile) -> UnpackOptions<'a> {
+    fn unpack_options<'a>(&'a self, file: &'a SourceFile) -> UnpackOptions<'a> {
         UnpackOptions { limits: &self.limits, store: file.store(), is_relevant: onoff_linux::is_part }
     }
 
-    /// Number of files so far.
+    /// Returns the number of files collected so far.
     #[must_use]
     pub fn file_count(&self) -> usize {
         self.files.len()
     }
 
-    /// Adds a named file, which must be valid. From an archive, the files that are recordings or parts of one are used.
+    /// Adds a file named by the user, which must be valid. Of an archive, adds the recordings and parts of recordings.
     ///
     /// # Errors
     /// Bytes that are damaged or exceed the limits; an archive without a recording.
     pub fn add(&mut self, file: SourceFile) -> Result<(), Error> {
         let Content::Packed(packing) = sniff(file.bytes()) else { return self.add_plain(file) };
         let stored_bytes = file.bytes().len() as u64;
-        let unpacked = unpack(file.name(), packing, file.bytes(), self.unpacking(&file));
-        // The packed file is not read any more: check now whether it was complete.
+        let unpacked = unpack(file.name(), packing, file.bytes(), self.unpack_options(&file));
+        // The packed file is not read anymore, so check now whether it was complete.
         file.check_complete()?;
         let unpacked = unpacked?;
         self.skip_all(unpacked.skipped);
-        let before = self.files.len();
+        let first_new = self.files.len();
         for (name, bytes) in unpacked.files {
             let unpacked = SourceFile::from_shared(name, stored_bytes, bytes.into());
             if packing == Packing::Zip && !is_tar(unpacked.bytes()) {
-                self.take(unpacked);
+                self.add_if_relevant(unpacked);
             } else {
                 self.add_plain(unpacked)?;
             }
         }
-        require_single_in_archive(self.files.get(before..).unwrap_or_default())
+        require_single_in_archive(self.files.get(first_new..).unwrap_or_default())
     }
 
     fn add_plain(&mut self, file: SourceFile) -> Result<(), Error> {
         if !is_tar(file.bytes()) {
-            // A named report is replaced by its sections, if any is relevant; otherwise, the error shows its beginning.
-            let before = self.files.len();
-            if !self.take_sections(&file) || self.files.len() == before {
+            // Replace a report by its sections if any section is relevant; otherwise, the error shows its beginning.
+            let first_new = self.files.len();
+            if !self.add_sections(&file) || self.files.len() == first_new {
                 self.files.push(file);
             }
             return Ok(());
         }
-        let before = self.files.len();
+        let first_new = self.files.len();
         let TarMembers { members, is_truncated } = tar_members(file.name(), file.bytes())?;
         if is_truncated {
-            self.passed_over.push(format!("{}: the rest of the truncated or damaged archive", file.name()));
+            self.skipped.push(format!("{}: the rest of the truncated or damaged archive", file.name()));
         }
         let count = members.len();
         file.check_complete()?;
         for (name, member) in members {
             match member.is_empty() {
                 true => self.skip_empty(name),
-                false => self.take(file.part(name, member)),
+                false => self.add_if_relevant(file.part(name, member)),
             }
         }
-        if self.files.len() == before {
+        if self.files.len() == first_new {
             if let Some(kind) = known_kind(file.name(), file.bytes()) {
-                return Err(Error::of_kind(file.name(), kind));
+                return Err(Error::unexpected_kind(file.name(), kind));
             }
             return Err(Error::NoRecordingInside { name: file.name().to_owned(), members: count });
         }
-        require_single_in_archive(self.files.get(before..).unwrap_or_default())
+        require_single_in_archive(self.files.get(first_new..).unwrap_or_default())
     }
 
-    /// Adds a file found in a folder; skipped if it is damaged or not part of a recording.
-    pub fn add_found(&mut self, file: SourceFile) {
+    /// Adds a file found in a folder, or skips it if it is damaged or not part of a recording.
+    pub fn add_from_folder(&mut self, file: SourceFile) {
         let Content::Packed(packing) = sniff(file.bytes()) else {
-            self.take(file);
+            self.add_if_relevant(file);
             return;
         };
-        match unpack(file.name(), packing, file.bytes(), self.unpacking(&file)) {
+        match unpack(file.name(), packing, file.bytes(), self.unpack_options(&file)) {
             Ok(unpacked) => {
                 self.skip_all(unpacked.skipped);
                 for (name, bytes) in unpacked.files {
-                    self.take(SourceFile::from_shared(name, file.stored_bytes(), bytes.into()));
+                    self.add_if_relevant(SourceFile::from_shared(name, file.stored_bytes(), bytes.into()));
                 }
             }
-            Err(_) => self.passed_over.push(file.name().to_owned()),
+            Err(_) => self.skipped.push(file.name().to_owned()),
         }
     }
 
     /// Records a skipped file or folder.
     pub fn skip(&mut self, name: String) {
-        self.passed_over.push(name);
+        self.skipped.push(name);
     }
 
     /// Records a skipped empty file in a folder.
@@ -139,9 +138,9 @@ impl FileCollector {
         self.skip_all([name]);
     }
 
-    /// Adds a file of a folder or archive, if it is part of a recording and not a duplicate.
-    fn take(&mut self, file: SourceFile) {
-        if self.take_sections(&file) {
+    /// Adds a file of a folder or archive if it is part of a recording and not a duplicate.
+    fn add_if_relevant(&mut self, file: SourceFile) {
+        if self.add_sections(&file) {
             return;
         }
         let bytes = file.bytes();
@@ -159,8 +158,8 @@ impl FileCollector {
         }
     }
 
-    /// Adds the sections of a report; `false` if the file is not a report.
-    fn take_sections(&mut self, file: &SourceFile) -> bool {
+    /// Adds the sections of a report. Returns false if the file is not a report.
+    fn add_sections(&mut self, file: &SourceFile) -> bool {
         let Some(sections) = sections(file.bytes()) else { return false };
         for section in sections.into_iter().filter(|section| !section.range.is_empty()) {
             let part = file.part(format!("{}: {}", file.name(), section.name), section.range);
@@ -177,67 +176,67 @@ impl FileCollector {
     }
 
     fn skip_all(&mut self, names: impl IntoIterator<Item = String>) {
-        let unknown = names.into_iter().filter(|name| !onoff_linux::is_informational(name));
-        self.passed_over.extend(unknown);
+        let unknown_names = names.into_iter().filter(|name| !onoff_linux::is_informational(name));
+        self.skipped.extend(unknown_names);
     }
 
-    /// The files of the recording.
+    /// Returns the files of the recording.
     ///
     /// # Errors
     /// No file; a file that is not a recording; files of several kinds.
     pub fn finish(self) -> Result<Files, Error> {
-        let Self { files, passed_over, .. } = self;
+        let Self { files, skipped, .. } = self;
         if files.is_empty() {
             return Err(Error::NoFile);
         }
         let mut kind = None;
-        let mut adds = None;
+        let mut complement = None;
         for file in &files {
-            let found = SOURCES.iter().find_map(|source| match (source.recognize)(file.name(), file.bytes()) {
+            let file_source = SOURCES.iter().find_map(|source| match (source.recognize)(file.name(), file.bytes()) {
                 Recognized::No => None,
                 recognized => Some((source.kind, recognized)),
             });
-            match found {
-                // It adds to a recording but is not one: another file is required.
-                Some((_, Recognized::Part)) => adds = adds.or(Some(file)),
-                Some((found, _)) if *kind.get_or_insert(found) != found => {
-                    return Err(Error::of_kind(file.name(), named_kind(file, found)));
+            match file_source {
+                // The file complements a recording but is not a recording, so a further file is required.
+                Some((_, Recognized::Part)) => complement = complement.or(Some(file)),
+                Some((file_kind, _)) if *kind.get_or_insert(file_kind) != file_kind => {
+                    return Err(Error::unexpected_kind(file.name(), kind_for_error(file, file_kind)));
                 }
                 Some(_) => {}
-                None => return Err(unknown(file)),
+                None => return Err(unknown_file_error(file)),
             }
         }
-        let kind = match (kind, adds) {
+        let kind = match (kind, complement) {
             (Some(RecordingKind::Linux) | None, _) | (_, None) => kind.unwrap_or(RecordingKind::Linux),
-            (Some(_), Some(file)) => return Err(no_recording(file)),
+            (Some(_), Some(file)) => return Err(no_recording_error(file)),
         };
         let is_table = |file: &SourceFile| onoff_linux::is_firmware_table(file.name(), file.bytes());
         let are_firmware_tables = kind == RecordingKind::Linux && files.iter().all(is_table);
-        let first_is = files.first().map_or(kind.known(), |file| named_kind(file, kind));
-        Ok(Files::new(files, kind, first_is, passed_over, are_firmware_tables))
+        let first_kind = files.first().map_or(kind.known_kind(), |file| kind_for_error(file, kind));
+        Ok(Files::new(files, kind, first_kind, skipped, are_firmware_tables))
     }
 }
 
-/// Description of a file of a recording of `kind`, for an error because another kind is needed.
-fn named_kind(file: &SourceFile, kind: RecordingKind) -> KnownKind {
-    // Firmware tables are parts of Linux recordings, but better known by their own name.
-    known_kind(file.name(), file.bytes()).filter(|kind| *kind == FIRMWARE).unwrap_or(kind.known())
+/// Describes a file of a recording of `kind`, for an error because a different kind is needed.
+fn kind_for_error(file: &SourceFile, kind: RecordingKind) -> KnownKind {
+    // Firmware tables are parts of Linux recordings, but "a firmware table" is more specific.
+    known_kind(file.name(), file.bytes()).filter(|kind| *kind == FIRMWARE).unwrap_or(kind.known_kind())
 }
 
-/// The error for a file that is not a recording.
-fn unknown(file: &SourceFile) -> Error {
+/// Returns the error for a file that is not a recording.
+fn unknown_file_error(file: &SourceFile) -> Error {
     match known_kind(file.name(), file.bytes()) {
-        Some(kind) => Error::of_kind(file.name(), kind),
-        None => no_recording(file),
+        Some(kind) => Error::unexpected_kind(file.name(), kind),
+        None => no_recording_error(file),
     }
 }
 
-fn no_recording(file: &SourceFile) -> Error {
+fn no_recording_error(file: &SourceFile) -> Error {
     let (name, bytes) = (file.name().to_owned(), file.bytes());
     Error::NotARecording { name, first_bytes: first_bytes(bytes), advice: onoff_linux::advice(bytes) }
 }
 
-/// Unpacks a file (xz, gzip, zstd) that is not a recording, such as a registry hive; returns other files unchanged.
+/// Unpacks a file (xz, gzip, zstd) that is not a recording, such as a registry hive. Returns unpacked files unchanged.
 ///
 /// # Errors
 /// Packed bytes that are damaged or exceed `limits`.
@@ -246,30 +245,30 @@ pub fn unpacked_file(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Vec<
     if packing == Packing::Zip {
         return Ok(bytes);
     }
-    let inside =
+    let unpacked =
         unpack(name, packing, &bytes, UnpackOptions { limits, store: &Memory, is_relevant: onoff_linux::is_part })?;
-    Ok(inside.files.first().map(|(_, inside)| inside.bytes().to_vec()).unwrap_or_default())
+    Ok(unpacked.files.first().map(|(_, content)| content.bytes().to_vec()).unwrap_or_default())
 }
 
 /// Rejects a stream or device whose first bytes cannot be a recording, because it may never end. `head` is its first
-/// [`SNIFF_LEN`] bytes, or all of it if shorter.
+/// [`SNIFF_LEN`] bytes, or everything if it is shorter.
 ///
 /// # Errors
-/// It is not a recording.
+/// A stream or device that is not a recording.
 pub fn reject_non_recording(name: &str, head: &[u8]) -> Result<(), Error> {
-    // A shorter one has already ended; its reader reports problems.
+    // A shorter stream has already ended; its reader reports problems.
     if head.len() < SNIFF_LEN {
         return Ok(());
     }
-    let what = match sniff(head) {
+    let content = match sniff(head) {
         Content::Recording(_) | Content::Packed(_) => return Ok(()),
         Content::Unknown if is_tar(head) || onoff_linux::is_part(name, head) => return Ok(()),
         Content::Empty => "zeros".to_owned(),
         Content::Unknown if onoff_fileio::recognize(head).is_some() => return Ok(()),
         Content::Unknown => match known_kind(name, head) {
-            Some(kind) => return Err(Error::of_kind(name, kind)),
+            Some(kind) => return Err(Error::unexpected_kind(name, kind)),
             None => format!("in an unknown format, starting with {}", first_bytes(head)),
         },
     };
-    Err(Error::NotARecordingStream { name: name.to_owned(), examined: head.len(), what })
+    Err(Error::NotARecordingStream { name: name.to_owned(), examined: head.len(), what: content })
 }

@@ -19,26 +19,26 @@ const MAX_MEMBER_BYTES: usize = 32 << 20;
 #[derive(Debug)]
 pub struct FirmwareCollector {
     limits: Limits,
-    gathering: FirmwareTableCollector,
+    tables: FirmwareTableCollector,
     /// sysfs files with one number each.
-    shown: sysfs::SysfsValues,
+    sysfs_values: sysfs::SysfsValues,
 }
 
 impl FirmwareCollector {
     /// Maximum size of a file, bytes. A table of ten thousand measurements takes half a megabyte.
     pub const MAX_BYTES: u64 = 256 << 20;
 
-    /// An empty collection; packed files are limited by `limits`.
+    /// Creates an empty collection. Packed files are limited by `limits`.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         let limits = Limits { unpacked_bytes: limits.unpacked_bytes.min(Self::MAX_BYTES), ..*limits };
-        Self { limits, gathering: FirmwareTableCollector::default(), shown: sysfs::SysfsValues::default() }
+        Self { limits, tables: FirmwareTableCollector::default(), sysfs_values: sysfs::SysfsValues::default() }
     }
 
-    /// Selects the boot to read from a serial log with several: 0 is the last, -1 the one before.
+    /// Selects the boot to read from a serial log with several boots: 0 is the last, -1 the second to last.
     #[must_use]
     pub fn with_boot(mut self, boot: i64) -> Self {
-        self.gathering.selected_boot = boot;
+        self.tables.selected_boot = boot;
         self
     }
 
@@ -48,8 +48,9 @@ impl FirmwareCollector {
     /// Damaged packed bytes, or bytes in no known format.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if let Content::Packed(packing) = sniff(bytes) {
-            let how = UnpackOptions { limits: &self.limits, store: &Memory, is_relevant: onoff_linux::is_part };
-            for (name, bytes) in unpack(name, packing, bytes, how)?.files {
+            let unpack_options =
+                UnpackOptions { limits: &self.limits, store: &Memory, is_relevant: onoff_linux::is_part };
+            for (name, bytes) in unpack(name, packing, bytes, unpack_options)?.files {
                 self.add_plain(&name, bytes.bytes())?;
             }
             return Ok(());
@@ -63,47 +64,47 @@ impl FirmwareCollector {
             for (name, member) in members {
                 let member = bytes.get(member).unwrap_or_default();
                 match member.len() <= MAX_MEMBER_BYTES {
-                    true => self.add_found(&name, member),
+                    true => self.add_from_folder(&name, member),
                     false => self.report_too_large(&name, member, MAX_MEMBER_BYTES as u64),
                 }
             }
             if is_truncated {
                 self.report_unreadable(name, "the archive is truncated or damaged; the rest is not read");
             }
-            self.end_of_folder();
+            self.finish_folder();
             return Ok(());
         }
-        if add_file(name, bytes, &mut self.gathering) {
+        if add_file(name, bytes, &mut self.tables) {
             return Ok(());
         }
         if let Some(kind) = known_kind(name, bytes).filter(|kind| *kind != FIRMWARE) {
-            return Err(Error::of_kind(name, kind));
+            return Err(Error::unexpected_kind(name, kind));
         }
         Err(Error::NotFirmware { name: name.to_owned(), first_bytes: first_bytes(bytes) })
     }
 
-    /// Adds a file found in a folder; ignored if its format is unknown.
-    pub fn add_found(&mut self, name: &str, bytes: &[u8]) {
-        let slashed = name.replace('\\', "/");
-        if let Some(which) = sysfs::SysfsValues::index_of(&slashed) {
-            self.shown.add(which, &slashed, bytes, &mut self.gathering);
+    /// Adds a file found in a folder, or ignores it if its format is unknown.
+    pub fn add_from_folder(&mut self, name: &str, bytes: &[u8]) {
+        let path = name.replace('\\', "/");
+        if let Some(index) = sysfs::SysfsValues::index_of(&path) {
+            self.sysfs_values.add(index, &path, bytes, &mut self.tables);
         } else {
-            add_file(name, bytes, &mut self.gathering);
+            add_file(name, bytes, &mut self.tables);
         }
     }
 
-    /// Records that a file in a folder is larger than `limit` bytes, if `bytes`, its beginning, is a table.
+    /// Records that a file in a folder is larger than `limit` bytes if `bytes`, the beginning of the file, is a table.
     pub fn report_too_large(&mut self, name: &str, bytes: &[u8], limit: u64) {
         if Signature::from_prefix(bytes).is_some() {
             let text = format!("larger than {limit} bytes; pass the file itself to read it");
-            self.gathering.add_problem(FirmwareProblemKind::TruncatedTable, Severity::Error, name.to_owned(), text, 0);
+            self.tables.add_problem(FirmwareProblemKind::TruncatedTable, Severity::Error, name.to_owned(), text, 0);
         }
     }
 
     /// Records a file or folder that cannot be read.
-    pub fn report_unreadable(&mut self, name: &str, why: &str) {
+    pub fn report_unreadable(&mut self, name: &str, reason: &str) {
         let kind = FirmwareProblemKind::UnreadableFile;
-        self.gathering.add_problem(kind, Severity::Warning, name.to_owned(), why.to_owned(), 0);
+        self.tables.add_problem(kind, Severity::Warning, name.to_owned(), reason.to_owned(), 0);
     }
 
     /// True if a file with this name is a table in Linux sysfs.
@@ -113,14 +114,14 @@ impl FirmwareCollector {
     }
 
     /// Marks the end of a folder.
-    pub fn end_of_folder(&mut self) {
-        std::mem::take(&mut self.shown).finish(&mut self.gathering);
+    pub fn finish_folder(&mut self) {
+        std::mem::take(&mut self.sysfs_values).finish(&mut self.tables);
     }
 
-    /// The measurements.
+    /// Returns the measurements.
     #[must_use]
     pub fn finish(self) -> FirmwareRecording {
-        self.gathering.finish()
+        self.tables.finish()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Describes files that the current command does not read: every kind that some other command reads, and files of other
+//! Describes files that the current command does not read: all kinds that other commands read, and files of other
 //! programs that are often mistaken for recordings. Detection uses the first bytes; names matter only for parts of
 //! Linux recordings.
 //!
@@ -6,19 +6,19 @@
 
 use onoff_input::sniff::{Content, KnownKind, RecordingKind, SNIFF_LEN, is_tar, sniff};
 
-const fn read(is: &'static str, read_by: &'static str) -> KnownKind {
-    KnownKind { description: is, read_by, advice: "" }
+const fn readable(description: &'static str, read_by: &'static str) -> KnownKind {
+    KnownKind { description, read_by, advice: "" }
 }
 
-const fn foreign(is: &'static str, instead: &'static str) -> KnownKind {
-    KnownKind { description: is, read_by: "", advice: instead }
+const fn foreign(description: &'static str, advice: &'static str) -> KnownKind {
+    KnownKind { description, read_by: "", advice }
 }
 
 /// Read by `onoff firmware`.
 pub(crate) const FIRMWARE: KnownKind =
-    read("a firmware table", "'onoff firmware' (or 'onoff boot RECORDING --firmware FILE')");
-const HIVE: KnownKind = read("a Windows registry hive", "'onoff image'");
-const PREFETCH: KnownKind = read("a Windows prefetch file", "'onoff prefetch'");
+    readable("a firmware table", "'onoff firmware' (or 'onoff boot RECORDING --firmware FILE')");
+const HIVE: KnownKind = readable("a Windows registry hive", "'onoff image'");
+const PREFETCH: KnownKind = readable("a Windows prefetch file", "'onoff prefetch'");
 
 const RECORD_WINDOWS: &str = "Record the boot as an Event Trace Log (.etl): see 'onoff record boot --plan windows'";
 
@@ -111,13 +111,13 @@ const SEARCHED_TEXT_BYTES: usize = 2048;
 pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     let head = bytes.get(..SNIFF_LEN).unwrap_or(bytes);
     match sniff(head) {
-        Content::Recording(kind) => return Some(kind.known()),
-        // The content would have to be examined.
+        Content::Recording(kind) => return Some(kind.known_kind()),
+        // Only the unpacked content has a kind.
         Content::Packed(_) => return None,
         Content::Empty => {
-            let is = if bytes.is_empty() { "empty" } else { "empty (only zero bytes)" };
+            let description = if bytes.is_empty() { "empty" } else { "empty (only zero bytes)" };
             return Some(foreign(
-                is,
+                description,
                 "The recorder may have been stopped before it wrote anything, or the copy is incomplete",
             ));
         }
@@ -131,27 +131,27 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     }
     if is_tar(head) {
         let blocks = || head.chunks(TAR_BLOCK);
-        let of_bootchart = BOOTCHART_FILES.iter().any(|file| blocks().any(|block| block.starts_with(file.as_bytes())));
-        return of_bootchart.then(|| RecordingKind::Linux.known());
+        let is_bootchart = BOOTCHART_FILES.iter().any(|file| blocks().any(|block| block.starts_with(file.as_bytes())));
+        return is_bootchart.then(|| RecordingKind::Linux.known_kind());
     }
     if onoff_fileio::recognize(head).is_some() {
-        return Some(RecordingKind::FileOperations.known());
+        return Some(RecordingKind::FileOperations.known_kind());
     }
     if onoff_linux::is_firmware_table(name, head) {
         return Some(FIRMWARE);
     }
     if onoff_linux::is_part(name, head) {
-        return Some(RecordingKind::Linux.known());
+        return Some(RecordingKind::Linux.known_kind());
     }
     if onoff_firmware_tables::is_supported_format(name, head) {
         return Some(FIRMWARE);
     }
-    let text = text_of(head);
+    let text = decode_text(head);
     WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind)
 }
 
-/// The beginning as text: UTF-8, or UTF-16 as written by Windows.
-fn text_of(head: &[u8]) -> String {
+/// Decodes the beginning of a text: UTF-8, or UTF-16 as written by Windows.
+fn decode_text(head: &[u8]) -> String {
     let head = head.get(..SEARCHED_TEXT_BYTES).unwrap_or(head);
     match head.strip_prefix(b"\xFF\xFE") {
         Some(wide) => {
@@ -166,7 +166,7 @@ fn text_of(head: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn is(bytes: &[u8]) -> &'static str {
+    fn description(bytes: &[u8]) -> &'static str {
         known_kind("any name", bytes).map_or("", |kind| kind.description)
     }
 
@@ -187,14 +187,14 @@ mod tests {
 
     #[test]
     fn names_known_foreign_kinds_only() {
-        assert_eq!(is(b"ElfFile\0\0\0"), "a Windows event log (.evtx)");
+        assert_eq!(description(b"ElfFile\0\0\0"), "a Windows event log (.evtx)");
         let picture = b"<?xml version=\"1.0\" standalone=\"no\"?>\n<svg width=\"900px\" height=\"800px\">\n<!-- This file is a systemd-bootchart SVG file. -->\n";
-        assert_eq!(is(picture), "a systemd-bootchart picture (SVG)");
+        assert_eq!(description(picture), "a systemd-bootchart picture (SVG)");
         assert!(known_kind("bootchart.svg", picture).unwrap().advice.contains("'onoff boot'"));
-        assert_eq!(is(b""), "empty");
-        assert_eq!(is(&[0; 100]), "empty (only zero bytes)");
+        assert_eq!(description(b""), "empty");
+        assert_eq!(description(&[0; 100]), "empty (only zero bytes)");
         assert_eq!(
-            is(b"<?xml version=\"1.0\"?>\n<WpaProfileContainer>"),
+            description(b"<?xml version=\"1.0\"?>\n<WpaProfileContainer>"),
             "a Windows Performance Analyzer profile (.wpaProfile)"
         );
         let wide: Vec<u8> = b"\xFF\xFE"
@@ -202,22 +202,22 @@ mod tests {
             .copied()
             .chain("<?xml?><WpaProfileContainer".encode_utf16().flat_map(u16::to_le_bytes))
             .collect();
-        assert_eq!(is(&wide), "a Windows Performance Analyzer profile (.wpaProfile)");
+        assert_eq!(description(&wide), "a Windows Performance Analyzer profile (.wpaProfile)");
         let mut bootchart = vec![0; 1024];
         bootchart[..6].copy_from_slice(b"header");
         bootchart[257..262].copy_from_slice(b"ustar");
-        assert_eq!(is(&bootchart), "", "any archive");
+        assert_eq!(description(&bootchart), "", "any archive");
         bootchart[512..525].copy_from_slice(b"proc_stat.log");
         assert!(known_kind("bootchart.tar", &bootchart).unwrap().read_by.contains("onoff boot"));
         for unknown in [&b"hello\n"[..], b"\x01\x02\x03\x04\x05", b"a,b\n1,2\n"] {
-            assert_eq!(is(unknown), "", "{unknown:?}");
+            assert_eq!(description(unknown), "", "{unknown:?}");
         }
     }
 
     #[test]
     fn descriptions_fit_into_a_sentence() {
-        let all = MAGICS.iter().map(|(_, kind)| kind).chain(WORDS.iter().map(|(_, kind)| kind));
-        for kind in all {
+        let kinds = MAGICS.iter().map(|(_, kind)| kind).chain(WORDS.iter().map(|(_, kind)| kind));
+        for kind in kinds {
             assert!(["a ", "an ", "the "].iter().any(|article| kind.description.starts_with(article)), "{kind:?}");
             assert!(!kind.advice.ends_with('.'), "{kind:?}");
         }

@@ -1,6 +1,6 @@
 //! Readers for each kind of recording, which fill the tables of the model.
 //!
-//! Input is bytes; the crate `onoff-files` provides those of files, folders and streams.
+//! Input is bytes; the crate `onoff-files` reads them from files, folders and streams.
 //!
 //! ```
 //! use onoff_sources::{Files, files_from_bytes, Limits, Options, read_tables};
@@ -8,7 +8,7 @@
 //!
 //! # let log = b"<6>[    0.000000] Linux version 6.1.0\n<6>[    1.500000] Run /sbin/init as init process\n".to_vec();
 //! let files = files_from_bytes([("dmesg.txt".to_owned(), log)], &Limits::default())?;
-//! let trace = read_tables(&files, TableSet::of(&[TableName::Milestones]), &Options::default())?;
+//! let trace = read_tables(&files, TableSet::from_names(&[TableName::Milestones]), &Options::default())?;
 //! assert!(!trace.milestones.is_empty());
 //! # Ok::<(), onoff_sources::Error>(())
 //! ```
@@ -18,7 +18,7 @@
 //! * Does not access files and builds for WebAssembly: the caller passes bytes.
 //! * File formats are detected by content, never by name; the kinds of recording are in a registry (`registry.rs`).
 //! * Packed files are unpacked into memory, or into a [`Store`] passed by the caller, within [`Limits`].
-//! * Only what the requested tables need is decoded.
+//! * Only data that the requested tables need is decoded.
 //! * An [`Error`] means that there is no result; all other problems are named losses of the trace.
 
 #![forbid(unsafe_code)]
@@ -50,28 +50,28 @@ pub use onoff_input::sniff::{Content, KnownKind, Packing, RecordingKind, SNIFF_L
 pub use onoff_input::store::{Sink, Store};
 pub use onoff_input::unpack::Limits;
 pub use onoff_linux::PartIdentity;
-pub use onoff_linux::each_boot;
 pub use onoff_linux::event_stream::LinuxEventStream;
+pub use onoff_linux::read_each_boot;
 pub use onoff_trace::Pattern;
 pub use onoff_windows::describes_events;
 pub use onoff_windows::event_stream::{BATCH_EVENTS, EventStream, EventWriter, parallel_writers};
 pub use onoff_windows::kernel_events::xperf_event_names;
 pub use recordings::{FileRole, Groups, file_role, group_files};
-pub use registry::tables_of;
+pub use registry::recording_tables;
 
 /// Reads files of any kind, including captures, into the `wanted` tables.
 ///
 /// # Errors
-/// Files that are too damaged: see [`Error`].
+/// Files that are too damaged; see [`Error`].
 pub fn read_tables(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
     let Some(source) = registry::source(files.kind()) else { return Err(Error::NoFile) };
-    if let Some(asked) = options.boot.as_ref().filter(|_| files.kind() != RecordingKind::Linux) {
-        return Err(Error::NoSuchBoot { requested: asked.clone(), boots: 0 });
+    if let Some(requested) = options.boot.as_ref().filter(|_| files.kind() != RecordingKind::Linux) {
+        return Err(Error::NoSuchBoot { requested: requested.clone(), boots: 0 });
     }
-    let read = (source.read)(files, wanted, options);
-    // Checked first, because any other error would be a consequence.
+    let result = (source.read)(files, wanted, options);
+    // Check this first, because any other error would be a consequence.
     files.check_complete()?;
-    let mut trace = read?;
+    let mut trace = result?;
     trace.driver_files.clone_from(&options.driver_files);
     Ok(trace)
 }
@@ -79,7 +79,7 @@ pub fn read_tables(files: &Files, wanted: TableSet, options: &Options) -> Result
 /// Reads an operating-system recording into the `wanted` tables.
 ///
 /// # Errors
-/// As [`read_tables`]; also a capture, which is not an operating-system recording.
+/// The errors of [`read_tables`], and captures, which are not operating-system recordings.
 pub fn open_files(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
     if files.kind() == RecordingKind::NetworkCapture {
         files.require_kind(RecordingKind::EventTraceLog)?;

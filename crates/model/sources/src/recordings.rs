@@ -1,4 +1,4 @@
-//! Decides from their beginnings which files form one recording. All front ends use this one rule.
+//! Decides which files form one recording, from the beginnings of the files. All front ends use this rule.
 
 use hashbrown::HashMap;
 use onoff_etl::{Input, LogfileHeader};
@@ -17,9 +17,9 @@ pub enum FileRole {
     Log(Box<LogfileHeader>),
     /// A part of a Linux recording, such as a kernel log.
     LinuxPart(Box<PartIdentity>),
-    /// A recording on its own; several given together are read in sequence: captures, file operations.
+    /// A complete recording of a kind whose files are read in sequence if several are given: captures, file operations.
     Sequence,
-    /// A recording on its own: an archive.
+    /// A complete recording: an archive, or a file whose reader reports its problems.
     Standalone,
     /// Empty, or only zeros.
     Empty,
@@ -32,11 +32,11 @@ pub enum FileRole {
 pub struct Groups {
     /// The files of each recording, in order.
     pub recordings: Vec<Vec<usize>>,
-    /// Parts that only add to a recording, where it is not known which one.
+    /// Parts that only complement a recording, if it is not known which recording they belong to.
     pub unattributed: Vec<usize>,
 }
 
-/// The role of the file `name` with the content `bytes`, packed or not.
+/// Returns the role of the file `name` with the content `bytes`, packed or not.
 #[must_use]
 pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
     let packing = match sniff(bytes) {
@@ -56,7 +56,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
         Content::Recording(RecordingKind::EventTraceLog) => {
             match LogfileHeader::from_prefix(&Input { name, bytes: beginning }) {
                 Ok(header) => FileRole::Log(Box::new(header)),
-                // Its reader reports what is wrong with it.
+                // The reader reports what is wrong with the file.
                 Err(_) => FileRole::Standalone,
             }
         }
@@ -65,16 +65,16 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
         Content::Empty => FileRole::Empty,
         Content::Unknown if is_tar(beginning) => FileRole::Standalone,
         Content::Unknown if onoff_fileio::recognize(beginning).is_some() => FileRole::Sequence,
-        Content::Unknown => match onoff_linux::kind_of(name, beginning) {
+        Content::Unknown => match onoff_linux::part_kind(name, beginning) {
             // A report may contain outputs that are parts.
             None if packing.is_none() && has_parts(bytes) => FileRole::LinuxPart(Box::new(PartIdentity::for_report())),
             None => FileRole::Other,
             Some(kind) => {
-                let more;
+                let longer_beginning;
                 let bytes = match packing {
                     Some(packing) => {
-                        more = unpack_beginning(packing, bytes, MAX_IDENTITY_BYTES);
-                        &more
+                        longer_beginning = unpack_beginning(packing, bytes, MAX_IDENTITY_BYTES);
+                        &longer_beginning
                     }
                     None => bytes,
                 };
@@ -92,28 +92,28 @@ fn has_parts(bytes: &[u8]) -> bool {
     })
 }
 
-/// Groups files into recordings: Windows logs recorded together, the parts of one Linux recording, and every other file
-/// that is a recording on its own. A Linux part that fits several recordings belongs to the one nearest to it in the
-/// folder tree, by `names`.
+/// Groups files into recordings: Windows logs recorded together, the parts of one Linux recording, and all other files
+/// that are complete recordings. A Linux part that fits several recordings is assigned to the nearest recording in the
+/// folder tree, according to `names`.
 #[must_use]
 pub fn group_files(names: &[&str], roles: &[FileRole]) -> Groups {
     let mut recordings: Vec<Vec<usize>> = Vec::new();
     let mut logs: Vec<(usize, &LogfileHeader)> = Vec::new();
     let mut parts: Vec<LinuxFile<'_>> = Vec::new();
-    for (at, role) in roles.iter().enumerate() {
+    for (index, role) in roles.iter().enumerate() {
         match role {
-            FileRole::Log(header) => logs.push((at, header)),
+            FileRole::Log(header) => logs.push((index, header)),
             FileRole::LinuxPart(identity) => {
-                let name = names.get(at).copied().unwrap_or_default();
-                parts.push(LinuxFile { at, folders: folders(name), identity });
+                let name = names.get(index).copied().unwrap_or_default();
+                parts.push(LinuxFile { index, folders: folders(name), identity });
             }
-            FileRole::Sequence | FileRole::Standalone => recordings.push(vec![at]),
+            FileRole::Sequence | FileRole::Standalone => recordings.push(vec![index]),
             FileRole::Empty | FileRole::Other => {}
         }
     }
-    recordings.extend(groups_of_logs(logs));
-    let (of_linux, mut unattributed) = groups_of_parts(parts);
-    recordings.extend(of_linux);
+    recordings.extend(group_logs(logs));
+    let (linux_groups, mut unattributed) = group_parts(parts);
+    recordings.extend(linux_groups);
     for group in &mut recordings {
         group.sort_unstable();
     }
@@ -138,60 +138,63 @@ pub(crate) fn require_single_in_archive(members: &[SourceFile]) -> Result<(), Er
 /// Rejects files of several recordings.
 pub(crate) fn require_single(names: &[&str], roles: &[FileRole]) -> Result<(), Error> {
     let groups = group_files(names, roles);
-    // Captures may be split over several files, and an archive determines its own content.
-    let is_identifiable = |at: &usize| matches!(roles.get(*at), Some(FileRole::Log(_) | FileRole::LinuxPart(_)));
+    // Captures may be split over several files, and the content of an archive belongs together.
+    let is_identifiable = |index: &usize| matches!(roles.get(*index), Some(FileRole::Log(_) | FileRole::LinuxPart(_)));
     let mut identifiable = groups.recordings.iter().filter(|group| group.iter().any(is_identifiable));
-    let first_of =
-        |group: &Vec<usize>| group.first().and_then(|&at| names.get(at)).copied().unwrap_or_default().to_owned();
+    let first_name =
+        |group: &Vec<usize>| group.first().and_then(|&index| names.get(index)).copied().unwrap_or_default().to_owned();
     match (identifiable.next(), identifiable.next()) {
         (Some(first), Some(second)) => Err(Error::SeveralRecordings {
             count: 2 + identifiable.count(),
-            first: first_of(first),
-            second: first_of(second),
+            first: first_name(first),
+            second: first_name(second),
         }),
         _ => Ok(()),
     }
 }
 
-/// Groups logs that were recorded together, directly or via another log.
-fn groups_of_logs(mut logs: Vec<(usize, &LogfileHeader)>) -> Vec<Vec<usize>> {
+/// Groups logs that were recorded together, directly or through another log.
+fn group_logs(mut logs: Vec<(usize, &LogfileHeader)>) -> Vec<Vec<usize>> {
     logs.sort_by_key(|(_, header)| header.boot_filetime());
-    let mut joined: Vec<usize> = (0..logs.len()).collect();
-    for (place, (_, header)) in logs.iter().enumerate() {
-        let until = header.boot_filetime().saturating_add(LogfileHeader::MAX_BOOT_TIME_DIFFERENCE);
-        let near = logs.iter().enumerate().skip(place + 1);
-        for (other, (_, others)) in near.take_while(|(_, (_, others))| others.boot_filetime() <= until) {
-            if header.is_same_recording(others) {
-                let (first, second) = (root(&joined, place), root(&joined, other));
-                if let Some(slot) = joined.get_mut(first.max(second)) {
-                    *slot = first.min(second);
+    // Union-find: each log refers to another log of its group, and the root of a group to itself.
+    let mut parents: Vec<usize> = (0..logs.len()).collect();
+    for (position, (_, header)) in logs.iter().enumerate() {
+        let max_boot_time = header.boot_filetime().saturating_add(LogfileHeader::MAX_BOOT_TIME_DIFFERENCE);
+        let later_logs = logs.iter().enumerate().skip(position + 1);
+        for (later, (_, later_header)) in
+            later_logs.take_while(|(_, (_, later_header))| later_header.boot_filetime() <= max_boot_time)
+        {
+            if header.is_same_recording(later_header) {
+                let (first, second) = (root(&parents, position), root(&parents, later));
+                if let Some(parent) = parents.get_mut(first.max(second)) {
+                    *parent = first.min(second);
                 }
             }
         }
     }
     let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (place, (at, _)) in logs.iter().enumerate() {
-        groups.entry(root(&joined, place)).or_default().push(*at);
+    for (position, (index, _)) in logs.iter().enumerate() {
+        groups.entry(root(&parents, position)).or_default().push(*index);
     }
     groups.into_values().collect()
 }
 
-fn root(joined: &[usize], mut place: usize) -> usize {
-    while let Some(&above) = joined.get(place).filter(|&&above| above != place) {
-        place = above;
+fn root(parents: &[usize], mut position: usize) -> usize {
+    while let Some(&parent) = parents.get(position).filter(|&&parent| parent != position) {
+        position = parent;
     }
-    place
+    position
 }
 
 /// A Linux part.
 struct LinuxFile<'r> {
-    at: usize,
-    /// The folders that contain it, outermost first.
+    index: usize,
+    /// The folders that contain the file, outermost first.
     folders: Vec<&'r str>,
     identity: &'r PartIdentity,
 }
 
-/// The folders in a path.
+/// Returns the folders in a path.
 fn folders(name: &str) -> Vec<&str> {
     let mut folders: Vec<&str> = name.split(['/', '\\']).collect();
     folders.pop();
@@ -202,88 +205,90 @@ fn shared_folders(a: &[&str], b: &[&str]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Groups Linux parts by recording; also returns those that fit several.
-fn groups_of_parts(mut parts: Vec<LinuxFile<'_>>) -> (Vec<Vec<usize>>, Vec<usize>) {
-    parts.sort_by_key(|part| (part.identity.rank(), part.at));
+/// Groups Linux parts by recording. Also returns the parts that fit several recordings.
+fn group_parts(mut parts: Vec<LinuxFile<'_>>) -> (Vec<Vec<usize>>, Vec<usize>) {
+    parts.sort_by_key(|part| (part.identity.rank(), part.index));
     let mut groups: Vec<Vec<&LinuxFile<'_>>> = Vec::new();
     let mut by_key: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut unattributed = Vec::new();
     for part in &parts {
         let relation = |group: &[&LinuxFile<'_>]| {
-            let mut known = Relation::Unknown;
+            let mut group_relation = Relation::Unknown;
             for member in group {
                 match part.identity.relation(member.identity) {
                     Relation::Different => return Relation::Different,
-                    Relation::Same => known = Relation::Same,
+                    Relation::Same => group_relation = Relation::Same,
                     Relation::Unknown => {}
                 }
             }
-            known
+            group_relation
         };
         let mut candidates: Vec<usize> =
             part.identity.keys().filter_map(|key| by_key.get(&key)).flatten().copied().collect();
         candidates.sort_unstable();
         candidates.dedup();
-        let is_same = |at: &usize| groups.get(*at).is_some_and(|group| relation(group) == Relation::Same);
-        let mut possible: Vec<usize> = candidates.iter().copied().filter(is_same).collect();
-        if possible.is_empty() {
-            // With many recordings, those without a common line are not compared line by line.
-            let is_apart = |(_, group): &(usize, &Vec<&LinuxFile<'_>>)| {
+        let is_same =
+            |group_index: &usize| groups.get(*group_index).is_some_and(|group| relation(group) == Relation::Same);
+        let mut matching_groups: Vec<usize> = candidates.iter().copied().filter(is_same).collect();
+        if matching_groups.is_empty() {
+            // If there are many recordings, do not compare the part line by line with recordings without a common line.
+            let is_skipped = |(_, group): &(usize, &Vec<&LinuxFile<'_>>)| {
                 groups.len() > MAX_COMPARED
                     && group.iter().any(|member| part.identity.differs_unless_key_shared(member.identity))
             };
-            let others = groups.iter().enumerate().filter(|each| !is_apart(each));
-            let relations = others.map(|(at, group)| (at, relation(group)));
+            let compared_groups = groups.iter().enumerate().filter(|entry| !is_skipped(entry));
+            let relations = compared_groups.map(|(group_index, group)| (group_index, relation(group)));
             let relations: Vec<_> = relations.filter(|(_, relation)| *relation != Relation::Different).collect();
             let has_same = relations.iter().any(|(_, relation)| *relation == Relation::Same);
-            possible = relations
+            matching_groups = relations
                 .into_iter()
                 .filter(|(_, relation)| !has_same || *relation == Relation::Same)
-                .map(|(at, _)| at)
+                .map(|(group_index, _)| group_index)
                 .collect();
         }
-        let place = match nearest(part, &possible, &groups) {
-            Some(at) => at,
-            None if possible.is_empty() || part.identity.is_standalone => {
+        let assigned_index = match nearest(part, &matching_groups, &groups) {
+            Some(group_index) => group_index,
+            None if matching_groups.is_empty() || part.identity.is_standalone => {
                 groups.push(Vec::new());
                 groups.len() - 1
             }
             None => {
-                unattributed.push(part.at);
+                unattributed.push(part.index);
                 continue;
             }
         };
-        if let Some(group) = groups.get_mut(place) {
+        if let Some(group) = groups.get_mut(assigned_index) {
             group.push(part);
         }
         for key in part.identity.keys() {
-            let places = by_key.entry(key).or_default();
-            if !places.contains(&place) && places.len() < MAX_CANDIDATES {
-                places.push(place);
+            let group_indexes = by_key.entry(key).or_default();
+            if !group_indexes.contains(&assigned_index) && group_indexes.len() < MAX_CANDIDATES {
+                group_indexes.push(assigned_index);
             }
         }
     }
-    (groups.into_iter().map(|group| group.into_iter().map(|part| part.at).collect()).collect(), unattributed)
+    (groups.into_iter().map(|group| group.into_iter().map(|part| part.index).collect()).collect(), unattributed)
 }
 
-/// Maximum number of recordings per key; a key shared by more is no evidence.
+/// Maximum number of recordings per key. A key shared by more recordings is no evidence.
 const MAX_CANDIDATES: usize = 64;
 
-/// Maximum number of recordings a part is compared with in full.
+/// Maximum number of recordings with which a part is fully compared.
 const MAX_COMPARED: usize = 256;
 
-/// The only possible recording, or the nearest one.
-fn nearest(part: &LinuxFile<'_>, possible: &[usize], groups: &[Vec<&LinuxFile<'_>>]) -> Option<usize> {
-    let distance = |at: usize| {
-        let members = groups.get(at).into_iter().flatten();
+/// Returns the only possible recording, or the nearest recording if one is nearer than all others.
+fn nearest(part: &LinuxFile<'_>, matching_groups: &[usize], groups: &[Vec<&LinuxFile<'_>>]) -> Option<usize> {
+    let distance = |group_index: usize| {
+        let members = groups.get(group_index).into_iter().flatten();
         members.map(|member| shared_folders(&member.folders, &part.folders)).max().unwrap_or(0)
     };
-    let mut by_distance: Vec<(usize, usize)> = possible.iter().map(|&at| (distance(at), at)).collect();
+    let mut by_distance: Vec<(usize, usize)> =
+        matching_groups.iter().map(|&group_index| (distance(group_index), group_index)).collect();
     by_distance.sort_unstable();
     match by_distance.as_slice() {
         [] => None,
-        [(_, at)] => Some(*at),
-        [.., (second, _), (first, at)] => (first > second).then_some(*at),
+        [(_, group_index)] => Some(*group_index),
+        [.., (second, _), (first, group_index)] => (first > second).then_some(*group_index),
     }
 }
 
@@ -295,9 +300,9 @@ mod tests {
         let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
         let roles: Vec<FileRole> = files.iter().map(|(name, text)| file_role(name, text.as_bytes())).collect();
         let groups = group_files(&names, &roles);
-        let leak = |at: usize| -> &'static str { Box::leak(names[at].to_owned().into_boxed_str()) };
+        let leak = |index: usize| -> &'static str { Box::leak(names[index].to_owned().into_boxed_str()) };
         (
-            groups.recordings.iter().map(|group| group.iter().map(|&at| leak(at)).collect()).collect(),
+            groups.recordings.iter().map(|group| group.iter().map(|&index| leak(index)).collect()).collect(),
             groups.unattributed.len(),
         )
     }
@@ -350,7 +355,7 @@ mod tests {
 
     #[test]
     fn many_logs_are_grouped_in_reasonable_time() {
-        let files: Vec<(String, String)> = (0..600).map(|at| (format!("fleet/{at}.txt"), log("", at))).collect();
+        let files: Vec<(String, String)> = (0..600).map(|boot| (format!("fleet/{boot}.txt"), log("", boot))).collect();
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         let roles: Vec<FileRole> = files.iter().map(|(name, text)| file_role(name, text.as_bytes())).collect();
         assert_eq!(group_files(&names, &roles).recordings.len(), 600);

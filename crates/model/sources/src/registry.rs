@@ -1,4 +1,4 @@
-//! The registry of recording kinds: how each is recognized from content, the tables it can fill, and its reader.
+//! The registry of recording kinds: how to recognize each kind from content, the tables it can fill, and its reader.
 
 use onoff_trace::TableName;
 use onoff_trace::{TableSet, Trace};
@@ -13,9 +13,9 @@ use onoff_input::sniff::{Content, RecordingKind, sniff};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recognized {
     No,
-    /// A part that only adds to a recording.
+    /// A part that only complements a recording.
     Part,
-    /// A recording, or a part that is one on its own.
+    /// A recording, or a part that is a complete recording.
     Recording,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Source {
     /// Recognizes a file from its name and bytes. The name is used only where the bytes are not sufficient, e.g. for a
     /// file with a single number.
     pub(crate) recognize: fn(&str, &[u8]) -> Recognized,
-    /// The tables it can fill.
+    /// The tables that the kind can fill.
     pub(crate) tables: TableSet,
     pub(crate) read: fn(&Files, TableSet, &Options) -> Result<Trace, Error>,
 }
@@ -36,13 +36,13 @@ pub(crate) const SOURCES: &[Source] = &[
     Source {
         kind: RecordingKind::EventTraceLog,
         recognize: |_, bytes| match sniff(bytes) {
-            // The reader of Event Trace Logs reports what is wrong with an empty one.
+            // The reader of Event Trace Logs reports what is wrong with an empty file.
             Content::Recording(RecordingKind::EventTraceLog) | Content::Empty | Content::Packed(_) => {
                 Recognized::Recording
             }
             _ => Recognized::No,
         },
-        tables: TableSet::of(&[
+        tables: TableSet::from_names(&[
             TableName::Processes,
             TableName::Threads,
             TableName::Images,
@@ -73,17 +73,17 @@ pub(crate) const SOURCES: &[Source] = &[
             Content::Recording(RecordingKind::NetworkCapture) => Recognized::Recording,
             _ => Recognized::No,
         },
-        tables: TableSet::of(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
+        tables: TableSet::from_names(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
         read: |files, wanted, options| Ok(capture::tables(capture::read_capture(files, options)?, wanted)),
     },
     Source {
         kind: RecordingKind::Linux,
-        recognize: |name, bytes| match onoff_linux::kind_of(name, bytes) {
+        recognize: |name, bytes| match onoff_linux::part_kind(name, bytes) {
             Some(part) if part.is_standalone() => Recognized::Recording,
             Some(_) => Recognized::Part,
             None => Recognized::No,
         },
-        tables: TableSet::of(&[
+        tables: TableSet::from_names(&[
             TableName::Processes,
             TableName::Threads,
             TableName::ContextSwitches,
@@ -116,7 +116,7 @@ pub(crate) const SOURCES: &[Source] = &[
             Some(_) => Recognized::Recording,
             None => Recognized::No,
         },
-        tables: TableSet::of(&[TableName::FileIos, TableName::Processes]),
+        tables: TableSet::from_names(&[TableName::FileIos, TableName::Processes]),
         read: |files, wanted, _| onoff_file_operations::open(files, wanted),
     },
 ];
@@ -125,8 +125,8 @@ pub(crate) fn source(kind: RecordingKind) -> Option<&'static Source> {
     SOURCES.iter().find(|source| source.kind == kind)
 }
 
-/// The tables that a kind of recording can fill.
+/// Returns the tables that a kind of recording can fill.
 #[must_use]
-pub fn tables_of(kind: RecordingKind) -> TableSet {
+pub fn recording_tables(kind: RecordingKind) -> TableSet {
     source(kind).map_or(TableSet::NONE, |source| source.tables)
 }

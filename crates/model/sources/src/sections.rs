@@ -1,4 +1,4 @@
-//! Splits reports with many command outputs, each under its command: the files of supportconfig (SUSE).
+//! Splits reports that contain many command outputs, each below its command: the files of supportconfig (SUSE).
 //!
 //! ```text
 //! #==[ Command ]======================================#
@@ -19,30 +19,33 @@ const HEAD_BYTES: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// The command that printed it, or the file it was copied from.
+    /// The command that printed the section, or the file from which it was copied.
     pub(crate) name: String,
-    /// Byte range of its lines.
+    /// Byte range of the lines.
     pub(crate) range: Range<usize>,
 }
 
-/// The sections of `bytes`; `None` if it is not a report.
+/// Finds the sections of `bytes`. Returns `None` if it is not a report.
 pub(crate) fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
-    let begins_line = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'\n');
-    let marks = || memchr::memmem::find_iter(bytes, MARK).filter(|&at| begins_line(at));
-    // Other files are rejected without searching all of their content.
+    let is_line_start = |offset: usize| offset == 0 || bytes.get(offset - 1) == Some(&b'\n');
+    let marks = || memchr::memmem::find_iter(bytes, MARK).filter(|&offset| is_line_start(offset));
+    // Reject other files without searching their whole content.
     let head = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
-    memchr::memmem::find_iter(head, MARK).find(|&at| begins_line(at))?;
-    let line_end = |from: usize| bytes.get(from..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|at| from + at + 1);
-    let mut found = Vec::new();
+    memchr::memmem::find_iter(head, MARK).find(|&offset| is_line_start(offset))?;
+    let next_line = |start: usize| {
+        let length = bytes.get(start..).and_then(|rest| memchr::memchr(b'\n', rest))?;
+        Some(start + length + 1)
+    };
+    let mut sections = Vec::new();
     let ends = marks().skip(1).chain([bytes.len()]);
     for (mark, end) in marks().zip(ends).take(MAX_SECTIONS) {
-        let Some(named) = line_end(mark).filter(|&at| at <= end) else { continue };
-        let Some(from) = line_end(named).filter(|&at| at <= end) else { continue };
-        let name = bytes.get(named..from).unwrap_or_default();
-        let name = String::from_utf8_lossy(name).trim_start_matches('#').trim().to_owned();
-        found.push(Section { name, range: from..end });
+        let Some(name_start) = next_line(mark).filter(|&offset| offset <= end) else { continue };
+        let Some(start) = next_line(name_start).filter(|&offset| offset <= end) else { continue };
+        let name_line = String::from_utf8_lossy(bytes.get(name_start..start).unwrap_or_default());
+        let name = name_line.trim_start_matches('#').trim().to_owned();
+        sections.push(Section { name, range: start..end });
     }
-    Some(found)
+    Some(sections)
 }
 
 #[cfg(test)]
@@ -53,11 +56,11 @@ mod tests {
     fn finds_each_output_under_its_command() {
         let report = "=== Support Utilities ===\n\n#==[ Command ]======================================#\n# /usr/bin/dmesg -T\none\ntwo\n\n\
                       #==[ Log File ]====#\n# /var/log/messages - Last 500 Lines\nthree #==[ not a mark\n#==[ Command ]===#\n# empty\n";
-        let found = sections(report.as_bytes()).unwrap();
-        let named: Vec<(&str, &str)> =
-            found.iter().map(|section| (section.name.as_str(), &report[section.range.clone()])).collect();
+        let sections = sections(report.as_bytes()).unwrap();
+        let outputs: Vec<(&str, &str)> =
+            sections.iter().map(|section| (section.name.as_str(), &report[section.range.clone()])).collect();
         assert_eq!(
-            named,
+            outputs,
             [
                 ("/usr/bin/dmesg -T", "one\ntwo\n\n"),
                 ("/var/log/messages - Last 500 Lines", "three #==[ not a mark\n"),

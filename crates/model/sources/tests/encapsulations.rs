@@ -1,4 +1,4 @@
-//! Encapsulated packets: the boot is the same regardless of the headers before the packet.
+//! Tests encapsulated packets: a boot is read the same way regardless of the headers before the packets.
 #![allow(clippy::unwrap_used)]
 
 use onoff_netboot::Capture;
@@ -13,15 +13,15 @@ const RADIOTAP: u16 = 127;
 const SNAP: [u8; 6] = [0xAA, 0xAA, 3, 0, 0, 0];
 
 fn read(link: u16, frames: &[(u64, Vec<u8>)]) -> Result<Capture, Error> {
-    let mut wrote = Container::Pcapng.writer(link, 262_144);
+    let mut writer = Container::Pcapng.writer(link, 262_144);
     for (unix_ns, frame) in frames {
-        wrote.write_frame(*unix_ns, frame);
+        writer.write_frame(*unix_ns, frame);
     }
-    let files = files_from_bytes([("a.pcapng".to_owned(), wrote.bytes)], &Limits::default())?;
+    let files = files_from_bytes([("a.pcapng".to_owned(), writer.bytes)], &Limits::default())?;
     read_capture(&files, &Options::default())
 }
 
-/// Summary of a capture without frame lengths and MAC addresses, which not every link has.
+/// Summarizes a capture without frame lengths and MAC addresses, which not every link has.
 fn summary(capture: &Capture) -> String {
     let transfers: Vec<String> = capture
         .transfers
@@ -36,15 +36,15 @@ fn summary(capture: &Capture) -> String {
     format!("{transfers:?} {dhcp:?}")
 }
 
-/// Ethernet frames of a whole boot, each re-encapsulated by `wrap` from its addresses, EtherType and packet.
-fn wrapped(frames: &[(u64, Vec<u8>)], wrap: impl Fn(&[u8], &[u8], &[u8]) -> Vec<u8>) -> Vec<(u64, Vec<u8>)> {
+/// Encapsulates Ethernet frames again with `wrap`, which gets the addresses, EtherType and packet of each frame.
+fn wrap_frames(frames: &[(u64, Vec<u8>)], wrap: impl Fn(&[u8], &[u8], &[u8]) -> Vec<u8>) -> Vec<(u64, Vec<u8>)> {
     frames.iter().map(|(unix_ns, frame)| (*unix_ns, wrap(&frame[..12], &frame[12..14], &frame[14..]))).collect()
 }
 
 fn boot() -> Vec<(u64, Vec<u8>)> {
-    let made = outcomes().into_iter().find(|made| made.reason == "system_started").unwrap();
-    let frames = read_frames(&made.bytes);
-    // Only IPv4, which every link supports.
+    let case = outcomes().into_iter().find(|case| case.reason == "system_started").unwrap();
+    let frames = read_frames(&case.bytes);
+    // Keep only IPv4, which every link supports.
     frames.into_iter().filter(|(_, frame)| frame[12..14] == [8, 0]).collect()
 }
 
@@ -61,27 +61,27 @@ fn reads_same_boot_from_every_supported_encapsulation() {
         |packet: &[u8]| [&[0x11, 0, 0, 1][..], &(packet.len() as u16 + 2).to_be_bytes(), &PPP_IPV4, packet].concat();
     // A data frame to the network: access point, sender, receiver.
     let wireless = |addresses: &[u8], kind: &[u8], packet: &[u8]| {
-        let head = [&[0x08, 0x01, 0, 0][..], &[2; 6], &addresses[6..12], &addresses[..6], &[0, 0]].concat();
-        [&head, &SNAP[..], kind, packet].concat()
+        let header = [&[0x08, 0x01, 0, 0][..], &[2; 6], &addresses[6..12], &addresses[..6], &[0, 0]].concat();
+        [&header, &SNAP[..], kind, packet].concat()
     };
     type Wrap<'w> = Box<dyn Fn(&[u8], &[u8], &[u8]) -> Vec<u8> + 'w>;
     let cases: [(&str, u16, Wrap<'_>); 9] = [
-        ("PPPoE", ETHERNET, Box::new(|to, _, packet| [to, &[0x88, 0x64], &pppoe(packet)].concat())),
+        ("PPPoE", ETHERNET, Box::new(|addresses, _, packet| [addresses, &[0x88, 0x64], &pppoe(packet)].concat())),
         (
             "PPPoE in a VLAN",
             ETHERNET,
-            Box::new(|to, _, packet| [to, &[0x81, 0, 0, 5, 0x88, 0x64], &pppoe(packet)].concat()),
+            Box::new(|addresses, _, packet| [addresses, &[0x81, 0, 0, 5, 0x88, 0x64], &pppoe(packet)].concat()),
         ),
         (
             "two MPLS labels",
             ETHERNET,
-            Box::new(|to, _, packet| [to, &[0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64], packet].concat()),
+            Box::new(|addresses, _, packet| [addresses, &[0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64], packet].concat()),
         ),
         (
             "LLC and SNAP",
             ETHERNET,
-            Box::new(|to, kind, packet| {
-                [to, &(packet.len() as u16 + 8).to_be_bytes(), &SNAP[..], kind, packet].concat()
+            Box::new(|addresses, kind, packet| {
+                [addresses, &(packet.len() as u16 + 8).to_be_bytes(), &SNAP[..], kind, packet].concat()
             }),
         ),
         ("PPP", PPP, Box::new(|_, _, packet| [&[0xFF, 3][..], &PPP_IPV4, packet].concat())),
@@ -91,13 +91,13 @@ fn reads_same_boot_from_every_supported_encapsulation() {
         (
             "radiotap",
             RADIOTAP,
-            Box::new(|to, kind, packet| {
-                [&[0, 0, 12, 0, 0, 0, 0, 0, 1, 2, 3, 4][..], &wireless(to, kind, packet)].concat()
+            Box::new(|addresses, kind, packet| {
+                [&[0, 0, 12, 0, 0, 0, 0, 0, 1, 2, 3, 4][..], &wireless(addresses, kind, packet)].concat()
             }),
         ),
     ];
     for (name, link, wrap) in cases {
-        let capture = read(link, &wrapped(&frames, wrap)).unwrap();
+        let capture = read(link, &wrap_frames(&frames, wrap)).unwrap();
         assert_eq!(summary(&capture), plain, "{name}");
         assert_eq!(capture.losses.count("frames_malformed"), 0, "{name}");
     }
@@ -108,19 +108,20 @@ fn counts_unsupported_encapsulations() {
     let frames = boot();
     let count = frames.len() as u64;
     type Wrap<'w> = &'w dyn Fn(&[u8], &[u8], &[u8]) -> Vec<u8>;
-    let lost = |link: u16, wrap: Wrap<'_>| {
-        let capture = read(link, &wrapped(&frames, wrap)).unwrap();
+    let losses = |link: u16, wrap: Wrap<'_>| {
+        let capture = read(link, &wrap_frames(&frames, wrap)).unwrap();
         assert_eq!((capture.transfers.len(), capture.dhcp.len()), (0, 0));
         let rows: Vec<(&str, u64)> = capture.losses.iter().map(|loss| (loss.counter, loss.count)).collect();
         rows
     };
     // Ethernet inside MPLS, an encrypted wireless frame, a PPP protocol other than IP, an unsupported link type.
-    let inner =
-        |to: &[u8], kind: &[u8], packet: &[u8]| [to, &[0x88, 0x47, 0, 1, 1, 64, 0, 0, 0, 0], to, kind, packet].concat();
-    assert_eq!(lost(ETHERNET, &inner), [("encapsulation_unsupported", count)]);
+    let inner = |addresses: &[u8], kind: &[u8], packet: &[u8]| {
+        [addresses, &[0x88, 0x47, 0, 1, 1, 64, 0, 0, 0, 0], addresses, kind, packet].concat()
+    };
+    assert_eq!(losses(ETHERNET, &inner), [("encapsulation_unsupported", count)]);
     let encrypted = |_: &[u8], _: &[u8], packet: &[u8]| [&[0x08, 0x41][..], &[0; 22], packet].concat();
-    assert_eq!(lost(WIRELESS, &encrypted), [("encapsulation_unsupported", count)]);
-    let other = |_: &[u8], _: &[u8], packet: &[u8]| [&[0xFF, 3, 0, 0x2B][..], packet].concat();
-    assert_eq!(lost(PPP, &other), [("encapsulation_unsupported", count)]);
-    assert_eq!(lost(147, &|_, _, packet| packet.to_vec()), [("link_type_unknown", count)]);
+    assert_eq!(losses(WIRELESS, &encrypted), [("encapsulation_unsupported", count)]);
+    let other_protocol = |_: &[u8], _: &[u8], packet: &[u8]| [&[0xFF, 3, 0, 0x2B][..], packet].concat();
+    assert_eq!(losses(PPP, &other_protocol), [("encapsulation_unsupported", count)]);
+    assert_eq!(losses(147, &|_, _, packet| packet.to_vec()), [("link_type_unknown", count)]);
 }

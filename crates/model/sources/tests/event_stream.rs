@@ -1,4 +1,4 @@
-//! Event streams: completeness, order, names, filters and parallel output.
+//! Tests event streams: completeness, order, names, filters and parallel output.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -15,7 +15,7 @@ fn samples() -> Option<PathBuf> {
     onoff_testkit::real_recordings::samples_folder("etl")
 }
 
-/// The demo recording.
+/// Returns the path of the demo recording.
 fn demo() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/slow-boot.etl")
 }
@@ -25,12 +25,12 @@ fn stream(path: &Path, filter: &EventFilter, mut visit: impl FnMut(&DescribedEve
     let options = Options::default();
     let files = onoff_files::open_all(&[path.to_owned()], &Limits::default()).unwrap();
     let stream = EventStream::open(&files, &options).unwrap();
-    let end = stream.for_each(filter, &options, |event| {
+    let result = stream.for_each(filter, &options, |event| {
         visit(event);
         ControlFlow::<Infallible>::Continue(())
     });
-    assert!(end.outcome.is_continue());
-    end.visited
+    assert!(result.outcome.is_continue());
+    result.visited
 }
 
 fn patterns(texts: &[&str]) -> Vec<Pattern> {
@@ -53,12 +53,12 @@ fn visits_all_events_once_in_order() {
         let plain = folder.join(name);
         let path = if plain.exists() { plain } else { folder.join(format!("{name}.xz")) };
         let mut last_ns = i64::MIN;
-        let shown = stream(&path, &EventFilter::default(), |event| {
+        let visited = stream(&path, &EventFilter::default(), |event| {
             assert!(event.time_ns >= last_ns, "{name}: {event:?}");
             last_ns = event.time_ns;
             assert!(!event.name.is_empty() && !event.provider.is_empty(), "{name}: {event:?}");
         });
-        assert_eq!(shown, events, "{name}");
+        assert_eq!(visited, events, "{name}");
         files += 1;
     }
     assert!(files >= 20, "too few samples in the table: {files}");
@@ -68,60 +68,61 @@ fn visits_all_events_once_in_order() {
 fn names_the_60_processes_that_exit_in_a_shutdown() {
     let Some(folder) = samples() else { return };
     let filter = EventFilter { events: patterns(&["p-end"]), ..EventFilter::default() };
-    let mut named = 0;
-    let shown = stream(&folder.join("ShutdownPerfDiagLogger.etl"), &filter, |event| {
+    let mut with_name = 0;
+    let visited = stream(&folder.join("ShutdownPerfDiagLogger.etl"), &filter, |event| {
         let pid = event.number("ProcessId").and_then(|pid| u32::try_from(pid).ok()).unwrap();
-        named += u64::from(event.directory.process(pid).is_some_and(|name| name.contains('.')));
+        with_name += u64::from(event.directory.process(pid).is_some_and(|name| name.contains('.')));
     });
-    assert_eq!((shown, named), (60, 60));
+    assert_eq!((visited, with_name), (60, 60));
 }
 
 #[test]
 fn names_files_before_their_name_records() {
     let filter = EventFilter { events: patterns(&["DiskRead"]), ..EventFilter::default() };
-    let (mut keyed, mut named) = (0, 0);
-    let shown = stream(&demo(), &filter, |event| {
-        keyed += u64::from(event.number("FileObject").is_some_and(|key| key != 0));
-        named += u64::from(event.derived.file.is_some());
+    let (mut with_key, mut with_name) = (0, 0);
+    let visited = stream(&demo(), &filter, |event| {
+        with_key += u64::from(event.number("FileObject").is_some_and(|key| key != 0));
+        with_name += u64::from(event.derived.file.is_some());
         assert!(event.derived.service_ns <= event.derived.elapsed_ns, "{event:?}");
     });
-    assert!(shown > 0 && keyed > 0);
-    assert_eq!(named, keyed);
+    assert!(visited > 0 && with_key > 0);
+    assert_eq!(with_name, with_key);
 }
 
 #[test]
 fn filters_by_provider_event_process_and_time() {
-    let by = |filter: EventFilter| {
+    let count_events = |filter: EventFilter| {
         let mut names = BTreeSet::new();
-        let shown = stream(&demo(), &filter, |event| {
+        let visited = stream(&demo(), &filter, |event| {
             names.insert(format!("{} {}", event.provider, event.name));
         });
-        (shown, names)
+        (visited, names)
     };
-    let (all, _) = by(EventFilter::default());
-    let (of_devices, names) = by(EventFilter { providers: patterns(&["*-kernel-pnp"]), ..EventFilter::default() });
-    assert!(of_devices > 0 && of_devices < all);
+    let (all, _) = count_events(EventFilter::default());
+    let (device_events, names) =
+        count_events(EventFilter { providers: patterns(&["*-kernel-pnp"]), ..EventFilter::default() });
+    assert!(device_events > 0 && device_events < all);
     assert!(names.iter().all(|name| name.starts_with("Microsoft-Windows-Kernel-PnP ")), "{names:?}");
     let guid = patterns(&["{9c205a39-1250-487d-abd7-e831c6290539}"]);
-    assert_eq!(by(EventFilter { providers: guid, ..EventFilter::default() }).0, of_devices);
+    assert_eq!(count_events(EventFilter { providers: guid, ..EventFilter::default() }).0, device_events);
 
-    let (switches, names) = by(EventFilter { events: patterns(&["0x0524"]), ..EventFilter::default() });
+    let (switches, names) = count_events(EventFilter { events: patterns(&["0x0524"]), ..EventFilter::default() });
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["Thread CSwitch"]);
-    assert_eq!(by(EventFilter { events: patterns(&["cswitch"]), ..EventFilter::default() }).0, switches);
+    assert_eq!(count_events(EventFilter { events: patterns(&["cswitch"]), ..EventFilter::default() }).0, switches);
 
-    // An event matches if it is about the process; a start event belongs to another process.
+    // An event matches if it is about the process, although a start event is logged by another process.
     let filter = EventFilter {
         events: patterns(&["P-Start"]),
         processes: patterns(&["explorer.exe"]),
         ..EventFilter::default()
     };
-    let (starts, _) = by(filter);
+    let (starts, _) = count_events(filter);
     assert!(starts >= 1);
 
-    let half = 20_000_000_000;
-    let (before, _) = by(EventFilter { until_ns: Some(half), ..EventFilter::default() });
-    let (after, _) = by(EventFilter { from_ns: Some(half), ..EventFilter::default() });
-    assert_eq!(before + after, all);
+    let half_ns = 20_000_000_000;
+    let (first_half, _) = count_events(EventFilter { until_ns: Some(half_ns), ..EventFilter::default() });
+    let (second_half, _) = count_events(EventFilter { from_ns: Some(half_ns), ..EventFilter::default() });
+    assert_eq!(first_half + second_half, all);
 }
 
 #[test]
@@ -130,52 +131,54 @@ fn stops_when_visitor_breaks() {
     let files = onoff_files::open_all(&[demo()], &Limits::default()).unwrap();
     let stream = EventStream::open(&files, &options).unwrap();
     assert_eq!(stream.header().pointer_bytes, 8);
-    let end = stream.for_each(&EventFilter::default(), &options, |event| ControlFlow::Break(event.time_ns));
-    assert_eq!(end.visited, 1);
-    assert_eq!(end.outcome, ControlFlow::Break(0));
+    let result = stream.for_each(&EventFilter::default(), &options, |event| ControlFlow::Break(event.time_ns));
+    assert_eq!(result.visited, 1);
+    assert_eq!(result.outcome, ControlFlow::Break(0));
 }
 
-/// Writes everything known about an event.
+/// Writes all known values of an event.
 struct FullText;
 
 impl EventWriter for FullText {
     fn event(&mut self, event: &DescribedEvent<'_>, text: &mut Vec<u8>) {
-        let who = (event.pid, event.tid, event.pid.and_then(|pid| event.directory.process(pid)));
-        writeln!(text, "{} {} {who:?} {:?} {:?}", event.time_ns, event.name, event.fields, event.derived).unwrap();
+        let subject = (event.pid, event.tid, event.pid.and_then(|pid| event.directory.process(pid)));
+        writeln!(text, "{} {} {subject:?} {:?} {:?}", event.time_ns, event.name, event.fields, event.derived).unwrap();
     }
 }
 
-/// Text of the events selected by `filter` with `threads` threads, their number, and the number of kinds of losses.
+/// Returns the text of the events selected by `filter` with `threads` threads, their number, and the number of losses.
 fn parallel(path: &Path, filter: &EventFilter, threads: usize, batch: u64) -> (Vec<u8>, u64, usize) {
     let options = Options::default();
     let files = onoff_files::open_all(&[path.to_owned()], &Limits::default()).unwrap();
     let stream = EventStream::open(&files, &options).unwrap();
     let writers = (0..threads).map(|_| Box::new(FullText) as Box<dyn EventWriter>).collect();
     let mut text = Vec::new();
-    let end = stream.for_each_parallel(filter, &options, writers, batch, |part| {
-        text.extend_from_slice(part);
+    let result = stream.for_each_parallel(filter, &options, writers, batch, |batch_text| {
+        text.extend_from_slice(batch_text);
         ControlFlow::<Infallible>::Continue(())
     });
-    (text, end.visited, end.losses.iter().count())
+    (text, result.visited, result.losses.iter().count())
 }
 
 fn sequential(path: &Path, filter: &EventFilter) -> (Vec<u8>, u64, usize) {
     let options = Options::default();
     let files = onoff_files::open_all(&[path.to_owned()], &Limits::default()).unwrap();
     let mut text = Vec::new();
-    let end = EventStream::open(&files, &options).unwrap().for_each(filter, &options, |event| {
+    let result = EventStream::open(&files, &options).unwrap().for_each(filter, &options, |event| {
         FullText.event(event, &mut text);
         ControlFlow::<Infallible>::Continue(())
     });
-    (text, end.visited, end.losses.iter().count())
+    (text, result.visited, result.losses.iter().count())
 }
 
 #[test]
 fn parallel_text_equals_sequential_text() {
-    let some = EventFilter { from_ns: Some(8_000_000_000), until_ns: Some(14_000_000_001), ..EventFilter::default() };
-    let of_one = EventFilter { processes: patterns(&["explorer.exe"]), ..EventFilter::default() };
-    let none = EventFilter { events: patterns(&["NoSuchEvent"]), ..EventFilter::default() };
-    for (filter, min_events) in [(EventFilter::default(), 40_000), (some, 1_000), (of_one, 1_000), (none, 0)] {
+    let time_range =
+        EventFilter { from_ns: Some(8_000_000_000), until_ns: Some(14_000_000_001), ..EventFilter::default() };
+    let process = EventFilter { processes: patterns(&["explorer.exe"]), ..EventFilter::default() };
+    let no_event = EventFilter { events: patterns(&["NoSuchEvent"]), ..EventFilter::default() };
+    for (filter, min_events) in [(EventFilter::default(), 40_000), (time_range, 1_000), (process, 1_000), (no_event, 0)]
+    {
         let expected = sequential(&demo(), &filter);
         assert!(expected.1 >= min_events, "{}", expected.1);
         for (threads, batch) in [(1, 1_000), (2, 1 << 20), (2, 1), (3, 997), (7, 4_096)] {
@@ -204,13 +207,13 @@ fn parallel_stream_stops_when_consumer_breaks() {
     let options = Options::default();
     let files = onoff_files::open_all(&[demo()], &Limits::default()).unwrap();
     let writers = (0..3).map(|_| Box::new(FullText) as Box<dyn EventWriter>).collect();
-    let mut parts = 0;
+    let mut batches = 0;
     let filter = EventFilter::default();
     let stream = EventStream::open(&files, &options).unwrap();
-    let end = stream.for_each_parallel(&filter, &options, writers, 100, |_| {
-        parts += 1;
-        if parts == 5 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
+    let result = stream.for_each_parallel(&filter, &options, writers, 100, |_| {
+        batches += 1;
+        if batches == 5 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
     });
-    assert_eq!((end.outcome, parts), (ControlFlow::Break("enough"), 5));
-    assert!(end.visited < 5_000, "{}", end.visited);
+    assert_eq!((result.outcome, batches), (ControlFlow::Break("enough"), 5));
+    assert!(result.visited < 5_000, "{}", result.visited);
 }

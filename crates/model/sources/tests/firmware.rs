@@ -1,4 +1,4 @@
-//! Firmware tables in every supported format: all formats give the same result.
+//! Tests that firmware tables give the same result in every supported format.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -39,11 +39,11 @@ fn open(path: &Path) -> FirmwareRecording {
     open_firmware(&[path.to_path_buf()], &Limits::default()).unwrap()
 }
 
-fn of_bytes(bytes: &[u8]) -> FirmwareRecording {
+fn read_bytes(bytes: &[u8]) -> FirmwareRecording {
     open_firmware_bytes("input", bytes, &Limits::default()).unwrap()
 }
 
-/// `acpidump` output with lines indented by `indent`.
+/// Formats tables like `acpidump`, with lines indented by `indent`.
 fn acpidump(tables: &[(&str, &[u8])], indent: &str) -> String {
     let mut text = String::new();
     for (name, bytes) in tables {
@@ -61,7 +61,7 @@ fn acpidump(tables: &[(&str, &[u8])], indent: &str) -> String {
 
 #[test]
 fn reads_concatenated_tables() {
-    let recording = of_bytes(&[fbpt(TIMES), s3pt()].concat());
+    let recording = read_bytes(&[fbpt(TIMES), s3pt()].concat());
     assert_eq!(recording.checkpoints, Some(times()));
     assert_eq!((recording.resume, recording.suspend), (Some(RESUME), Some(SUSPEND)));
     assert_eq!(recording.inputs[0].form, FirmwareFormat::Table);
@@ -76,7 +76,7 @@ fn reads_acpidump_text_in_utf8_and_utf16() {
         let text = acpidump(&tables, indent);
         let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
         for bytes in [text.as_bytes(), &utf16] {
-            let recording = of_bytes(bytes);
+            let recording = read_bytes(bytes);
             assert_eq!(recording.inputs[0].form, FirmwareFormat::Acpidump);
             assert_eq!(recording.checkpoints, Some(times()));
             assert_eq!(recording.resume, Some(RESUME));
@@ -89,8 +89,9 @@ fn reads_acpidump_text_in_utf8_and_utf16() {
 #[test]
 fn reports_missing_acpidump_line() {
     let text = acpidump(&[("FBPT", &fbpt(TIMES))], "");
-    let without: Vec<&str> = text.lines().enumerate().filter(|(at, _)| *at != 2).map(|(_, line)| line).collect();
-    let recording = of_bytes(without.join("\n").as_bytes());
+    let other_lines: Vec<&str> =
+        text.lines().enumerate().filter(|(index, _)| *index != 2).map(|(_, line)| line).collect();
+    let recording = read_bytes(other_lines.join("\n").as_bytes());
     assert_eq!(recording.checkpoints, None);
     let kinds: Vec<FirmwareProblemKind> = recording.problems.iter().map(|fault| fault.kind).collect();
     assert!(kinds.contains(&FirmwareProblemKind::UnreadableText), "{kinds:?}");
@@ -151,7 +152,7 @@ fn searches_folders_and_accepts_duplicate_boots() {
     assert_eq!(recording.inputs.len(), 3);
     assert_eq!(recording.checkpoints, Some(times()));
     assert_eq!(recording.problems, []);
-    // Another boot next to it is reported and ignored.
+    // A second boot in the same folder is reported and ignored.
     fs::write(deep.join("OTHER"), fbpt([1, 2, 3, 4, 5])).unwrap();
     let recording = open(folder.path());
     assert_eq!(recording.checkpoints, Some(times()));
@@ -162,7 +163,7 @@ fn searches_folders_and_accepts_duplicate_boots() {
 fn packed_tables_are_unpacked() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut packed, &fbpt(TIMES)).unwrap();
-    assert_eq!(of_bytes(&packed.finish().unwrap()).checkpoints, Some(times()));
+    assert_eq!(read_bytes(&packed.finish().unwrap()).checkpoints, Some(times()));
 }
 
 #[test]
@@ -172,12 +173,12 @@ fn truncation_and_corruption_do_not_panic() {
         <ProgressID Value="0x3" /><ApicID Value="0x0" /><Timestamp RawValue="0x48EC508E" />
         <GUID Value="52C05B14-0B98-496C-BC3B-04B50211D680" /><Qword Value="0x1" /></GuidQwordEvent></Fbpt></FpdtParserData>"#;
     let log = "FPDT: Boot Performance - ResetEnd = 21\nFPDT: S3 Suspend Performance - SuspendStart = 5\n";
-    for whole in [&[fbpt(TIMES), s3pt()].concat()[..], text.as_bytes(), xml.as_bytes(), log.as_bytes()] {
-        for at in 0..whole.len() {
-            let _ = open_firmware_bytes("cut", &whole[..at], &Limits::default());
-            for value in [0, 0xff, b'<', b'=', whole[at] ^ 0x10] {
-                let mut changed = whole.to_vec();
-                changed[at] = value;
+    for input in [&[fbpt(TIMES), s3pt()].concat()[..], text.as_bytes(), xml.as_bytes(), log.as_bytes()] {
+        for offset in 0..input.len() {
+            let _ = open_firmware_bytes("cut", &input[..offset], &Limits::default());
+            for value in [0, 0xff, b'<', b'=', input[offset] ^ 0x10] {
+                let mut changed = input.to_vec();
+                changed[offset] = value;
                 let _ = open_firmware_bytes("changed", &changed, &Limits::default());
             }
         }
@@ -190,13 +191,14 @@ fn reads_truncated_xml() {
         return;
     };
     let xml = fs::read(folder.join("fpdt_complex_data.xml")).unwrap();
-    let whole = of_bytes(&xml);
-    assert_eq!(whole.events.len(), 837);
-    assert_eq!(whole.problems, []);
-    let events: u64 = whole.tables[0].records.iter().filter(|row| row.number != "0x0002").map(|row| row.count).sum();
+    let recording = read_bytes(&xml);
+    assert_eq!(recording.events.len(), 837);
+    assert_eq!(recording.problems, []);
+    let events: u64 =
+        recording.tables[0].records.iter().filter(|row| row.number != "0x0002").map(|row| row.count).sum();
     assert_eq!(events, 837 + 1, "the document also lists the FPDT pointer");
-    let half = of_bytes(&xml[..xml.len() / 2]);
-    assert!((300..500).contains(&half.events.len()), "{}", half.events.len());
+    let truncated_recording = read_bytes(&xml[..xml.len() / 2]);
+    assert!((300..500).contains(&truncated_recording.events.len()), "{}", truncated_recording.events.len());
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Compares row counts of every table of every real recording with the stored ones. To rewrite them for review as a
-//! diff: `ONOFF_WRITE_GOLDEN=1 cargo test -p onoff-sources golden` (or `make golden`).
+//! Compares the row counts of every table of every real recording with stored counts. To rewrite the counts and review
+//! them as a diff, run `ONOFF_WRITE_GOLDEN=1 cargo test -p onoff-sources golden` or `make golden`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden_rows.txt
 /// Sample folders with recordings that can be read.
 const FOLDERS: [&str; 4] = ["etl", "fpdt", "linux", "netboot"];
 
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in paths {
         if path.is_dir() {
-            files_below(&path, found);
+            files_below(&path, files);
         } else {
-            found.push(path);
+            files.push(path);
         }
     }
 }
@@ -39,7 +39,7 @@ fn describe(trace: &Trace, lines: &mut String) {
 }
 
 #[test]
-fn row_counts_match_the_stored_ones() {
+fn row_counts_match_stored_counts() {
     let mut lines = String::new();
     let mut read = 0;
     for folder in FOLDERS {
@@ -49,7 +49,7 @@ fn row_counts_match_the_stored_ones() {
         for path in paths {
             let name = path.strip_prefix(&root).unwrap().display().to_string().replace('\\', "/");
             let options = Options::default();
-            // The folders also contain notes, logs and other readers' output.
+            // The folders also contain notes, logs and the output of other readers.
             let Ok(files) = onoff_files::open_all(std::slice::from_ref(&path), &options.limits) else { continue };
             let Ok(trace) = read_tables(&files, TableSet::all(), &options) else {
                 writeln!(lines, "{folder}/{name}: not read").unwrap();
@@ -65,7 +65,7 @@ fn row_counts_match_the_stored_ones() {
         std::fs::write(STORED, &lines).unwrap();
     }
     let stored = std::fs::read_to_string(STORED).unwrap_or_default().replace("\r\n", "\n");
-    let difference = stored.lines().zip(lines.lines()).find(|(stored, now)| stored != now);
+    let difference = stored.lines().zip(lines.lines()).find(|(stored, current)| stored != current);
     assert_eq!(stored.lines().count(), lines.lines().count(), "number of lines; first difference: {difference:?}");
-    assert_eq!(difference, None, "first difference (stored, now)");
+    assert_eq!(difference, None, "first difference (stored, current)");
 }

@@ -1,6 +1,6 @@
-//! Linux recordings from the lab, and arbitrary bytes.
+//! Tests Linux recordings from the lab, and arbitrary bytes.
 //!
-//! Expected counts are from grep on the traces' text, durations from `systemd-analyze time` and the lab's own clocks.
+//! Expected counts come from grep on the traces' text, durations from `systemd-analyze time` and the lab's clocks.
 
 #![allow(clippy::unwrap_used, reason = "a recording that cannot be read fails the test")]
 
@@ -24,7 +24,7 @@ fn sample(name: &str) -> Option<Trace> {
     Some(trace)
 }
 
-/// The first file of a sample whose name ends with `name`.
+/// Returns the first file of a sample whose name ends with `name`.
 fn member(sample: &str, name: &str) -> Option<Vec<u8>> {
     let path = samples_folder("linux")?.join(format!("{sample}.tar.xz"));
     let packed = std::fs::File::open(path).unwrap();
@@ -54,7 +54,7 @@ fn value(trace: &Trace, name: &str) -> Option<i64> {
     value
 }
 
-/// Names and durations (ms) of the activities of one kind.
+/// Returns the names and durations (ms) of the activities of a kind.
 fn activities(trace: &Trace, kind: ActivityKind) -> Vec<(&str, i64)> {
     trace
         .activities
@@ -75,7 +75,7 @@ fn converts_boot_events_to_rows() {
     assert_eq!(trace.recorder, "ftrace");
     assert_eq!(trace.context_switches.len(), 19_912);
     assert_eq!(trace.ready_threads.len(), 10_571 + 398);
-    // Issued requests, except those private to the driver.
+    // Issued requests, except driver-private requests.
     assert_eq!(trace.disk_ios.len(), 1754 - 24);
     // Completions with `R` and `RM`, and with `RA` and `RAM`.
     let reads = |flags| {
@@ -89,8 +89,8 @@ fn converts_boot_events_to_rows() {
     // Nine modules have no initialization function; all had finished at the end.
     let rows = || trace.device_operations.iter();
     let modules = rows().filter(|row| row.kind == DeviceOperationKind::ModuleLoad);
-    let at_once = modules.filter(|row| row.end_ns == Some(row.start_ns));
-    assert_eq!(at_once.count(), 9);
+    let immediate = modules.filter(|row| row.end_ns == Some(row.start_ns));
+    assert_eq!(immediate.count(), 9);
     assert!(rows().all(|row| row.end_ns.is_some()));
     assert_eq!(value(&trace, milestone::FIRMWARE), Some(4_940_382_000));
     assert_eq!(value(&trace, milestone::BOOT_MANAGER), Some(419_872_000));
@@ -101,8 +101,8 @@ fn converts_boot_events_to_rows() {
     let aesni = trace.device_operations.iter().find(|row| trace.text(row.description) == "aesni_intel").unwrap();
     assert_eq!((trace.text(aesni.driver), aesni.tid), ("aesni_init", Some(252)));
     // 26.799968 to 30.841709 in the trace's text.
-    let length_ns = aesni.end_ns.unwrap() - aesni.start_ns;
-    assert!(length_ns.abs_diff(4_041_741_000) <= 1000);
+    let duration_ns = aesni.end_ns.unwrap() - aesni.start_ns;
+    assert!(duration_ns.abs_diff(4_041_741_000) <= 1000);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn trace_text_and_trace_file_give_same_rows() {
         let text = read_bytes(&[("trace.txt", &text), clock]).unwrap();
         let data = read_bytes(&[("trace.dat", &data), clock]).unwrap();
         // Text has rounded microseconds, so times of corresponding rows differ by up to half a microsecond.
-        let near = |a: i64, b: i64| a.abs_diff(b) <= 500;
+        let is_near = |a: i64, b: i64| a.abs_diff(b) <= 500;
         let switches = |trace: &Trace, cpu| -> Vec<ContextSwitch> {
             let rows = trace.context_switches.iter();
             rows.filter(|row| row.cpu == cpu).collect()
@@ -143,14 +143,14 @@ fn trace_text_and_trace_file_give_same_rows() {
             let (a, b) = (switches(&text, cpu), switches(&data, cpu));
             assert!(a.len() == b.len() && a.len() > 500, "{sample}");
             for (a, b) in a.iter().zip(&b) {
-                assert!(near(a.time_ns, b.time_ns), "{sample}: {a:?} {b:?}");
+                assert!(is_near(a.time_ns, b.time_ns), "{sample}: {a:?} {b:?}");
                 let a = ContextSwitch { time_ns: b.time_ns, ..*a };
                 assert_eq!(a, *b, "{sample}");
             }
             let (a, b) = (wakings(&text, cpu), wakings(&data, cpu));
             assert_eq!(a.len(), b.len(), "{sample}");
             for (a, b) in a.iter().zip(&b) {
-                assert!(near(a.time_ns, b.time_ns), "{sample}: {a:?} {b:?}");
+                assert!(is_near(a.time_ns, b.time_ns), "{sample}: {a:?} {b:?}");
                 // Text has whole microseconds, so records of two processors may be swapped.
                 let a = ReadyThread { time_ns: b.time_ns, after_switches: b.after_switches, ..*a };
                 assert_eq!(a, *b, "{sample}");
@@ -160,13 +160,13 @@ fn trace_text_and_trace_file_give_same_rows() {
         for (a, b) in text.disk_ios.iter().zip(data.disk_ios.iter()) {
             assert_eq!((a.operation, a.offset, a.size, a.tid), (b.operation, b.offset, b.size, b.tid));
             assert_eq!(a.irp_flags, b.irp_flags);
-            assert!(near(a.complete_ns, b.complete_ns));
+            assert!(is_near(a.complete_ns, b.complete_ns));
         }
         assert_eq!(text.device_operations.len(), data.device_operations.len());
         for (a, b) in text.device_operations.iter().zip(data.device_operations.iter()) {
             assert_eq!((a.kind, a.tid, a.status), (b.kind, b.tid, b.status));
             assert_eq!(text.text(a.driver), data.text(b.driver));
-            assert!(near(a.start_ns, b.start_ns));
+            assert!(is_near(a.start_ns, b.start_ns));
         }
         assert_eq!(text.power_requests.len(), data.power_requests.len());
         for (a, b) in text.power_requests.iter().zip(data.power_requests.iter()) {
@@ -176,16 +176,16 @@ fn trace_text_and_trace_file_give_same_rows() {
             assert_eq!(words(&text, &a), words(&data, &b));
             assert_eq!((a.kind, a.status), (b.kind, b.status));
         }
-        let who = |trace: &Trace| -> Vec<(u32, Option<u32>, bool)> {
+        let processes = |trace: &Trace| -> Vec<(u32, Option<u32>, bool)> {
             let rows = trace.processes.iter();
             rows.map(|row| (row.pid, row.parent_pid, row.end_ns.is_some())).collect()
         };
-        assert_eq!(who(&text), who(&data), "{sample}");
+        assert_eq!(processes(&text), processes(&data), "{sample}");
     }
 }
 
-/// Expected results are from grep on the trace's text: -13 means that runtime power management is off for the device, 1
-/// that it was awake. Steps without a recorded start have no row.
+/// Expected results come from grep on the trace's text: -13 means that runtime power management is off for the device,
+/// and 1 that the device was awake. Steps without a recorded start have no row.
 #[test]
 fn reads_runtime_power_management_requests() {
     let (Some(trace), Some(text)) = (sample("boot-1"), member("boot-1", "boot.trace.txt")) else {
@@ -193,7 +193,7 @@ fn reads_runtime_power_management_requests() {
     };
     let text = String::from_utf8(text).unwrap();
     let occurrences = |word: &str| text.matches(word).count();
-    let rows = |kind: PowerRequestKind| trace.power_requests.iter().filter(move |it| it.kind == kind);
+    let rows = |kind: PowerRequestKind| trace.power_requests.iter().filter(move |row| row.kind == kind);
     for (kind, begin) in [
         (PowerRequestKind::RuntimeSuspend, " rpm_suspend: "),
         (PowerRequestKind::RuntimeResume, " rpm_resume: "),
@@ -202,11 +202,11 @@ fn reads_runtime_power_management_requests() {
         assert_eq!(rows(kind).count(), occurrences(begin), "{begin}");
         assert!(rows(kind).all(|row| row.end_ns >= Some(row.start_ns)), "{begin}");
     }
-    let off = Some((-13_i32).cast_unsigned());
-    let of_status = |kind, status| rows(kind).filter(|row| row.status == status).count();
-    assert_eq!(of_status(PowerRequestKind::RuntimeIdle, off), 272);
-    assert_eq!(of_status(PowerRequestKind::RuntimeResume, off), 131);
-    assert_eq!(of_status(PowerRequestKind::RuntimeResume, Some(1)), 43);
+    let disabled = Some((-13_i32).cast_unsigned());
+    let count_with_status = |kind, status| rows(kind).filter(|row| row.status == status).count();
+    assert_eq!(count_with_status(PowerRequestKind::RuntimeIdle, disabled), 272);
+    assert_eq!(count_with_status(PowerRequestKind::RuntimeResume, disabled), 131);
+    assert_eq!(count_with_status(PowerRequestKind::RuntimeResume, Some(1)), 43);
 }
 
 #[test]
@@ -215,12 +215,12 @@ fn firmware_table_takes_precedence_over_loader_variables() {
         return;
     };
     // `systemd-analyze time`: 1.118s (firmware) + 3.691s (loader).
-    let near = |name, expected: i64| {
+    let assert_near = |name, expected: i64| {
         let value = value(&trace, name).unwrap();
         assert!(value.abs_diff(expected) < 1_000, "{name} {value}");
     };
-    near(milestone::FIRMWARE, 1_118_240_374);
-    near(milestone::BOOT_MANAGER, 3_691_678_790);
+    assert_near(milestone::FIRMWARE, 1_118_240_374);
+    assert_near(milestone::BOOT_MANAGER, 3_691_678_790);
     assert_eq!(value(&trace, milestone::FIRMWARE_EXIT_END), Some(4_809_919_164));
 }
 
@@ -231,7 +231,7 @@ fn reads_suspend_phases_and_sleep() {
     };
     assert_eq!(activities(&trace, ActivityKind::PowerTransition), [("mem", 1523)]);
     let phases = activities(&trace, ActivityKind::PowerPhase);
-    // From the trace's text.
+    // Expected durations from the trace's text.
     assert_eq!(
         phases,
         [
@@ -327,8 +327,8 @@ fn tracks_interrupts_and_softirqs_per_processor() {
         .interrupts
         .iter()
         .map(|row| {
-            let length = row.end_ns - row.start_ns;
-            (row.kind, row.cpu, row.vector, trace.text(row.name), length)
+            let duration_ns = row.end_ns - row.start_ns;
+            (row.kind, row.cpu, row.vector, trace.text(row.name), duration_ns)
         })
         .collect();
     assert_eq!(
@@ -368,7 +368,7 @@ fn zip_and_tar_of_a_folder_give_same_rows() {
     let bytes = zip.finish().unwrap().into_inner();
     let from_zip = read_bytes(&[("x.zip", &bytes)]).unwrap();
     let from_tar = open(&[path], TableSet::all(), &onoff_files::Options::default()).unwrap();
-    let about = |trace: &Trace| {
+    let summary = |trace: &Trace| {
         let losses = trace.losses.iter();
         (
             trace.files.iter().map(|file| (file.content, file.bytes)).collect::<Vec<_>>(),
@@ -377,15 +377,15 @@ fn zip_and_tar_of_a_folder_give_same_rows() {
             losses.map(|loss| (loss.counter, loss.count)).collect::<Vec<_>>(),
         )
     };
-    assert_eq!(about(&from_zip), about(&from_tar));
+    assert_eq!(summary(&from_zip), summary(&from_tar));
     assert!(!from_zip.service_transitions.is_empty());
 }
 
 #[test]
 fn rejects_supplementary_part_with_other_recording() {
-    let error = read_bytes(&[("cmdline", b"root=/dev/vda\n")]);
-    // Accepted on its own, but rejected next to another kind of recording.
-    assert!(error.is_ok());
+    let result = read_bytes(&[("cmdline", b"root=/dev/vda\n")]);
+    // The part is accepted alone but rejected together with a recording of another kind.
+    assert!(result.is_ok());
     let capture = b"\x4D\x3C\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let mixed = read_bytes(&[("a.pcap", capture), ("cmdline", b"root=/dev/vda\n")]);
     assert!(matches!(mixed, Err(Error::NotARecording { .. })), "{mixed:?}");
@@ -394,11 +394,11 @@ fn rejects_supplementary_part_with_other_recording() {
 #[test]
 fn searches_folders_and_counts_skipped_files() {
     let folder = tempfile::tempdir().unwrap();
-    let inside = folder.path().join("deeper");
-    std::fs::create_dir(&inside).unwrap();
+    let subfolder = folder.path().join("deeper");
+    std::fs::create_dir(&subfolder).unwrap();
     let log = b"[    0.000000] Linux version 6.1\n[    0.500000] Run /sbin/init as init process\n";
-    std::fs::write(inside.join("dmesg"), log).unwrap();
-    std::fs::write(inside.join("the same"), log).unwrap();
+    std::fs::write(subfolder.join("dmesg"), log).unwrap();
+    std::fs::write(subfolder.join("the same"), log).unwrap();
     std::fs::write(folder.path().join("picture"), b"\x89PNG").unwrap();
     let files = onoff_files::open_all(&[folder.path().to_owned()], &Limits::default()).unwrap();
     assert_eq!((files.kind(), files.iter().len()), (RecordingKind::Linux, 1));
@@ -443,8 +443,8 @@ proptest! {
     ) {
         let parts: Vec<(&str, Vec<u8>)> = parts
             .into_iter()
-            .map(|(which, bytes, text)| {
-                let (name, beginning) = BEGINNINGS[which];
+            .map(|(index, bytes, text)| {
+                let (name, beginning) = BEGINNINGS[index];
                 (name, [beginning, text.as_bytes(), b"\n", &bytes].concat())
             })
             .collect();

@@ -1,4 +1,4 @@
-//! Call stacks in trace-cmd files: owners, function names, and losses.
+//! Tests call stacks in trace-cmd files: owners, function names, and losses.
 
 use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_testkit::linux::{EventOrigin, TraceDatBuilder};
@@ -26,11 +26,11 @@ fn read(data: &TraceDatBuilder) -> Trace {
     open_files(&files, TableSet::all(), &Options::default()).unwrap()
 }
 
-fn with(addresses: &[u64]) -> Vec<u64> {
+fn schedule_stack(addresses: &[u64]) -> Vec<u64> {
     [&TRACER[..], &SCHEDULE, addresses].concat()
 }
 
-/// Rows as time, process, thread and addresses.
+/// Returns the rows as time, process, thread and addresses.
 fn stacks(trace: &Trace) -> Vec<(i64, u32, u32, &[u64])> {
     let row = |row: onoff_trace::Stack| (row.time_ns, row.pid, row.tid, trace.stack_pool.get(row.stack));
     trace.stacks.iter().map(row).collect()
@@ -42,30 +42,30 @@ fn losses(trace: &Trace) -> Vec<(&str, u64)> {
 
 /// Thread 70 sleeps from 1 to 3 ms, and reads from a disk at 4 ms.
 fn sleeper() -> TraceDatBuilder {
-    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    let origin = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
     TraceDatBuilder::new()
         .kallsyms(KALLSYMS)
-        .switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0"))
-        .kernel_stack(at(1_000_500, 70), &with(&[SLEEP]))
-        .switch(at(3_000_000, 0), ("swapper/0", 0), (70, "sleeper"))
-        .kernel_stack(at(3_000_500, 0), &with(&[]))
-        .disk_read(at(4_000_000, 70), 64, &[0xffff_ffff_8100_0610, READ], 5_000_000)
+        .switch(origin(1_000_000, 70), ("sleeper", 1), (0, "swapper/0"))
+        .kernel_stack(origin(1_000_500, 70), &schedule_stack(&[SLEEP]))
+        .switch(origin(3_000_000, 0), ("swapper/0", 0), (70, "sleeper"))
+        .kernel_stack(origin(3_000_500, 0), &schedule_stack(&[]))
+        .disk_read(origin(4_000_000, 70), 64, &[0xffff_ffff_8100_0610, READ], 5_000_000)
 }
 
 #[test]
 fn stacks_belong_to_previous_event_and_wait_stacks_to_the_end_of_the_wait() {
     let trace = read(&sleeper());
-    let waited = [&SCHEDULE[..], &[SLEEP]].concat();
+    let wait_stack = [&SCHEDULE[..], &[SLEEP]].concat();
     assert_eq!(
         stacks(&trace),
         [
-            (3_000_000, 70, 70, &waited[..]),
+            (3_000_000, 70, 70, &wait_stack[..]),
             (3_000_000, 0, 0, &SCHEDULE[..]),
             (4_000_000, 70, 70, &[0xffff_ffff_8100_0610, READ]),
         ]
     );
-    let issued = trace.disk_ios.get(0).unwrap();
-    assert_eq!((issued.issue_ns, issued.tid), (Some(4_000_000), Some(70)));
+    let disk_io = trace.disk_ios.get(0).unwrap();
+    assert_eq!((disk_io.issue_ns, disk_io.tid), (Some(4_000_000), Some(70)));
     // Only functions in stacks have rows, and the tracer's own functions are in no stack.
     let functions: Vec<_> = trace.methods.iter().map(|row| (trace.text(row.name), trace.text(row.module))).collect();
     let expected = ["__schedule", "schedule", "do_nanosleep", "blk_mq_start_request"].map(|name| (name, "[kernel]"));
@@ -84,18 +84,18 @@ fn trace_without_stacks_has_none() {
 
 #[test]
 fn stacks_without_event_are_counted() {
-    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
-    let interrupt = at(2_000, 70).in_interrupt();
+    let origin = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    let interrupt = origin(2_000, 70).in_interrupt();
     let data = TraceDatBuilder::new()
         .kallsyms(KALLSYMS)
-        // An interrupt between an event and its stack, with its own event and stack.
-        .waking(at(1_000, 70), (71, "other"))
+        // An interrupt between an event and its stack has a separate event and stack.
+        .waking(origin(1_000, 70), (71, "other"))
         .waking(interrupt, (72, "third"))
         .kernel_stack(EventOrigin { time_ns: 2_100, ..interrupt }, &[SLEEP])
-        .kernel_stack(at(2_200, 70), &[READ])
-        // A second stack of one event, one of a thread without an event there, and one on another processor.
-        .kernel_stack(at(2_300, 70), &[SLEEP])
-        .kernel_stack(at(2_400, 99), &[SLEEP])
+        .kernel_stack(origin(2_200, 70), &[READ])
+        // A second stack of an event, a stack of a thread without an event, and a stack on another processor.
+        .kernel_stack(origin(2_300, 70), &[SLEEP])
+        .kernel_stack(origin(2_400, 99), &[SLEEP])
         .kernel_stack(EventOrigin::new(2_500, 1, 70), &[SLEEP]);
     let trace = read(&data);
     assert_eq!(stacks(&trace), [(1_000, 70, 70, &[READ][..]), (2_000, 70, 70, &[SLEEP])]);
@@ -104,24 +104,26 @@ fn stacks_without_event_are_counted() {
 
 #[test]
 fn unfinished_wait_keeps_stack_at_its_start() {
-    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    let origin = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
     let data = TraceDatBuilder::new()
         .kallsyms(KALLSYMS)
-        .switch(at(1_000, 70), ("a", 1), (71, "b"))
-        .kernel_stack(at(1_001, 70), &[SLEEP])
+        .switch(origin(1_000, 70), ("a", 1), (71, "b"))
+        .kernel_stack(origin(1_001, 70), &[SLEEP])
         // Events were lost: the thread is switched out twice in a row.
-        .switch(at(2_000, 70), ("a", 1), (0, "swapper/0"))
-        .kernel_stack(at(2_001, 70), &[READ]);
+        .switch(origin(2_000, 70), ("a", 1), (0, "swapper/0"))
+        .kernel_stack(origin(2_001, 70), &[READ]);
     assert_eq!(stacks(&read(&data)), [(1_000, 70, 70, &[SLEEP][..]), (2_000, 70, 70, &[READ])]);
 }
 
 #[test]
 fn unlisted_addresses_are_counted_and_unnamed() {
-    let at = |time_ns| EventOrigin::new(time_ns, 0, 70);
+    let origin = |time_ns| EventOrigin::new(time_ns, 0, 70);
     // One byte past the end of the kernel's code, and the module's data.
     let outside = [0xffff_ffff_8100_0700, 0xffff_ffff_c000_0100];
-    let data =
-        TraceDatBuilder::new().kallsyms(KALLSYMS).waking(at(1_000), (71, "other")).kernel_stack(at(1_100), &outside);
+    let data = TraceDatBuilder::new()
+        .kallsyms(KALLSYMS)
+        .waking(origin(1_000), (71, "other"))
+        .kernel_stack(origin(1_100), &outside);
     let trace = read(&data);
     assert_eq!(stacks(&trace), [(1_000, 70, 70, &outside[..])]);
     assert!(trace.methods.is_empty() && trace.images.is_empty());
@@ -140,13 +142,13 @@ fn hidden_addresses_are_reported() {
 
 #[test]
 fn user_stacks_follow_kernel_stacks_and_identify_the_process() {
-    let at = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
+    let origin = |time_ns, tid| EventOrigin::new(time_ns, 0, tid);
     let data = TraceDatBuilder::new()
         .kallsyms(KALLSYMS)
-        .switch(at(1_000_000, 71), ("worker", 1), (0, "swapper/0"))
-        .kernel_stack(at(1_000_500, 71), &with(&[SLEEP]))
-        .user_stack(at(1_000_600, 71), 70, &[0x5010, 0x5020])
-        .switch(at(3_000_000, 0), ("swapper/0", 0), (71, "worker"))
+        .switch(origin(1_000_000, 71), ("worker", 1), (0, "swapper/0"))
+        .kernel_stack(origin(1_000_500, 71), &schedule_stack(&[SLEEP]))
+        .user_stack(origin(1_000_600, 71), 70, &[0x5010, 0x5020])
+        .switch(origin(3_000_000, 0), ("swapper/0", 0), (71, "worker"))
         .process_map(
             70,
             "/bin/sleeper",
@@ -158,11 +160,11 @@ fn user_stacks_follow_kernel_stacks_and_identify_the_process() {
             ],
         );
     let trace = read(&data);
-    let waited = [&SCHEDULE[..], &[SLEEP]].concat();
-    assert_eq!(stacks(&trace), [(3_000_000, 70, 71, &waited[..]), (3_000_000, 70, 71, &[0x5010, 0x5020])]);
-    let of_process: Vec<_> =
+    let wait_stack = [&SCHEDULE[..], &[SLEEP]].concat();
+    assert_eq!(stacks(&trace), [(3_000_000, 70, 71, &wait_stack[..]), (3_000_000, 70, 71, &[0x5010, 0x5020])]);
+    let images: Vec<_> =
         trace.images.iter().filter(|row| row.pid == 70).map(|row| (trace.text(row.path), row.base, row.size)).collect();
-    assert_eq!(of_process, [("/bin/sleeper", 0x5000, 0x2000), ("[vdso]", 0xa000, 0x1000)]);
+    assert_eq!(images, [("/bin/sleeper", 0x5000, 0x2000), ("[vdso]", 0xa000, 0x1000)]);
     let threads: Vec<_> = trace.threads.iter().filter(|row| row.tid == 71).map(|row| row.pid).collect();
     assert_eq!(threads, [70]);
     let processes: Vec<_> = trace.processes.iter().map(|row| row.pid).collect();
@@ -171,10 +173,10 @@ fn user_stacks_follow_kernel_stacks_and_identify_the_process() {
 
 proptest::proptest! {
     #[test]
-    fn corruption_does_not_panic(at in 0_usize..1 << 16, byte: u8, cut in 0_usize..1 << 16) {
+    fn corruption_does_not_panic(position in 0_usize..1 << 16, byte: u8, cut in 0_usize..1 << 16) {
         let mut bytes = sleeper().user_stack(EventOrigin::new(6_000_000, 0, 70), 70, &[0x5010]).process_map(70, "a", &[(1, 2, "b")]).bytes();
         let length = bytes.len();
-        bytes[at % length] = byte;
+        bytes[position % length] = byte;
         bytes.truncate(length - cut % length / 8);
         if let Ok(files) = files_from_bytes([("trace.dat".to_owned(), bytes)], &Limits::default()) {
             let _ = open_files(&files, TableSet::all(), &Options::default());

@@ -25,12 +25,12 @@ fn recordings() -> Vec<(&'static str, bool, std::path::PathBuf)> {
     RECORDINGS.into_iter().map(|(name, units)| (name, units, folder.join(format!("{name}.tar.xz")))).collect()
 }
 
-/// The file of the recording whose name ends with `ending`.
-fn bytes_of(path: &Path, ending: &str) -> Vec<u8> {
-    let mut packed = Vec::new();
+/// Reads the file of a recording whose name ends with `ending`.
+fn read_member(path: &Path, ending: &str) -> Vec<u8> {
+    let mut tar_bytes = Vec::new();
     let mut reader = lzma_rust2::XzReader::new(std::fs::File::open(path).unwrap(), true);
-    std::io::Read::read_to_end(&mut reader, &mut packed).unwrap();
-    let mut archive = tar::Archive::new(&packed[..]);
+    std::io::Read::read_to_end(&mut reader, &mut tar_bytes).unwrap();
+    let mut archive = tar::Archive::new(&tar_bytes[..]);
     for entry in archive.entries().unwrap() {
         let mut entry = entry.unwrap();
         if entry.path().unwrap().to_string_lossy().ends_with(ending) {
@@ -42,8 +42,8 @@ fn bytes_of(path: &Path, ending: &str) -> Vec<u8> {
     panic!("{}: no {ending}", path.display());
 }
 
-fn text_of(path: &Path, ending: &str) -> String {
-    String::from_utf8(bytes_of(path, ending)).unwrap()
+fn read_text_member(path: &Path, ending: &str) -> String {
+    String::from_utf8(read_member(path, ending)).unwrap()
 }
 
 /// Parses a duration such as `1min 26.294s`, in ms.
@@ -64,7 +64,7 @@ fn ms(text: &str) -> i64 {
         .sum()
 }
 
-fn time_of(trace: &Trace, name: &str) -> Option<(i64, Option<i64>)> {
+fn milestone_time(trace: &Trace, name: &str) -> Option<(i64, Option<i64>)> {
     let name = trace.strings.find(name)?;
     let row = trace.milestones.iter().find(|row| row.name == name)?;
     Some((row.time_ns, row.value))
@@ -74,22 +74,22 @@ fn time_of(trace: &Trace, name: &str) -> Option<(i64, Option<i64>)> {
 fn startup_times_match_systemd_analyze() {
     for (name, _, path) in recordings() {
         let trace = open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap();
-        let text = text_of(&path, "analyze-time.txt");
+        let text = read_text_member(&path, "analyze-time.txt");
         let line = text.lines().next().unwrap();
-        let part = |part: &str| {
-            let before = line.split(&format!(" ({part})")).next().unwrap();
-            ms(before.rsplit(['+', 'n']).next().unwrap().trim())
+        let duration = |part: &str| {
+            let line_start = line.split(&format!(" ({part})")).next().unwrap();
+            ms(line_start.rsplit(['+', 'n']).next().unwrap().trim())
         };
-        let (_, firmware) = time_of(&trace, milestone::FIRMWARE).unwrap();
-        let (_, loader) = time_of(&trace, milestone::BOOT_MANAGER).unwrap();
-        let (user_space, _) = time_of(&trace, milestone::USER_SPACE_BEGIN).unwrap();
-        let (finished, _) = time_of(&trace, milestone::STARTUP_FINISHED).unwrap();
-        assert_eq!(firmware.unwrap() / 1_000_000, part("firmware"), "{name}");
-        assert_eq!(loader.unwrap() / 1_000_000, part("loader"), "{name}");
-        assert_eq!(user_space / 1_000_000, part("kernel"), "{name}");
-        assert_eq!((finished - user_space) / 1_000_000, part("userspace"), "{name}");
+        let (_, firmware) = milestone_time(&trace, milestone::FIRMWARE).unwrap();
+        let (_, loader) = milestone_time(&trace, milestone::BOOT_MANAGER).unwrap();
+        let (user_space, _) = milestone_time(&trace, milestone::USER_SPACE_BEGIN).unwrap();
+        let (finished, _) = milestone_time(&trace, milestone::STARTUP_FINISHED).unwrap();
+        assert_eq!(firmware.unwrap() / 1_000_000, duration("firmware"), "{name}");
+        assert_eq!(loader.unwrap() / 1_000_000, duration("loader"), "{name}");
+        assert_eq!(user_space / 1_000_000, duration("kernel"), "{name}");
+        assert_eq!((finished - user_space) / 1_000_000, duration("userspace"), "{name}");
         let total = ms(line.rsplit(" = ").next().unwrap().trim());
-        let (begin, _) = time_of(&trace, milestone::FIRMWARE).unwrap();
+        let (begin, _) = milestone_time(&trace, milestone::FIRMWARE).unwrap();
         assert_eq!((finished - begin) / 1_000_000, total, "{name}");
     }
 }
@@ -98,35 +98,36 @@ fn startup_times_match_systemd_analyze() {
 fn matches_systemd_analyze_blame() {
     for (name, units, path) in recordings() {
         let trace = open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap();
-        let text = text_of(&path, "blame.txt");
+        let text = read_text_member(&path, "blame.txt");
         let expected: BTreeMap<String, i64> = text
             .lines()
             .map(|line| {
-                let (took, unit) = line.trim().rsplit_once(' ').unwrap();
-                (unit.to_owned(), ms(took))
+                let (duration, unit) = line.trim().rsplit_once(' ').unwrap();
+                (unit.to_owned(), ms(duration))
             })
             .collect();
         assert!(expected.len() > 30, "{name}");
-        let (finished, _) = time_of(&trace, milestone::STARTUP_FINISHED).unwrap();
-        let found: BTreeMap<String, i64> = trace
+        let (finished, _) = milestone_time(&trace, milestone::STARTUP_FINISHED).unwrap();
+        let actual: BTreeMap<String, i64> = trace
             .service_transitions
             .iter()
             .filter(|row| row.kind == ServiceChange::Start)
-            // Units started before blame ran.
+            // Only units that started before blame ran.
             .filter(|row| row.start_ns <= finished)
             .filter_map(|row| {
-                let took = row.end_ns? - row.start_ns;
-                (took >= 1_000).then(|| (trace.text(row.service).to_owned(), took / 1_000_000))
+                let duration = row.end_ns? - row.start_ns;
+                (duration >= 1_000).then(|| (trace.text(row.service).to_owned(), duration / 1_000_000))
             })
             .collect();
         if units {
-            assert_eq!(found, expected, "{name}");
+            assert_eq!(actual, expected, "{name}");
             continue;
         }
-        // Without properties, durations are from blame for the units in the journal; the device is not in it.
+        // Without properties, durations are from blame, but only for units in the journal. The device is not in the
+        // journal.
         let missing: Vec<&str> = expected
             .iter()
-            .filter(|&(unit, took)| found.get(unit) != Some(took))
+            .filter(|&(unit, duration)| actual.get(unit) != Some(duration))
             .map(|(unit, _)| unit.as_str())
             .collect();
         assert_eq!(missing, ["dev-vda2.device"], "{name}");
@@ -135,8 +136,8 @@ fn matches_systemd_analyze_blame() {
     }
 }
 
-/// The manager's own times are exact. Without them, start and end of a unit are from messages and its duration is from
-/// blame.
+/// The times in unit properties are exact. Without them, starts and ends of units are from messages, and durations are
+/// from blame.
 #[test]
 fn blame_corrects_late_messages() {
     for (name, _, path) in recordings().into_iter().filter(|&(_, units, _)| units) {
@@ -144,19 +145,19 @@ fn blame_corrects_late_messages() {
             let files = files_from_bytes(files, &Limits::default()).unwrap();
             onoff_sources::open_files(&files, TableSet::all(), &Options::default()).unwrap()
         };
-        let journal = || ("journal".to_owned(), bytes_of(&path, "lab/journal.export"));
-        let blame = ("blame".to_owned(), bytes_of(&path, "blame.txt"));
+        let journal = || ("journal".to_owned(), read_member(&path, "lab/journal.export"));
+        let blame = ("blame".to_owned(), read_member(&path, "blame.txt"));
         let true_times =
             starts(&open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap());
         // Sum of the errors of starts and ends, ns.
         let error_ns = |trace: &Trace| -> i64 {
-            let by_messages = starts(trace);
-            let both = true_times.iter().filter_map(|(unit, times)| Some((times, by_messages.get(unit)?)));
-            both.map(|(a, b)| (a.0 - b.0).abs() + (a.1 - b.1).abs()).sum()
+            let message_times = starts(trace);
+            let pairs = true_times.iter().filter_map(|(unit, times)| Some((times, message_times.get(unit)?)));
+            pairs.map(|(a, b)| (a.0 - b.0).abs() + (a.1 - b.1).abs()).sum()
         };
-        let without = error_ns(&read_bytes(vec![journal()]));
-        let with = error_ns(&read_bytes(vec![journal(), blame]));
-        assert!(with < without, "{name}: {with} {without}");
+        let error_without_blame = error_ns(&read_bytes(vec![journal()]));
+        let error_with_blame = error_ns(&read_bytes(vec![journal(), blame]));
+        assert!(error_with_blame < error_without_blame, "{name}: {error_with_blame} {error_without_blame}");
     }
 }
 
@@ -168,15 +169,15 @@ fn counts_unreadable_blame_lines() {
         .map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
     let files = files_from_bytes(files, &Limits::default()).unwrap();
     let trace = onoff_sources::open_files(&files, TableSet::all(), &Options::default()).unwrap();
-    let counted = |counter: &str| {
+    let count_and_first = |counter: &str| {
         let loss = trace.losses.iter().find(|loss| loss.counter == counter);
         loss.map(|loss| (loss.count, loss.first.clone()))
     };
-    assert_eq!(counted("blame_lines_unreadable"), Some((1, Some("blame.txt, line 10".to_owned()))));
-    assert_eq!(counted("blamed_units_unplaced"), Some((1, Some("a.service".to_owned()))));
+    assert_eq!(count_and_first("blame_lines_unreadable"), Some((1, Some("blame.txt, line 10".to_owned()))));
+    assert_eq!(count_and_first("blamed_units_unplaced"), Some((1, Some("a.service".to_owned()))));
 }
 
-/// Start and end of the first start of every unit that took at least 1 ms, ns.
+/// Returns the start and end of the first start of every unit that took at least 1 ms to start, in ns.
 fn starts(trace: &Trace) -> BTreeMap<String, (i64, i64)> {
     let rows = trace.service_transitions.iter();
     rows.filter(|row| row.kind == ServiceChange::Start)
@@ -191,32 +192,34 @@ fn starts(trace: &Trace) -> BTreeMap<String, (i64, i64)> {
 #[test]
 fn journal_alone_gives_similar_times() {
     for (name, units, path) in recordings() {
-        let all = open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap();
-        let journal = bytes_of(&path, "lab/journal.export");
+        let full = open(std::slice::from_ref(&path), TableSet::all(), &onoff_files::Options::default()).unwrap();
+        let journal = read_member(&path, "lab/journal.export");
         let files = files_from_bytes([("journal".to_owned(), journal)], &Limits::default()).unwrap();
-        let alone = onoff_sources::open_files(&files, TableSet::all(), &Options::default()).unwrap();
-        assert_eq!(alone.boots.len(), 1, "{name}");
-        assert_eq!(alone.boots[0].id, all.boots[0].id, "{name}");
+        let journal_only = onoff_sources::open_files(&files, TableSet::all(), &Options::default()).unwrap();
+        assert_eq!(journal_only.boots.len(), 1, "{name}");
+        assert_eq!(journal_only.boots[0].id, full.boots[0].id, "{name}");
         for milestone in [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED] {
-            let (alone, all) = (time_of(&alone, milestone), time_of(&all, milestone));
-            // This computer was shut down as soon as it was up, before systemd logged the end of startup. Its first
-            // message is used instead, and is late.
+            let journal_time = milestone_time(&journal_only, milestone);
+            let full_time = milestone_time(&full, milestone);
+            // This computer was shut down before systemd logged the end of startup. The times are from systemd's first
+            // message instead, which is late.
             if name == "shutdown-slowstop" {
-                let late_ns = alone.zip(all).map(|((alone, _), (all, _))| alone - all);
-                let begin = milestone == milestone::USER_SPACE_BEGIN;
-                assert!(if begin {
-                    late_ns.is_some_and(|late| (0..2_500_000_000).contains(&late))
+                let delay_ns = journal_time.zip(full_time).map(|((journal, _), (full, _))| journal - full);
+                let is_begin = milestone == milestone::USER_SPACE_BEGIN;
+                assert!(if is_begin {
+                    delay_ns.is_some_and(|delay_ns| (0..2_500_000_000).contains(&delay_ns))
                 } else {
-                    alone.is_none()
+                    journal_time.is_none()
                 });
                 continue;
             }
-            assert_eq!(alone, all, "{name}");
+            assert_eq!(journal_time, full_time, "{name}");
         }
         if !units {
             continue;
         }
-        // Both times of every service that took at least 100 ms, with a tolerance for a busy manager's logging delay.
+        // Start and end of every service that took at least 100 ms. The tolerance is for delayed messages of a busy
+        // manager.
         let rows = |trace: &Trace| -> BTreeMap<String, (i64, i64)> {
             trace
                 .service_transitions
@@ -226,13 +229,13 @@ fn journal_alone_gives_similar_times() {
                 .filter(|(unit, (start, end))| unit.ends_with(".service") && end - start > 100_000_000)
                 .collect()
         };
-        let (alone, all) = (rows(&alone), rows(&all));
-        assert!(all.len() > 15, "{name}: {}", all.len());
-        for (unit, (start, end)) in &all {
-            let (start_alone, end_alone) = alone.get(unit).unwrap_or_else(|| panic!("{name}: {unit}"));
+        let (journal_rows, full_rows) = (rows(&journal_only), rows(&full));
+        assert!(full_rows.len() > 15, "{name}: {}", full_rows.len());
+        for (unit, (start, end)) in &full_rows {
+            let (journal_start, journal_end) = journal_rows.get(unit).unwrap_or_else(|| panic!("{name}: {unit}"));
             assert!(
-                start.abs_diff(*start_alone) < 150_000_000 && end.abs_diff(*end_alone) < 150_000_000,
-                "{name}: {unit}: {start} {start_alone}, {end} {end_alone}"
+                start.abs_diff(*journal_start) < 150_000_000 && end.abs_diff(*journal_end) < 150_000_000,
+                "{name}: {unit}: {start} {journal_start}, {end} {journal_end}"
             );
         }
     }

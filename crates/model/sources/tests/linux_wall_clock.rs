@@ -1,4 +1,4 @@
-//! Logs with wall-clock times only (`journalctl > file`, `kern.log`, syslog), alone and next to exact times.
+//! Tests logs with only wall-clock times (`journalctl > file`, `kern.log`, syslog), alone and next to exact times.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
@@ -18,8 +18,8 @@ fn count(trace: &Trace, counter: &str) -> u64 {
     trace.losses.iter().find(|loss| loss.counter == counter).map_or(0, |loss| loss.count)
 }
 
-/// Seconds after the kernel's start, sender, message. A boot with a sleep of an hour, one aborted by a device, and one
-/// without a resume. The kernel's messages are not read while tasks are frozen.
+/// A boot with a sleep of an hour, a sleep aborted by a device, and a sleep without a resume. Each entry has the
+/// seconds since the kernel started, the sender and the message. No kernel messages are read while tasks are frozen.
 const SLEEPS: &[(u32, &str, &str)] = &[
     (0, "kernel", "Linux version 6.12.38+deb13-amd64 (debian-kernel@lists.debian.org) #1 SMP"),
     (0, "kernel", "DMI: LENOVO 20XW/20XW, BIOS N32ET91W 1.67 01/11/2024"),
@@ -48,25 +48,25 @@ const SLEEPS: &[(u32, &str, &str)] = &[
 /// The line formats: `journalctl` by default and with `-o short-iso`, Debian 13's kern.log, and classic syslog.
 const FORMATS: [&str; 4] = ["journalctl", "short-iso", "kern.log", "syslog"];
 
-fn line(form: &str, second: u32, who: &str, what: &str) -> String {
+fn line(format_name: &str, second: u32, sender: &str, message: &str) -> String {
     let (hour, minute, second) = (9 + second / 3600, second / 60 % 60, second % 60);
-    match form {
-        "short-iso" => format!("2025-11-02T{hour:02}:{minute:02}:{second:02}+01:00 laptop {who}: {what}\n"),
-        "kern.log" => format!("2025-11-02T{hour:02}:{minute:02}:{second:02}.123456+01:00 laptop {who}: {what}\n"),
-        "syslog" => format!("Nov  2 {hour:02}:{minute:02}:{second:02} laptop {who}: {what}\n"),
-        _ => format!("Nov 02 {hour:02}:{minute:02}:{second:02} laptop {who}: {what}\n"),
+    match format_name {
+        "short-iso" => format!("2025-11-02T{hour:02}:{minute:02}:{second:02}+01:00 laptop {sender}: {message}\n"),
+        "kern.log" => format!("2025-11-02T{hour:02}:{minute:02}:{second:02}.123456+01:00 laptop {sender}: {message}\n"),
+        "syslog" => format!("Nov  2 {hour:02}:{minute:02}:{second:02} laptop {sender}: {message}\n"),
+        _ => format!("Nov 02 {hour:02}:{minute:02}:{second:02} laptop {sender}: {message}\n"),
     }
 }
 
-fn log(form: &str, lines: &[(u32, &str, &str)]) -> String {
+fn log(format_name: &str, lines: &[(u32, &str, &str)]) -> String {
     let mut text = String::new();
-    for (second, who, what) in lines {
-        text.push_str(&line(form, *second, who, what));
+    for (second, sender, message) in lines {
+        text.push_str(&line(format_name, *second, sender, message));
     }
     text
 }
 
-/// Start and end of the sleeps, s.
+/// Returns the start and end of every sleep, in s.
 fn sleeps(trace: &Trace) -> Vec<(i64, Option<i64>)> {
     let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition);
     rows.map(|row| (row.start_ns / 1_000_000_000, row.end_ns.map(|ns| ns / 1_000_000_000))).collect()
@@ -80,48 +80,48 @@ fn milestones(trace: &Trace, name: &str) -> Vec<(String, i64)> {
 
 #[test]
 fn reads_sleeps_initcalls_and_machine_from_every_format() {
-    for form in FORMATS {
-        let trace = read(&[("log", &log(form, SLEEPS))]);
-        assert_eq!(sleeps(&trace), [(600, Some(4203)), (5000, Some(5001)), (9000, None)], "{form}");
-        // The machine slept once; the second sleep was aborted.
-        assert_eq!(milestones(&trace, milestone::SLEEP).len(), 1, "{form}");
+    for format_name in FORMATS {
+        let trace = read(&[("log", &log(format_name, SLEEPS))]);
+        assert_eq!(sleeps(&trace), [(600, Some(4203)), (5000, Some(5001)), (9000, None)], "{format_name}");
+        // The computer slept once; the second sleep was aborted.
+        assert_eq!(milestones(&trace, milestone::SLEEP).len(), 1, "{format_name}");
         let error = milestones(&trace, milestone::POWER_ABORTED);
         assert_eq!(
             error,
             [("Some devices failed to suspend, or early wake event detected".to_owned(), 5_001_000)],
-            "{form}"
+            "{format_name}"
         );
-        // The time between two messages of a sleep is not a duration.
+        // The time between two messages of a sleep is not the duration of a phase.
         let phases: Vec<_> = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase).collect();
-        assert!(phases.iter().all(|row| row.end_ns.unwrap() - row.start_ns < 1_000_000_000), "{form}");
-        assert!(phases.iter().any(|row| trace.text(row.name) == power_phase::SYNC_FILE_SYSTEMS), "{form}");
-        assert!(phases.iter().all(|row| trace.text(row.name) != power_phase::MACHINE), "{form}");
+        assert!(phases.iter().all(|row| row.end_ns.unwrap() - row.start_ns < 1_000_000_000), "{format_name}");
+        assert!(phases.iter().any(|row| trace.text(row.name) == power_phase::SYNC_FILE_SYSTEMS), "{format_name}");
+        assert!(phases.iter().all(|row| trace.text(row.name) != power_phase::MACHINE), "{format_name}");
         let initcalls: Vec<_> =
             trace.device_operations.iter().filter(|row| row.kind == DeviceOperationKind::Initcall).collect();
-        assert_eq!(initcalls.len(), 1, "{form}");
-        assert_eq!(initcalls[0].end_ns.unwrap() - initcalls[0].start_ns, 2_000_000_000, "{form}");
-        assert!(trace.system.model.contains("20XW"), "{form}: {:?}", trace.system);
+        assert_eq!(initcalls.len(), 1, "{format_name}");
+        assert_eq!(initcalls[0].end_ns.unwrap() - initcalls[0].start_ns, 2_000_000_000, "{format_name}");
+        assert!(trace.system.model.contains("20XW"), "{format_name}: {:?}", trace.system);
         assert_eq!((count(&trace, "kernel_log_lines_unreadable"), count(&trace, "kernel_log_receipt_times")), (0, 1));
     }
 }
 
 #[test]
 fn ignores_kernel_messages_from_other_senders() {
-    for form in FORMATS {
+    for format_name in FORMATS {
         let lines = [
             (0, "kernel", "Linux version 6.12.38"),
             (4, "kernel", "Run /init as init process"),
             (20, "logger[77]", "PM: suspend entry (deep)"),
             (30, "systemd-sleep[80]", "PM: suspend exit"),
         ];
-        let trace = read(&[("log", &log(form, &lines))]);
-        assert_eq!(sleeps(&trace), [], "{form}");
+        let trace = read(&[("log", &log(format_name, &lines))]);
+        assert_eq!(sleeps(&trace), [], "{format_name}");
     }
 }
 
 #[test]
 fn kernel_times_are_not_mixed_with_receipt_times() {
-    // rsyslog keeps the kernel's times, which do not advance during a sleep; one line lost its time.
+    // rsyslog keeps the kernel's times, which do not advance during a sleep. One line has no time.
     let text = "Nov  2 09:00:05 laptop kernel: [    0.000000] Linux version 6.1.0\n\
                 Nov  2 09:00:05 laptop kernel: [    4.900000] Run /init as init process\n\
                 Nov  2 09:10:00 laptop kernel: [  600.000000] PM: suspend entry (deep)\n\
@@ -133,7 +133,7 @@ fn kernel_times_are_not_mixed_with_receipt_times() {
     assert_eq!((count(&trace, "kernel_log_lines_unreadable"), count(&trace, "kernel_log_receipt_times")), (1, 0));
 }
 
-/// Units with their exact times, s: `a` to `d` before rsyslog runs, the others after.
+/// Units with their exact start times, s: `a` to `d` start before rsyslog runs, the others after that.
 const UNITS: [(&str, u32); 7] = [
     ("a.service", 5),
     ("b.service", 7),
@@ -168,13 +168,13 @@ fn properties() -> String {
     text
 }
 
-/// The syslog of the same boot. rsyslog starts 13 s after the kernel and gives earlier messages that time.
-fn syslog(name: impl Fn(&str) -> String) -> String {
+/// Returns the syslog of the same boot. rsyslog starts 13 s after the kernel and gives earlier messages that time.
+fn syslog(unit_text: impl Fn(&str) -> String) -> String {
     let mut text = String::new();
     for (unit, second) in UNITS {
-        let at = second.max(13);
-        text.push_str(&line("syslog", at, "systemd[1]", &format!("Starting {}...", name(unit))));
-        text.push_str(&line("syslog", at, "systemd[1]", &format!("Started {}.", name(unit))));
+        let logged_second = second.max(13);
+        text.push_str(&line("syslog", logged_second, "systemd[1]", &format!("Starting {}...", unit_text(unit))));
+        text.push_str(&line("syslog", logged_second, "systemd[1]", &format!("Started {}.", unit_text(unit))));
         if unit == "d.service" {
             text.push_str(&line("syslog", 13, "rsyslogd", "[origin software=\"rsyslogd\"] start"));
         }
@@ -185,36 +185,36 @@ fn syslog(name: impl Fn(&str) -> String) -> String {
 
 fn starts(trace: &Trace) -> Vec<(String, i64)> {
     let rows = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
-    let mut found: Vec<_> = rows.map(|row| (trace.text(row.service).to_owned(), row.start_ns / 1_000_000)).collect();
-    found.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
-    found
+    let mut starts: Vec<_> = rows.map(|row| (trace.text(row.service).to_owned(), row.start_ns / 1_000_000)).collect();
+    starts.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+    starts
 }
 
 #[test]
 fn syslog_does_not_duplicate_unit_properties() {
-    let exact = read(&[("units.txt", &properties())]);
-    let named: fn(&str) -> String = |unit| format!("{unit} - The unit {unit}");
-    let described: fn(&str) -> String = |unit| format!("The unit {unit}");
-    for name in [named, described] {
-        let both = read(&[("units.txt", &properties()), ("syslog", &syslog(name))]);
-        assert_eq!(starts(&both), starts(&exact));
-        let reached = milestones(&both, milestone::TARGET_REACHED);
+    let expected = read(&[("units.txt", &properties())]);
+    let name_and_description: fn(&str) -> String = |unit| format!("{unit} - The unit {unit}");
+    let description_only: fn(&str) -> String = |unit| format!("The unit {unit}");
+    for unit_text in [name_and_description, description_only] {
+        let combined = read(&[("units.txt", &properties()), ("syslog", &syslog(unit_text))]);
+        assert_eq!(starts(&combined), starts(&expected));
+        let reached = milestones(&combined, milestone::TARGET_REACHED);
         assert_eq!(reached, [("graphical.target".to_owned(), 20_500)]);
     }
 }
 
 #[test]
 fn keeps_restart_found_only_in_syslog() {
-    // The properties contain only the last start of a unit; the earlier one is only in the log.
+    // The properties contain one start of a unit. Only the log contains both starts.
     let mut text = syslog(|unit| format!("{unit} - The unit {unit}"));
     text.push_str(&line("syslog", 400, "systemd[1]", "Starting e.service - The unit e.service..."));
     text.push_str(&line("syslog", 401, "systemd[1]", "Started e.service - The unit e.service."));
-    let both = read(&[("units.txt", &properties()), ("syslog", &text)]);
-    let of_e: Vec<i64> =
-        starts(&both).into_iter().filter(|(unit, _)| unit == "e.service").map(|(_, ms)| ms / 1000).collect();
-    assert_eq!(of_e.len(), 2, "{of_e:?}");
-    assert_eq!(of_e[0], 16);
-    assert!((399..=401).contains(&of_e[1]), "{of_e:?}");
+    let combined = read(&[("units.txt", &properties()), ("syslog", &text)]);
+    let start_seconds: Vec<i64> =
+        starts(&combined).into_iter().filter(|(unit, _)| unit == "e.service").map(|(_, ms)| ms / 1000).collect();
+    assert_eq!(start_seconds.len(), 2, "{start_seconds:?}");
+    assert_eq!(start_seconds[0], 16);
+    assert!((399..=401).contains(&start_seconds[1]), "{start_seconds:?}");
 }
 
 #[test]
@@ -225,19 +225,19 @@ fn ignores_syslog_next_to_exact_journal() {
         writeln!(journal, "[   {second:2}.650000] laptop systemd[1]: Started {unit} - The unit {unit}.").unwrap();
     }
     journal.push_str("[   20.500000] laptop systemd[1]: Reached target graphical.target - Graphical Interface.\n");
-    let exact = read(&[("journal.txt", &journal)]);
-    let both = read(&[("journal.txt", &journal), ("syslog", &syslog(|unit| format!("{unit} - The unit {unit}")))]);
-    assert_eq!(starts(&both), starts(&exact));
-    assert_eq!(milestones(&both, milestone::TARGET_REACHED), milestones(&exact, milestone::TARGET_REACHED));
-    assert_eq!(both.boots.len(), exact.boots.len());
-    assert_eq!(count(&both, "journal_texts_skipped"), 1);
-    // Alone, it is read.
-    let alone = read(&[("syslog", &syslog(|unit| format!("{unit} - The unit {unit}")))]);
-    assert_eq!(starts(&alone).len(), UNITS.len() + 1);
-    assert!(alone.requested_tables.contains(TableName::Milestones));
+    let journal_only = read(&[("journal.txt", &journal)]);
+    let combined = read(&[("journal.txt", &journal), ("syslog", &syslog(|unit| format!("{unit} - The unit {unit}")))]);
+    assert_eq!(starts(&combined), starts(&journal_only));
+    assert_eq!(milestones(&combined, milestone::TARGET_REACHED), milestones(&journal_only, milestone::TARGET_REACHED));
+    assert_eq!(combined.boots.len(), journal_only.boots.len());
+    assert_eq!(count(&combined, "journal_texts_skipped"), 1);
+    // If there is no journal, the syslog is read.
+    let syslog_only = read(&[("syslog", &syslog(|unit| format!("{unit} - The unit {unit}")))]);
+    assert_eq!(starts(&syslog_only).len(), UNITS.len() + 1);
+    assert!(syslog_only.requested_tables.contains(TableName::Milestones));
 }
 
-/// The kernel log of one boot of the computer `host`.
+/// Returns the kernel log of one boot of the computer `host`.
 fn kernel_log(host: &str, boot: u32) -> String {
     let line =
         |second: u32| format!("[{second:5}.{:06}] line {second}\n", (second * 7919 + boot * 104_729) % 1_000_000);
@@ -257,10 +257,10 @@ fn rejects_files_of_several_recordings() {
         let contents = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
         files_from_bytes(contents, &Limits::default()).err().map(|error| error.to_string())
     };
-    let (web1, web2, again) = (kernel_log("web1", 1), kernel_log("web2", 2), kernel_log("web1", 3));
+    let (web1, web2, web1_later) = (kernel_log("web1", 1), kernel_log("web2", 2), kernel_log("web1", 3));
     assert_eq!(error(&[("a", &web1), ("b", &web2)]).unwrap(), "these are 2 recordings (a, b); pass one at a time");
     assert_eq!(
-        error(&[("a", &web1), ("b", &web2), ("c", &again)]).unwrap(),
+        error(&[("a", &web1), ("b", &web2), ("c", &web1_later)]).unwrap(),
         "these are 3 recordings (a, b, ...); pass one at a time"
     );
     assert_eq!(error(&[("a", &web1), ("b", &format!("{web1}[   90.000000] more\n"))]), None);
@@ -278,8 +278,8 @@ fn rejects_files_of_several_recordings() {
     let error = archive(&[("web1/dmesg", &web1), ("web2/dmesg", &web2)]).unwrap_err().to_string();
     assert!(error.starts_with("these are 2 recordings"), "{error}");
     assert_eq!(archive(&[("web1/dmesg", &web1), ("web1/uname", "Linux web1 6.1.0 x\n")]).unwrap().iter().count(), 2);
-    // A copied file system contains kernel logs of earlier boots; the last one is read.
-    let files = archive(&[("web1/var/log/dmesg", &again), ("web1/var/log/dmesg.0", &web1)]).unwrap();
+    // A copied file system contains kernel logs of earlier boots. Only the last log is read.
+    let files = archive(&[("web1/var/log/dmesg", &web1_later), ("web1/var/log/dmesg.0", &web1)]).unwrap();
     let trace = open_files(&files, TableSet::all(), &Options::default()).unwrap();
     assert_eq!(sleeps(&trace), [(63, None)]);
     assert_eq!(count(&trace, "kernel_logs_of_other_boots"), 1);

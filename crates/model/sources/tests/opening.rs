@@ -1,4 +1,4 @@
-//! Opening shared recordings: packed, renamed, damaged, or something else.
+//! Opens shared files: recordings that are packed, renamed or damaged, and files that are not recordings.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,10 +11,10 @@ use onoff_testkit::events::{device, kernel};
 use onoff_trace::{TableName, TableSet, Trace};
 
 fn recording() -> Vec<u8> {
-    recording_of(Session::windows_10(2))
+    recording_with_session(Session::windows_10(2))
 }
 
-fn recording_of(session: Session) -> Vec<u8> {
+fn recording_with_session(session: Session) -> Vec<u8> {
     let start = session.start_ticks;
     let mut builder = EtlBuilder::new(session);
     builder.push(0, &kernel::mark(start + 10, "one"));
@@ -24,8 +24,8 @@ fn recording_of(session: Session) -> Vec<u8> {
 }
 
 fn read(contents: Vec<(&str, Vec<u8>)>) -> Result<Trace, Error> {
-    let named = contents.into_iter().map(|(name, bytes)| (name.into(), bytes));
-    let files = files_from_bytes(named, &Limits::default())?;
+    let named_contents = contents.into_iter().map(|(name, bytes)| (name.into(), bytes));
+    let files = files_from_bytes(named_contents, &Limits::default())?;
     open_files(&files, TableSet::all(), &Options::default())
 }
 
@@ -90,52 +90,53 @@ fn reads_concatenated_streams() {
 fn reads_recordings_in_archive_and_skips_the_rest() {
     let plain = recording();
     // A computer cannot run two sessions with the same name.
-    let other = recording_of(Session { logger_name: "UserTrace".to_owned(), ..Session::windows_10(2) });
+    let second_session =
+        recording_with_session(Session { logger_name: "UserTrace".to_owned(), ..Session::windows_10(2) });
     let packed = archive(&[
         ("readme.txt", b"how to read this"),
         ("kernel.etl.xz", &xz(&plain)),
-        ("user.etl", &other),
-        ("again/user.etl", &other),
+        ("user.etl", &second_session),
+        ("again/user.etl", &second_session),
     ]);
     let files = files_from_bytes([("boot.zip".to_owned(), packed)], &Limits::default()).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.name()).collect();
     assert_eq!(names, ["boot.zip/kernel.etl.xz", "boot.zip/user.etl"]);
 
-    // The bytes after the last buffer do not matter: the log is a copy, or from another computer, and its events must
-    // not count twice.
+    // The bytes after the last buffer do not matter: the log is a copy, or from another computer. Events must not be
+    // counted twice.
     let copy = [plain.as_slice(), &[0; 16]].concat();
-    let several = archive(&[("a.etl", &plain), ("b.etl", &copy)]);
-    assert!(matches!(read(vec![("boots.zip", several)]), Err(Error::SeveralRecordings { count: 2, .. })));
+    let two_copies = archive(&[("a.etl", &plain), ("b.etl", &copy)]);
+    assert!(matches!(read(vec![("boots.zip", two_copies)]), Err(Error::SeveralRecordings { count: 2, .. })));
 
-    let none = read(vec![("texts.zip", archive(&[("a.txt", b"a"), ("b.txt", b"b")]))]);
-    assert!(matches!(none, Err(Error::NoRecordingInside { members: 2, .. })), "{none:?}");
+    let result = read(vec![("texts.zip", archive(&[("a.txt", b"a"), ("b.txt", b"b")]))]);
+    assert!(matches!(result, Err(Error::NoRecordingInside { members: 2, .. })), "{result:?}");
 }
 
 #[test]
 fn limits_unpacked_size() {
     let bomb = gzip(&vec![0; 64 << 20]);
     let limits = Limits { unpacked_bytes: 16 << 20, ..Limits::default() };
-    let refused = files_from_bytes([("bomb.gz".to_owned(), bomb.clone())], &limits);
-    let message = refused.unwrap_err().to_string();
+    let result = files_from_bytes([("bomb.gz".to_owned(), bomb.clone())], &limits);
+    let message = result.unwrap_err().to_string();
     assert!(message.contains("bomb.gz") && message.contains("16777216"), "{message}");
 
     let limits = Limits { ratio: 10, free_bytes: 1 << 20, ..Limits::default() };
     for packed in [bomb.clone(), archive(&[("inside.gz", &bomb)])] {
-        let refused = files_from_bytes([("bomb".to_owned(), packed)], &limits);
-        assert!(matches!(refused, Err(Error::TooLarge { .. })), "{refused:?}");
+        let result = files_from_bytes([("bomb".to_owned(), packed)], &limits);
+        assert!(matches!(result, Err(Error::TooLarge { .. })), "{result:?}");
     }
 
     let nested = (0..4).fold(recording(), |bytes, _| gzip(&bytes));
-    let refused = files_from_bytes([("nested.gz".to_owned(), nested)], &Limits::default());
-    assert!(matches!(refused, Err(Error::TooDeep { .. })), "{refused:?}");
+    let result = files_from_bytes([("nested.gz".to_owned(), nested)], &Limits::default());
+    assert!(matches!(result, Err(Error::TooDeep { .. })), "{result:?}");
 }
 
 #[test]
 fn damage_error_names_the_file() {
     let plain = recording();
     for packed in [gzip(&plain), xz(&plain), zstd(&plain), archive(&[("a.etl", &plain)])] {
-        let cut = packed[..packed.len() / 2].to_vec();
-        let message = read(vec![("cut.bin", cut)]).unwrap_err().to_string();
+        let truncated = packed[..packed.len() / 2].to_vec();
+        let message = read(vec![("cut.bin", truncated)]).unwrap_err().to_string();
         assert!(message.starts_with("cut.bin"), "{message}");
     }
 }
@@ -154,12 +155,12 @@ fn rejects_files_that_are_not_recordings() {
         let message = read(vec![("empty.etl", empty)]).unwrap_err().to_string();
         assert!(message.contains("empty.etl") && message.contains("empty"), "{message}");
     }
-    let none = open(&[], TableSet::NONE, &onoff_files::Options::default());
-    assert!(matches!(none, Err(Error::NoFile)));
+    let result = open(&[], TableSet::NONE, &onoff_files::Options::default());
+    assert!(matches!(result, Err(Error::NoFile)));
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().into(), folder.path().join("absent.etl")] {
-        let missing = open(std::slice::from_ref(&path), TableSet::NONE, &onoff_files::Options::default());
-        let message = missing.unwrap_err().to_string();
+        let result = open(std::slice::from_ref(&path), TableSet::NONE, &onoff_files::Options::default());
+        let message = result.unwrap_err().to_string();
         assert!(message.starts_with(&path.display().to_string()), "{message}");
     }
 }
@@ -180,34 +181,34 @@ fn mapped_file_reads_like_bytes_in_memory() {
 fn damaged_recordings_do_not_panic() {
     let text = include_str!("../../../support/simulator/scenarios/table-7-slow-service-in-group.toml");
     let scenario = onoff_simulator::Scenario::from_toml(text).unwrap();
-    let whole = scenario.simulate().unwrap().files.remove(0);
+    let recording = scenario.simulate().unwrap().files.remove(0);
     let wanted = TableSet::all();
     let read_damaged = |bytes: Vec<u8>| {
         let Ok(files) = files_from_bytes([("damaged.etl".to_owned(), bytes)], &Limits::default()) else {
             return;
         };
-        // Both outcomes are fine; it must return.
+        // Both outcomes are fine, as long as the call returns.
         let _ = open_files(&files, wanted, &Options::default());
     };
-    // A linear congruential generator, for the same damage in every run.
+    // A linear congruential generator, so that every run makes the same damage.
     let mut state = 88_172_645_463_325_252u64;
-    let mut random = |below: usize| {
+    let mut random = |limit: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
+        (state >> 33) as usize % limit
     };
     for _ in 0..12 {
-        read_damaged(whole[..random(whole.len())].to_vec());
+        read_damaged(recording[..random(recording.len())].to_vec());
     }
     for _ in 0..24 {
-        let mut bytes = whole.clone();
+        let mut bytes = recording.clone();
         for _ in 0..64 {
-            let place = random(bytes.len());
-            bytes[place] ^= 1 << random(8);
+            let position = random(bytes.len());
+            bytes[position] ^= 1 << random(8);
         }
         read_damaged(bytes);
     }
     for _ in 0..12 {
-        let mut bytes = whole.clone();
+        let mut bytes = recording.clone();
         let start = random(bytes.len() - 4096);
         for byte in &mut bytes[start..start + 4096] {
             *byte = random(256) as u8;
@@ -249,8 +250,8 @@ fn only_truncation_of_an_open_file_is_an_error() {
         change();
         open_files(&files, TableSet::all(), &Options::default())
     };
-    let whole = read(&|| {}).unwrap();
-    assert_eq!(whole.milestones.len(), 40_000);
+    let trace = read(&|| {}).unwrap();
+    assert_eq!(trace.milestones.len(), 40_000);
     let truncate = |length| std::fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
     for length in [0, 100, 4096, 200_000, bytes.len() as u64 - 1] {
         let message = read(&|| truncate(length)).unwrap_err().to_string();
@@ -274,16 +275,17 @@ fn only_truncation_of_an_open_file_is_an_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn rejects_endless_devices_early() {
-    for (device, what) in [("/dev/zero", "are zeros"), ("/dev/urandom", "are in an unknown format, starting with ")] {
+    for (device, expected) in [("/dev/zero", "are zeros"), ("/dev/urandom", "are in an unknown format, starting with ")]
+    {
         let message = onoff_files::open_all(&[device.into()], &Limits::default()).unwrap_err().to_string();
         assert!(message.starts_with(&format!("{device}: not a recording: the first 65536 bytes ")), "{message}");
-        assert!(message.contains(what), "{message}");
+        assert!(message.contains(expected), "{message}");
     }
 }
 
 #[test]
 fn ignores_impossible_processor_count() {
-    let of = |processors: u32, buffers: u32| {
+    let processors_and_loss = |processors: u32, buffers: u32| {
         let session = Session { processors, ..Session::windows_10(processors.min(buffers)) };
         let start = session.start_ticks;
         let mut builder = EtlBuilder::new(Session { processors: buffers, ..session.clone() });
@@ -292,33 +294,33 @@ fn ignores_impossible_processor_count() {
         }
         let mut bytes = builder.finish();
         // The logfile header follows the buffer header and the record header.
-        let stated = buffers.to_le_bytes();
-        let at = 0x48 + 32 + 0x0C;
-        assert_eq!(bytes[at..at + 4], stated);
-        bytes[at..at + 4].copy_from_slice(&processors.to_le_bytes());
+        let buffer_count = buffers.to_le_bytes();
+        let offset = 0x48 + 32 + 0x0C;
+        assert_eq!(bytes[offset..offset + 4], buffer_count);
+        bytes[offset..offset + 4].copy_from_slice(&processors.to_le_bytes());
         let trace = read(vec![("a.etl", bytes)]).unwrap();
-        let lost = trace.losses.iter().any(|loss| loss.counter == "processor_count_impossible");
-        (trace.system.processors, lost)
+        let is_counted = trace.losses.iter().any(|loss| loss.counter == "processor_count_impossible");
+        (trace.system.processors, is_counted)
     };
-    assert_eq!(of(4, 4), (4, false));
-    assert_eq!(of(2048, 4), (2048, false));
-    assert_eq!(of(2049, 4), (4, true));
-    assert_eq!(of(1 << 24, 3), (3, true));
-    assert_eq!(of(u32::MAX, 1), (1, true));
+    assert_eq!(processors_and_loss(4, 4), (4, false));
+    assert_eq!(processors_and_loss(2048, 4), (2048, false));
+    assert_eq!(processors_and_loss(2049, 4), (4, true));
+    assert_eq!(processors_and_loss(1 << 24, 3), (3, true));
+    assert_eq!(processors_and_loss(u32::MAX, 1), (1, true));
 }
 
 #[test]
 fn ignores_impossible_pointer_size() {
-    let of = |size: u32| {
+    let pointer_bits = |size: u32| {
         let mut bytes = EtlBuilder::new(Session::windows_10(1)).finish();
-        let at = 0x48 + 32 + 0x2C;
-        assert_eq!(bytes[at..at + 4], 8_u32.to_le_bytes());
-        bytes[at..at + 4].copy_from_slice(&size.to_le_bytes());
+        let offset = 0x48 + 32 + 0x2C;
+        assert_eq!(bytes[offset..offset + 4], 8_u32.to_le_bytes());
+        bytes[offset..offset + 4].copy_from_slice(&size.to_le_bytes());
         read(vec![("a.etl", bytes)]).map(|trace| trace.system.pointer_bits)
     };
-    assert_eq!(of(8).unwrap(), 64);
+    assert_eq!(pointer_bits(8).unwrap(), 64);
     for size in [0, 1, 7, 16, 1 << 29, u32::MAX] {
-        assert_eq!(of(size).unwrap(), 0, "{size}");
+        assert_eq!(pointer_bits(size).unwrap(), 0, "{size}");
     }
 }
 
@@ -340,17 +342,22 @@ fn unpacking_reports_progress_in_packed_bytes() {
         let reports: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
         let listener = Arc::clone(&reports);
         let options = onoff_files::Options {
-            progress: Some(Arc::new(move |it| listener.lock().unwrap().push((it.done_bytes, it.total_bytes)))),
+            progress: Some(Arc::new(move |progress| {
+                listener.lock().unwrap().push((progress.done_bytes, progress.total_bytes))
+            })),
             ..onoff_files::Options::default()
         };
         onoff_files::open_all_with_progress(&[path], &options).unwrap();
         let reports = reports.lock().unwrap();
         let total = packed.len() as u64;
         assert!(
-            reports.len() > 5 && reports.iter().all(|&(done, of)| of == total && done <= total),
+            reports.len() > 5 && reports.iter().all(|&(done, reported_total)| reported_total == total && done <= total),
             "{name}: {reports:?}"
         );
-        assert!(reports[0].0 < total / 4 && reports.windows(2).all(|two| two[0].0 <= two[1].0), "{name}: {reports:?}");
+        assert!(
+            reports[0].0 < total / 4 && reports.windows(2).all(|pair| pair[0].0 <= pair[1].0),
+            "{name}: {reports:?}"
+        );
         assert!(reports.last().unwrap().0 > total / 10 * 9, "{name}: {reports:?}");
     }
 }

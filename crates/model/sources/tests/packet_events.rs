@@ -1,4 +1,4 @@
-//! Packets in event trace logs: the same packets give the same result as from a capture file.
+//! Tests packets in event trace logs: the result must be the same as from a capture file with these packets.
 #![allow(clippy::unwrap_used)]
 
 use onoff_netboot::Capture;
@@ -12,11 +12,11 @@ fn read(name: &str, bytes: &[u8]) -> Result<Capture, Error> {
     read_capture(&files, &Options::default())
 }
 
-/// Debug text of a capture without container-specific parts.
+/// Returns the debug text of a capture without container-specific parts.
 fn summary(mut capture: Capture) -> String {
     capture.files.clear();
     let stations: std::collections::BTreeMap<_, _> =
-        capture.stations.drain().map(|(mac, seen)| (mac.to_string(), seen)).collect();
+        capture.stations.drain().map(|(mac, station)| (mac.to_string(), station)).collect();
     let addresses: std::collections::BTreeMap<_, _> = capture.addresses.drain().collect();
     capture.losses = onoff_trace::Losses::new();
     format!("{stations:?} {addresses:?} {capture:?}")
@@ -28,13 +28,13 @@ fn losses(capture: &Capture) -> Vec<&'static str> {
 
 #[test]
 fn every_outcome_is_the_same_as_from_a_capture() {
-    for made in outcomes() {
-        let plain = summary(read("a.pcapng", &made.bytes).unwrap());
-        let frames = read_frames(&made.bytes);
+    for case in outcomes() {
+        let plain = summary(read("a.pcapng", &case.bytes).unwrap());
+        let frames = read_frames(&case.bytes);
         for log in [PacketLog::Whole, PacketLog::Fragments(50), PacketLog::Switch, PacketLog::Monitor(60_000)] {
             let trace = read("a.etl", &event_trace(&frames, log)).unwrap();
             assert_eq!(trace.files[0].container, "etl");
-            assert_eq!(summary(trace), plain, "{}, {log:?}", made.name);
+            assert_eq!(summary(trace), plain, "{}, {log:?}", case.name);
         }
     }
 }
@@ -44,7 +44,8 @@ fn real_capture_is_the_same_from_events() {
     let Some(samples) = onoff_testkit::real_recordings::samples_folder("netboot") else {
         return;
     };
-    // The others are truncated to 96 bytes, and the capture filter does not record the original size of a packet.
+    // The packets of the other captures are truncated to 96 bytes, and the capture filter does not record the original
+    // sizes.
     let name = "spicy-tftp_rrq.pcap";
     let bytes = std::fs::read(samples.join(name)).unwrap();
     let frames = read_frames(&bytes);
@@ -58,21 +59,21 @@ fn real_capture_is_the_same_from_events() {
 
 #[test]
 fn counts_truncated_and_lost_packets() {
-    let made = outcomes().swap_remove(0);
-    let frames = read_frames(&made.bytes);
-    let cut = read("a.etl", &event_trace(&frames, PacketLog::Monitor(60))).unwrap();
-    assert_eq!((cut.frames, cut.snap_length), (frames.len() as u64, Some(60)));
-    assert!(losses(&cut).contains(&"frames_truncated"));
+    let case = outcomes().swap_remove(0);
+    let frames = read_frames(&case.bytes);
+    let truncated = read("a.etl", &event_trace(&frames, PacketLog::Monitor(60))).unwrap();
+    assert_eq!((truncated.frames, truncated.snap_length), (frames.len() as u64, Some(60)));
+    assert!(losses(&truncated).contains(&"frames_truncated"));
 
-    // A last fragment without a first one, a first one without a last one, and a packet dropped by Windows.
+    // A last fragment without a first fragment, a first fragment without a last one, and a packet dropped by Windows.
     let filter = uuid::uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
     let monitor = uuid::uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
     let mut trace = EtlBuilder::new(Session::windows_10(1));
-    let mut at = 7_000_000;
+    let mut ticks = 7_000_000;
     let mut event = |provider, id, keyword, payload: Payload| {
-        at += 1_000;
+        ticks += 1_000;
         let event = EventHeader { provider, id, keyword, process: 4, thread: 8, ..EventHeader::default() };
-        trace.push(0, &Record::manifest(event, at, payload));
+        trace.push(0, &Record::manifest(event, ticks, payload));
     };
     let fragment = |bytes: &[u8]| Payload::wide().u32(1).u32(1).u32(bytes.len() as u32).bytes(bytes);
     event(filter, 1001, 0x8000_0000, fragment(b"end"));
@@ -82,9 +83,9 @@ fn counts_truncated_and_lost_packets() {
     event(monitor, 170, 0x10, Payload::wide());
     event(monitor, 160, 0x10, Payload::wide().u64(0));
     event(filter, 1001, 0x4000_0000, fragment(b"first"));
-    let read = read("a.etl", &trace.finish()).unwrap();
-    let count = |name: &str| read.losses.iter().find(|loss| loss.counter == name).map_or(0, |loss| loss.count);
-    assert_eq!(read.frames, 1);
+    let capture = read("a.etl", &trace.finish()).unwrap();
+    let count = |name: &str| capture.losses.iter().find(|loss| loss.counter == name).map_or(0, |loss| loss.count);
+    assert_eq!(capture.frames, 1);
     assert_eq!(count("frames_incomplete"), 2);
     assert_eq!(count("packets_dropped_by_windows"), 1);
     assert_eq!(count("frames_malformed"), 3);

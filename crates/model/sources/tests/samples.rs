@@ -1,4 +1,5 @@
-//! Real recordings, if the samples folder is available: `ONOFF_SAMPLES`, or `shared/samples` next to the workspace.
+//! Tests real recordings, if the samples folder is available: `ONOFF_SAMPLES`, or `shared/samples` next to the
+//! workspace.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -14,7 +15,7 @@ fn samples() -> Option<PathBuf> {
     onoff_testkit::real_recordings::samples_folder("etl")
 }
 
-/// The file, packed or not.
+/// Returns the path of a sample, packed or not.
 fn sample(folder: &Path, name: &str) -> PathBuf {
     let plain = folder.join(name);
     if plain.exists() { plain } else { folder.join(format!("{name}.xz")) }
@@ -25,8 +26,8 @@ fn read(path: PathBuf, wanted: TableSet) -> Trace {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// File names, event counts and processor counts from the table in SOURCES.md.
-fn listed(folder: &Path) -> Vec<(String, u64, u32)> {
+/// Returns the file names, event counts and processor counts from the table in SOURCES.md.
+fn listed_samples(folder: &Path) -> Vec<(String, u64, u32)> {
     let text = std::fs::read_to_string(folder.join("SOURCES.md")).unwrap();
     text.lines()
         .filter_map(|line| {
@@ -42,10 +43,10 @@ fn listed(folder: &Path) -> Vec<(String, u64, u32)> {
 #[test]
 fn inventory_counts_every_event() {
     let Some(folder) = samples() else { return };
-    let listed = listed(&folder);
+    let listed = listed_samples(&folder);
     assert!(listed.len() >= 20, "too few samples in the table: {}", listed.len());
     for (name, events, processors) in listed {
-        let trace = read(sample(&folder, &name), TableSet::of(&[TableName::Inventory]));
+        let trace = read(sample(&folder, &name), TableSet::from_names(&[TableName::Inventory]));
         let inventory = trace.inventory.unwrap();
         assert_eq!(inventory.events, events, "{name}");
         let by_provider: u64 = inventory.providers.iter().map(|row| row.events).sum();
@@ -62,7 +63,7 @@ fn names_the_60_processes_that_exit_in_a_shutdown() {
     let Some(folder) = samples() else { return };
     let trace = read(
         sample(&folder, "ShutdownPerfDiagLogger.etl"),
-        TableSet::of(&[TableName::Processes, TableName::Threads, TableName::Images]),
+        TableSet::from_names(&[TableName::Processes, TableName::Threads, TableName::Images]),
     );
     let exits: Vec<&str> = trace
         .processes
@@ -79,7 +80,7 @@ fn names_the_60_processes_that_exit_in_a_shutdown() {
     assert_eq!(trace.losses.count("short_payload"), 0);
 }
 
-/// The counts per kind at the end of another reader's baseline.
+/// Reads the counts per kind at the end of another reader's baseline.
 fn baseline(folder: &Path, name: &str) -> BTreeMap<String, u64> {
     let text = std::fs::read_to_string(folder.join("baseline").join(name)).unwrap();
     text.lines()
@@ -90,7 +91,7 @@ fn baseline(folder: &Path, name: &str) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Number of samples that the baseline ignores: those of the idle thread outside interrupts and DPCs.
+/// Counts the samples that the baseline ignores: samples of the idle thread outside interrupts and DPCs.
 fn idle_samples(folder: &Path, name: &str) -> usize {
     let files = onoff_files::open_all(&[sample(folder, &format!("{name}.etl"))], &Limits::default()).unwrap();
     let recording = onoff_etl::Recording::open(&files.inputs()).unwrap();
@@ -132,10 +133,10 @@ fn table_sizes_match_another_reader() {
         let unloaded = trace.images.iter().filter(|image| image.unload_ns.is_some());
         assert_eq!(unloaded.count(), count("Image/Unload"), "{name}");
         let inventory = trace.inventory.as_ref().unwrap();
-        let of_samples = inventory.kinds.iter().filter(|kind| kind.id == 0x0f2e);
-        let samples: u64 = of_samples.map(|kind| kind.events).sum();
-        assert_eq!(trace.samples.len() as u64, samples, "{name}");
-        assert_eq!(samples as usize - idle_samples(&folder, name), count("PerfInfo/Sample"), "{name}");
+        let sample_kinds = inventory.kinds.iter().filter(|kind| kind.id == 0x0f2e);
+        let sample_count: u64 = sample_kinds.map(|kind| kind.events).sum();
+        assert_eq!(trace.samples.len() as u64, sample_count, "{name}");
+        assert_eq!(sample_count as usize - idle_samples(&folder, name), count("PerfInfo/Sample"), "{name}");
         assert_eq!(trace.system.disks.len(), count("SystemConfig/PhyDisk"));
         assert_eq!(trace.losses.count("short_payload"), 0, "{name}");
         assert_eq!(trace.losses.count("disk_start_missing"), 0, "{name}");
@@ -145,12 +146,12 @@ fn table_sizes_match_another_reader() {
 #[test]
 fn modules_have_symbol_identities() {
     let Some(folder) = samples() else { return };
-    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), TableSet::of(&[TableName::Images]));
+    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), TableSet::from_names(&[TableName::Images]));
     let identity = |base: u64| {
         let image = trace.images.iter().find(|image| image.base == base);
         image.map(|image| (trace.text(image.pdb_name), trace.text(image.pdb_id)))
     };
-    // The baseline contains the beginning of some of them: base, first digits of the GUID, age, name.
+    // The baseline contains the start of some identities: base, first digits of the GUID, age, name.
     let text = std::fs::read_to_string(folder.join("baseline/net.4.5.2.x64.baseline.txt")).unwrap();
     let mut compared = 0;
     for line in text.lines().filter(|line| line.contains("DbgID_RSDS PID=")) {
@@ -177,12 +178,12 @@ fn modules_have_symbol_identities() {
 #[test]
 fn resolves_keyed_stacks() {
     let Some(folder) = samples() else { return };
-    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), TableSet::of(&[TableName::Stacks]));
+    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), TableSet::from_names(&[TableName::Stacks]));
     assert!(trace.stacks.len() > 1000);
-    let known = trace.stacks.iter().filter(|stack| !trace.stack_pool.get(stack.stack).is_empty());
-    let unknown = trace.losses.count("stack_key_unknown") as usize;
-    assert_eq!(known.count() + unknown, trace.stacks.len());
-    assert!(unknown * 100 <= trace.stacks.len(), "{unknown}");
+    let resolved = trace.stacks.iter().filter(|stack| !trace.stack_pool.get(stack.stack).is_empty());
+    let unresolved = trace.losses.count("stack_key_unknown") as usize;
+    assert_eq!(resolved.count() + unresolved, trace.stacks.len());
+    assert!(unresolved * 100 <= trace.stacks.len(), "{unresolved}");
 }
 
 #[test]
@@ -193,8 +194,8 @@ fn reads_processes_from_provider_events() {
     let count = |id: u32| {
         let provider = "Microsoft-Windows-Kernel-Process";
         let kinds = inventory.kinds.iter();
-        let of_id = kinds.filter(|kind| kind.provider == provider && kind.id == id);
-        of_id.map(|kind| kind.events as usize).sum::<usize>()
+        let matching_kinds = kinds.filter(|kind| kind.provider == provider && kind.id == id);
+        matching_kinds.map(|kind| kind.events as usize).sum::<usize>()
     };
     let started = trace.processes.iter().filter(|process| process.start_ns.is_some());
     assert_eq!(started.count(), count(1));
@@ -210,39 +211,40 @@ fn reads_processes_from_provider_events() {
 #[test]
 fn generic_events_have_fields() {
     let Some(folder) = samples() else { return };
-    let trace = read(sample(&folder, "HTTP_Server.etl"), TableSet::of(&[TableName::Events]));
+    let trace = read(sample(&folder, "HTTP_Server.etl"), TableSet::from_names(&[TableName::Events]));
     assert_eq!(trace.events.len(), 2041);
     let fields: u64 = trace.events.iter().map(|event| u64::from(event.fields)).sum();
     assert_eq!(trace.event_fields.len() as u64, fields);
-    let last = trace.events.iter().last().unwrap();
-    assert_eq!(last.first_field + u64::from(last.fields), fields);
+    let last_event = trace.events.iter().last().unwrap();
+    assert_eq!(last_event.first_field + u64::from(last_event.fields), fields);
 }
 
 #[test]
 fn manifest_takes_precedence_over_catalog() {
     let Some(folder) = samples() else { return };
     let paths = [sample(&folder, "HTTP_Server.etl")];
-    let wanted = TableSet::of(&[TableName::Events]);
-    let fields_of = |options: &Options| -> Vec<String> {
+    let wanted = TableSet::from_names(&[TableName::Events]);
+    let field_names = |options: &Options| -> Vec<String> {
         let trace = open(&paths, wanted, options).unwrap();
         assert_eq!(trace.events.len(), 2041);
         assert_eq!(trace.losses.count("schema_unknown"), 0);
         assert_eq!(trace.losses.count("event_fields_incomplete"), 0);
         trace.event_fields.iter().map(|field| trace.text(field.name).to_owned()).collect()
     };
-    let by_catalog = fields_of(&Options::default());
-    assert!(by_catalog.iter().any(|name| name == "RequestId"));
-    assert!(!by_catalog.iter().any(|name| name == "Payload"));
+    let catalog_names = field_names(&Options::default());
+    assert!(catalog_names.iter().any(|name| name == "RequestId"));
+    assert!(!catalog_names.iter().any(|name| name == "Payload"));
 
     let manifest = std::fs::read_to_string(folder.join("HTTP_Server.man")).unwrap();
-    let other_names = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(other_names.path(), manifest.replace("\"RequestId\"", "\"NumberOfTheRequest\"")).unwrap();
-    let by_manifest = fields_of(&Options { manifests: vec![other_names.path().to_owned()], ..Options::default() });
-    let renamed = by_catalog.iter().map(|name| match name.as_str() {
+    let changed_manifest = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(changed_manifest.path(), manifest.replace("\"RequestId\"", "\"NumberOfTheRequest\"")).unwrap();
+    let manifest_names =
+        field_names(&Options { manifests: vec![changed_manifest.path().to_owned()], ..Options::default() });
+    let renamed = catalog_names.iter().map(|name| match name.as_str() {
         "RequestId" => "NumberOfTheRequest",
         name => name,
     });
-    assert!(by_manifest.iter().eq(renamed));
+    assert!(manifest_names.iter().eq(renamed));
 }
 
 #[test]
@@ -256,18 +258,18 @@ fn reads_classic_logs_of_every_version_and_width() {
         assert_eq!(trace.losses.count("short_payload"), 0, "{name}");
         assert_eq!(trace.losses.count("bad_record"), 0, "{name}");
         files += 1;
-        // A 32-bit program replayed the 64-bit layouts: the headers state a pointer size of 4 bytes.
+        // A 32-bit program replayed the 64-bit layouts, so the headers contain a pointer size of 4 bytes.
         if name.contains("_64_") {
             continue;
         }
         let images: Vec<&str> = trace.processes.iter().map(|process| trace.text(process.image)).collect();
         if name.contains("process") {
-            // Some start with the existing processes.
-            let there = ["Idle", "System", "smss.exe"];
+            // Some recordings start with the existing processes.
+            let existing_images = ["Idle", "System", "smss.exe"];
             assert_eq!(images.last(), Some(&"notepad.exe"), "{name}");
-            assert!(images.len() == 1 || images[..3] == there, "{name}: {images:?}");
-            let last = trace.processes.iter().last().unwrap();
-            assert!(last.start_ns.is_some() && last.end_ns > last.start_ns, "{name}");
+            assert!(images.len() == 1 || images[..3] == existing_images, "{name}: {images:?}");
+            let last_process = trace.processes.iter().last().unwrap();
+            assert!(last_process.start_ns.is_some() && last_process.end_ns > last_process.start_ns, "{name}");
         } else {
             assert_eq!(trace.images.len(), 25, "{name}");
             assert!(trace.images.iter().all(|image| !image.path.is_empty()), "{name}");
@@ -280,8 +282,8 @@ fn reads_classic_logs_of_every_version_and_width() {
 fn dotnet_methods_match_the_rundown() {
     let Some(folder) = samples() else { return };
     // 290 methods were loaded during the recording, and 288 of them were unloaded; the rundown at the end lists 16,702
-    // including the remaining two.
-    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), TableSet::of(&[TableName::Methods]));
+    // including the other two.
+    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), TableSet::from_names(&[TableName::Methods]));
     let loaded = trace.methods.iter().filter(|row| row.start_ns.is_some());
     assert_eq!(loaded.count(), 290);
     let unloaded = trace.methods.iter().filter(|row| row.end_ns.is_some());

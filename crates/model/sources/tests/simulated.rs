@@ -1,4 +1,4 @@
-//! Compares what is read from simulated boots with what happened in them, to the clock tick.
+//! Compares the traces of simulated boots with what was simulated, to the clock tick.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use onoff_simulator::{Scenario, Truth};
 use onoff_sources::{Limits, Options, Progress, files_from_bytes, open_files};
 use onoff_trace::{ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, TableSet, Trace, milestone};
 
-/// Every scenario that simulates quickly: name, what happened, and what was read.
+/// Simulates every scenario that is quick to simulate; returns its name, the simulated events and the trace.
 fn simulated() -> Vec<(String, Truth, Trace)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios");
     let mut scenarios: Vec<PathBuf> = std::fs::read_dir(folder)
@@ -33,7 +33,8 @@ fn simulated() -> Vec<(String, Truth, Trace)> {
             continue;
         }
         simulated.push(simulate(name.clone(), &scenario));
-        // The same as two files that were not merged: kernel events in one, provider events in the other.
+        // The same boot in the other layout: one merged file, or one file with kernel events and one with provider
+        // events.
         scenario.recording.split = !scenario.recording.split;
         simulated.push(simulate(format!("{name}, split otherwise"), &scenario));
     }
@@ -127,7 +128,8 @@ fn services(name: &str, truth: &Truth, trace: &Trace) {
 
 fn devices(name: &str, truth: &Truth, trace: &Trace) {
     assert_eq!(trace.device_operations.len(), truth.devices.len(), "{name}");
-    let within = |span: Option<(i64, i64)>, at_ns| span.is_some_and(|(begin, end)| (begin..=end).contains(&at_ns));
+    let is_within =
+        |time_ns, span: Option<(i64, i64)>| span.is_some_and(|(begin, end)| (begin..=end).contains(&time_ns));
     for (read, simulated) in trace.device_operations.iter().zip(&truth.devices) {
         let subject = if read.device.is_empty() { read.driver } else { read.device };
         assert_eq!(read.kind.as_str(), simulated.kind, "{name}");
@@ -135,9 +137,9 @@ fn devices(name: &str, truth: &Truth, trace: &Trace) {
         assert_eq!(read.start_ns, simulated.start_ns, "{name}: {}", simulated.name);
         assert_eq!(read.pend_ns, simulated.pend_ns, "{name}: {}", simulated.name);
         assert_eq!(read.end_ns, Some(simulated.end_ns), "{name}: {}", simulated.name);
-        let phase = if within(truth.boot_start_ns, read.start_ns) {
+        let phase = if is_within(read.start_ns, truth.boot_start_ns) {
             DevicePhase::BootStart
-        } else if within(truth.system_start_ns, read.start_ns) {
+        } else if is_within(read.start_ns, truth.system_start_ns) {
             DevicePhase::SystemStart
         } else {
             DevicePhase::Later
@@ -147,30 +149,30 @@ fn devices(name: &str, truth: &Truth, trace: &Trace) {
 }
 
 fn milestones(name: &str, truth: &Truth, trace: &Trace) {
-    let first = |wanted: &str| {
+    let first_row = |milestone: &str| {
         let mut rows = trace.milestones.iter();
-        rows.find(|row| trace.text(row.name) == wanted)
+        rows.find(|row| trace.text(row.name) == milestone)
     };
-    let at = |wanted| first(wanted).map(|row| row.time_ns);
-    let span = |begin, end| Some((at(begin)?, at(end)?));
+    let time_ns = |milestone| first_row(milestone).map(|row| row.time_ns);
+    let span = |begin, end| Some((time_ns(begin)?, time_ns(end)?));
     assert_eq!(span(milestone::BOOT_START_BEGIN, milestone::BOOT_START_END), truth.boot_start_ns, "{name}");
     assert_eq!(span(milestone::SYSTEM_START_BEGIN, milestone::SYSTEM_START_END), truth.system_start_ns, "{name}");
     assert_eq!(span(milestone::AUTO_START_BEGIN, milestone::AUTO_START_END), truth.auto_start_ns, "{name}");
-    assert_eq!(first(milestone::OS_LOADER).and_then(|row| row.value), truth.os_loader_ns, "{name}");
-    assert_eq!(at(milestone::DESKTOP_READY), truth.desktop_ready_ns, "{name}");
+    assert_eq!(first_row(milestone::OS_LOADER).and_then(|row| row.value), truth.os_loader_ns, "{name}");
+    assert_eq!(time_ns(milestone::DESKTOP_READY), truth.desktop_ready_ns, "{name}");
     assert_eq!(
-        first(milestone::READ_AHEAD_TRAINING).and_then(|row| row.value),
+        first_row(milestone::READ_AHEAD_TRAINING).and_then(|row| row.value),
         truth.training_count.map(i64::from),
         "{name}"
     );
 }
 
 fn activities(name: &str, truth: &Truth, trace: &Trace) {
-    let of = |kind: ActivityKind| {
+    let rows_of_kind = |kind: ActivityKind| {
         let rows = trace.activities.iter().filter(move |row| row.kind == kind);
         rows.collect::<Vec<_>>()
     };
-    let groups: Vec<(String, i64, i64)> = of(ActivityKind::ServiceGroup)
+    let groups: Vec<(String, i64, i64)> = rows_of_kind(ActivityKind::ServiceGroup)
         .iter()
         .map(|row| {
             let end_ns = row.end_ns.unwrap();
@@ -178,27 +180,29 @@ fn activities(name: &str, truth: &Truth, trace: &Trace) {
         })
         .collect();
     assert_eq!(groups, truth.service_groups, "{name}");
-    let policies = of(ActivityKind::GroupPolicy);
-    for (who, span) in [("computer", truth.computer_policy_ns), ("user", truth.user_policy_ns)] {
-        let row = policies.iter().find(|row| trace.text(row.name) == who);
+    let policies = rows_of_kind(ActivityKind::GroupPolicy);
+    for (target, span) in [("computer", truth.computer_policy_ns), ("user", truth.user_policy_ns)] {
+        let row = policies.iter().find(|row| trace.text(row.name) == target);
         let read = row.map(|row| (row.start_ns, row.end_ns.unwrap()));
-        assert_eq!(read, span, "{name}: policy of {who}");
+        assert_eq!(read, span, "{name}: policy of {target}");
     }
-    let scripts = of(ActivityKind::GroupPolicyScript);
+    let scripts = rows_of_kind(ActivityKind::GroupPolicyScript);
     let script = scripts.first().map(|row| (row.start_ns, row.end_ns.unwrap()));
     assert_eq!(script, truth.script_ns, "{name}");
-    let started: Vec<(String, i64)> =
-        of(ActivityKind::StartupApplication).iter().map(|row| (trace.text(row.name).into(), row.start_ns)).collect();
+    let started: Vec<(String, i64)> = rows_of_kind(ActivityKind::StartupApplication)
+        .iter()
+        .map(|row| (trace.text(row.name).into(), row.start_ns))
+        .collect();
     let simulated: Vec<&String> = truth.startup_applications.iter().map(|(command, ..)| command).collect();
     assert_eq!(started.iter().map(|(command, _)| command).collect::<Vec<_>>(), simulated, "{name}");
 }
 
 fn disk(name: &str, truth: &Truth, trace: &Trace) {
-    let sum = |wanted: DiskOperation| {
+    let sum = |operation: DiskOperation| {
         trace
             .disk_ios
             .iter()
-            .filter(|row| row.operation == wanted)
+            .filter(|row| row.operation == operation)
             .fold((0, 0), |(count, bytes), row| (count + 1, bytes + row.size))
     };
     let total =
@@ -220,15 +224,15 @@ fn disk(name: &str, truth: &Truth, trace: &Trace) {
     }
 }
 
-/// Each processor runs the thread it switched to until it switches away from it.
+/// Checks that each processor switches away from the thread that it last switched to.
 fn scheduling(name: &str, truth: &Truth, trace: &Trace) {
     let mut running: BTreeMap<u16, u32> = BTreeMap::new();
     let mut last_ns = i64::MIN;
     for switch in trace.context_switches.iter() {
         assert!(switch.time_ns >= last_ns, "{name}: switches out of order");
         last_ns = switch.time_ns;
-        if let Some(before) = running.insert(switch.cpu, switch.new_tid) {
-            assert_eq!(switch.old_tid, before, "{name}: cpu {}", switch.cpu);
+        if let Some(previous_tid) = running.insert(switch.cpu, switch.new_tid) {
+            assert_eq!(switch.old_tid, previous_tid, "{name}: cpu {}", switch.cpu);
         }
     }
     let mut attributed = 0;
@@ -263,7 +267,7 @@ fn unrequested_tables_are_empty() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
     std::fs::write(&path, &simulated.files[0]).unwrap();
-    let wanted = TableSet::of(&[TableName::DiskIos]);
+    let wanted = TableSet::from_names(&[TableName::DiskIos]);
     let trace = open(&[path], wanted, &onoff_files::Options::default()).unwrap();
     assert!(!trace.disk_ios.is_empty());
     assert!(trace.processes.is_empty() && trace.threads.is_empty());
@@ -273,7 +277,7 @@ fn unrequested_tables_are_empty() {
     assert!(trace.system.processors > 0);
 }
 
-/// The result must not depend on the number of threads or the assignment of windows to them.
+/// The result must not depend on the number of threads or on which thread reads which window.
 #[test]
 fn result_does_not_depend_on_number_of_threads() {
     let text = include_str!("../../../support/simulator/scenarios/slow-boot.toml");
@@ -282,38 +286,38 @@ fn result_does_not_depend_on_number_of_threads() {
         let bytes = simulated.files[0].clone();
         let files = files_from_bytes([("boot.etl".to_owned(), bytes)], &Limits::default()).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let ends = Arc::new(AtomicUsize::new(0));
+        let ends_reported = Arc::new(AtomicUsize::new(0));
         let options = Options {
             progress: Some(Arc::new({
-                let ends = Arc::clone(&ends);
+                let ends_reported = Arc::clone(&ends_reported);
                 move |progress: Progress| {
                     assert!(progress.done_bytes <= progress.total_bytes);
-                    let ended = progress.done_bytes == progress.total_bytes;
-                    ends.fetch_add(usize::from(ended), Ordering::Relaxed);
+                    let is_end = progress.done_bytes == progress.total_bytes;
+                    ends_reported.fetch_add(usize::from(is_end), Ordering::Relaxed);
                 }
             })),
             ..Options::default()
         };
         let trace = pool.build().unwrap().install(|| open_files(&files, TableSet::all(), &options)).unwrap();
-        assert_eq!(ends.load(Ordering::Relaxed), 2, "survey, then reading in order");
+        assert_eq!(ends_reported.load(Ordering::Relaxed), 2, "survey, then reading in order");
         trace
     };
-    let (one, many) = (read(1), read(5));
-    assert_eq!(one.inventory, many.inventory);
-    assert_eq!(one.losses, many.losses);
-    assert_eq!(one.system, many.system);
-    assert!(one.context_switches.iter().eq(many.context_switches.iter()));
-    assert!(one.ready_threads.iter().eq(many.ready_threads.iter()));
-    assert!(one.disk_ios.iter().eq(many.disk_ios.iter()));
-    assert!(one.processes.iter().eq(many.processes.iter()));
+    let (one_thread, five_threads) = (read(1), read(5));
+    assert_eq!(one_thread.inventory, five_threads.inventory);
+    assert_eq!(one_thread.losses, five_threads.losses);
+    assert_eq!(one_thread.system, five_threads.system);
+    assert!(one_thread.context_switches.iter().eq(five_threads.context_switches.iter()));
+    assert!(one_thread.ready_threads.iter().eq(five_threads.ready_threads.iter()));
+    assert!(one_thread.disk_ios.iter().eq(five_threads.disk_ios.iter()));
+    assert!(one_thread.processes.iter().eq(five_threads.processes.iter()));
     let stacks = |trace: &Trace| -> Vec<(i64, Vec<u64>)> {
         let rows = trace.stacks.iter();
         rows.map(|row| (row.time_ns, trace.stack_pool.get(row.stack).to_vec())).collect()
     };
-    assert_eq!(stacks(&one), stacks(&many));
+    assert_eq!(stacks(&one_thread), stacks(&five_threads));
     let fields = |trace: &Trace| -> Vec<(String, String)> {
         let rows = trace.event_fields.iter();
         rows.map(|row| (trace.text(row.name).into(), trace.text(row.value).into())).collect()
     };
-    assert_eq!(fields(&one), fields(&many));
+    assert_eq!(fields(&one_thread), fields(&five_threads));
 }

@@ -20,26 +20,26 @@ use onoff_testkit::events::kernel::{
 use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation};
 use onoff_trace::{DescribedEvent, EventOrigin, Losses, TableName, TableSet, Trace};
 
-/// Windows recordings in `folder` and its subfolders, packed or not.
+/// Returns the Windows recordings in a folder and its subfolders, packed or not.
 fn recordings(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
-            found.extend(recordings(&path));
+            paths.extend(recordings(&path));
         } else if name.ends_with(".etl") || name.ends_with(".etl.xz") {
-            found.push(path);
+            paths.push(path);
         }
     }
-    found.sort();
-    found
+    paths.sort();
+    paths
 }
 
-/// A call stack: time of its event, process, thread, return addresses.
+/// A call stack: time of the event, process, thread, return addresses.
 type Stack = (i64, u32, u32, Vec<u64>);
 
-/// Contents of a recording as read in one of the two ways.
+/// The contents of a recording, read in one of the two ways.
 #[derive(Debug, Default, PartialEq)]
 struct Contents {
     switches: usize,
@@ -74,7 +74,7 @@ const TABLES: &[TableName] = &[
 impl Contents {
     fn from_tables(trace: &Trace) -> Self {
         let text = |id| trace.text(id).to_owned();
-        let (path, file_name) = (|id| on_volume(trace.text(id)), |id| file_name(trace.text(id)));
+        let (path, file_name) = (|id| path_without_volume(trace.text(id)), |id| file_name(trace.text(id)));
         let mut contents = Self {
             switches: trace.context_switches.len(),
             samples: trace.samples.iter().map(|sample| (sample.time_ns, sample.tid)).collect(),
@@ -105,20 +105,20 @@ impl Contents {
         self.stacks.sort_unstable();
     }
 
-    fn take(&mut self, event: &DescribedEvent<'_>) {
+    fn add_event(&mut self, event: &DescribedEvent<'_>) {
         let number = |names: &[&str]| names.iter().find_map(|name| event.number(name)).unwrap_or_default();
         let id = |names: &[&str]| u32::try_from(number(names)).unwrap();
         let text = |names: &[&str]| {
             let value = names.iter().find_map(|name| event.field(name)?.as_text());
             value.unwrap_or_default().to_owned()
         };
-        let file = || on_volume(event.derived.file.unwrap_or_default());
+        let file = || path_without_volume(event.derived.file.unwrap_or_default());
         const PID: &[&str] = &["ProcessId", "ProcessID"];
         const TID: &[&str] = &["TThreadId", "ThreadID"];
         let process = |pid: u32| event.directory.process(pid).unwrap_or_default().to_owned();
         match (event.provider, event.id) {
             ("Microsoft-Windows-Services", _) => {
-                self.services.extend(Some(text(&["ServiceName"])).filter(|it| !it.is_empty()))
+                self.services.extend(Some(text(&["ServiceName"])).filter(|name| !name.is_empty()))
             }
             ("Microsoft-Windows-Kernel-Process", 1 | 2 | 15) => {
                 self.processes.insert((id(PID), process(id(PID))));
@@ -131,7 +131,7 @@ impl Contents {
             }
             _ => {}
         }
-        // Truncated events are losses; neither way produces anything from them.
+        // Truncated events are losses and are not read in either way.
         let EventOrigin::Kernel { hook } = event.origin else { return };
         if event.payload_size == 0 {
             return;
@@ -156,7 +156,7 @@ impl Contents {
             }
             0x1820 | 0x1825 | 0x1826 => {
                 let frames = event.derived.frames.unwrap_or_default().to_vec();
-                let stack = (event.derived.stack_of_ns.unwrap(), event.pid.unwrap(), event.tid.unwrap(), frames);
+                let stack = (event.derived.stack_event_ns.unwrap(), event.pid.unwrap(), event.tid.unwrap(), frames);
                 self.stacks.push(stack);
             }
             _ => {}
@@ -164,24 +164,24 @@ impl Contents {
     }
 }
 
-/// File name of a path: rundowns spell the folders of a module in several ways.
+/// Returns the file name of a path, because rundowns spell the folders of a module in several ways.
 fn file_name(path: &str) -> String {
     path.rsplit('\\').next().unwrap_or(path).to_owned()
 }
 
-/// A path without its volume: the table has the device name, the stream the drive letter.
-fn on_volume(path: &str) -> String {
-    let on_drive = path.get(1..2) == Some(":");
-    let rest = if on_drive {
+/// Removes the volume from a path: the table has a device name, and the stream has a drive letter.
+fn path_without_volume(path: &str) -> String {
+    let has_drive = path.get(1..2) == Some(":");
+    let path_on_volume = if has_drive {
         path.get(2..)
     } else {
-        path.strip_prefix(r"\Device\").and_then(|rest| rest.get(rest.find('\\')?..))
+        path.strip_prefix(r"\Device\").and_then(|device_path| device_path.get(device_path.find('\\')?..))
     };
-    rest.unwrap_or(path).to_owned()
+    path_on_volume.unwrap_or(path).to_owned()
 }
 
-/// Number of stacks attached to provider events, which are rows of the table but not events.
-fn stacks_with_events(files: &Files) -> usize {
+/// Counts the stacks that are attached to provider events, which are rows of the table but not events.
+fn attached_stack_count(files: &Files) -> usize {
     let inputs: Vec<Input<'_>> = files.iter().map(|file| Input { name: file.name(), bytes: file.bytes() }).collect();
     let recording = Recording::open(&inputs).unwrap();
     let mut count = 0;
@@ -201,11 +201,11 @@ fn stacks_with_events(files: &Files) -> usize {
     count
 }
 
-/// Differences between the two ways, one line each.
+/// Returns the differences between the table and the event stream, each on one line.
 fn differences(path: &Path) -> Vec<String> {
     let options = Options::default();
     let files = open_all(&[path.to_owned()], &Limits::default()).unwrap();
-    let trace = open_files(&files, TableSet::of(TABLES), &options).unwrap();
+    let trace = open_files(&files, TableSet::from_names(TABLES), &options).unwrap();
     let mut tables = Contents::from_tables(&trace);
 
     let mut stream = EventStream::open(&files, &options).unwrap();
@@ -214,60 +214,62 @@ fn differences(path: &Path) -> Vec<String> {
     // Lifetimes of process ids, from the table.
     let mut lifetimes: BTreeMap<u32, Vec<(i64, i64, &str)>> = BTreeMap::new();
     for process in trace.processes.iter() {
-        let (start, end) = (process.start_ns.unwrap_or(i64::MIN), process.end_ns.unwrap_or(i64::MAX));
-        lifetimes.entry(process.pid).or_default().push((start, end, trace.text(process.image)));
+        let (start_ns, end_ns) = (process.start_ns.unwrap_or(i64::MIN), process.end_ns.unwrap_or(i64::MAX));
+        lifetimes.entry(process.pid).or_default().push((start_ns, end_ns, trace.text(process.image)));
     }
     let mut names = BTreeMap::new();
     let end = stream.for_each(&EventFilter::default(), &options, |event| {
-        events.take(event);
+        events.add_event(event);
         if let Some(pid) = event.pid.filter(|&pid| pid != 0) {
-            let alive = lifetimes
+            let lifetime = lifetimes
                 .get(&pid)
                 .into_iter()
                 .flatten()
-                .find(|lifetime| lifetime.0 <= event.time_ns && event.time_ns < lifetime.1);
-            let by_stream = event.directory.process(pid).unwrap_or_default();
-            if let Some(&(_, _, by_table)) = alive
-                && by_table != by_stream
+                .find(|(start_ns, end_ns, _)| *start_ns <= event.time_ns && event.time_ns < *end_ns);
+            let stream_name = event.directory.process(pid).unwrap_or_default();
+            if let Some(&(_, _, table_name)) = lifetime
+                && table_name != stream_name
             {
-                *names.entry((pid, by_table, by_stream.to_owned())).or_insert(0) += 1;
+                *names.entry((pid, table_name, stream_name.to_owned())).or_insert(0) += 1;
             }
         }
         ControlFlow::<Infallible>::Continue(())
     });
     assert!(end.outcome.is_continue());
     events.sort();
-    // The idle process has its name whether or not it is in the recording.
+    // The idle process has a name even if it is not in the recording.
     tables.processes.retain(|&(pid, _)| pid != 0);
     events.processes.retain(|&(pid, _)| pid != 0);
-    // The only stacks in the table that are not events are those attached to events.
+    // Only stacks that are attached to events are in the table but not in the stream.
     let mut remaining: BTreeMap<&Stack, i64> = BTreeMap::new();
     tables.stacks.iter().for_each(|stack| *remaining.entry(stack).or_default() += 1);
     events.stacks.iter().for_each(|stack| *remaining.entry(stack).or_default() -= 1);
     let (missing, extra): (i64, i64) =
         remaining.values().fold((0, 0), |(missing, extra), &count| (missing + count.max(0), extra + (-count).max(0)));
     let mut differences = Vec::new();
-    let with_events = i64::try_from(stacks_with_events(&files)).unwrap();
-    if (missing, extra) != (with_events, 0) {
+    let attached_count = i64::try_from(attached_stack_count(&files)).unwrap();
+    if (missing, extra) != (attached_count, 0) {
         let example = remaining.iter().find(|(_, count)| **count < 0);
         differences.push(format!(
-            "stacks: of {} in the table {missing} are not in the events ({with_events} came with events), of {} in the events \
-             {extra} are not in the table, e.g. {example:?}",
+            "stacks: of {} in the table {missing} are not in the events ({attached_count} are attached to events), \
+             of {} in the events {extra} are not in the table, e.g. {example:?}",
             tables.stacks.len(),
             events.stacks.len()
         ));
     }
     (tables.stacks, events.stacks) = (Vec::new(), Vec::new());
     if !names.is_empty() {
-        differences.push(format!("processes, as the table and the events name them: {names:?}"));
+        differences.push(format!("process names in the table and in the events: {names:?}"));
     }
     macro_rules! compare {
         ($($field:ident),+) => {
             $(if tables.$field != events.$field {
                 let (table, stream) = (format!("{:?}", tables.$field), format!("{:?}", events.$field));
-                let at = table.bytes().zip(stream.bytes()).take_while(|(a, b)| a == b).count().saturating_sub(100);
-                let part = |text: &str| text.get(at..).map(|rest| rest.chars().take(240).collect::<String>());
-                differences.push(format!("{}: table {:?}, events {:?}", stringify!($field), part(&table), part(&stream)));
+                let common_length = table.bytes().zip(stream.bytes()).take_while(|(a, b)| a == b).count();
+                let start = common_length.saturating_sub(100);
+                let excerpt = |text: &str| text.get(start..).map(|end| end.chars().take(240).collect::<String>());
+                let (table, stream) = (excerpt(&table), excerpt(&stream));
+                differences.push(format!("{}: table {table:?}, events {stream:?}", stringify!($field)));
             })+
         };
     }
@@ -278,7 +280,7 @@ fn differences(path: &Path) -> Vec<String> {
 fn check_folder(folder: &Path, min_count: usize) {
     let recordings = recordings(folder);
     assert!(recordings.len() >= min_count, "{} recordings in {}", recordings.len(), folder.display());
-    let found: Vec<String> = recordings
+    let differences: Vec<String> = recordings
         .iter()
         .flat_map(|path| {
             differences(path)
@@ -287,7 +289,7 @@ fn check_folder(folder: &Path, min_count: usize) {
                 .collect::<Vec<_>>()
         })
         .collect();
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]
@@ -302,7 +304,7 @@ fn tables_match_events_for_repository_samples() {
     check_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples"), 15);
 }
 
-/// A short boot changed by `change`, and what happened in it.
+/// Simulates a short boot after `change`; returns the recording and the simulated events.
 fn boot(change: impl FnOnce(&mut Scenario)) -> (Files, Truth) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/short-boot.toml");
     let mut scenario = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
@@ -324,12 +326,12 @@ fn reused_stack_keys_resolve_by_time() {
         truth.stacks.into_iter().map(|stack| (stack.event_ns, stack.pid, stack.tid, stack.frames)).collect();
     simulated.sort_unstable();
     let options = Options::default();
-    let trace = open_files(&files, TableSet::of(TABLES), &options).unwrap();
+    let trace = open_files(&files, TableSet::from_names(TABLES), &options).unwrap();
     assert_eq!(Contents::from_tables(&trace).stacks, simulated);
     assert_eq!(trace.losses.count("stack_key_unknown"), 0);
     let mut events = Contents::default();
     let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
-        events.take(event);
+        events.add_event(event);
         ControlFlow::<Infallible>::Continue(())
     });
     assert!(end.outcome.is_continue());
@@ -375,13 +377,13 @@ fn network_events_have_readable_addresses_and_ports() {
     );
 }
 
-/// Ticks for a time in ms since the start of the session: 10,000 per ms.
-fn at(ms: u64) -> u64 {
+/// Converts a time in ms since the start of the session to ticks: 10,000 per ms.
+fn ticks(ms: u64) -> u64 {
     Session::windows_10(1).start_ticks + ms * 10_000
 }
 
-/// A recording with these records.
-fn recording_of(records: &[Record<'_>]) -> Files {
+/// Builds a recording with `records`.
+fn build_recording(records: &[Record<'_>]) -> Files {
     let mut builder = EtlBuilder::new(Session::windows_10(1));
     for record in records {
         builder.push(0, record);
@@ -389,9 +391,9 @@ fn recording_of(records: &[Record<'_>]) -> Files {
     files_from_bytes([("trace.etl".to_owned(), builder.finish())], &Limits::default()).unwrap()
 }
 
-/// Visits the events of a recording with these records; returns the losses.
-fn stream_of(records: &[Record<'_>], mut visit: impl FnMut(&DescribedEvent<'_>)) -> Losses {
-    let (files, options) = (recording_of(records), Options::default());
+/// Visits the events of a recording with `records`; returns the losses.
+fn visit_events(records: &[Record<'_>], mut visit: impl FnMut(&DescribedEvent<'_>)) -> Losses {
+    let (files, options) = (build_recording(records), Options::default());
     let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
         visit(event);
         ControlFlow::<Infallible>::Continue(())
@@ -403,7 +405,7 @@ fn stream_of(records: &[Record<'_>], mut visit: impl FnMut(&DescribedEvent<'_>))
 #[test]
 fn reused_file_keys_resolve_by_time() {
     const KEY: u64 = 0xffff_e288_0000_1230;
-    let read = |ms: u64| {
+    let read_request = |ms: u64| {
         let request = DiskRequest {
             disk: 0,
             operation: Operation::Read,
@@ -414,24 +416,24 @@ fn reused_file_keys_resolve_by_time() {
             priority: IoPriority::Normal,
             thread: 101,
         };
-        request.complete(at(ms), 10_000)
+        request.complete(ticks(ms), 10_000)
     };
-    let named = |hook: u16, ms: u64, path: &str| {
-        Record::system(hook, 2, at(ms), 101, 100, Payload::wide().pointer(KEY).text(path))
+    let file_record = |hook: u16, ms: u64, path: &str| {
+        Record::system(hook, 2, ticks(ms), 101, 100, Payload::wide().pointer(KEY).text(path))
     };
     let records = [
-        read(10),
-        // A file that was open before the recording is named by its end record.
-        named(0x0423, 20, r"\Windows\first.dll"),
-        named(0x0420, 30, r"\Windows\second.dll"),
-        read(40),
-        named(0x0423, 50, r"\Windows\second.dll"),
-        named(0x0420, 60, r"\Windows\third.dll"),
-        read(70),
-        named(0x0424, 90, r"\Windows\third.dll"),
+        read_request(10),
+        // The name of a file that was open before the recording is only in its end record.
+        file_record(0x0423, 20, r"\Windows\first.dll"),
+        file_record(0x0420, 30, r"\Windows\second.dll"),
+        read_request(40),
+        file_record(0x0423, 50, r"\Windows\second.dll"),
+        file_record(0x0420, 60, r"\Windows\third.dll"),
+        read_request(70),
+        file_record(0x0424, 90, r"\Windows\third.dll"),
     ];
     let mut files = Vec::new();
-    let _ = stream_of(&records, |event| {
+    let _ = visit_events(&records, |event| {
         if event.name == "DiskRead" {
             files.push(event.derived.file.unwrap_or_default().to_owned());
         }
@@ -455,19 +457,19 @@ fn addresses_resolve_to_the_module_loaded_at_the_time() {
     let unload = |image: &Image<'_>, ms: u64| {
         let payload = Payload::wide().pointer(image.base).pointer(image.size).u32(100).u32(0).u32(7).u32(0);
         let payload = payload.pointer(0).u32(0).u32(0).u32(0).u32(0).text(image.path);
-        Record::system(0x1402, 3, at(ms), 101, 100, payload)
+        Record::system(0x1402, 3, ticks(ms), 101, 100, payload)
     };
     let records = [
-        process.record(LifetimeEvent::RundownStart, at(0), 101, 100),
-        sample_of(10),
-        // Loaded before the recording: its unload is the first event about it.
+        process.record(LifetimeEvent::RundownStart, ticks(0), 101, 100),
+        sample(10),
+        // The first module was loaded before the recording: its first event is the unload.
         unload(&first, 20),
-        second.record(LifetimeEvent::Start, at(30), 101, 100),
-        sample_of(40),
-        second.record(LifetimeEvent::RundownEnd, at(90), 101, 100),
+        second.record(LifetimeEvent::Start, ticks(30), 101, 100),
+        sample(40),
+        second.record(LifetimeEvent::RundownEnd, ticks(90), 101, 100),
     ];
     let mut modules = Vec::new();
-    let _ = stream_of(&records, |event| {
+    let _ = visit_events(&records, |event| {
         if event.name == "SampledProfile" {
             modules.push(event.directory.module(100, 0x1_2800).unwrap_or_default().to_owned());
         }
@@ -479,24 +481,24 @@ fn addresses_resolve_to_the_module_loaded_at_the_time() {
 fn undefined_stack_keys_are_counted() {
     const KEY: u64 = 0xffff_8a00_0000_1000;
     let records = [
-        stack_definition(true, at(10), KEY, &[0x7ff8_1234_0010]),
-        sample_of(20),
+        stack_definition(true, ticks(10), KEY, &[0x7ff8_1234_0010]),
+        sample(20),
         // The key was reused, without a definition.
-        stack_reference(at(21), at(20), 100, 101, KEY),
+        stack_reference(ticks(21), ticks(20), 100, 101, KEY),
     ];
     let mut frames = Vec::new();
-    let losses = stream_of(&records, |event| {
+    let losses = visit_events(&records, |event| {
         if event.name == "Stack" {
             frames.push(event.derived.frames.map(<[u64]>::to_vec));
         }
     });
     assert_eq!(frames, [None]);
-    let trace = open_files(&recording_of(&records), TableSet::of(TABLES), &Options::default()).unwrap();
+    let trace = open_files(&build_recording(&records), TableSet::from_names(TABLES), &Options::default()).unwrap();
     assert_eq!([losses.count("stack_key_unknown"), trace.losses.count("stack_key_unknown")], [1, 1]);
     assert_eq!(Contents::from_tables(&trace).stacks.len(), 1);
     assert!(Contents::from_tables(&trace).stacks[0].3.is_empty());
 }
 
-fn sample_of(ms: u64) -> Record<'static> {
-    Record::perfinfo(0x0f2e, 2, at(ms), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101)))
+fn sample(ms: u64) -> Record<'static> {
+    Record::perfinfo(0x0f2e, 2, ticks(ms), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101)))
 }

@@ -1,4 +1,4 @@
-//! Trackers: event sequences that the simulated boots do not contain.
+//! Tests trackers with event sequences that the simulated boots do not contain.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ use onoff_trace::{
     DeviceOperationKind, DiskOperation, FileOperation, IoPriority, ServiceChange, ServiceOutcome, TableSet, Trace,
 };
 
-/// Builds a recording; times are ticks of 100 ns from its start.
+/// Builds a recording. Times are ticks of 100 ns since its start.
 struct Script {
     builder: EtlBuilder,
     start: u64,
@@ -21,8 +21,8 @@ impl Script {
         Self { start: session.start_ticks, builder: EtlBuilder::new(session) }
     }
 
-    fn event(&mut self, ticks: u64, thread: u32, occurrence: &EventTemplate) {
-        let record = occurrence.record(self.start + ticks, thread, 4);
+    fn event(&mut self, ticks: u64, thread: u32, template: &EventTemplate) {
+        let record = template.record(self.start + ticks, thread, 4);
         self.builder.push(0, &record);
     }
 
@@ -108,9 +108,9 @@ fn pended_request_ends_on_another_thread() {
         rows,
         [(1_000, Some(1_200), Some(9_000), Some(5)), (1_400, None, Some(2_000), Some(0)), (9_600, None, None, None),]
     );
-    let last = trace.device_operations.get(2).unwrap();
-    assert_eq!(last.kind, DeviceOperationKind::DriverLoad);
-    assert_eq!(trace.text(last.driver), "\\Driver\\c");
+    let driver_load = trace.device_operations.get(2).unwrap();
+    assert_eq!(driver_load.kind, DeviceOperationKind::DriverLoad);
+    assert_eq!(trace.text(driver_load.driver), "\\Driver\\c");
     assert_eq!(trace.losses.count("device_end_without_begin"), 1);
     assert_eq!(trace.losses.count("device_operation_unfinished"), 1);
 }
@@ -144,7 +144,7 @@ fn service_time_starts_at_previous_completion() {
     script.perfinfo(20, 0x010c, 3, Payload::wide().pointer(2).u32(9));
     read(&mut script, 50, 0, 1, 40);
     read(&mut script, 60, 0, 2, 40);
-    // On another disk, and without a recorded start: 15 ticks before its end, from its response time.
+    // On another disk, without a recorded start: the start is the end minus the response time of 15 ticks.
     read(&mut script, 65, 1, 3, 15);
     read(&mut script, 90, 0, 4, 5);
     script.perfinfo(95, 0x010c, 3, Payload::wide().pointer(5).u32(9));
@@ -162,10 +162,10 @@ fn service_time_starts_at_previous_completion() {
             (0, Some(8_500), 9_000, 500),
         ]
     );
-    let first = trace.disk_ios.get(0).unwrap();
-    assert_eq!(first.operation, DiskOperation::Read);
-    assert_eq!(first.priority, IoPriority::Normal);
-    assert_eq!(trace.text(first.file), "\\Device\\HarddiskVolume1\\file");
+    let first_io = trace.disk_ios.get(0).unwrap();
+    assert_eq!(first_io.operation, DiskOperation::Read);
+    assert_eq!(first_io.priority, IoPriority::Normal);
+    assert_eq!(trace.text(first_io.file), "\\Device\\HarddiskVolume1\\file");
     assert_eq!(trace.losses.count("disk_start_missing"), 2);
     assert_eq!(trace.losses.count("disk_request_unfinished"), 1);
 }
@@ -214,7 +214,7 @@ fn attributes_ready_threads_across_windows() {
     script.perfinfo(5, 0x0532, 2, ready(30));
     script.perfinfo(10, 0x0524, 4, switch(0, 20));
     script.perfinfo(11, 0x0532, 2, ready(31));
-    // More than fits in a window.
+    // More records than fit in a window.
     for number in 0..40_000u64 {
         let payload = Payload::wide().u64(number).bytes(&[0; 480]);
         script.perfinfo(20 + number, 0x0f7f, 2, payload);
@@ -226,8 +226,8 @@ fn attributes_ready_threads_across_windows() {
     assert!(trace.ready_threads.chunks().len() > 1, "several windows");
 }
 
-/// A batch of compact switches: thread 700 is switched out at 10 µs to wait for a user request, the idle thread at 20
-/// µs, 701 at 30 µs when its quantum ends (ready), and the idle thread at 40 µs and again at 50 µs.
+/// Builds a batch of compact switches: thread 700 is switched out at 10 µs to wait for a user request, the idle thread
+/// at 20 µs, thread 701 at 30 µs when its quantum ends (ready), and the idle thread at 40 µs and again at 50 µs.
 fn compact_batch(start: u64) -> Payload {
     let mut payload = Payload::wide().u64(start);
     for thread in 0..16 {
@@ -236,9 +236,14 @@ fn compact_batch(start: u64) -> Payload {
     for _ in 0..16 {
         payload = payload.u8(8);
     }
-    let busy =
+    let busy_switch =
         |thread: u32, boost: u32, state: u32, delta: u32| 2 | thread << 2 | boost << 6 | state << 9 | delta << 15;
-    payload.u32(busy(0, 2, 6, 100)).u16(100 << 2).u32(busy(1, 0, 39 + 1, 100)).u32(100 << 2 | 1).u16(100 << 2)
+    payload
+        .u32(busy_switch(0, 2, 6, 100))
+        .u16(100 << 2)
+        .u32(busy_switch(1, 0, 39 + 1, 100))
+        .u32(100 << 2 | 1)
+        .u16(100 << 2)
 }
 
 #[test]
@@ -256,7 +261,7 @@ fn converts_compact_switches_to_rows() {
             (10_000, 700, 0, 0),
             (20_000, 0, 701, 8),
             (30_000, 701, 0, 0),
-            // The next batch continues where this one ended; idle to idle is not a switch.
+            // The second batch continues where the first one ended. Idle to idle is not a switch.
             (50_000, 0, 700, 10),
             (70_000, 700, 0, 0),
             (80_000, 0, 701, 8),

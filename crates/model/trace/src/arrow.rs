@@ -1,6 +1,6 @@
 //! Exposes tables as Arrow record batches; the schema carries the meaning of each column.
 //!
-//! Numeric and text buffers are shared with the trace without copying, and keep it alive. Only what Arrow stores
+//! Numeric and text buffers are shared with the trace without copying, and keep it alive. Only data that Arrow stores
 //! differently is built: validity bitmaps, the 16-byte views of texts and codes, booleans, stacks.
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ pub struct ArrowTables {
 }
 
 impl Trace {
-    /// The trace's tables as Arrow record batches.
+    /// Returns the trace's tables as Arrow record batches.
     #[must_use]
     pub fn arrow(self: &Arc<Self>) -> ArrowTables {
         let texts = Bytes::from_owner(Texts(Arc::clone(self)));
@@ -48,11 +48,11 @@ impl AsRef<[u8]> for Texts {
 /// Keeps the trace alive while an Arrow buffer points at the numbers of one column chunk.
 struct SharedNumbers {
     trace: Arc<Trace>,
-    place: ColumnPlace,
+    location: ColumnLocation,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct ColumnPlace {
+struct ColumnLocation {
     table: TableName,
     chunk: usize,
     column: usize,
@@ -60,7 +60,7 @@ struct ColumnPlace {
 
 impl AsRef<[u8]> for SharedNumbers {
     fn as_ref(&self) -> &[u8] {
-        let ColumnPlace { table, chunk, column } = self.place;
+        let ColumnLocation { table, chunk, column } = self.location;
         let chunks = self.trace.table(table).into_chunks();
         match chunks.get(chunk).and_then(|rows| rows.columns().into_iter().nth(column)) {
             Some(Column::Int8(numbers)) => numbers.values.as_bytes(),
@@ -83,17 +83,17 @@ impl ArrowTables {
         &self.trace
     }
 
-    /// The schema of a table; `None` for [`TableName::Inventory`], which is counts.
+    /// Returns the schema of a table; `None` for [`TableName::Inventory`], which has counts instead of rows.
     #[must_use]
     pub fn schema(&self, name: TableName) -> Option<SchemaRef> {
         self.trace.table(name).declaration().map(schema)
     }
 
-    /// The record batches of a table, one per chunk, in row order; none for an empty table. Each is built when the
-    /// iterator reaches it.
+    /// Returns the record batches of a table, one per chunk, in row order; none for an empty table. The iterator builds
+    /// each batch when it is requested.
     ///
     /// # Errors
-    /// Columns of different lengths, which only a caller that wrote to the public columns itself can cause.
+    /// The columns have different lengths, which only a caller that writes to the public columns can cause.
     pub fn batches(&self, name: TableName) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + use<> {
         let tables = self.clone();
         let schema = self.schema(name);
@@ -101,35 +101,39 @@ impl ArrowTables {
         (0..chunks).filter_map(move |chunk| tables.batch(name, chunk, schema.as_ref()?).transpose())
     }
 
-    /// The rows of one chunk, if it has any.
+    /// Returns the rows of one chunk; `None` if it is empty.
     fn batch(&self, table: TableName, chunk: usize, schema: &SchemaRef) -> Result<Option<RecordBatch>, ArrowError> {
         let chunks = self.trace.table(table).into_chunks();
         let Some(rows) = chunks.get(chunk).filter(|rows| rows.rows() > 0) else { return Ok(None) };
         let columns = rows.columns().into_iter().enumerate();
-        let arrays = columns.map(|(number, column)| self.array(ColumnPlace { table, chunk, column: number }, column));
+        let arrays = columns.map(|(index, column)| self.array(ColumnLocation { table, chunk, column: index }, column));
         RecordBatch::try_new(Arc::clone(schema), arrays.collect()).map(Some)
     }
 
-    fn array(&self, place: ColumnPlace, column: Column<'_>) -> ArrayRef {
+    fn array(&self, location: ColumnLocation, column: Column<'_>) -> ArrayRef {
         match column {
             Column::Boolean(values) => Arc::new(BooleanArray::from(values.to_vec())),
-            Column::Int8(numbers) => self.number_array::<types::Int8Type>(place, numbers),
-            Column::Int16(numbers) => self.number_array::<types::Int16Type>(place, numbers),
-            Column::Int32(numbers) => self.number_array::<types::Int32Type>(place, numbers),
-            Column::Int64(numbers) => self.number_array::<types::Int64Type>(place, numbers),
-            Column::UInt8(numbers) => self.number_array::<types::UInt8Type>(place, numbers),
-            Column::UInt16(numbers) => self.number_array::<types::UInt16Type>(place, numbers),
-            Column::UInt32(numbers) => self.number_array::<types::UInt32Type>(place, numbers),
-            Column::UInt64(numbers) => self.number_array::<types::UInt64Type>(place, numbers),
-            Column::Float64(numbers) => self.number_array::<types::Float64Type>(place, numbers),
+            Column::Int8(numbers) => self.number_array::<types::Int8Type>(location, numbers),
+            Column::Int16(numbers) => self.number_array::<types::Int16Type>(location, numbers),
+            Column::Int32(numbers) => self.number_array::<types::Int32Type>(location, numbers),
+            Column::Int64(numbers) => self.number_array::<types::Int64Type>(location, numbers),
+            Column::UInt8(numbers) => self.number_array::<types::UInt8Type>(location, numbers),
+            Column::UInt16(numbers) => self.number_array::<types::UInt16Type>(location, numbers),
+            Column::UInt32(numbers) => self.number_array::<types::UInt32Type>(location, numbers),
+            Column::UInt64(numbers) => self.number_array::<types::UInt64Type>(location, numbers),
+            Column::Float64(numbers) => self.number_array::<types::Float64Type>(location, numbers),
             Column::Text(ids) => self.text_array(ids),
             Column::Code(codes) => code_array(codes),
             Column::Stack(ids) => stack_array(&self.trace.stack_pool, ids),
         }
     }
 
-    fn number_array<A: ArrowPrimitiveType>(&self, place: ColumnPlace, numbers: Numbers<'_, A::Native>) -> ArrayRef {
-        let shared = Buffer::from(Bytes::from_owner(SharedNumbers { trace: Arc::clone(&self.trace), place }));
+    fn number_array<A: ArrowPrimitiveType>(
+        &self,
+        location: ColumnLocation,
+        numbers: Numbers<'_, A::Native>,
+    ) -> ArrayRef {
+        let shared = Buffer::from(Bytes::from_owner(SharedNumbers { trace: Arc::clone(&self.trace), location }));
         let nulls = numbers.present.map(|present| NullBuffer::from_iter(present.iter().map(|&present| present != 0)));
         Arc::new(PrimitiveArray::<A>::new(ScalarBuffer::new(shared, 0, numbers.values.len()), nulls))
     }
@@ -139,12 +143,12 @@ impl ArrowTables {
         let mut builder = StringViewBuilder::with_capacity(ids.len());
         let block = builder.append_block(self.texts.clone());
         for &id in ids {
-            // A view into the block fails only past its end, and every text of the pool is inside it.
-            let viewed = match pool.span(id) {
+            // A view fails only past the end of the block, which contains every text of the pool.
+            let has_view = match pool.location(id) {
                 Some((start, length)) if length > 0 => builder.try_append_view(block, start, length).is_ok(),
                 _ => false,
             };
-            if !viewed {
+            if !has_view {
                 builder.append_null();
             }
         }
@@ -170,8 +174,8 @@ fn stack_array(pool: &StackPool, ids: &[StackId]) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// The Arrow schema of a table: one field per column in declaration order. Schema metadata: `onoff.table` and
-/// `description`. Field metadata: `description`, plus `onoff.unit` and `onoff.role` where they apply.
+/// Returns the Arrow schema of a table: one field per column in declaration order. Schema metadata: `onoff.table` and
+/// `description`. Field metadata: `description`, plus `onoff.unit` and `onoff.role` if they apply.
 #[must_use]
 pub fn schema(table: &TableDeclaration) -> SchemaRef {
     let fields: Vec<Field> = table.columns.iter().map(field).collect();
@@ -188,9 +192,9 @@ fn field(column: &ColumnDeclaration) -> Field {
         ("onoff.unit", column.meaning.unit()),
         ("onoff.role", column.meaning.role()),
     ];
-    let present = metadata.into_iter().filter(|(_, value)| !value.is_empty());
+    let non_empty = metadata.into_iter().filter(|(_, value)| !value.is_empty());
     Field::new(column.name, data_type(column.column_type), column.nullable)
-        .with_metadata(present.map(|(key, value)| (key.to_owned(), value.to_owned())).collect::<HashMap<_, _>>())
+        .with_metadata(non_empty.map(|(key, value)| (key.to_owned(), value.to_owned())).collect::<HashMap<_, _>>())
 }
 
 fn data_type(column_type: ColumnType) -> DataType {

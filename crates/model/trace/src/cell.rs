@@ -1,4 +1,4 @@
-//! The types that a column can contain, and how each is stored.
+//! The types that a column can contain, and their storage.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -19,23 +19,23 @@ pub trait Cell: Copy + Debug + PartialEq {
     const UNKNOWN: Self;
     /// Appends one value.
     fn push(column: &mut Self::Column, value: Self);
-    /// The value at `row`; `row` must be below the column's length.
+    /// Returns the value at `row`, which must be below the column's length.
     fn get(column: &Self::Column, row: usize) -> Self;
-    /// Bytes of memory used by the column.
+    /// Returns the bytes of memory used by the column.
     fn memory(column: &Self::Column) -> usize;
     /// Releases the memory reserved beyond the column's rows.
     fn shrink(column: &mut Self::Column);
-    /// Passes the values that can be spilled to `visit`, one kind after the other.
+    /// Passes the values that can be spilled to `visit`, one storage vector at a time.
     fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>);
-    /// The column's values, borrowed and untyped.
+    /// Returns the column's values, borrowed and untyped.
     fn view(column: &Self::Column) -> Column<'_>;
 }
 
-/// Values that can be spilled to disk, whatever their type.
+/// Values of any type that can be spilled to disk.
 pub trait Spillable {
-    /// The bytes to spill: those in memory now.
+    /// Returns the bytes to spill: those in memory now.
     fn resident_bytes(&self) -> &[u8];
-    /// From now on, reads the values from `chunk`, starting at byte `start`.
+    /// Replaces the values in memory by the values in `chunk`, which start at byte `start`.
     fn read_spilled(&mut self, chunk: &Arc<dyn Spilled>, start: usize);
 }
 
@@ -51,11 +51,11 @@ impl<T: Plain> Spillable for Values<T> {
     }
 }
 
-/// Optional numbers in a column: values (zero where null) and their presence.
+/// Optional numbers in a column: values (zero for null) and their presence.
 #[derive(Clone, Debug)]
 pub struct Nullable<T: Plain> {
     values: Values<T>,
-    /// 1 where the value is present, 0 where it is null.
+    /// 1 if the value is present, 0 if it is null.
     present: Values<u8>,
 }
 
@@ -66,7 +66,7 @@ impl<T: Plain> Default for Nullable<T> {
 }
 
 impl<T: Plain + Default> Nullable<T> {
-    /// The values in order.
+    /// Returns the values in order.
     pub fn iter(&self) -> impl Iterator<Item = Option<T>> + '_ {
         self.values.iter().zip(&self.present).map(|(&value, &present)| (present != 0).then_some(value))
     }
@@ -142,7 +142,7 @@ macro_rules! number_cell {
             }
             fn shrink(column: &mut Self::Column) {
                 shrink_numbers(&mut column.values);
-                // Where every value is null, this column is all zeros too.
+                // If every value is null, this column is all zeros as well.
                 shrink_numbers(&mut column.present);
             }
             fn visit_spillable(column: &mut Self::Column, visit: &mut SpillVisitor<'_>) {
@@ -205,19 +205,20 @@ impl Cell for bool {
     fn shrink(column: &mut Self::Column) {
         column.shrink_to_fit();
     }
-    // Not every byte is a valid bool, so booleans stay in memory, as codes do.
+    // Not every byte is a valid bool, so booleans stay in memory, like codes.
     fn visit_spillable(_: &mut Self::Column, _: &mut SpillVisitor<'_>) {}
     fn view(column: &Self::Column) -> Column<'_> {
         Column::Boolean(column)
     }
 }
 
-/// The JSON schema of an enumeration that a column can contain: its description, and the description of each code.
+/// Returns the JSON schema of an enumeration that a column can contain: its description, and the description of each
+/// code.
 #[cfg(feature = "schema")]
 #[must_use]
 pub fn schema_of_codes(about: &str, codes: &[(&str, &str)]) -> schemars::Schema {
-    let code = |(means, text): &(&str, &str)| schemars::json_schema!({ "description": means.trim(), "type": "string", "const": text });
-    let codes: Vec<schemars::Schema> = codes.iter().map(code).collect();
+    let code_schema = |(description, text): &(&str, &str)| schemars::json_schema!({ "description": description.trim(), "type": "string", "const": text });
+    let codes: Vec<schemars::Schema> = codes.iter().map(code_schema).collect();
     schemars::json_schema!({ "description": about.trim(), "oneOf": codes })
 }
 
@@ -231,9 +232,9 @@ macro_rules! codes {
         pub enum $name { $($(#[doc = $doc])* $code),* }
 
         impl $name {
-            /// Every code, in declaration order.
+            /// All codes, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$code),*];
-            /// The code's name used in reports and exports.
+            /// Returns the name used in reports and exports.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$code => $text),* }

@@ -17,7 +17,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Real time of `time_ns` on the axis, ns since 1970-01-01 UTC.
+    /// Converts `time_ns` on the axis to real time, in ns since 1970-01-01 UTC.
     #[must_use]
     pub fn unix_ns(&self, time_ns: i64) -> Option<i64> {
         self.start_unix_ns?.checked_add(time_ns)

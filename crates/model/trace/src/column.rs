@@ -7,20 +7,20 @@ use crate::string::StringId;
 
 /// A closed set of named codes: one byte in memory, a short text in Arrow and in reports.
 pub trait Code: Copy + Debug + PartialEq {
-    /// The code's name as used in reports and exports.
+    /// Returns the name used in reports and exports.
     fn as_str(self) -> &'static str;
 }
 
-/// What a column's values mean: their unit, and their role in the row.
+/// The meaning of a column's values: their unit, and their role in the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnMeaning {
     /// A name, a code, or a number as recorded.
     Plain,
     /// The time of the row's event, which has no duration.
     Time,
-    /// Start of the row's work; null where it started before the recording.
+    /// Start of the row's work; null if it started before the recording.
     Start,
-    /// End of the row's work; null where it did not end in the recording.
+    /// End of the row's work; null if it did not end in the recording.
     End,
     /// Another time within the row's work.
     OtherTime,
@@ -43,7 +43,8 @@ pub enum ColumnMeaning {
 }
 
 impl ColumnMeaning {
-    /// Unit of the values; empty where they have none. Times are nanoseconds since the recording's first event.
+    /// Returns the unit of the values; empty if they have none. Times are nanoseconds since the recording's first
+    /// event.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -53,7 +54,7 @@ impl ColumnMeaning {
         }
     }
 
-    /// Role of the column in its row; empty for plain values.
+    /// Returns the role of the column in the row; empty for plain values.
     #[must_use]
     pub const fn role(self) -> &'static str {
         match self {
@@ -73,7 +74,7 @@ impl ColumnMeaning {
         }
     }
 
-    /// Whether the values are times on the recording's axis.
+    /// True if the values are times on the recording's axis.
     #[must_use]
     pub const fn is_time(self) -> bool {
         matches!(self, Self::Time | Self::Start | Self::End | Self::OtherTime)
@@ -101,7 +102,7 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// The type's name in the reference pages.
+    /// Returns the name used in the reference pages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -137,14 +138,14 @@ pub struct ColumnDeclaration {
 /// Numbers of a column, with their validity.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers<'a, T> {
-    /// One per row; zero where null.
+    /// One value per row; zero for null.
     pub values: &'a [T],
-    /// 1 where the value is present, 0 where it is null; `None` when there are no nulls.
+    /// 1 if the value is present, 0 if it is null; `None` if the column has no nulls.
     pub present: Option<&'a [u8]>,
 }
 
 impl<T: Copy> Numbers<'_, T> {
-    fn at(&self, row: usize) -> Option<T> {
+    fn get(&self, row: usize) -> Option<T> {
         let is_present = self.present.is_none_or(|present| present.get(row).is_some_and(|&present| present != 0));
         self.values.get(row).copied().filter(|_| is_present)
     }
@@ -152,7 +153,7 @@ impl<T: Copy> Numbers<'_, T> {
 
 /// Untyped access to a column of codes.
 pub trait Codes: std::fmt::Debug + Sync {
-    /// The name in `row`; `None` past the last row.
+    /// Returns the name in `row`; `None` past the last row.
     fn name_at(&self, row: usize) -> Option<&'static str>;
     fn rows(&self) -> usize;
 }
@@ -203,7 +204,7 @@ pub enum Value {
 }
 
 impl Column<'_> {
-    /// The value in `row`; [`Value::Null`] past the last row.
+    /// Returns the value in `row`; [`Value::Null`] past the last row.
     #[must_use]
     pub fn value(&self, row: usize) -> Value {
         fn signed(value: Option<impl Into<i64>>) -> Value {
@@ -214,15 +215,15 @@ impl Column<'_> {
         }
         match self {
             Self::Boolean(values) => values.get(row).map_or(Value::Null, |&value| Value::Boolean(value)),
-            Self::Int8(numbers) => signed(numbers.at(row)),
-            Self::Int16(numbers) => signed(numbers.at(row)),
-            Self::Int32(numbers) => signed(numbers.at(row)),
-            Self::Int64(numbers) => signed(numbers.at(row)),
-            Self::UInt8(numbers) => unsigned(numbers.at(row)),
-            Self::UInt16(numbers) => unsigned(numbers.at(row)),
-            Self::UInt32(numbers) => unsigned(numbers.at(row)),
-            Self::UInt64(numbers) => unsigned(numbers.at(row)),
-            Self::Float64(numbers) => numbers.at(row).map_or(Value::Null, Value::Float),
+            Self::Int8(numbers) => signed(numbers.get(row)),
+            Self::Int16(numbers) => signed(numbers.get(row)),
+            Self::Int32(numbers) => signed(numbers.get(row)),
+            Self::Int64(numbers) => signed(numbers.get(row)),
+            Self::UInt8(numbers) => unsigned(numbers.get(row)),
+            Self::UInt16(numbers) => unsigned(numbers.get(row)),
+            Self::UInt32(numbers) => unsigned(numbers.get(row)),
+            Self::UInt64(numbers) => unsigned(numbers.get(row)),
+            Self::Float64(numbers) => numbers.get(row).map_or(Value::Null, Value::Float),
             Self::Text(ids) => match ids.get(row) {
                 Some(&id) if !id.is_empty() => Value::Text(id),
                 _ => Value::Null,
@@ -235,11 +236,12 @@ impl Column<'_> {
         }
     }
 
-    /// The time or duration in `row`, ns; `None` where it is null, and in columns that are not 64-bit signed integers.
+    /// Returns the time or duration in `row`, in ns; `None` if it is null, or if the column does not have 64-bit signed
+    /// integers.
     #[must_use]
     pub fn as_ns(&self, row: usize) -> Option<i64> {
         match self {
-            Self::Int64(numbers) => numbers.at(row),
+            Self::Int64(numbers) => numbers.get(row),
             _ => None,
         }
     }

@@ -1,12 +1,12 @@
-//! One decoded event of a stream.
+//! A decoded event of a stream.
 //!
-//! Tables are for analysis; this is for showing a recording event by event while it is read.
+//! Tables are for analysis; described events show a recording event by event while it is read.
 
 use std::borrow::Cow;
 
 use crate::directory::Directory;
 
-/// Where an event came from.
+/// Origin of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventOrigin {
     /// Kernel event.
@@ -31,7 +31,7 @@ pub enum EventOrigin {
 }
 
 impl EventOrigin {
-    /// Name used in JSON.
+    /// Returns the name used in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ pub enum FieldValue<'a> {
 }
 
 impl FieldValue<'_> {
-    /// The value as a non-negative integer.
+    /// Returns the value as a non-negative integer.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match *self {
@@ -77,7 +77,7 @@ impl FieldValue<'_> {
         }
     }
 
-    /// The value as text.
+    /// Returns the value as text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -93,7 +93,7 @@ pub struct Field<'a> {
     pub value: FieldValue<'a>,
 }
 
-/// Values that are not in the event itself but follow from earlier events. Times are ns.
+/// Values derived from earlier events. Times are in ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DerivedValues<'a> {
     /// Duration of the work that the event ends: interrupt, disk request, hard fault.
@@ -109,8 +109,8 @@ pub struct DerivedValues<'a> {
     /// Wait reason of the thread switched out, by the kernel's name.
     pub old_wait_reason: Option<&'a str>,
     /// Time of the event that a call stack belongs to.
-    pub stack_of_ns: Option<i64>,
-    /// Path of the file the event is about.
+    pub stack_event_ns: Option<i64>,
+    /// Path of the file that the event is about.
     pub file: Option<&'a str>,
     /// Process that logged an event charged to another thread.
     pub logging_pid: Option<u32>,
@@ -120,13 +120,13 @@ pub struct DerivedValues<'a> {
     pub operation: Option<&'a str>,
     /// File object of the file operation that this event ends.
     pub file_object: Option<u64>,
-    /// Return addresses of a call stack, innermost first: the event's own, or the ones it references by key.
+    /// Return addresses of a call stack, innermost first: from the event, or referenced by key.
     pub frames: Option<&'a [u64]>,
-    /// Hexadecimal digits of an address on the recorded computer: 8 or 16; 0 where the event has none.
+    /// Hexadecimal digits of an address on the recorded computer: 8 or 16; 0 if the event has no call stack.
     pub frame_digits: u8,
     /// Values of hardware counters recorded with the event; usually none.
     pub counters: &'a [u64],
-    /// Names of those counters, where recorded.
+    /// Names of the hardware counters, if recorded.
     pub counter_names: &'a [Box<str>],
 }
 
@@ -135,21 +135,21 @@ pub struct DerivedValues<'a> {
 pub struct EventContext {
     /// Activity id of the event.
     pub activity: Option<u128>,
-    /// Id of the activity that started the event's own.
+    /// Id of the activity that started the event's activity.
     pub related_activity: Option<u128>,
     /// SID of the user who logged the event, such as `S-1-5-18`.
     pub user_sid: Option<String>,
-    /// Session the event was logged in.
+    /// Session that the event was logged in.
     pub session: Option<u32>,
 }
 
-/// The fields of one kind of event, known before its first event.
+/// The fields of an event type, known before its first event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSchema {
     /// Name of the event, as in [`DescribedEvent::name`].
     pub name: String,
     pub origin: EventOrigin,
-    /// Whether the event's schema is known.
+    /// True if the event's schema is known.
     pub described: bool,
     /// Field names, in record order.
     pub fields: Vec<String>,
@@ -194,9 +194,9 @@ pub struct DescribedEvent<'a> {
     pub payload_size: u32,
     /// Decoded fields, in record order.
     pub fields: &'a [Field<'a>],
-    /// Whether the event's schema is known; without one, the fields are the raw payload.
+    /// True if the event's schema is known. Otherwise, the fields are the raw payload.
     pub described: bool,
-    /// Whether the fields cover the whole payload.
+    /// True if the fields cover the whole payload.
     pub complete: bool,
     /// Values derived from earlier events.
     pub derived: DerivedValues<'a>,
@@ -206,7 +206,7 @@ pub struct DescribedEvent<'a> {
 }
 
 impl<'a> DescribedEvent<'a> {
-    /// An event at time zero that has no fields and is complete; everything else is unset.
+    /// Creates a complete event at time zero without fields. All other values are unset.
     #[inline]
     #[must_use]
     pub fn without_fields(origin: EventOrigin, directory: &'a Directory) -> Self {
@@ -245,20 +245,20 @@ impl<'a> DescribedEvent<'a> {
         self.fields.iter().find(|field| field.name == name).map(|field| &field.value)
     }
 
-    /// The value of a field as a non-negative integer.
+    /// Returns the value of a field as a non-negative integer.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         self.field(name)?.as_u64()
     }
 
-    /// Image name of the process the event is charged to.
+    /// Returns the image name of the process that the event is charged to.
     #[must_use]
     pub fn process(&self) -> Option<&'a str> {
         self.directory.process(self.pid?)
     }
 }
 
-/// What is known about a stream before its first event.
+/// Properties of a stream that are known before its first event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamHeader {
     /// Major version, minor version and build of the operating system.

@@ -1,7 +1,7 @@
 //! Names of processes, threads, modules and files at one point of a stream of events.
 //!
-//! Tables cover the whole recording; a stream knows only its past. Ids are reused, so an entry is the latest meaning of
-//! the id: a process keeps its name after its exit until another process gets its id.
+//! Tables cover the whole recording; a stream knows only preceding events. Ids are reused, so an entry has the latest
+//! meaning of the id: a process keeps its name after its exit until another process gets the id.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ struct Thread {
 pub struct Directory {
     processes: HashMap<u32, Box<str>>,
     threads: HashMap<u32, Thread>,
-    /// By process and base address; process 0 is the kernel, visible to every process.
+    /// Modules by process and base address. Process 0 is the kernel, which is visible to every process.
     modules: HashMap<u32, BTreeMap<u64, Module>>,
     files: HashMap<u64, Box<str>>,
     /// Device paths without a trailing backslash, and their drive letters.
@@ -36,7 +36,7 @@ pub struct Directory {
 const MAX_VOLUMES: usize = 64;
 
 impl Directory {
-    /// A directory that contains only the idle process.
+    /// Creates a directory that contains only the idle process.
     #[must_use]
     pub fn new() -> Self {
         let mut directory = Self::default();
@@ -84,8 +84,8 @@ impl Directory {
     /// after the first 64 keep their device paths.
     pub fn set_volume(&mut self, device: &str, drive: &str) {
         let (device, drive) = (device.trim_end_matches('\\'), drive.trim_end_matches('\\'));
-        let known = self.volumes.iter().any(|(known, _)| known.eq_ignore_ascii_case(device));
-        if !known && !device.is_empty() && !drive.is_empty() && self.volumes.len() < MAX_VOLUMES {
+        let is_recorded = self.volumes.iter().any(|(recorded_device, _)| recorded_device.eq_ignore_ascii_case(device));
+        if !is_recorded && !device.is_empty() && !drive.is_empty() && self.volumes.len() < MAX_VOLUMES {
             self.volumes.push((device.into(), drive.into()));
             for path in self.files.values_mut() {
                 if let Some(readable) = with_drive(path, device, drive) {
@@ -95,20 +95,20 @@ impl Directory {
         }
     }
 
-    /// `path` with its drive letter if known, otherwise as recorded.
+    /// Returns `path` with its drive letter if known, otherwise as recorded.
     #[must_use]
     pub fn with_drive_letter<'p>(&self, path: &'p str) -> Cow<'p, str> {
-        let found = self.volumes.iter().find_map(|(device, drive)| with_drive(path, device, drive));
-        found.map_or(Cow::Borrowed(path), Cow::Owned)
+        let path_with_drive = self.volumes.iter().find_map(|(device, drive)| with_drive(path, device, drive));
+        path_with_drive.map_or(Cow::Borrowed(path), Cow::Owned)
     }
 
-    /// Image name of a process.
+    /// Returns the image name of a process.
     #[must_use]
     pub fn process(&self, pid: u32) -> Option<&str> {
         self.processes.get(&pid).map(AsRef::as_ref)
     }
 
-    /// Process of a thread. Thread 0 is the idle thread of a processor.
+    /// Returns the process of a thread. Thread 0 is the idle thread of a processor.
     #[must_use]
     pub fn thread_process(&self, tid: u32) -> Option<u32> {
         match tid {
@@ -117,14 +117,14 @@ impl Directory {
         }
     }
 
-    /// Start address of a thread.
+    /// Returns the start address of a thread.
     #[must_use]
     pub fn thread_start_address(&self, tid: u32) -> Option<u64> {
-        let start = self.threads.get(&tid)?.start_address;
-        (start != 0).then_some(start)
+        let address = self.threads.get(&tid)?.start_address;
+        (address != 0).then_some(address)
     }
 
-    /// File name of the module that contains `address` in the address space of `pid`.
+    /// Returns the file name of the module that contains `address` in the address space of `pid`.
     #[must_use]
     pub fn module(&self, pid: u32, address: u64) -> Option<&str> {
         // Drivers are listed under the process that loaded them, including the System process.
@@ -134,18 +134,19 @@ impl Directory {
         })
     }
 
-    /// Path of a file.
+    /// Returns the path of a file.
     #[must_use]
     pub fn file(&self, key: u64) -> Option<&str> {
         self.files.get(&key).map(AsRef::as_ref)
     }
 }
 
-/// `path` with `drive` in place of `device`, if the path is on that device.
+/// Replaces `device` in `path` by `drive`; `None` if the path is not on this device.
 fn with_drive(path: &str, device: &str, drive: &str) -> Option<String> {
-    let begins = path.get(..device.len())?.eq_ignore_ascii_case(device);
-    let rest = path.get(device.len()..)?;
-    (begins && (rest.is_empty() || rest.starts_with('\\'))).then(|| format!("{drive}{rest}"))
+    let is_on_device = path.get(..device.len())?.eq_ignore_ascii_case(device);
+    let path_on_device = path.get(device.len()..)?;
+    (is_on_device && (path_on_device.is_empty() || path_on_device.starts_with('\\')))
+        .then(|| format!("{drive}{path_on_device}"))
 }
 
 /// Process id of the Windows `System` process.

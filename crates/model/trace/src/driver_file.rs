@@ -1,4 +1,4 @@
-//! How driver files are signed. No event of a recording contains this.
+//! Signatures of driver files, which no event of a recording contains.
 
 use serde::Serialize;
 

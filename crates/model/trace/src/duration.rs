@@ -46,7 +46,7 @@ impl fmt::Display for Duration {
     }
 }
 
-/// `value` in multiples of `unit`, with three significant digits.
+/// Formats `value` in multiples of `unit`, with three significant digits.
 pub fn three_digits(value: u64, unit: u64, name: &str) -> String {
     let value = value as f64 / unit as f64;
     let decimals = match value {
@@ -63,9 +63,9 @@ pub struct ExactTime(pub i64);
 
 impl fmt::Display for ExactTime {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let micros = (self.0.unsigned_abs() + 500) / 1_000;
+        let microseconds = (self.0.unsigned_abs() + 500) / 1_000;
         let sign = if self.0 < 0 { "-" } else { "" };
-        write!(formatter, "{sign}{}.{:06}s", micros / 1_000_000, micros % 1_000_000)
+        write!(formatter, "{sign}{}.{:06}s", microseconds / 1_000_000, microseconds % 1_000_000)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Firmware performance data, independent of the form it was read from.
+//! Firmware performance data, independent of the input format.
 //!
-//! The firmware has its own clock: times are nanoseconds since processor reset.
+//! Firmware has a separate clock: times are nanoseconds since processor reset.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub struct FirmwareRecording {
     pub suspend: Option<FirmwareSuspend>,
     /// The boots of serial logs that contain more than one, in log order.
     pub boots: Vec<FirmwareLoggedBoot>,
-    /// Problems with the inputs, and what was skipped because of them.
+    /// Problems with the inputs, and the data that was skipped.
     pub problems: Vec<FirmwareProblem>,
 }
 
@@ -51,7 +51,7 @@ pub struct FirmwareDuration {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareLoggedBoot {
-    /// Number for `--boot`: 0 is the last boot in the log, -1 the one before.
+    /// Number for `--boot`: 0 is the last boot in the log, -1 the boot before it.
     pub number: i64,
     /// Name of the log.
     pub input: String,
@@ -59,7 +59,7 @@ pub struct FirmwareLoggedBoot {
     pub line: u64,
     /// Whether this boot was analyzed.
     pub read: bool,
-    /// Its checkpoints.
+    /// Checkpoints of the boot.
     pub checkpoints: FirmwareCheckpoints,
 }
 
@@ -173,18 +173,13 @@ impl FirmwareCheckpoints {
     /// Converts stored times, where zero means not set, in checkpoint order.
     #[must_use]
     pub fn from_stored(stored: [i64; 5]) -> Self {
-        let [reset_end, later @ ..] = stored;
-        let [load, start, begin, end] = later.map(|ns| (ns != 0).then_some(ns));
-        Self {
-            reset_end_ns: Some(reset_end),
-            loader_load_ns: load,
-            loader_start_ns: start,
-            exit_begin_ns: begin,
-            exit_end_ns: end,
-        }
+        let [reset_end_ns, unset_if_zero @ ..] = stored;
+        let [loader_load_ns, loader_start_ns, exit_begin_ns, exit_end_ns] =
+            unset_if_zero.map(|ns| (ns != 0).then_some(ns));
+        Self { reset_end_ns: Some(reset_end_ns), loader_load_ns, loader_start_ns, exit_begin_ns, exit_end_ns }
     }
 
-    /// The checkpoints in order, with their names.
+    /// Returns the checkpoints in order, with names.
     #[must_use]
     pub fn with_names(&self) -> [(&'static str, Option<i64>); 5] {
         [
@@ -236,8 +231,8 @@ impl FirmwareGuid {
         let mut digits = String::with_capacity(32);
         for length in GROUPS {
             let group = groups.next()?;
-            let whole = group.len() == length && group.bytes().all(|byte| byte.is_ascii_hexdigit());
-            digits.push_str(whole.then_some(group)?);
+            let is_valid = group.len() == length && group.bytes().all(|byte| byte.is_ascii_hexdigit());
+            digits.push_str(is_valid.then_some(group)?);
         }
         let number = u128::from_str_radix(&digits, 16).ok()?;
         groups.next().is_none().then_some(Self(number.to_be_bytes()))
@@ -246,8 +241,8 @@ impl FirmwareGuid {
 
 impl fmt::Display for FirmwareGuid {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, byte) in self.0.iter().enumerate() {
-            if matches!(at, 4 | 6 | 8 | 10) {
+        for (index, byte) in self.0.iter().enumerate() {
+            if matches!(index, 4 | 6 | 8 | 10) {
                 out.write_str("-")?;
             }
             write!(out, "{byte:02X}")?;
@@ -280,10 +275,10 @@ impl schemars::JsonSchema for FirmwareGuid {
 /// A measurement: a start, an end, or a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirmwareEvent {
-    /// What starts or ends.
+    /// The work that starts or ends.
     pub work: FirmwareWork,
     pub edge: FirmwareEdge,
-    /// The firmware's number for the kind of work, the same at its start and its end.
+    /// The firmware's number for the kind of work; the same for the start and the end.
     pub class: u16,
     /// Time, ns since processor reset.
     pub time_ns: i64,
@@ -381,14 +376,14 @@ mod tests {
         assert_eq!(guid.0[..4], [0x9b, 0x3a, 0xda, 0x4f]);
         assert_eq!(guid.to_string(), text);
         assert_eq!(FirmwareGuid::parse("{9b3ada4f-ae56-4c24-8dea-f03b7558ae50} "), Some(guid));
-        for other in [
+        for invalid in [
             "",
             "9B3ADA4F",
             "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE5",
             "9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50-1",
             "+B3ADA4F-AE56-4C24-8DEA-F03B7558AE50",
         ] {
-            assert_eq!(FirmwareGuid::parse(other), None, "{other}");
+            assert_eq!(FirmwareGuid::parse(invalid), None, "{invalid}");
         }
     }
 

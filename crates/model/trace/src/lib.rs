@@ -5,10 +5,10 @@
 //!
 //! * Independent of file formats: readers fill a trace, analyses read it.
 //! * Times are `i64` nanoseconds since the recording's first event, sizes are bytes, open ends are `None`.
-//! * Tables are columnar. Each is declared once, with units and roles ([`registry`]), and can be read by name
+//! * Tables are columnar. Each table is declared once, with units and roles ([`registry`]), and can be read by name
 //!   ([`Trace::table`]) or, with the feature `arrow`, as Arrow record batches (`Trace::arrow`).
-//! * Large tables consist of consecutive chunks ([`Batches`]), so that readers can fill them in parallel.
-//! * Everything a reader had to drop is counted in [`Losses`].
+//! * Large tables consist of consecutive chunks ([`Batches`]), which readers can fill in parallel.
+//! * Everything that a reader had to drop is counted in [`Losses`].
 
 #![forbid(unsafe_code)]
 
@@ -95,7 +95,7 @@ pub struct RecordedBoot {
     pub machine: String,
     /// Host name; empty when not recorded.
     pub host: String,
-    /// Number: 0 is the last boot, -1 the one before.
+    /// Number: 0 is the last boot, -1 the boot before it.
     pub number: i64,
     /// Time of the first entry, ns since 1970-01-01 UTC.
     pub first_unix_ns: Option<i64>,
@@ -111,7 +111,7 @@ pub struct RecordedBoot {
     pub read: bool,
 }
 
-/// How many events of one provider were recorded.
+/// Number and size of the recorded events of one provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProviderCount {
@@ -125,7 +125,7 @@ pub struct ProviderCount {
     pub bytes: u64,
 }
 
-/// How many events of one kind were recorded.
+/// Number and size of the recorded events of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindCount {
@@ -178,7 +178,7 @@ pub struct KindDetail {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inventory {
-    /// Number of records, including the ones that describe the recording itself.
+    /// Number of records, including records that describe the recording itself.
     pub events: u64,
     /// By provider, most events first.
     pub providers: Vec<ProviderCount>,
@@ -197,8 +197,8 @@ pub struct Trace {
     pub clock_conversions: Vec<ClockConversion>,
     /// The boots in the recording's journals, oldest first.
     pub boots: Vec<RecordedBoot>,
-    /// Start of the recording on the axis, ns: 0, except in a trace of a computer that was already running, whose axis
-    /// starts with its kernel.
+    /// Start of the recording on the axis, ns. 0, except in a trace of a computer that was already running, because the
+    /// axis starts with the kernel.
     pub start_ns: i64,
     /// Time of the last event, ns.
     pub duration_ns: i64,
@@ -208,7 +208,7 @@ pub struct Trace {
     pub buffers_lost: u64,
     /// Configuration of the recorded computer.
     pub system: SystemConfiguration,
-    /// The requested tables: an empty table that is not in this set was not read.
+    /// The requested tables. A table that is not in this set was not read.
     pub requested_tables: TableSet,
     /// Distinct texts.
     pub strings: StringPool,
@@ -228,7 +228,7 @@ pub struct Trace {
     pub ready_threads: Batches<ReadyThreads>,
     /// Profile samples, by time.
     pub samples: Batches<Samples>,
-    /// Stacks, as recorded: each shortly after its event, and with its time.
+    /// Call stacks, in recorded order: shortly after their events, and with the time of the event.
     pub stacks: Batches<Stacks>,
     /// Interrupts and DPCs, by end.
     pub interrupts: Batches<Interrupts>,
@@ -254,7 +254,7 @@ pub struct Trace {
     pub notifications: Notifications,
     /// Power requests to devices, by start.
     pub power_requests: PowerRequests,
-    /// Call graphs of slow device work, by its start, then depth first.
+    /// Call graphs of slow device work, by start of the work, then depth first.
     pub call_graph_functions: CallGraphFunctions,
     /// Generic events, by time.
     pub events: Batches<Events>,
@@ -285,7 +285,7 @@ impl Trace {
         self.strings.get(id)
     }
 
-    /// Duration from the start of the recording to its last event, ns.
+    /// Returns the duration from the start of the recording to the last event, in ns.
     #[must_use]
     pub fn length_ns(&self) -> i64 {
         self.duration_ns.saturating_sub(self.start_ns)

@@ -20,7 +20,7 @@ pub struct Upid(pub u32);
 pub struct Utid(pub u32);
 
 impl Upid {
-    /// Row in the processes table.
+    /// Returns the row in the processes table.
     #[must_use]
     pub const fn row(self) -> usize {
         self.0 as usize
@@ -28,7 +28,7 @@ impl Upid {
 }
 
 impl Utid {
-    /// Row in the threads table.
+    /// Returns the row in the threads table.
     #[must_use]
     pub const fn row(self) -> usize {
         self.0 as usize
@@ -44,9 +44,9 @@ pub enum ThreadKey {
     Unlisted(u32),
 }
 
-/// One lifetime of an id; `start_ns` is `i64::MIN` where the start is unknown.
+/// A lifetime of an id. `start_ns` is `i64::MIN` if the start is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Life {
+struct Lifetime {
     id: u32,
     start_ns: i64,
     row: u32,
@@ -55,29 +55,31 @@ struct Life {
 /// Lifetimes sorted by id and start.
 #[derive(Clone, Debug, Default)]
 struct LifetimeIndex {
-    lives: Vec<Life>,
+    lifetimes: Vec<Lifetime>,
 }
 
 impl LifetimeIndex {
-    fn of(ids: impl Iterator<Item = (u32, Option<i64>)>) -> Self {
-        let lives = (0_u32..).zip(ids);
-        let mut lives: Vec<Life> =
-            lives.map(|(row, (id, start_ns))| Life { id, start_ns: start_ns.unwrap_or(i64::MIN), row }).collect();
-        lives.sort_unstable();
-        Self { lives }
+    fn from_ids(ids: impl Iterator<Item = (u32, Option<i64>)>) -> Self {
+        let mut lifetimes: Vec<Lifetime> = (0_u32..)
+            .zip(ids)
+            .map(|(row, (id, start_ns))| Lifetime { id, start_ns: start_ns.unwrap_or(i64::MIN), row })
+            .collect();
+        lifetimes.sort_unstable();
+        Self { lifetimes }
     }
 
-    /// The latest lifetime of `id` that started by `time_ns`, otherwise its first.
-    fn at(&self, id: u32, time_ns: i64) -> Option<u32> {
-        let first = self.lives.partition_point(|life| life.id < id);
-        let after = self.lives.partition_point(|life| (life.id, life.start_ns) <= (id, time_ns));
-        let life = self.lives.get(first.max(after.saturating_sub(1)))?;
-        (life.id == id).then_some(life.row)
+    /// Returns the row of the latest lifetime of `id` that started by `time_ns`, or of the first lifetime if none had
+    /// started.
+    fn row_at(&self, id: u32, time_ns: i64) -> Option<u32> {
+        let first_index = self.lifetimes.partition_point(|lifetime| lifetime.id < id);
+        let end_index = self.lifetimes.partition_point(|lifetime| (lifetime.id, lifetime.start_ns) <= (id, time_ns));
+        let lifetime = self.lifetimes.get(first_index.max(end_index.saturating_sub(1)))?;
+        (lifetime.id == id).then_some(lifetime.row)
     }
 
-    fn has(&self, id: u32) -> bool {
-        let first = self.lives.partition_point(|life| life.id < id);
-        self.lives.get(first).is_some_and(|life| life.id == id)
+    fn contains(&self, id: u32) -> bool {
+        let first_index = self.lifetimes.partition_point(|lifetime| lifetime.id < id);
+        self.lifetimes.get(first_index).is_some_and(|lifetime| lifetime.id == id)
     }
 }
 
@@ -87,56 +89,60 @@ pub struct Lifetimes {
     processes: LifetimeIndex,
     threads: LifetimeIndex,
     /// Process of each thread, by the thread's row.
-    process_of: Vec<Option<Upid>>,
+    thread_processes: Vec<Option<Upid>>,
 }
 
 impl Lifetimes {
     /// Builds the lookup from the two tables.
     #[must_use]
     pub fn new(processes: &Processes, threads: &Threads) -> Self {
-        let processes = LifetimeIndex::of(processes.iter().map(|row| (row.pid, row.start_ns)));
-        // A thread starts in the latest lifetime of its process; a thread that existed before the recording, in the
-        // first known one.
-        let process_of =
-            threads.iter().map(|row| processes.at(row.pid, row.start_ns.unwrap_or(i64::MIN)).map(Upid)).collect();
-        Self { processes, threads: LifetimeIndex::of(threads.iter().map(|row| (row.tid, row.start_ns))), process_of }
+        let processes = LifetimeIndex::from_ids(processes.iter().map(|row| (row.pid, row.start_ns)));
+        // A thread starts in the latest lifetime of its process id; a thread that existed before the recording, in the
+        // first lifetime.
+        let thread_processes =
+            threads.iter().map(|row| processes.row_at(row.pid, row.start_ns.unwrap_or(i64::MIN)).map(Upid)).collect();
+        Self {
+            processes,
+            threads: LifetimeIndex::from_ids(threads.iter().map(|row| (row.tid, row.start_ns))),
+            thread_processes,
+        }
     }
 
-    /// The process that had id `pid` at `time_ns`: the latest one that started by then, otherwise the first; `None` if
-    /// no process with this id is listed.
+    /// Returns the process that had id `pid` at `time_ns`: the latest process that started by then, otherwise the first
+    /// process with this id; `None` if no process with this id is listed.
     #[must_use]
     pub fn process(&self, pid: u32, time_ns: i64) -> Option<Upid> {
-        self.processes.at(pid, time_ns).map(Upid)
+        self.processes.row_at(pid, time_ns).map(Upid)
     }
 
-    /// The thread that had id `tid` at `time_ns`: the latest one that started by then, otherwise the first; `None` if
-    /// no thread with this id is listed.
+    /// Returns the thread that had id `tid` at `time_ns`: the latest thread that started by then, otherwise the first
+    /// thread with this id; `None` if no thread with this id is listed.
     #[must_use]
     pub fn thread(&self, tid: u32, time_ns: i64) -> Option<Utid> {
-        self.threads.at(tid, time_ns).map(Utid)
+        self.threads.row_at(tid, time_ns).map(Utid)
     }
 
-    /// As [`Lifetimes::thread`], but falls back to the id for recordings that list no threads.
+    /// Like [`Lifetimes::thread`], but returns the id if the thread is not listed.
     #[must_use]
     pub fn key(&self, tid: u32, time_ns: i64) -> ThreadKey {
         self.thread(tid, time_ns).map_or(ThreadKey::Unlisted(tid), ThreadKey::Listed)
     }
 
-    /// The process of a thread; `None` if the process is not listed.
+    /// Returns the process of a thread; `None` if the process is not listed.
     #[must_use]
     pub fn process_of(&self, thread: Utid) -> Option<Upid> {
-        self.process_of.get(thread.row()).copied().flatten()
+        self.thread_processes.get(thread.row()).copied().flatten()
     }
 
     /// True if a thread with this id is listed, at any time.
     #[must_use]
     pub fn has_thread(&self, tid: u32) -> bool {
-        self.threads.has(tid)
+        self.threads.contains(tid)
     }
 }
 
 impl Trace {
-    /// The lifetimes of the trace's processes and threads.
+    /// Returns the lifetimes of the trace's processes and threads.
     #[must_use]
     pub fn lifetimes(&self) -> Lifetimes {
         Lifetimes::new(&self.processes, &self.threads)
@@ -163,24 +169,24 @@ mod tests {
 
     #[test]
     fn looks_up_ids_by_time() {
-        let lives = trace().lifetimes();
-        let process = |time_ns| lives.process(300, time_ns).map(Upid::row);
+        let lifetimes = trace().lifetimes();
+        let process = |time_ns| lifetimes.process(300, time_ns).map(Upid::row);
         assert_eq!([9, 10, 49, 50, i64::MAX].map(process), [Some(3), Some(2), Some(2), Some(0), Some(0)]);
         // A process that existed before the recording matches any earlier time.
-        assert_eq!(lives.process(300, i64::MIN).map(Upid::row), Some(3));
-        assert_eq!(lives.process(301, 20), None);
-        let thread = |time_ns| lives.thread(44, time_ns).map(Utid::row);
+        assert_eq!(lifetimes.process(300, i64::MIN).map(Upid::row), Some(3));
+        assert_eq!(lifetimes.process(301, 20), None);
+        let thread = |time_ns| lifetimes.thread(44, time_ns).map(Utid::row);
         // Times before the first start match the first lifetime.
         assert_eq!([0, 12, 39, 40, 55].map(thread), [Some(0), Some(0), Some(0), Some(2), Some(3)]);
-        assert!(lives.has_thread(44) && !lives.has_thread(45));
+        assert!(lifetimes.has_thread(44) && !lifetimes.has_thread(45));
     }
 
     #[test]
     fn assigns_threads_to_the_process_they_started_in() {
-        let lives = trace().lifetimes();
+        let lifetimes = trace().lifetimes();
         let process_at = |tid, time_ns| {
-            let thread = lives.thread(tid, time_ns).unwrap();
-            lives.process_of(thread).map(Upid::row)
+            let thread = lifetimes.thread(tid, time_ns).unwrap();
+            lifetimes.process_of(thread).map(Upid::row)
         };
         assert_eq!([15, 40, 60].map(|time_ns| process_at(44, time_ns)), [Some(2), Some(1), Some(0)]);
         // The thread keeps its process after the process's id was reused.

@@ -6,7 +6,7 @@ use crate::named;
 use crate::registry::TableName;
 
 named! {
-    /// How much a loss matters.
+    /// Severity of a loss.
     #[derive(Hash, PartialOrd, Ord, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
@@ -101,13 +101,13 @@ impl Losses {
         }
     }
 
-    /// Adds one to `counter` and stores `place` if it is the first.
+    /// Adds one to `counter` and stores `place` if it is the first occurrence.
     pub fn add_at(&mut self, counter: &Counter, place: impl FnOnce() -> String) {
         self.add(counter, 1);
         self.set_first_place(counter, place);
     }
 
-    /// Stores `place` as the first of `counter`, unless one is stored or nothing was counted.
+    /// Stores `place` as the first occurrence of `counter`, unless a place is stored or nothing was counted.
     pub fn set_first_place(&mut self, counter: &Counter, place: impl FnOnce() -> String) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.counter == counter.name)
             && row.first.is_none()
@@ -128,7 +128,7 @@ impl Losses {
         }
     }
 
-    /// Number of occurrences of `counter`.
+    /// Returns the number of occurrences of `counter`.
     #[must_use]
     pub fn count(&self, counter: &str) -> u64 {
         self.rows.iter().find(|row| row.counter == counter).map_or(0, |row| row.count)
@@ -138,7 +138,7 @@ impl Losses {
         self.rows.iter()
     }
 
-    /// The losses, except notices, that can affect any of `tables`.
+    /// Returns the losses, except notices, that can affect any of `tables`.
     pub fn affecting<'a>(&'a self, tables: &'a [TableName]) -> impl Iterator<Item = &'a Loss> {
         self.rows.iter().filter(move |loss| {
             loss.severity > Severity::Notice
@@ -166,9 +166,9 @@ mod tests {
         assert!(losses.is_empty());
         losses.add(&LOST, 2);
         losses.add_at(&LOST, || "a.etl, byte 72".into());
-        let mut other = Losses::new();
-        other.add(&LOST, 1);
-        losses.merge(other);
+        let mut more_losses = Losses::new();
+        more_losses.add(&LOST, 1);
+        losses.merge(more_losses);
         assert_eq!(losses.count("lost"), 4);
         assert_eq!(losses.iter().next().and_then(|loss| loss.first.as_deref()), Some("a.etl, byte 72"));
         assert_eq!(losses.affecting(&[TableName::DiskIos]).count(), 1);

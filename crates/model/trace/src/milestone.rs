@@ -1,6 +1,6 @@
 //! Names of milestones. Readers of every kind of recording set them; analyses look them up.
 //!
-//! A name that ends in `.begin` or `.end` bounds an interval. The unit of a milestone's value is documented here.
+//! Names that end in `.begin` and `.end` bound an interval. The unit of a milestone's value is documented here.
 
 /// Kind of boot; value 0 cold, 1 fast startup, 2 resume from hibernation.
 pub const BOOT_TYPE: &str = "boot.type";
@@ -64,7 +64,7 @@ pub const IDLE_DETECTION_BEGIN: &str = "idle_detection.begin";
 pub const IDLE_DETECTION_END: &str = "idle_detection.end";
 /// The clock was set; value = change in ms.
 pub const CLOCK_SET: &str = "clock.set";
-/// Why the clock was set, from the same event; value 1 by a program or the time service, 2 after a sleep, others
+/// Reason for setting the clock, from the same event; value 1 by a program or the time service, 2 after a sleep, others
 /// unknown.
 pub const CLOCK_SET_REASON: &str = "clock.set_reason";
 /// The operating system started; value = boot mode.

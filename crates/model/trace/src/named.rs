@@ -10,7 +10,7 @@ macro_rules! named {
         $visibility enum $name { $($(#[$means])* $value),* }
 
         impl $name {
-            /// Display name.
+            /// Returns the display name.
             #[must_use]
             $visibility const fn as_str(self) -> &'static str {
                 match self { $(Self::$value => $text),* }

@@ -19,30 +19,32 @@ impl Pattern {
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         let text = text.to_lowercase();
-        let (Some(first), Some(last)) = (self.parts.first(), self.parts.last()) else { return false };
+        let (Some(prefix), Some(suffix)) = (self.parts.first(), self.parts.last()) else { return false };
         if self.parts.len() == 1 {
-            return text == *first;
+            return text == *prefix;
         }
-        let Some(mut rest) = text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
+        let Some(mut remaining) =
+            text.strip_prefix(prefix.as_str()).and_then(|text| text.strip_suffix(suffix.as_str()))
+        else {
             return false;
         };
-        // Matching each part as early as possible leaves the most text for the parts that follow.
+        // Matching each part as early as possible leaves the most text for the following parts.
         for part in &self.parts[1..self.parts.len() - 1] {
-            let Some(at) = rest.find(part.as_str()) else { return false };
-            rest = &rest[at + part.len()..];
+            let Some(position) = remaining.find(part.as_str()) else { return false };
+            remaining = &remaining[position + part.len()..];
         }
         true
     }
 
-    /// True if the pattern is this number, in decimal, or in hexadecimal after `0x`.
+    /// True if the pattern is this number, in decimal or in hexadecimal with the prefix `0x`.
     #[must_use]
     pub fn is_number(&self, number: u32) -> bool {
         let [text] = self.parts.as_slice() else { return false };
-        let wanted = match text.strip_prefix("0x") {
+        let pattern_number = match text.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16),
             None => text.parse(),
         };
-        wanted == Ok(number)
+        pattern_number == Ok(number)
     }
 }
 

@@ -1,5 +1,5 @@
 //! The registry of tables. Each table is listed once, with its field in [`Trace`]; its description and columns are in
-//! its own declaration. [`Trace::table`] returns any table by name.
+//! the declaration of the table. [`Trace::table`] returns any table by name.
 
 use serde::Serialize;
 
@@ -28,12 +28,12 @@ pub struct TableView<'a> {
 }
 
 impl<'a> TableView<'a> {
-    /// The table's declaration; `None` for [`TableName::Inventory`], which has counts instead of rows.
+    /// Returns the table's declaration; `None` for [`TableName::Inventory`], which has counts instead of rows.
     #[must_use]
     pub fn declaration(&self) -> Option<&'static TableDeclaration> {
         self.declaration
     }
-    /// The consecutive chunks of rows.
+    /// Returns the consecutive chunks of rows.
     #[must_use]
     pub fn chunks(&self) -> &[&'a dyn TableRows] {
         &self.chunks
@@ -50,20 +50,20 @@ impl<'a> TableView<'a> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Number of non-null cells in each column, in column order.
+    /// Counts the non-null cells of each column, in column order.
     #[must_use]
     pub fn known_cells(&self) -> Vec<u64> {
-        let mut known = vec![0; self.declaration.map_or(0, |table| table.columns.len())];
+        let mut counts = vec![0; self.declaration.map_or(0, |table| table.columns.len())];
         for chunk in &self.chunks {
-            for (count, column) in known.iter_mut().zip(chunk.columns()) {
+            for (count, column) in counts.iter_mut().zip(chunk.columns()) {
                 *count += (0..chunk.rows()).filter(|&row| column.value(row) != Value::Null).count() as u64;
             }
         }
-        known
+        counts
     }
 }
 
-/// Implemented by the fields of [`Trace`] that contain a table: the table itself, or batches of it.
+/// Implemented by the fields of [`Trace`] that contain a table or batches of a table.
 trait TableField {
     type Rows: Declared;
     fn chunks(&self) -> Vec<&dyn TableRows>;
@@ -99,12 +99,12 @@ macro_rules! tables {
         impl TableName {
             /// Every table.
             pub const ALL: &'static [TableName] = &[$(Self::$name,)* Self::Inventory];
-            /// The table's name in exports.
+            /// Returns the table's name in exports.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* Self::Inventory => "inventory" }
             }
-            /// The table with this name.
+            /// Finds a table by its name in exports.
             #[must_use]
             pub fn named(name: &str) -> Option<TableName> {
                 Self::ALL.iter().copied().find(|table| table.as_str() == name)
@@ -120,7 +120,7 @@ macro_rules! tables {
         }),*];
 
         impl Trace {
-            /// A table by name.
+            /// Returns a table by name.
             #[must_use]
             pub fn table(&self, name: TableName) -> TableView<'_> {
                 let chunks = match name {
@@ -148,7 +148,7 @@ tables! {
     ReadyThreads = "ready_threads", Batches<tables::ReadyThreads>, ready_threads;
     /// Profile samples, by time.
     Samples = "samples", Batches<tables::Samples>, samples;
-    /// Call stacks, as recorded: each shortly after the event it belongs to, whose time it carries.
+    /// Call stacks, in recorded order: shortly after the events they belong to, with the time of the event.
     Stacks = "stacks", Batches<tables::Stacks>, stacks;
     /// Interrupts and DPCs, by end.
     Interrupts = "interrupts", Batches<tables::Interrupts>, interrupts;
@@ -174,7 +174,7 @@ tables! {
     Notifications = "notifications", tables::Notifications, notifications;
     /// Power requests to devices, by start.
     PowerRequests = "power_requests", tables::PowerRequests, power_requests;
-    /// Call graphs of slow device work, by its start, then depth first: each function precedes the functions it called.
+    /// Call graphs of slow device work, by start of the work, then depth first: callers precede their callees.
     CallGraphFunctions = "call_graph_functions", tables::CallGraphFunctions, call_graph_functions;
     /// Generic events, by time.
     Events = "events", Batches<tables::Events>, events;

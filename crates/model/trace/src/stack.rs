@@ -25,12 +25,12 @@ impl StackId {
 #[derive(Clone, Debug)]
 pub struct StackPool {
     frames: Chunks<u64>,
-    /// Indexed by id.
-    spans: Chunks<Location>,
-    /// Ids with the hash of their stacks, so that growing the table does not read the stacks again.
+    /// Locations of the stacks, indexed by id.
+    locations: Chunks<Location>,
+    /// Ids with the hash of their stacks. The table grows without reading the stacks again.
     index: HashTable<(u32, u32)>,
     hasher: DefaultHashBuilder,
-    refused: u64,
+    dropped: u64,
 }
 
 /// Location of a stack's addresses.
@@ -53,60 +53,60 @@ impl StackPool {
         Self::default()
     }
 
-    /// A pool that spills its contents to `spill_store`.
+    /// Creates a pool that spills its contents to `spill_store`.
     #[must_use]
     pub fn with_spill_store(spill_store: Option<Arc<dyn SpillStore>>) -> Self {
-        let mut spans = Chunks::on(spill_store.clone());
-        spans.append(&[Location { start: 0, length: 0 }]);
+        let mut locations = Chunks::with_spill_store(spill_store.clone());
+        locations.append(&[Location { start: 0, length: 0 }]);
         Self {
-            frames: Chunks::on(spill_store),
-            spans,
+            frames: Chunks::with_spill_store(spill_store),
+            locations,
             index: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
-            refused: 0,
+            dropped: 0,
         }
     }
 
-    /// The id of the stack with these return addresses; adds it if it is new.
+    /// Returns the id of the stack with these return addresses; adds the stack if it is new.
     pub fn intern(&mut self, frames: &[u64]) -> StackId {
         if frames.is_empty() {
             return StackId::EMPTY;
         }
-        let short = self.hasher.hash_one(frames) as u32;
-        let same = |&(id, hash): &(u32, u32)| hash == short && self.get(StackId(id)) == frames;
-        if let Some(&(found, _)) = self.index.find(spread(short), same) {
-            return StackId(found);
+        let hash = self.hasher.hash_one(frames) as u32;
+        let is_same = |&(id, stored_hash): &(u32, u32)| stored_hash == hash && self.get(StackId(id)) == frames;
+        if let Some(&(id, _)) = self.index.find(spread(hash), is_same) {
+            return StackId(id);
         }
         let Some(id) = self.add(frames) else {
-            self.refused += 1;
+            self.dropped += 1;
             return StackId::EMPTY;
         };
-        self.index.insert_unique(spread(short), (id, short), |&(_, hash)| spread(hash));
+        self.index.insert_unique(spread(hash), (id, hash), |&(_, stored_hash)| spread(stored_hash));
         StackId(id)
     }
 
-    /// Appends a stack; `None` when its offset or id does not fit.
+    /// Appends a stack; `None` if its offset or id does not fit.
     fn add(&mut self, frames: &[u64]) -> Option<u32> {
         let length = u32::try_from(frames.len()).ok()?;
-        let id = u32::try_from(self.spans.next()).ok()?;
-        // Checked first: appending frames without a valid offset would waste the space.
-        u32::try_from(self.frames.next()).ok()?;
+        let id = u32::try_from(self.locations.next_index()).ok()?;
+        // Check the offset first: frames without a valid offset would waste space.
+        u32::try_from(self.frames.next_index()).ok()?;
         let start = u32::try_from(self.frames.append(frames)?).ok()?;
-        self.spans.append(&[Location { start, length }])?;
+        self.locations.append(&[Location { start, length }])?;
         Some(id)
     }
 
-    /// Return addresses of `id`, innermost first.
+    /// Returns the return addresses of `id`, innermost first.
     #[must_use]
     pub fn get(&self, id: StackId) -> &[u64] {
-        let span = self.spans.get(id.0 as usize, 1).first();
-        span.map_or(&[], |span| self.frames.get(span.start as usize, span.length as usize))
+        let location = self.locations.get(id.0 as usize, 1).first();
+        location.map_or(&[], |location| self.frames.get(location.start as usize, location.length as usize))
     }
 
-    /// Number of distinct stacks, including the empty one.
+    /// Returns the number of distinct stacks, including the empty stack.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.spans.next()
+        self.locations.next_index()
     }
 
     /// True if the pool contains only the empty stack.
@@ -115,21 +115,21 @@ impl StackPool {
         self.len() == 1
     }
 
-    /// Number of stacks that did not fit and became empty.
+    /// Returns the number of stacks that did not fit and became empty.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.refused
+        self.dropped
     }
 
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.frames.memory() + self.spans.memory() + self.index.allocation_size()
+        self.frames.memory() + self.locations.memory() + self.index.allocation_size()
     }
 }
 
-/// Spreads a 32-bit hash over 64 bits, because the table uses both ends of it.
-fn spread(short: u32) -> u64 {
-    u64::from(short) << 32 | u64::from(short)
+/// Spreads a 32-bit hash over 64 bits, because the table uses the high and the low bits.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 #[cfg(test)]

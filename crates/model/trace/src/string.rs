@@ -19,7 +19,7 @@ impl StringId {
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
-    /// Position in the pool.
+    /// Returns the position in the pool.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -32,20 +32,20 @@ impl StringId {
 #[derive(Clone, Debug)]
 pub struct StringPool {
     text: String,
-    spans: Vec<(u32, u32)>,
+    locations: Vec<(u32, u32)>,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    refused: u64,
+    dropped: u64,
 }
 
 impl Default for StringPool {
     fn default() -> Self {
         Self {
             text: String::new(),
-            spans: vec![(0, 0)],
+            locations: vec![(0, 0)],
             index: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
-            refused: 0,
+            dropped: 0,
         }
     }
 }
@@ -56,86 +56,86 @@ impl StringPool {
         Self::default()
     }
 
-    /// The id of `text`; adds it if it is new.
+    /// Returns the id of `text`; adds the text if it is new.
     pub fn intern(&mut self, text: &str) -> StringId {
         if text.is_empty() {
             return StringId::EMPTY;
         }
         let hash = self.hasher.hash_one(text);
-        let Self { text: all, spans, index, hasher, .. } = self;
-        if let Some(&found) = index.find(hash, |&id| slice(all, spans, id) == text) {
-            return StringId(found);
+        let Self { text: all_text, locations, index, hasher, .. } = self;
+        if let Some(&id) = index.find(hash, |&id| slice(all_text, locations, id) == text) {
+            return StringId(id);
         }
         let (Ok(start), Ok(length), Ok(id)) =
-            (u32::try_from(all.len()), u32::try_from(text.len()), u32::try_from(spans.len()))
+            (u32::try_from(all_text.len()), u32::try_from(text.len()), u32::try_from(locations.len()))
         else {
-            self.refused += 1;
+            self.dropped += 1;
             return StringId::EMPTY;
         };
         if start.checked_add(length).is_none() {
-            self.refused += 1;
+            self.dropped += 1;
             return StringId::EMPTY;
         }
-        all.push_str(text);
-        spans.push((start, length));
-        index.insert_unique(hash, id, |&id| hasher.hash_one(slice(all, spans, id)));
+        all_text.push_str(text);
+        locations.push((start, length));
+        index.insert_unique(hash, id, |&id| hasher.hash_one(slice(all_text, locations, id)));
         StringId(id)
     }
 
-    /// The id of `text` if the pool contains it.
+    /// Returns the id of `text` if the pool contains it.
     #[must_use]
     pub fn find(&self, text: &str) -> Option<StringId> {
         if text.is_empty() {
             return Some(StringId::EMPTY);
         }
         let hash = self.hasher.hash_one(text);
-        self.index.find(hash, |&id| slice(&self.text, &self.spans, id) == text).map(|&id| StringId(id))
+        self.index.find(hash, |&id| slice(&self.text, &self.locations, id) == text).map(|&id| StringId(id))
     }
 
-    /// The text of `id`; empty for an id that is not in this pool.
+    /// Returns the text of `id`; empty for an id that is not in this pool.
     #[must_use]
     pub fn get(&self, id: StringId) -> &str {
-        slice(&self.text, &self.spans, id.0)
+        slice(&self.text, &self.locations, id.0)
     }
 
-    /// Number of distinct texts, including the empty one.
+    /// Returns the number of distinct texts, including the empty text.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.spans.len()
+        self.locations.len()
     }
 
     /// True if the pool contains only the empty text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.spans.len() == 1
+        self.locations.len() == 1
     }
 
-    /// Number of texts that did not fit and became empty.
+    /// Returns the number of texts that did not fit and became empty.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.refused
+        self.dropped
     }
 
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.text.capacity() + self.spans.capacity() * 8 + self.index.allocation_size()
+        self.text.capacity() + self.locations.capacity() * 8 + self.index.allocation_size()
     }
 
-    /// All texts, concatenated.
+    /// Returns all texts, concatenated.
     #[cfg(feature = "arrow")]
     pub(crate) fn all_text(&self) -> &str {
         &self.text
     }
 
-    /// Location of a text in [`StringPool::all_text`]: byte offset and length.
+    /// Returns byte offset and length of a text in [`StringPool::all_text`].
     #[cfg(feature = "arrow")]
-    pub(crate) fn span(&self, id: StringId) -> Option<(u32, u32)> {
-        self.spans.get(id.index()).copied()
+    pub(crate) fn location(&self, id: StringId) -> Option<(u32, u32)> {
+        self.locations.get(id.index()).copied()
     }
 }
 
-fn slice<'a>(text: &'a str, spans: &[(u32, u32)], id: u32) -> &'a str {
-    spans
+fn slice<'a>(text: &'a str, locations: &[(u32, u32)], id: u32) -> &'a str {
+    locations
         .get(id as usize)
         .and_then(|&(start, length)| text.get(start as usize..start as usize + length as usize))
         .unwrap_or_default()

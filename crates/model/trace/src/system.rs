@@ -108,7 +108,7 @@ pub struct InstalledDevice {
     pub class: String,
 }
 
-/// The recorded operating system. Analyses use it where the landmarks differ.
+/// The recorded operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

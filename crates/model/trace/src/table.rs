@@ -1,4 +1,4 @@
-//! Table declarations: the row type, its columns, and what they mean.
+//! Table declarations: the row type, its columns, and their meanings.
 
 use std::fmt::Debug;
 
@@ -12,14 +12,14 @@ pub(crate) trait Declared {
     const COLUMNS: &'static [ColumnDeclaration];
 }
 
-/// Untyped access to the rows of a table, or of a chunk of it.
+/// Untyped access to the rows of a table or chunk.
 pub trait TableRows: Debug + Sync {
     fn rows(&self) -> usize;
-    /// The columns in declaration order.
+    /// Returns the columns in declaration order.
     fn columns(&self) -> Vec<Column<'_>>;
 }
 
-/// Declares a row type and its table, with one column per field. A column that is not just a name or a number as
+/// Declares a row type and its table, with one column per field. A column that is more than a name or a number as
 /// recorded states its meaning: `start_ns: i64 as Start` (see [`ColumnMeaning`](crate::column::ColumnMeaning)).
 ///
 /// The table has `push`, `get`, `iter` and `len`, collects from rows, and implements [`TableRows`].
@@ -146,17 +146,17 @@ macro_rules! table {
     };
 }
 
-/// Spills values in one chunk. `each` passes all of them to its argument, and is called twice.
-pub(crate) fn spill(spill_store: &dyn SpillStore, each: &mut dyn FnMut(&mut SpillVisitor<'_>)) {
+/// Spills values to one chunk. `visit_all` passes all values to its argument, and is called twice.
+pub(crate) fn spill(spill_store: &dyn SpillStore, visit_all: &mut dyn FnMut(&mut SpillVisitor<'_>)) {
     let mut bytes = Vec::new();
-    each(&mut |values| {
-        let end: usize = bytes.len().next_multiple_of(SPILL_ALIGNMENT);
-        bytes.resize(end, 0);
+    visit_all(&mut |values| {
+        let aligned_length: usize = bytes.len().next_multiple_of(SPILL_ALIGNMENT);
+        bytes.resize(aligned_length, 0);
         bytes.extend_from_slice(values.resident_bytes());
     });
     let Some(chunk) = spill_store.spill(&bytes) else { return };
     let mut start = 0_usize;
-    each(&mut |values| {
+    visit_all(&mut |values| {
         let length = values.resident_bytes().len();
         start = start.next_multiple_of(SPILL_ALIGNMENT);
         values.read_spilled(&chunk, start);
@@ -164,7 +164,7 @@ pub(crate) fn spill(spill_store: &dyn SpillStore, each: &mut dyn FnMut(&mut Spil
     });
 }
 
-/// The meaning given for a column, or else `ColumnMeaning::Plain`.
+/// The meaning given for a column; `ColumnMeaning::Plain` if none is given.
 macro_rules! meaning {
     () => {
         $crate::column::ColumnMeaning::Plain
@@ -208,12 +208,12 @@ impl<T: Table> Batches<T> {
             self.chunks.push(chunk);
         }
     }
-    /// The chunks in order; none is empty.
+    /// Returns the chunks in order, without empty chunks.
     #[must_use]
     pub fn chunks(&self) -> &[T] {
         &self.chunks
     }
-    /// Number of rows in all chunks.
+    /// Returns the number of rows in all chunks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.chunks.iter().map(Table::len).sum()

@@ -1,4 +1,4 @@
-//! The set of tables that a caller requests. Readers do not decode the others.
+//! The set of tables that a caller requests. Readers do not decode other tables.
 
 use crate::registry::TableName;
 
@@ -12,16 +12,16 @@ impl TableSet {
 
     #[must_use]
     pub fn all() -> TableSet {
-        TableSet::of(TableName::ALL)
+        TableSet::from_names(TableName::ALL)
     }
 
     #[must_use]
-    pub const fn of(names: &[TableName]) -> TableSet {
+    pub const fn from_names(names: &[TableName]) -> TableSet {
         let mut bits = 0;
-        let mut at = 0;
-        while at < names.len() {
-            bits |= 1 << names[at] as u64;
-            at += 1;
+        let mut index = 0;
+        while index < names.len() {
+            bits |= 1 << names[index] as u64;
+            index += 1;
         }
         TableSet(bits)
     }
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn set_contains_added_tables() {
-        let set = TableSet::of(&[TableName::Processes, TableName::Inventory]);
+        let set = TableSet::from_names(&[TableName::Processes, TableName::Inventory]);
         assert!(set.contains(TableName::Processes) && set.contains(TableName::Inventory));
         assert!(!set.contains(TableName::Stacks));
         assert!(!set.without(TableName::Processes).contains(TableName::Processes));

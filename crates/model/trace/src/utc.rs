@@ -24,49 +24,49 @@ pub struct CivilTime {
 }
 
 impl CivilTime {
-    /// The calendar time of `unix_ns`, ns since 1970-01-01.
+    /// Converts `unix_ns`, in ns since 1970-01-01.
     #[must_use]
     pub fn from_unix_ns(unix_ns: i64) -> Self {
         let seconds = unix_ns.div_euclid(NS_PER_SECOND);
-        let in_day = seconds.rem_euclid(SECONDS_PER_DAY);
+        let second_of_day = seconds.rem_euclid(SECONDS_PER_DAY);
         let (year, month, day) = civil_from_days(seconds.div_euclid(SECONDS_PER_DAY));
         Self {
             year,
             month,
             day,
-            hour: (in_day / 3600) as u8,
-            minute: (in_day / 60 % 60) as u8,
-            second: (in_day % 60) as u8,
+            hour: (second_of_day / 3600) as u8,
+            minute: (second_of_day / 60 % 60) as u8,
+            second: (second_of_day % 60) as u8,
             nanosecond: unix_ns.rem_euclid(NS_PER_SECOND) as u32,
         }
     }
 
-    /// Nanoseconds since 1970-01-01; `None` for an invalid date or time, or one outside 1678 to 2261.
+    /// Converts to ns since 1970-01-01; `None` for an invalid date or time, or a year outside 1678 to 2261.
     #[must_use]
     pub fn to_unix_ns(self) -> Option<i64> {
-        let in_range = (1..=12).contains(&self.month)
+        let is_in_range = (1..=12).contains(&self.month)
             && self.day >= 1
             && self.hour < 24
             && self.minute < 60
             && self.second < 60
             && i64::from(self.nanosecond) < NS_PER_SECOND
             && (-9999..=9999).contains(&self.year);
-        if !in_range {
+        if !is_in_range {
             return None;
         }
         let days = days_from_civil(self.year, self.month, self.day);
         if civil_from_days(days) != (self.year, self.month, self.day) {
             return None;
         }
-        let in_day = i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second);
+        let second_of_day = i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second);
         // The earliest times need more than 64 bits until their nanoseconds are added.
-        let whole = i128::from(days * SECONDS_PER_DAY + in_day) * i128::from(NS_PER_SECOND);
-        i64::try_from(whole + i128::from(self.nanosecond)).ok()
+        let whole_seconds_ns = i128::from(days * SECONDS_PER_DAY + second_of_day) * i128::from(NS_PER_SECOND);
+        i64::try_from(whole_seconds_ns + i128::from(self.nanosecond)).ok()
     }
 }
 
 impl fmt::Display for CivilTime {
-    /// RFC 3339 with seven decimals, the step of a Windows FILETIME: `2011-04-21T08:30:00.1234567Z`.
+    /// Writes RFC 3339 with seven decimals, the resolution of a Windows FILETIME: `2011-04-21T08:30:00.1234567Z`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { year, month, day, hour, minute, second, nanosecond } = self;
         let decimals = nanosecond / 100;
@@ -74,9 +74,9 @@ impl fmt::Display for CivilTime {
     }
 }
 
-/// Year, month and day of a day number counted from 1970-01-01.
+/// Returns year, month and day of a day number counted from 1970-01-01.
 ///
-/// Counts years from March, so that a leap day ends its year, in eras of 400 years (146,097 days).
+/// Counts years from March, so that a leap day is the last day of a year, in eras of 400 years (146,097 days).
 fn civil_from_days(days: i64) -> (i64, u8, u8) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -90,7 +90,7 @@ fn civil_from_days(days: i64) -> (i64, u8, u8) {
     (year, month as u8, day as u8)
 }
 
-/// Day number counted from 1970-01-01; the inverse of [`civil_from_days`].
+/// Returns the day number counted from 1970-01-01; the inverse of [`civil_from_days`].
 fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A type for which every bit pattern is valid, so that a column can be read in place from spilled bytes.
+/// A type for which every bit pattern is valid, which allows reading a column in place from spilled bytes.
 pub trait Plain: Copy + Debug + FromBytes + IntoBytes + Immutable + KnownLayout + 'static {}
 
 impl<T: Copy + Debug + FromBytes + IntoBytes + Immutable + KnownLayout + 'static> Plain for T {}
@@ -19,14 +19,14 @@ pub trait SpillStore: Debug + Send + Sync {
 
 /// A chunk of spilled data.
 pub trait Spilled: Debug + Send + Sync {
-    /// The bytes; the first is aligned to [`SPILL_ALIGNMENT`] in memory.
+    /// Returns the bytes, aligned to [`SPILL_ALIGNMENT`] in memory.
     fn bytes(&self) -> &[u8];
 }
 
 /// Alignment of spilled data in bytes, enough for any number.
 pub const SPILL_ALIGNMENT: usize = 8;
 
-/// The values of a column. They read as a slice wherever they are stored; modifying them loads them into memory.
+/// The values of a column, readable as a slice in memory or in a spill file. Modification loads them into memory.
 #[derive(Clone)]
 pub struct Values<T> {
     /// Empty while the values are spilled.
@@ -66,7 +66,7 @@ impl<T: Plain> Values<T> {
         self.make_mut().push(value);
     }
 
-    /// The values as a vector in memory, for modification.
+    /// Returns the values as a vector in memory, for modification.
     #[inline]
     pub fn make_mut(&mut self) -> &mut Vec<T> {
         if let Some(range) = self.spilled.take() {
@@ -80,13 +80,14 @@ impl<T: Plain> Values<T> {
         self.resident.capacity() * size_of::<T>()
     }
 
-    /// The bytes to spill; empty if the values are already spilled.
+    /// Returns the bytes to spill; empty if the values are already spilled.
     #[must_use]
     pub fn resident_bytes(&self) -> &[u8] {
         self.resident.as_bytes()
     }
 
-    /// From now on, reads the values from `chunk`, where they start at byte `start`. Ignored if `chunk` is too short.
+    /// Replaces the values in memory by the values in `chunk`, which start at byte `start`. Ignored if `chunk` is too
+    /// short.
     pub fn read_spilled(&mut self, chunk: &Arc<dyn Spilled>, start: usize) {
         let range =
             SpilledRange { chunk: Arc::clone(chunk), start, end: start.saturating_add(self.resident_bytes().len()) };
@@ -110,7 +111,7 @@ impl<T: Plain> Deref for Values<T> {
     fn deref(&self) -> &[T] {
         match &self.spilled {
             None => &self.resident,
-            // Checked when the values were spilled.
+            // The range was checked when the values were spilled.
             Some(range) => range.values().unwrap_or_default(),
         }
     }
@@ -165,11 +166,11 @@ impl<T: Plain> Default for Chunks<T> {
     }
 }
 
-/// Values per chunk: small enough that reading one brings in little else, and large enough that there are few chunks.
+/// Values per chunk. Small enough that reading a value loads little else, and large enough that there are few chunks.
 const CHUNK_VALUES: usize = 1 << 18;
 
 impl<T: Plain> Chunks<T> {
-    pub(crate) fn on(spill_store: Option<Arc<dyn SpillStore>>) -> Self {
+    pub(crate) fn with_spill_store(spill_store: Option<Arc<dyn SpillStore>>) -> Self {
         Self { spill_store, ..Self::default() }
     }
 
@@ -186,19 +187,19 @@ impl<T: Plain> Chunks<T> {
             }
             self.full.push(chunk);
         }
-        let at = self.full.len() * CHUNK_VALUES + self.open.len();
+        let index = self.full.len() * CHUNK_VALUES + self.open.len();
         self.open.extend_from_slice(values);
-        Some(at)
+        Some(index)
     }
 
-    /// The index that the next value would get, or a lower one.
-    pub(crate) fn next(&self) -> usize {
+    /// Returns a lower bound of the index that the next values will get.
+    pub(crate) fn next_index(&self) -> usize {
         self.full.len() * CHUNK_VALUES + self.open.len()
     }
 
-    /// `length` values from `at` on; empty if the chunk has fewer.
-    pub(crate) fn get(&self, at: usize, length: usize) -> &[T] {
-        let (chunk, start) = (at / CHUNK_VALUES, at % CHUNK_VALUES);
+    /// Returns `length` values from `index` on; empty if the chunk has fewer.
+    pub(crate) fn get(&self, index: usize, length: usize) -> &[T] {
+        let (chunk, start) = (index / CHUNK_VALUES, index % CHUNK_VALUES);
         let values =
             if chunk == self.full.len() { &self.open } else { self.full.get(chunk).map_or(&[][..], |full| full) };
         start.checked_add(length).and_then(|end| values.get(start..end)).unwrap_or_default()
@@ -213,50 +214,56 @@ impl<T: Plain> Chunks<T> {
 mod tests {
     use super::*;
 
-    /// Spills everything larger than this many bytes, to memory of its own.
+    /// Spills data larger than this number of bytes to a [`MemoryChunk`].
     #[derive(Debug)]
-    struct Over(usize);
+    struct MemoryStore {
+        max_resident_bytes: usize,
+    }
 
-    /// Aligned as spilled data must be.
+    /// A chunk in memory, aligned like spilled data.
     #[derive(Debug)]
-    struct Taken(Vec<u64>, usize);
+    struct MemoryChunk {
+        words: Vec<u64>,
+        bytes: usize,
+    }
 
-    impl Spilled for Taken {
+    impl Spilled for MemoryChunk {
         fn bytes(&self) -> &[u8] {
-            self.0.as_bytes().get(..self.1).unwrap_or_default()
+            self.words.as_bytes().get(..self.bytes).unwrap_or_default()
         }
     }
 
-    impl SpillStore for Over {
+    impl SpillStore for MemoryStore {
         fn spill(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
             let words = bytes.chunks(8).map(|chunk| {
                 let mut word = [0; 8];
                 word[..chunk.len()].copy_from_slice(chunk);
                 u64::from_ne_bytes(word)
             });
-            (bytes.len() > self.0).then(|| Arc::new(Taken(words.collect(), bytes.len())) as Arc<dyn Spilled>)
+            (bytes.len() > self.max_resident_bytes)
+                .then(|| Arc::new(MemoryChunk { words: words.collect(), bytes: bytes.len() }) as Arc<dyn Spilled>)
         }
     }
 
-    /// Returns less than it was given.
+    /// Returns chunks that are shorter than the spilled data.
     #[derive(Debug)]
-    struct Short;
+    struct TruncatingStore;
 
-    impl SpillStore for Short {
+    impl SpillStore for TruncatingStore {
         fn spill(&self, bytes: &[u8]) -> Option<Arc<dyn Spilled>> {
-            Some(Arc::new(Taken(vec![0; bytes.len() / 8], bytes.len() / 8 * 8)))
+            Some(Arc::new(MemoryChunk { words: vec![0; bytes.len() / 8], bytes: bytes.len() / 8 * 8 }))
         }
     }
 
     #[test]
     fn spilled_values_are_readable_and_load_on_modification() {
         let mut values: Values<u32> = (0..1000).collect();
-        values.spill(&Over(4000));
-        assert_ne!(values.memory(), 0, "too few for it");
-        values.spill(&Over(3999));
+        values.spill(&MemoryStore { max_resident_bytes: 4000 });
+        assert_ne!(values.memory(), 0, "not above the limit");
+        values.spill(&MemoryStore { max_resident_bytes: 3999 });
         assert_eq!(values.memory(), 0);
         assert_eq!((values.len(), values[999], values.iter().max()), (1000, 999, Some(&999)));
-        values.spill(&Over(0));
+        values.spill(&MemoryStore { max_resident_bytes: 0 });
         assert_eq!(values.len(), 1000, "spilled once");
         let copy = values.clone();
         values[3] = 7;
@@ -268,14 +275,14 @@ mod tests {
     #[test]
     fn truncated_spill_keeps_values_in_memory() {
         let mut values: Values<u32> = (0..3).collect();
-        values.spill(&Short);
+        values.spill(&TruncatingStore);
         assert_eq!(values[..], [0, 1, 2]);
         assert_ne!(values.memory(), 0);
     }
 
     #[test]
     fn chunks_keep_appended_values_contiguous() {
-        let mut chunks: Chunks<u64> = Chunks::on(Some(Arc::new(Over(0))));
+        let mut chunks: Chunks<u64> = Chunks::with_spill_store(Some(Arc::new(MemoryStore { max_resident_bytes: 0 })));
         let appended: Vec<(usize, Vec<u64>)> = (0..1000_u64)
             .map(|number| {
                 let values: Vec<u64> = (0..number * 7 % 1999).map(|value| value * number).collect();
@@ -284,11 +291,11 @@ mod tests {
             .collect();
         assert!(chunks.full.len() > 2, "{}", chunks.full.len());
         assert!(chunks.full.iter().all(|full| full.memory() == 0));
-        for (at, values) in appended {
-            assert_eq!(chunks.get(at, values.len()), values);
+        for (index, values) in appended {
+            assert_eq!(chunks.get(index, values.len()), values);
         }
         assert_eq!(chunks.append(&vec![0; CHUNK_VALUES + 1]), None);
-        assert_eq!(chunks.get(chunks.next(), 1), &[] as &[u64]);
+        assert_eq!(chunks.get(chunks.next_index(), 1), &[] as &[u64]);
         assert_eq!(chunks.get(usize::MAX, usize::MAX), &[] as &[u64]);
     }
 }

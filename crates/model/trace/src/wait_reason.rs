@@ -1,9 +1,9 @@
 //! Windows wait reasons: the numbers in [`crate::ContextSwitch::old_wait_reason`].
 //!
-//! Source: `KWAIT_REASON` in `wdm.h` of the Windows Driver Kit. The `Wr` values repeat the first ones for waits started
-//! by drivers.
+//! Source: `KWAIT_REASON` in `wdm.h` of the Windows Driver Kit. The `Wr` values repeat the first values for waits
+//! started by drivers.
 
-/// Name of a wait reason; `None` for an unknown number.
+/// Returns the name of a wait reason; `None` for an unknown number.
 #[must_use]
 pub fn name(reason: u8) -> Option<&'static str> {
     const NAMES: [&str; 43] = [

@@ -11,7 +11,7 @@ use onoff_trace::{
     Batches, DiskIo, DiskOperation, IoPriority, Sample, Samples, Stack, StackId, Stacks, StringId, TableName, Trace,
 };
 
-fn read(complete_ns: i64, issue_ns: Option<i64>, pid: Option<u32>, file: StringId) -> DiskIo {
+fn disk_read(complete_ns: i64, issue_ns: Option<i64>, pid: Option<u32>, file: StringId) -> DiskIo {
     DiskIo {
         issue_ns,
         complete_ns,
@@ -34,8 +34,9 @@ fn read(complete_ns: i64, issue_ns: Option<i64>, pid: Option<u32>, file: StringI
 fn converts_rows_with_nulls_without_changing_table() {
     let mut trace = Trace::default();
     let name = trace.strings.intern(r"\Device\HarddiskVolume3\Windows\explorer.exe");
-    trace.strings.intern("another text, so that the first is not all there is");
-    trace.disk_ios = [read(20, Some(10), Some(4), name), read(40, None, None, StringId::EMPTY)].into_iter().collect();
+    trace.strings.intern("another text after the name");
+    trace.disk_ios =
+        [disk_read(20, Some(10), Some(4), name), disk_read(40, None, None, StringId::EMPTY)].into_iter().collect();
     let trace = Arc::new(trace);
 
     for _ in 0..2 {
@@ -44,7 +45,7 @@ fn converts_rows_with_nulls_without_changing_table() {
         assert_eq!((batch.num_rows(), batch.num_columns()), (2, 14));
         let issue = batch.column_by_name("issue_ns").unwrap().as_primitive::<Int64Type>();
         assert_eq!((issue.value(0), issue.is_null(1)), (10, true));
-        // Zero copy: these are the table's own numbers.
+        // Zero copy: the numbers are in the table.
         let complete = batch.column_by_name("complete_ns").unwrap().as_primitive::<Int64Type>();
         assert_eq!(complete.values().as_ptr(), trace.disk_ios.complete_ns.as_ptr());
         let pid = batch.column_by_name("pid").unwrap().as_primitive::<UInt32Type>();
@@ -110,7 +111,7 @@ fn batches_preserve_chunk_order() {
 #[test]
 fn batches_keep_trace_alive() {
     let trace = Arc::new(Trace {
-        disk_ios: [read(20, Some(10), None, StringId::EMPTY)].into_iter().collect(),
+        disk_ios: [disk_read(20, Some(10), None, StringId::EMPTY)].into_iter().collect(),
         ..Trace::default()
     });
     let weak = Arc::downgrade(&trace);
@@ -121,5 +122,5 @@ fn batches_keep_trace_alive() {
     drop(batches);
     assert!(weak.upgrade().is_some(), "the array keeps the trace alive");
     drop(complete);
-    assert!(weak.upgrade().is_none(), "and releases it");
+    assert!(weak.upgrade().is_none(), "the last array releases the trace");
 }

@@ -9,15 +9,15 @@ use onoff_trace::{Sample, Samples, TableName, Trace};
 
 #[test]
 fn every_name_except_inventory_has_a_table() {
-    let named: Vec<TableName> = DECLARATIONS.iter().map(|table| table.name).collect();
-    let others: Vec<&TableName> = TableName::ALL.iter().filter(|name| !named.contains(name)).collect();
-    assert_eq!(others, [&TableName::Inventory]);
+    let declared: Vec<TableName> = DECLARATIONS.iter().map(|table| table.name).collect();
+    let undeclared: Vec<&TableName> = TableName::ALL.iter().filter(|name| !declared.contains(name)).collect();
+    assert_eq!(undeclared, [&TableName::Inventory]);
     let trace = Trace::default();
     for &name in TableName::ALL {
         assert_eq!(TableName::named(name.as_str()), Some(name));
         let view = trace.table(name);
         assert!(view.is_empty());
-        assert_eq!(view.declaration().map(|table| table.name), named.contains(&name).then_some(name));
+        assert_eq!(view.declaration().map(|table| table.name), declared.contains(&name).then_some(name));
     }
     assert_eq!(TableName::named("no such table"), None);
 }
@@ -25,27 +25,27 @@ fn every_name_except_inventory_has_a_table() {
 #[test]
 fn columns_have_consistent_documentation_and_meaning() {
     for table in DECLARATIONS {
-        let of = |meaning: ColumnMeaning| table.columns.iter().filter(|column| column.meaning == meaning).count();
+        let count = |meaning: ColumnMeaning| table.columns.iter().filter(|column| column.meaning == meaning).count();
         let name = table.name.as_str();
         assert!(table.documentation.trim().ends_with('.'), "{name}");
-        assert!(of(ColumnMeaning::Time) + of(ColumnMeaning::Start) <= 1, "{name}: at most one start");
+        assert!(count(ColumnMeaning::Time) + count(ColumnMeaning::Start) <= 1, "{name}: at most one start");
         assert!(
-            of(ColumnMeaning::End) <= 1 && (of(ColumnMeaning::End) == 0 || of(ColumnMeaning::Start) == 1),
+            count(ColumnMeaning::End) <= 1 && (count(ColumnMeaning::End) == 0 || count(ColumnMeaning::Start) == 1),
             "{name}: an end requires a start"
         );
         for column in table.columns {
-            let place = format!("{name}.{}", column.name);
-            assert!(!column.documentation.trim().is_empty(), "{place}");
-            assert_eq!(column.name.ends_with("_ns"), column.meaning.unit() == "ns", "{place}");
+            let column_name = format!("{name}.{}", column.name);
+            assert!(!column.documentation.trim().is_empty(), "{column_name}");
+            assert_eq!(column.name.ends_with("_ns"), column.meaning.unit() == "ns", "{column_name}");
             if column.meaning.unit() == "ns" {
-                assert_eq!(column.column_type, ColumnType::Int64, "{place}");
+                assert_eq!(column.column_type, ColumnType::Int64, "{column_name}");
             }
-            for (of_thread, meanings) in [
+            for (id, meanings) in [
                 ("tid", [ColumnMeaning::Thread, ColumnMeaning::OtherThread]),
                 ("pid", [ColumnMeaning::Process, ColumnMeaning::OtherProcess]),
             ] {
-                if column.name == of_thread || column.name.ends_with(&format!("_{of_thread}")) {
-                    assert!(meanings.contains(&column.meaning), "{place}");
+                if column.name == id || column.name.ends_with(&format!("_{id}")) {
+                    assert!(meanings.contains(&column.meaning), "{column_name}");
                 }
             }
         }

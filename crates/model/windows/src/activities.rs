@@ -31,7 +31,7 @@ enum Key {
     Single(&'static str),
 }
 
-/// The events that start and end activities.
+/// Returns the events that start and end activities.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     RULES.iter().flat_map(|rule| rule.begin.iter().chain(rule.end).map(|&id| (rule.provider, id)))
 }
@@ -78,14 +78,14 @@ impl ActivityTracker {
         self.rows.iter().any(|row| row.kind == kind)
     }
 
-    /// The table, by start.
+    /// Builds the table, sorted by start.
     pub(super) fn finish(self, processes: &ProcessTracker, losses: &mut Losses) -> Activities {
         let Self { mut rows, unmatched, .. } = self;
-        // Each session has its own process that ends its applications.
+        // Each session has a separate process that ends its applications.
         for row in &mut rows {
             if row.kind == ActivityKind::SessionShutdown {
                 row.session =
-                    row.pid.and_then(|pid| processes.at(pid, row.start_ns)).and_then(|process| process.session);
+                    row.pid.and_then(|pid| processes.find(pid, row.start_ns)).and_then(|process| process.session);
             }
         }
         rows.sort_by_key(|row| row.start_ns);
@@ -100,9 +100,9 @@ impl ActivityTracker {
                     return true;
                 }
                 let until_ns = outer.entry((row.name, row.pid)).or_insert(i64::MIN);
-                let inside = row.start_ns < *until_ns;
+                let is_nested = row.start_ns < *until_ns;
                 *until_ns = (*until_ns).max(row.end_ns.unwrap_or(i64::MAX));
-                !inside
+                !is_nested
             })
             .collect()
     }

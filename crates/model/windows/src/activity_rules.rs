@@ -15,7 +15,7 @@ pub(super) enum Pairing {
     Field(&'static str),
     ProcessField(&'static str),
     ActivityField(&'static str),
-    /// Only one is in progress at a time; the value names it.
+    /// Only one activity is in progress at a time; the value names it.
     Single(&'static str),
 }
 
@@ -36,8 +36,9 @@ pub(super) struct Rule {
     pub(super) kind: ActivityKind,
     pub(super) pairing: Pairing,
     pub(super) name: Name,
-    /// Names of the fields with the detail and the session; empty for none.
+    /// Name of the field with the detail; empty for none.
     pub(super) detail: &'static str,
+    /// Name of the field with the session; empty for none.
     pub(super) session: &'static str,
 }
 
@@ -52,19 +53,19 @@ const fn rule(
     Rule { provider, begin, end, kind, pairing, name, detail: "", session: "" }
 }
 
-/// A step of a session's shutdown. Only one is in progress at a time.
+/// Returns the rule of a step of a session's shutdown. Only one is in progress at a time.
 const fn shutdown(provider: Provider, begin: &'static [u16], end: &'static [u16], step: &'static str) -> Rule {
     let kind = ActivityKind::ShutdownStep;
     rule(provider, begin, end, kind, Pairing::Single(step), Name::Literal(step))
 }
 
-/// A step of the kernel's shutdown.
+/// Returns the rule of a step of the kernel's shutdown.
 const fn kernel_shutdown(begin: &'static [u16], end: &'static [u16], step: &'static str) -> Rule {
     let kind = ActivityKind::KernelShutdownStep;
     rule(KERNEL_POWER, begin, end, kind, Pairing::Single(step), Name::Literal(step))
 }
 
-/// A phase of a power transition. Work moves between threads, so the phase itself is the pairing key.
+/// Returns the rule of a phase of a power transition. Work moves between threads, so the phase is the pairing key.
 const fn power(begin: &'static [u16], end: &'static [u16], phase: &'static str) -> Rule {
     let kind = ActivityKind::PowerPhase;
     rule(KERNEL_POWER, begin, end, kind, Pairing::Single(phase), Name::Literal(phase))

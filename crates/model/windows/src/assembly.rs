@@ -60,7 +60,7 @@ pub(super) struct Assembly<'r> {
     system: SystemTracker,
     generic: GenericEventTables,
     milestones: MilestoneTracker,
-    at_end: DeferredRecords,
+    end_records: DeferredRecords,
     schema_records: DeferredRecords,
 }
 
@@ -73,7 +73,7 @@ impl<'r> Assembly<'r> {
     ) -> Self {
         Self {
             clock,
-            stacks: StackTracker::on(spill_store.clone()),
+            stacks: StackTracker::with_spill_store(spill_store.clone()),
             spill_store,
             texts: Texts::default(),
             losses: Losses::new(),
@@ -96,7 +96,7 @@ impl<'r> Assembly<'r> {
             system,
             generic: GenericEventTables::default(),
             milestones: MilestoneTracker::default(),
-            at_end: DeferredRecords::default(),
+            end_records: DeferredRecords::default(),
             schema_records: DeferredRecords::default(),
         }
     }
@@ -107,9 +107,11 @@ impl<'r> Assembly<'r> {
             window.ready_threads.readying_tid.set(row, self.running.get(cpu));
         }
         for row in 0..window.ready_threads.len() {
-            let within = window.ready_threads.get(row).and_then(|ready| ready.after_switches);
-            let before = within.and_then(|within| u32::try_from(self.switches_before).ok()?.checked_add(within));
-            window.ready_threads.after_switches.set(row, before.filter(|&before| before > 0));
+            let switches_in_window = window.ready_threads.get(row).and_then(|ready| ready.after_switches);
+            let total = switches_in_window.and_then(|switches_in_window| {
+                u32::try_from(self.switches_before).ok()?.checked_add(switches_in_window)
+            });
+            window.ready_threads.after_switches.set(row, total.filter(|&total| total > 0));
         }
         self.switches_before = self.switches_before.saturating_add(window.switch_count);
         self.running.update(&window.running);
@@ -126,7 +128,7 @@ impl<'r> Assembly<'r> {
         self.stacks.absorb(window.stacks, &window.stack_pool, window.stack_references);
         self.generic.absorb(window.generic, &mut self.texts, self.spill_store.as_deref());
         self.replay(&window.ordered);
-        self.at_end.append(&window.at_end);
+        self.end_records.append(&window.end_records);
         self.schema_records.append(&window.schema_records);
         self.losses.merge(window.losses);
         self.walk_losses.merge(&window.walk_losses);
@@ -141,7 +143,7 @@ impl<'r> Assembly<'r> {
         }
     }
 
-    /// Processes a record that depends on earlier records. `None` if its payload is too short.
+    /// Processes a record that depends on earlier records. Returns `None` if its payload is too short.
     fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
         let Self { clock, texts, losses, .. } = self;
         let time_ns = record.time_ns();
@@ -157,7 +159,7 @@ impl<'r> Assembly<'r> {
             return Some(());
         };
         let payload = KernelPayload::new(hook, record.version(), record.payload(), record.pointer_size());
-        match Subject::of(hook) {
+        match Subject::from_hook(hook) {
             Subject::DiskTransfer => {
                 let transfer = DiskTransfer::read(payload)?;
                 self.disk.on_transfer(record, &transfer, clock, losses);
@@ -240,7 +242,7 @@ impl<'r> Assembly<'r> {
         Some(())
     }
 
-    /// Writes the tables in `trace.wanted` to `trace`.
+    /// Writes the requested tables to `trace`.
     pub(super) fn finish(mut self, schemas: &mut Schemas, trace: &mut Trace) -> onoff_etl::Losses {
         for record in self.schema_records.iter() {
             schemas.observe(&record);
@@ -258,15 +260,15 @@ impl<'r> Assembly<'r> {
             ..Phases::default()
         };
         let (texts, losses) = (&mut self.texts, &mut self.losses);
-        phases.replay(&self.at_end, schemas, texts, losses);
+        phases.replay(&self.end_records, schemas, texts, losses);
         let wants = |table| trace.requested_tables.contains(table);
-        let kernel_power = self.power.finish();
+        let (kernel_activities, kernel_power_requests) = self.power.finish();
         let owners = phases.threads.owners();
         if wants(TableName::DiskIos) {
             trace.disk_ios = self.disk.finish(&self.file_names, &owners, losses);
         }
         if wants(TableName::FileIos) {
-            // With the kernel logger's events, those of the Kernel-File provider are duplicates.
+            // Events of the Kernel-File provider are duplicates if there are events of the kernel logger.
             trace.file_ios = if self.file_operations.is_empty() {
                 phases.file_events.finish(&owners, losses)
             } else {
@@ -287,9 +289,8 @@ impl<'r> Assembly<'r> {
             trace.milestones = phases.milestones.finish();
         }
         if wants(TableName::Activities) {
-            let (activities, _) = &kernel_power;
             if !phases.activities.has(ActivityKind::PowerPhase) {
-                for &row in activities {
+                for row in kernel_activities {
                     phases.activities.push(row);
                 }
             }
@@ -299,7 +300,7 @@ impl<'r> Assembly<'r> {
             trace.notifications = phases.notifications.finish(&phases.processes, losses);
         }
         if wants(TableName::PowerRequests) {
-            let requests = if phases.power_requests.is_empty() { kernel_power.1 } else { phases.power_requests };
+            let requests = if phases.power_requests.is_empty() { kernel_power_requests } else { phases.power_requests };
             trace.power_requests = requests.finish(&trace.system.devices, texts, losses);
         }
         if wants(TableName::Processes) {

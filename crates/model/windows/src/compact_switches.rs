@@ -1,11 +1,12 @@
 //! Context switches of recordings with compact switches, which contain only the thread switched out.
 //!
-//! The thread switched out next is the one that was switched in. So a row is complete when the processor's next switch
-//! is known, and the last row of each processor never is. The priority of the thread switched in is the one it had when
-//! switched out. If a recording also has full switches, the compact ones are ignored.
+//! The thread that a processor switches out next is the thread that it switched in before. A row is therefore complete
+//! when the processor's next switch is known, and the last row of each processor is dropped. The priority of a thread
+//! switched in is its priority when it was switched out. Compact switches are ignored if a recording also has full
+//! switches.
 //!
 //! The only source of the layout is the format reference (section 4.5). It does not give the unit of the time deltas;
-//! they are assumed to be ticks of the log's clock, as for the first timestamp.
+//! they are assumed to be ticks of the log's clock, like the first timestamp.
 
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{CompactContextSwitch, CompactContextSwitches};
@@ -27,14 +28,14 @@ const WAITING: u8 = 5;
 pub(super) struct CompactSwitchTracker {
     /// Number of wait reasons in this version of Windows; larger values are thread states.
     wait_reasons: u8,
-    /// The last switch of each processor, whose new thread is not known yet.
+    /// Last switch of each processor, whose new thread is not known yet.
     open: Vec<Option<ContextSwitch>>,
     rows: Vec<ContextSwitch>,
 }
 
 impl CompactSwitchTracker {
-    /// `build` is the Windows build. Windows 7 has 37 wait reasons; Windows 8 and early Windows 10 have 39 (10240).
-    /// Later builds added some, so a rare wait reason there can be misread as a state.
+    /// Creates a tracker for a Windows build. Windows 7 has 37 wait reasons; Windows 8 and early Windows 10 (10240)
+    /// have 39. Later builds added more, so a rare wait reason can be misread as a state.
     pub(super) fn new(build: u32) -> Self {
         Self { wait_reasons: if build < 9200 { 37 } else { 39 }, open: Vec::new(), rows: Vec::new() }
     }
@@ -57,7 +58,7 @@ impl CompactSwitchTracker {
             let Some(mut row) = self.open[cpu].replace(next) else { continue };
             row.new_tid = next.old_tid;
             row.new_priority = next.old_priority;
-            // Idle to idle is not a switch.
+            // From idle to idle is not a switch.
             if row.new_tid == 0 && row.old_tid == 0 {
                 continue;
             }
@@ -87,7 +88,7 @@ impl CompactSwitchTracker {
         }
     }
 
-    /// The rows of all processors, by time.
+    /// Returns the rows of all processors, sorted by time.
     pub(super) fn finish(mut self) -> Batches<ContextSwitches> {
         self.rows.sort_by_key(|row| row.time_ns);
         let chunks = self.rows.chunks(CHUNK_ROWS);

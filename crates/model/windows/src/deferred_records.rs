@@ -5,7 +5,7 @@ use onoff_etl::Record;
 /// Copies of records, in insertion order.
 ///
 /// A record borrows its buffer, which is freed (decompressed) or returned to the system (mapped) before the record is
-/// processed. So its bytes are copied into one allocation for many records.
+/// processed. Its bytes are therefore copied, into a shared allocation for many records.
 #[derive(Debug, Default)]
 pub(super) struct DeferredRecords {
     bytes: Vec<u8>,
@@ -33,9 +33,9 @@ impl DeferredRecords {
     }
 
     pub(super) fn append(&mut self, other: &DeferredRecords) {
-        let before = self.bytes.len();
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(&other.bytes);
-        self.ends.extend(other.ends.iter().map(|record_end| RecordEnd { end: before + record_end.end, ..*record_end }));
+        self.ends.extend(other.ends.iter().map(|record_end| RecordEnd { end: start + record_end.end, ..*record_end }));
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Record<'_>> {

@@ -25,7 +25,8 @@ pub(super) struct DeviceTracker {
     system_start: [Option<i64>; 2],
 }
 
-/// A device has one request of a kind at a time; more than this under one name are starts with lost ends.
+/// Maximum number of operations in flight with the same kind and name. A device has one request of a kind at a time, so
+/// more of them are starts with lost ends.
 const MAX_IN_FLIGHT: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -49,7 +50,7 @@ use DeviceOperationKind::{BootInit, DeviceEnum, DeviceStart, DriverInit, DriverL
 use Edge::{Start, Stop, Suspend};
 use Meaning::{BootStart, Operation, SystemStart};
 
-/// Kernel-PnP's events, by id.
+/// Kernel-PnP events, by id.
 const EVENTS: &[(u16, Meaning)] = &[
     (200, BootStart(Start)),
     (201, BootStart(Stop)),
@@ -69,12 +70,12 @@ const EVENTS: &[(u16, Meaning)] = &[
     (227, Operation(DriverInit, Stop)),
 ];
 
-/// The events this table is built from.
+/// Returns the events from which the table is built.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(id, _)| (KERNEL_PNP, id))
 }
 
-/// The begin or end of a phase.
+/// Returns the begin or end of a phase.
 fn edge_of(phase: &mut [Option<i64>; 2], edge: Edge) -> &mut Option<i64> {
     let [begin, end] = phase;
     match edge {
@@ -105,8 +106,9 @@ impl DeviceTracker {
         let time_ns = event.time_ns();
         match edge {
             Start => {
-                let of_device = matches!(kind, DeviceStart | DeviceEnum);
-                let (device, driver) = if of_device { (name, StringId::EMPTY) } else { (StringId::EMPTY, name) };
+                let is_device_operation = matches!(kind, DeviceStart | DeviceEnum);
+                let (device, driver) =
+                    if is_device_operation { (name, StringId::EMPTY) } else { (StringId::EMPTY, name) };
                 let in_flight = self.in_flight.entry((kind, name)).or_default();
                 if in_flight.len() == MAX_IN_FLIGHT {
                     in_flight.remove(0);
@@ -136,9 +138,9 @@ impl DeviceTracker {
                     Some(row) => {
                         row.end_ns = Some(time_ns);
                         row.status = event.number32("Status");
-                        // By the name at the start, which can differ from the name at the end.
-                        let began_as = if row.device.is_empty() { row.driver } else { row.device };
-                        if let Some(rows) = self.in_flight.get_mut(&(kind, began_as)) {
+                        // The name at the start can differ from the name at the end.
+                        let start_name = if row.device.is_empty() { row.driver } else { row.device };
+                        if let Some(rows) = self.in_flight.get_mut(&(kind, start_name)) {
                             rows.retain(|&row| Some(row) != row_index);
                         }
                     }
@@ -149,36 +151,36 @@ impl DeviceTracker {
         Some(())
     }
 
-    /// The operation in flight that an event belongs to: the latest of the same thread, otherwise the earliest.
+    /// Finds the operation in flight to which an event belongs: the latest of the same thread, otherwise the earliest.
     ///
-    /// The end of a driver load can use another name than its start (service or object name). Loads and initializations
-    /// end on the thread that started them, which identifies them then.
+    /// The end of a driver load can have a different name than its start (service or object name). Loads and
+    /// initializations end on the thread that started them, so the thread identifies them in that case.
     fn find_in_flight(&self, kind: DeviceOperationKind, name: StringId, tid: Option<u32>) -> Option<usize> {
-        let of_thread = |row: usize| self.rows.get(row).is_some_and(|row| row.tid == tid);
+        let is_of_thread = |row: usize| self.rows.get(row).is_some_and(|row| row.tid == tid);
         if let Some(rows) = self.in_flight.get(&(kind, name))
-            && let Some(&first) = rows.first()
+            && let Some(&earliest) = rows.first()
         {
-            let latest = rows.iter().copied().rev().find(|&row| of_thread(row));
-            return latest.or(Some(first));
+            let latest = rows.iter().copied().rev().find(|&row| is_of_thread(row));
+            return latest.or(Some(earliest));
         }
         if matches!(kind, DeviceStart | DeviceEnum) {
             return None;
         }
         let recent = self.rows.len().saturating_sub(MAX_IN_FLIGHT)..self.rows.len();
         recent.rev().find(|&row| {
-            of_thread(row) && self.rows.get(row).is_some_and(|row| row.kind == kind && row.end_ns.is_none())
+            is_of_thread(row) && self.rows.get(row).is_some_and(|row| row.kind == kind && row.end_ns.is_none())
         })
     }
 
-    /// The phase at a time, from the ends of the phases: everything that starts before the end of boot start belongs to
-    /// it, even if it precedes its begin.
+    /// Returns the phase at a time according to the ends of the phases: everything that starts before the end of boot
+    /// start belongs to boot start, even if it precedes the begin of boot start.
     fn phase(&self, time_ns: i64) -> DevicePhase {
         let [boot_begin, boot_end] = self.boot_start;
         let [system_begin, system_end] = self.system_start;
-        let before = |end: Option<i64>| end.is_some_and(|end_ns| time_ns <= end_ns);
-        if before(boot_end) || (boot_begin.is_some() && boot_end.is_none() && before(system_begin)) {
+        let is_before = |end: Option<i64>| end.is_some_and(|end_ns| time_ns <= end_ns);
+        if is_before(boot_end) || (boot_begin.is_some() && boot_end.is_none() && is_before(system_begin)) {
             DevicePhase::BootStart
-        } else if before(system_end)
+        } else if is_before(system_end)
             || (system_begin.is_some_and(|begin_ns| begin_ns <= time_ns) && system_end.is_none())
         {
             DevicePhase::SystemStart
@@ -187,7 +189,7 @@ impl DeviceTracker {
         }
     }
 
-    /// The table, by start, with driver and names from `devices`.
+    /// Builds the table, sorted by start, with driver and names from `devices`.
     pub(super) fn finish(
         mut self,
         devices: &[InstalledDevice],

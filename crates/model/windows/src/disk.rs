@@ -1,7 +1,7 @@
 //! Builds the table of disk requests: pairs starts with completions by IRP, and computes service times.
 //!
 //! A disk serves one request after another, so the service time of a request runs from the previous completion on the
-//! same disk, or from its own issue if later, to its completion.
+//! same disk, or from its issue if later, to its completion.
 
 use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
@@ -44,16 +44,16 @@ pub(super) struct CompletedRequest {
     /// `None` when neither the start nor the response time is recorded.
     pub(super) issue_ns: Option<i64>,
     pub(super) complete_ns: i64,
-    /// Response time from the completion event; it uses another clock, so it differs by microseconds from the start
-    /// event.
+    /// Response time from the completion event. It is measured with a different clock, so it differs by microseconds
+    /// from the time since the start event.
     response_ns: Option<i64>,
     /// Time since the disk's previous completion; `None` for the first.
     since_last_ns: Option<i64>,
     /// Issuing thread from the completion or the start; [`NO_THREAD`] for none.
     pub(super) issuing_tid: Option<u32>,
-    /// True if starts were recorded, but not this one.
+    /// True if starts were recorded, but not the start of this request.
     start_missing: bool,
-    /// True if it was issued after its completion, as recorded.
+    /// True if the recorded issue is after the completion.
     is_issued_after_completion: bool,
 }
 
@@ -61,24 +61,24 @@ pub(super) struct CompletedRequest {
 pub(super) const NO_THREAD: u32 = u32::MAX;
 
 impl CompletedRequest {
-    /// Time from issue to completion, by the events' times.
+    /// Returns the time from issue to completion according to the times of the events.
     fn issue_to_completion_ns(&self) -> Option<i64> {
         self.issue_ns.map(|issue_ns| self.complete_ns.saturating_sub(issue_ns))
     }
 
-    /// Response time from the completion event, otherwise by the events' times.
+    /// Returns the response time from the completion event, otherwise from the times of the events.
     pub(super) fn elapsed_ns(&self) -> Option<i64> {
         self.response_ns.or(self.issue_to_completion_ns())
     }
 
-    /// Part of `elapsed_ns` that the disk spent on the request.
+    /// Returns the part of `elapsed_ns` that the disk spent on the request.
     pub(super) fn service_ns(&self, elapsed_ns: i64) -> i64 {
         self.since_last_ns.map_or(elapsed_ns, |since_last_ns| elapsed_ns.min(since_last_ns)).max(0)
     }
 }
 
 impl DiskRequests {
-    /// Tracks at most `max_in_flight` requests at a time; others complete without their start.
+    /// Tracks at most `max_in_flight` requests at a time; further requests complete without a start.
     pub(super) fn with_limit(max_in_flight: usize) -> Self {
         Self { max_in_flight: Some(max_in_flight), ..Self::default() }
     }
@@ -126,12 +126,12 @@ impl DiskRequests {
             Some(started) => Some(started.time_ns),
             None => response_ns.map(|response_ns| complete_ns.saturating_sub(response_ns)),
         };
-        let before_ns = self.completed_ns.insert((completion.optical, completion.disk), complete_ns);
+        let previous_ns = self.completed_ns.insert((completion.optical, completion.disk), complete_ns);
         CompletedRequest {
             issue_ns: issued_ns.map(|issued_ns| issued_ns.min(complete_ns)),
             complete_ns,
             response_ns,
-            since_last_ns: before_ns.map(|before_ns| complete_ns.saturating_sub(before_ns).max(0)),
+            since_last_ns: previous_ns.map(|previous_ns| complete_ns.saturating_sub(previous_ns).max(0)),
             issuing_tid: completion.tid.or(started.as_ref().and_then(|started| started.tid)),
             start_missing: started.is_none() && self.starts_recorded,
             is_issued_after_completion: issued_ns.is_some_and(|issued_ns| issued_ns > complete_ns),
@@ -185,7 +185,7 @@ impl DiskTracker {
         self.rows.push(DiskIo { disk: flush.disk_number, ..row });
     }
 
-    /// The table, by completion, with files and processes resolved.
+    /// Builds the table, sorted by completion, with files and processes resolved.
     pub(super) fn finish(self, names: &FileNames, owners: &ThreadOwners, losses: &mut Losses) -> DiskIos {
         losses.add(&counters::DISK_UNFINISHED, self.requests.started.len() as u64);
         let mut unnamed = 0;
@@ -197,7 +197,7 @@ impl DiskTracker {
                 if let Some(owner) = row.tid.and_then(|tid| owners.process(tid, issued_ns)) {
                     row.pid = Some(owner);
                 }
-                row.file = names.at(row.file_object, row.complete_ns);
+                row.file = names.name_at(row.file_object, row.complete_ns);
                 unnamed += u64::from(row.file.is_empty() && row.file_object != 0);
                 row
             })
@@ -207,7 +207,7 @@ impl DiskTracker {
     }
 }
 
-/// A row with the fields common to all operations; a flush of disk 0 by default.
+/// Builds a row with the fields that all operations have in common; by default a flush of disk 0.
 fn row(record: &Record<'_>, completed: CompletedRequest, irp: u64, flags: IrpFlags, losses: &mut Losses) -> DiskIo {
     if completed.start_missing {
         losses.add(&counters::DISK_START_MISSING, 1);
@@ -220,7 +220,7 @@ fn row(record: &Record<'_>, completed: CompletedRequest, irp: u64, flags: IrpFla
         complete_ns: completed.complete_ns,
         operation: DiskOperation::Flush,
         priority: priority(flags),
-        service_ns: completed.issue_to_completion_ns().map_or(0, |took_ns| completed.service_ns(took_ns)),
+        service_ns: completed.issue_to_completion_ns().map_or(0, |elapsed_ns| completed.service_ns(elapsed_ns)),
         pid: record.process_id(),
         // A completion is logged on whichever thread the processor was running, except on Windows 7 and older, where
         // the header contains the issuer.
@@ -239,7 +239,7 @@ fn operation(operation: kernel::DiskOperation) -> DiskOperation {
     }
 }
 
-/// Bits 17 to 19 of the IRP flags: 0 not set, otherwise the priority hint plus one.
+/// Parses bits 17 to 19 of the IRP flags: 0 if not set, otherwise the priority hint plus one.
 fn priority(flags: IrpFlags) -> IoPriority {
     match flags.priority() {
         1 => IoPriority::VeryLow,

@@ -1,7 +1,7 @@
 //! File operations from the provider Microsoft-Windows-Kernel-File, for sessions without the kernel logger.
 //!
-//! Its events correspond to those of the kernel logger, with named fields. The thread is `IssuingThreadId` since
-//! Windows 8, `ThreadId` before.
+//! The events correspond to the events of the kernel logger, but have named fields. The thread is `IssuingThreadId`
+//! since Windows 8 and `ThreadId` before.
 
 use onoff_etw::kernel::{FileNameKind, FileOperationContext, FileOperationEnd};
 use onoff_trace::{FileIos, FileOperation, Losses};
@@ -21,7 +21,7 @@ enum Step {
     Ended,
 }
 
-/// Kernel-File's events, by id.
+/// Kernel-File events, by id.
 const EVENTS: &[(u16, Step)] = &[
     (10, Step::Named(FileNameKind::Create)),
     (11, Step::Named(FileNameKind::Delete)),
@@ -41,7 +41,7 @@ const EVENTS: &[(u16, Step)] = &[
     (25, Step::Began(FileOperation::DirectoryNotification)),
 ];
 
-/// The events this table is built from.
+/// Returns the events from which the table is built.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(id, _)| (KERNEL_FILE, id))
 }
@@ -66,7 +66,7 @@ impl FileEventTracker {
                 self.operations.open(event.record, subject(event)?, path);
             }
             Step::Began(operation) => {
-                let mut begin = Begin::plain(operation, subject(event)?);
+                let mut begin = Begin::new(operation, subject(event)?);
                 if matches!(operation, FileOperation::Read | FileOperation::Write) {
                     begin.offset = event.number("ByteOffset")?;
                     begin.size = event.number("IOSize")?;
@@ -86,7 +86,7 @@ impl FileEventTracker {
         Some(())
     }
 
-    /// The table, by start, with files and processes resolved.
+    /// Builds the table, sorted by start, with files and processes resolved.
     pub(super) fn finish(self, owners: &ThreadOwners, losses: &mut Losses) -> FileIos {
         self.operations.finish(&self.names, owners, losses)
     }
@@ -119,7 +119,7 @@ mod tests {
         let session = Session::windows_10(1);
         let start = session.start_ticks;
         let mut builder = EtlBuilder::new(session);
-        for (at, (id, version, payload)) in (1..).zip(events) {
+        for (number, (id, version, payload)) in (1..).zip(events) {
             let event = EventHeader {
                 provider: PROVIDER,
                 id,
@@ -129,10 +129,10 @@ mod tests {
                 level: 4,
                 ..EventHeader::default()
             };
-            builder.push(0, &Record::manifest(event, start + at * 10, payload));
+            builder.push(0, &Record::manifest(event, start + number * 10, payload));
         }
         let files = files_from_bytes([("file.etl".to_owned(), builder.finish())], &Limits::default()).unwrap();
-        open_files(&files, TableSet::of(&[TableName::FileIos]), &Options::default()).unwrap()
+        open_files(&files, TableSet::from_names(&[TableName::FileIos]), &Options::default()).unwrap()
     }
 
     fn wide() -> Payload {

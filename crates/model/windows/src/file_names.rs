@@ -2,7 +2,7 @@
 //!
 //! Disk transfers, hard faults and file operations refer to a file by its key, an address that is reused after the file
 //! object is freed. Names are recorded when a file is first used, when its object is freed, and in the rundown at the
-//! end for all remaining files. So keys can only be resolved after the whole recording has been read.
+//! end for all remaining files. Keys can therefore only be resolved after the whole recording has been read.
 
 use hashbrown::HashMap;
 use onoff_etw::kernel::FileNameKind;
@@ -22,7 +22,7 @@ struct NameRecord {
 }
 
 impl FileNames {
-    /// Adds a name record for a key. Records must come in time order.
+    /// Adds a name record for a key. Records must be added in time order.
     pub(super) fn on_name(&mut self, time_ns: i64, key: u64, kind: FileNameKind, name: StringId) {
         if key == 0 || name.is_empty() {
             return;
@@ -30,9 +30,9 @@ impl FileNames {
         let records = self.by_key.entry(key).or_default();
         let ends = kind == FileNameKind::Delete;
         // Merging repeats rundowns.
-        if let Some(last) = records.last()
-            && last.name == name
-            && !last.ends
+        if let Some(last_record) = records.last()
+            && last_record.name == name
+            && !last_record.ends
             && !ends
         {
             return;
@@ -40,24 +40,24 @@ impl FileNames {
         records.push(NameRecord { time_ns, name, ends });
     }
 
-    /// All keys with a name.
+    /// Returns all keys with a name.
     pub(super) fn keys(&self) -> impl Iterator<Item = u64> {
         self.by_key.keys().copied()
     }
 
-    /// The file that `key` referred to at `time_ns`; empty when no name was recorded.
+    /// Returns the file to which `key` referred at `time_ns`; empty if no name was recorded.
     ///
-    /// The latest earlier name is used, unless it had ended; then the next record decides. Data written back after a
-    /// file's end still belongs to it if its key was not reused.
-    pub(super) fn at(&self, key: u64, time_ns: i64) -> StringId {
+    /// The latest earlier name is used unless it had ended, in which case the next record decides. Data written back
+    /// after a file's end still belongs to the file if its key was not reused.
+    pub(super) fn name_at(&self, key: u64, time_ns: i64) -> StringId {
         let Some(records) = self.by_key.get(&key) else { return StringId::EMPTY };
-        let after = records.partition_point(|named| named.time_ns <= time_ns);
-        let before = after.checked_sub(1).and_then(|last| records.get(last));
-        let next = records.get(after);
-        match (before, next) {
-            (Some(named), _) if !named.ends => named.name,
+        let next_index = records.partition_point(|record| record.time_ns <= time_ns);
+        let previous = next_index.checked_sub(1).and_then(|index| records.get(index));
+        let next = records.get(next_index);
+        match (previous, next) {
+            (Some(record), _) if !record.ends => record.name,
             (_, Some(next)) if next.ends => next.name,
-            (Some(ended), _) => ended.name,
+            (Some(previous), _) => previous.name,
             (None, Some(next)) => next.name,
             (None, None) => StringId::EMPTY,
         }
@@ -79,11 +79,11 @@ mod tests {
         names.on_name(30, 1, FileNameKind::Delete, first);
         names.on_name(90, 1, FileNameKind::Rundown, second);
         names.on_name(91, 1, FileNameKind::Rundown, second);
-        assert_eq!(names.at(1, 5), early, "named by its end record");
-        assert_eq!(names.at(1, 25), first);
-        assert_eq!(names.at(1, 30), first, "written back at its end");
-        assert_eq!(names.at(1, 95), second);
-        assert_eq!(names.at(2, 5), StringId::EMPTY);
+        assert_eq!(names.name_at(1, 5), early, "named by its end record");
+        assert_eq!(names.name_at(1, 25), first);
+        assert_eq!(names.name_at(1, 30), first, "written back at its end");
+        assert_eq!(names.name_at(1, 95), second);
+        assert_eq!(names.name_at(2, 5), StringId::EMPTY);
     }
 
     #[test]
@@ -92,6 +92,6 @@ mod tests {
         let file = pool.intern("file");
         let mut names = FileNames::default();
         names.on_name(90, 7, FileNameKind::Rundown, file);
-        assert_eq!(names.at(7, 1), file);
+        assert_eq!(names.name_at(7, 1), file);
     }
 }

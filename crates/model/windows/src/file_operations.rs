@@ -13,11 +13,13 @@ use super::file_names::FileNames;
 use super::texts::Texts;
 use super::threads::ThreadOwners;
 
-/// `IRP_NOCACHE`; `IRP_PAGING_IO` and `IRP_SYNCHRONOUS_PAGING_IO` (source: `wdm.h`).
+/// `IRP_NOCACHE` (source: `wdm.h`).
 const NO_CACHE: u32 = 0x1;
+/// `IRP_PAGING_IO` and `IRP_SYNCHRONOUS_PAGING_IO`.
 const PAGING: u32 = 0x2 | 0x40;
 
-/// Operations in flight, by IRP. A file system can reuse an IRP for another operation; then the latest ends first.
+/// Operations in flight, by IRP. A file system can reuse an IRP for a nested operation, so the latest operation ends
+/// first.
 #[derive(Clone, Debug)]
 pub(super) struct OperationsInFlight<T> {
     by_irp: HashMap<u64, Vec<T>>,
@@ -32,13 +34,13 @@ impl<T> Default for OperationsInFlight<T> {
 }
 
 impl<T> OperationsInFlight<T> {
-    /// Tracks at most `max_in_flight` IRPs at a time; operations of others end without their start.
+    /// Tracks at most `max_in_flight` IRPs at a time; operations of further IRPs end without a start.
     pub(super) fn with_limit(max_in_flight: usize) -> Self {
         Self { max_in_flight: Some(max_in_flight), ..Self::default() }
     }
 
     pub(super) fn begin(&mut self, irp: u64, operation: T) {
-        // Change notifications may never complete; the depth limits such operations.
+        // Change notifications may never complete, so the depth is limited.
         const MAX_DEPTH: usize = 16;
         if self.max_in_flight.is_some_and(|max| self.by_irp.len() >= max && !self.by_irp.contains_key(&irp)) {
             return;
@@ -50,7 +52,7 @@ impl<T> OperationsInFlight<T> {
         in_flight.push(operation);
     }
 
-    /// The operation that ends; `None` when its start is not known.
+    /// Returns the operation that ends; `None` if its start is unknown.
     pub(super) fn end(&mut self, irp: u64) -> Option<T> {
         let in_flight = self.by_irp.get_mut(&irp)?;
         let operation = in_flight.pop();
@@ -66,7 +68,7 @@ pub(super) struct FileOperationTracker {
     rows: Vec<TrackedOperation>,
     /// Indexes into `rows`.
     in_flight: OperationsInFlight<usize>,
-    /// The path each file object was opened with, for files whose key has no name.
+    /// Path with which each file object was opened, for files whose key has no name.
     opened: HashMap<u64, StringId>,
     unmatched_ends: u64,
 }
@@ -99,10 +101,10 @@ impl FileOperationTracker {
         self.open(record, subject, texts.utf16(open.open_path));
     }
 
-    /// Records that a file is opened by `path`.
+    /// Records that the file at `path` is opened.
     pub(super) fn open(&mut self, record: &Record<'_>, subject: FileOperationContext, path: StringId) {
         self.opened.insert(subject.file_object, path);
-        self.begin(record, Begin { path, ..Begin::plain(onoff_trace::FileOperation::Create, subject) });
+        self.begin(record, Begin { path, ..Begin::new(onoff_trace::FileOperation::Create, subject) });
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -115,7 +117,7 @@ impl FileOperationTracker {
             FileOperationKind::Close => onoff_trace::FileOperation::Close,
             FileOperationKind::Flush => onoff_trace::FileOperation::Flush,
         };
-        self.begin(record, Begin::plain(operation, event.subject));
+        self.begin(record, Begin::new(operation, event.subject));
     }
 
     pub(super) fn on_transfer(&mut self, record: &Record<'_>, transfer: &FileTransfer) {
@@ -127,7 +129,7 @@ impl FileOperationTracker {
                 offset: transfer.offset,
                 size: u64::from(transfer.size),
                 flags: transfer.flags,
-                ..Begin::plain(operation, transfer.subject)
+                ..Begin::new(operation, transfer.subject)
             },
         );
     }
@@ -141,7 +143,7 @@ impl FileOperationTracker {
             FileInformationKind::FileSystemControl => onoff_trace::FileOperation::FileSystemControl,
         };
         let path = texts.utf16(event.path);
-        self.begin(record, Begin { path, ..Begin::plain(operation, event.subject) });
+        self.begin(record, Begin { path, ..Begin::new(operation, event.subject) });
     }
 
     pub(super) fn on_directory(&mut self, record: &Record<'_>, event: &DirectoryOperation<'_>) {
@@ -150,10 +152,10 @@ impl FileOperationTracker {
         } else {
             onoff_trace::FileOperation::DirectoryEnumeration
         };
-        self.begin(record, Begin { size: u64::from(event.length), ..Begin::plain(operation, event.subject) });
+        self.begin(record, Begin { size: u64::from(event.length), ..Begin::new(operation, event.subject) });
     }
 
-    /// A file mapping is complete when it is logged.
+    /// Processes a file mapping, which is complete when it is logged.
     pub(super) fn on_mapping(&mut self, record: &Record<'_>, mapping: &FileMapping) {
         if mapping.kind != FileMappingKind::Map {
             return;
@@ -177,11 +179,11 @@ impl FileOperationTracker {
     }
 
     pub(super) fn on_end(&mut self, record: &Record<'_>, end: &FileOperationEnd) {
-        let Some(row) = self.in_flight.end(end.irp) else {
+        let Some(index) = self.in_flight.end(end.irp) else {
             self.unmatched_ends += 1;
             return;
         };
-        let row = &mut self.rows[row].row;
+        let row = &mut self.rows[index].row;
         row.end_ns = Some(record.time_ns());
         row.status = Some(end.status);
     }
@@ -209,7 +211,7 @@ impl FileOperationTracker {
         });
     }
 
-    /// The table, by start, with files and processes resolved.
+    /// Builds the table, sorted by start, with files and processes resolved.
     pub(super) fn finish(self, names: &FileNames, owners: &ThreadOwners, losses: &mut Losses) -> FileIos {
         let Self { rows, opened, unmatched_ends, .. } = self;
         let (mut unnamed, mut unfinished) = (0, 0);
@@ -220,7 +222,7 @@ impl FileOperationTracker {
                     row.pid = Some(owner);
                 }
                 if row.file.is_empty() {
-                    row.file = names.at(file_key, row.start_ns);
+                    row.file = names.name_at(file_key, row.start_ns);
                 }
                 if row.file.is_empty() {
                     row.file = opened.get(&row.file_object).copied().unwrap_or_default();
@@ -238,7 +240,7 @@ impl FileOperationTracker {
 }
 
 impl Begin {
-    pub(super) fn plain(operation: onoff_trace::FileOperation, subject: FileOperationContext) -> Begin {
+    pub(super) fn new(operation: onoff_trace::FileOperation, subject: FileOperationContext) -> Begin {
         Begin { operation, subject, offset: 0, size: 0, flags: 0, path: StringId::EMPTY }
     }
 }

@@ -1,4 +1,4 @@
-//! Events without a table of their own, with their fields as text.
+//! Events that have no dedicated table, with their fields as text.
 
 use onoff_etl::{HeaderKind, Record};
 use onoff_etw::{Fields, SchemaSource, Schemas, Status, Value};
@@ -7,7 +7,7 @@ use onoff_trace::{Batches, Event, EventField, EventFields, Events, Losses, Spill
 use super::counters;
 use super::texts::Texts;
 
-/// The generic events of one window, with their own string pool.
+/// The generic events of a window, with a separate string pool.
 #[derive(Debug, Default)]
 pub(super) struct GenericEvents {
     events: Events,
@@ -106,8 +106,8 @@ pub(super) struct GenericEventTables {
 impl GenericEventTables {
     /// Absorbs the events of the next window.
     pub(super) fn absorb(&mut self, window: GenericEvents, texts: &mut Texts, spill_store: Option<&dyn SpillStore>) {
-        let GenericEvents { mut events, mut fields, texts: own, .. } = window;
-        let mut id_map = IdMap::new(&own.pool, &mut texts.pool);
+        let GenericEvents { mut events, mut fields, texts: window_texts, .. } = window;
+        let mut id_map = IdMap::new(&window_texts.pool, &mut texts.pool);
         for column in [&mut events.provider, &mut events.task, &mut events.opcode] {
             id_map.apply(column);
         }
@@ -126,22 +126,22 @@ impl GenericEventTables {
     }
 }
 
-/// Maps ids of one string pool to ids of another.
+/// Maps the ids of a string pool to the ids of another.
 struct IdMap<'p> {
-    from: &'p StringPool,
-    to: &'p mut StringPool,
-    known: Vec<Option<StringId>>,
+    source: &'p StringPool,
+    target: &'p mut StringPool,
+    target_ids: Vec<Option<StringId>>,
 }
 
 impl<'p> IdMap<'p> {
-    fn new(from: &'p StringPool, to: &'p mut StringPool) -> Self {
-        Self { known: vec![None; from.len()], from, to }
+    fn new(source: &'p StringPool, target: &'p mut StringPool) -> Self {
+        Self { target_ids: vec![None; source.len()], source, target }
     }
 
     fn apply(&mut self, ids: &mut [StringId]) {
         for id in ids {
-            let Some(known) = self.known.get_mut(id.index()) else { continue };
-            *id = *known.get_or_insert_with(|| self.to.intern(self.from.get(*id)));
+            let Some(target_id) = self.target_ids.get_mut(id.index()) else { continue };
+            *id = *target_id.get_or_insert_with(|| self.target.intern(self.source.get(*id)));
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct HardFaultTracker {
 }
 
 impl HardFaultTracker {
-    /// The record is logged when the fault is resolved, and contains the start time.
+    /// Processes a record, which is logged when the fault is resolved and contains the start time.
     pub(super) fn on_fault(
         &mut self,
         record: &Record<'_>,
@@ -40,7 +40,7 @@ impl HardFaultTracker {
         });
     }
 
-    /// The table, by end, with files and processes resolved.
+    /// Builds the table, sorted by end, with files and processes resolved.
     pub(super) fn finish(self, names: &FileNames, owners: &ThreadOwners, losses: &mut Losses) -> HardFaults {
         let mut unnamed = 0;
         let table = self
@@ -50,7 +50,7 @@ impl HardFaultTracker {
                 if let Some(owner) = owners.process(row.tid, row.start_ns) {
                     row.pid = Some(owner);
                 }
-                row.file = names.at(row.file_object, row.end_ns);
+                row.file = names.name_at(row.file_object, row.end_ns);
                 unnamed += u64::from(row.file.is_empty() && row.file_object != 0);
                 row
             })

@@ -1,5 +1,5 @@
-//! Builds the table of modules from loads, unloads and rundowns, joined with the identities that merging adds (ImageID
-//! records).
+//! Builds the table of modules from loads, unloads and rundowns, and adds the identities that merging writes into a
+//! recording (ImageID records).
 
 use hashbrown::HashMap;
 use onoff_etw::kernel::{self, ImageEventKind, ImageIdentification};
@@ -15,15 +15,16 @@ pub(super) struct ImageTracker {
     debug_ids: HashMap<(u32, u64), Vec<DebugId>>,
     /// Link time by process and base address, for images whose image event has none.
     time_stamps: HashMap<(u32, u64), u32>,
-    /// By size and link time.
+    /// Versions by size and link time.
     versions: HashMap<(u64, u32), StringId>,
 }
 
 #[derive(Debug)]
 struct TrackedImage {
     image: Image,
-    /// Times of the first and last event of the image. Identity records have the same times.
+    /// Time of the first event of the image. Identity records have the times of image events.
     first_ns: i64,
+    /// Time of the last event of the image.
     last_ns: i64,
 }
 
@@ -63,8 +64,8 @@ impl ImageTracker {
     pub(super) fn on_identification(&mut self, time_ns: i64, event: &ImageIdentification<'_>, texts: &mut Texts) {
         match event {
             ImageIdentification::Info(info) => {
-                let place = (info.process_id, info.image_base);
-                self.time_stamps.insert(place, info.time_date_stamp);
+                let key = (info.process_id, info.image_base);
+                self.time_stamps.insert(key, info.time_date_stamp);
             }
             ImageIdentification::DebugId(id) => {
                 let pdb_name = texts.ansi(id.pdb_file_name);
@@ -83,16 +84,16 @@ impl ImageTracker {
 
     /// Records the load of a module.
     pub(super) fn load(&mut self, time_ns: i64, image: Image, losses: &mut Losses) {
-        let place = (image.pid, image.base);
-        if let Some(&row) = self.alive.get(&place) {
-            let present = &mut self.rows[row];
-            if present.image.load_ns == Some(time_ns) {
+        let key = (image.pid, image.base);
+        if let Some(&index) = self.alive.get(&key) {
+            let row = &mut self.rows[index];
+            if row.image.load_ns == Some(time_ns) {
                 return;
             }
-            present.image.unload_ns = Some(time_ns);
+            row.image.unload_ns = Some(time_ns);
             losses.add(&counters::IMAGE_UNLOAD_MISSING, 1);
         }
-        self.alive.insert(place, self.rows.len());
+        self.alive.insert(key, self.rows.len());
         self.rows.push(TrackedImage {
             image: Image { load_ns: Some(time_ns), ..image },
             first_ns: time_ns,
@@ -102,41 +103,40 @@ impl ImageTracker {
 
     /// Records the unload of a module.
     pub(super) fn unload(&mut self, time_ns: i64, image: Image) {
-        let place = (image.pid, image.base);
-        let row = self.alive_row(time_ns, image);
-        self.rows[row].image.unload_ns = Some(time_ns);
-        self.alive.remove(&place);
+        let key = (image.pid, image.base);
+        let index = self.alive_row(time_ns, image);
+        self.rows[index].image.unload_ns = Some(time_ns);
+        self.alive.remove(&key);
     }
 
     fn alive_row(&mut self, time_ns: i64, image: Image) -> usize {
-        let row = *self.alive.entry((image.pid, image.base)).or_insert_with(|| {
+        let index = *self.alive.entry((image.pid, image.base)).or_insert_with(|| {
             self.rows.push(TrackedImage { image, first_ns: time_ns, last_ns: time_ns });
             self.rows.len() - 1
         });
-        let present = &mut self.rows[row];
-        present.last_ns = time_ns;
-        if present.image.path.is_empty() {
-            present.image.path = image.path;
+        let row = &mut self.rows[index];
+        row.last_ns = time_ns;
+        if row.image.path.is_empty() {
+            row.image.path = image.path;
         }
-        row
+        index
     }
 
-    /// The table, by load.
+    /// Builds the table, sorted by load.
     pub(super) fn finish(self) -> Images {
         let Self { rows, debug_ids, time_stamps, versions, .. } = self;
         let mut images: Vec<Image> = rows
             .into_iter()
             .map(|tracked| {
                 let mut image = tracked.image;
-                let place = (image.pid, image.base);
+                let key = (image.pid, image.base);
                 if image.time_stamp == 0 {
-                    image.time_stamp = time_stamps.get(&place).copied().unwrap_or(0);
+                    image.time_stamp = time_stamps.get(&key).copied().unwrap_or(0);
                 }
                 if let Some(&version) = versions.get(&(image.size, image.time_stamp)) {
                     image.version = version;
                 }
-                if let Some(id) = debug_ids.get(&place).and_then(|ids| closest(ids, tracked.first_ns, tracked.last_ns))
-                {
+                if let Some(id) = debug_ids.get(&key).and_then(|ids| closest(ids, tracked.first_ns, tracked.last_ns)) {
                     image.pdb_name = id.pdb_name;
                     image.pdb_id = id.pdb_id;
                 }
@@ -148,16 +148,16 @@ impl ImageTracker {
     }
 }
 
-/// The identity recorded nearest to the image's events. A precompiled managed image has two: its own, which identifies
-/// its machine code, and that of the managed code.
+/// Returns the identity recorded nearest to the image's events. A precompiled managed image has two identities: one for
+/// its machine code and one for the managed code.
 fn closest(ids: &[DebugId], first_ns: i64, last_ns: i64) -> Option<&DebugId> {
     ids.iter().min_by_key(|id| {
-        let outside = if id.time_ns < first_ns { first_ns - id.time_ns } else { (id.time_ns - last_ns).max(0) };
-        (outside, id.managed)
+        let distance_ns = if id.time_ns < first_ns { first_ns - id.time_ns } else { (id.time_ns - last_ns).max(0) };
+        (distance_ns, id.managed)
     })
 }
 
-/// Symbol file identity as used by symbol stores: GUID digits in upper case, then the age in hexadecimal.
+/// Formats a symbol file identity as in symbol stores: GUID digits in upper case, then the age in hexadecimal.
 pub(super) fn symbol_identity(guid: onoff_etl::Guid, age: u32, texts: &mut Texts) -> StringId {
     let mut digits = [0; uuid::fmt::Simple::LENGTH];
     let digits = guid.simple().encode_upper(&mut digits);

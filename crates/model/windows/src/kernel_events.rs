@@ -1,12 +1,12 @@
 //! Declarations of kernel events: hook, `xperf` name, and subject. All events of a subject are read by the same struct,
 //! go to the same tracker and fill the same tables, so adding an event takes one line.
 //!
-//! | module | uses it for |
+//! | module | what it derives from a declaration |
 //! | --- | --- |
-//! | `selection` | the tables built from it, and so how it is processed |
-//! | `assembly` | the tracker it goes to |
-//! | `event_stream` | its effect on later events |
-//! | `names` | its name |
+//! | `selection` | the tables built from the event, and how it is processed |
+//! | `assembly` | the tracker that receives the event |
+//! | `event_stream` | the event's effect on later events |
+//! | `names` | the event's name |
 
 use onoff_etl::Guid;
 use onoff_etw::kernel::PERF_INFO_CLASS;
@@ -60,7 +60,7 @@ use Subject::{
     Recorder, RegistryKeyOperation, SampledProfile, Stack, StackKeyDefinition, StackKeyReference, Thread, ThreadName,
 };
 
-/// Hook, `xperf` name (empty if it has none), subject.
+/// Hook, `xperf` name (empty if there is none), subject.
 type Declaration = (u16, &'static str, Subject);
 
 const DECLARED: &[Declaration] = &[
@@ -217,14 +217,14 @@ const DECLARED: &[Declaration] = &[
 
 impl Subject {
     #[inline]
-    pub(super) fn of(hook: u16) -> Subject {
+    pub(super) fn from_hook(hook: u16) -> Subject {
         match BY_HOOK.get(usize::from(hook)) {
-            Some(&at) => DECLARED.get(usize::from(at)).map_or(Other, |&(.., subject)| subject),
+            Some(&index) => DECLARED.get(usize::from(index)).map_or(Other, |&(.., subject)| subject),
             None => Other,
         }
     }
 
-    /// The tables built from it or needing it. Others need process names and thread owners.
+    /// Returns the tables that are built from the subject or need it. Some need only process names or thread owners.
     pub(super) fn tables(self) -> &'static [TableName] {
         use TableName as T;
         match self {
@@ -248,25 +248,26 @@ impl Subject {
         }
     }
 
-    /// True if its events are rows of the generic events table: not in another table, and not about the recording.
+    /// True if the subject's events are rows of the generic events table: not in a dedicated table, and not about the
+    /// recording.
     pub(super) fn is_generic(self) -> bool {
         matches!(self, Other | NetworkTransfer | RegistryKeyOperation)
     }
 }
 
-/// All declared hooks with their subjects.
+/// Returns all declared hooks with their subjects.
 pub(super) fn all() -> impl Iterator<Item = (u16, Subject)> {
     DECLARED.iter().map(|&(hook, _, subject)| (hook, subject))
 }
 
-/// The name of a hook in `xperf`'s text dump, such as `CSwitch` or `DiskRead`; `None` if no name is known.
+/// Returns the name of a hook in `xperf`'s text dump, such as `CSwitch` or `DiskRead`; `None` if no name is known.
 pub(super) fn xperf_name(hook: u16) -> Option<&'static str> {
-    let at = *BY_HOOK.get(usize::from(hook))?;
-    let &(_, name, _) = DECLARED.get(usize::from(at))?;
+    let index = *BY_HOOK.get(usize::from(hook))?;
+    let &(_, name, _) = DECLARED.get(usize::from(index))?;
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// Hooks with a name in `xperf`'s text dump, and the name.
+/// Returns the hooks that have a name in `xperf`'s text dump, with the name.
 pub fn xperf_event_names() -> impl Iterator<Item = (u16, &'static str)> {
     DECLARED.iter().filter(|(_, name, _)| !name.is_empty()).map(|&(hook, name, _)| (hook, name))
 }
@@ -281,19 +282,19 @@ const UNDECLARED: u8 = u8::MAX;
 static BY_HOOK: [u8; HOOK_COUNT] = {
     assert!(DECLARED.len() < UNDECLARED as usize);
     let mut by_hook = [UNDECLARED; HOOK_COUNT];
-    let mut at = 0;
-    while at < DECLARED.len() {
-        let hook = DECLARED[at].0;
-        assert!(at == 0 || DECLARED[at - 1].0 < hook, "declarations must be sorted by hook");
-        by_hook[hook as usize] = at as u8;
-        at += 1;
+    let mut index = 0;
+    while index < DECLARED.len() {
+        let hook = DECLARED[index].0;
+        assert!(index == 0 || DECLARED[index - 1].0 < hook, "declarations must be sorted by hook");
+        by_hook[hook as usize] = index as u8;
+        index += 1;
     }
     by_hook
 };
 
-/// The hook of a kernel event that was logged with its class in a classic header.
+/// Returns the hook of a kernel event that was logged with its class in a classic header.
 ///
-/// This is how Windows Vista and older user-mode replays log kernel events, and how marks are still logged today.
+/// Windows Vista and older user-mode replays log kernel events this way, and marks are still logged this way today.
 pub(super) fn class_hook(class: Guid, opcode: u8) -> Option<u16> {
     const IMAGE_LOAD: u8 = 10;
     let group: u16 = match class.as_u128() {
@@ -325,7 +326,7 @@ mod tests {
         let bytes = [1; 4096];
         let payload = KernelPayload::new(hook, 2, &bytes, 8);
         match subject {
-            // Only named, or read by several structs, or by none.
+            // Subjects that only have a name, or that several structs or none read.
             Other | Recorder | Machine | Power => true,
             ContextSwitch => kernel::ContextSwitch::read(payload).is_some(),
             CompactContextSwitches => kernel::CompactContextSwitches::read(payload).is_some(),
@@ -367,12 +368,12 @@ mod tests {
     #[test]
     fn all_readable_hooks_are_declared() {
         let subjects: hashbrown::HashSet<Subject> = all().map(|(_, subject)| subject).collect();
-        // File unmappings and their rundowns, which have no rows in the table; and events that TCP has and UDP does
+        // File unmappings and their rundowns, which have no rows in the table, and events that TCP has but UDP does
         // not.
         let is_excluded = |hook: u16| matches!(hook, 0x0426..=0x0428 | 0x080c..=0x0812 | 0x081c..=0x0822);
         for &subject in subjects.iter().filter(|subject| !matches!(subject, Other | Recorder | Machine | Power)) {
             let missed: Vec<u16> = (0..0x2000)
-                .filter(|hook| reads(subject, *hook) && Subject::of(*hook) != subject)
+                .filter(|hook| reads(subject, *hook) && Subject::from_hook(*hook) != subject)
                 .filter(|&hook| !is_excluded(hook))
                 .collect();
             assert!(missed.is_empty(), "{subject:?}: {missed:04x?}");
@@ -381,9 +382,9 @@ mod tests {
 
     #[test]
     fn image_load_is_not_a_process_event() {
-        assert_eq!((xperf_name(0x030a), Subject::of(0x030a)), (Some("I-Start"), Image));
-        assert_eq!((xperf_name(0x0303), Subject::of(0x0303)), (Some("P-DCStart"), Process));
+        assert_eq!((xperf_name(0x030a), Subject::from_hook(0x030a)), (Some("I-Start"), Image));
+        assert_eq!((xperf_name(0x0303), Subject::from_hook(0x0303)), (Some("P-DCStart"), Process));
         assert_eq!((xperf_name(0x0400), xperf_name(0x7fff), xperf_name(0xffff)), (None, None, None));
-        assert_eq!(Subject::of(0xffff), Other);
+        assert_eq!(Subject::from_hook(0xffff), Other);
     }
 }

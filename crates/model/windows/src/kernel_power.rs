@@ -39,8 +39,8 @@ impl KernelPowerTracker {
             }
             PowerActionEnd::HOOK => {
                 let end = PowerActionEnd::read(payload)?;
-                let row = self.action.take();
-                self.end(row, time_ns, end.status);
+                let index = self.action.take();
+                self.end(index, time_ns, end.status);
             }
             DevicesStateStart::HOOK => {
                 let start = DevicesStateStart::read(payload)?;
@@ -59,8 +59,8 @@ impl KernelPowerTracker {
             }
             DevicesStateEnd::HOOK => {
                 let end = DevicesStateEnd::read(payload)?;
-                let row = self.devices.take();
-                self.end(row, time_ns, end.status);
+                let index = self.devices.take();
+                self.end(index, time_ns, end.status);
             }
             DevicePowerStart::HOOK => {
                 let start = DevicePowerStart::read(payload)?;
@@ -83,14 +83,14 @@ impl KernelPowerTracker {
         });
     }
 
-    fn end(&mut self, row: Option<usize>, time_ns: i64, status: u32) {
-        if let Some(row) = row.and_then(|row| self.activities.get_mut(row)) {
+    fn end(&mut self, index: Option<usize>, time_ns: i64, status: u32) {
+        if let Some(row) = index.and_then(|index| self.activities.get_mut(index)) {
             row.end_ns = Some(time_ns);
             row.status = Some(status);
         }
     }
 
-    /// Its activities by start, and its power requests.
+    /// Returns the activities, sorted by start, and the power requests.
     pub(super) fn finish(self) -> (Vec<Activity>, PowerRequestTracker) {
         (self.activities, self.requests)
     }

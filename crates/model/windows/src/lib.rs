@@ -1,9 +1,9 @@
 //! Reads Windows recordings (Event Trace Logs) into the tables of the model.
 //!
-//! Reading has two tiers. Records that can be decoded independently (context switches, samples, interrupts: nearly all
-//! of a large recording) are decoded straight into columns, window by window, in parallel on all processors. The others
-//! are deferred and processed in order by small trackers, one per subject. Names and owners are resolved last, because
-//! the end of a recording names the files, threads and devices of its start.
+//! Reading has two tiers. Records that can be decoded independently (context switches, samples and interrupts, nearly
+//! all of a large recording) are decoded straight into columns, window by window, in parallel on all processors. All
+//! other records are deferred and processed in order by small trackers, one per subject. Names and owners are resolved
+//! last, because the end of a recording names the files, threads and devices of its start.
 //!
 //! | module | purpose |
 //! | --- | --- |
@@ -79,7 +79,7 @@ use window_rows::WindowRows;
 
 /// Reads an Event Trace Log of one or several files into the `wanted` tables.
 pub fn open(files: &Files, wanted: TableSet, options: &Options) -> Result<Trace, Error> {
-    let schemas = schemas::known(options)?;
+    let schemas = schemas::initial(options)?;
     let recording = Recording::open(&files.inputs())?;
     Ok(read(&recording, files, wanted, schemas, options, None))
 }
@@ -102,21 +102,21 @@ fn read(
     let mut assembly =
         Assembly::new(recording.clock(), header.os_build, SystemTracker::new(recording), options.spill_store.clone());
     let mut walk_losses = onoff_etl::Losses::default();
-    if selection.survey {
-        let survey = Survey::of(recording, &selection, files, options);
+    if selection.needs_survey {
+        let survey = Survey::new(recording, &selection, files, options);
         survey.teach(&mut schemas);
         if wanted.contains(TableName::Inventory) {
             trace.inventory = Some(survey.inventory(&schemas));
         }
         assembly.replay(&survey.machine);
         // Both passes have the same losses.
-        if !selection.in_order {
+        if !selection.needs_ordered_pass {
             walk_losses = survey.losses;
         }
     }
     if let Some(observer) = observer {
         read_observed(files, recording, &selection, &schemas, &mut assembly, options, observer);
-    } else if selection.in_order {
+    } else if selection.needs_ordered_pass {
         read_in_order(files, recording, &selection, &schemas, &mut assembly, options);
     }
     walk_losses.merge(&assembly.finish(&mut schemas, &mut trace));
@@ -164,17 +164,17 @@ fn total(recording: &Recording<'_>, counter: impl Fn(&LogfileHeader) -> u32) -> 
 const WINDOW_BYTES: usize = 8 << 20;
 
 /// Minimum number of buffers per processor in a window. Every processor's stream contributes at least one buffer to
-/// each window, so a window with few buffers mostly repeats those of its neighbors.
-const BUFFERS_PER_PROCESSOR: usize = 8;
+/// each window, so a window with few buffers mostly repeats the buffers of its neighbors.
+const MIN_BUFFERS_PER_PROCESSOR: usize = 8;
 
 fn windows<'r>(recording: &'r Recording<'r>) -> Vec<Window<'r>> {
-    let payload: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
+    let payload_bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
     let header = recording.header();
-    // The actual number of streams; the header may be wrong.
+    // Count the actual streams, because the header may be wrong.
     let streams = recording.buffers().iter().map(|buffer| usize::from(buffer.cpu) + 1).max().unwrap_or(1);
-    let round = (header.buffer_size as usize).saturating_mul(streams);
-    let target = WINDOW_BYTES.max(round.saturating_mul(BUFFERS_PER_PROCESSOR));
-    recording.windows(payload.div_ceil(target).max(1))
+    let round_bytes = (header.buffer_size as usize).saturating_mul(streams);
+    let target_bytes = WINDOW_BYTES.max(round_bytes.saturating_mul(MIN_BUFFERS_PER_PROCESSOR));
+    recording.windows(payload_bytes.div_ceil(target_bytes).max(1))
 }
 
 fn read_in_order(
@@ -189,15 +189,15 @@ fn read_in_order(
     let windows = windows(recording);
     let total_bytes: u64 = windows.iter().map(|window| window.size() as u64).sum();
     let mut done_bytes = 0;
-    let mut before: Vec<WindowRows> = Vec::new();
+    let mut previous_batch: Vec<WindowRows> = Vec::new();
     // While the windows of one batch are decoded, the previous batch is absorbed.
-    let batch = (rayon::current_num_threads() * 2).max(1);
-    for windows in windows.chunks(batch) {
+    let batch_size = (rayon::current_num_threads() * 2).max(1);
+    for windows in windows.chunks(batch_size) {
         let (decoded, ()) = rayon::join(
             || decode(windows, selection, schemas, clock),
-            || absorb(assembly, std::mem::take(&mut before)),
+            || absorb(assembly, std::mem::take(&mut previous_batch)),
         );
-        before = decoded;
+        previous_batch = decoded;
         for window in windows {
             done_bytes += window.size() as u64;
             for range in window.releasable_ranges() {
@@ -206,10 +206,10 @@ fn read_in_order(
         }
         options.report(Progress { done_bytes, total_bytes });
     }
-    absorb(assembly, before);
+    absorb(assembly, previous_batch);
 }
 
-/// As [`read_in_order`], but sequential, so that `observer` sees each record before the next one is read.
+/// Reads like [`read_in_order`], but sequentially, so that `observer` sees each record before the next record is read.
 fn read_observed(
     files: &Files,
     recording: &Recording<'_>,
@@ -223,7 +223,7 @@ fn read_observed(
     let total_bytes: u64 = windows.iter().map(|window| window.size() as u64).sum();
     let mut done_bytes = 0;
     for window in windows {
-        if selection.in_order {
+        if selection.needs_ordered_pass {
             assembly.absorb(WindowRows::decode(&window, selection, schemas, recording.clock(), &mut *observer));
         } else {
             // The survey has already counted these losses.

@@ -6,16 +6,16 @@ use onoff_trace::{Counter, Losses, Severity};
 use super::counters;
 
 /// Adds the losses of opening and walking `recording` to `losses`.
-pub fn count(recording: &Recording<'_>, walked: &onoff_etl::Losses, losses: &mut Losses) {
-    let mut all = recording.losses().clone();
-    all.merge(walked);
-    for (loss, count, place) in all.iter() {
+pub fn count(recording: &Recording<'_>, walk_losses: &onoff_etl::Losses, losses: &mut Losses) {
+    let mut all_losses = recording.losses().clone();
+    all_losses.merge(walk_losses);
+    for (loss, count, location) in all_losses.iter() {
         let counter = counter(loss);
         losses.add(&counter, count);
-        if let Some(place) = place {
-            let file = recording.files().get(place.file);
+        if let Some(location) = location {
+            let file = recording.files().get(location.file);
             let name = file.map_or("", |file| file.name.as_str());
-            losses.set_first_place(&counter, || format!("{name}, byte offset {:#x}", place.offset));
+            losses.set_first_place(&counter, || format!("{name}, byte offset {:#x}", location.offset));
         }
     }
 }

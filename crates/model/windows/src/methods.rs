@@ -1,7 +1,7 @@
 //! Builds the table of .NET methods and the addresses of their code.
 //!
-//! The runtime logs a method when it compiles it, and in a rundown at the end of the recording if it was compiled
-//! before. Source: Microsoft's documentation of the CLR method and loader events.
+//! The runtime logs each method when it compiles it, and lists methods compiled earlier in a rundown at the end of the
+//! recording. Source: Microsoft's documentation of the CLR method and loader events.
 
 use hashbrown::HashMap;
 use onoff_trace::{Method, Methods, StringId};
@@ -32,7 +32,7 @@ const EVENTS: &[(Event, Step)] = &[
     ((DOTNET_RUNDOWN, 154), Step::Module),
 ];
 
-/// The events this table is built from.
+/// Returns the events from which the table is built.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(event, _)| event)
 }
@@ -41,7 +41,7 @@ pub(super) fn events() -> impl Iterator<Item = Event> {
 pub(super) struct MethodTracker {
     /// Rows with the id of their module.
     rows: Vec<(Method, u64)>,
-    /// The latest row by process and address.
+    /// Latest row by process and address.
     latest: HashMap<(u32, u64), usize>,
     /// Module files by process and module id.
     modules: HashMap<(u32, u64), StringId>,
@@ -50,7 +50,9 @@ pub(super) struct MethodTracker {
 impl MethodTracker {
     /// Processes a phase event; `None` if a required field is missing.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
-        let Some(&(_, step)) = EVENTS.iter().find(|(declared, _)| event.is(*declared)) else { return Some(()) };
+        let Some(&(_, step)) = EVENTS.iter().find(|(declared_event, _)| event.is(*declared_event)) else {
+            return Some(());
+        };
         let pid = event.record.process_id()?;
         let module = event.number("ModuleID")?;
         if matches!(step, Step::Module) {
@@ -63,8 +65,8 @@ impl MethodTracker {
         let name = match namespace {
             StringId::EMPTY => name,
             _ => {
-                let whole = format!("{}.{}", texts.get(namespace), texts.get(name));
-                texts.str(&whole)
+                let full_name = format!("{}.{}", texts.get(namespace), texts.get(name));
+                texts.str(&full_name)
             }
         };
         let method = Method {
@@ -75,10 +77,10 @@ impl MethodTracker {
             signature: event.text("MethodSignature", texts).unwrap_or_default(),
             ..Method::UNKNOWN
         };
-        let place = (pid, method.address);
-        let before = self.latest.get(&place).and_then(|&row| self.rows.get_mut(row)).map(|(row, _)| row);
-        let is_known = before.as_ref().is_some_and(|row| row.name == name && row.end_ns.is_none());
-        match (step, before) {
+        let code_location = (pid, method.address);
+        let previous = self.latest.get(&code_location).and_then(|&index| self.rows.get_mut(index)).map(|(row, _)| row);
+        let is_known = previous.as_ref().is_some_and(|row| row.name == name && row.end_ns.is_none());
+        match (step, previous) {
             (Step::Present, Some(_)) if is_known => return Some(()),
             (Step::Unloaded, Some(row)) if is_known => {
                 row.end_ns = Some(time_ns);
@@ -88,11 +90,11 @@ impl MethodTracker {
             (_, Some(row)) if row.end_ns.is_none() => row.end_ns = Some(time_ns),
             _ => {}
         }
-        let is_reused = self.latest.insert(place, self.rows.len()).is_some();
+        let is_reused = self.latest.insert(code_location, self.rows.len()).is_some();
         let row = match step {
             Step::Unloaded => Method { end_ns: Some(time_ns), ..method },
             Step::Loaded => Method { start_ns: Some(time_ns), ..method },
-            // The load time is unknown; if the address was reused, this is its upper bound.
+            // The load time is unknown; if the address was reused, the time of the event is an upper bound.
             _ => Method { start_ns: is_reused.then_some(time_ns), ..method },
         };
         self.rows.push((row, module));
@@ -102,8 +104,8 @@ impl MethodTracker {
     pub(super) fn finish(self) -> Methods {
         let Self { mut rows, modules, .. } = self;
         rows.sort_by_key(|(row, _)| (row.start_ns.unwrap_or(i64::MIN), row.pid, row.address));
-        let file = |pid, module| modules.get(&(pid, module)).copied().unwrap_or_default();
-        rows.into_iter().map(|(row, module)| Method { module: file(row.pid, module), ..row }).collect()
+        let module_file = |pid, module| modules.get(&(pid, module)).copied().unwrap_or_default();
+        rows.into_iter().map(|(row, module)| Method { module: module_file(row.pid, module), ..row }).collect()
     }
 }
 
@@ -122,7 +124,7 @@ mod tests {
     const UNLOADED: (Event, u8) = ((DOTNET_RUNTIME, 144), 1);
     const PRESENT: (Event, u8) = ((DOTNET_RUNDOWN, 144), 1);
 
-    /// A method of module 9 at an address, with the fields common to all these events.
+    /// Builds the event payload of a method of module 9, with the fields that all these events have in common.
     fn method(address: u64, namespace: &str, name: &str) -> Payload {
         let numbers = Payload::wide().u64(77).u64(9).u64(address).u32(0x40).u32(0x0600_0001).u32(4);
         numbers.text(namespace).text(name).text("void  ()").u16(11)
@@ -132,21 +134,21 @@ mod tests {
         Payload::wide().u64(9).u64(5).u32(0).u32(0).text(path).text("").u16(11)
     }
 
-    /// Reads events one tick apart.
+    /// Reads events at increasing times.
     fn read(events: Vec<((Event, u8), u32, Payload)>) -> Trace {
         let session = Session::windows_10(1);
         let start = session.start_ticks;
         let mut builder = EtlBuilder::new(session);
-        for (at, (((provider, id), version), process, payload)) in (1..).zip(events) {
+        for (number, (((provider, id), version), process, payload)) in (1..).zip(events) {
             let provider = provider.guid.to_string().parse::<Uuid>().unwrap();
             let event = EventHeader { provider, id, version, thread: 8, process, level: 4, ..EventHeader::default() };
-            builder.push(0, &Record::manifest(event, start + at * 10, payload));
+            builder.push(0, &Record::manifest(event, start + number * 10, payload));
         }
         let files = files_from_bytes([("net.etl".to_owned(), builder.finish())], &Limits::default()).unwrap();
-        open_files(&files, TableSet::of(&[TableName::Methods]), &Options::default()).unwrap()
+        open_files(&files, TableSet::from_names(&[TableName::Methods]), &Options::default()).unwrap()
     }
 
-    /// Process, address, name, and whether load and unload are known.
+    /// Returns process, address, name, and whether load and unload are known.
     fn rows(trace: &Trace) -> Vec<(u32, u64, &str, bool, bool)> {
         let row =
             |row: Method| (row.pid, row.address, trace.text(row.name), row.start_ns.is_some(), row.end_ns.is_some());
@@ -159,7 +161,7 @@ mod tests {
             (LOADED, 4, method(0x1000, "My.Class", "Run")),
             (LOADED, 4, method(0x2000, "", "Main")),
             (UNLOADED, 4, method(0x2000, "", "Main")),
-            // The rundown at the end: a known method, and one that was loaded before; the module comes last.
+            // The rundown at the end lists a known method and a method that was loaded before; the module comes last.
             (PRESENT, 4, method(0x1000, "My.Class", "Run")),
             (PRESENT, 4, method(0x3000, "System.String", ".ctor")),
             (((DOTNET_RUNDOWN, 154), 1), 4, module("C:\\app\\my.dll")),
@@ -204,8 +206,8 @@ mod tests {
     #[test]
     fn ignores_other_events_and_counts_truncated_ones() {
         let short = Payload::wide().u64(77).u64(9).u64(0x1000);
-        let of_others = ((super::super::phase_events::KERNEL_PROCESS, 143), 0);
-        let trace = read(vec![(LOADED, 4, short), (of_others, 4, method(0x1000, "A", "B"))]);
+        let other_event = ((super::super::phase_events::KERNEL_PROCESS, 143), 0);
+        let trace = read(vec![(LOADED, 4, short), (other_event, 4, method(0x1000, "A", "B"))]);
         assert_eq!(trace.methods.len(), 0);
         assert_eq!(trace.losses.count("phase_event_unreadable"), 1);
     }

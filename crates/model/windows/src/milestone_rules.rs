@@ -23,8 +23,8 @@ pub(super) enum Value {
     Kibibytes(&'static str),
     /// A `FILETIME`, for a milestone in nanoseconds since 1970-01-01 UTC.
     FileTime(&'static str),
-    /// Change of the wall clock, ms: a separate field since Windows 11 22H2, before that the new time minus the old
-    /// one.
+    /// Change of the wall clock, ms: a separate field since Windows 11 22H2; in older versions, the new time minus the
+    /// old time.
     ClockStep,
 }
 
@@ -48,14 +48,14 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_PNP, 201, name::BOOT_START_END, Nothing, Detail::None),
     (KERNEL_PNP, 202, name::SYSTEM_START_BEGIN, Nothing, Detail::None),
     (KERNEL_PNP, 203, name::SYSTEM_START_END, Nothing, Detail::None),
-    // The boot environment's own times: no manifest states their unit, and no available log of a real machine contains
-    // one. They are assumed to be milliseconds, like those of event 30, and analyses mark them as inferred.
+    // Times from the boot environment. No manifest states their unit, and no available log of a real machine contains
+    // them. They are assumed to be milliseconds, like the times of event 30, and analyses mark them as inferred.
     (KERNEL_BOOT, 7, name::BOOT_MANAGER, Milliseconds("BootmgrTime"), Detail::None),
     (KERNEL_BOOT, 11, name::FIRMWARE, Milliseconds("PreBootMgrTime"), Detail::None),
     (KERNEL_BOOT, 32, name::BOOT_USER_INPUT, Milliseconds("BitlockerUserInputTime"), Detail::None),
     (KERNEL_BOOT, 27, name::BOOT_TYPE, Number("BootType"), Field("LoadOptions")),
-    // The firmware's performance record, passed on by the kernel in milliseconds. Some firmware stores a counter with
-    // another unit as the end of reset; it is ignored.
+    // The firmware's performance record, passed on by the kernel in milliseconds. Some firmware stores a counter in a
+    // different unit as the end of reset, which is ignored.
     (KERNEL_BOOT, 30, name::FIRMWARE_RESET_END, MillisecondsUpTo("ResetEndStart", "LoadOSImageStart"), Detail::None),
     (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_LOADED, Milliseconds("LoadOSImageStart"), Detail::None),
     (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_STARTED, Milliseconds("StartOSImageStart"), Detail::None),
@@ -145,8 +145,8 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_POWER, 507, name::STANDBY_EXIT_TIME, Microseconds("ExitLatencyInUs"), Detail::None),
 ];
 
-/// Milestones that are meaningless without their value, which older versions of their events lack.
-pub(super) const NEED_VALUE: &[&str] = &[
+/// Milestones that are meaningless without a value. Older versions of their events have none.
+pub(super) const VALUE_REQUIRED: &[&str] = &[
     name::BOOT_TYPE,
     name::FIRMWARE,
     name::BOOT_MANAGER,
@@ -197,8 +197,8 @@ pub(super) const NEED_VALUE: &[&str] = &[
     name::STANDBY_TIME,
 ];
 
-/// Events whose older versions lack some of these values, or where some firmware leaves one out.
-pub(super) const MAY_LACK: [Event; 7] = [
+/// Events whose older versions have only some of these values, or for which some firmware omits a value.
+pub(super) const VALUE_OPTIONAL: [Event; 7] = [
     (WINLOGON, 5007),
     (PERF_TRACK, 1500),
     (KERNEL_BOOT, 30),
@@ -208,7 +208,7 @@ pub(super) const MAY_LACK: [Event; 7] = [
     (KERNEL_POWER, 507),
 ];
 
-/// The value in the unit of its milestone.
+/// Reads a value in the unit of its milestone.
 pub(super) fn value(value: Value, event: &PhaseEvent<'_>) -> Option<i64> {
     let scaled = |field, factor| event.signed(field).and_then(|number| number.checked_mul(factor));
     match value {

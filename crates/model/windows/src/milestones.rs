@@ -5,7 +5,7 @@ use onoff_etw::kernel::Mark;
 use onoff_trace::milestone as name;
 use onoff_trace::{Milestone, Milestones, StringId};
 
-use super::milestone_rules::{Detail, MAY_LACK, NEED_VALUE, RULES, value};
+use super::milestone_rules::{Detail, RULES, VALUE_OPTIONAL, VALUE_REQUIRED, value};
 use super::phase_events::{Event, KERNEL_PNP, PhaseEvent, WINLOGON};
 use super::texts::Texts;
 
@@ -18,15 +18,15 @@ pub(super) struct MilestoneTracker {
 /// Start and end of the OS loader.
 const LOADER_TIMES: Event = (KERNEL_PNP, 204);
 
-/// The command of the shell launch that follows.
+/// The command of the following shell launch.
 const SHELL_COMMANDS: Event = (WINLOGON, 9);
 
 const SHELL_LAUNCH: Event = (WINLOGON, 5005);
 
-/// The events that are milestones or belong to one.
+/// Returns the events that are milestones or complement one.
 pub(super) fn events() -> impl Iterator<Item = Event> {
-    let of_rules = RULES.iter().map(|&(provider, id, ..)| (provider, id));
-    of_rules.chain([LOADER_TIMES, SHELL_COMMANDS, SHELL_LAUNCH])
+    let rule_events = RULES.iter().map(|&(provider, id, ..)| (provider, id));
+    rule_events.chain([LOADER_TIMES, SHELL_COMMANDS, SHELL_LAUNCH])
 }
 
 impl MilestoneTracker {
@@ -59,15 +59,15 @@ impl MilestoneTracker {
             self.push(event, name::SHELL_LAUNCH, command, None, texts);
             return Some(());
         }
-        let mut readable = Some(());
+        let mut outcome = Some(());
         for &(provider, id, milestone, quantity, detail) in RULES {
             if !event.is((provider, id)) {
                 continue;
             }
             let value = value(quantity, event);
-            if value.is_none() && NEED_VALUE.contains(&milestone) {
-                if !MAY_LACK.iter().any(|&exempt| event.is(exempt)) {
-                    readable = None;
+            if value.is_none() && VALUE_REQUIRED.contains(&milestone) {
+                if !VALUE_OPTIONAL.iter().any(|&optional| event.is(optional)) {
+                    outcome = None;
                 }
                 continue;
             }
@@ -81,7 +81,7 @@ impl MilestoneTracker {
             }
             self.push(event, milestone, detail, value, texts);
         }
-        readable
+        outcome
     }
 
     fn push(
@@ -103,23 +103,23 @@ impl MilestoneTracker {
         });
     }
 
-    /// The table, by time.
+    /// Builds the table, sorted by time.
     pub(super) fn finish(mut self) -> Milestones {
         self.rows.sort_by_key(|row| row.time_ns);
         self.rows.into_iter().collect()
     }
 }
 
-/// Start and end of the loader are readings of the time-stamp counter. The newest version of the event contains its
-/// frequency; otherwise it is the processor's nominal speed.
+/// Returns the duration of the OS loader. Its start and end are readings of the time-stamp counter, whose frequency is
+/// in the newest version of the event; otherwise the nominal speed of the processor is used.
 fn os_loader_ns(event: &PhaseEvent<'_>, processor_mhz: u32) -> Option<i64> {
     let start = event.number("OSLoaderStart")?;
     let end = event.number("OSLoaderEnd")?;
     let ticks = u128::from(end.checked_sub(start)?);
-    let per_second = match event.number("PerformanceDataFrequency") {
+    let ticks_per_second = match event.number("PerformanceDataFrequency") {
         Some(frequency) if frequency > 0 => u128::from(frequency),
         _ => u128::from(processor_mhz) * 1_000_000,
     };
-    let ns = (ticks * 1_000_000_000).checked_div(per_second)?;
+    let ns = (ticks * 1_000_000_000).checked_div(ticks_per_second)?;
     i64::try_from(ns).ok()
 }

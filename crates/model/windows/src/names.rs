@@ -1,4 +1,4 @@
-//! Event names. Every list of events uses them, so that a name shown by one command can be passed to another.
+//! Event names. All lists of events use these names, so that a name shown by one command can be passed to another.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use onoff_etw::{Description, SchemaSource, standard};
 
 use super::kernel_events::{class_hook, xperf_name};
 
-/// The hook of a kernel event, for any kind of header.
+/// Returns the hook of a kernel event with any kind of header.
 #[inline]
 pub(super) fn kernel_hook(record: &Record<'_>) -> Option<u16> {
     record.hook().or_else(|| match record.kind() {
@@ -17,7 +17,7 @@ pub(super) fn kernel_hook(record: &Record<'_>) -> Option<u16> {
     })
 }
 
-/// The provider's name, otherwise its GUID.
+/// Returns the provider's name, or its GUID if it has no name.
 pub(super) fn provider_name(description: &Description<'_>) -> String {
     match (description.provider, description.provider_guid) {
         ("", None) => "unknown".to_owned(),
@@ -26,10 +26,10 @@ pub(super) fn provider_name(description: &Description<'_>) -> String {
     }
 }
 
-/// Class of the events in which WinSAT's results are logged.
+/// Class of the events that contain WinSAT results.
 const WINSAT_CLASS: Guid = Guid::from_u128(0xed54dff8_c409_4cf6_bf83_05e1e61a09c4);
 
-/// `xperf` name of an event that the recorder logs with a class at the end of a recording.
+/// Returns the `xperf` name of an event that the recorder logs with a class at the end of a recording.
 fn classic_name(record: &Record<'_>) -> Option<&'static str> {
     let class = match record.kind() {
         HeaderKind::Full | HeaderKind::Instance => record.class_guid()?,
@@ -50,19 +50,19 @@ fn is_number(name: &str, kind: &str, number: u16) -> bool {
     name.strip_prefix(kind).and_then(|digits| digits.parse().ok()) == Some(number)
 }
 
-/// The opcode name as in `xperf`: standard opcodes are `win:Start` etc., unless the recording itself defines them.
+/// Returns the opcode name as in `xperf`: standard opcodes are `win:Start` etc., unless the recording defines them.
 fn opcode_name<'d>(record: &Record<'_>, description: &Description<'d>) -> Cow<'d, str> {
-    let is_shared = standard::opcode_name(record.opcode()) == Some(description.opcode);
+    let is_standard = standard::opcode_name(record.opcode()) == Some(description.opcode);
     match description.opcode {
-        name if is_shared && description.source != SchemaSource::Embedded => Cow::Owned(format!("win:{name}")),
+        name if is_standard && description.source != SchemaSource::Embedded => Cow::Owned(format!("win:{name}")),
         name if is_number(name, "opcode_", record.opcode().into()) => Cow::Borrowed(""),
         name => Cow::Borrowed(name),
     }
 }
 
-/// The event's name: the `xperf` name of kernel events that have one, `Provider/Task/Opcode` for manifest events,
-/// `Provider/Event/Opcode` for self-describing events, otherwise `Provider/Event`. A task or opcode without a name is
-/// empty, as is the opcode of a self-describing event that is neither a start nor a stop.
+/// Returns the event's name: the `xperf` name of kernel events that have one, `Provider/Task/Opcode` for manifest
+/// events, `Provider/Event/Opcode` for self-describing events, otherwise `Provider/Event`. A task or opcode without a
+/// name is empty, as is the opcode of a self-describing event that is neither a start nor a stop.
 pub(super) fn event_name(record: &Record<'_>, description: &Description<'_>) -> String {
     let hook = kernel_hook(record);
     if let Some(name) = hook.and_then(xperf_name).or_else(|| classic_name(record)) {

@@ -1,7 +1,7 @@
-//! Builds the notifications table: who was notified of a transition, and when they responded.
+//! Builds the notifications table: what was notified of a transition, and when it responded.
 //!
-//! A start event contains its recipient. Older versions of end events do not, but are recorded by the thread that
-//! recorded the start, which waits for the response.
+//! A start event contains its recipient. Older versions of end events do not, but they are recorded by the thread that
+//! recorded the start and waits for the response.
 
 use hashbrown::HashMap;
 use onoff_trace::{Losses, Notification, NotificationKind, Notifications, StringId};
@@ -19,7 +19,7 @@ enum Recipient {
     Process(&'static str),
     Thread(&'static str),
     Service(&'static str),
-    /// All recipients: the number of a broadcast.
+    /// All recipients; the field has the number of the broadcast.
     Broadcast(&'static str),
 }
 
@@ -58,7 +58,7 @@ pub(super) struct NotificationTracker {
     unmatched: u64,
 }
 
-/// The events that start and end notifications.
+/// Returns the events that start and end notifications.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     RULES
         .iter()
@@ -80,8 +80,8 @@ impl NotificationTracker {
         if RULES.iter().any(|&(provider, begin, ..)| event.is((provider, begin))) {
             self.begin(event, kind, recipient, [Some(sender), key], texts);
         } else {
-            let row = key.and_then(|key| self.open(kind, key)).or_else(|| self.open(kind, sender));
-            match row.and_then(|row| self.rows.get_mut(row)) {
+            let index = key.and_then(|key| self.take_open(kind, key)).or_else(|| self.take_open(kind, sender));
+            match index.and_then(|index| self.rows.get_mut(index)) {
                 Some(row) => {
                     row.end_ns = Some(event.time_ns());
                     row.status = STATUSES.iter().find_map(|field| event.number32(field));
@@ -125,26 +125,28 @@ impl NotificationTracker {
         });
     }
 
-    /// The latest row under `key` that has not ended.
-    fn open(&mut self, kind: NotificationKind, key: Key) -> Option<usize> {
-        let rows = self.in_flight.get_mut(&(kind, key))?;
-        while let Some(row) = rows.pop() {
-            // Each row is listed under two keys, and may have ended by the other one.
-            if self.rows.get(row).is_some_and(|row| row.end_ns.is_none()) {
-                return Some(row);
+    /// Removes and returns the index of the latest row under `key` that has not ended.
+    fn take_open(&mut self, kind: NotificationKind, key: Key) -> Option<usize> {
+        let indexes = self.in_flight.get_mut(&(kind, key))?;
+        while let Some(index) = indexes.pop() {
+            // Each row is listed under two keys and may have ended through the other key.
+            if self.rows.get(index).is_some_and(|row| row.end_ns.is_none()) {
+                return Some(index);
             }
         }
         None
     }
 
-    /// The table, by start, with the session of each sender.
+    /// Builds the table, sorted by start, with the session of each sender.
     pub(super) fn finish(self, processes: &ProcessTracker, losses: &mut Losses) -> Notifications {
         losses.add(&counters::ACTIVITY_END_WITHOUT_BEGIN, self.unmatched);
         self.rows
             .into_iter()
             .map(|mut row| {
-                row.session =
-                    row.sender_pid.and_then(|pid| processes.at(pid, row.start_ns)).and_then(|process| process.session);
+                row.session = row
+                    .sender_pid
+                    .and_then(|pid| processes.find(pid, row.start_ns))
+                    .and_then(|process| process.session);
                 row
             })
             .collect()

@@ -1,7 +1,7 @@
 //! The manifest events of transitions, and access to their fields.
 //!
-//! They are few and are processed after the whole recording has been read, because its last records may contain their
-//! schemas and the names of services, devices and processors.
+//! These events are few. They are processed after the whole recording has been read, because its last records may
+//! contain their schemas and the names of services, devices and processors.
 
 use onoff_etl::{Guid, Record};
 use onoff_etw::Fields;
@@ -15,7 +15,7 @@ pub(super) struct Provider {
     pub(super) name: &'static str,
 }
 
-/// A provider and the id of one of its events.
+/// A provider and an event id.
 pub(super) type Event = (Provider, u16);
 
 macro_rules! providers {
@@ -59,7 +59,7 @@ pub(super) struct PhaseEvent<'a> {
 }
 
 impl<'a> PhaseEvent<'a> {
-    /// `None` for an event of another provider.
+    /// Returns `None` for an event of any other provider.
     pub(super) fn new(record: &'a Record<'a>, fields: &'a Fields<'a>) -> Option<Self> {
         let guid = record.class_guid()?;
         let provider = PROVIDERS.iter().find(|provider| provider.guid == guid)?;
@@ -74,27 +74,27 @@ impl<'a> PhaseEvent<'a> {
         self.record.time_ns()
     }
 
-    /// The value of a numeric field; `None` if the event has no such field.
+    /// Returns the value of a numeric field; `None` if the event does not have the field.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.fields.get(name)?.as_u64()
     }
 
-    /// The value of a numeric field that fits in 32 bits.
+    /// Returns the value of a numeric field that fits in 32 bits.
     pub(super) fn number32(&self, name: &str) -> Option<u32> {
         self.fields.get(name)?.as_u32()
     }
 
-    /// The value of a signed numeric field.
+    /// Returns the value of a signed numeric field.
     pub(super) fn signed(&self, name: &str) -> Option<i64> {
         self.fields.get(name)?.as_i64()
     }
 
-    /// The text form of a field; `None` if the event has no such field.
+    /// Returns the text form of a field; `None` if the event does not have the field.
     pub(super) fn text(&self, name: &str, texts: &mut Texts) -> Option<StringId> {
         self.fields.get(name).map(|value| texts.display(value))
     }
 
-    /// Name of the record in the tables, e.g. `Microsoft-Windows-Kernel-PnP/216`.
+    /// Returns the name of the record in the tables, e.g. `Microsoft-Windows-Kernel-PnP/216`.
     pub(super) fn label(&self, texts: &mut Texts) -> StringId {
         texts.display(format_args!("{}/{}", self.provider.name, self.id))
     }
@@ -106,52 +106,52 @@ mod tests {
     use onoff_trace::{TableSet, milestone};
     use uuid::Uuid;
 
-    use crate::phases::wanted;
+    use crate::phases::wanted_events;
     use onoff_input::options::Options;
     use onoff_input::unpack::Limits;
     use onoff_sources::{files_from_bytes, open_files};
 
-    /// Number of event versions to test: the catalog has up to 14 of one event.
+    /// Number of event versions to test; the catalog has up to 14 versions of an event.
     const VERSIONS: u8 = 16;
 
     fn read(events: impl Iterator<Item = (Uuid, u16, u8, Payload)>) -> onoff_trace::Trace {
         let session = Session::windows_10(1);
         let start = session.start_ticks;
         let mut builder = EtlBuilder::new(session);
-        for (at, (provider, id, version, payload)) in (1..).zip(events) {
+        for (number, (provider, id, version, payload)) in (1..).zip(events) {
             let event =
                 EventHeader { provider, id, version, thread: 8, process: 4, level: 4, ..EventHeader::default() };
-            builder.push(0, &Record::manifest(event, start + at, payload));
+            builder.push(0, &Record::manifest(event, start + number, payload));
         }
         let files = files_from_bytes([("events.etl".to_owned(), builder.finish())], &Limits::default()).unwrap();
         open_files(&files, TableSet::all(), &Options::default()).unwrap()
     }
 
-    /// Windows 7 to 11 record the same events in up to 14 versions. None of them may be counted as unreadable.
+    /// Windows 7 to 11 record the same events in up to 14 versions, none of which may be counted as unreadable.
     #[test]
     fn all_event_versions_are_readable() {
         // Zeros are long enough for every layout; only the start and end times of a transition must not be zero.
         const TIME: u64 = 133_500_000_000_000_000;
         let payload = |guid: onoff_etl::Guid, id: u16| {
-            let before = match (guid == super::KERNEL_POWER.guid, id) {
+            let fields = match (guid == super::KERNEL_POWER.guid, id) {
                 (true, 1) => Payload::wide().u64(0).u64(TIME),
                 (true, 2) => Payload::wide().u32(0).u64(TIME),
                 _ => Payload::wide(),
             };
-            before.bytes(&[0; 4096])
+            fields.bytes(&[0; 4096])
         };
-        let of_event = |(guid, id): (onoff_etl::Guid, u16)| {
+        let all_versions = |(guid, id): (onoff_etl::Guid, u16)| {
             let provider = guid.to_string().parse::<Uuid>().unwrap();
             (0..VERSIONS).map(move |version| (provider, id, version, payload(guid, id)))
         };
-        let trace = read(wanted(TableSet::all()).flat_map(of_event));
+        let trace = read(wanted_events(TableSet::all()).flat_map(all_versions));
         let unreadable = trace.losses.iter().find(|loss| loss.counter == "phase_event_unreadable");
         assert_eq!(unreadable.map(|loss| loss.first.as_deref()), None);
         assert!(trace.milestones.len() > 500, "{}", trace.milestones.len());
     }
 
-    /// Values from logs of real machines: a PC whose firmware took 12.6 s, one whose firmware stores a counter as the
-    /// end of reset, one without a table, and a suspend of 3 ms two hours after the reset.
+    /// Uses values from logs of real machines: a PC whose firmware took 12.6 s, a PC whose firmware stores a counter as
+    /// the end of reset, a PC without a table, and a suspend of 3 ms two hours after the reset.
     #[test]
     fn firmware_times_are_milliseconds() {
         const MS: i64 = 1_000_000;
@@ -166,17 +166,17 @@ mod tests {
             (power, 130, 0, times(&[7_855_209, 7_855_212])),
         ];
         let trace = read(events.into_iter());
-        let of = |name: &str| -> Vec<i64> {
+        let values = |name: &str| -> Vec<i64> {
             let rows = trace.milestones.iter().filter(|row| trace.text(row.name) == name);
             rows.map(|row| row.value.unwrap()).collect()
         };
-        assert_eq!(of(milestone::FIRMWARE_RESET_END), [0, 0]);
-        assert_eq!(of(milestone::FIRMWARE_LOADER_LOADED), [12_609 * MS, 4_166 * MS, 0]);
-        assert_eq!(of(milestone::FIRMWARE_LOADER_STARTED), [12_621 * MS, 4_247 * MS, 0]);
-        assert_eq!(of(milestone::FIRMWARE_EXIT_BEGIN), [12_986 * MS, 5_817 * MS, 0]);
-        assert_eq!(of(milestone::FIRMWARE_EXIT_END), [12_990 * MS, 5_818 * MS, 0]);
-        assert_eq!(of(milestone::FIRMWARE_SUSPEND_BEGIN), [7_855_209 * MS]);
-        assert_eq!(of(milestone::FIRMWARE_SUSPEND_END), [7_855_212 * MS]);
+        assert_eq!(values(milestone::FIRMWARE_RESET_END), [0, 0]);
+        assert_eq!(values(milestone::FIRMWARE_LOADER_LOADED), [12_609 * MS, 4_166 * MS, 0]);
+        assert_eq!(values(milestone::FIRMWARE_LOADER_STARTED), [12_621 * MS, 4_247 * MS, 0]);
+        assert_eq!(values(milestone::FIRMWARE_EXIT_BEGIN), [12_986 * MS, 5_817 * MS, 0]);
+        assert_eq!(values(milestone::FIRMWARE_EXIT_END), [12_990 * MS, 5_818 * MS, 0]);
+        assert_eq!(values(milestone::FIRMWARE_SUSPEND_BEGIN), [7_855_209 * MS]);
+        assert_eq!(values(milestone::FIRMWARE_SUSPEND_END), [7_855_212 * MS]);
         assert_eq!(trace.losses.count("phase_event_unreadable"), 0);
     }
 
@@ -194,11 +194,14 @@ mod tests {
         let trace = read(versions.into_iter().map(|(version, payload)| (general, 1, version, payload)));
         let set = trace.milestones.iter().filter(|row| trace.text(row.name) == milestone::CLOCK_SET);
         let set: Vec<_> = set.map(|row| (row.value, trace.text(row.detail))).collect();
-        // One hour back, by a program; the oldest version does not contain which.
+        // A program set the clock back by one hour; the oldest versions do not contain the program.
         let reasons = trace.milestones.iter().filter(|row| trace.text(row.name) == milestone::CLOCK_SET_REASON);
         assert_eq!(reasons.map(|row| row.value).collect::<Vec<_>>(), [Some(1); 3]);
-        let by = Some(-3_600_000);
-        assert_eq!(set, [(by, ""), (by, ""), (by, "svchost.exe"), (by, "svchost.exe")]);
+        let one_hour_back = Some(-3_600_000);
+        assert_eq!(
+            set,
+            [(one_hour_back, ""), (one_hour_back, ""), (one_hour_back, "svchost.exe"), (one_hour_back, "svchost.exe")]
+        );
         assert_eq!(trace.losses.count("phase_event_unreadable"), 0);
     }
 }

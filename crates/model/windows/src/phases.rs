@@ -1,4 +1,4 @@
-//! Processes transition events in time order, after everything that explains them is known.
+//! Processes transition events in time order, after all information about them is known.
 
 use onoff_etl::Guid;
 use onoff_etw::{Fields, Schemas};
@@ -37,8 +37,8 @@ pub(super) struct Phases {
     pub(super) methods: MethodTracker,
     /// Nominal processor speed, MHz; 0 when not known.
     pub(super) processor_mhz: u32,
-    /// True if the kernel logger recorded processes, threads or modules. Then the events of the Kernel-Process provider
-    /// are duplicates.
+    /// True if the kernel logger recorded processes, which makes the Kernel-Process events of processes duplicates.
+    /// The same applies to threads and modules.
     pub(super) kernel_processes: bool,
     pub(super) kernel_threads: bool,
     pub(super) kernel_images: bool,
@@ -49,7 +49,7 @@ pub(super) struct Phases {
 enum Edge {
     Start,
     End,
-    /// It existed before the recording.
+    /// The object existed before the recording.
     Present,
 }
 
@@ -58,13 +58,13 @@ const PROCESS: &[(u16, Edge)] = &[(1, Edge::Start), (2, Edge::End), (15, Edge::P
 const THREAD: &[(u16, Edge)] = &[(3, Edge::Start), (4, Edge::End)];
 const IMAGE: &[(u16, Edge)] = &[(5, Edge::Start), (6, Edge::End)];
 
-fn events(of: &'static [(u16, Edge)]) -> impl Iterator<Item = Event> {
-    of.iter().map(|&(id, _)| (KERNEL_PROCESS, id))
+fn events(edges: &'static [(u16, Edge)]) -> impl Iterator<Item = Event> {
+    edges.iter().map(|&(id, _)| (KERNEL_PROCESS, id))
 }
 
-/// The tables built from these events, with the events that each tracker reads. The trackers' own rules declare the
-/// events, so there is no second list to keep in sync.
-fn declared() -> [(TableName, Vec<Event>); 11] {
+/// Returns the tables that are built from transition events, with the events that each tracker reads. The rules of the
+/// trackers declare the events, so there is no second list to keep in sync.
+fn events_by_table() -> [(TableName, Vec<Event>); 11] {
     [
         (TableName::Milestones, milestones::events().collect()),
         (TableName::DeviceOperations, devices::events().collect()),
@@ -80,17 +80,17 @@ fn declared() -> [(TableName, Vec<Event>); 11] {
     ]
 }
 
-/// The events needed for the `wanted` tables.
-pub(super) fn wanted(wanted: TableSet) -> impl Iterator<Item = (Guid, u16)> {
-    declared()
+/// Returns the events needed for the `wanted` tables.
+pub(super) fn wanted_events(wanted: TableSet) -> impl Iterator<Item = (Guid, u16)> {
+    events_by_table()
         .into_iter()
         .filter(move |&(table, _)| wanted.contains(table))
         .flat_map(|(_, events)| events)
         .map(|(provider, id)| (provider.guid, id))
 }
 
-fn edge(of: &[(u16, Edge)], event: &PhaseEvent<'_>) -> Option<Edge> {
-    of.iter().find(|&&(id, _)| id == event.id).map(|&(_, edge)| edge)
+fn edge(edges: &[(u16, Edge)], event: &PhaseEvent<'_>) -> Option<Edge> {
+    edges.iter().find(|&&(id, _)| id == event.id).map(|&(_, edge)| edge)
 }
 
 impl Phases {
@@ -106,7 +106,7 @@ impl Phases {
             let mut fields = scratch.reuse();
             schemas.decode(&record, &mut fields);
             if let Some(event) = PhaseEvent::new(&record, &fields)
-                && self.take(&event, texts, losses).is_none()
+                && self.on_event(&event, texts, losses).is_none()
             {
                 losses.add_at(&counters::PHASE_EVENT_UNREADABLE, || format!("{}/{}", event.provider.name, event.id));
             }
@@ -114,14 +114,14 @@ impl Phases {
         }
     }
 
-    fn take(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
+    fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
         if event.provider == KERNEL_PROCESS {
-            return self.kernel_process(event, texts, losses);
+            return self.on_kernel_process(event, texts, losses);
         }
         self.activities.on_event(event, texts);
         self.notifications.on_event(event, texts);
-        // Each tracker handles its own events; an event with a missing field counts once.
-        let read = [
+        // Each tracker ignores the events of all others; an event with a missing field counts once.
+        let outcomes = [
             self.milestones.on_event(event, self.processor_mhz, texts),
             self.services.on_event(event, texts),
             self.devices.on_event(event, texts),
@@ -129,28 +129,28 @@ impl Phases {
             self.file_events.on_event(event, texts),
             self.methods.on_event(event, texts),
         ];
-        read.iter().all(Option::is_some).then_some(())
+        outcomes.iter().all(Option::is_some).then_some(())
     }
 
-    /// Kernel-Process events, for recordings without the kernel logger's own events.
-    fn kernel_process(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
+    /// Processes a Kernel-Process event, for recordings without events of the kernel logger.
+    fn on_kernel_process(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
         if let Some(edge) = edge(PROCESS, event).filter(|_| !self.kernel_processes) {
-            self.process(event, edge, texts, losses)?;
+            self.on_process(event, edge, texts, losses)?;
         }
         if let Some(edge) = edge(THREAD, event).filter(|_| !self.kernel_threads) {
-            self.thread(event, edge, losses)?;
+            self.on_thread(event, edge, losses)?;
         }
         if let Some(edge) = edge(IMAGE, event).filter(|_| !self.kernel_images) {
-            self.image(event, edge, texts, losses)?;
+            self.on_image(event, edge, texts, losses)?;
         }
         Some(())
     }
 
-    fn process(&mut self, event: &PhaseEvent<'_>, edge: Edge, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
+    fn on_process(&mut self, event: &PhaseEvent<'_>, edge: Edge, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
         let pid = event.number32("ProcessID")?;
         let path = event.text("ImageName", texts).unwrap_or_default();
         let image = file_name(texts.get(path)).to_owned();
-        let known = Process {
+        let process = Process {
             parent_pid: event.number32("ParentProcessID"),
             image: texts.str(&image),
             session: event.number32("SessionID"),
@@ -160,24 +160,24 @@ impl Phases {
         match edge {
             Edge::Start => {
                 let creator_tid = event.record.thread_id();
-                self.processes.start(event.time_ns(), Process { creator_tid, ..known }, losses);
+                self.processes.start(event.time_ns(), Process { creator_tid, ..process }, losses);
             }
             Edge::End => {
                 let status = event.number32("ExitCode").map(|status| status as i32);
-                self.processes.end(event.time_ns(), known, status);
+                self.processes.end(event.time_ns(), process, status);
             }
-            Edge::Present => self.processes.present(known),
+            Edge::Present => self.processes.observe(process),
         }
         Some(())
     }
 
-    fn thread(&mut self, event: &PhaseEvent<'_>, edge: Edge, losses: &mut Losses) -> Option<()> {
+    fn on_thread(&mut self, event: &PhaseEvent<'_>, edge: Edge, losses: &mut Losses) -> Option<()> {
         let (pid, tid) = (event.number32("ProcessID")?, event.number32("ThreadID")?);
         let address = |name| event.number(name).unwrap_or(0);
-        let known = Thread {
+        let thread = Thread {
             start_address: match address("Win32StartAddr") {
                 0 => address("StartAddr"),
-                start => start,
+                address => address,
             },
             service_tag: event.number32("SubProcessTag").unwrap_or(0),
             teb: address("TebBase"),
@@ -190,15 +190,15 @@ impl Phases {
         match edge {
             Edge::Start => {
                 let creator_tid = event.record.thread_id();
-                self.threads.start(event.time_ns(), Thread { creator_tid, ..known }, losses);
+                self.threads.start(event.time_ns(), Thread { creator_tid, ..thread }, losses);
             }
-            Edge::End => self.threads.end(event.time_ns(), known),
-            Edge::Present => self.threads.present(known),
+            Edge::End => self.threads.end(event.time_ns(), thread),
+            Edge::Present => self.threads.observe(thread),
         }
         Some(())
     }
 
-    fn image(&mut self, event: &PhaseEvent<'_>, edge: Edge, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
+    fn on_image(&mut self, event: &PhaseEvent<'_>, edge: Edge, texts: &mut Texts, losses: &mut Losses) -> Option<()> {
         let image = Image {
             pid: event.number32("ProcessID")?,
             base: event.number("ImageBase")?,

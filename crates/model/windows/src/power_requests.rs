@@ -20,9 +20,9 @@ use super::texts::Texts;
 #[derive(Debug, Default)]
 pub(super) struct PowerRequestTracker {
     rows: Vec<PowerRequest>,
-    /// The latest row of each IRP.
+    /// Latest row of each IRP.
     requests: HashMap<u64, usize>,
-    /// The latest row of each IRP and device object of a stack.
+    /// Latest row of each IRP and device object of a stack.
     drivers: HashMap<(u64, u64), usize>,
     unmatched: u64,
 }
@@ -41,7 +41,7 @@ enum Step {
     DriverLeaves,
 }
 
-/// Kernel-Power's events, by id.
+/// Kernel-Power events, by id.
 const EVENTS: &[(u16, Step)] = &[
     (7, Step::Sent),
     (8, Step::Completed),
@@ -51,7 +51,7 @@ const EVENTS: &[(u16, Step)] = &[
     (523, Step::Completed),
 ];
 
-/// The events this table is built from.
+/// Returns the events from which the table is built.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(id, _)| (KERNEL_POWER, id))
 }
@@ -76,17 +76,17 @@ impl PowerRequestTracker {
                     state: event.number("PowerState").and_then(|state| state.try_into().ok()),
                     tid: event.record.thread_id(),
                     event: event.label(texts),
-                    ..unknown(PowerRequestScope::Device, time_ns, irp)
+                    ..base_row(PowerRequestScope::Device, time_ns, irp)
                 });
             }
             Step::Completed => {
                 let status = event.number32("Status");
-                let failed = event.text("FailedDriver", texts).unwrap_or_default();
+                let failed_driver = event.text("FailedDriver", texts).unwrap_or_default();
                 match self.request(irp) {
                     Some(row) if row.end_ns.is_none() => {
                         row.end_ns = Some(time_ns);
                         row.status = status;
-                        row.failed_driver = failed;
+                        row.failed_driver = failed_driver;
                     }
                     // Newer versions of Windows record a completion twice.
                     Some(_) => {}
@@ -98,14 +98,14 @@ impl PowerRequestTracker {
                 None => self.unmatched += 1,
             },
             Step::DriverEnters => {
-                let of_device = self.requests.get(&irp).and_then(|&row| self.rows.get(row));
+                let request = self.requests.get(&irp).and_then(|&index| self.rows.get(index));
                 let mut row = PowerRequest {
                     driver: event.text("DriverName", texts)?,
                     tid: event.record.thread_id(),
                     event: event.label(texts),
-                    ..unknown(PowerRequestScope::Driver, time_ns, irp)
+                    ..base_row(PowerRequestScope::Driver, time_ns, irp)
                 };
-                if let Some(request) = of_device {
+                if let Some(request) = request {
                     row.kind = request.kind;
                     row.device = request.device;
                     row.state_kind = request.state_kind;
@@ -117,8 +117,8 @@ impl PowerRequestTracker {
             }
             Step::DriverLeaves => {
                 let device = event.number("Device").unwrap_or(0);
-                let row = self.drivers.remove(&(irp, device));
-                match row.and_then(|row| self.rows.get_mut(row)) {
+                let index = self.drivers.remove(&(irp, device));
+                match index.and_then(|index| self.rows.get_mut(index)) {
                     Some(row) => row.end_ns = Some(time_ns),
                     None => self.unmatched += 1,
                 }
@@ -127,7 +127,7 @@ impl PowerRequestTracker {
         Some(())
     }
 
-    /// A request recorded by the kernel logger.
+    /// Processes the start of a request from the kernel logger.
     pub(super) fn on_start(&mut self, record: &Record<'_>, start: &DevicePowerStart<'_>, texts: &mut Texts) {
         self.requests.insert(start.irp, self.rows.len());
         self.rows.push(PowerRequest {
@@ -137,11 +137,11 @@ impl PowerRequestTracker {
             state: start.state.try_into().ok(),
             tid: record.thread_id(),
             event: texts.str("Power/DevicePowerStart"),
-            ..unknown(PowerRequestScope::Device, record.time_ns(), start.irp)
+            ..base_row(PowerRequestScope::Device, record.time_ns(), start.irp)
         });
     }
 
-    /// A completion recorded by the kernel logger.
+    /// Processes the completion of a request from the kernel logger.
     pub(super) fn on_end(&mut self, time_ns: i64, end: &DevicePowerEnd) {
         match self.request(end.irp) {
             Some(row) if row.end_ns.is_none() => {
@@ -153,11 +153,11 @@ impl PowerRequestTracker {
     }
 
     fn request(&mut self, irp: u64) -> Option<&mut PowerRequest> {
-        let row = *self.requests.get(&irp)?;
-        self.rows.get_mut(row)
+        let index = *self.requests.get(&irp)?;
+        self.rows.get_mut(index)
     }
 
-    /// The table, by start, with driver and names from `devices`.
+    /// Builds the table, sorted by start, with driver and names from `devices`.
     pub(super) fn finish(self, devices: &[InstalledDevice], texts: &mut Texts, losses: &mut Losses) -> PowerRequests {
         losses.add(&counters::POWER_REQUEST_END_WITHOUT_BEGIN, self.unmatched);
         let unfinished = self.rows.iter().filter(|row| row.end_ns.is_none()).count();
@@ -182,7 +182,7 @@ impl PowerRequestTracker {
     }
 }
 
-fn unknown(scope: PowerRequestScope, start_ns: i64, irp: u64) -> PowerRequest {
+fn base_row(scope: PowerRequestScope, start_ns: i64, irp: u64) -> PowerRequest {
     PowerRequest {
         kind: PowerRequestKind::Other,
         scope,

@@ -41,7 +41,7 @@ impl ProcessTracker {
         losses: &mut Losses,
     ) {
         let time_ns = record.time_ns();
-        let known = Process {
+        let process = Process {
             parent_pid: Some(event.parent_id),
             image: texts.ansi(event.image_file_name),
             command_line: texts.utf16(event.command_line),
@@ -54,99 +54,99 @@ impl ProcessTracker {
         };
         match event.kind {
             ProcessEventKind::Start => {
-                self.start(time_ns, Process { creator_tid: record.thread_id(), ..known }, losses);
+                self.start(time_ns, Process { creator_tid: record.thread_id(), ..process }, losses);
             }
-            ProcessEventKind::End => self.end(time_ns, known, Some(event.exit_status)),
+            ProcessEventKind::End => self.end(time_ns, process, Some(event.exit_status)),
             ProcessEventKind::RundownStart | ProcessEventKind::RundownEnd => {
-                let row = self.alive_row(known.pid, known.unique_key);
-                fill(&mut self.rows[row], &known);
+                let index = self.alive_row(process.pid, process.unique_key);
+                fill(&mut self.rows[index], &process);
             }
             ProcessEventKind::Defunct => {
                 // The object outlives the process because of an open handle. The event adds nothing to a process that
-                // ended in the recording, and one that ended before is not part of it.
-                let ended_ns = event
+                // ended in the recording, and a process that ended earlier is not part of the recording.
+                let exit_ns = event
                     .exit_time
                     .and_then(|filetime| i64::try_from(filetime).ok())
                     .map(|filetime| (filetime - clock.start_filetime()).saturating_mul(100));
-                if let Some(&row) = self.alive.get(&known.pid)
-                    && self.rows[row].unique_key == known.unique_key
-                    && let Some(ended_ns) = ended_ns.filter(|&ended_ns| ended_ns <= time_ns)
+                if let Some(&index) = self.alive.get(&process.pid)
+                    && self.rows[index].unique_key == process.unique_key
+                    && let Some(exit_ns) = exit_ns.filter(|&exit_ns| exit_ns <= time_ns)
                 {
-                    self.rows[row].end_ns = Some(ended_ns);
-                    self.rows[row].exit_status = Some(event.exit_status);
-                    self.alive.remove(&known.pid);
+                    self.rows[index].end_ns = Some(exit_ns);
+                    self.rows[index].exit_status = Some(event.exit_status);
+                    self.alive.remove(&process.pid);
                 }
             }
         }
     }
 
-    /// Records the start of a process; everything but its times comes from `known`.
-    pub(super) fn start(&mut self, time_ns: i64, known: Process, losses: &mut Losses) {
-        if let Some(&row) = self.alive.get(&known.pid) {
-            let present = &mut self.rows[row];
-            if present.start_ns == Some(time_ns) {
-                fill(present, &known);
+    /// Records the start of a process. All values except the times come from `process`.
+    pub(super) fn start(&mut self, time_ns: i64, process: Process, losses: &mut Losses) {
+        if let Some(&index) = self.alive.get(&process.pid) {
+            let row = &mut self.rows[index];
+            if row.start_ns == Some(time_ns) {
+                fill(row, &process);
                 return;
             }
-            present.end_ns = Some(time_ns);
+            row.end_ns = Some(time_ns);
             losses.add(&counters::PROCESS_END_MISSING, 1);
         }
-        let row = self.push(Process { start_ns: Some(time_ns), ..known });
-        self.alive.insert(known.pid, row);
+        let index = self.push(Process { start_ns: Some(time_ns), ..process });
+        self.alive.insert(process.pid, index);
     }
 
-    /// Records the end of a process; values that were unknown come from `known`.
-    pub(super) fn end(&mut self, time_ns: i64, known: Process, exit_status: Option<i32>) {
-        let row = self.alive_row(known.pid, known.unique_key);
-        let present = &mut self.rows[row];
-        fill(present, &known);
-        present.end_ns = Some(time_ns);
-        present.exit_status = exit_status;
-        self.alive.remove(&known.pid);
+    /// Records the end of a process. Values that were unknown come from `process`.
+    pub(super) fn end(&mut self, time_ns: i64, process: Process, exit_status: Option<i32>) {
+        let index = self.alive_row(process.pid, process.unique_key);
+        let row = &mut self.rows[index];
+        fill(row, &process);
+        row.end_ns = Some(time_ns);
+        row.exit_status = exit_status;
+        self.alive.remove(&process.pid);
     }
 
-    /// Records that a process exists; values that were unknown come from `known`.
-    pub(super) fn present(&mut self, known: Process) {
-        let row = self.alive_row(known.pid, known.unique_key);
-        fill(&mut self.rows[row], &known);
+    /// Records that a process exists. Values that were unknown come from `process`.
+    pub(super) fn observe(&mut self, process: Process) {
+        let index = self.alive_row(process.pid, process.unique_key);
+        fill(&mut self.rows[index], &process);
     }
 
     // A rundown can list a process that has just ended: the object is freed later than the process.
     fn alive_row(&mut self, pid: u32, unique_key: u64) -> usize {
-        if let Some(&row) = self.alive.get(&pid) {
-            return row;
+        if let Some(&index) = self.alive.get(&pid) {
+            return index;
         }
-        let last = self.by_pid.get(&pid).and_then(|rows| rows.last());
-        if let Some(&row) = last
+        let last_index = self.by_pid.get(&pid).and_then(|rows| rows.last());
+        if let Some(&index) = last_index
             && unique_key != 0
-            && self.rows[row].unique_key == unique_key
+            && self.rows[index].unique_key == unique_key
         {
-            return row;
+            return index;
         }
-        let row = self.push(Process::unknown(pid));
-        self.alive.insert(pid, row);
-        row
+        let index = self.push(Process::unknown(pid));
+        self.alive.insert(pid, index);
+        index
     }
 
     fn push(&mut self, process: Process) -> usize {
-        let row = self.rows.len();
-        self.by_pid.entry(process.pid).or_default().push(row);
+        let index = self.rows.len();
+        self.by_pid.entry(process.pid).or_default().push(index);
         self.rows.push(process);
-        row
+        index
     }
 
-    /// The process that had id `pid` at `time_ns`.
-    pub(super) fn at(&self, pid: u32, time_ns: i64) -> Option<&Process> {
-        let rows = self.by_pid.get(&pid)?;
-        let begun = |&row: &usize| {
-            let start_ns = self.rows[row].start_ns;
+    /// Returns the process that had the id `pid` at `time_ns`.
+    pub(super) fn find(&self, pid: u32, time_ns: i64) -> Option<&Process> {
+        let indexes = self.by_pid.get(&pid)?;
+        let has_started = |&index: &usize| {
+            let start_ns = self.rows[index].start_ns;
             start_ns.is_none_or(|start_ns| start_ns <= time_ns)
         };
-        let after = rows.partition_point(begun);
-        after.checked_sub(1).and_then(|last| self.rows.get(rows[last]))
+        let started_count = indexes.partition_point(has_started);
+        started_count.checked_sub(1).and_then(|last| self.rows.get(indexes[last]))
     }
 
-    /// The table, by start.
+    /// Builds the table, sorted by start.
     pub(super) fn finish(&self) -> Processes {
         let mut rows = self.rows.clone();
         rows.sort_by_key(|row| row.start_ns);
@@ -154,21 +154,22 @@ impl ProcessTracker {
     }
 }
 
-fn fill(row: &mut Process, known: &Process) {
-    row.parent_pid = row.parent_pid.or(known.parent_pid);
-    row.creator_tid = row.creator_tid.or(known.creator_tid);
-    row.session = row.session.or(known.session);
+fn fill(row: &mut Process, process: &Process) {
+    row.parent_pid = row.parent_pid.or(process.parent_pid);
+    row.creator_tid = row.creator_tid.or(process.creator_tid);
+    row.session = row.session.or(process.session);
     for (field, value) in [
-        (&mut row.image, known.image),
-        (&mut row.command_line, known.command_line),
-        (&mut row.user, known.user),
-        (&mut row.package, known.package),
+        (&mut row.image, process.image),
+        (&mut row.command_line, process.command_line),
+        (&mut row.user, process.user),
+        (&mut row.package, process.package),
     ] {
         if field.is_empty() {
             *field = value;
         }
     }
-    for (field, value) in [(&mut row.unique_key, known.unique_key), (&mut row.page_directory, known.page_directory)] {
+    for (field, value) in [(&mut row.unique_key, process.unique_key), (&mut row.page_directory, process.page_directory)]
+    {
         if *field == 0 {
             *field = value;
         }

@@ -1,4 +1,4 @@
-//! Event schemas: those supplied by the user, and those that a recording contains.
+//! Event schemas: supplied by the user, or contained in a recording.
 
 use onoff_etl::{Guid, HeaderKind, Record};
 use onoff_etw::Schemas;
@@ -15,7 +15,7 @@ pub(super) const EVENT_METADATA_CLASS: Guid = Guid::from_u128(0xbbccf6c1_6cd1_48
 const MANIFEST_EVENT: u16 = 0xFFFE;
 const MANIFEST_OPCODE: u8 = 0xFE;
 
-/// True if `record` describes other events: a description, or part of a manifest that a provider logs.
+/// True if `record` describes other events: a schema, or a part of a manifest logged by a provider.
 #[inline]
 pub(super) fn describes_others(record: &Record<'_>) -> bool {
     match record.kind() {
@@ -28,11 +28,11 @@ pub(super) fn describes_others(record: &Record<'_>) -> bool {
     }
 }
 
-/// The schemas known before the recording is read: those of the built-in catalog and those supplied by the user.
+/// Returns the schemas known before the recording is read: the built-in catalog and the schemas supplied by the user.
 ///
 /// # Errors
 /// A manifest or DLL that cannot be read, or that describes no events.
-pub(crate) fn known(options: &Options) -> Result<Schemas, Error> {
+pub(crate) fn initial(options: &Options) -> Result<Schemas, Error> {
     let mut schemas = Schemas::new();
     for manifest in &options.manifests {
         add(&mut schemas, manifest)?;
@@ -40,7 +40,7 @@ pub(crate) fn known(options: &Options) -> Result<Schemas, Error> {
     Ok(schemas)
 }
 
-/// True for a manifest, or a program or library, that describes events of a provider.
+/// True for a manifest, program or library that describes events of a provider.
 #[must_use]
 pub fn describes_events(bytes: &[u8]) -> bool {
     let mut schemas = Schemas::new();
@@ -48,7 +48,7 @@ pub fn describes_events(bytes: &[u8]) -> bool {
         true => schemas.add_provider_binary(bytes).is_ok_and(|providers| providers > 0),
         false => {
             let text = text(bytes);
-            // An invalid manifest counts too, so that using it reports an error.
+            // An invalid manifest counts too, so that its use reports an error.
             text.contains("instrumentationManifest")
         }
     }
@@ -69,14 +69,14 @@ fn add(schemas: &mut Schemas, manifest: &NamedBytes) -> Result<(), Error> {
 
 /// Decodes a manifest: UTF-8, or UTF-16 with a byte order mark.
 fn text(bytes: &[u8]) -> String {
-    let units = |bytes: &[u8], from: fn([u8; 2]) -> u16| {
+    let decode_utf16 = |bytes: &[u8], from_bytes: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks::<2>();
-        let units = pairs.iter().map(|&pair| from(pair));
+        let units = pairs.iter().map(|&pair| from_bytes(pair));
         char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     };
     match bytes {
-        [0xFF, 0xFE, rest @ ..] => units(rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => units(rest, u16::from_be_bytes),
+        [0xFF, 0xFE, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
         [0xEF, 0xBB, 0xBF, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
         _ => String::from_utf8_lossy(bytes).into_owned(),
     }
@@ -84,8 +84,8 @@ fn text(bytes: &[u8]) -> String {
 
 /// Adds the losses of schema processing to `losses`.
 pub fn count(schemas: &Schemas, losses: &mut Losses) {
-    let lost = schemas.losses();
-    losses.add(&counters::SCHEMA_MALFORMED, lost.malformed_records);
-    losses.add(&counters::MANIFEST_REFUSED, lost.rejected_chunks + lost.rejected_manifests);
-    losses.add(&counters::SCHEMAS_TOO_MANY, lost.too_many);
+    let schema_losses = schemas.losses();
+    losses.add(&counters::SCHEMA_MALFORMED, schema_losses.malformed_records);
+    losses.add(&counters::MANIFEST_REFUSED, schema_losses.rejected_chunks + schema_losses.rejected_manifests);
+    losses.add(&counters::SCHEMAS_TOO_MANY, schema_losses.too_many);
 }

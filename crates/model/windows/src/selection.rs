@@ -15,39 +15,39 @@ use super::schemas::{EVENT_METADATA_CLASS, describes_others};
 pub(super) enum Interest {
     /// Ignored.
     Skip,
-    /// Decoded immediately, because it depends on no other record.
+    /// Decoded immediately, because the record does not depend on other records.
     ContextSwitch,
     ReadyThread,
     Sample,
     DeferredProcedureCall,
     InterruptServiceRoutine,
     Stack,
-    /// A stack given by its key.
+    /// A stack that is given by a key.
     StackReference,
-    /// Deferred and processed in order, because it depends on earlier records.
+    /// Deferred and processed in order, because the record depends on earlier records.
     Ordered,
     /// A row of the generic events table.
     Generic,
 }
 
-const HOOKS: usize = 1 << 16;
+const HOOK_COUNT: usize = 1 << 16;
 
 #[derive(Debug)]
 pub(super) struct Selection {
     hooks: Box<[Interest]>,
     classes: HashMap<Guid, Interest>,
-    at_end: HashSet<(Guid, u16)>,
+    end_events: HashSet<(Guid, u16)>,
     others: Interest,
-    /// True if context switches are requested, and not just needed for the running threads.
+    /// True if context switches are requested, not just needed to find the running threads.
     pub(super) keeps_switches: bool,
     /// True if stacks attached to manifest events are needed.
-    pub(super) event_stacks: bool,
+    pub(super) needs_event_stacks: bool,
     /// True if records that describe events are needed.
     needs_schemas: bool,
     /// True if the pass in time order is needed.
-    pub(super) in_order: bool,
+    pub(super) needs_ordered_pass: bool,
     /// True if a survey of the whole recording is needed first.
-    pub(super) survey: bool,
+    pub(super) needs_survey: bool,
 }
 
 impl Selection {
@@ -55,7 +55,7 @@ impl Selection {
         use TableName as T;
         let wants = |tables: &[TableName]| tables.iter().any(|&table| wanted.contains(table));
         let generic = if wants(&[T::Events]) { Interest::Generic } else { Interest::Skip };
-        let mut hooks = vec![generic; HOOKS];
+        let mut hooks = vec![generic; HOOK_COUNT];
         for (hook, subject) in kernel_events::all() {
             let interest = match subject {
                 _ if subject.is_generic() => generic,
@@ -78,41 +78,41 @@ impl Selection {
         let image_ids = if wants(&[T::Images]) { Interest::Ordered } else { Interest::Skip };
         classes.insert(IMAGE_ID_CLASS, image_ids);
         classes.insert(EVENT_METADATA_CLASS, Interest::Skip);
-        let at_end = phases::wanted(wanted).collect();
+        let end_events = phases::wanted_events(wanted).collect();
         Selection {
             hooks: hooks.into_boxed_slice(),
             classes,
-            at_end,
+            end_events,
             others: generic,
             keeps_switches: wants(&[T::ContextSwitches]),
-            event_stacks: wants(&[T::Stacks]),
+            needs_event_stacks: wants(&[T::Stacks]),
             needs_schemas: !wants(&[T::Events, T::Inventory]),
-            survey: wanted == TableSet::NONE || wants(&[T::Events, T::Inventory]),
-            in_order: wanted.without(T::Inventory) != TableSet::NONE,
+            needs_survey: wanted == TableSet::NONE || wants(&[T::Events, T::Inventory]),
+            needs_ordered_pass: wanted.without(T::Inventory) != TableSet::NONE,
         }
     }
 
-    /// How to process a kernel record.
+    /// Returns how to process a kernel record.
     #[inline]
-    pub(super) fn of_hook(&self, hook: u16) -> Interest {
+    pub(super) fn hook_interest(&self, hook: u16) -> Interest {
         self.hooks.get(usize::from(hook)).copied().unwrap_or(Interest::Skip)
     }
 
-    /// How to process a record without a hook; kernel events are recognized by their class.
-    pub(super) fn of_other(&self, record: &Record<'_>) -> Interest {
+    /// Returns how to process a record without a hook. Kernel events are recognized by their class.
+    pub(super) fn record_interest(&self, record: &Record<'_>) -> Interest {
         let Some(class) = record.class_guid() else { return self.others };
         match record.kind() {
             HeaderKind::Full | HeaderKind::Instance => match self.classes.get(&class) {
                 Some(&interest) => interest,
-                None => class_hook(class, record.opcode()).map_or(self.others, |hook| self.of_class_hook(hook)),
+                None => class_hook(class, record.opcode()).map_or(self.others, |hook| self.class_hook_interest(hook)),
             },
             _ => self.others,
         }
     }
 
     /// True if a manifest event is deferred to the end, where its schema may be.
-    pub(super) fn at_end(&self, provider: Guid, id: u16) -> bool {
-        !self.at_end.is_empty() && self.at_end.contains(&(provider, id))
+    pub(super) fn is_deferred_to_end(&self, provider: Guid, id: u16) -> bool {
+        !self.end_events.is_empty() && self.end_events.contains(&(provider, id))
     }
 
     /// True if a record that describes events is deferred, because no survey has read it.
@@ -121,10 +121,10 @@ impl Selection {
         self.needs_schemas && describes_others(record)
     }
 
-    // Kernel events with a classic header are few and have process and thread in the header, so all are processed in
+    // Kernel events with a classic header are few and have process and thread in the header. All are processed in
     // order.
-    fn of_class_hook(&self, hook: u16) -> Interest {
-        match self.of_hook(hook) {
+    fn class_hook_interest(&self, hook: u16) -> Interest {
+        match self.hook_interest(hook) {
             interest @ (Interest::Ordered | Interest::Generic) => interest,
             _ => Interest::Skip,
         }

@@ -1,6 +1,6 @@
 //! Builds the table of service transitions, from Services and Services-Svchost events.
 //!
-//! The service control manager records a service's state whenever it changes or is reported again:
+//! The service control manager records the state of a service whenever the state changes or is reported again:
 //!
 //! ```text
 //!   start   (pending, no process)  (pending, host) …     (running, host)
@@ -9,8 +9,8 @@
 //!              control sent         first report             done
 //! ```
 //!
-//! Between the host's first report and the end, svchost records when it enters the service's main function: the
-//! service's code is loaded then. Services with their own host process do not record that.
+//! Between the host's first report and the end, svchost records when it enters the service's main function, at which
+//! point the service's code is loaded. Services with a dedicated host process do not record this.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::system::InstalledService;
@@ -26,13 +26,13 @@ const START_PENDING: u32 = 2;
 const STOP_PENDING: u32 = 3;
 const RUNNING: u32 = 4;
 
-/// The auto-start phase.
+/// `ExecutionPhase` during auto-start.
 const AUTO_START_PHASE: u32 = 1;
 
-/// The system shutdown phase.
+/// `ExecutionPhase` during a system shutdown.
 const SHUTDOWN_PHASE: u32 = 3;
 
-/// Groups are started one after another; more open groups than this are starts with lost ends.
+/// Maximum number of open groups. Groups are started one after another, so more open groups are starts with lost ends.
 const MAX_OPEN_GROUPS: usize = 64;
 
 #[derive(Debug, Default)]
@@ -50,10 +50,10 @@ pub(super) struct ServiceTracker {
 struct Service {
     /// The transition in progress.
     in_flight: Option<usize>,
-    /// True if the service was recorded before.
-    known: bool,
-    running: bool,
-    /// True if it was stopped because of a system shutdown.
+    /// True if an earlier event recorded the service.
+    is_known: bool,
+    is_running: bool,
+    /// True if the service was stopped because of a system shutdown.
     in_shutdown: bool,
 }
 
@@ -64,7 +64,7 @@ enum Meaning {
     AutoStartEnds,
     GroupBegins,
     GroupEnds,
-    /// A service's state.
+    /// The state of a service.
     Status,
     /// The load-order group of a service.
     GroupOfService,
@@ -82,7 +82,7 @@ const EVENTS: &[(Event, Meaning)] = &[
     ((SVCHOST, 101), Meaning::MainFunction),
 ];
 
-/// The events this table is built from.
+/// Returns the events from which the table is built.
 pub(super) fn events() -> impl Iterator<Item = Event> {
     EVENTS.iter().map(|&(event, _)| event)
 }
@@ -90,7 +90,9 @@ pub(super) fn events() -> impl Iterator<Item = Event> {
 impl ServiceTracker {
     /// Processes a phase event; `None` if a required field is missing.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
-        let Some(&(_, meaning)) = EVENTS.iter().find(|&&(declared, _)| event.is(declared)) else { return Some(()) };
+        let Some(&(_, meaning)) = EVENTS.iter().find(|&&(declared_event, _)| event.is(declared_event)) else {
+            return Some(());
+        };
         match meaning {
             Meaning::AutoStartBegins => self.in_auto_start = true,
             Meaning::AutoStartEnds => self.in_auto_start = false,
@@ -102,9 +104,9 @@ impl ServiceTracker {
             }
             Meaning::GroupEnds => {
                 let group = event.text("GroupName", texts)?;
-                self.open_groups.retain(|&open| open != group);
+                self.open_groups.retain(|&open_group| open_group != group);
             }
-            Meaning::Status => self.status(event, texts)?,
+            Meaning::Status => self.on_status(event, texts)?,
             Meaning::GroupOfService => {
                 let service = event.text("ServiceName", texts)?;
                 let group = event.text("LoadOrderGroup", texts)?;
@@ -128,34 +130,34 @@ impl ServiceTracker {
         Some(())
     }
 
-    fn status(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
+    fn on_status(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
         let name = event.text("ServiceName", texts)?;
         let state = event.number32("CurrentState")?;
         let pid = event.number32("PID").filter(|&pid| pid != 0);
         let image = event.text("ImageName", texts).unwrap_or_default();
-        let automatic = event.number32("ExecutionPhase") == Some(AUTO_START_PHASE) || self.in_auto_start;
+        let is_automatic = event.number32("ExecutionPhase") == Some(AUTO_START_PHASE) || self.in_auto_start;
         let start_type = event.number32("StartType");
         let in_shutdown = event.number32("ExecutionPhase") == Some(SHUTDOWN_PHASE);
         let time_ns = event.time_ns();
         let service = self.services.entry(name).or_default();
-        let in_flight = service.in_flight.and_then(|row| self.rows.get(row)).map(|row| row.kind);
+        let in_flight_kind = service.in_flight.and_then(|row| self.rows.get(row)).map(|row| row.kind);
 
         use ServiceChange::{Start, Stop};
-        let (begins, ends) = match (state, in_flight) {
+        let (new_change, ended_outcome) = match (state, in_flight_kind) {
             (START_PENDING, None) => (Some(Start), None),
-            // It stopped, or aborted stopping, without a record.
+            // The service stopped, or aborted stopping, without a record.
             (START_PENDING, Some(Stop)) => (Some(Start), Some(ServiceOutcome::Failed)),
             (RUNNING, Some(Start)) => (None, Some(ServiceOutcome::Completed)),
-            // A running service that reports "running" again was sent a control; it is stopping if a stop report
-            // follows. For a service that was already running before the recording, this can be its first report.
-            (RUNNING, None) if service.running || in_shutdown || !service.known => (Some(Stop), None),
+            // A running service that reports "running" again was sent a control, and is stopping if a stop report
+            // follows. This can be the first report of a service that was already running before the recording.
+            (RUNNING, None) if service.is_running || in_shutdown || !service.is_known => (Some(Stop), None),
             (STOP_PENDING, None) => (Some(Stop), None),
             (STOP_PENDING, Some(Start)) => (Some(Stop), Some(ServiceOutcome::Failed)),
             (STOPPED, Some(Stop)) => (None, Some(ServiceOutcome::Completed)),
             (STOPPED, Some(Start)) => (None, Some(ServiceOutcome::Failed)),
             _ => (None, None),
         };
-        if let Some(outcome) = ends
+        if let Some(outcome) = ended_outcome
             && let Some(row) = service.in_flight.take().and_then(|row| self.rows.get_mut(row))
         {
             row.end_ns = Some(time_ns);
@@ -167,14 +169,14 @@ impl ServiceTracker {
             && row.kind == Stop
             && row.checkpoint_ns.is_none()
         {
-            // Only the last of several controls was the stop.
+            // Of several controls, only the last was the stop.
             row.start_ns = time_ns;
         }
-        if let Some(kind) = begins {
+        if let Some(kind) = new_change {
             service.in_flight = Some(self.rows.len());
             self.rows.push(ServiceTransition {
                 service: name,
-                group: if kind == Start && automatic {
+                group: if kind == Start && is_automatic {
                     self.open_groups.last().copied().unwrap_or_default()
                 } else {
                     StringId::EMPTY
@@ -184,7 +186,7 @@ impl ServiceTracker {
                 container: image,
                 container_pid: pid,
                 outcome: ServiceOutcome::Unfinished,
-                automatic: kind == Start && automatic,
+                automatic: kind == Start && is_automatic,
                 start_type,
                 tid: event.record.thread_id(),
                 event: event.label(texts),
@@ -196,26 +198,26 @@ impl ServiceTracker {
             if row.container.is_empty() {
                 row.container = image;
             }
-            let reports = match row.kind {
+            let is_checkpoint = match row.kind {
                 Start => state == START_PENDING && pid.is_some(),
                 Stop => state == STOP_PENDING,
             };
-            if reports {
+            if is_checkpoint {
                 row.checkpoint_ns.get_or_insert(time_ns);
             }
         } else if let Some(row) = self.rows.last_mut().filter(|row| row.service == name) {
             row.container_pid = row.container_pid.or(pid);
         }
-        service.known = true;
-        service.running = state == RUNNING;
+        service.is_known = true;
+        service.is_running = state == RUNNING;
         service.in_shutdown = in_shutdown;
         Some(())
     }
 
-    /// The table, by start, with groups and host processes resolved.
+    /// Builds the table, sorted by start, with groups and host processes resolved.
     ///
-    /// A service's group comes from the configuration; without it, from the group being started when the service
-    /// started.
+    /// The group of a service comes from the configuration if there is one, otherwise from the group being started when
+    /// the service started.
     pub(super) fn finish(
         self,
         installed: &[InstalledService],
@@ -224,13 +226,13 @@ impl ServiceTracker {
         losses: &mut Losses,
     ) -> ServiceTransitions {
         let Self { rows, groups, services, .. } = self;
-        let mut configured: HashMap<String, &InstalledService> = HashMap::new();
+        let mut configured_services: HashMap<String, &InstalledService> = HashMap::new();
         for service in installed {
-            configured.insert(service.name.to_ascii_lowercase(), service);
+            configured_services.insert(service.name.to_ascii_lowercase(), service);
         }
         let has_groups = installed.iter().any(|service| !service.load_order_group.is_empty());
-        // A running service that only reported "running" again did not stop; during a system shutdown, it did not
-        // respond.
+        // A running service that only reported "running" again did not stop. During a system shutdown, this means that
+        // it did not respond.
         let unresponsive: HashSet<usize> =
             services.values().filter(|service| service.in_shutdown).filter_map(|service| service.in_flight).collect();
         let mut unfinished = 0;
@@ -244,18 +246,18 @@ impl ServiceTracker {
                     || unresponsive.contains(index)
             })
             .map(|(_, mut row)| {
-                let configured = configured.get(&texts.get(row.service).to_ascii_lowercase());
-                match (groups.get(&row.service), configured) {
+                let configured_service = configured_services.get(&texts.get(row.service).to_ascii_lowercase());
+                match (groups.get(&row.service), configured_service) {
                     (Some(&group), _) => row.group = group,
                     (None, Some(service)) if has_groups => {
                         row.group = texts.str(&service.load_order_group);
                     }
                     _ => {}
                 }
-                let at_ns = row.checkpoint_ns.unwrap_or(row.start_ns);
+                let running_ns = row.checkpoint_ns.unwrap_or(row.start_ns);
                 if let Some(command_line) = row
                     .container_pid
-                    .and_then(|pid| processes.at(pid, at_ns))
+                    .and_then(|pid| processes.find(pid, running_ns))
                     .map(|process| process.command_line)
                     .filter(|command_line| !command_line.is_empty())
                 {

@@ -24,7 +24,7 @@ pub(super) struct StackTracker {
 pub(super) struct StackReference {
     pub(super) row: usize,
     pub(super) key: u64,
-    /// Time at which the reference was logged; the event it belongs to may be earlier.
+    /// Time at which the reference was logged; the event with the stack may be earlier.
     pub(super) time_ns: i64,
 }
 
@@ -35,8 +35,8 @@ struct WindowStacks {
 }
 
 impl StackTracker {
-    /// A tracker that spills its tables to `spill_store`.
-    pub(super) fn on(spill_store: Option<Arc<dyn SpillStore>>) -> Self {
+    /// Creates a tracker that spills its tables to `spill_store`.
+    pub(super) fn with_spill_store(spill_store: Option<Arc<dyn SpillStore>>) -> Self {
         Self {
             pool: StackPool::with_spill_store(spill_store.clone()),
             spill_store,
@@ -70,7 +70,7 @@ impl StackTracker {
         }
     }
 
-    /// The table, and the pool of its stacks.
+    /// Returns the table and the pool of its stacks.
     pub(super) fn finish(mut self, losses: &mut Losses) -> (Batches<Stacks>, StackPool) {
         let mut unknown = 0;
         let batches = std::mem::take(&mut self.windows)
@@ -80,7 +80,7 @@ impl StackTracker {
                     return window.stacks;
                 }
                 for StackReference { row, key, time_ns } in window.references {
-                    match (self.keys.at(key, time_ns), window.stacks.stack.get_mut(row)) {
+                    match (self.keys.stack_at(key, time_ns), window.stacks.stack.get_mut(row)) {
                         (Some(stack), Some(cell)) => *cell = stack,
                         _ => unknown += 1,
                     }

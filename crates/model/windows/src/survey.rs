@@ -1,4 +1,4 @@
-//! A first pass over all records, in no particular order: event counts, and the records that describe events.
+//! A first pass over all records, in no particular order. Counts events and collects the records that describe events.
 //!
 //! Buffers are processed in parallel without merging their streams, which is much faster than reading in order.
 
@@ -51,38 +51,40 @@ struct Count {
 }
 
 impl Survey {
-    pub(super) fn of(recording: &Recording<'_>, selection: &Selection, files: &Files, options: &Options) -> Survey {
-        let total_bytes = recording.buffers().iter().map(stored).sum();
+    pub(super) fn new(recording: &Recording<'_>, selection: &Selection, files: &Files, options: &Options) -> Survey {
+        let total_bytes = recording.buffers().iter().map(stored_bytes).sum();
         let done_bytes = AtomicU64::new(0);
-        // Large enough for a task to pay off, small enough to distribute the work.
+        // Large enough to outweigh the overhead of a task, small enough to distribute the work.
         const BUFFERS_PER_TASK: usize = 64;
         recording
             .buffers()
             .par_chunks(BUFFERS_PER_TASK)
-            .map_init(BufferScratch::default, |space, buffers| {
-                let survey = Survey::of_buffers(recording, buffers, space, selection);
+            .map_init(BufferScratch::default, |scratch, buffers| {
+                let survey = Survey::from_buffers(recording, buffers, scratch, selection);
                 for buffer in buffers {
                     let end = buffer.offset + buffer.available;
                     files.release(buffer.file, buffer.offset as u64..end as u64);
                 }
-                let read: u64 = buffers.iter().map(stored).sum();
-                options
-                    .report(Progress { done_bytes: done_bytes.fetch_add(read, Ordering::Relaxed) + read, total_bytes });
+                let read_bytes: u64 = buffers.iter().map(stored_bytes).sum();
+                options.report(Progress {
+                    done_bytes: done_bytes.fetch_add(read_bytes, Ordering::Relaxed) + read_bytes,
+                    total_bytes,
+                });
                 survey
             })
             .reduce(Survey::default, Survey::merge)
     }
 
-    fn of_buffers<'a>(
+    fn from_buffers<'a>(
         recording: &Recording<'a>,
         buffers: &[BufferInfo],
-        space: &mut BufferScratch<'a>,
+        scratch: &mut BufferScratch<'a>,
         selection: &Selection,
     ) -> Survey {
         let mut survey = Survey::default();
         for buffer in buffers {
-            let walk = recording.for_each_in_buffer(buffer, space, |record| {
-                survey.take(record, selection);
+            let walk = recording.for_each_in_buffer(buffer, scratch, |record| {
+                survey.on_record(record, selection);
                 ControlFlow::<Infallible>::Continue(())
             });
             survey.losses.merge(&walk.losses);
@@ -90,7 +92,7 @@ impl Survey {
         survey
     }
 
-    fn take(&mut self, record: &Record<'_>, selection: &Selection) {
+    fn on_record(&mut self, record: &Record<'_>, selection: &Selection) {
         let count = self.kinds.entry(kind(record)).or_insert_with(|| Count {
             events: 0,
             bytes: 0,
@@ -101,12 +103,12 @@ impl Survey {
         if describes_others(record) {
             self.schema_records.push(record);
         }
-        if selection.in_order {
+        if selection.needs_ordered_pass {
             return;
         }
         let interest = match record.hook() {
-            Some(hook) => selection.of_hook(hook),
-            None => selection.of_other(record),
+            Some(hook) => selection.hook_interest(hook),
+            None => selection.record_interest(record),
         };
         if interest == Interest::Ordered {
             self.machine.push(record);
@@ -117,9 +119,9 @@ impl Survey {
         for (kind, count) in other.kinds {
             self.kinds
                 .entry(kind)
-                .and_modify(|known| {
-                    known.events += count.events;
-                    known.bytes += count.bytes;
+                .and_modify(|merged| {
+                    merged.events += count.events;
+                    merged.bytes += count.bytes;
                 })
                 .or_insert(count);
         }
@@ -142,7 +144,7 @@ impl Survey {
         }
     }
 
-    /// The event counts, with names from `schemas`.
+    /// Returns the event counts, with names from `schemas`.
     pub(super) fn inventory(&self, schemas: &Schemas) -> Inventory {
         let mut providers: HashMap<(String, String), (u64, u64)> = HashMap::new();
         let mut kinds = Vec::with_capacity(self.kinds.len());
@@ -155,9 +157,9 @@ impl Survey {
             let provider = names::provider_name(&description);
             let (id, version) = kind.number();
             let name = names::event_name(&example, &description);
-            let total = providers.entry((guid, provider.clone())).or_default();
-            total.0 += count.events;
-            total.1 += count.bytes;
+            let (provider_events, provider_bytes) = providers.entry((guid, provider.clone())).or_default();
+            *provider_events += count.events;
+            *provider_bytes += count.bytes;
             kinds.push(KindCount {
                 provider,
                 name,
@@ -199,13 +201,13 @@ fn detail(example: &Record<'_>, description: &Description<'_>, schemas: &Schemas
     }
 }
 
-/// Size of a buffer in its file.
-fn stored(buffer: &BufferInfo) -> u64 {
+/// Returns the size of a buffer in its file.
+fn stored_bytes(buffer: &BufferInfo) -> u64 {
     buffer.available as u64
 }
 
 impl Kind {
-    /// Event id or hook, and version.
+    /// Returns the event id or hook, and the version.
     fn number(self) -> (u32, u16) {
         match self {
             Kind::Kernel { hook, version } => (hook.into(), version.into()),
@@ -242,15 +244,16 @@ fn kind(record: &Record<'_>) -> Kind {
     }
 }
 
-/// The name in TraceLogging metadata: after the size (2 bytes) and the tag (7 bits per byte), up to the zero byte.
+/// Reads the name in TraceLogging metadata, which follows the size (2 bytes) and the tag (7 bits per byte) and ends at
+/// the zero byte.
 fn event_name(metadata: &[u8]) -> &[u8] {
-    let rest = metadata.get(2..).unwrap_or_default();
-    let tag = rest.iter().position(|byte| byte & 0x80 == 0);
-    let name = tag.and_then(|last| rest.get(last + 1..)).unwrap_or_default();
+    let tag_and_name = metadata.get(2..).unwrap_or_default();
+    let tag_end = tag_and_name.iter().position(|byte| byte & 0x80 == 0);
+    let name = tag_end.and_then(|last| tag_and_name.get(last + 1..)).unwrap_or_default();
     name.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-/// FNV-1a, 64 bits. Used only to tell names apart.
+/// Hashes a name with 64-bit FNV-1a, only to distinguish names.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

@@ -1,4 +1,4 @@
-//! Builds the system configuration from the logfile header and the SystemConfig records.
+//! Builds the system configuration from the log file header and the SystemConfig records.
 
 use std::fmt::Write as _;
 
@@ -24,15 +24,14 @@ pub(super) struct SystemTracker {
     seen_processors: u32,
 }
 
-/// Maximum number of processors in Windows: 2,048 since Windows Server 2016, which is also the limit of a buffer
-/// header.
+/// Maximum number of processors in Windows: 2,048 since Windows Server 2016, which is also the limit of buffer headers.
 const MAX_PROCESSORS: u32 = 2048;
 
 impl SystemTracker {
     pub(super) fn new(recording: &Recording<'_>) -> Self {
         let header: &LogfileHeader = recording.header();
         let (major, minor) = header.os_version;
-        let seen = recording.buffers().iter().map(|buffer| u32::from(buffer.cpu) + 1);
+        let seen_counts = recording.buffers().iter().map(|buffer| u32::from(buffer.cpu) + 1);
         Self {
             system: SystemConfiguration {
                 kind: SystemKind::Windows,
@@ -47,12 +46,12 @@ impl SystemTracker {
                 processor_mhz: header.cpu_speed_mhz,
                 ..SystemConfiguration::default()
             },
-            seen_processors: seen.max().unwrap_or(0),
+            seen_processors: seen_counts.max().unwrap_or(0),
             ..Self::default()
         }
     }
 
-    /// Processes a record about the computer; `None` if it is too short.
+    /// Processes a record about the computer. Returns `None` if the record is too short.
     pub(super) fn on_record(&mut self, record: &Record<'_>) -> Option<()> {
         let system = &mut self.system;
         let omitted = &mut self.omitted;
@@ -174,8 +173,8 @@ impl SystemTracker {
                     (power.s5, "S5"),
                     (power.modern_standby, "S0 low power idle"),
                 ];
-                for (offered, name) in states {
-                    if offered {
+                for (is_supported, name) in states {
+                    if is_supported {
                         add(&mut system.sleep_states, name.into(), omitted);
                     }
                 }
@@ -241,7 +240,7 @@ impl SystemTracker {
     }
 }
 
-/// Maximum number of disks, services or devices: duplicates are found by a linear search.
+/// Maximum number of disks, services or devices, because duplicates are found by a linear search.
 const MAX_ENTRIES: usize = 4 << 10;
 
 fn add<T: PartialEq>(entries: &mut Vec<T>, entry: T, omitted: &mut u64) {

@@ -31,7 +31,7 @@ impl ThreadTracker {
             0 => event.start_address,
             address => address,
         };
-        let known = Thread {
+        let thread = Thread {
             start_address,
             base_priority: event.priorities.map(|priorities| priorities.base),
             page_priority: event.priorities.map(|priorities| priorities.page),
@@ -47,49 +47,49 @@ impl ThreadTracker {
         };
         match event.kind {
             ThreadEventKind::Start => {
-                self.start(time_ns, Thread { creator_tid: record.thread_id(), ..known }, losses);
+                self.start(time_ns, Thread { creator_tid: record.thread_id(), ..thread }, losses);
             }
-            ThreadEventKind::End => self.end(time_ns, known),
-            ThreadEventKind::RundownStart | ThreadEventKind::RundownEnd => self.present(known),
+            ThreadEventKind::End => self.end(time_ns, thread),
+            ThreadEventKind::RundownStart | ThreadEventKind::RundownEnd => self.observe(thread),
         }
     }
 
     pub(super) fn on_name(&mut self, event: &kernel::ThreadName<'_>, texts: &mut Texts) {
-        let row = self.alive_row(event.thread_id, event.process_id);
-        self.rows[row].name = texts.utf16(event.thread_name);
+        let index = self.alive_row(event.thread_id, event.process_id);
+        self.rows[index].name = texts.utf16(event.thread_name);
     }
 
-    /// Records the start of a thread; everything but its times comes from `known`.
-    pub(super) fn start(&mut self, time_ns: i64, known: Thread, losses: &mut Losses) {
-        if let Some(&row) = self.alive.get(&known.tid) {
-            let present = &mut self.rows[row];
-            if present.start_ns == Some(time_ns) {
-                fill(present, &known);
+    /// Records the start of a thread. All values except the times come from `thread`.
+    pub(super) fn start(&mut self, time_ns: i64, thread: Thread, losses: &mut Losses) {
+        if let Some(&index) = self.alive.get(&thread.tid) {
+            let row = &mut self.rows[index];
+            if row.start_ns == Some(time_ns) {
+                fill(row, &thread);
                 return;
             }
-            present.end_ns = Some(time_ns);
+            row.end_ns = Some(time_ns);
             losses.add(&counters::THREAD_END_MISSING, 1);
         }
-        self.alive.insert(known.tid, self.rows.len());
-        self.rows.push(Thread { start_ns: Some(time_ns), ..known });
+        self.alive.insert(thread.tid, self.rows.len());
+        self.rows.push(Thread { start_ns: Some(time_ns), ..thread });
     }
 
     /// Records the end of a thread.
-    pub(super) fn end(&mut self, time_ns: i64, known: Thread) {
-        let row = self.alive_row(known.tid, known.pid);
-        let present = &mut self.rows[row];
-        fill(present, &known);
-        present.end_ns = Some(time_ns);
-        self.alive.remove(&known.tid);
+    pub(super) fn end(&mut self, time_ns: i64, thread: Thread) {
+        let index = self.alive_row(thread.tid, thread.pid);
+        let row = &mut self.rows[index];
+        fill(row, &thread);
+        row.end_ns = Some(time_ns);
+        self.alive.remove(&thread.tid);
     }
 
     /// Records that a thread exists.
-    pub(super) fn present(&mut self, known: Thread) {
-        let row = self.alive_row(known.tid, known.pid);
-        fill(&mut self.rows[row], &known);
+    pub(super) fn observe(&mut self, thread: Thread) {
+        let index = self.alive_row(thread.tid, thread.pid);
+        fill(&mut self.rows[index], &thread);
     }
 
-    // Thread id 0 is the idle thread of every processor; all share one row.
+    // Thread id 0 is the idle thread of every processor; all idle threads share one row.
     fn alive_row(&mut self, tid: u32, pid: u32) -> usize {
         *self.alive.entry(tid).or_insert_with(|| {
             self.rows.push(Thread::unknown(tid, pid));
@@ -97,7 +97,7 @@ impl ThreadTracker {
         })
     }
 
-    /// An index for looking up the process of a thread.
+    /// Builds an index for looking up the process of a thread.
     pub(super) fn owners(&self) -> ThreadOwners {
         let mut lifetimes: HashMap<u32, Vec<(i64, u32)>> = HashMap::new();
         for row in &self.rows {
@@ -110,50 +110,50 @@ impl ThreadTracker {
         ThreadOwners { lifetimes }
     }
 
-    /// The table, by start.
+    /// Builds the table, sorted by start.
     pub(super) fn finish(mut self) -> Threads {
         self.rows.sort_by_key(|row| row.start_ns);
         self.rows.into_iter().collect()
     }
 }
 
-fn fill(row: &mut Thread, known: &Thread) {
-    row.creator_tid = row.creator_tid.or(known.creator_tid);
-    row.base_priority = row.base_priority.or(known.base_priority);
-    row.page_priority = row.page_priority.or(known.page_priority);
-    row.io_priority = row.io_priority.or(known.io_priority);
+fn fill(row: &mut Thread, thread: &Thread) {
+    row.creator_tid = row.creator_tid.or(thread.creator_tid);
+    row.base_priority = row.base_priority.or(thread.base_priority);
+    row.page_priority = row.page_priority.or(thread.page_priority);
+    row.io_priority = row.io_priority.or(thread.io_priority);
     for (field, value) in [
-        (&mut row.start_address, known.start_address),
-        (&mut row.teb, known.teb),
-        (&mut row.stack_base, known.stack_base),
-        (&mut row.stack_limit, known.stack_limit),
-        (&mut row.user_stack_base, known.user_stack_base),
-        (&mut row.user_stack_limit, known.user_stack_limit),
+        (&mut row.start_address, thread.start_address),
+        (&mut row.teb, thread.teb),
+        (&mut row.stack_base, thread.stack_base),
+        (&mut row.stack_limit, thread.stack_limit),
+        (&mut row.user_stack_base, thread.user_stack_base),
+        (&mut row.user_stack_limit, thread.user_stack_limit),
     ] {
         if *field == 0 {
             *field = value;
         }
     }
     if row.service_tag == 0 {
-        row.service_tag = known.service_tag;
+        row.service_tag = thread.service_tag;
     }
     if row.name.is_empty() {
-        row.name = known.name;
+        row.name = thread.name;
     }
 }
 
-/// Process of every thread by time.
+/// The process of every thread by time.
 #[derive(Debug, Default)]
 pub(super) struct ThreadOwners {
-    /// By thread id: (start, process id), by start.
+    /// Start and process id by thread id, sorted by start.
     lifetimes: HashMap<u32, Vec<(i64, u32)>>,
 }
 
 impl ThreadOwners {
-    /// The process of `tid` at `time_ns`. A thread first seen later is assumed to have existed.
+    /// Returns the process of `tid` at `time_ns`. A thread that is first recorded later is assumed to have existed.
     pub(super) fn process(&self, tid: u32, time_ns: i64) -> Option<u32> {
         let owners = self.lifetimes.get(&tid)?;
-        let after = owners.partition_point(|&(start_ns, _)| start_ns <= time_ns);
-        owners.get(after.saturating_sub(1)).map(|&(_, process)| process)
+        let started_count = owners.partition_point(|&(start_ns, _)| start_ns <= time_ns);
+        owners.get(started_count.saturating_sub(1)).map(|&(_, pid)| pid)
     }
 }

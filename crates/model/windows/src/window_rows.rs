@@ -1,4 +1,4 @@
-//! Decodes one time window: rows that depend on nothing else, and copies of records that do.
+//! Decodes one time window: independent records into rows, all others into copies for later processing.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -20,8 +20,8 @@ use super::generic_events::GenericEvents;
 use super::selection::{Interest, Selection};
 use super::stacks::StackReference;
 
-/// The contents of one window. Windows are decoded in parallel; what depends on earlier windows is completed when they
-/// are absorbed in order.
+/// The contents of one window. Windows are decoded in parallel; values that depend on earlier windows are completed
+/// when the windows are absorbed in order.
 #[derive(Debug, Default)]
 pub(super) struct WindowRows {
     pub(super) context_switches: ContextSwitches,
@@ -30,18 +30,18 @@ pub(super) struct WindowRows {
     pub(super) switch_count: usize,
     /// Rows of `ready_threads` before the first switch of their processor in this window.
     pub(super) unattributed: Vec<(usize, u16)>,
-    /// The thread running on each processor at the end of the window, where known from a switch.
+    /// The thread running on each processor at the end of the window, if known from a switch.
     pub(super) running: Running,
     pub(super) samples: Samples,
     pub(super) interrupts: Interrupts,
     pub(super) stacks: Stacks,
     pub(super) stack_pool: StackPool,
-    /// Rows of `stacks` given by key.
+    /// Rows of `stacks` that are given by a key.
     pub(super) stack_references: Vec<StackReference>,
     /// Records to process in order.
     pub(super) ordered: DeferredRecords,
     /// Records to process at the end.
-    pub(super) at_end: DeferredRecords,
+    pub(super) end_records: DeferredRecords,
     /// Records that describe events.
     pub(super) schema_records: DeferredRecords,
     pub(super) generic: GenericEvents,
@@ -71,7 +71,7 @@ impl Running {
         self.threads[cpu] = Some(tid);
     }
 
-    /// Updates the threads from a later window.
+    /// Updates the running threads from a later window.
     pub(super) fn update(&mut self, later: &Running) {
         for (cpu, tid) in later.threads.iter().enumerate() {
             if let (Some(tid), Ok(cpu)) = (tid, u16::try_from(cpu)) {
@@ -82,7 +82,7 @@ impl Running {
 }
 
 impl WindowRows {
-    /// Decodes the records of `window` that `selection` requests; `observe` sees every record.
+    /// Decodes the records of `window` that `selection` requests. `observe` gets every record.
     pub(super) fn decode(
         window: &Window<'_>,
         selection: &Selection,
@@ -93,7 +93,7 @@ impl WindowRows {
         let mut rows = WindowRows::default();
         let walk = window.for_each(|record| {
             observe(record);
-            rows.take(record, selection, schemas, clock);
+            rows.on_record(record, selection, schemas, clock);
             ControlFlow::<Infallible>::Continue(())
         });
         rows.walk_losses = walk.losses;
@@ -101,7 +101,7 @@ impl WindowRows {
         if !selection.keeps_switches {
             rows.context_switches = ContextSwitches::new();
         }
-        // The tables live as long as the recording is open, so spare capacity is released.
+        // The tables live until the recording is closed, so release spare capacity.
         rows.context_switches.shrink_to_fit();
         rows.ready_threads.shrink_to_fit();
         rows.samples.shrink_to_fit();
@@ -112,30 +112,30 @@ impl WindowRows {
     }
 
     #[inline]
-    fn take(&mut self, record: &Record<'_>, selection: &Selection, schemas: &Schemas, clock: &Clock) {
+    fn on_record(&mut self, record: &Record<'_>, selection: &Selection, schemas: &Schemas, clock: &Clock) {
         let interest = match record.hook() {
-            Some(hook) => selection.of_hook(hook),
-            None => return self.take_other(record, selection, schemas),
+            Some(hook) => selection.hook_interest(hook),
+            None => return self.on_record_without_hook(record, selection, schemas),
         };
-        let read = match interest {
+        let outcome = match interest {
             Interest::Skip => Some(()),
             Interest::Generic => {
                 self.generic.push(record, schemas, &mut self.losses);
                 Some(())
             }
-            Interest::ContextSwitch => self.context_switch(record),
-            Interest::ReadyThread => self.ready_thread(record),
-            Interest::Sample => self.sample(record),
-            Interest::DeferredProcedureCall => self.deferred_procedure_call(record, clock),
-            Interest::InterruptServiceRoutine => self.interrupt_service_routine(record, clock),
-            Interest::Stack => self.stack(record, clock),
-            Interest::StackReference => self.stack_reference(record, clock),
+            Interest::ContextSwitch => self.add_context_switch(record),
+            Interest::ReadyThread => self.add_ready_thread(record),
+            Interest::Sample => self.add_sample(record),
+            Interest::DeferredProcedureCall => self.add_deferred_procedure_call(record, clock),
+            Interest::InterruptServiceRoutine => self.add_interrupt_service_routine(record, clock),
+            Interest::Stack => self.add_stack(record, clock),
+            Interest::StackReference => self.add_stack_reference(record, clock),
             Interest::Ordered => {
                 self.ordered.push(record);
                 Some(())
             }
         };
-        if read.is_none() {
+        if outcome.is_none() {
             self.count_short(record);
         }
     }
@@ -152,21 +152,21 @@ impl WindowRows {
         });
     }
 
-    fn take_other(&mut self, record: &Record<'_>, selection: &Selection, schemas: &Schemas) {
+    fn on_record_without_hook(&mut self, record: &Record<'_>, selection: &Selection, schemas: &Schemas) {
         if selection.describes_others(record) {
             self.schema_records.push(record);
         }
         if record.kind() == HeaderKind::Event {
-            if selection.event_stacks {
-                self.event_stack(record);
+            if selection.needs_event_stacks {
+                self.add_event_stacks(record);
             }
             if let (Some(provider), Some(descriptor)) = (record.class_guid(), record.descriptor())
-                && selection.at_end(provider, descriptor.id)
+                && selection.is_deferred_to_end(provider, descriptor.id)
             {
-                self.at_end.push(record);
+                self.end_records.push(record);
             }
         }
-        match selection.of_other(record) {
+        match selection.record_interest(record) {
             Interest::Ordered => self.ordered.push(record),
             Interest::Generic => self.generic.push(record, schemas, &mut self.losses),
             _ => {}
@@ -174,7 +174,7 @@ impl WindowRows {
     }
 
     #[inline]
-    fn context_switch(&mut self, record: &Record<'_>) -> Option<()> {
+    fn add_context_switch(&mut self, record: &Record<'_>) -> Option<()> {
         let switch = kernel::ContextSwitch::read(KernelPayload::from_record(record)?)?;
         let cpu = record.cpu();
         self.running.set(cpu, switch.new_thread_id);
@@ -196,7 +196,7 @@ impl WindowRows {
     }
 
     #[inline]
-    fn ready_thread(&mut self, record: &Record<'_>) -> Option<()> {
+    fn add_ready_thread(&mut self, record: &Record<'_>) -> Option<()> {
         let ready = kernel::ReadyThread::read(KernelPayload::from_record(record)?)?;
         let cpu = record.cpu();
         let readying_tid = self.running.get(cpu);
@@ -211,14 +211,14 @@ impl WindowRows {
             adjust_reason: ready.adjust_reason,
             adjust_increment: ready.adjust_increment,
             flags: ready.flags,
-            // Within this window; the switches of earlier windows are added when it is absorbed.
+            // Count only this window; the switches of earlier windows are added when the window is absorbed.
             after_switches: u32::try_from(self.context_switches.len()).ok(),
         });
         Some(())
     }
 
     #[inline]
-    fn sample(&mut self, record: &Record<'_>) -> Option<()> {
+    fn add_sample(&mut self, record: &Record<'_>) -> Option<()> {
         let sample = SampledProfile::read(KernelPayload::from_record(record)?)?;
         self.samples.push(Sample {
             time_ns: record.time_ns(),
@@ -232,27 +232,34 @@ impl WindowRows {
     }
 
     #[inline]
-    fn deferred_procedure_call(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
+    fn add_deferred_procedure_call(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
         let call = DeferredProcedureCall::read(KernelPayload::from_record(record)?)?;
         let kind = match call.kind {
             DeferredProcedureCallKind::Threaded => InterruptKind::ThreadedDpc,
             DeferredProcedureCallKind::Ordinary => InterruptKind::Dpc,
             DeferredProcedureCallKind::Timer | DeferredProcedureCallKind::IoTimer => InterruptKind::TimerDpc,
         };
-        self.interrupt(record, clock, call.start_ticks, kind, call.routine, 0);
+        self.add_interrupt(record, clock, call.start_ticks, kind, call.routine, 0);
         Some(())
     }
 
     #[inline]
-    fn interrupt_service_routine(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
+    fn add_interrupt_service_routine(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
         let routine = InterruptServiceRoutine::read(KernelPayload::from_record(record)?)?;
-        self.interrupt(record, clock, routine.start_ticks, InterruptKind::Interrupt, routine.routine, routine.vector);
+        self.add_interrupt(
+            record,
+            clock,
+            routine.start_ticks,
+            InterruptKind::Interrupt,
+            routine.routine,
+            routine.vector,
+        );
         Some(())
     }
 
-    /// The record is logged when the routine returns, and contains its start time.
+    /// Adds an interrupt from a record that is logged when the routine returns and contains the start time.
     #[inline]
-    fn interrupt(
+    fn add_interrupt(
         &mut self,
         record: &Record<'_>,
         clock: &Clock,
@@ -278,7 +285,7 @@ impl WindowRows {
         });
     }
 
-    fn stack(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
+    fn add_stack(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
         let stack = kernel::Stack::read(KernelPayload::from_record(record)?)?;
         let id = self.intern(stack.frames);
         self.stacks.push(onoff_trace::Stack {
@@ -290,9 +297,9 @@ impl WindowRows {
         Some(())
     }
 
-    fn stack_reference(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
+    fn add_stack_reference(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
         let stack = StackKeyReference::read(KernelPayload::from_record(record)?)?;
-        self.refer(stack.stack_key, record.time_ns());
+        self.add_reference(stack.stack_key, record.time_ns());
         self.stacks.push(onoff_trace::Stack {
             time_ns: clock.ns(stack.event_ticks),
             pid: stack.process_id,
@@ -302,11 +309,11 @@ impl WindowRows {
         Some(())
     }
 
-    /// Stacks of manifest events are attached to the event, as frames or as a key.
-    fn event_stack(&mut self, record: &Record<'_>) {
+    /// Adds the stacks that are attached to a manifest event, as frames or as a key.
+    fn add_event_stacks(&mut self, record: &Record<'_>) {
         let (Some(pid), Some(tid)) = (record.process_id(), record.thread_id()) else { return };
         for item in record.extended_items() {
-            let (pointer_size, keyed) = match item.kind {
+            let (pointer_size, is_key) = match item.kind {
                 ExtendedItem::STACK_TRACE_32 => (4, false),
                 ExtendedItem::STACK_TRACE_64 => (8, false),
                 ExtendedItem::STACK_KEY_32 => (4, true),
@@ -318,19 +325,19 @@ impl WindowRows {
             if fields.skip(8).is_none() {
                 continue;
             }
-            let stack = if keyed {
+            let stack = if is_key {
                 let Some(key) = fields.pointer() else { continue };
-                self.refer(key, record.time_ns());
+                self.add_reference(key, record.time_ns());
                 StackId::EMPTY
             } else {
-                self.intern(Frames::new(fields.rest(), pointer_size))
+                self.intern(Frames::new(fields.unread(), pointer_size))
             };
             self.stacks.push(onoff_trace::Stack { time_ns: record.time_ns(), pid, tid, stack });
         }
     }
 
-    /// The next row of stacks refers to `key`.
-    fn refer(&mut self, key: u64, time_ns: i64) {
+    /// Records that the next row of `stacks` refers to `key`.
+    fn add_reference(&mut self, key: u64, time_ns: i64) {
         self.stack_references.push(StackReference { row: self.stacks.len(), key, time_ns });
     }
 

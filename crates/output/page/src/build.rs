@@ -53,28 +53,30 @@ impl LoadedRecording {
         Self::with_boot_options(name, trace, BootOptions::default())
     }
 
-    /// Same as [`LoadedRecording::new`], with firmware and packet times of the boot.
+    /// Creates a recording like [`LoadedRecording::new`], with firmware and packet times of the boot.
     #[must_use]
     pub fn with_boot_options(name: String, trace: Arc<Trace>, boot: BootOptions) -> Self {
         let summary = summarize(&trace);
         let mut diagnosis = diagnose(&trace, &DiagnosisOptions { boot: boot.clone(), ..DiagnosisOptions::default() });
         diagnosis.insert_recording_paths(trace.files.iter().map(|file| file.name.as_str()));
-        let all = phases(&trace, None);
-        let transitions = onoff_transitions::all(&trace, &TransitionOptions { boot, ..TransitionOptions::default() });
-        let shown = transitions::shown(&transitions);
+        let phases = phases(&trace, None);
+        let transitions =
+            onoff_transitions::find_all(&trace, &TransitionOptions { boot, ..TransitionOptions::default() });
+        let shown_transitions = transitions::select_shown(&transitions);
         // Phases that end when the computer becomes idle have no critical path.
-        let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));
+        let phases_with_path = phases.iter().filter(|phase| !account::has_no_path(&phase.name));
         let waits = Waits::new(&trace);
         let mut paths: Vec<CriticalPath> = match trace.context_switches.is_empty() {
             true => Vec::new(),
-            false => with_path.map(|phase| waits.phase(phase.range, PATH_OPTIONS)).collect(),
+            false => phases_with_path.map(|phase| waits.phase(phase.range, PATH_OPTIONS)).collect(),
         };
         waits.add_stacks(paths.iter_mut().collect());
-        let units: Vec<Unit> = shown.iter().flat_map(|one| one.units.iter().cloned()).collect();
-        let mut tracks = transitions::tracks_before_kernel(&shown);
+        let units: Vec<Unit> =
+            shown_transitions.iter().flat_map(|transition| transition.units.iter().cloned()).collect();
+        let mut tracks = transitions::tracks_before_kernel(&shown_transitions);
         tracks.extend(self::tracks(&trace, &paths, &units));
         let mut accountant = AccountBuilder::new(&waits);
-        let accounts: Vec<(TransitionPhase, PhaseAccount)> = all
+        let accounts: Vec<(TransitionPhase, PhaseAccount)> = phases
             .into_iter()
             .map(|phase| {
                 let account = accountant.phase(&phase);
@@ -92,14 +94,17 @@ impl LoadedRecording {
                 },
             ));
         }
-        let several = |kind| shown.iter().filter(|one| one.kind == kind).count() > 1;
-        let transitions: Vec<PageTransition> = shown
+        let has_several = |kind| shown_transitions.iter().filter(|transition| transition.kind == kind).count() > 1;
+        let transitions: Vec<PageTransition> = shown_transitions
             .iter()
-            .map(|one| transitions::page_transition(&trace, one, (several(one.kind), &accounts), &diagnosis))
-            .filter(|one| !one.phases.is_empty())
+            .map(|transition| {
+                let has_siblings = has_several(transition.kind);
+                transitions::page_transition(&trace, transition, (has_siblings, &accounts), &diagnosis)
+            })
+            .filter(|transition| !transition.phases.is_empty())
             .collect();
         if !account_slices.is_empty() {
-            let at = tracks.partition_point(|track| track.group < TrackGroup::CriticalPath);
+            let position = tracks.partition_point(|track| track.group < TrackGroup::CriticalPath);
             let track = Track {
                 group: TrackGroup::CriticalPath,
                 section: String::new(),
@@ -107,11 +112,11 @@ impl LoadedRecording {
                 note: "longest intervals of each phase's breakdown".to_owned(),
                 lane: Lane::Slices(SliceLane::new(account_slices)),
             };
-            tracks.insert(at, track);
+            tracks.insert(position, track);
         }
         let arrows = path::arrows(&paths, &tracks);
-        let start_ns = transitions.iter().map(|one| one.start_ns).fold(trace.start_ns, i64::min);
-        let end_ns = transitions.iter().map(|one| one.end_ns).fold(trace.duration_ns, i64::max);
+        let start_ns = transitions.iter().map(|transition| transition.start_ns).fold(trace.start_ns, i64::min);
+        let end_ns = transitions.iter().map(|transition| transition.end_ns).fold(trace.duration_ns, i64::max);
         let recording = PageRecording {
             name,
             machine: onoff_report::text::machine::machine(&summary, None),
@@ -119,7 +124,7 @@ impl LoadedRecording {
             duration_ns: end_ns.saturating_sub(start_ns),
             first: best_recorded(&transitions, &paths),
             transitions,
-            folds: shown.iter().filter_map(|one| transitions::fold(one)).collect(),
+            folds: shown_transitions.iter().filter_map(|transition| transitions::fold(transition)).collect(),
             tracks: track_list(&tracks),
             losses: loss_list(&trace.losses),
             missing: missing(&diagnosis),
@@ -137,25 +142,27 @@ impl LoadedRecording {
             phase.steps = path::steps(&self.paths, range.0, range.1, MAX_PHASE_STEPS);
             phase.flames = ["samples", "waits"]
                 .into_iter()
-                .filter_map(|of| ranges::flame_graph(&self.trace, &self.paths, of, range, MAX_PHASE_NODES))
+                .filter_map(|kind| ranges::flame_graph(&self.trace, &self.paths, kind, range, MAX_PHASE_NODES))
                 .collect();
         }
     }
 }
 
-/// Index of the transition with the most time on known path steps, presumably the purpose of the recording.
+/// Returns the index of the transition with the most time on known path steps, presumably the purpose of the recording.
 fn best_recorded(transitions: &[PageTransition], paths: &[CriticalPath]) -> usize {
-    let known_ns = |one: &PageTransition| {
+    let known_ns = |transition: &PageTransition| {
         let steps = paths.iter().flat_map(|path| &path.steps);
-        let of_phase = |step: &&PathStep| {
-            let mut closed = one.phases.iter().filter(|phase| !phase.is_open);
-            closed.any(|phase| step.start_ns >= phase.start_ns && step.end_ns <= phase.end_ns)
+        let is_in_phase = |step: &&PathStep| {
+            let mut closed_phases = transition.phases.iter().filter(|phase| !phase.is_open);
+            closed_phases.any(|phase| step.start_ns >= phase.start_ns && step.end_ns <= phase.end_ns)
         };
-        let inside = steps.filter(of_phase);
-        inside.filter(|step| step.kind != StepKind::Other).fold(0_i64, |sum, step| sum.saturating_add(step.duration_ns))
+        steps
+            .filter(is_in_phase)
+            .filter(|step| step.kind != StepKind::Other)
+            .fold(0_i64, |sum, step| sum.saturating_add(step.duration_ns))
     };
-    let best = transitions.iter().enumerate().rev().max_by_key(|(_, one)| known_ns(one));
-    best.map_or(0, |(at, _)| at)
+    let best = transitions.iter().enumerate().rev().max_by_key(|(_, transition)| known_ns(transition));
+    best.map_or(0, |(index, _)| index)
 }
 
 fn missing(diagnosis: &Diagnosis) -> Vec<PageMissing> {

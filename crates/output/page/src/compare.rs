@@ -140,14 +140,14 @@ pub fn comparison(configurations: &[Configuration], comparison: &Comparison) -> 
             .iter()
             .map(|run| PageRun {
                 name: run.name.clone(),
-                exclusions: run.exclusions.iter().map(|apart| apart.text.clone()).collect(),
+                exclusions: run.exclusions.iter().map(|exclusion| exclusion.text.clone()).collect(),
             })
             .collect(),
         recording: None,
         shown_run: None,
     });
     let values: Vec<Vec<RunValues<'_>>> =
-        configurations.iter().map(|side| side.runs.iter().map(RunValues::of).collect()).collect();
+        configurations.iter().map(|side| side.runs.iter().map(RunValues::new).collect()).collect();
     PageComparison {
         answer: compare_text::answer(comparison),
         sides: sides.collect(),
@@ -158,11 +158,11 @@ pub fn comparison(configurations: &[Configuration], comparison: &Comparison) -> 
 }
 
 fn explanations(comparison: &Comparison) -> Vec<PageExplanation> {
-    let one = |one: &onoff_compare::Explanation| PageExplanation {
-        phase: one.phase.clone(),
-        sentence: compare_text::explanation(one),
-        difference_ns: one.difference_ns,
-        parts: one
+    let page_explanation = |explanation: &onoff_compare::Explanation| PageExplanation {
+        phase: explanation.phase.clone(),
+        sentence: compare_text::explanation(explanation),
+        difference_ns: explanation.difference_ns,
+        parts: explanation
             .parts
             .iter()
             .map(|part| PagePart {
@@ -179,25 +179,24 @@ fn explanations(comparison: &Comparison) -> Vec<PageExplanation> {
                 difference_ns: part.difference_ns,
             })
             .collect(),
-        opposing_ns: one.opposing_ns,
-        unexplained_ns: one.unexplained_ns,
+        opposing_ns: explanation.opposing_ns,
+        unexplained_ns: explanation.unexplained_ns,
     };
-    comparison.explanations.iter().map(one).collect()
+    comparison.explanations.iter().map(page_explanation).collect()
 }
 
 fn list(comparison: &Comparison, category: Category, values: &[Vec<RunValues<'_>>]) -> Option<PageMeasures> {
-    let all: Vec<&ComparedMeasure> =
+    let mut listed: Vec<&ComparedMeasure> =
         comparison.measures.iter().filter(|measure| measure.category == category).collect();
-    let of = all.len();
-    let mut rows = all;
+    let measure_count = listed.len();
     if !category.keeps_order() {
-        rows.retain(|measure| compare_text::differs(measure));
-        rows.sort_by_key(|measure| std::cmp::Reverse(compare_text::size_of(measure)));
-        rows.truncate(MAX_MEASURES);
+        listed.retain(|measure| compare_text::differs(measure));
+        listed.sort_by_key(|measure| std::cmp::Reverse(compare_text::size_of(measure)));
+        listed.truncate(MAX_MEASURES);
     }
-    let rows: Vec<PageMeasure> = rows.into_iter().map(|measure| row(measure, values)).collect();
+    let rows: Vec<PageMeasure> = listed.into_iter().map(|measure| row(measure, values)).collect();
     let title = compare_text::heading(category);
-    (!rows.is_empty()).then_some(PageMeasures { category: category.as_str(), title, of, rows })
+    (!rows.is_empty()).then_some(PageMeasures { category: category.as_str(), title, of: measure_count, rows })
 }
 
 fn row(measure: &ComparedMeasure, values: &[Vec<RunValues<'_>>]) -> PageMeasure {
@@ -230,7 +229,7 @@ struct RunValues<'a> {
 }
 
 impl<'a> RunValues<'a> {
-    fn of(run: &'a Run) -> Self {
+    fn new(run: &'a Run) -> Self {
         let keeps_case = run.is_case_sensitive();
         let accounts = run.measures.iter().filter(|measure| measure.category == Category::Account);
         Self {
@@ -240,14 +239,14 @@ impl<'a> RunValues<'a> {
         }
     }
 
-    /// Value of the run; 0 if the measure is absent because it was too small to record.
+    /// Returns the value of the run; 0 if the measure is absent because it was too small to record.
     fn value(&self, measure: &ComparedMeasure) -> Option<i64> {
-        let known = self.by_key.get(&normalized(&measure.key, self.keeps_case)).copied();
-        let absent = match (&measure.subject, measure.category) {
+        let recorded = self.by_key.get(&normalized(&measure.key, self.keeps_case)).copied();
+        let is_zero_when_absent = match (&measure.subject, measure.category) {
             (Some(subject), _) => self.phases_with_account.contains(subject.phase.as_str()),
             (None, category) => category.is_zero_when_absent(),
         };
-        known.or(absent.then_some(0))
+        recorded.or(is_zero_when_absent.then_some(0))
     }
 }
 
@@ -256,7 +255,8 @@ fn normalized(key: &str, keeps_case: bool) -> String {
     if keeps_case { key.to_owned() } else { key.to_ascii_lowercase() }
 }
 
-/// Index of the run to show in full: the compared run with a file (`has_file`) whose total is nearest to the median.
+/// Returns the index of the run to show in full: the compared run with a file (`has_file`) whose total is nearest to
+/// the median.
 #[must_use]
 pub fn representative_run(
     configurations: &[Configuration],
@@ -274,9 +274,9 @@ pub fn representative_run(
     };
     let candidates = runs.iter().zip(&summary.runs).enumerate();
     candidates
-        .filter(|(at, (_, summary))| summary.compared && has_file(*at))
+        .filter(|(index, (_, summary))| summary.compared && has_file(*index))
         .min_by_key(|(_, (run, _))| median.abs_diff(value(run)))
-        .map(|(at, _)| at)
+        .map(|(index, _)| index)
 }
 
 /// Marks tracks whose subject changed. With `is_baseline`, marks only subjects that are gone from the candidate.
@@ -289,9 +289,9 @@ pub fn mark_changed_tracks(tracks: &mut [PageTrack], comparison: &Comparison, is
         }) && compare_text::differs(measure)
     };
     let measures: Vec<&ComparedMeasure> = comparison.measures.iter().filter(differing).collect();
-    let moved: Vec<&str> = comparison.order_changes.iter().map(|moved| moved.key.as_str()).collect();
+    let moved_keys: Vec<&str> = comparison.order_changes.iter().map(|change| change.key.as_str()).collect();
     for track in tracks {
-        let category = match track.summary.group {
+        let categories = match track.summary.group {
             TrackGroup::Services => [Category::Service, Category::Service],
             TrackGroup::Devices => [Category::Driver, Category::Device],
             TrackGroup::Notifications => [Category::Application, Category::Step],
@@ -302,11 +302,11 @@ pub fn mark_changed_tracks(tracks: &mut [PageTrack], comparison: &Comparison, is
         let name = track.summary.name.as_str();
         let name = name.rsplit_once(" (").map_or(name, |(image, _)| image);
         let names_track = |key_name: &str| {
-            let begins = key_name.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-            begins && matches!(key_name.as_bytes().get(name.len()), None | Some(b'.'))
+            let has_prefix = key_name.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+            has_prefix && matches!(key_name.as_bytes().get(name.len()), None | Some(b'.'))
         };
         let matching =
-            measures.iter().filter(|measure| category.contains(&measure.category) && names_track(&measure.name));
+            measures.iter().filter(|measure| categories.contains(&measure.category) && names_track(&measure.name));
         let largest = matching.max_by_key(|measure| compare_text::size_of(measure));
         track.mark = largest.and_then(|measure| {
             let change = measure.changes.first()?;
@@ -321,10 +321,12 @@ pub fn mark_changed_tracks(tracks: &mut [PageTrack], comparison: &Comparison, is
             Some(PageMark { verdict: change.verdict.as_str(), text })
         });
         let has_moved = || {
-            moved.iter().any(|key| {
-                category.iter().any(|category| {
-                    let rest = key.split_once('.').map_or(*key, |(_, rest)| rest);
-                    rest.strip_prefix(category.as_str()).and_then(|it| it.strip_prefix('.')).is_some_and(names_track)
+            moved_keys.iter().any(|key| {
+                categories.iter().any(|category| {
+                    let name = key.split_once('.').map_or(*key, |(_, name)| name);
+                    name.strip_prefix(category.as_str())
+                        .and_then(|name| name.strip_prefix('.'))
+                        .is_some_and(names_track)
                 })
             })
         };
@@ -374,13 +376,13 @@ mod tests {
             runs: totals
                 .iter()
                 .enumerate()
-                .map(|(at, &total)| {
+                .map(|(index, &total)| {
                     let mut measures = vec![
                         ("boot.total", Category::Total, total),
                         ("boot.service.Steady", Category::Service, 70_000_000),
                     ];
-                    measures.extend(spooler.map(|ns| ("boot.service.Spooler", Category::Service, ns + at as i64)));
-                    run(&format!("{name}{at}"), &measures)
+                    measures.extend(spooler.map(|ns| ("boot.service.Spooler", Category::Service, ns + index as i64)));
+                    run(&format!("{name}{index}"), &measures)
                 })
                 .collect(),
         };
@@ -417,7 +419,7 @@ mod tests {
         assert_eq!(representative_run(&sides, &answer, 0, |_| true), Some(2));
         assert_eq!(representative_run(&sides, &answer, 1, |_| true), Some(1));
         assert_eq!(
-            representative_run(&sides, &answer, 1, |at| at == 0),
+            representative_run(&sides, &answer, 1, |index| index == 0),
             Some(0),
             "runs of a saved baseline have no file"
         );

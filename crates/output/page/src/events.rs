@@ -12,7 +12,7 @@ use crate::table::{PageColumn, PageTable};
 
 /// Maximum number of listed events or groups.
 const MAX_LISTED: usize = 400;
-/// Maximum number of distinct groups; events of further groups are only counted.
+/// Maximum number of distinct groups. Events of further groups are only counted.
 const MAX_GROUPS: usize = 20_000;
 /// Maximum length of an event's fields, characters.
 const MAX_FIELD_LEN: usize = 600;
@@ -38,18 +38,22 @@ impl fmt::Debug for EventReader {
     }
 }
 
-/// Events of a range: listed individually, or counted by the groups in `by`.
+/// Returns the events of a range: listed individually, or counted by `groups`.
 #[must_use]
-pub fn table(reader: Option<&EventReader>, by: &[&str], range: (i64, i64)) -> PageTable {
-    let nothing = |nothing: String| PageTable { nothing, ..PageTable::default() };
+pub fn table(reader: Option<&EventReader>, groups: &[&str], range: (i64, i64)) -> PageTable {
+    let empty_table = |message: String| PageTable { nothing: message, ..PageTable::default() };
     let Some(reader) = reader else {
-        return nothing("This recording has no events to list.".to_owned());
+        return empty_table("This recording has no events to list.".to_owned());
     };
-    let table = if by.is_empty() || by.contains(&"each") { each(reader, range) } else { counted(reader, by, range) };
+    let table = if groups.is_empty() || groups.contains(&"each") {
+        event_list(reader, range)
+    } else {
+        group_counts(reader, groups, range)
+    };
     match table {
-        Ok(table) if table.rows.is_empty() => nothing("No events in this range.".to_owned()),
+        Ok(table) if table.rows.is_empty() => empty_table("No events in this range.".to_owned()),
         Ok(table) => table,
-        Err(error) => nothing(error),
+        Err(error) => empty_table(error),
     }
 }
 
@@ -69,7 +73,7 @@ fn process(event: &DescribedEvent<'_>) -> String {
     }
 }
 
-fn each(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
+fn event_list(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
     let columns = vec![
         column("time_ns", "time", true),
         column("cpu", "CPU", true),
@@ -103,18 +107,18 @@ fn each(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
     Ok(table)
 }
 
-/// Number of events per group, largest first.
-fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageTable, String> {
-    let is_by = |name| by.contains(&name);
+/// Counts the events per group, largest group first.
+fn group_counts(reader: &EventReader, group_by: &[&str], range: (i64, i64)) -> Result<PageTable, String> {
+    let is_grouped_by = |name| group_by.contains(&name);
     let mut groups: HashMap<(String, String, String), (u64, i64, i64)> = HashMap::new();
-    let (mut all, mut omitted) = (0_u64, 0_u64);
+    let (mut total, mut omitted) = (0_u64, 0_u64);
     let mut visit = |event: &DescribedEvent<'_>| {
-        all = all.saturating_add(1);
-        let text = |wanted: bool, text: &dyn Fn() -> String| if wanted { text() } else { String::new() };
+        total = total.saturating_add(1);
+        let text = |is_wanted: bool, text: &dyn Fn() -> String| if is_wanted { text() } else { String::new() };
         let key = (
-            text(is_by("provider"), &|| printable(event.provider).into_owned()),
-            text(is_by("event"), &|| printable(event.name).into_owned()),
-            text(is_by("process"), &|| process(event)),
+            text(is_grouped_by("provider"), &|| printable(event.provider).into_owned()),
+            text(is_grouped_by("event"), &|| printable(event.name).into_owned()),
+            text(is_grouped_by("process"), &|| process(event)),
         );
         if groups.len() >= MAX_GROUPS && !groups.contains_key(&key) {
             omitted = omitted.saturating_add(1);
@@ -129,16 +133,17 @@ fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageT
     rows.sort_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
     let mut table = PageTable { of: rows.len(), ..PageTable::default() };
     for (name, title) in [("provider", "provider"), ("event", "event"), ("process", "process")] {
-        if is_by(name) {
+        if is_grouped_by(name) {
             table.columns.push(column(name, title, false));
         }
     }
     table.columns.extend([column("events", "events", true), column("percent", "share", true)]);
     for ((provider, name, process), (count, first_ns, last_ns)) in rows.into_iter().take(MAX_LISTED) {
         let names = [("provider", provider), ("event", name), ("process", process)];
-        let mut row: Vec<String> = names.into_iter().filter(|(by, _)| is_by(by)).map(|(_, text)| text).collect();
+        let mut row: Vec<String> =
+            names.into_iter().filter(|(name, _)| is_grouped_by(name)).map(|(_, text)| text).collect();
         let mut numbers = vec![None; row.len()];
-        let percent = count as f64 * 100.0 / all.max(1) as f64;
+        let percent = count as f64 * 100.0 / total.max(1) as f64;
         row.extend([counted_text(count), format!("{percent:.1} %")]);
         numbers.extend([Some(count as f64), Some(percent)]);
         table.rows.push(row);
@@ -190,21 +195,21 @@ mod tests {
     use onoff_trace::{Directory, EventOrigin, Field};
 
     fn reader(times: Vec<i64>) -> EventReader {
-        EventReader::new(move |(from_ns, until_ns), visit| {
+        EventReader::new(move |(start_ns, end_ns), visit| {
             let mut directory = Directory::new();
             directory.set_process(7, "a<b>.exe");
             let fields = [Field { name: "Path".into(), value: FieldValue::Text("C:\\x\u{1b}".into()) }];
-            for (&time_ns, at) in times.iter().zip(0_u32..) {
-                if time_ns < from_ns || time_ns >= until_ns {
+            for (&time_ns, index) in times.iter().zip(0_u32..) {
+                if time_ns < start_ns || time_ns >= end_ns {
                     continue;
                 }
                 let event = DescribedEvent {
                     time_ns,
                     cpu: 1,
-                    pid: Some(7 + at % 2),
+                    pid: Some(7 + index % 2),
                     tid: Some(9),
                     provider: "P",
-                    name: if at % 3 == 0 { "P/A" } else { "P/B" },
+                    name: if index % 3 == 0 { "P/A" } else { "P/B" },
                     fields: &fields,
                     ..DescribedEvent::without_fields(EventOrigin::Manifest, &directory)
                 };
@@ -218,10 +223,10 @@ mod tests {
 
     #[test]
     fn lists_events_with_fields_and_counts_the_rest() {
-        let found = table(Some(&reader((0..1_000).collect())), &[], (10, 900));
-        assert_eq!((found.rows.len(), found.of), (MAX_LISTED, 890));
-        assert_eq!(found.rows[0][2..], ["a<b>.exe (7)", "9", "P/B", "Path=C:\\x\\u{1b}"]);
-        assert_eq!(found.numbers[0][0], Some(10.0));
+        let listed = table(Some(&reader((0..1_000).collect())), &[], (10, 900));
+        assert_eq!((listed.rows.len(), listed.of), (MAX_LISTED, 890));
+        assert_eq!(listed.rows[0][2..], ["a<b>.exe (7)", "9", "P/B", "Path=C:\\x\\u{1b}"]);
+        assert_eq!(listed.numbers[0][0], Some(10.0));
     }
 
     #[test]

@@ -17,20 +17,20 @@ use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
 use crate::track::track_list;
 use crate::transitions::explains;
 
-/// Maximum number of modules with a track, longest own time first.
+/// Maximum number of modules with a track, longest self time first.
 const MAX_MODULES: usize = 200;
 
 impl LoadedRecording {
     /// Builds the content of firmware tables, displayed as `name`; `None` if they contain no times.
     #[must_use]
     pub fn from_firmware(name: String, report: &FirmwareReport) -> Option<Self> {
-        let ends = || {
+        let bounds = || {
             let stages = report.stages.iter().map(|stage| (stage.start_ns, stage.end_ns));
             let phases = report.phases.iter().map(|phase| (phase.start_ns, phase.end_ns));
             stages.chain(phases).chain(report.work.iter().map(|work| (work.start_ns, work.end_ns)))
         };
-        let start_ns = ends().map(|(start, _)| start).min()?;
-        let end_ns = ends().map(|(_, end)| end).max()?.max(start_ns);
+        let start_ns = bounds().map(|(start, _)| start).min()?;
+        let end_ns = bounds().map(|(_, end)| end).max()?.max(start_ns);
         let phases = match report.stages.is_empty() {
             false => report.stages.iter().map(|stage| stage_phase(stage, &report.phases)).collect(),
             true => report.phases.iter().filter(|phase| phase.parent.is_empty()).map(page_phase).collect(),
@@ -75,28 +75,28 @@ impl LoadedRecording {
     }
 }
 
-/// Converts a stage; its breakdown lists the top-level firmware phases within it.
+/// Converts a stage. Its breakdown lists the top-level firmware phases within it.
 fn stage_phase(stage: &FirmwareStage, phases: &[FirmwarePhase]) -> PagePhase {
-    let ends = (stage.start_ns, stage.end_ns);
-    let within = |phase: &FirmwarePhase| (phase.start_ns.max(ends.0), phase.end_ns.min(ends.1));
+    let bounds = (stage.start_ns, stage.end_ns);
+    let clipped = |phase: &FirmwarePhase| (phase.start_ns.max(bounds.0), phase.end_ns.min(bounds.1));
     let entry = |subject: &str, intervals: Vec<(i64, i64)>, actions: &str, certainty| PageAccountEntry {
         subject: subject.to_owned(),
         kind: "firmware".to_owned(),
-        ns: covered_ns(intervals.clone(), ends),
+        ns: covered_ns(intervals.clone(), bounds),
         actions: actions.to_owned(),
         certainty,
         intervals,
     };
-    let outer = phases.iter().filter(|phase| phase.parent.is_empty());
-    let mut account: Vec<PageAccountEntry> = outer
-        .filter(|phase| within(phase).0 < within(phase).1)
-        .map(|phase| entry(&phase.name, vec![within(phase)], &phase.rule.to_string(), phase.certainty))
+    let top_level = phases.iter().filter(|phase| phase.parent.is_empty());
+    let mut account: Vec<PageAccountEntry> = top_level
+        .filter(|phase| clipped(phase).0 < clipped(phase).1)
+        .map(|phase| entry(&phase.name, vec![clipped(phase)], &phase.rule.to_string(), phase.certainty))
         .collect();
     let measured_ns = account.iter().fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
-    let rest_ns = stage.duration_ns.saturating_sub(measured_ns);
-    if rest_ns > 0 {
-        let rest = entry("not covered by a phase", Vec::new(), "", Certainty::Missing);
-        account.push(PageAccountEntry { ns: rest_ns, ..rest });
+    let uncovered_ns = stage.duration_ns.saturating_sub(measured_ns);
+    if uncovered_ns > 0 {
+        let uncovered = entry("not covered by a phase", Vec::new(), "", Certainty::Missing);
+        account.push(PageAccountEntry { ns: uncovered_ns, ..uncovered });
     }
     let name = stage.name.as_str();
     PagePhase {
@@ -160,7 +160,7 @@ fn tracks(report: &FirmwareReport) -> Vec<Track> {
     tracks
 }
 
-/// Work of a module, with the device or function if known.
+/// Describes the work of a module, with the device or function if known.
 fn work_label(work: &FirmwareInterval) -> String {
     let actions = work.work.as_str().replace('_', " ");
     if work.text.is_empty() { actions } else { format!("{actions}: {}", work.text) }

@@ -2,7 +2,7 @@
 
 use onoff_blame::waits::StepKind;
 use onoff_lanes::TrackGroup;
-use onoff_lanes::path_tracks::tone_of;
+use onoff_lanes::path_tracks::step_tone;
 use onoff_lanes::slices::Tone;
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ impl Default for PageLegend {
             groups: GROUPS.iter().map(|&group| group_name(group)).collect(),
             steps: StepKind::ALL
                 .iter()
-                .map(|&kind| PageStepKind { name: kind.as_str(), tone: tone_of(kind) as u8 })
+                .map(|&kind| PageStepKind { name: kind.as_str(), tone: step_tone(kind) as u8 })
                 .collect(),
             subjects: SUBJECTS.to_vec(),
         }

@@ -26,18 +26,18 @@ impl LoadedRecording {
     /// Builds the content of a capture with network boots, displayed as `name`.
     #[must_use]
     pub fn from_capture(name: String, report: &NetbootReport) -> Self {
-        let several = report.boots.len() > 1;
+        let has_several = report.boots.len() > 1;
         let transitions: Vec<PageTransition> = report
             .boots
             .iter()
             .zip(1_usize..)
-            .map(|(boot, number)| transition(boot, several.then_some(number)))
+            .map(|(boot, number)| transition(boot, has_several.then_some(number)))
             .collect();
         let tracks: Vec<Track> = report
             .boots
             .iter()
             .zip(1_usize..)
-            .flat_map(|(boot, number)| tracks(boot, several.then_some(number)))
+            .flat_map(|(boot, number)| tracks(boot, has_several.then_some(number)))
             .collect();
         let clients: Vec<&str> = report
             .boots
@@ -66,14 +66,14 @@ impl LoadedRecording {
     }
 }
 
-/// Names of the stages, numbered if there are several of a kind.
+/// Returns the names of the stages, numbered if there are several of a kind.
 fn names(boot: &NetworkBoot) -> Vec<String> {
-    let number = |at: usize| {
-        let kind = boot.stages[at].kind;
-        let of_kind = |stages: &[Stage]| stages.iter().filter(|stage| stage.kind == kind).count();
-        (of_kind(&boot.stages[..=at]), of_kind(&boot.stages))
+    let number_and_count = |index: usize| {
+        let kind = boot.stages[index].kind;
+        let count = |stages: &[Stage]| stages.iter().filter(|stage| stage.kind == kind).count();
+        (count(&boot.stages[..=index]), count(&boot.stages))
     };
-    let name = |at: usize| match (boot.stages[at].kind.as_str(), number(at)) {
+    let name = |index: usize| match (boot.stages[index].kind.as_str(), number_and_count(index)) {
         (kind, (_, 1)) => kind.to_owned(),
         (kind, (number, _)) => format!("{kind} {number}"),
     };
@@ -193,7 +193,7 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
         tracks.push(track("DHCP", name, note, slices));
     }
     for file in boot.transfers.iter().take(MAX_TRACKS) {
-        let whole = file.duration_ns.is_some();
+        let is_complete = file.duration_ns.is_some();
         let data_ns =
             file.first_data_ns.unwrap_or(file.end_ns).clamp(file.request_ns, file.end_ns.max(file.request_ns));
         let note = format!(
@@ -213,7 +213,7 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
                     data_ns,
                     file.end_ns,
                     format!("{}: data", file.file),
-                    if whole { Tone::Load } else { Tone::Failed },
+                    if is_complete { Tone::Load } else { Tone::Failed },
                 ),
             ],
         ));

@@ -280,7 +280,7 @@ pub fn loss_list(losses: &Losses) -> Vec<PageLoss> {
         .collect()
 }
 
-/// Draws the lanes for a page without a server: at the width of a screen, and at two finer resolutions as far as they
+/// Draws the lanes for a page without a server: at the width of a screen, and at up to two finer resolutions if they
 /// fit into `budget_bytes` of JSON.
 #[must_use]
 pub fn predraw_lanes(
@@ -290,14 +290,14 @@ pub fn predraw_lanes(
     budget_bytes: usize,
 ) -> Vec<PageDrawn> {
     let mut drawn = Vec::new();
-    let mut left = budget_bytes;
+    let mut remaining_bytes = budget_bytes;
     for pixels in [1_600, 12_800, 102_400] {
         let lanes: Vec<DrawnLane> = tracks.iter().map(|track| track.draw(start_ns, end_ns, pixels)).collect();
         let size = serde_json::to_string(&lanes).map_or(usize::MAX, |text| text.len());
-        if !drawn.is_empty() && size > left {
+        if !drawn.is_empty() && size > remaining_bytes {
             break;
         }
-        left = left.saturating_sub(size);
+        remaining_bytes = remaining_bytes.saturating_sub(size);
         drawn.push(PageDrawn { pixels, lanes, arrows: path::draw(arrows, start_ns, end_ns, pixels) });
     }
     drawn

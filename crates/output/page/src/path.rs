@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use onoff_blame::waits::{CriticalPath, PathStep};
 use onoff_evidence::Certainty;
-use onoff_lanes::path_tracks::{SECTION, order, process};
+use onoff_lanes::path_tracks::{SECTION, process_label, track_order};
 use onoff_lanes::{Track, TrackGroup};
 use onoff_report::text::why;
 use serde::Serialize;
@@ -14,7 +14,7 @@ const ARROW_PIXELS: i128 = 5;
 /// Maximum number of steps per query, longest first.
 pub const MAX_STEPS: usize = 200;
 
-/// A thread readied another one on a different track.
+/// A thread readied another thread on a different track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrow {
     pub time_ns: i64,
@@ -65,19 +65,19 @@ pub struct PageSteps {
     pub omitted: u64,
 }
 
-/// Ready-thread arrows between `tracks`, in order of time.
+/// Returns the ready-thread arrows between `tracks`, in order of time.
 #[must_use]
 pub fn arrows(paths: &[CriticalPath], tracks: &[Track]) -> Vec<Arrow> {
-    let (names, places) = order(paths);
-    let is_of_path = |track: &Track| track.group == TrackGroup::CriticalPath && track.section == SECTION;
+    let (names, indices) = track_order(paths);
+    let is_path_track = |track: &Track| track.group == TrackGroup::CriticalPath && track.section == SECTION;
     let ids: Vec<Option<u32>> = names
         .iter()
         .map(|name| {
-            let at = tracks.iter().position(|track| is_of_path(track) && track.name == *name)?;
-            u32::try_from(at).ok()
+            let index = tracks.iter().position(|track| is_path_track(track) && track.name == *name)?;
+            u32::try_from(index).ok()
         })
         .collect();
-    let id = |step: &PathStep| places.get(&process(step)).and_then(|&place| ids.get(place).copied().flatten());
+    let id = |step: &PathStep| indices.get(&process_label(step)).and_then(|&index| ids.get(index).copied().flatten());
     let mut arrows: Vec<Arrow> = Vec::new();
     for path in paths {
         for (step, next) in path.steps.iter().zip(path.steps.iter().skip(1)) {
@@ -96,22 +96,24 @@ pub fn arrows(paths: &[CriticalPath], tracks: &[Track]) -> Vec<Arrow> {
     arrows
 }
 
-/// Merges the arrows of `from_ns..=to_ns` for a width of `pixels`.
+/// Merges the arrows of `start_ns..=end_ns` for a width of `pixels`.
 #[must_use]
-pub fn draw(arrows: &[Arrow], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<DrawnArrow> {
-    let width_ns = (i128::from(to_ns) - i128::from(from_ns)).max(1);
+pub fn draw(arrows: &[Arrow], start_ns: i64, end_ns: i64, pixels: u32) -> Vec<DrawnArrow> {
+    let width_ns = (i128::from(end_ns) - i128::from(start_ns)).max(1);
     let bucket = |time_ns: i64| {
-        (i128::from(time_ns) - i128::from(from_ns)) * i128::from(pixels.max(1)) / width_ns / ARROW_PIXELS
+        (i128::from(time_ns) - i128::from(start_ns)) * i128::from(pixels.max(1)) / width_ns / ARROW_PIXELS
     };
-    let first = arrows.partition_point(|arrow| arrow.time_ns < from_ns);
+    let first_index = arrows.partition_point(|arrow| arrow.time_ns < start_ns);
     let mut drawn: Vec<DrawnArrow> = Vec::new();
-    let mut places: HashMap<(u32, u32), (i128, usize)> = HashMap::new();
-    for arrow in arrows.iter().skip(first).take_while(|arrow| arrow.time_ns <= to_ns) {
+    let mut last_drawn: HashMap<(u32, u32), (i128, usize)> = HashMap::new();
+    for arrow in arrows.iter().skip(first_index).take_while(|arrow| arrow.time_ns <= end_ns) {
         let position = bucket(arrow.time_ns);
-        match places.get(&(arrow.from, arrow.to)) {
-            Some(&(known, at)) if known == position => drawn[at].count = drawn[at].count.saturating_add(1),
+        match last_drawn.get(&(arrow.from, arrow.to)) {
+            Some(&(last_position, index)) if last_position == position => {
+                drawn[index].count = drawn[index].count.saturating_add(1);
+            }
             _ => {
-                places.insert((arrow.from, arrow.to), (position, drawn.len()));
+                last_drawn.insert((arrow.from, arrow.to), (position, drawn.len()));
                 drawn.push(DrawnArrow { time_ns: arrow.time_ns, from: arrow.from, to: arrow.to, count: 1 });
             }
         }
@@ -119,31 +121,31 @@ pub fn draw(arrows: &[Arrow], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<Draw
     drawn
 }
 
-/// Longest steps in `from_ns..to_ns`, at most `max_steps`, in order of time. Steps shorter than a thousandth of the
-/// range are omitted.
+/// Returns the longest steps in `start_ns..end_ns`, at most `max_steps`, in order of time. Steps shorter than a
+/// thousandth of the range are omitted.
 #[must_use]
-pub fn steps(paths: &[CriticalPath], from_ns: i64, to_ns: i64, max_steps: usize) -> PageSteps {
-    let touched = |path: &&CriticalPath| path.start_ns < to_ns && path.end_ns > from_ns;
-    let mut found: Vec<&PathStep> = paths
+pub fn steps(paths: &[CriticalPath], start_ns: i64, end_ns: i64, max_steps: usize) -> PageSteps {
+    let overlaps_range = |path: &&CriticalPath| path.start_ns < end_ns && path.end_ns > start_ns;
+    let mut listed: Vec<&PathStep> = paths
         .iter()
-        .filter(touched)
+        .filter(overlaps_range)
         .flat_map(|path| &path.steps)
-        .filter(|step| step.start_ns < to_ns && step.end_ns > from_ns)
+        .filter(|step| step.start_ns < end_ns && step.end_ns > start_ns)
         .collect();
-    let all = found.len();
-    found.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
+    let total = listed.len();
+    listed.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
     // Shorter steps do not matter at this zoom level.
-    let min_ns = to_ns.saturating_sub(from_ns) / 1_000;
-    let long = found.partition_point(|step| step.duration_ns >= min_ns);
-    found.truncate(max_steps.min(long));
-    found.sort_by_key(|step| step.start_ns);
-    let short: u64 = paths
+    let min_ns = end_ns.saturating_sub(start_ns) / 1_000;
+    let long_count = listed.partition_point(|step| step.duration_ns >= min_ns);
+    listed.truncate(max_steps.min(long_count));
+    listed.sort_by_key(|step| step.start_ns);
+    let omitted_by_paths: u64 = paths
         .iter()
-        .filter(|path| path.start_ns >= from_ns && path.end_ns <= to_ns)
+        .filter(|path| path.start_ns >= start_ns && path.end_ns <= end_ns)
         .fold(0_u64, |sum, path| sum.saturating_add(path.omitted_steps));
     PageSteps {
-        omitted: short.saturating_add((all - found.len()) as u64),
-        steps: found
+        omitted: omitted_by_paths.saturating_add((total - listed.len()) as u64),
+        steps: listed
             .into_iter()
             .map(|step| PageStep {
                 start_ns: step.start_ns,
@@ -151,19 +153,19 @@ pub fn steps(paths: &[CriticalPath], from_ns: i64, to_ns: i64, max_steps: usize)
                 kind: step.kind.as_str(),
                 sentence: why::step(step),
                 certainty: step.certainty,
-                more: more(step),
+                more: details(step),
             })
             .collect(),
     }
 }
 
-fn more(step: &PathStep) -> Vec<String> {
-    let mut more = Vec::new();
+fn details(step: &PathStep) -> Vec<String> {
+    let mut details = Vec::new();
     if !step.wait_reason.is_empty() {
-        more.push(format!("Wait reason: {}", step.wait_reason));
+        details.push(format!("Wait reason: {}", step.wait_reason));
     }
-    more.extend(step.stack.iter().map(onoff_blame::waits::StackFrame::label));
-    more
+    details.extend(step.stack.iter().map(onoff_blame::waits::StackFrame::label));
+    details
 }
 
 #[cfg(test)]
@@ -215,17 +217,17 @@ mod tests {
         let paths = paths();
         let tracks = path_tracks(&paths);
         assert_eq!(tracks.iter().map(|track| track.name.as_str()).collect::<Vec<_>>(), ["a.exe (10)", "b.exe (20)"]);
-        let found = arrows(&paths, &tracks);
+        let arrows = arrows(&paths, &tracks);
         let expected = [Arrow { time_ns: 40, from: 0, to: 1 }, Arrow { time_ns: 50, from: 1, to: 0 }];
-        assert_eq!(found, expected, "at 60 a step is omitted, so the wakeup is unknown");
-        assert_eq!(draw(&found, 0, 100, 1000).len(), 2);
-        assert_eq!(draw(&found, 45, 100, 1000).len(), 1);
-        assert!(draw(&found, i64::MIN, i64::MAX, u32::MAX).len() <= 2);
+        assert_eq!(arrows, expected, "at 60 a step is omitted, so the wakeup is unknown");
+        assert_eq!(draw(&arrows, 0, 100, 1000).len(), 2);
+        assert_eq!(draw(&arrows, 45, 100, 1000).len(), 1);
+        assert!(draw(&arrows, i64::MIN, i64::MAX, u32::MAX).len() <= 2);
     }
 
     #[test]
     fn merges_arrows_at_the_same_pixels() {
-        let many: Vec<Arrow> = (0..10_000).map(|at| Arrow { time_ns: at, from: 0, to: 1 }).collect();
+        let many: Vec<Arrow> = (0..10_000).map(|time_ns| Arrow { time_ns, from: 0, to: 1 }).collect();
         let drawn = draw(&many, 0, 10_000, 100);
         assert_eq!(drawn.len(), 20);
         assert_eq!(drawn.iter().map(|arrow| arrow.count).sum::<u32>(), 10_000);
@@ -233,10 +235,10 @@ mod tests {
 
     #[test]
     fn lists_longest_steps_and_counts_the_rest() {
-        let found = steps(&paths(), 0, 100, 2);
-        assert_eq!(found.steps.iter().map(|step| step.start_ns).collect::<Vec<_>>(), [0, 61]);
-        assert_eq!(found.omitted, 3, "two shorter steps, and one omitted by the path");
-        assert!(found.steps[0].sentence.contains("a.exe"), "{}", found.steps[0].sentence);
+        let listed = steps(&paths(), 0, 100, 2);
+        assert_eq!(listed.steps.iter().map(|step| step.start_ns).collect::<Vec<_>>(), [0, 61]);
+        assert_eq!(listed.omitted, 3, "two shorter steps, and one omitted by the path");
+        assert!(listed.steps[0].sentence.contains("a.exe"), "{}", listed.steps[0].sentence);
         assert!(steps(&paths(), 200, 300, 9).steps.is_empty());
     }
 }

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 
 use onoff_evidence::Certainty;
-use onoff_report::svg::drawing::{HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, line, line_at, open, shortened};
+use onoff_report::svg::drawing::{HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, line, line_at, open, truncated};
 use onoff_report::svg::{escaped, step, tick, ticks};
 use onoff_report::text::quantity::duration;
 
 use crate::compare::{PageComparison, PageMeasure};
 use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
 
-/// Width of the names at the left and of the durations at the right.
+/// Widths of the names on the left and of the durations on the right.
 const LABELS: i64 = 250;
 const DURATIONS: i64 = 90;
 const ROW: i64 = 20;
@@ -32,10 +32,11 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
         .phases
         .iter()
         .flat_map(|phase| {
-            let worth = move |entry: &&PageAccountEntry| {
+            let is_notable = move |entry: &&PageAccountEntry| {
                 entry.kind != "idle" && entry.ns.saturating_mul(100 / MIN_PERCENT) >= axis.length_ns
             };
-            let mut entries: Vec<&PageAccountEntry> = phase.account.iter().filter(worth).take(MAX_ENTRIES).collect();
+            let mut entries: Vec<&PageAccountEntry> =
+                phase.account.iter().filter(is_notable).take(MAX_ENTRIES).collect();
             entries.sort_by_key(|entry| entry.intervals.iter().map(|interval| interval.0).min());
             entries.into_iter().map(move |entry| (phase, entry))
         })
@@ -48,58 +49,58 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
         .filter(|band| band.slices.first().is_some_and(|slice| slice.start_ns < transition.end_ns));
     let bands = i64::from(band.is_some());
     let count = |length: usize| i64::try_from(length).unwrap_or(0);
-    let ribbon = 74;
-    let chart = ribbon + 40 + bands * ROW;
-    let findings_at = chart + count(rows.len()) * ROW + 38;
-    let height = findings_at + count(findings.len()) * ROW + if findings.len() > 0 { 30 } else { 4 };
+    let ribbon_top = 74;
+    let chart_top = ribbon_top + 40 + bands * ROW;
+    let findings_top = chart_top + count(rows.len()) * ROW + 38;
+    let height = findings_top + count(findings.len()) * ROW + if findings.len() > 0 { 30 } else { 4 };
     open(height, out)?;
     let title = transition.headline.first().map_or(transition.title.as_str(), String::as_str);
     line(MARGIN, 28, HEADLINE, title, out)?;
     line(MARGIN, 48, QUIET, &format!("{} · {}", recording.name, recording.machine), out)?;
-    axis.write(ribbon - 6, findings_at - 28, out)?;
-    for (phase, at) in transition.phases.iter().zip(0_usize..) {
-        ribbon_of(&axis, phase, (ribbon, SHADES[at % SHADES.len()]), out)?;
+    axis.write(ribbon_top - 6, findings_top - 28, out)?;
+    for (phase, index) in transition.phases.iter().zip(0_usize..) {
+        write_ribbon(&axis, phase, (ribbon_top, SHADES[index % SHADES.len()]), out)?;
     }
     if let Some(band) = band {
-        let y = ribbon + 34;
+        let y = ribbon_top + 34;
         line(MARGIN, y + 13, QUIET, "idle so far", out)?;
         for slice in &band.slices {
             let fill = if slice.state == "idle" { "#b9dfc6" } else { "#d98a2b" };
-            let (x, wide) = axis.place(slice.start_ns, slice.end_ns);
-            writeln!(out, r##"<rect x="{x:.1}" y="{y}" width="{wide:.1}" height="14" fill="{fill}"/>"##)?;
+            let (x, width) = axis.bounds(slice.start_ns, slice.end_ns);
+            writeln!(out, r##"<rect x="{x:.1}" y="{y}" width="{width:.1}" height="14" fill="{fill}"/>"##)?;
         }
     }
-    for ((phase, entry), at) in rows.iter().zip(0_i64..) {
-        account_row(&axis, phase, entry, chart + at * ROW, out)?;
+    for ((phase, entry), index) in rows.iter().zip(0_i64..) {
+        account_row(&axis, phase, entry, chart_top + index * ROW, out)?;
     }
-    for (finding, at) in findings.zip(0_i64..) {
+    for (finding, index) in findings.zip(0_i64..) {
         let at_most = if finding.cost_is_upper_bound { "≤ " } else { "" };
         let cost = finding.cost_ns.map_or_else(|| "cost unknown".to_owned(), |ns| format!("{at_most}{}", duration(ns)));
-        let y = findings_at + 12 + at * ROW;
+        let y = findings_top + 12 + index * ROW;
         line(MARGIN, y, r##"font-weight="bold" fill="#a11818""##, &cost, out)?;
         line(MARGIN + 110, y, INK, &finding.title, out)?;
     }
     writeln!(out, "</svg>")
 }
 
-fn ribbon_of(axis: &Axis, phase: &PagePhase, (y, fill): (i64, &str), out: &mut dyn Write) -> io::Result<()> {
-    let (x, wide) = axis.place(phase.start_ns, phase.end_ns);
+fn write_ribbon(axis: &Axis, phase: &PagePhase, (y, fill): (i64, &str), out: &mut dyn Write) -> io::Result<()> {
+    let (x, width) = axis.bounds(phase.start_ns, phase.end_ns);
     let stroke =
         if phase.certainty == Certainty::Measured { "" } else { r##" stroke="#556170" stroke-dasharray="4 3""## };
-    let took = phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns);
+    let duration_ns = phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns);
     let at_least = if phase.is_open { "at least " } else { "" };
-    let text = format!("{}: {at_least}{}", phase.title, duration(took));
+    let text = format!("{}: {at_least}{}", phase.title, duration(duration_ns));
     writeln!(
         out,
         r##"<rect x="{x:.1}" y="{y}" width="{:.1}" height="28" fill="{fill}"{stroke}><title>{}</title></rect>"##,
-        (wide - 1.0).max(0.5),
+        (width - 1.0).max(0.5),
         escaped(&format!("{text}; ends with {} ({})", phase.rule, phase.certainty.as_str()))
     )?;
     // A character is about 6.6 units wide at this font size.
-    let room = ((wide - 8.0) / 6.6).max(0.0) as usize;
-    let shown = if room >= text.chars().count() { text } else { duration(took) };
-    if room >= shown.chars().count() {
-        line_at(x + 5.0, y + 18, INK, &shown, out)?;
+    let max_chars = ((width - 8.0) / 6.6).max(0.0) as usize;
+    let label = if max_chars >= text.chars().count() { text } else { duration(duration_ns) };
+    if max_chars >= label.chars().count() {
+        line_at(x + 5.0, y + 18, INK, &label, out)?;
     }
     Ok(())
 }
@@ -111,18 +112,18 @@ fn account_row(
     y: i64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let name = shortened(&entry.subject, MAX_LABEL_LEN);
+    let name = truncated(&entry.subject, MAX_LABEL_LEN);
     line(MARGIN, y + 14, INK, &name, out)?;
     let fill = match entry.certainty {
         Certainty::Measured => r##"fill="#1f5fb4""##,
         Certainty::Inferred => r##"fill="#8fb3e0" stroke="#1f5fb4" stroke-dasharray="3 2""##,
         Certainty::Missing => r##"fill="#ffffff" stroke="#7f7f7f" stroke-dasharray="2 2""##,
     };
-    let mut end = axis.place(phase.start_ns, phase.start_ns).0;
+    let mut end = axis.bounds(phase.start_ns, phase.start_ns).0;
     for &(start_ns, end_ns) in &entry.intervals {
-        let (x, wide) = axis.place(start_ns, end_ns);
-        end = end.max(x + wide);
-        writeln!(out, r##"<rect x="{x:.1}" y="{}" width="{wide:.1}" height="13" {fill}/>"##, y + 4)?;
+        let (x, width) = axis.bounds(start_ns, end_ns);
+        end = end.max(x + width);
+        writeln!(out, r##"<rect x="{x:.1}" y="{}" width="{width:.1}" height="13" {fill}/>"##, y + 4)?;
     }
     line_at(end + 5.0, y + 14, INK, &duration(entry.ns), out)
 }
@@ -136,14 +137,15 @@ pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Resul
     const ROW_HEIGHT: i64 = 30;
     let lists = comparison.lists.iter().filter(|list| matches!(list.category, "total" | "phase"));
     let rows: Vec<&PageMeasure> = lists.flat_map(|list| &list.rows).filter(|row| row.unit == "ns").collect();
-    let sentences: Vec<&str> = comparison.explanations.iter().take(4).map(|one| one.sentence.as_str()).collect();
+    let sentences: Vec<&str> =
+        comparison.explanations.iter().take(4).map(|explanation| explanation.sentence.as_str()).collect();
     let count = |length: usize| i64::try_from(length).unwrap_or(0);
     let top = 66 + count(sentences.len()) * ROW;
     open(top + 26 + count(rows.len()) * ROW_HEIGHT + 10, out)?;
     let answer = comparison.answer.first().map_or("", String::as_str);
     line(MARGIN, 28, HEADLINE, answer, out)?;
-    for (sentence, at) in sentences.into_iter().zip(0_i64..) {
-        line(MARGIN, 52 + at * ROW, INK, sentence, out)?;
+    for (sentence, index) in sentences.into_iter().zip(0_i64..) {
+        line(MARGIN, 52 + index * ROW, INK, sentence, out)?;
     }
     let runs: Vec<String> =
         comparison.sides.iter().map(|side| format!("{} ({} runs)", side.name, side.runs.len())).collect();
@@ -167,17 +169,17 @@ pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Resul
     for (x, title) in columns.iter().zip(["baseline", "candidate", "change", "verdict"]) {
         line(*x, top, QUIET, title, out)?;
     }
-    for (row, at) in rows.into_iter().zip(0_i64..) {
-        let y = top + 12 + at * ROW_HEIGHT;
-        line(MARGIN, y + 19, INK, &shortened(&row.label, MAX_LABEL_LEN), out)?;
+    for (row, index) in rows.into_iter().zip(0_i64..) {
+        let y = top + 12 + index * ROW_HEIGHT;
+        line(MARGIN, y + 19, INK, &truncated(&row.label, MAX_LABEL_LEN), out)?;
         let largest = row.values.iter().flatten().flatten().copied().max().unwrap_or(1).max(1);
-        let place = |ns: i64| (MARGIN + LABELS) as f64 + ns.max(0) as f64 / largest as f64 * DOTS_WIDTH as f64;
+        let x_of = |ns: i64| (MARGIN + LABELS) as f64 + ns.max(0) as f64 / largest as f64 * DOTS_WIDTH as f64;
         let (left, right) = (MARGIN + LABELS, MARGIN + LABELS + DOTS_WIDTH);
         writeln!(out, r##"<line x1="{left}" y1="{0}" x2="{right}" y2="{0}" stroke="#dfe4ea"/>"##, y + 15)?;
         for (values, side) in row.values.iter().zip(0_i64..) {
             let center = y + 8 + side * 14;
             for ns in values.iter().flatten() {
-                let x = place(*ns);
+                let x = x_of(*ns);
                 if side == 0 {
                     writeln!(
                         out,
@@ -202,13 +204,13 @@ pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Resul
             "slower" | "new" => (row.verdict, r##"font-weight="bold" fill="#a11818""##),
             verdict => (verdict, r##"font-weight="bold" fill="#14663a""##),
         };
-        for (x, text, look) in [
+        for (x, text, attributes) in [
             (columns[0], median(0), INK),
             (columns[1], median(1), INK),
             (columns[2], change, INK),
             (columns[3], verdict.to_owned(), fill),
         ] {
-            line(x, y + 19, look, &text, out)?;
+            line(x, y + 19, attributes, &text, out)?;
         }
     }
     writeln!(out, "</svg>")
@@ -221,14 +223,14 @@ struct Axis {
 }
 
 impl Axis {
-    /// Left edge and width of an interval, clipped to the picture and at least 0.7 units wide.
-    fn place(&self, start_ns: i64, end_ns: i64) -> (f64, f64) {
-        let room = (WIDTH - LABELS - DURATIONS - MARGIN) as f64;
+    /// Returns the left edge and width of an interval, clipped to the picture and at least 0.7 units wide.
+    fn bounds(&self, start_ns: i64, end_ns: i64) -> (f64, f64) {
+        let chart_width = (WIDTH - LABELS - DURATIONS - MARGIN) as f64;
         let share = |ns: i64| {
             (i128::from(ns) - i128::from(self.start_ns)).clamp(0, i128::from(self.length_ns)) as f64
                 / self.length_ns as f64
         };
-        let (left, right) = (share(start_ns) * room, share(end_ns) * room);
+        let (left, right) = (share(start_ns) * chart_width, share(end_ns) * chart_width);
         ((LABELS + MARGIN) as f64 + left, (right - left).max(0.7))
     }
 
@@ -236,15 +238,15 @@ impl Axis {
         let step_ns = step(self.length_ns);
         // Stages before the kernel have negative times; otherwise count from the start of the transition.
         let zero_ns = if self.start_ns < 0 { 0 } else { self.start_ns };
-        let before_ns = zero_ns.saturating_sub(self.start_ns);
-        let first_ns = -(before_ns / step_ns).saturating_mul(step_ns);
-        for at_ns in ticks(first_ns, self.length_ns.saturating_sub(before_ns), step_ns) {
-            let (x, _) = self.place(zero_ns.saturating_add(at_ns), zero_ns.saturating_add(at_ns));
+        let lead_ns = zero_ns.saturating_sub(self.start_ns);
+        let first_ns = -(lead_ns / step_ns).saturating_mul(step_ns);
+        for tick_ns in ticks(first_ns, self.length_ns.saturating_sub(lead_ns), step_ns) {
+            let (x, _) = self.bounds(zero_ns.saturating_add(tick_ns), zero_ns.saturating_add(tick_ns));
             writeln!(
                 out,
                 r##"<line x1="{x:.1}" y1="{top}" x2="{x:.1}" y2="{bottom}" stroke="#e3e7ec"/><text x="{x:.1}" y="{}" text-anchor="middle" fill="#556170">{}</text>"##,
                 bottom + 14,
-                tick(at_ns)
+                tick(tick_ns)
             )?;
         }
         Ok(())
@@ -278,7 +280,7 @@ mod tests {
             ..PagePhase::default()
         };
         let finding = PageFinding { title: "a & b".to_owned(), cost_ns: Some(6_000_000_000), ..PageFinding::default() };
-        let of = PageTransition {
+        let page_transition = PageTransition {
             headline: vec!["Boot: 9.00 s.".to_owned()],
             start_ns: 0,
             end_ns: 10_000_000_000,
@@ -287,7 +289,7 @@ mod tests {
             ..PageTransition::default()
         };
         let mut out = Vec::new();
-        transition(&PageRecording::default(), &of, &mut out).unwrap();
+        transition(&PageRecording::default(), &page_transition, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -313,8 +315,8 @@ mod tests {
     #[test]
     fn clips_extreme_times() {
         let axis = Axis { start_ns: i64::MIN, length_ns: i64::MAX };
-        let (x, wide) = axis.place(i64::MIN, i64::MAX);
-        assert!(x >= 0.0 && x + wide <= WIDTH as f64, "{x} {wide}");
+        let (x, width) = axis.bounds(i64::MIN, i64::MAX);
+        assert!(x >= 0.0 && x + width <= WIDTH as f64, "{x} {width}");
         let mut out = Vec::new();
         axis.write(0, 10, &mut out).unwrap();
         assert!(out.len() < 10_000);

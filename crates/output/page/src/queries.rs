@@ -42,13 +42,13 @@ pub fn answer(recordings: &[LoadedRecording], name: &str, query: &str) -> Result
     let query = QueryString(query);
     let index: usize = query.number("recording").unwrap_or(0);
     match recordings.get(index) {
-        Some(shown) => answer(shown, &query),
+        Some(recording) => answer(recording, &query),
         None => Err(QueryError::NotFound),
     }
 }
 
-fn lanes(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
-    let (from_ns, to_ns) = query.range()?;
+fn lanes(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let (start_ns, end_ns) = query.range()?;
     let pixels = query.pixels()?;
     let tracks = query.value("tracks").ok_or(QueryError::Malformed)?;
     let tracks: Vec<usize> =
@@ -58,31 +58,38 @@ fn lanes(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, Que
     }
     let lanes = tracks
         .into_iter()
-        .map(|track| Ok(shown.tracks.get(track).ok_or(QueryError::NotFound)?.draw(from_ns, to_ns, pixels)))
+        .map(|track| Ok(recording.tracks.get(track).ok_or(QueryError::NotFound)?.draw(start_ns, end_ns, pixels)))
         .collect::<Result<Vec<_>, QueryError>>()?;
     json(&lanes)
 }
 
-fn arrows(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
-    let (from_ns, to_ns) = query.range()?;
-    json(&path::draw(&shown.arrows, from_ns, to_ns, query.pixels()?))
+fn arrows(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let (start_ns, end_ns) = query.range()?;
+    json(&path::draw(&recording.arrows, start_ns, end_ns, query.pixels()?))
 }
 
-fn steps(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
-    let (from_ns, to_ns) = query.range()?;
-    json(&path::steps(&shown.paths, from_ns, to_ns, path::MAX_STEPS))
+fn steps(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let (start_ns, end_ns) = query.range()?;
+    json(&path::steps(&recording.paths, start_ns, end_ns, path::MAX_STEPS))
 }
 
-fn table(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
-    let about = query.value("about").ok_or(QueryError::Malformed)?;
-    let by: Vec<&str> = query.value("by").unwrap_or_default().split(',').filter(|group| !group.is_empty()).collect();
-    let table = ranges::table((&shown.trace, &shown.paths), shown.events.as_ref(), about, &by, query.range()?);
+fn table(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let subject = query.value("about").ok_or(QueryError::Malformed)?;
+    let groups: Vec<&str> =
+        query.value("by").unwrap_or_default().split(',').filter(|group| !group.is_empty()).collect();
+    let table = ranges::table(
+        (&recording.trace, &recording.paths),
+        recording.events.as_ref(),
+        subject,
+        &groups,
+        query.range()?,
+    );
     json(&table.ok_or(QueryError::Malformed)?)
 }
 
-fn flame(shown: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
-    let of = query.value("of").ok_or(QueryError::Malformed)?;
-    let graph = ranges::flame_graph(&shown.trace, &shown.paths, of, query.range()?, ranges::MAX_NODES);
+fn flame(recording: &LoadedRecording, query: &QueryString<'_>) -> Result<String, QueryError> {
+    let kind = query.value("of").ok_or(QueryError::Malformed)?;
+    let graph = ranges::flame_graph(&recording.trace, &recording.paths, kind, query.range()?, ranges::MAX_NODES);
     json(&graph.ok_or(QueryError::Malformed)?)
 }
 
@@ -90,7 +97,7 @@ fn json(answer: &impl Serialize) -> Result<String, QueryError> {
     serde_json::to_string(answer).map_err(|_| QueryError::Internal)
 }
 
-/// QueryString string without the question mark. The page never percent-encodes values.
+/// A query string without the question mark. The page never percent-encodes values.
 struct QueryString<'a>(&'a str);
 
 impl<'a> QueryString<'a> {
@@ -107,7 +114,7 @@ impl<'a> QueryString<'a> {
     }
 
     fn range(&self) -> Result<(i64, i64), QueryError> {
-        let ends = self.number("from").zip(self.number("to"));
-        ends.filter(|(from, to)| from < to).ok_or(QueryError::Malformed)
+        let bounds = self.number("from").zip(self.number("to"));
+        bounds.filter(|(start, end)| start < end).ok_or(QueryError::Malformed)
     }
 }

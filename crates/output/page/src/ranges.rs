@@ -32,7 +32,7 @@ pub const TABLES: TableSet = disk::TABLES
     .union(processes::TABLES)
     .union(services::TABLES)
     .union(devices::TABLES)
-    .union(TableSet::of(&[
+    .union(TableSet::from_names(&[
         TableName::Processes,
         TableName::Threads,
         TableName::ContextSwitches,
@@ -70,26 +70,27 @@ pub struct Subject {
     pub groups: &'static [&'static str],
 }
 
-/// Table about `subject` in a range, grouped by `by`; `None` if the subject or a group is unknown.
+/// Returns the table about `subject` in a range, grouped by `groups`; `None` if the subject or a group is unknown.
 #[must_use]
 pub fn table(
     (trace, paths): (&Trace, &[CriticalPath]),
     events: Option<&EventReader>,
     subject: &str,
-    by: &[&str],
+    groups: &[&str],
     range: (i64, i64),
 ) -> Option<PageTable> {
-    let known = SUBJECTS.iter().find(|known| known.name == subject)?;
-    if by.iter().any(|group| !known.groups.contains(group)) {
+    let known_subject = SUBJECTS.iter().find(|entry| entry.name == subject)?;
+    if groups.iter().any(|group| !known_subject.groups.contains(group)) {
         return None;
     }
     if subject == "events" {
-        return Some(events::table(events, by, range));
+        return Some(events::table(events, groups, range));
     }
     let Some(scope) = Scope::between(trace, range.0, range.1) else {
         return Some(PageTable { nothing: "The range is outside the recording.".to_owned(), ..PageTable::default() });
     };
-    let groupings: Vec<&str> = if by.is_empty() { known.groups.iter().take(1).copied().collect() } else { by.to_vec() };
+    let groupings: Vec<&str> =
+        if groups.is_empty() { known_subject.groups.iter().take(1).copied().collect() } else { groups.to_vec() };
     let keys = || -> Vec<Key> { Key::ALL.into_iter().filter(|key| groupings.contains(&key.as_str())).collect() };
     Some(match subject {
         "processor" => {
@@ -119,11 +120,11 @@ pub fn table(
     })
 }
 
-fn selected_groups<G: Copy>(groups: &[(&str, G)], by: &[&str]) -> Vec<G> {
-    groups.iter().filter(|(name, _)| by.contains(name)).map(|(_, group)| *group).collect()
+fn selected_groups<G: Copy>(groups: &[(&str, G)], selected: &[&str]) -> Vec<G> {
+    groups.iter().filter(|(name, _)| selected.contains(name)).map(|(_, group)| *group).collect()
 }
 
-/// Converts a list: columns that have a title and at least one value.
+/// Converts a list, keeping the columns that have a title and at least one value.
 fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
     let rows = report.rows();
     let listed = &rows[..rows.len().min(MAX_ROWS)];
@@ -133,7 +134,7 @@ fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
         report.columns().into_iter().filter(|column| !column.title.is_empty() && has_values(column)).collect();
     let nothing = match rows {
         [] => match report.empty_message_on_linux().filter(|_| trace.system.kind == onoff_trace::SystemKind::Linux) {
-            Some(nothing) => nothing.to_owned(),
+            Some(message) => message.to_owned(),
             None => report.empty_message(),
         },
         _ => String::new(),
@@ -150,7 +151,7 @@ fn page_table<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
                     .iter()
                     .map(|column| match (column.value)(row) {
                         value if column.sparse && value.is_zero() => String::new(),
-                        value => value.shown().into_owned(),
+                        value => value.display_text().into_owned(),
                     })
                     .collect()
             })
@@ -176,31 +177,31 @@ fn number(value: &Value<'_>) -> Option<f64> {
     }
 }
 
-/// Time on the critical path in the range, by kind and name of the steps.
-fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
-    let (by_kind, by_name) = (by.contains(&"kind"), by.contains(&"name"));
+/// Returns the time on the critical path in the range, by kind and name of the steps.
+fn waits(paths: &[CriticalPath], range: Interval, groups: &[&str]) -> PageTable {
+    let (by_kind, by_name) = (groups.contains(&"kind"), groups.contains(&"name"));
     let mut shares: Vec<(PathShare, (i64, i64))> = Vec::new();
-    let mut whole_ns = 0_i64;
+    let mut total_ns = 0_i64;
     for path in paths {
-        let cut = path.start_ns.max(range.start_ns)..path.end_ns.min(range.end_ns);
-        whole_ns = whole_ns.saturating_add(cut.end.saturating_sub(cut.start).max(0));
+        let clipped = path.start_ns.max(range.start_ns)..path.end_ns.min(range.end_ns);
+        total_ns = total_ns.saturating_add(clipped.end.saturating_sub(clipped.start).max(0));
         for step in &path.steps {
             let ns = step.end_ns.min(range.end_ns).saturating_sub(step.start_ns.max(range.start_ns));
             if ns <= 0 {
                 continue;
             }
-            let is_of_process = matches!(step.kind, StepKind::Cpu | StepKind::Ready | StepKind::Timer);
-            let (name, pid) = if is_of_process && !step.thread.process.is_empty() {
+            let is_process_state = matches!(step.kind, StepKind::Cpu | StepKind::Ready | StepKind::Timer);
+            let (name, pid) = if is_process_state && !step.thread.process.is_empty() {
                 (step.thread.process.as_str(), step.thread.pid)
             } else {
                 (step.service.as_ref().map_or(step.detail.as_str(), |service| service.name.as_str()), None)
             };
             let (name, pid) = if by_name { (name, pid) } else { ("", None) };
-            let same =
+            let is_same_group =
                 |share: &PathShare| (!by_kind || share.kind == step.kind) && share.name == name && share.pid == pid;
-            match shares.iter().position(|(share, _)| same(share)) {
-                Some(at) => {
-                    let (share, longest) = &mut shares[at];
+            match shares.iter().position(|(share, _)| is_same_group(share)) {
+                Some(index) => {
+                    let (share, longest) = &mut shares[index];
                     share.ns = share.ns.saturating_add(ns);
                     if ns > longest.1.saturating_sub(longest.0) {
                         *longest = (step.start_ns, step.end_ns);
@@ -215,12 +216,12 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
         }
     }
     if shares.is_empty() {
-        let nothing = "No critical path in this range: it is not part of a phase with a critical path, \
+        let message = "No critical path in this range: it is not part of a phase with a critical path, \
                        or context switches and ready-thread events were not recorded.";
-        return PageTable { nothing: nothing.to_owned(), ..PageTable::default() };
+        return PageTable { nothing: message.to_owned(), ..PageTable::default() };
     }
     shares.sort_by_key(|(share, _)| std::cmp::Reverse(share.ns));
-    let of = shares.len();
+    let share_count = shares.len();
     shares.truncate(MAX_ROWS);
     let listed_ns = shares.iter().fold(0_i64, |sum, (share, _)| sum.saturating_add(share.ns));
     let column = |name, title, number| PageColumn { name, title, number };
@@ -240,8 +241,11 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
         if by_name {
             cells.push(name);
         }
-        let percent = if whole_ns > 0 { ns as f64 * 100.0 / whole_ns as f64 } else { 0.0 };
-        cells.extend([Value::Duration(ns).shown().into_owned(), Value::Percent(percent).shown().into_owned()]);
+        let percent = if total_ns > 0 { ns as f64 * 100.0 / total_ns as f64 } else { 0.0 };
+        cells.extend([
+            Value::Duration(ns).display_text().into_owned(),
+            Value::Percent(percent).display_text().into_owned(),
+        ]);
         let mut numbers = vec![None; cells.len().saturating_sub(2)];
         numbers.extend([Some(ns as f64), Some(percent)]);
         (cells, numbers)
@@ -257,9 +261,9 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
             row(kind_title(share.kind), name, share.ns)
         })
         .collect();
-    let left_ns = whole_ns.saturating_sub(listed_ns);
-    if left_ns > 0 {
-        rows.push(row("steps too short to list", String::new(), left_ns));
+    let hidden_ns = total_ns.saturating_sub(listed_ns);
+    if hidden_ns > 0 {
+        rows.push(row("steps too short to list", String::new(), hidden_ns));
     }
     let (rows, numbers) = rows.into_iter().unzip();
     PageTable {
@@ -267,7 +271,7 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
         rows,
         numbers,
         spans: shares.into_iter().map(|(_, span)| span).collect(),
-        of,
+        of: share_count,
         omitted: String::new(),
         nothing: String::new(),
     }
@@ -312,18 +316,18 @@ pub struct PageFlameNode {
     pub ns: i64,
 }
 
-/// Flame graph of `samples`, or of `waits` on the critical path, with at most `max_nodes` nodes; `None` for other
-/// values of `of`.
+/// Returns the flame graph of `samples`, or of `waits` on the critical path, with at most `max_nodes` nodes; `None` for
+/// other kinds.
 #[must_use]
 pub fn flame_graph(
     trace: &Trace,
     paths: &[CriticalPath],
-    of: &str,
+    kind: &str,
     range: (i64, i64),
     max_nodes: usize,
 ) -> Option<PageFlame> {
     let interval = Interval::new(range.0.max(0), range.1.min(trace.duration_ns));
-    let (flame, nothing) = match of {
+    let (flame, empty_message) = match kind {
         "samples" => (
             flame::sample_flame(trace, interval, &FunctionNames::default()),
             "No CPU samples in this range. Record the kernel flag PROFILE to sample the CPU.",
@@ -331,13 +335,13 @@ pub fn flame_graph(
         "waits" => (flame::path_flame(paths, interval), "No critical path in this range."),
         _ => return None,
     };
-    let arranged = flame.layout(flame.total_ns / MIN_NODE_DIVISOR);
-    let drawn = arranged.len().min(max_nodes);
+    let nodes = flame.layout(flame.total_ns / MIN_NODE_DIVISOR);
+    let drawn = nodes.len().min(max_nodes);
     Some(PageFlame {
         total_ns: flame.total_ns,
         omitted: flame.nodes.len().saturating_sub(drawn),
-        nothing: if drawn == 0 { nothing.to_owned() } else { String::new() },
-        nodes: arranged
+        nothing: if drawn == 0 { empty_message.to_owned() } else { String::new() },
+        nodes: nodes
             .into_iter()
             .take(drawn)
             .map(|(start_ns, node)| PageFlameNode {

@@ -55,8 +55,8 @@ impl LoadedRecording {
             ..PageTransition::default()
         };
         let views = report.views.iter().map(|view| {
-            let what = format!("{} {}", view.level, view.direction);
-            format!("{what}: {}, {}", counted(view.table.requests, "request"), size(view.table.bytes))
+            let title = format!("{} {}", view.level, view.direction);
+            format!("{title}: {}, {}", counted(view.table.requests, "request"), size(view.table.bytes))
         });
         let recording = PageRecording {
             name,

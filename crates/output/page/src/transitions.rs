@@ -24,10 +24,10 @@ use crate::usage::{account_entries, usage};
 
 /// Maximum number of ticks per transition.
 const MAX_TICKS: usize = 40;
-/// Minimum share of the axis for folding time asleep, percent; shorter sleeps are drawn at full length.
+/// Minimum share of the axis, in percent, for a sleep to be folded. Shorter sleeps are drawn at full length.
 const MIN_FOLDED_PERCENT: i64 = 5;
 
-/// Name of a transition in findings: `boot`, `shutdown`, `suspend 1`.
+/// Returns the name of a transition in findings: `boot`, `shutdown`, `suspend 1`.
 fn key(transition: &Transition) -> String {
     match transition.kind {
         TransitionKind::Suspend => format!("suspend {}", transition.number),
@@ -35,25 +35,29 @@ fn key(transition: &Transition) -> String {
     }
 }
 
-/// Transitions to show. A fast startup is reported both as a boot and as a sleep; only the sleep is shown.
-pub(crate) fn shown(all: &[Transition]) -> Vec<&Transition> {
-    let is_fast = |one: &&Transition| one.variant == Variant::FastStartup;
-    let has_sleep = all.iter().any(|one| is_fast(&one) && one.kind == TransitionKind::Suspend);
-    all.iter().filter(|one| !(has_sleep && is_fast(one) && one.kind == TransitionKind::Boot)).collect()
+/// Selects the transitions to show. A fast startup is reported both as a boot and as a sleep; only the sleep is shown.
+pub(crate) fn select_shown(transitions: &[Transition]) -> Vec<&Transition> {
+    let is_fast = |transition: &&Transition| transition.variant == Variant::FastStartup;
+    let has_sleep =
+        transitions.iter().any(|transition| is_fast(&transition) && transition.kind == TransitionKind::Suspend);
+    transitions
+        .iter()
+        .filter(|transition| !(has_sleep && is_fast(transition) && transition.kind == TransitionKind::Boot))
+        .collect()
 }
 
 /// Converts a transition. `accounts` are the accounts of all phases of the recording.
 pub(crate) fn page_transition(
     trace: &Trace,
     transition: &Transition,
-    (several, accounts): (bool, &[(TransitionPhase, PhaseAccount)]),
+    (has_siblings, accounts): (bool, &[(TransitionPhase, PhaseAccount)]),
     diagnosis: &Diagnosis,
 ) -> PageTransition {
     let key = key(transition);
     let mut page = PageTransition {
         kind: transition.kind.as_str().to_owned(),
         variant: transition.variant.as_str().to_owned(),
-        title: title(transition, several),
+        title: title(transition, has_siblings),
         findings: findings(diagnosis, &key),
         band: transition.settling.as_ref().and_then(band),
         ticks: ticks(transition),
@@ -66,26 +70,32 @@ pub(crate) fn page_transition(
             page.unplaced.extend(unplaced(phase));
             continue;
         };
-        let same = |(known, _): &&(TransitionPhase, PhaseAccount)| {
-            known.transition == transition.kind
-                && known.name == phase.name.as_str()
-                && (known.range.start_ns, known.range.end_ns) == (start_ns, end_ns)
+        let is_same_phase = |(accounted, _): &&(TransitionPhase, PhaseAccount)| {
+            accounted.transition == transition.kind
+                && accounted.name == phase.name.as_str()
+                && (accounted.range.start_ns, accounted.range.end_ns) == (start_ns, end_ns)
         };
-        let idle_ns =
-            transition.settling.as_ref().filter(|one| (one.start_ns, one.end_ns) == (phase.start_ns, phase.end_ns));
+        let settling = transition
+            .settling
+            .as_ref()
+            .filter(|settling| (settling.start_ns, settling.end_ns) == (phase.start_ns, phase.end_ns));
         page.phases.push(PagePhase {
             name: phase.name.as_str().to_owned(),
             title: shown_name(phase.name.as_str()),
             start_ns,
             end_ns,
-            idle_ns: idle_ns.map_or(0, |one| one.idle_ns),
+            idle_ns: settling.map_or(0, |settling| settling.idle_ns),
             user_input_ns: phase.user_input_ns,
             is_open: phase.end_ns.is_none(),
             rule: if phase.end_ns.is_some() { phase.ends.rule.to_string() } else { String::new() },
             event: phase.ends.event.clone(),
             certainty: if phase.end_ns.is_some() { phase.certainty } else { Certainty::Missing },
             explains: explains(phase.name.as_str()),
-            account: accounts.iter().find(same).map(|(_, account)| account_entries(account)).unwrap_or_default(),
+            account: accounts
+                .iter()
+                .find(is_same_phase)
+                .map(|(_, account)| account_entries(account))
+                .unwrap_or_default(),
             usage: if start_ns >= 0 { usage(trace, start_ns, end_ns) } else { Default::default() },
             ..PagePhase::default()
         });
@@ -93,38 +103,39 @@ pub(crate) fn page_transition(
     // Compute the headline first: stages before the kernel do not count toward the boot.
     page.headline = headline(&page, transition, diagnosis, &key);
     if let Some(axis) = axis(transition) {
-        let known = page.phases.iter().any(|phase| phase.start_ns < 0);
-        let before = axis.stages.iter().filter(|stage| stage.source != AxisSource::Recording && !known);
-        let mut before: Vec<PagePhase> = before.map(|stage| before_kernel(axis, stage)).collect();
-        before.append(&mut page.phases);
-        page.phases = before;
+        let has_early_phases = page.phases.iter().any(|phase| phase.start_ns < 0);
+        let early_stages =
+            axis.stages.iter().filter(|stage| stage.source != AxisSource::Recording && !has_early_phases);
+        let mut phases: Vec<PagePhase> = early_stages.map(|stage| stage_before_kernel(axis, stage)).collect();
+        phases.append(&mut page.phases);
+        page.phases = phases;
     }
     page.start_ns = page.phases.iter().map(|phase| phase.start_ns).chain(transition.start_ns).min().unwrap_or(0);
     // Show an open phase as far as it was searched for idle time.
     let searched_ns = page.band.iter().flat_map(|band| band.slices.last()).map(|slice| slice.end_ns);
-    let closed = page.phases.iter().filter(|phase| !phase.is_open).map(|phase| phase.end_ns);
-    let end_ns = closed.chain(transition.end_ns).chain(searched_ns).max();
+    let closed_ends = page.phases.iter().filter(|phase| !phase.is_open).map(|phase| phase.end_ns);
+    let end_ns = closed_ends.chain(transition.end_ns).chain(searched_ns).max();
     page.end_ns = end_ns.unwrap_or_else(|| page.phases.last().map_or(page.start_ns, |phase| phase.end_ns));
-    let bounds = (page.start_ns, page.end_ns);
-    page.ticks.retain(|tick| tick.time_ns >= bounds.0 && tick.time_ns <= bounds.1);
+    let bounds = page.start_ns..=page.end_ns;
+    page.ticks.retain(|tick| bounds.contains(&tick.time_ns));
     page
 }
 
-/// Drawn interval of a phase; an open phase ends with the recording.
+/// Returns the drawn interval of a phase; an open phase ends with the recording.
 fn drawn(phase: &Phase) -> Option<(i64, i64)> {
     let start_ns = phase.start_ns?;
     let end_ns = phase.end_ns.or((phase.recorded_ns > 0).then(|| start_ns.saturating_add(phase.recorded_ns)))?;
     (start_ns <= end_ns).then_some((start_ns, end_ns))
 }
 
-/// Text for a phase whose position is unknown.
+/// Returns the text for a phase whose position is unknown.
 fn unplaced(phase: &Phase) -> Option<String> {
     let took_ns = phase.duration_ns.filter(|&ns| ns > 0)?;
     let name = shown_name(phase.name.as_str());
     Some(format!("{name}: {}, {}; position unknown", duration(took_ns), phase.ends.rule))
 }
 
-fn title(transition: &Transition, several: bool) -> String {
+fn title(transition: &Transition, has_siblings: bool) -> String {
     let title = match (transition.kind, transition.variant) {
         (_, Variant::FastStartup) => "Fast startup",
         (TransitionKind::Boot, _) => "Boot",
@@ -134,10 +145,10 @@ fn title(transition: &Transition, several: bool) -> String {
         (_, Variant::HybridSleep) => "Hybrid sleep",
         (TransitionKind::Suspend, _) => "Sleep and wake",
     };
-    if several { format!("{title} {}", transition.number) } else { title.to_owned() }
+    if has_siblings { format!("{title} {}", transition.number) } else { title.to_owned() }
 }
 
-/// Glossary entry of a word; empty if there is none.
+/// Returns the glossary entry of a word; empty if there is none.
 pub(crate) fn explains(word: &str) -> String {
     glossary::find(word).first().map_or_else(String::new, |entry| entry.meaning.to_owned())
 }
@@ -152,7 +163,7 @@ fn axis(transition: &Transition) -> Option<&BootAxis> {
 }
 
 /// Converts a stage before the kernel, from firmware tables or packets.
-fn before_kernel(axis: &BootAxis, stage: &AxisStage) -> PagePhase {
+fn stage_before_kernel(axis: &BootAxis, stage: &AxisStage) -> PagePhase {
     let join = axis.joins.iter().find(|join| join.source == stage.source);
     PagePhase {
         name: stage.name.clone(),
@@ -171,8 +182,8 @@ fn before_kernel(axis: &BootAxis, stage: &AxisStage) -> PagePhase {
 }
 
 /// Lanes of the stages before the kernel, from firmware tables and packets.
-pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
-    let Some(axis) = all.iter().copied().find_map(axis) else { return Vec::new() };
+pub(crate) fn tracks_before_kernel(transitions: &[&Transition]) -> Vec<Track> {
+    let Some(axis) = transitions.iter().copied().find_map(axis) else { return Vec::new() };
     let track = |group, name: &str, note: &str, slices: Vec<LaneSlice>| Track {
         group,
         section: String::new(),
@@ -207,16 +218,16 @@ pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
     .collect()
 }
 
-/// Time-outs that were reached, and the shutdown time-out of all services.
+/// Returns the time-outs that were reached, and the shutdown time-out of all services.
 fn ticks(transition: &Transition) -> Vec<PageTick> {
     let mut ticks = Vec::new();
-    let mut add = |who: &str, time_out: &TimeOut| {
+    let mut add = |owner: &str, time_out: &TimeOut| {
         if let Some(time_ns) = time_out.at_ns {
             let limit = time_out
                 .limit_ns
                 .map_or_else(|| "its time-out".to_owned(), |ns| format!("its time-out of {}", duration(ns)));
             let certainty = if time_out.certainty == Certainty::Measured { "" } else { " (inferred)" };
-            ticks.push(PageTick { time_ns, label: format!("{who} reached {limit}{certainty}") });
+            ticks.push(PageTick { time_ns, label: format!("{owner} reached {limit}{certainty}") });
         }
     };
     for unit in &transition.units {
@@ -248,7 +259,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
     ticks
 }
 
-/// Time asleep, if the recording's clock shows it or stopped.
+/// Returns the time asleep if the recording's clock covers it or stopped.
 pub(crate) fn fold(transition: &Transition) -> Option<PageFold> {
     let (measured, slept_ns, rule) = match &transition.details {
         Details::WindowsSuspend(suspend) if suspend.standby.is_none() => {
@@ -261,8 +272,8 @@ pub(crate) fn fold(transition: &Transition) -> Option<PageFold> {
     };
     let (start_ns, end_ns) = measured.start_ns.zip(measured.end_ns).filter(|(start, end)| start <= end)?;
     let length_ns = end_ns.saturating_sub(start_ns);
-    let whole_ns = transition.total_ns.unwrap_or(0).saturating_add(length_ns);
-    if length_ns > 0 && length_ns.saturating_mul(100) < whole_ns.saturating_mul(MIN_FOLDED_PERCENT) {
+    let total_ns = transition.total_ns.unwrap_or(0).saturating_add(length_ns);
+    if length_ns > 0 && length_ns.saturating_mul(100) < total_ns.saturating_mul(MIN_FOLDED_PERCENT) {
         return None;
     }
     let text = match slept_ns {
@@ -289,59 +300,61 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
             title: finding.title.clone(),
             cost_ns: finding.cost_ns,
             cost_is_upper_bound: finding.cost_basis == CostBasis::AtMost,
-            evidence: finding.evidence.iter().map(|each| each.text.as_str()).collect::<Vec<_>>().join("; "),
+            evidence: finding.evidence.iter().map(|evidence| evidence.text.as_str()).collect::<Vec<_>>().join("; "),
             advice: finding.advice.clone(),
             certainty: finding.certainty,
             explained_by: format!("onoff diagnose --explain {}", finding.code),
-            start_ns: finding.evidence.iter().find_map(|each| each.time_ns),
+            start_ns: finding.evidence.iter().find_map(|evidence| evidence.time_ns),
             end_ns: finding
                 .evidence
                 .iter()
-                .find_map(|each| each.time_ns)
+                .find_map(|evidence| evidence.time_ns)
                 .map(|start_ns| start_ns.saturating_add(finding.cost_ns.unwrap_or(0))),
         })
         .collect()
 }
 
-/// Duration of a phase without idle time at its end and without waiting for a person, ns.
+/// Returns the duration of a phase without idle time at its end and without waiting for a person, ns.
 fn took_ns(phase: &PagePhase) -> i64 {
     phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns).saturating_sub(phase.user_input_ns)
 }
 
-/// False for time asleep and for phases without an end.
+/// Returns false for time asleep and for phases without an end.
 fn is_work(phase: &PagePhase) -> bool {
     !phase.is_open && !matches!(phase.name.as_str(), "Asleep" | "Standby" | "machine")
 }
 
-/// Longest phase that is known only from the kernel's counters, without a position on the axis: name and duration, ns.
-/// Ignores a missing half of a sleep and phases that overlap others.
+/// Returns the longest phase that is known only from the kernel's counters, without a position on the axis: name and
+/// duration, ns. Ignores a missing half of a sleep and phases that overlap others.
 fn longest_counted(transition: &Transition) -> Option<(&'static str, i64)> {
     let Details::WindowsSuspend(suspend) = &transition.details else { return None };
-    let counted = transition.phases.iter().filter(|phase| suspend.counts(phase));
-    let counted = counted.filter(|phase| phase.start_ns.zip(phase.end_ns).is_none());
-    counted.filter_map(|phase| Some((phase.name.as_str(), phase.took_ns()?))).max_by_key(|&(_, ns)| ns)
+    let counted_phases = transition.phases.iter().filter(|phase| suspend.counts_toward_duration(phase));
+    let unplaced_phases = counted_phases.filter(|phase| phase.start_ns.zip(phase.end_ns).is_none());
+    unplaced_phases
+        .filter_map(|phase| Some((phase.name.as_str(), phase.duration_without_input_ns()?)))
+        .max_by_key(|&(_, ns)| ns)
 }
 
 fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosis, key: &str) -> Vec<String> {
-    let known = diagnosis.transitions.iter().find(|known| known.name == key);
-    let length = match known.map(|known| (known.duration_ns, known.at_least_ns)) {
+    let diagnosed = diagnosis.transitions.iter().find(|diagnosed| diagnosed.name == key);
+    let length = match diagnosed.map(|diagnosed| (diagnosed.duration_ns, diagnosed.at_least_ns)) {
         Some((Some(ns), _)) => duration(ns),
         Some((None, ns)) if ns > 0 => format!("at least {}", duration(ns)),
         _ => format!("at least {}", duration(transition.total_at_least_ns)),
     };
-    let person = match transition.user_input_ns {
+    let user_wait = match transition.user_input_ns {
         0 => String::new(),
         ns => format!(", and {} waiting for someone to log on", duration(ns)),
     };
-    let mut lines = vec![format!("{}: {length}{person}.", page.title)];
-    let placed = page.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase));
-    let counted = longest_counted(transition).filter(|&(_, ns)| placed.is_none_or(|phase| took_ns(phase) < ns));
+    let mut lines = vec![format!("{}: {length}{user_wait}.", page.title)];
+    let longest_placed = page.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase));
+    let counted = longest_counted(transition).filter(|&(_, ns)| longest_placed.is_none_or(|phase| took_ns(phase) < ns));
     if let Some((name, ns)) = counted {
         lines.push(format!("Longest phase: {name}, {}.", duration(ns)));
-    } else if let Some(phase) = placed {
+    } else if let Some(phase) = longest_placed {
         lines.push(format!("Longest phase: {}, {}.", phase.title, duration(took_ns(phase))));
     }
-    if let Some(fix) = known.and_then(|known| known.fix_first.as_ref()) {
+    if let Some(fix) = diagnosed.and_then(|diagnosed| diagnosed.fix_first.as_ref()) {
         lines.push(fix_first::sentence(fix));
     }
     lines
@@ -354,8 +367,10 @@ fn band(settling: &Settling) -> Option<PageBand> {
     }
     let percent = |value: Option<f64>| value.map_or_else(|| "not recorded".to_owned(), |value| format!("{value:.0} %"));
     let end_ns = settling.end_ns;
-    let slices =
-        settling.slices.iter().zip(settling.slices.iter().skip(1).map(|next| Some(next.start_ns)).chain([end_ns]));
+    let slices = settling
+        .slices
+        .iter()
+        .zip(settling.slices.iter().skip(1).map(|next_slice| Some(next_slice.start_ns)).chain([end_ns]));
     Some(PageBand {
         required_ns: settling.metric.required_idle_ns,
         slices: slices
@@ -402,13 +417,13 @@ mod tests {
             (5 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, 6 * SECOND),
             (5 * SECOND, milestone::POWER_DRIVER_WAKE_TIME, 20 * SECOND),
         ];
-        let both = [(SECOND, milestone::SLEEP, 5), (2 * SECOND, milestone::WAKE, 5)];
-        let transition = hibernation(&[&both[..], &counted].concat());
+        let sleep_and_wake = [(SECOND, milestone::SLEEP, 5), (2 * SECOND, milestone::WAKE, 5)];
+        let transition = hibernation(&[&sleep_and_wake[..], &counted].concat());
         assert_eq!(longest_counted(&transition), Some(("HiberWrite", 9 * SECOND)));
         // Counters of a missing suspend half are ignored.
-        let transition = hibernation(&[&both[1..], &counted].concat());
+        let transition = hibernation(&[&sleep_and_wake[1..], &counted].concat());
         assert_eq!(longest_counted(&transition), Some(("HiberRead", 6 * SECOND)));
         // Phases with events have a position.
-        assert_eq!(longest_counted(&hibernation(&both)), None);
+        assert_eq!(longest_counted(&hibernation(&sleep_and_wake)), None);
     }
 }

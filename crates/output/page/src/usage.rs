@@ -33,15 +33,15 @@ pub(crate) fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
     if start_ns >= end_ns {
         return PageUsage::default();
     }
-    let cuts = [start_ns, end_ns];
-    let named = |image: &str, pid: Option<u32>| match (image, pid) {
+    let bounds = [start_ns, end_ns];
+    let process_name = |image: &str, pid: Option<u32>| match (image, pid) {
         ("", None) => "unknown".to_owned(),
         ("", Some(pid)) => format!("process {pid}"),
         (image, Some(pid)) => format!("{image} ({pid})"),
         (image, None) => image.to_owned(),
     };
-    let processors = cpu::usage(trace, &cuts).into_iter().flat_map(|usage| usage.by_process);
-    let disks = disk::usage(trace, &cuts);
+    let processors = cpu::usage(trace, &bounds).into_iter().flat_map(|usage| usage.by_process);
+    let disks = disk::usage(trace, &bounds);
     let row = |name: String, detail: String, operations: &disk::DiskOperations, ns: i64| PageUsageRow {
         name,
         detail,
@@ -53,7 +53,7 @@ pub(crate) fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
         processors: processors
             .take(MAX_ROWS)
             .map(|process| PageUsageRow {
-                name: named(&process.image, process.pid),
+                name: process_name(&process.image, process.pid),
                 detail: format!("{:.1} % of CPU", process.percent),
                 ns: process.cpu_ns,
                 ..PageUsageRow::default()
@@ -64,7 +64,7 @@ pub(crate) fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
             .flat_map(|usage| &usage.by_process)
             .take(MAX_ROWS)
             .map(|process| {
-                row(named(&process.image, process.pid), String::new(), &process.operations, process.service_ns)
+                row(process_name(&process.image, process.pid), String::new(), &process.operations, process.service_ns)
             })
             .collect(),
         files: disks

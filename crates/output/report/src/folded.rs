@@ -1,5 +1,5 @@
-//! Critical paths and call stacks as folded stacks, the input format of flame graph tools: one line per stack, outermost frame
-//! first, with nanoseconds as the count.
+//! Critical paths and call stacks as folded stacks, the input format of flame graph tools: one line per stack,
+//! outermost frame first, with nanoseconds as the count.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -40,8 +40,8 @@ pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
 pub fn write_flame(flame: &Flame, out: &mut dyn Write) -> io::Result<()> {
     let mut lines: BTreeMap<String, i64> = BTreeMap::new();
     for stack in flame.stacks() {
-        let frames: Vec<String> = stack.iter().map(|&at| frame(&flame.nodes[at].name)).collect();
-        let own_ns = stack.last().map_or(0, |&at| flame.nodes[at].own_ns);
+        let frames: Vec<String> = stack.iter().map(|&node| frame(&flame.nodes[node].name)).collect();
+        let own_ns = stack.last().map_or(0, |&node| flame.nodes[node].own_ns);
         let line = lines.entry(frames.join(";")).or_default();
         *line = line.saturating_add(own_ns);
     }
@@ -82,7 +82,7 @@ fn line(root: &str, step: &PathStep) -> String {
     line
 }
 
-/// The text of a frame without the separators of frames and lines.
+/// Replaces the characters in a frame that separate frames and lines.
 fn frame(text: &str) -> String {
     text.trim()
         .chars()

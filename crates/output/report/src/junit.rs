@@ -1,8 +1,8 @@
-//! The result of a gate as JUnit XML, which build servers show as tests: one test case per measure that a limit matches, or per
-//! limit that matches none.
+//! The result of a gate as JUnit XML, which build servers show as tests: one test case per measure that a limit
+//! matches, or per limit that matches none.
 //!
-//! A regression is a failure; no verdict is an error. `time` is the median of the candidate in seconds, so that the history of test
-//! times on a server is the history of the measure.
+//! A regression is a failure; no verdict is an error. `time` is the median of the candidate in seconds, so that the
+//! history of test times on a server is the history of the measure.
 
 use std::io::{self, Write};
 
@@ -33,7 +33,7 @@ pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</testsuites>")
 }
 
-/// The numbers of tests, failures and errors, as attributes.
+/// Formats the numbers of tests, failures and errors, as attributes.
 fn counts<'a>(cases: impl IntoIterator<Item = &'a LimitCase<'a>>) -> String {
     let (mut tests, mut failures, mut errors) = (0, 0, 0);
     for case in cases {

@@ -14,8 +14,8 @@ use onoff_sections::terminal::printable::printable;
 /// # Errors
 /// Returns errors from `out`.
 pub fn write(tables: &[StudyTable], out: &mut dyn Write) -> io::Result<()> {
-    for (at, table) in tables.iter().enumerate() {
-        if at > 0 {
+    for (index, table) in tables.iter().enumerate() {
+        if index > 0 {
             writeln!(out)?;
         }
         writeln!(out, "### {} ({})\n", text(&table.title), table.unit.as_str())?;
@@ -49,8 +49,8 @@ pub fn write_gate(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
     for verdict in [GateVerdict::Regression, GateVerdict::NoVerdict, GateVerdict::Pass] {
         for limit in &report.limits {
             for check in limit.checks.iter().filter(|check| check.verdict == verdict) {
-                let [was, is] =
-                    [check.was, check.is].map(|number| number.map(|it| value(check.unit, it)).unwrap_or_default());
+                let [was, is] = [check.was, check.is]
+                    .map(|number| number.map(|number| value(check.unit, number)).unwrap_or_default());
                 let percent = check.percent.map(signed_percent).unwrap_or_default();
                 let (mark, limit) = (mark(verdict), text(&limit.limit));
                 writeln!(out, "| {mark} | {} | {was} | {is} | {percent} | {limit} |", text(&check.key))?;

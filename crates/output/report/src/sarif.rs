@@ -1,7 +1,7 @@
 //! The result of a gate as SARIF 2.1.0 (OASIS Standard, March 2020), which code hosts show next to changes.
 //!
-//! A regression is a result of kind `fail`; no verdict is one of kind `open`. A pass gives no result, because viewers show every
-//! result as a problem.
+//! A regression is a result of kind `fail`; no verdict is one of kind `open`. A pass gives no result, because viewers
+//! show every result as a problem.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -60,14 +60,15 @@ fn document(report: &GateReport, version: &str) -> Value {
     })
 }
 
-/// The first compared recording of a configuration, or of any except the baseline if the name is empty.
+/// Returns the first compared recording of a configuration or, if the name is empty, of any configuration but the
+/// baseline.
 fn recording<'r>(report: &'r GateReport, configuration: &str) -> &'r str {
     report
         .configurations
         .iter()
         .skip(1)
-        .filter(|it| configuration.is_empty() || it.name == configuration)
-        .flat_map(|it| &it.runs)
+        .filter(|summary| configuration.is_empty() || summary.name == configuration)
+        .flat_map(|summary| &summary.runs)
         .min_by_key(|run| !run.compared)
         .map_or("", |run| run.name.as_str())
 }
@@ -94,7 +95,7 @@ fn result(report: &GateReport, limit: &str, case: &LimitCase<'_>) -> Value {
     })
 }
 
-/// A path as a URI reference (RFC 3986): `file:` for an absolute path, else relative.
+/// Converts a path to a URI reference (RFC 3986): `file:` for an absolute path, otherwise relative.
 fn uri(path: &str) -> String {
     let path = path.replace('\\', "/");
     let is_drive = path.as_bytes().get(1) == Some(&b':');
@@ -104,12 +105,12 @@ fn uri(path: &str) -> String {
     } else if path.starts_with('/') {
         uri.push_str("file://");
     }
-    for (at, byte) in path.bytes().enumerate() {
+    for (index, byte) in path.bytes().enumerate() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
                 uri.push(char::from(byte));
             }
-            b':' if is_drive && at == 1 => uri.push(':'),
+            b':' if is_drive && index == 1 => uri.push(':'),
             byte => {
                 // Writing to a string cannot fail.
                 let _ = write!(uri, "%{byte:02X}");

@@ -1,5 +1,5 @@
-//! Call stacks in the [speedscope](https://www.speedscope.app/file-format-schema.json) format: a sampled profile with weights in
-//! nanoseconds.
+//! Call stacks in the [speedscope](https://www.speedscope.app/file-format-schema.json) format: a sampled profile with
+//! weights in nanoseconds.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -45,18 +45,18 @@ struct Profile<'f> {
 /// Returns errors from `out`.
 pub fn write(flame: &Flame, name: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut frames = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut frame_indices: HashMap<&str, usize> = HashMap::new();
     let (mut samples, mut weights) = (Vec::new(), Vec::new());
     for stack in flame.stacks() {
-        weights.extend(stack.last().map(|&at| flame.nodes[at].own_ns));
-        let place = |&at: &usize| {
-            let name = flame.nodes[at].name.as_str();
-            *places.entry(name).or_insert_with(|| {
+        weights.extend(stack.last().map(|&node| flame.nodes[node].own_ns));
+        let frame_index = |&node: &usize| {
+            let name = flame.nodes[node].name.as_str();
+            *frame_indices.entry(name).or_insert_with(|| {
                 frames.push(Frame { name });
                 frames.len() - 1
             })
         };
-        samples.push(stack.iter().map(place).collect());
+        samples.push(stack.iter().map(frame_index).collect());
     }
     let profile = Profile {
         r#type: "sampled",

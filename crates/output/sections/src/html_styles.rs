@@ -6,7 +6,7 @@ use quick_xml::escape::escape;
 use crate::terminal::style::{BAR, DOUBT, MISSING, QUIET, TITLE, WORST};
 
 /// The style sheet, for light and dark color schemes.
-pub(crate) const LOOK: &str = "\
+pub(crate) const STYLE_SHEET: &str = "\
 :root{color-scheme:light dark}\
 body{font:15px/1.45 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}\
 h2{font-size:1.1em;margin:1.6em 0 .3em}h2 small{font-weight:normal;opacity:.7}\
@@ -23,18 +23,18 @@ th{font-weight:normal;opacity:.7;border-bottom:1px solid}\
 const CLASSES: [(Style, &str); 6] =
     [(TITLE, "title"), (QUIET, "quiet"), (BAR, "bar"), (WORST, "worst"), (DOUBT, "doubt"), (MISSING, "missing")];
 
-/// The class of a style, or an empty string.
+/// Returns the class of a style, or an empty string.
 pub(crate) fn class(style: Style) -> &'static str {
-    CLASSES.iter().find(|(known, _)| *known == style).map_or("", |(_, class)| class)
+    CLASSES.iter().find(|(candidate, _)| *candidate == style).map_or("", |(_, class)| class)
 }
 
 /// Converts a line with terminal styles to HTML with spans.
 pub(crate) fn styled_line(line: &str) -> String {
     let mut html = String::new();
-    // The sequences since the last reset: a style with two properties has two of them.
+    // The sequences since the last reset. A style with two properties has two sequences.
     let mut style = String::new();
-    for (at, part) in line.split('\u{1b}').enumerate() {
-        let text = match part.split_once('m').filter(|_| at > 0) {
+    for (index, part) in line.split('\u{1b}').enumerate() {
+        let text = match part.split_once('m').filter(|_| index > 0) {
             Some(("[0", text)) => {
                 style.clear();
                 text
@@ -48,7 +48,7 @@ pub(crate) fn styled_line(line: &str) -> String {
         if text.is_empty() {
             continue;
         }
-        match CLASSES.iter().find(|(known, _)| known.render().to_string() == style) {
+        match CLASSES.iter().find(|(candidate, _)| candidate.render().to_string() == style) {
             Some((_, class)) => html.push_str(&format!("<span class=\"{class}\">{}</span>", escape(text))),
             None => html.push_str(&escape(text)),
         }

@@ -9,7 +9,7 @@ use tempfile::{Builder, NamedTempFile};
 /// The suffix of temporary files.
 const UNFINISHED: &str = ".unfinished";
 
-/// A file that is being written. [`OutputFile::commit`] replaces the target; a drop before that changes nothing.
+/// A file that is being written. [`OutputFile::commit`] replaces the target; dropping it earlier changes nothing.
 #[derive(Debug)]
 pub struct OutputFile {
     target: PathBuf,
@@ -20,7 +20,7 @@ pub struct OutputFile {
 enum Destination {
     /// A temporary file in the folder of the target, to be renamed.
     SameFolder(NamedTempFile),
-    /// The same, for a target that must not exist.
+    /// A temporary file in the folder of the target, for a target that must not exist.
     New(NamedTempFile),
     /// A temporary file elsewhere, to be copied: the target is writable, but its folder is not.
     OtherFolder(File),
@@ -35,7 +35,7 @@ impl OutputFile {
     /// The folder does not exist, the target is a folder or not writable, or the link is broken.
     pub fn create(path: &Path) -> io::Result<Self> {
         let target = resolve(path)?;
-        let before = match fs::metadata(&target) {
+        let existing = match fs::metadata(&target) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
                 let device = File::options().write(true).open(&target)?;
@@ -49,9 +49,9 @@ impl OutputFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let destination = match temporary_file(&target, before.as_ref().map(fs::Metadata::permissions)) {
+        let destination = match temporary_file(&target, existing.as_ref().map(fs::Metadata::permissions)) {
             Ok(file) => Destination::SameFolder(file),
-            Err(error) if before.is_some() && is_read_only_folder(&error) => {
+            Err(error) if existing.is_some() && is_read_only_folder(&error) => {
                 Destination::OtherFolder(tempfile::tempfile()?)
             }
             Err(error) => return Err(error),
@@ -81,7 +81,7 @@ impl OutputFile {
         }
     }
 
-    /// A second handle to the same file, for callers that need a [`File`].
+    /// Returns a second handle to the same file, for callers that need a [`File`].
     ///
     /// # Errors
     /// The handle cannot be duplicated.
@@ -95,7 +95,7 @@ impl OutputFile {
     /// Replaces the target with what was written.
     ///
     /// # Errors
-    /// Writing failed, or the target cannot be replaced; the target is then unchanged.
+    /// Writing failed, or the target cannot be replaced. The target is then unchanged.
     pub fn commit(mut self) -> io::Result<()> {
         self.file().flush()?;
         match self.destination {
@@ -122,7 +122,7 @@ impl Write for OutputFile {
     }
 }
 
-/// The canonical path of a file that may not exist yet: all names of one target give the same path.
+/// Returns the canonical path of a file that may not exist yet. All names of a target give the same path.
 ///
 /// # Errors
 /// The folder does not exist, or a link is broken.
@@ -145,7 +145,7 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     Ok(fs::canonicalize(folder)?.join(name))
 }
 
-/// A temporary file in the folder of the target, with the permissions of the target or the default ones.
+/// Creates a temporary file in the folder of the target, with the permissions of the target or default permissions.
 fn temporary_file(target: &Path, permissions: Option<Permissions>) -> io::Result<NamedTempFile> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut prefix = std::ffi::OsString::from(".");
@@ -175,11 +175,11 @@ fn cannot_be_replaced(error: &io::Error) -> bool {
 }
 
 /// Copies to the target as a last resort, after everything is written.
-fn copy(mut from: &File, target: &Path) -> io::Result<()> {
-    from.rewind()?;
-    let mut to = File::options().write(true).truncate(true).open(target)?;
-    io::copy(&mut from, &mut to)?;
-    to.flush()
+fn copy(mut source: &File, target: &Path) -> io::Result<()> {
+    source.rewind()?;
+    let mut destination = File::options().write(true).truncate(true).open(target)?;
+    io::copy(&mut source, &mut destination)?;
+    destination.flush()
 }
 
 #[cfg(test)]
@@ -250,22 +250,22 @@ mod tests {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        fs::write(at("real.txt"), "before").unwrap();
-        fs::set_permissions(at("real.txt"), Permissions::from_mode(0o640)).unwrap();
-        fs::hard_link(at("real.txt"), at("other name.txt")).unwrap();
-        symlink("real.txt", at("link.txt")).unwrap();
-        let mut output = OutputFile::create(&at("link.txt")).unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("real.txt"), "before").unwrap();
+        fs::set_permissions(path("real.txt"), Permissions::from_mode(0o640)).unwrap();
+        fs::hard_link(path("real.txt"), path("other name.txt")).unwrap();
+        symlink("real.txt", path("link.txt")).unwrap();
+        let mut output = OutputFile::create(&path("link.txt")).unwrap();
         output.write_all(b"after").unwrap();
         output.commit().unwrap();
-        assert!(fs::symlink_metadata(at("link.txt")).unwrap().is_symlink());
-        assert_eq!(fs::read_to_string(at("real.txt")).unwrap(), "after");
-        assert_eq!(fs::metadata(at("real.txt")).unwrap().mode() & 0o777, 0o640);
-        assert_eq!(fs::read_to_string(at("other name.txt")).unwrap(), "before", "a hard link keeps the old content");
-        symlink("nothing", at("broken.txt")).unwrap();
-        let error = OutputFile::create(&at("broken.txt")).unwrap_err();
+        assert!(fs::symlink_metadata(path("link.txt")).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(path("real.txt")).unwrap(), "after");
+        assert_eq!(fs::metadata(path("real.txt")).unwrap().mode() & 0o777, 0o640);
+        assert_eq!(fs::read_to_string(path("other name.txt")).unwrap(), "before", "a hard link keeps the old content");
+        symlink("nothing", path("broken.txt")).unwrap();
+        let error = OutputFile::create(&path("broken.txt")).unwrap_err();
         assert_eq!(error.to_string(), "the link is broken");
-        assert!(!at("nothing").exists());
+        assert!(!path("nothing").exists());
     }
 
     #[cfg(unix)]

@@ -8,8 +8,8 @@ use tempfile::{Builder, TempDir};
 
 use crate::file::resolve;
 
-/// A folder that is being written. [`OutputFolder::commit`] moves it to its target; a drop before that leaves nothing. It never
-/// replaces anything except an empty folder.
+/// A folder that is being written. [`OutputFolder::commit`] moves it to its target; dropping it earlier leaves nothing
+/// behind. It never replaces anything except an empty folder.
 #[derive(Debug)]
 pub struct OutputFolder {
     target: PathBuf,
@@ -33,7 +33,7 @@ impl OutputFolder {
         Ok(Self { target, unfinished })
     }
 
-    /// The temporary path for its files.
+    /// Returns the temporary path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.unfinished.path()
@@ -45,13 +45,13 @@ impl OutputFolder {
     /// The target was created in the meantime. It is unchanged, and the temporary folder is removed.
     pub fn commit(self) -> io::Result<()> {
         ensure_free(&self.target)?;
-        // Removes only an empty folder.
+        // This call removes only an empty folder.
         match fs::remove_dir(&self.target) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         fs::rename(self.unfinished.path(), &self.target)?;
-        // The temporary folder was renamed: nothing is left to remove.
+        // The temporary folder was renamed, so nothing is left to remove.
         let _ = self.unfinished.keep();
         Ok(())
     }
@@ -84,24 +84,24 @@ mod tests {
 
     #[test]
     fn appears_only_when_complete() {
-        let place = tempfile::tempdir().unwrap();
-        let target = place.path().join("tables");
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("tables");
         let output = OutputFolder::create(&target).unwrap();
         fs::write(output.path().join("a.csv"), "half").unwrap();
         assert!(!target.exists());
         drop(output);
-        assert!(names(place.path()).is_empty());
+        assert!(names(parent.path()).is_empty());
         let output = OutputFolder::create(&target).unwrap();
         fs::write(output.path().join("a.csv"), "all").unwrap();
         output.commit().unwrap();
         assert_eq!(fs::read_to_string(target.join("a.csv")).unwrap(), "all");
-        assert_eq!(names(place.path()), ["tables"]);
+        assert_eq!(names(parent.path()), ["tables"]);
     }
 
     #[test]
     fn replaces_only_empty_folders() {
-        let place = tempfile::tempdir().unwrap();
-        let target = place.path().join("tables");
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("tables");
         fs::create_dir(&target).unwrap();
         let output = OutputFolder::create(&target).unwrap();
         let late = OutputFolder::create(&target).unwrap();
@@ -111,9 +111,9 @@ mod tests {
         let error = OutputFolder::create(&target).unwrap_err();
         assert_eq!(error.to_string(), "the folder is not empty; choose a new one");
         assert_eq!(fs::read_to_string(target.join("a.csv")).unwrap(), "first");
-        fs::write(place.path().join("file"), "mine").unwrap();
-        OutputFolder::create(&place.path().join("file")).unwrap_err();
-        OutputFolder::create(&place.path().join("no/such/folder")).unwrap_err();
-        assert_eq!(fs::read_to_string(place.path().join("file")).unwrap(), "mine");
+        fs::write(parent.path().join("file"), "mine").unwrap();
+        OutputFolder::create(&parent.path().join("file")).unwrap_err();
+        OutputFolder::create(&parent.path().join("no/such/folder")).unwrap_err();
+        assert_eq!(fs::read_to_string(parent.path().join("file")).unwrap(), "mine");
     }
 }

@@ -23,13 +23,13 @@ mod system {
             metadata.is_file().then(|| Self { device: metadata.dev(), inode: metadata.ino() })
         }
 
-        /// The regular file at a path, without opening it: opening a pipe would block.
-        pub fn of(path: &Path) -> io::Result<Option<Self>> {
+        /// Identifies the regular file at a path without opening it, because opening a pipe would block.
+        pub fn from_path(path: &Path) -> io::Result<Option<Self>> {
             std::fs::metadata(path).map(|metadata| Self::from_metadata(&metadata))
         }
 
-        /// The identity of an open regular file.
-        pub fn of_file(file: &File) -> io::Result<Option<Self>> {
+        /// Returns the identity of an open regular file.
+        pub fn from_file(file: &File) -> io::Result<Option<Self>> {
             file.metadata().map(|metadata| Self::from_metadata(&metadata))
         }
     }
@@ -44,16 +44,16 @@ mod system {
     pub struct Identity(same_file::Handle);
 
     impl Identity {
-        /// The regular file at a path.
-        pub fn of(path: &Path) -> io::Result<Option<Self>> {
+        /// Identifies the regular file at a path.
+        pub fn from_path(path: &Path) -> io::Result<Option<Self>> {
             if !std::fs::metadata(path)?.is_file() {
                 return Ok(None);
             }
             same_file::Handle::from_path(path).map(|handle| Some(Self(handle)))
         }
 
-        /// The identity of an open regular file.
-        pub fn of_file(file: &File) -> io::Result<Option<Self>> {
+        /// Returns the identity of an open regular file.
+        pub fn from_file(file: &File) -> io::Result<Option<Self>> {
             if !file.metadata()?.is_file() {
                 return Ok(None);
             }

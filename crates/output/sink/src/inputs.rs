@@ -35,13 +35,13 @@ impl Inputs {
         Self { paths: paths.into_iter().collect() }
     }
 
-    /// Rejects an output that is one of the inputs or an existing file in one of the folders.
+    /// Rejects an output that is one of the input files or an existing file in one of the input folders.
     ///
     /// # Errors
     /// The output is an input.
     pub fn check(&self, output: &Path) -> Result<(), OutputError> {
-        // A file that does not exist is not an input; an inaccessible one cannot be replaced either.
-        let Ok(Some(identity)) = Identity::of(output) else { return Ok(()) };
+        // A file that does not exist is not an input, and an inaccessible file cannot be replaced.
+        let Ok(Some(identity)) = Identity::from_path(output) else { return Ok(()) };
         match self.find(&identity) {
             Some(input) => Err(OutputError::IsInput { output: output.to_owned(), input }),
             None => Ok(()),
@@ -53,25 +53,25 @@ impl Inputs {
     /// # Errors
     /// Standard output is an input.
     pub fn check_stdout(&self) -> Result<(), OutputError> {
-        let Ok(Some(identity)) = stdout().and_then(|file| Identity::of_file(&file)) else { return Ok(()) };
+        let Ok(Some(identity)) = stdout().and_then(|file| Identity::from_file(&file)) else { return Ok(()) };
         match self.find(&identity) {
             Some(input) => Err(OutputError::StdoutIsInput { input }),
             None => Ok(()),
         }
     }
 
-    /// The input with this identity.
+    /// Finds the input with the given identity.
     fn find(&self, identity: &Identity) -> Option<PathBuf> {
-        let is_it = |path: &Path| {
+        let is_match = |path: &Path| {
             // `-` is standard input: 'onoff boot - < boot.etl'.
-            let input = if path.as_os_str() == "-" { stdin_identity() } else { Identity::of(path) };
+            let input = if path.as_os_str() == "-" { stdin_identity() } else { Identity::from_path(path) };
             input.ok().flatten().as_ref() == Some(identity)
         };
         let mut folders: Vec<PathBuf> = Vec::new();
         for path in &self.paths {
             if path.is_dir() {
                 folders.push(path.clone());
-            } else if is_it(path) {
+            } else if is_match(path) {
                 let is_stdin = path.as_os_str() == "-";
                 return Some(if is_stdin { PathBuf::from("standard input") } else { path.clone() });
             }
@@ -82,7 +82,7 @@ impl Inputs {
                 let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
                 if is_folder {
                     folders.push(path);
-                } else if is_it(&path) {
+                } else if is_match(&path) {
                     return Some(path);
                 }
             }
@@ -91,20 +91,20 @@ impl Inputs {
     }
 }
 
-/// The identity of standard input.
+/// Returns the identity of standard input.
 #[cfg(unix)]
 fn stdin_identity() -> io::Result<Option<Identity>> {
     use std::os::fd::AsFd;
-    io::stdin().as_fd().try_clone_to_owned().and_then(|file| Identity::of_file(&file.into()))
+    io::stdin().as_fd().try_clone_to_owned().and_then(|file| Identity::from_file(&file.into()))
 }
 
 #[cfg(windows)]
 fn stdin_identity() -> io::Result<Option<Identity>> {
     use std::os::windows::io::AsHandle;
-    io::stdin().as_handle().try_clone_to_owned().and_then(|file| Identity::of_file(&file.into()))
+    io::stdin().as_handle().try_clone_to_owned().and_then(|file| Identity::from_file(&file.into()))
 }
 
-/// A separate handle to standard output.
+/// Returns a separate handle to standard output.
 #[cfg(unix)]
 fn stdout() -> io::Result<File> {
     use std::os::fd::AsFd;
@@ -126,25 +126,25 @@ mod tests {
     #[test]
     fn rejects_inputs_under_any_name() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        fs::write(at("in.etl"), b"recording").unwrap();
-        fs::write(at("other.txt"), b"recording").unwrap();
-        fs::hard_link(at("in.etl"), at("hard.etl")).unwrap();
-        let inputs = Inputs::new([at("in.etl")]);
-        let message = inputs.check(&at("in.etl")).unwrap_err().to_string();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("in.etl"), b"recording").unwrap();
+        fs::write(path("other.txt"), b"recording").unwrap();
+        fs::hard_link(path("in.etl"), path("hard.etl")).unwrap();
+        let inputs = Inputs::new([path("in.etl")]);
+        let message = inputs.check(&path("in.etl")).unwrap_err().to_string();
         assert!(message.ends_with("in.etl: this is an input file; write the output to another file"));
-        let message = inputs.check(&at("hard.etl")).unwrap_err().to_string();
+        let message = inputs.check(&path("hard.etl")).unwrap_err().to_string();
         assert!(
             message.contains("hard.etl: this is the same file as the input ") && message.contains("in.etl"),
             "{message}"
         );
         inputs.check(&folder.path().join(".").join("in.etl")).unwrap_err();
-        inputs.check(&at("other.txt")).unwrap();
-        inputs.check(&at("absent.txt")).unwrap();
+        inputs.check(&path("other.txt")).unwrap();
+        inputs.check(&path("absent.txt")).unwrap();
         #[cfg(unix)]
         {
-            std::os::unix::fs::symlink(at("hard.etl"), at("soft.etl")).unwrap();
-            inputs.check(&at("soft.etl")).unwrap_err();
+            std::os::unix::fs::symlink(path("hard.etl"), path("soft.etl")).unwrap();
+            inputs.check(&path("soft.etl")).unwrap_err();
             inputs.check(Path::new("/dev/null")).unwrap();
         }
     }

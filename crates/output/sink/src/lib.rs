@@ -1,4 +1,4 @@
-//! Output files that are complete or untouched, and never overwrite an input.
+//! Output files that are either complete or untouched and never overwrite an input.
 //!
 //! * [`OutputFile`] writes to a temporary file and replaces its target when everything is written. Until then, and after a failure,
 //!   the target is unchanged.

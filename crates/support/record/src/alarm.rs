@@ -5,7 +5,7 @@ use crate::machine::{Machine, MachineFiles};
 
 const ALARM: &str = "/sys/class/rtc/rtc0/wakealarm";
 /// Time of the RTC, in seconds since 1970. The RTC may run in local time.
-const NOW: &str = "/sys/class/rtc/rtc0/since_epoch";
+const RTC_TIME: &str = "/sys/class/rtc/rtc0/since_epoch";
 
 /// Returns the alarm time, in RTC seconds since 1970, or `None` if no alarm is set.
 pub(crate) fn read(machine: &dyn Machine) -> Option<u64> {
@@ -23,14 +23,14 @@ pub(crate) fn clear(machine: &mut dyn Machine) -> Result<(), Error> {
 }
 
 /// Restores the earlier alarm unless its time has passed.
-pub(crate) fn restore(machine: &mut dyn Machine, before_s: Option<u64>) -> Result<(), Error> {
-    let now_s = machine.read_text(NOW).and_then(|text| text.trim().parse().ok());
-    let wanted = before_s.filter(|&before| now_s.is_none_or(|now: u64| before > now));
-    if read(machine) == wanted {
+pub(crate) fn restore(machine: &mut dyn Machine, previous_s: Option<u64>) -> Result<(), Error> {
+    let now_s = machine.read_text(RTC_TIME).and_then(|text| text.trim().parse().ok());
+    let target = previous_s.filter(|&alarm_s| now_s.is_none_or(|now_s: u64| alarm_s > now_s));
+    if read(machine) == target {
         return Ok(());
     }
     clear(machine)?;
-    match wanted {
+    match target {
         Some(time) => machine.set_value(ALARM, time.to_string().as_bytes()),
         None => Ok(()),
     }

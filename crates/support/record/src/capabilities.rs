@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::grub::Grub;
 use crate::machine::{Machine, MachineFiles};
-use crate::recorded_boot::{LOADER_ENTRY, entry_made_from};
+use crate::recorded_boot::{LOADER_ENTRY, original_entry};
 use crate::trace_group::TRACEFS;
 
 /// Vendor GUID of the Boot Loader Interface's EFI variables.
@@ -30,7 +30,7 @@ pub enum Loader {
     },
     /// GRUB and the entry of the current boot.
     Grub(Grub),
-    /// No supported boot loader, and why.
+    /// No supported boot loader, with the reason.
     Unknown(String),
 }
 
@@ -113,38 +113,38 @@ impl Capabilities {
             persistent_journal: machine.exists("/var/log/journal"),
             processors: processors(machine),
             memory_bytes: memory_bytes(machine),
-            staging: staging(machine),
+            staging: staging_folder(machine),
             superuser: machine.is_superuser(),
         }
     }
 }
 
-/// Path of an EFI variable of the Boot Loader Interface.
+/// Returns the path of an EFI variable of the Boot Loader Interface.
 #[must_use]
 pub fn variable_path(name: &str) -> String {
     format!("{EFI_VARIABLES_FOLDER}/{name}-{LOADER_GUID}")
 }
 
-/// Words of a kernel list, without the brackets around the selected one.
+/// Returns the words of a kernel list, without the brackets around the selected word.
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect()
 }
 
 fn systemd_version(machine: &mut dyn Machine) -> Option<String> {
-    let printed = machine.run_checked(&["systemctl", "--version"]).ok()?;
-    let printed = String::from_utf8_lossy(&printed).into_owned();
-    printed.split_whitespace().nth(1).map(str::to_owned)
+    let output = machine.run_checked(&["systemctl", "--version"]).ok()?;
+    let output = String::from_utf8_lossy(&output).into_owned();
+    output.split_whitespace().nth(1).map(str::to_owned)
 }
 
-/// The default target, or `multi-user.target` for the usual targets, which include it.
+/// Returns the default target, or `multi-user.target` for the usual targets, which include it.
 fn default_target(machine: &dyn Machine) -> String {
-    let usual = || "multi-user.target".to_owned();
+    let fallback = || "multi-user.target".to_owned();
     ["/etc/systemd/system", "/usr/lib/systemd/system"]
         .into_iter()
         .find_map(|folder| std::fs::read_link(machine.host_path(&format!("{folder}/default.target"))).ok())
         .and_then(|target| Some(target.file_name()?.to_str()?.to_owned()))
         .filter(|target| target != "graphical.target")
-        .unwrap_or_else(usual)
+        .unwrap_or_else(fallback)
 }
 
 /// Reads a text variable of the Boot Loader Interface.
@@ -166,12 +166,12 @@ fn variable_number(machine: &dyn Machine, name: &str) -> Option<u64> {
 
 fn find_loader(machine: &dyn Machine) -> Loader {
     let loader = variable_text(machine, "LoaderInfo");
-    if loader.as_deref().is_some_and(|it| it.starts_with("systemd-boot")) {
+    if loader.as_deref().is_some_and(|name| name.starts_with("systemd-boot")) {
         return systemd_boot(machine);
     }
     match (Grub::find(machine), loader) {
         (Some(Ok(grub)), _) => Loader::Grub(grub),
-        (Some(Err(why)), _) => Loader::Unknown(why),
+        (Some(Err(reason)), _) => Loader::Unknown(reason),
         (None, Some(name)) => Loader::Unknown(format!("the boot loader is {name}")),
         (None, None) => Loader::Unknown("neither systemd-boot nor GRUB was found".to_owned()),
     }
@@ -183,13 +183,13 @@ fn systemd_boot(machine: &dyn Machine) -> Loader {
     };
     if entry == LOADER_ENTRY {
         let command_line = machine.read_text("/proc/cmdline").unwrap_or_default();
-        let Some(made_from) = entry_made_from(&command_line) else {
+        let Some(original_entry) = original_entry(&command_line) else {
             return Loader::Unknown(
                 "the current boot was recorded, and its original boot entry is unknown: restart the computer first"
                     .to_owned(),
             );
         };
-        made_from.clone_into(&mut entry);
+        original_entry.clone_into(&mut entry);
     }
     if entry.contains('/') || !entry.ends_with(".conf") {
         return Loader::Unknown(format!("systemd-boot started {entry}, an image whose options cannot be changed"));
@@ -208,8 +208,8 @@ fn systemd_boot(machine: &dyn Machine) -> Loader {
 
 fn has_resume_device(machine: &dyn Machine) -> bool {
     let command_line = machine.read_text("/proc/cmdline").unwrap_or_default();
-    let set = machine.read_text("/sys/power/resume").unwrap_or_default();
-    command_line.split_whitespace().any(|it| it.starts_with("resume=")) || !matches!(set.trim(), "" | "0:0")
+    let device = machine.read_text("/sys/power/resume").unwrap_or_default();
+    command_line.split_whitespace().any(|word| word.starts_with("resume=")) || !matches!(device.trim(), "" | "0:0")
 }
 
 fn processors(machine: &dyn Machine) -> u32 {
@@ -228,23 +228,23 @@ fn memory_bytes(machine: &dyn Machine) -> u64 {
 }
 
 /// Returns a folder that is still available, and can be made writable, after all other file systems are unmounted.
-fn staging(machine: &dyn Machine) -> Option<String> {
+fn staging_folder(machine: &dyn Machine) -> Option<String> {
     /// File systems that are volatile or read-only.
     const UNSUITABLE: [&str; 5] = ["tmpfs", "overlay", "squashfs", "erofs", "rootfs"];
-    let mounts = machine.read_text("/proc/self/mountinfo")?;
+    let mountinfo = machine.read_text("/proc/self/mountinfo")?;
     // Fields: id parent device root mount-point options … - type source options.
-    let mounted: Vec<(&str, &str)> = mounts
+    let mounts: Vec<(&str, &str)> = mountinfo
         .lines()
         .filter_map(|line| {
-            let (before, after) = line.split_once(" - ")?;
-            Some((before.split_whitespace().nth(4)?, after.split_whitespace().next()?))
+            let (mount_fields, source_fields) = line.split_once(" - ")?;
+            Some((mount_fields.split_whitespace().nth(4)?, source_fields.split_whitespace().next()?))
         })
         .collect();
-    let root = mounted.iter().rfind(|(point, _)| *point == "/")?;
-    if UNSUITABLE.contains(&root.1) {
+    let (_, root_type) = mounts.iter().rfind(|(point, _)| *point == "/")?;
+    if UNSUITABLE.contains(root_type) {
         return None;
     }
-    let is_mount_point = |point: &str| mounted.iter().any(|(it, _)| *it == point);
+    let is_mount_point = |point: &str| mounts.iter().any(|(mount_point, _)| *mount_point == point);
     Some(if is_mount_point("/var") || is_mount_point("/var/lib") {
         "/onoff-record".to_owned()
     } else {

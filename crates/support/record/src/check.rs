@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::job::{Job, LoaderChoice, SleepMethod, Transition};
 use crate::tracing;
 
-/// One thing that recording requires or can use.
+/// A requirement of recording, or something that makes it more complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckItem {
     pub name: &'static str,
@@ -15,20 +15,23 @@ pub struct CheckItem {
 }
 
 impl CheckItem {
-    /// An item with one text if it is available and another if it is not.
+    /// Creates an item whose availability and text depend on `is_available`.
     pub(crate) fn new(
         name: &'static str,
         is_available: bool,
-        otherwise: Availability,
+        missing_availability: Availability,
         available: impl Into<String>,
         missing: impl Into<String>,
     ) -> Self {
-        let (standing, text) =
-            if is_available { (Availability::Available, available.into()) } else { (otherwise, missing.into()) };
-        Self { name, availability: standing, text }
+        let (availability, text) = if is_available {
+            (Availability::Available, available.into())
+        } else {
+            (missing_availability, missing.into())
+        };
+        Self { name, availability, text }
     }
 
-    /// An item without which nothing can be recorded.
+    /// Creates an item that recording requires.
     fn required(name: &'static str, found: Option<&str>, missing: &str) -> Self {
         Self::new(name, found.is_some(), Availability::Missing, found.unwrap_or_default(), missing)
     }
@@ -49,43 +52,61 @@ const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
 /// Checks a job. `free_bytes` is the free space in the folder of the recordings.
 #[must_use]
-pub fn check(job: &Job, offer: &Capabilities, free_bytes: Option<u64>) -> Vec<CheckItem> {
+pub fn check(job: &Job, capabilities: &Capabilities, free_bytes: Option<u64>) -> Vec<CheckItem> {
     let mut items = vec![
-        CheckItem::new(RIGHTS, offer.superuser, Availability::Missing, "root", "not root: use 'sudo'"),
-        trace(offer),
-        events(job, offer),
-        clock(offer),
+        CheckItem::new(RIGHTS, capabilities.superuser, Availability::Missing, "root", "not root: use 'sudo'"),
+        check_trace(capabilities),
+        check_events(job, capabilities),
+        check_clock(capabilities),
     ];
     if job.transition.restarts() || job.sleep_by == SleepMethod::Systemd {
-        items.push(CheckItem::required("systemd", offer.systemd.as_deref(), "systemd is not process 1"));
+        items.push(CheckItem::required("systemd", capabilities.systemd.as_deref(), "systemd is not process 1"));
     }
     if job.transition.records_boot() {
-        items.push(loader(job, offer));
+        items.push(check_loader(job, capabilities));
         let available = "from EFI variables";
         let missing = "no LoaderTimeInitUSec: firmware and loader times cannot be separated";
-        items.push(CheckItem::new("loader times", offer.loader_times, Availability::Limited, available, missing));
+        items.push(CheckItem::new(
+            "loader times",
+            capabilities.loader_times,
+            Availability::Limited,
+            available,
+            missing,
+        ));
         let missing = "no FPDT: no times for the firmware's stages";
-        items.push(CheckItem::new("firmware times", offer.firmware_table, Availability::Limited, "FPDT", missing));
+        items.push(CheckItem::new(
+            "firmware times",
+            capabilities.firmware_table,
+            Availability::Limited,
+            "FPDT",
+            missing,
+        ));
     }
     if job.transition.records_shutdown() {
         let available = "/usr/lib/systemd/system-shutdown";
         let missing = "no /usr/lib/systemd/system-shutdown: the end of a shutdown cannot be recorded";
-        items.push(CheckItem::new("shutdown hooks", offer.shutdown_hooks, Availability::Missing, available, missing));
+        items.push(CheckItem::new(
+            "shutdown hooks",
+            capabilities.shutdown_hooks,
+            Availability::Missing,
+            available,
+            missing,
+        ));
         let missing = "the root file system does not keep files written late in a shutdown";
-        items.push(CheckItem::required("final-stage storage", offer.staging.as_deref(), missing));
+        items.push(CheckItem::required("final-stage storage", capabilities.staging.as_deref(), missing));
     }
     if !job.transition.restarts() {
-        items.push(sleep(job, offer));
-        items.push(wake(job, offer));
+        items.push(check_sleep(job, capabilities));
+        items.push(check_wake(job, capabilities));
     }
-    items.push(disk_space(job, free_bytes));
+    items.push(check_disk_space(job, free_bytes));
     items
 }
 
 /// Returns an error with the first reason if the job cannot be done.
-pub fn refuse(job: &Job, offer: &Capabilities, free_bytes: Option<u64>) -> Result<(), Error> {
-    // Missing rights are no reason: a plan can be shown without them.
-    let missing = check(job, offer, free_bytes)
+pub fn refuse(job: &Job, capabilities: &Capabilities, free_bytes: Option<u64>) -> Result<(), Error> {
+    // Missing rights do not prevent showing a plan.
+    let missing = check(job, capabilities, free_bytes)
         .into_iter()
         .find(|item| item.availability == Availability::Missing && item.name != RIGHTS);
     match missing {
@@ -100,11 +121,11 @@ const fn required(available: bool) -> Availability {
     if available { Availability::Available } else { Availability::Missing }
 }
 
-fn trace(offer: &Capabilities) -> CheckItem {
-    let (standing, text) = match &offer.tracefs {
-        Some(place) => (Availability::Available, place.clone()),
+fn check_trace(capabilities: &Capabilities) -> CheckItem {
+    let (availability, text) = match &capabilities.tracefs {
+        Some(path) => (Availability::Available, path.clone()),
         // Only root can read tracefs.
-        None if !offer.superuser => (Availability::Limited, "not visible without root".to_owned()),
+        None if !capabilities.superuser => (Availability::Limited, "not visible without root".to_owned()),
         None => (
             Availability::Missing,
             "no /sys/kernel/tracing: run 'mount -t tracefs tracefs /sys/kernel/tracing'; if that fails, this kernel \
@@ -112,26 +133,27 @@ fn trace(offer: &Capabilities) -> CheckItem {
                 .to_owned(),
         ),
     };
-    CheckItem { name: "kernel trace", availability: standing, text }
+    CheckItem { name: "kernel trace", availability, text }
 }
 
-fn events(job: &Job, offer: &Capabilities) -> CheckItem {
+fn check_events(job: &Job, capabilities: &Capabilities) -> CheckItem {
     let requested: Vec<&str> = job
         .groups
         .iter()
         .flat_map(|group| group.events().iter().copied())
         .chain(job.events.iter().map(String::as_str))
         .collect();
-    let available = tracing::events(job, offer);
-    let missing: Vec<&str> = requested.into_iter().filter(|event| !available.iter().any(|it| it == event)).collect();
-    let (standing, text) = if offer.events.is_none() {
+    let available = tracing::events(job, capabilities);
+    let missing: Vec<&str> =
+        requested.into_iter().filter(|event| !available.iter().any(|name| name == event)).collect();
+    let (availability, text) = if capabilities.events.is_none() {
         (Availability::Limited, "not visible".to_owned())
     } else if missing.is_empty() {
         (Availability::Available, format!("all {} available", available.len()))
     } else {
         (Availability::Limited, format!("{} available; this kernel lacks {}", available.len(), abbreviated(&missing)))
     };
-    CheckItem { name: "events", availability: standing, text }
+    CheckItem { name: "events", availability, text }
 }
 
 /// Joins the first few names and counts the rest.
@@ -140,16 +162,16 @@ fn abbreviated(names: &[&str]) -> String {
     let shown: Vec<&str> = names.iter().take(MAX_NAMES).copied().collect();
     match names.len().saturating_sub(MAX_NAMES) {
         0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+        hidden => format!("{} and {hidden} more", shown.join(", ")),
     }
 }
 
-fn clock(offer: &Capabilities) -> CheckItem {
-    let has_mono = offer.clocks.iter().any(|clock| clock == "mono");
+fn check_clock(capabilities: &Capabilities) -> CheckItem {
+    let has_mono = capabilities.clocks.iter().any(|clock| clock == "mono");
     CheckItem {
         name: "trace clock",
-        availability: if offer.clocks.is_empty() { Availability::Limited } else { required(has_mono) },
-        text: match (has_mono, offer.clocks.is_empty()) {
+        availability: if capabilities.clocks.is_empty() { Availability::Limited } else { required(has_mono) },
+        text: match (has_mono, capabilities.clocks.is_empty()) {
             (true, _) => "mono",
             (false, true) => "not visible",
             (false, false) => "this kernel has no 'mono' trace clock",
@@ -158,8 +180,8 @@ fn clock(offer: &Capabilities) -> CheckItem {
     }
 }
 
-fn loader(job: &Job, offer: &Capabilities) -> CheckItem {
-    let (standing, text) = match (&offer.loader, job.loader) {
+fn check_loader(job: &Job, capabilities: &Capabilities) -> CheckItem {
+    let (availability, text) = match (&capabilities.loader, job.loader) {
         (_, LoaderChoice::Manual) => (Availability::Available, "options are set manually".to_owned()),
         (Loader::SystemdBoot { entry, one_shot, .. }, _) => (
             required(*one_shot),
@@ -172,40 +194,40 @@ fn loader(job: &Job, offer: &Capabilities) -> CheckItem {
             (Availability::Available, format!("GRUB, one boot at a time, entry in {}", grub.entry_path()))
         }
         // The plan fails and lists the options to set manually.
-        (Loader::Unknown(why), _) => (Availability::Limited, format!("{why}; see '--loader manual'")),
+        (Loader::Unknown(reason), _) => (Availability::Limited, format!("{reason}; see '--loader manual'")),
     };
-    CheckItem { name: "boot loader", availability: standing, text }
+    CheckItem { name: "boot loader", availability, text }
 }
 
-fn sleep(job: &Job, offer: &Capabilities) -> CheckItem {
+fn check_sleep(job: &Job, capabilities: &Capabilities) -> CheckItem {
     let hibernates = job.transition == Transition::Hibernate;
     let state = if hibernates { "disk" } else { &job.sleep_state };
-    let offered = offer.sleep_states.join(" ");
-    let problem = if !offer.sleep_states.iter().any(|it| it == state) {
-        Some(format!("this kernel supports '{offered}', not '{state}'"))
-    } else if hibernates && !offer.swap {
+    let supported_states = capabilities.sleep_states.join(" ");
+    let problem = if !capabilities.sleep_states.iter().any(|supported| supported == state) {
+        Some(format!("this kernel supports '{supported_states}', not '{state}'"))
+    } else if hibernates && !capabilities.swap {
         Some("no swap to hibernate to (see 'swapon')".to_owned())
-    } else if hibernates && !offer.resume_device {
+    } else if hibernates && !capabilities.resume_device {
         Some("no resume device ('resume=' on the kernel command line)".to_owned())
     } else {
-        let wanted = job.mem_sleep.as_ref().filter(|_| !hibernates);
-        wanted.filter(|wanted| !offer.mem_sleep.contains(wanted)).map(|wanted| {
-            let offered = offer.mem_sleep.join(" ");
-            format!("/sys/power/mem_sleep supports '{offered}', not '{wanted}'")
+        let requested = job.mem_sleep.as_ref().filter(|_| !hibernates);
+        requested.filter(|requested| !capabilities.mem_sleep.contains(requested)).map(|requested| {
+            let supported_states = capabilities.mem_sleep.join(" ");
+            format!("/sys/power/mem_sleep supports '{supported_states}', not '{requested}'")
         })
     };
     CheckItem {
         name: "sleep states",
         availability: required(problem.is_none()),
-        text: problem.unwrap_or_else(|| match offer.mem_sleep.as_slice() {
-            [] => offered,
-            kinds => format!("{offered} (mem: {})", kinds.join(" ")),
+        text: problem.unwrap_or_else(|| match capabilities.mem_sleep.as_slice() {
+            [] => supported_states,
+            variants => format!("{supported_states} (mem: {})", variants.join(" ")),
         }),
     }
 }
 
-fn wake(job: &Job, offer: &Capabilities) -> CheckItem {
-    let (standing, text) = match (job.wake_after_s, offer.wake_alarm) {
+fn check_wake(job: &Job, capabilities: &Capabilities) -> CheckItem {
+    let (availability, text) = match (job.wake_after_s, capabilities.wake_alarm) {
         (_, true) => (Availability::Available, "/sys/class/rtc/rtc0/wakealarm"),
         (None, false) => (Availability::Limited, "none: wake the computer manually"),
         (Some(_), false) => (
@@ -213,12 +235,12 @@ fn wake(job: &Job, offer: &Capabilities) -> CheckItem {
             "no /sys/class/rtc/rtc0/wakealarm: omit '--wake-after' and wake the computer manually",
         ),
     };
-    CheckItem { name: "wake alarm", availability: standing, text: text.to_owned() }
+    CheckItem { name: "wake alarm", availability, text: text.to_owned() }
 }
 
-fn disk_space(job: &Job, free_bytes: Option<u64>) -> CheckItem {
+fn check_disk_space(job: &Job, free_bytes: Option<u64>) -> CheckItem {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    let (standing, text) = match free_bytes {
+    let (availability, text) = match free_bytes {
         None => (Availability::Limited, format!("{}: free space unknown", job.out)),
         Some(free) if free < MAX_RECORDING_BYTES => (
             Availability::Missing,
@@ -231,5 +253,5 @@ fn disk_space(job: &Job, free_bytes: Option<u64>) -> CheckItem {
         ),
         Some(free) => (Availability::Available, format!("{}: {:.1} GiB free", job.out, gib(free))),
     };
-    CheckItem { name: "disk space", availability: standing, text }
+    CheckItem { name: "disk space", availability, text }
 }

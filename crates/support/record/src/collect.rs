@@ -34,17 +34,18 @@ pub struct About<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PreviousEnd {
-    /// With a shutdown.
+    /// The boot ended with a shutdown.
     Orderly,
-    /// Without a shutdown: the power was cut, or the computer hung and was reset. The next boot repairs file systems and
-    /// discards caches, so it is not comparable with others.
+    /// The boot ended without a shutdown: the power was cut, or the computer hung and was reset. The next boot repairs
+    /// file systems and discards caches, so it is not comparable with others.
     Cut,
     /// The journal has no entries of the previous boot.
     Unknown,
 }
 
 impl PreviousEnd {
-    /// Searches the last lines of the previous boot's journal for messages that journald and systemd log during a shutdown.
+    /// Searches the last lines of the previous boot's journal for messages that journald and systemd log during a
+    /// shutdown.
     pub fn find(machine: &mut dyn Machine) -> Self {
         const SHUTDOWN_MESSAGES: [&str; 6] = [
             "Journal stopped",
@@ -67,12 +68,12 @@ impl PreviousEnd {
     }
 }
 
-/// Mount point of tracefs.
+/// Returns the mount point of tracefs.
 pub fn tracefs(machine: &dyn Machine) -> Option<&'static str> {
     TRACEFS.into_iter().find(|folder| machine.exists(&format!("{folder}/trace")))
 }
 
-/// Collects everything available on the running computer in a new folder. Returns the subfolder and what was missing.
+/// Collects everything available on the running computer in a new folder. Returns the subfolder and the missing data.
 pub fn computer(
     machine: &mut dyn Machine,
     folder: &str,
@@ -98,9 +99,10 @@ pub fn trace(machine: &mut dyn Machine, folder: &str, name: &str, missing: &mut 
         return Ok(());
     };
     copy(machine, &format!("{tracefs}/trace"), &format!("{folder}/{name}.trace.txt"), missing)?;
-    for (from, to) in [("saved_cmdlines", format!("{name}.saved_cmdlines")), ("trace_clock", "trace_clock".to_owned())]
+    for (source, target) in
+        [("saved_cmdlines", format!("{name}.saved_cmdlines")), ("trace_clock", "trace_clock".to_owned())]
     {
-        copy(machine, &format!("{tracefs}/{from}"), &format!("{folder}/{to}"), missing)?;
+        copy(machine, &format!("{tracefs}/{source}"), &format!("{folder}/{target}"), missing)?;
     }
     let mut stats = String::new();
     let processors = machine.host_path(&format!("{tracefs}/per_cpu"));
@@ -115,7 +117,7 @@ pub fn trace(machine: &mut dyn Machine, folder: &str, name: &str, missing: &mut 
         let text = machine.read_text(&format!("{tracefs}/per_cpu/{processor}/stats"));
         stats += &format!("{processor}\n{}", text.unwrap_or_default());
     }
-    put(machine, &format!("{folder}/{name}.stats.txt"), stats.as_bytes())
+    write_file(machine, &format!("{folder}/{name}.stats.txt"), stats.as_bytes())
 }
 
 /// Collects the kernel's log and its descriptions of the machine.
@@ -147,39 +149,44 @@ pub fn user_space(machine: &mut dyn Machine, folder: &str, missing: &mut Vec<Str
 /// Collects the times that the firmware and the boot loader recorded.
 pub fn firmware(machine: &mut dyn Machine, folder: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     let variables = machine.host_path(crate::capabilities::EFI_VARIABLES_FOLDER);
-    let into = format!("{folder}/efivars");
-    machine.make_private_folders(&into)?;
+    let target_folder = format!("{folder}/efivars");
+    machine.make_private_folders(&target_folder)?;
     for entry in fs::read_dir(variables).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if ["Loader", "Stub", "Boot"].iter().any(|start| name.starts_with(start)) {
-            let from = format!("{}/{name}", crate::capabilities::EFI_VARIABLES_FOLDER);
-            copy(machine, &from, &format!("{into}/{name}"), missing)?;
+        if ["Loader", "Stub", "Boot"].iter().any(|prefix| name.starts_with(prefix)) {
+            let source = format!("{}/{name}", crate::capabilities::EFI_VARIABLES_FOLDER);
+            copy(machine, &source, &format!("{target_folder}/{name}"), missing)?;
         }
     }
-    let into = format!("{folder}/acpi");
-    machine.make_private_folders(&into)?;
+    let target_folder = format!("{folder}/acpi");
+    machine.make_private_folders(&target_folder)?;
     for name in ["FPDT", "FACP"] {
-        let from = format!("/sys/firmware/acpi/tables/{name}");
-        if machine.exists(&from) {
-            copy(machine, &from, &format!("{into}/{name}"), missing)?;
+        let source = format!("/sys/firmware/acpi/tables/{name}");
+        if machine.exists(&source) {
+            copy(machine, &source, &format!("{target_folder}/{name}"), missing)?;
         } else {
-            missing.push(format!("{from}: not found"));
+            missing.push(format!("{source}: not found"));
         }
     }
-    copy_sysfs_folder(machine, "/sys/firmware/acpi/fpdt", &format!("{into}/fpdt"), missing)?;
-    performance_tables(machine, &into, missing)
+    copy_sysfs_folder(machine, "/sys/firmware/acpi/fpdt", &format!("{target_folder}/fpdt"), missing)?;
+    performance_tables(machine, &target_folder, missing)
 }
 
 /// Copies a sysfs folder and its subfolders.
-fn copy_sysfs_folder(machine: &mut dyn Machine, from: &str, to: &str, missing: &mut Vec<String>) -> Result<(), Error> {
-    let Ok(entries) = fs::read_dir(machine.host_path(from)) else { return Ok(()) };
-    machine.make_private_folders(to)?;
+fn copy_sysfs_folder(
+    machine: &mut dyn Machine,
+    source: &str,
+    target: &str,
+    missing: &mut Vec<String>,
+) -> Result<(), Error> {
+    let Ok(entries) = fs::read_dir(machine.host_path(source)) else { return Ok(()) };
+    machine.make_private_folders(target)?;
     for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        let (from, to) = (format!("{from}/{name}"), format!("{to}/{name}"));
+        let (source, target) = (format!("{source}/{name}"), format!("{target}/{name}"));
         match entry.file_type() {
-            Ok(it) if it.is_dir() => copy_sysfs_folder(machine, &from, &to, missing)?,
-            Ok(it) if it.is_file() => copy(machine, &from, &to, missing)?,
+            Ok(kind) if kind.is_dir() => copy_sysfs_folder(machine, &source, &target, missing)?,
+            Ok(kind) if kind.is_file() => copy(machine, &source, &target, missing)?,
             _ => {}
         }
     }
@@ -195,12 +202,12 @@ fn performance_tables(machine: &mut dyn Machine, folder: &str, missing: &mut Vec
         let kind = u16::from_le_bytes([kind_low, kind_high]);
         let Some((record, rest)) = records.split_at_checked(usize::from(length)) else { break };
         // Type, length, revision, 4 reserved bytes, address.
-        if let Some(address) = record.get(8..16).and_then(|it| it.try_into().ok())
+        if let Some(address) = record.get(8..16).and_then(|bytes| bytes.try_into().ok())
             && kind <= 1
         {
             let name = if kind == 0 { "FBPT" } else { "S3PT" };
             match memory_table(machine, u64::from_le_bytes(address), name) {
-                Ok(bytes) => put(machine, &format!("{folder}/{name}.bin"), &bytes)?,
+                Ok(bytes) => write_file(machine, &format!("{folder}/{name}.bin"), &bytes)?,
                 Err(error) => missing.push(format!("{name}: {error}")),
             }
         }
@@ -234,10 +241,10 @@ fn memory_table(machine: &dyn Machine, address: u64, signature: &str) -> io::Res
 /// Writes clock readings, which map the clocks to each other.
 pub fn clocks(machine: &mut dyn Machine, folder: &str, lines: &[String]) -> Result<(), Error> {
     let text = lines.join("\n") + "\n";
-    put(machine, &format!("{folder}/clock.txt"), text.as_bytes())
+    write_file(machine, &format!("{folder}/clock.txt"), text.as_bytes())
 }
 
-/// Reads the clocks and writes the reading into the trace as well.
+/// Reads the clocks and also writes the reading into the trace.
 pub fn clock(machine: &mut dyn Machine, label: &str) -> String {
     let tracefs = tracefs(machine);
     mark(machine, tracefs, label)
@@ -250,48 +257,53 @@ pub fn about(machine: &mut dyn Machine, folder: &str, about: &About<'_>) -> Resu
         path: folder.into(),
         source: error.into(),
     })?;
-    put(machine, &format!("{folder}/recording.json"), &text)
+    write_file(machine, &format!("{folder}/recording.json"), &text)
 }
 
 /// Copies a file of unknown length. Read errors are added to `missing`; write errors are returned.
-pub fn copy(machine: &mut dyn Machine, from: &str, to: &str, missing: &mut Vec<String>) -> Result<(), Error> {
-    let mut source = match File::open(machine.host_path(from)) {
+pub fn copy(
+    machine: &mut dyn Machine,
+    source_path: &str,
+    target_path: &str,
+    missing: &mut Vec<String>,
+) -> Result<(), Error> {
+    let mut source = match File::open(machine.host_path(source_path)) {
         Ok(file) => file,
         Err(error) => {
-            missing.push(format!("{from}: {error}"));
+            missing.push(format!("{source_path}: {error}"));
             return Ok(());
         }
     };
-    let place = machine.host_path(to);
-    let mut target = machine.make_private_file(to)?;
+    let host_path = machine.host_path(target_path);
+    let mut target = machine.make_private_file(target_path)?;
     let mut block = vec![0; 1 << 18];
     loop {
-        let read = match source.read(&mut block) {
+        let count = match source.read(&mut block) {
             Ok(0) => return Ok(()),
-            Ok(read) => read,
+            Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
-                missing.push(format!("{from}: {error}"));
+                missing.push(format!("{source_path}: {error}"));
                 return Ok(());
             }
         };
-        let bytes = block.get(..read).unwrap_or_default();
-        target.write_all(bytes).map_err(Error::file("write", &place))?;
+        let bytes = block.get(..count).unwrap_or_default();
+        target.write_all(bytes).map_err(Error::file("write", &host_path))?;
     }
 }
 
 /// Writes a command's output to a file. A failed command is added to `missing`.
-pub fn output(machine: &mut dyn Machine, line: &[&str], to: &str, missing: &mut Vec<String>) -> Result<(), Error> {
+pub fn output(machine: &mut dyn Machine, line: &[&str], path: &str, missing: &mut Vec<String>) -> Result<(), Error> {
     match machine.run(line) {
         Ok(outcome) => {
             if outcome.code != Some(0) {
-                let said = String::from_utf8_lossy(&outcome.stderr).trim().to_owned();
-                missing.push(format!("{}: {said}", line.join(" ")));
+                let message = String::from_utf8_lossy(&outcome.stderr).trim().to_owned();
+                missing.push(format!("{}: {message}", line.join(" ")));
             }
             if outcome.stdout.is_empty() {
                 return Ok(());
             }
-            put(machine, to, &outcome.stdout)
+            write_file(machine, path, &outcome.stdout)
         }
         Err(error) => {
             missing.push(format!("{}: {error}", line.join(" ")));
@@ -300,7 +312,7 @@ pub fn output(machine: &mut dyn Machine, line: &[&str], to: &str, missing: &mut 
     }
 }
 
-fn put(machine: &mut dyn Machine, to: &str, bytes: &[u8]) -> Result<(), Error> {
-    let place = machine.host_path(to);
-    machine.make_private_file(to)?.write_all(bytes).map_err(Error::file("write", &place))
+fn write_file(machine: &mut dyn Machine, path: &str, bytes: &[u8]) -> Result<(), Error> {
+    let host_path = machine.host_path(path);
+    machine.make_private_file(path)?.write_all(bytes).map_err(Error::file("write", &host_path))
 }

@@ -1,5 +1,5 @@
-//! Packs what a colleague needs for an analysis into one archive that onoff reads: the journal of the last boots, systemd's
-//! times, the kernel log, and the times of the firmware and the boot loader.
+//! Packs the data for an analysis on another computer into one archive that onoff reads: the journal of the last boots,
+//! systemd's times, the kernel log, and the times of the firmware and the boot loader.
 
 use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -28,7 +28,8 @@ const KEPT_FIELDS: &str = "\
     _CMDLINE _TRANSPORT _HOSTNAME _MACHINE_ID _KERNEL_DEVICE _KERNEL_SUBSYSTEM _SOURCE_REALTIME_TIMESTAMP \
     _SOURCE_MONOTONIC_TIMESTAMP";
 
-static KEPT: LazyLock<HashSet<&[u8]>> = LazyLock::new(|| KEPT_FIELDS.split(' ').map(str::as_bytes).collect());
+static KEPT_FIELD_NAMES: LazyLock<HashSet<&[u8]>> =
+    LazyLock::new(|| KEPT_FIELDS.split(' ').map(str::as_bytes).collect());
 
 #[derive(Clone, Copy, Debug)]
 pub struct CollectionOptions {
@@ -38,7 +39,7 @@ pub struct CollectionOptions {
     pub redact: bool,
 }
 
-/// What a collection contains.
+/// Contents of a collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectionSummary {
     /// Boot ids, oldest first.
@@ -47,7 +48,7 @@ pub struct CollectionSummary {
     pub entries: u64,
     /// Number of files in the archive.
     pub file_count: usize,
-    /// What was replaced, if redaction was requested.
+    /// Counts of replaced names and addresses, if redaction was requested.
     pub replaced: Option<RedactionCounts>,
 }
 
@@ -70,7 +71,7 @@ pub fn redaction_for(machine: &dyn Machine) -> Redaction {
             redaction.add_host(&name);
         }
     }
-    redaction.add_users_of(&machine.read_text("/etc/passwd").unwrap_or_default());
+    redaction.add_users_from_passwd(&machine.read_text("/etc/passwd").unwrap_or_default());
     redaction.add_machine(&machine.read_text("/etc/machine-id").unwrap_or_default());
     redaction
 }
@@ -80,62 +81,62 @@ pub fn redaction_for(machine: &dyn Machine) -> Redaction {
 /// # Errors
 /// `out` or a temporary file cannot be written.
 pub fn write(
-    found: &RunningSystem,
+    system: &RunningSystem,
     journals: &[JournalFile<'_>],
-    wanted: CollectionOptions,
+    options: CollectionOptions,
     redaction: Option<Redaction>,
     out: impl Write,
 ) -> io::Result<CollectionSummary> {
-    let mut redaction = redaction.filter(|_| wanted.redact);
-    let boots = last_boots(journals, wanted.boots);
+    let mut redaction = redaction.filter(|_| options.redact);
+    let boots = last_boots(journals, options.boots);
     if let Some(redaction) = &mut redaction {
-        learn(journals, &boots, redaction);
+        learn_names(journals, &boots, redaction);
     }
     let mut archive = tar::Builder::new(GzEncoder::new(out, Compression::default()));
-    let mut collected = CollectionSummary {
+    let mut summary = CollectionSummary {
         boots: boots.iter().map(|boot| format!("{boot:032x}")).collect(),
         ..CollectionSummary::default()
     };
-    let (mut export, entries) = export(journals, &boots, &mut redaction)?;
-    collected.entries = entries;
+    let (mut export, entries) = export_entries(journals, &boots, &mut redaction)?;
+    summary.entries = entries;
     if entries > 0 {
         let bytes = export.seek(SeekFrom::End(0))?;
         export.rewind()?;
         append(&mut archive, "journal.export", bytes, &mut export)?;
-        collected.file_count += 1;
+        summary.file_count += 1;
     }
-    for member in &found.files {
-        let name = member.name.trim_start_matches('/');
-        let text = std::str::from_utf8(&member.bytes).ok().zip(redaction.as_mut());
+    for file in &system.files {
+        let name = file.name.trim_start_matches('/');
+        let text = std::str::from_utf8(&file.bytes).ok().zip(redaction.as_mut());
         match text {
             Some((text, redaction)) => {
-                let text = redaction.text(&without_environment(text));
-                append(&mut archive, &redaction.text(name), text.len() as u64, text.as_bytes())?;
+                let redacted = redaction.redact(&without_environment(text));
+                append(&mut archive, &redaction.redact(name), redacted.len() as u64, redacted.as_bytes())?;
             }
-            None => append(&mut archive, name, member.bytes.len() as u64, &member.bytes[..])?,
+            None => append(&mut archive, name, file.bytes.len() as u64, &file.bytes[..])?,
         }
-        collected.file_count += 1;
+        summary.file_count += 1;
     }
-    let mut missing: Vec<String> = found.unreadable.iter().map(|unread| unread.problem.clone()).collect();
+    let mut missing: Vec<String> = system.unreadable.iter().map(|data| data.problem.clone()).collect();
     if let Some(redaction) = &mut redaction {
-        missing = missing.iter().map(|text| redaction.text(text)).collect();
+        missing = missing.iter().map(|text| redaction.redact(text)).collect();
     }
     let about = About {
         kind: "collected",
         recorder: format!("onoff {}", env!("CARGO_PKG_VERSION")),
         redacted: redaction.is_some(),
-        boots: collected.boots.clone(),
+        boots: summary.boots.clone(),
         missing,
     };
-    let about = serde_json::to_vec_pretty(&about)?;
-    append(&mut archive, "recording.json", about.len() as u64, &about[..])?;
-    collected.file_count += 1;
+    let about_json = serde_json::to_vec_pretty(&about)?;
+    append(&mut archive, "recording.json", about_json.len() as u64, &about_json[..])?;
+    summary.file_count += 1;
     archive.into_inner()?.finish()?.flush()?;
-    collected.replaced = redaction.as_ref().map(Redaction::replaced);
-    Ok(collected)
+    summary.replaced = redaction.as_ref().map(Redaction::replaced);
+    Ok(summary)
 }
 
-/// Ids of the last boots, in journal order.
+/// Returns the ids of the last boots, in journal order.
 fn last_boots(journals: &[JournalFile<'_>], count: usize) -> Vec<u128> {
     let mut boots: Vec<u128> = Vec::new();
     onoff_journal::read(journals, |entry| {
@@ -147,9 +148,9 @@ fn last_boots(journals: &[JournalFile<'_>], count: usize) -> Vec<u128> {
     boots.split_off(boots.len().saturating_sub(count))
 }
 
-/// Learns names from the entries before they are packed: a name can occur before the entry that identifies it as one.
-fn learn(journals: &[JournalFile<'_>], boots: &[u128], redaction: &mut Redaction) {
-    let mut last = Vec::new();
+/// Learns names from the entries before they are packed: a name can occur before the entry that identifies it.
+fn learn_names(journals: &[JournalFile<'_>], boots: &[u128], redaction: &mut Redaction) {
+    let mut last_host = Vec::new();
     onoff_journal::read(journals, |entry| {
         if !boots.contains(&entry.boot) {
             return;
@@ -157,9 +158,9 @@ fn learn(journals: &[JournalFile<'_>], boots: &[u128], redaction: &mut Redaction
         for field in entry.fields() {
             match &*field.name {
                 // Nearly all entries have the same host name.
-                b"_HOSTNAME" if *field.value != last[..] => {
+                b"_HOSTNAME" if *field.value != last_host[..] => {
                     redaction.add_host(&String::from_utf8_lossy(&field.value));
-                    last = field.value.into_owned();
+                    last_host = field.value.into_owned();
                 }
                 b"_MACHINE_ID" => redaction.add_machine(&String::from_utf8_lossy(&field.value)),
                 b"MESSAGE" => redaction.learn(&String::from_utf8_lossy(&field.value)),
@@ -171,26 +172,26 @@ fn learn(journals: &[JournalFile<'_>], boots: &[u128], redaction: &mut Redaction
 
 /// Exports the entries of `boots` in the format of `journalctl -o export` ("Journal Export Formats" in systemd's
 /// documentation), without cursors. Returns the file and the number of entries.
-fn export(
+fn export_entries(
     journals: &[JournalFile<'_>],
     boots: &[u128],
     redaction: &mut Option<Redaction>,
 ) -> io::Result<(tempfile::SpooledTempFile, u64)> {
     let mut file = tempfile::spooled_tempfile(MAX_MEMORY_BYTES);
-    let (mut entries, mut failed) = (0, None);
+    let (mut entries, mut write_error) = (0, None);
     let mut block = Vec::new();
     onoff_journal::read(journals, |entry| {
-        if failed.is_some() || !boots.contains(&entry.boot) {
+        if write_error.is_some() || !boots.contains(&entry.boot) {
             return;
         }
         entries += 1;
         export_entry(entry, redaction, &mut block);
         if block.len() > 1 << 18 {
-            failed = file.write_all(&block).err();
+            write_error = file.write_all(&block).err();
             block.clear();
         }
     });
-    match failed {
+    match write_error {
         Some(error) => Err(error),
         None => file.write_all(&block).map(|()| (file, entries)),
     }
@@ -208,8 +209,8 @@ fn export_entry(entry: &Entry<'_, '_>, redaction: &mut Option<Redaction>, out: &
         }
         match redaction {
             None => export_field(&field.name, &field.value, out),
-            Some(redaction) if KEPT.contains(&*field.name) => {
-                let value = redaction.text(&String::from_utf8_lossy(&field.value));
+            Some(redaction) if KEPT_FIELD_NAMES.contains(&*field.name) => {
+                let value = redaction.redact(&String::from_utf8_lossy(&field.value));
                 export_field(&field.name, value.as_bytes(), out);
             }
             Some(_) => {}

@@ -1,4 +1,4 @@
-//! Returns errors from recording and of restoring the computer.
+//! Errors from recording and from restoring the computer.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub enum Error {
         /// The exit code and the last line of its error output, or why it could not be started.
         reason: String,
     },
-    /// Not everything could be restored; each text says what and why.
+    /// Some changes could not be undone; each text names a change and the reason.
     #[error("not restored: {}", .0.join("; "))]
     NotRestored(Vec<String>),
 }

@@ -27,7 +27,8 @@ pub enum Tracer {
     Ftrace,
 }
 
-/// Runs `command` and records the file operations of it and its children in `recording`. Input and output are inherited.
+/// Runs `command` and records the file operations of the command and its children in `recording`. Input and output
+/// are inherited.
 ///
 /// # Errors
 /// The tracer cannot be started, `recording` cannot be written, or `command` is empty.
@@ -38,7 +39,7 @@ pub fn record_command(tracer: Tracer, command: &[OsString], recording: &Path) ->
     match tracer {
         Tracer::Strace => Command::new("strace").args(strace_arguments(command, recording)).status(),
         Tracer::Ftrace => {
-            let tracefs = TRACEFS.iter().map(Path::new).find(|place| place.join("instances").is_dir());
+            let tracefs = TRACEFS.iter().map(Path::new).find(|folder| folder.join("instances").is_dir());
             let tracefs = tracefs.ok_or_else(|| {
                 io::Error::new(
                     io::ErrorKind::NotFound,
@@ -50,7 +51,8 @@ pub fn record_command(tracer: Tracer, command: &[OsString], recording: &Path) ->
     }
 }
 
-/// Follows threads and children, and prints each call's time in seconds since 1970, its duration, and descriptor paths.
+/// Returns arguments that make strace follow threads and children, and print each call's time in seconds since 1970,
+/// its duration, and descriptor paths.
 fn strace_arguments(command: &[OsString], recording: &Path) -> Vec<OsString> {
     // The question mark makes strace ignore calls that this system does not have.
     let calls: Vec<String> = CALLS.split(' ').map(|call| format!("?{call}")).collect();
@@ -67,7 +69,7 @@ fn strace_arguments(command: &[OsString], recording: &Path) -> Vec<OsString> {
 /// Trace buffer per CPU, in KiB: about half a million events.
 const BUFFER_KIB: u32 = 64 * 1024;
 
-/// Trace clock, the one that the other Linux recordings use.
+/// Trace clock, as in the other Linux recordings.
 const CLOCK: &str = "mono";
 
 /// Maximum length of the first line of a trace, in bytes.
@@ -102,18 +104,18 @@ pub fn trace_command(tracefs: &Path, command: &[OsString], recording: &Path) -> 
 
 /// Copies a trace and adds the clock to its header, where the kernel does not write it.
 fn copy_with_clock(trace: &mut impl BufRead, file: &mut impl Write) -> io::Result<()> {
-    let mut first = Vec::new();
-    trace.by_ref().take(MAX_HEADER_LEN).read_until(b'\n', &mut first)?;
-    file.write_all(&first)?;
-    if first.starts_with(b"#") {
+    let mut header_line = Vec::new();
+    trace.by_ref().take(MAX_HEADER_LEN).read_until(b'\n', &mut header_line)?;
+    file.write_all(&header_line)?;
+    if header_line.starts_with(b"#") {
         writeln!(file, "# trace_clock: {CLOCK}")?;
     }
     io::copy(trace, file)?;
     Ok(())
 }
 
-/// A shell that registers its own process id with ftrace and then execs the command, so that the trace has the whole
-/// command and nothing else.
+/// Returns the arguments of a shell that registers its process id with ftrace and then execs the command, so that the
+/// trace has the whole command and nothing else.
 fn shell_arguments(instance: &Path, command: &[OsString]) -> Vec<OsString> {
     const SCRIPT: &str = "echo $$ > \"$0/set_event_pid\" && echo 1 > \"$0/tracing_on\" && exec \"$@\"";
     let mut arguments: Vec<OsString> = vec!["-c".into(), SCRIPT.into(), instance.into()];
@@ -138,38 +140,42 @@ impl Instance {
         fs::write(&path, value).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
     }
 
-    /// Folders of the events of [`CALLS`] that this kernel has.
+    /// Returns the folders of the events of [`CALLS`] that this kernel has.
     fn events(&self) -> Vec<String> {
         let ftrace_name = |call: &str| {
-            FTRACE_NAMES.iter().find(|&&(usual, _)| usual == call).map_or(call.to_owned(), |&(_, name)| name.to_owned())
+            FTRACE_NAMES
+                .iter()
+                .find(|&&(call_name, _)| call_name == call)
+                .map_or(call.to_owned(), |&(_, name)| name.to_owned())
         };
         let calls = CALLS.split(' ').map(ftrace_name);
-        let both = calls.flat_map(|call| ["enter", "exit"].map(|end| format!("events/syscalls/sys_{end}_{call}")));
-        both.filter(|event| self.folder.join(event).is_dir()).collect()
+        let event_folders =
+            calls.flat_map(|call| ["enter", "exit"].map(|edge| format!("events/syscalls/sys_{edge}_{call}")));
+        event_folders.filter(|event| self.folder.join(event).is_dir()).collect()
     }
 
-    /// CPUs whose buffer was full, with the number of events dropped.
+    /// Returns the CPUs whose buffer was full, with the number of events dropped.
     fn dropped_events(&self) -> Vec<(String, u64)> {
         let Ok(processors) = fs::read_dir(self.folder.join("per_cpu")) else { return Vec::new() };
-        let dropped_by = |folder: fs::DirEntry| {
-            let dropped = dropped_in(&fs::read_to_string(folder.path().join("stats")).ok()?);
+        let dropped_events_of = |folder: fs::DirEntry| {
+            let dropped = parse_dropped_events(&fs::read_to_string(folder.path().join("stats")).ok()?);
             let name = folder.file_name().to_str()?.strip_prefix("cpu")?.to_owned();
             (dropped > 0).then_some((name, dropped))
         };
-        processors.flatten().filter_map(dropped_by).collect()
+        processors.flatten().filter_map(dropped_events_of).collect()
     }
 }
 
-/// Sum of the lost events in one CPU's statistics.
-fn dropped_in(stats: &str) -> u64 {
-    let lost = stats.lines().filter_map(|line| line.split_once(": "));
-    let lost = lost.filter(|(name, _)| matches!(*name, "overrun" | "dropped events"));
-    lost.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
+/// Sums the lost events in one CPU's statistics.
+fn parse_dropped_events(stats: &str) -> u64 {
+    let counters = stats.lines().filter_map(|line| line.split_once(": "));
+    let losses = counters.filter(|(name, _)| matches!(*name, "overrun" | "dropped events"));
+    losses.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // An instance that cannot be removed uses memory until the next restart; there is nothing to do about it here.
+        // An instance that cannot be removed uses memory until the next restart. This error cannot be handled here.
         let _ = fs::remove_dir(&self.folder);
     }
 }
@@ -216,7 +222,8 @@ mod tests {
         let instance = instances.join(format!("onoff-io-{}", std::process::id()));
         fs::create_dir_all(&instances).unwrap();
         let recording = tracefs.path().join("recording.txt");
-        // Without the files the kernel creates in an instance, setup fails. A real instance can be removed with its files.
+        // Without the files the kernel creates in an instance, setup fails. A real instance can be removed with its
+        // files.
         let error = trace_command(tracefs.path(), &["true".into()], &recording).unwrap_err();
         assert!(error.kind() == io::ErrorKind::NotFound && error.to_string().contains("overwrite"), "{error}");
         fs::remove_dir_all(&instance).unwrap();

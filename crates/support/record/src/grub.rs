@@ -1,19 +1,20 @@
 //! GRUB: adds an entry for one boot, derived from the entry of the current boot.
 //!
-//! GRUB uses `next_entry` of its environment once and clears it (`grub-reboot`), provided that it can write to the file system
-//! of the environment. The menu itself stays unchanged: the entry goes into `custom.cfg` in the same folder, which every menu
-//! made by `grub-mkconfig` reads, or, if the menu is built from Boot Loader Specification files (Fedora, RHEL), into a file
-//! of its own.
+//! GRUB uses `next_entry` of its environment once and clears it (`grub-reboot`), provided that it can write to the file
+//! system of the environment. The menu itself stays unchanged: the entry goes into `custom.cfg` in the same folder,
+//! which every menu made by `grub-mkconfig` reads, or, if the menu is built from Boot Loader Specification files
+//! (Fedora, RHEL), into a separate file.
 
 use crate::machine::{Machine, MachineFiles};
 
-/// Id of the menu entry.
+/// Id of the menu entry for a recorded boot.
 pub const ENTRY: &str = "onoff-record";
 /// Name of the entry as a Boot Loader Specification file. The name sorts lowest, so that it never becomes the default.
 const ENTRY_FILE: &str = "0-onoff-record";
 /// The line above our entry in `custom.cfg`.
 const MARKER: &str = "# Written by 'onoff record'; 'onoff record --restore' removes it.";
-/// File systems on which GRUB can write its environment. On others, such as btrfs and ZFS, it would start the entry forever.
+/// File systems on which GRUB can write its environment. On others, such as btrfs and ZFS, it would start the entry
+/// forever.
 const WRITABLE: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "vfat"];
 
 /// A GRUB installation that supports an entry for one boot.
@@ -43,20 +44,21 @@ pub enum Entry {
 impl Grub {
     /// Finds GRUB. Returns `None` if it is not installed, and an error if it cannot be used.
     pub(crate) fn find(machine: &dyn Machine) -> Option<Result<Self, String>> {
-        let folder = ["/boot/grub", "/boot/grub2"].into_iter().find(|it| machine.exists(&format!("{it}/grub.cfg")))?;
-        Some(Self::at(machine, folder))
+        let folder =
+            ["/boot/grub", "/boot/grub2"].into_iter().find(|folder| machine.exists(&format!("{folder}/grub.cfg")))?;
+        Some(Self::from_folder(machine, folder))
     }
 
-    fn at(machine: &dyn Machine, folder: &str) -> Result<Self, String> {
+    fn from_folder(machine: &dyn Machine, folder: &str) -> Result<Self, String> {
         let menu_path = format!("{folder}/grub.cfg");
         let menu =
             machine.read_text(&menu_path).ok_or_else(|| format!("GRUB's menu {menu_path} is readable by root only"))?;
         let program = |name: &str| {
             let names = [format!("grub-{name}"), format!("grub2-{name}")];
-            let places = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-            places
+            let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+            folders
                 .into_iter()
-                .flat_map(|place| names.iter().map(move |name| format!("{place}/{name}")))
+                .flat_map(|folder| names.iter().map(move |name| format!("{folder}/{name}")))
                 .find(|path| machine.exists(path))
         };
         let reboot =
@@ -69,25 +71,26 @@ impl Grub {
         if !menu.contains("next_entry") {
             return Err(format!("GRUB's menu {menu_path} does not support a selection for one boot (next_entry)"));
         }
-        if let Some(why) = reason_not_writable(machine, folder) {
-            return Err(why);
+        if let Some(reason) = reason_not_writable(machine, folder) {
+            return Err(reason);
         }
         let command_line = machine.read_text("/proc/cmdline").unwrap_or_default();
         let kernel = booted_kernel(&command_line).ok_or("the kernel command line has no BOOT_IMAGE")?;
         let uses_files = menu.lines().any(|line| line.trim_start().starts_with("blscfg"));
-        let entry = if uses_files { entry_file(machine, kernel)? } else { menu_entry(&menu, &menu_path, kernel)? };
-        let custom = machine.read_text(&format!("{folder}/custom.cfg")).unwrap_or_default();
-        let custom = custom.split(MARKER).next().unwrap_or_default().to_owned();
+        let entry =
+            if uses_files { find_entry_file(machine, kernel)? } else { find_menu_entry(&menu, &menu_path, kernel)? };
+        let custom_text = machine.read_text(&format!("{folder}/custom.cfg")).unwrap_or_default();
+        let custom = custom_text.split(MARKER).next().unwrap_or_default().to_owned();
         Ok(Self { folder: folder.to_owned(), reboot, editenv, entry, custom })
     }
 
-    /// Path of GRUB's environment, which stores the selection.
+    /// Returns the path of GRUB's environment, which stores the selection.
     #[must_use]
     pub fn environment(&self) -> String {
         format!("{}/grubenv", self.folder)
     }
 
-    /// The name by which the entry is selected.
+    /// Returns the name by which the entry is selected.
     #[must_use]
     pub fn entry_name(&self) -> &'static str {
         match self.entry {
@@ -96,16 +99,16 @@ impl Grub {
         }
     }
 
-    /// Path and new contents of the file with the entry, with `options` added to the kernel command line.
+    /// Returns the path and new contents of the file with the entry, with `options` added to the kernel command line.
     #[must_use]
     pub fn entry_with(&self, options: &str) -> (String, String) {
         match &self.entry {
-            Entry::Menu(lines) => (self.entry_path(), self.custom.clone() + &menu_with(lines, options)),
-            Entry::File { text, .. } => (self.entry_path(), file_with(text, options)),
+            Entry::Menu(lines) => (self.entry_path(), self.custom.clone() + &recording_menu_entry(lines, options)),
+            Entry::File { text, .. } => (self.entry_path(), recording_entry_file(text, options)),
         }
     }
 
-    /// Path of the file with the entry.
+    /// Returns the path of the file with the entry.
     #[must_use]
     pub fn entry_path(&self) -> String {
         match &self.entry {
@@ -125,9 +128,9 @@ fn reason_not_writable(machine: &dyn Machine, folder: &str) -> Option<String> {
     let mount = mounts
         .lines()
         .filter_map(|line| {
-            let (before, after) = line.split_once(" - ")?;
-            let mut after = after.split_whitespace();
-            Some((before.split_whitespace().nth(4)?, after.next()?, after.next()?))
+            let (mount_fields, source_fields) = line.split_once(" - ")?;
+            let mut source_fields = source_fields.split_whitespace();
+            Some((mount_fields.split_whitespace().nth(4)?, source_fields.next()?, source_fields.next()?))
         })
         .filter(|(point, ..)| contains_folder(point))
         .max_by_key(|(point, ..)| point.len())?;
@@ -137,7 +140,7 @@ fn reason_not_writable(machine: &dyn Machine, folder: &str) -> Option<String> {
             "{folder} is on {kind}, which GRUB cannot write to: it would start the entry at every boot"
         ));
     }
-    if ["/dev/mapper/", "/dev/md", "/dev/dm-"].iter().any(|start| source.starts_with(start)) {
+    if ["/dev/mapper/", "/dev/md", "/dev/dm-"].iter().any(|prefix| source.starts_with(prefix)) {
         return Some(format!(
             "{folder} is on {source}, which GRUB cannot write to: it would start the entry at every boot"
         ));
@@ -145,7 +148,7 @@ fn reason_not_writable(machine: &dyn Machine, folder: &str) -> Option<String> {
     None
 }
 
-/// The path of the booted kernel without its device, from `BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.1.0`.
+/// Returns the path of the booted kernel without its device, from `BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.1.0`.
 fn booted_kernel(command_line: &str) -> Option<&str> {
     let image = command_line.split_whitespace().find_map(|word| word.strip_prefix("BOOT_IMAGE="))?;
     Some(without_device(image)).filter(|image| image.starts_with('/'))
@@ -158,8 +161,8 @@ fn without_device(path: &str) -> &str {
     }
 }
 
-/// The first menu entry with the running kernel: recovery entries come after the normal one.
-fn menu_entry(menu: &str, path: &str, kernel: &str) -> Result<Entry, String> {
+/// Finds the first menu entry with the running kernel: recovery entries come after the normal one.
+fn find_menu_entry(menu: &str, path: &str, kernel: &str) -> Result<Entry, String> {
     if !menu.contains("custom.cfg") {
         return Err(format!("GRUB's menu {path} does not read custom.cfg, so no entry can be added"));
     }
@@ -180,8 +183,8 @@ fn menu_entry(menu: &str, path: &str, kernel: &str) -> Result<Entry, String> {
     Err(format!("GRUB's menu {path} has no entry for the running kernel {kernel}"))
 }
 
-/// The entry file with the running kernel.
-fn entry_file(machine: &dyn Machine, kernel: &str) -> Result<Entry, String> {
+/// Finds the entry file with the running kernel.
+fn find_entry_file(machine: &dyn Machine, kernel: &str) -> Result<Entry, String> {
     let folder = "/boot/loader/entries";
     let mut names: Vec<String> = std::fs::read_dir(machine.host_path(folder))
         .into_iter()
@@ -208,8 +211,8 @@ fn is_linux(word: &str) -> bool {
     matches!(word, "linux" | "linux16" | "linuxefi")
 }
 
-/// The menu entry under our name with `options` added. `--unrestricted` skips the password of a protected menu.
-fn menu_with(lines: &str, options: &str) -> String {
+/// Returns the menu entry under our name with `options` added. `--unrestricted` skips the password of a protected menu.
+fn recording_menu_entry(lines: &str, options: &str) -> String {
     let mut entry = format!(
         "{MARKER}\n\
          menuentry 'onoff record' --unrestricted --id {ENTRY} {{\n"
@@ -224,15 +227,15 @@ fn menu_with(lines: &str, options: &str) -> String {
     entry
 }
 
-/// The entry file under our title, with `options` appended to its options line.
-fn file_with(text: &str, options: &str) -> String {
+/// Returns the entry file under our title, with `options` appended to its options line.
+fn recording_entry_file(text: &str, options: &str) -> String {
     let mut entry = String::from("title onoff record\nversion 0\n");
-    let mut added = false;
+    let mut has_options = false;
     for line in text.lines() {
         match line.split_whitespace().next().unwrap_or_default() {
             "title" | "version" | "id" | "sort-key" => {}
-            "options" if !added => {
-                added = true;
+            "options" if !has_options => {
+                has_options = true;
                 entry += &format!("{} {options}\n", line.trim_end());
             }
             _ => {
@@ -241,7 +244,7 @@ fn file_with(text: &str, options: &str) -> String {
             }
         }
     }
-    if !added {
+    if !has_options {
         entry += &format!("options {options}\n");
     }
     entry
@@ -273,8 +276,8 @@ if [ -f ${config_directory}/custom.cfg ]; then source ${config_directory}/custom
 ";
 
     fn entry(kernel: &str) -> Result<String, String> {
-        menu_entry(MENU, "/boot/grub/grub.cfg", kernel).map(|entry| match entry {
-            Entry::Menu(lines) => menu_with(&lines, "onoff.record=1"),
+        find_menu_entry(MENU, "/boot/grub/grub.cfg", kernel).map(|entry| match entry {
+            Entry::Menu(lines) => recording_menu_entry(&lines, "onoff.record=1"),
             Entry::File { .. } => unreachable!(),
         })
     }
@@ -298,17 +301,17 @@ if [ -f ${config_directory}/custom.cfg ]; then source ${config_directory}/custom
         );
         assert!(entry("/vmlinuz-5").unwrap_err().contains("no entry for the running kernel"));
         let without_custom = MENU.replace("custom.cfg", "other.cfg");
-        assert!(menu_entry(&without_custom, "menu", "/vmlinuz-6.1.0-18").is_err());
+        assert!(find_menu_entry(&without_custom, "menu", "/vmlinuz-6.1.0-18").is_err());
     }
 
     #[test]
     fn appends_options_to_entry_file() {
         let text = "title Fedora (6.5)\nversion 6.5\nlinux /vmlinuz-6.5\ninitrd /i $tuned_initrd\noptions root=UUID=1 ro $tuned_params\nid x\n";
         assert_eq!(
-            file_with(text, "a=1 b"),
+            recording_entry_file(text, "a=1 b"),
             "title onoff record\nversion 0\nlinux /vmlinuz-6.5\ninitrd /i $tuned_initrd\noptions root=UUID=1 ro $tuned_params a=1 b\n"
         );
-        assert!(file_with("linux /vmlinuz\n", "a=1").ends_with("linux /vmlinuz\noptions a=1\n"));
+        assert!(recording_entry_file("linux /vmlinuz\n", "a=1").ends_with("linux /vmlinuz\noptions a=1\n"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub enum Transition {
 }
 
 impl Transition {
-    /// The name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ pub struct Job {
     pub transition: Transition,
     /// Number of recordings to make.
     pub runs: u32,
-    /// Number of runs before them without a recording, which warm up the computer's caches.
+    /// Number of training runs before the recorded runs. They warm up the computer's caches and are not recorded.
     pub train: u32,
     /// Delay after the boot or the resume, in seconds; `None` to wait until the computer is idle.
     pub post_delay_s: Option<u64>,
@@ -102,13 +102,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// Number of training and recorded runs.
+    /// Returns the number of training and recorded runs.
     #[must_use]
     pub const fn total_runs(&self) -> u32 {
         self.train.saturating_add(self.runs)
     }
 
-    /// The name of run `run` (from 1): `training run 1 of 2`, `run 3 of 10`.
+    /// Returns the name of run `run` (from 1): `training run 1 of 2`, `run 3 of 10`.
     #[must_use]
     pub fn run_name(&self, run: u32) -> String {
         match run.checked_sub(self.train) {
@@ -117,13 +117,13 @@ impl Job {
         }
     }
 
-    /// The number of the recording that run `run` makes; `None` for a training run.
+    /// Returns the number of the recording that run `run` makes; `None` for a training run.
     #[must_use]
     pub fn recording_number(&self, run: u32) -> Option<u32> {
         run.checked_sub(self.train).filter(|&number| number > 0)
     }
 
-    /// Path of recording `number` of a kind (`boot`, `shutdown`, …).
+    /// Returns the path of recording `number` of a kind (`boot`, `shutdown`, …).
     #[must_use]
     pub fn recording_path(&self, kind: &str, number: u32) -> String {
         format!("{}/{kind}-{number}.tar.gz", self.out.trim_end_matches('/'))

@@ -18,7 +18,7 @@ pub struct LiveMachine {
 }
 
 impl LiveMachine {
-    /// A computer whose files are below `root`.
+    /// Creates a computer whose files are below `root`.
     #[must_use]
     pub fn new(root: PathBuf) -> Self {
         Self { root }
@@ -32,7 +32,7 @@ impl Machine for LiveMachine {
 
     fn run(&mut self, line: &[&str]) -> io::Result<CommandOutput> {
         let Some((program, arguments)) = line.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
-        // Commands describe the local computer, not the one that the tree represents.
+        // Commands describe the local computer, not the computer that the tree represents.
         if self.root != Path::new("/") {
             return Err(io::ErrorKind::Unsupported.into());
         }
@@ -75,7 +75,7 @@ impl Machine for LiveMachine {
     }
 
     fn free_bytes(&self, path: &Path) -> Option<u64> {
-        let existing = path.ancestors().find(|it| it.exists())?;
+        let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
         let free = statvfs(existing).ok()?;
         Some(free.f_bavail.saturating_mul(free.f_frsize))
     }

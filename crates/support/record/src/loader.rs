@@ -7,17 +7,17 @@ use crate::kernel_options;
 pub use crate::recorded_boot::LOADER_ENTRY;
 use crate::step::{Step, Undo};
 
-/// Steps that are performed once per job.
-pub fn steps(job: &Job, offer: &Capabilities, id: &str) -> Result<Vec<Step>, Error> {
-    let options = kernel_options::options(job, offer, id).join(" ");
+/// Returns the steps that are performed once per job.
+pub fn steps(job: &Job, capabilities: &Capabilities, id: &str) -> Result<Vec<Step>, Error> {
+    let options = kernel_options::options(job, capabilities, id).join(" ");
     if job.loader == LoaderChoice::Manual {
         return Ok(Vec::new());
     }
-    match &offer.loader {
+    match &capabilities.loader {
         Loader::SystemdBoot { folder, text, one_shot: true, .. } => Ok(vec![Step::File {
             path: format!("{folder}/{LOADER_ENTRY}"),
             what: "boot loader entry with the trace options".to_owned(),
-            contents: entry(text, &options),
+            contents: entry_contents(text, &options),
             mode: 0o600,
         }]),
         Loader::SystemdBoot { .. } => {
@@ -31,17 +31,17 @@ pub fn steps(job: &Job, offer: &Capabilities, id: &str) -> Result<Vec<Step>, Err
                 Step::File { path, what: "boot loader entry with the trace options".to_owned(), contents, mode: 0o600 },
             ])
         }
-        Loader::Unknown(why) => Err(refusal(why, &options)),
+        Loader::Unknown(reason) => Err(refusal(reason, &options)),
     }
 }
 
-/// The step before each restart, which selects the entry for one boot.
+/// Returns the step before each restart, which selects the entry for one boot.
 #[must_use]
-pub fn before_restart(job: &Job, offer: &Capabilities) -> Option<Step> {
+pub fn before_restart(job: &Job, capabilities: &Capabilities) -> Option<Step> {
     if job.loader == LoaderChoice::Manual {
         return None;
     }
-    match &offer.loader {
+    match &capabilities.loader {
         Loader::SystemdBoot { .. } => {
             Some(Step::OneShot { path: variable_path("LoaderEntryOneShot"), entry: LOADER_ENTRY.to_owned() })
         }
@@ -54,8 +54,8 @@ pub fn before_restart(job: &Job, offer: &Capabilities) -> Option<Step> {
     }
 }
 
-/// The contents of an entry file with our title and additional options.
-fn entry(text: &str, options: &str) -> String {
+/// Returns the contents of an entry file with our title and additional options.
+fn entry_contents(text: &str, options: &str) -> String {
     let mut entry = String::from("title onoff record\n");
     for line in text.lines() {
         match line.split_whitespace().next().unwrap_or_default() {
@@ -72,9 +72,9 @@ fn entry(text: &str, options: &str) -> String {
     entry + &format!("options {options}\n")
 }
 
-fn refusal(why: &str, options: &str) -> Error {
+fn refusal(reason: &str, options: &str) -> Error {
     Error::Refused(format!(
-        "cannot add options to the kernel command line for one boot: {why}. Add them yourself, run this command again with \
+        "cannot add options to the kernel command line for one boot: {reason}. Add them yourself, run this command again with \
          '--loader manual', and remove them afterwards. {INSTRUCTIONS}Options: {options}"
     ))
 }

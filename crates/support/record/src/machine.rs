@@ -26,7 +26,7 @@ pub struct CommandOutput {
 pub struct Clocks {
     /// `CLOCK_MONOTONIC`: stops while the computer sleeps.
     pub monotonic_ns: u64,
-    /// `CLOCK_MONOTONIC_RAW`: the same without NTP adjustments.
+    /// `CLOCK_MONOTONIC_RAW`: like `CLOCK_MONOTONIC`, without NTP adjustments.
     pub raw_ns: u64,
     /// `CLOCK_BOOTTIME`: keeps running while the computer sleeps.
     pub boot_ns: u64,
@@ -36,7 +36,7 @@ pub struct Clocks {
 
 /// The computer to record. Everything that a recording reads or changes goes through this trait.
 pub trait Machine {
-    /// The folder that represents `/`.
+    /// Returns the folder that represents `/`.
     fn root(&self) -> &Path;
 
     /// Runs a command and waits for it.
@@ -52,13 +52,13 @@ pub trait Machine {
     /// True if system files can be changed.
     fn is_superuser(&self) -> bool;
 
-    /// Free bytes on the file system of a path, if known.
+    /// Returns the free bytes on the file system of a path, if known.
     fn free_bytes(&self, path: &Path) -> Option<u64>;
 
     /// Removes the kernel's protection of an EFI variable.
     fn unprotect(&mut self, path: &Path) -> io::Result<()>;
 
-    /// The folder of a job's state, writable only by users who are allowed to record.
+    /// Returns the folder of a job's state, writable only by users who are allowed to record.
     fn state_folder(&self) -> &str {
         STATE_FOLDER
     }
@@ -68,7 +68,7 @@ pub trait Machine {
         fs::remove_file(path)
     }
 
-    /// Called before each change of the file system. Tests simulate crashes here.
+    /// Does nothing; called before each change of the file system. Tests override it to simulate crashes.
     fn before_change(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -76,7 +76,7 @@ pub trait Machine {
 
 /// File operations of a machine. Paths are absolute, as the machine sees them.
 pub trait MachineFiles: Machine {
-    /// The actual path of one of the machine's paths.
+    /// Returns the actual path of one of the machine's paths.
     fn host_path(&self, path: &str) -> PathBuf {
         self.root().join(path.trim_start_matches('/'))
     }
@@ -86,12 +86,12 @@ pub trait MachineFiles: Machine {
         fs::symlink_metadata(self.host_path(path)).is_ok()
     }
 
-    /// Contents of a file, or `None` if it cannot be read.
+    /// Returns the contents of a file, or `None` if it cannot be read.
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         fs::read(self.host_path(path)).ok()
     }
 
-    /// Contents of a file as text, with invalid UTF-8 replaced.
+    /// Returns the contents of a file as text, with invalid UTF-8 replaced.
     fn read_text(&self, path: &str) -> Option<String> {
         let bytes = self.read(path)?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -99,63 +99,65 @@ pub trait MachineFiles: Machine {
 
     /// Creates a folder whose parent exists.
     fn make_folder(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.host_path(path);
-        self.before_change().and_then(|()| fs::create_dir(&place)).map_err(Error::file("create", &place))
+        let host_path = self.host_path(path);
+        self.before_change().and_then(|()| fs::create_dir(&host_path)).map_err(Error::file("create", &host_path))
     }
 
     /// Creates a folder that only its owner can access, and its missing parents.
     fn make_private_folders(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.host_path(path);
+        let host_path = self.host_path(path);
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        self.before_change().and_then(|()| builder.create(&place)).map_err(Error::file("create", &place))
+        self.before_change().and_then(|()| builder.create(&host_path)).map_err(Error::file("create", &host_path))
     }
 
     /// Creates a file that only its owner can access. An existing file or link at the path is removed first.
     fn make_private_file(&mut self, path: &str) -> Result<File, Error> {
-        let place = self.host_path(path);
-        self.before_change().and_then(|()| create(&place, 0o600)).map_err(Error::file("write", &place))
+        let host_path = self.host_path(path);
+        self.before_change().and_then(|()| create(&host_path, 0o600)).map_err(Error::file("write", &host_path))
     }
 
     /// Creates a folder and its missing parents.
     fn make_folders(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.host_path(path);
-        self.before_change().and_then(|()| fs::create_dir_all(&place)).map_err(Error::file("create", &place))
+        let host_path = self.host_path(path);
+        self.before_change().and_then(|()| fs::create_dir_all(&host_path)).map_err(Error::file("create", &host_path))
     }
 
     /// Replaces a file's contents atomically and waits until they are on disk.
     fn replace(&mut self, path: &str, contents: &[u8], mode: u32) -> Result<(), Error> {
-        let place = self.host_path(path);
-        let new = self.host_path(&format!("{path}{NEW_SUFFIX}"));
-        let written = (|| {
+        let host_path = self.host_path(path);
+        let new_path = self.host_path(&format!("{path}{NEW_SUFFIX}"));
+        let result = (|| {
             self.before_change()?;
-            let mut file = create(&new, mode)?;
+            let mut file = create(&new_path, mode)?;
             // Tests crash between the halves: half a file has to be cleaned up too.
-            let (first, second) = contents.split_at(contents.len() / 2);
-            file.write_all(first)?;
+            let (first_half, second_half) = contents.split_at(contents.len() / 2);
+            file.write_all(first_half)?;
             self.before_change()?;
-            file.write_all(second)?;
+            file.write_all(second_half)?;
             file.sync_all()?;
             self.before_change()?;
-            fs::rename(&new, &place)?;
-            sync_folder(&place)
+            fs::rename(&new_path, &host_path)?;
+            sync_folder(&host_path)
         })();
-        written.map_err(Error::file("write", &place))
+        result.map_err(Error::file("write", &host_path))
     }
 
     /// Creates a symbolic link and replaces an existing one.
     fn link(&mut self, path: &str, target: &str) -> Result<(), Error> {
         self.remove(path)?;
-        let place = self.host_path(path);
-        self.before_change().and_then(|()| make_link(target, &place)).map_err(Error::file("create", &place))
+        let host_path = self.host_path(path);
+        self.before_change().and_then(|()| make_link(target, &host_path)).map_err(Error::file("create", &host_path))
     }
 
     /// Writes a value to a kernel file, in one write.
     fn set_value(&mut self, path: &str, value: &[u8]) -> Result<(), Error> {
-        let place = self.host_path(path);
-        self.before_change().and_then(|()| open_value(&place)?.write_all(value)).map_err(Error::file("write", &place))
+        let host_path = self.host_path(path);
+        self.before_change()
+            .and_then(|()| open_value(&host_path)?.write_all(value))
+            .map_err(Error::file("write", &host_path))
     }
 
     /// Removes a file or link if it exists, and the leftovers of an interrupted [`MachineFiles::replace`].
@@ -164,30 +166,32 @@ pub trait MachineFiles: Machine {
             if !self.exists(&path) {
                 continue;
             }
-            let place = self.host_path(&path);
-            self.before_change().and_then(|()| self.remove_file(&place)).map_err(Error::file("remove", &place))?;
-            sync_folder(&place).map_err(Error::file("write", &place))?;
+            let host_path = self.host_path(&path);
+            self.before_change()
+                .and_then(|()| self.remove_file(&host_path))
+                .map_err(Error::file("remove", &host_path))?;
+            sync_folder(&host_path).map_err(Error::file("write", &host_path))?;
         }
         Ok(())
     }
 
     /// Removes a folder if it exists and is empty.
     fn remove_empty_folder(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.host_path(path);
-        let empty = fs::read_dir(&place).is_ok_and(|mut entries| entries.next().is_none());
-        if !empty {
+        let host_path = self.host_path(path);
+        let is_empty = fs::read_dir(&host_path).is_ok_and(|mut entries| entries.next().is_none());
+        if !is_empty {
             return Ok(());
         }
-        self.before_change().and_then(|()| fs::remove_dir(&place)).map_err(Error::file("remove", &place))
+        self.before_change().and_then(|()| fs::remove_dir(&host_path)).map_err(Error::file("remove", &host_path))
     }
 
     /// Removes a folder and its contents, if it exists.
     fn remove_tree(&mut self, path: &str) -> Result<(), Error> {
-        let place = self.host_path(path);
+        let host_path = self.host_path(path);
         if !self.exists(path) {
             return Ok(());
         }
-        self.before_change().and_then(|()| fs::remove_dir_all(&place)).map_err(Error::file("remove", &place))
+        self.before_change().and_then(|()| fs::remove_dir_all(&host_path)).map_err(Error::file("remove", &host_path))
     }
 
     /// Runs a command that must succeed, and returns its output.
@@ -197,21 +201,22 @@ pub trait MachineFiles: Machine {
 
     /// Runs a command that must succeed or exit with one of `accepted_codes`, and returns its output.
     fn run_accepting(&mut self, line: &[&str], accepted_codes: &[i32]) -> Result<Vec<u8>, Error> {
-        let failed = |reason: String| Error::Command { line: line.join(" "), reason };
-        let outcome = self.run(line).map_err(|error| failed(error.to_string()))?;
+        let command_error = |reason: String| Error::Command { line: line.join(" "), reason };
+        let outcome = self.run(line).map_err(|error| command_error(error.to_string()))?;
         if outcome.code.is_some_and(|code| code == 0 || accepted_codes.contains(&code)) {
             return Ok(outcome.stdout);
         }
         let stderr = String::from_utf8_lossy(&outcome.stderr);
-        let code = outcome.code.map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit code {code}"));
+        let exit_reason =
+            outcome.code.map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit code {code}"));
         let last_line = stderr.trim().lines().last().unwrap_or_default();
-        Err(failed(match last_line {
-            "" => code,
-            line => format!("{code}: {line}"),
+        Err(command_error(match last_line {
+            "" => exit_reason,
+            line => format!("{exit_reason}: {line}"),
         }))
     }
 
-    /// The kernel's id of this boot.
+    /// Returns the kernel's id of this boot.
     fn boot_id(&self) -> String {
         self.read_text("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
     }
@@ -220,8 +225,8 @@ pub trait MachineFiles: Machine {
 impl<M: Machine + ?Sized> MachineFiles for M {}
 
 #[cfg(unix)]
-fn make_link(target: &str, place: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, place)
+fn make_link(target: &str, host_path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, host_path)
 }
 
 #[cfg(not(unix))]
@@ -229,8 +234,8 @@ fn make_link(_: &str, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Creates a new file. An existing file or link of that name is removed, never followed. Fails if another process creates
-/// one in between.
+/// Creates a new file. An existing file or link of that name is removed, never followed. Fails if another process
+/// creates one in between.
 #[cfg(unix)]
 fn create(path: &Path, mode: u32) -> io::Result<File> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

@@ -10,28 +10,28 @@ use crate::error::Error;
 use crate::machine::{Machine, MachineFiles};
 use crate::private;
 
-/// Path of a recording while it is being written.
+/// Returns the path of a recording while it is being written.
 #[must_use]
-pub fn unfinished(to: &str) -> String {
-    format!("{to}.unfinished")
+pub fn unfinished_path(target: &str) -> String {
+    format!("{target}.unfinished")
 }
 
-/// Packs the contents of `folder`, under the name `name`, atomically into `to`, and removes the folder.
+/// Packs the contents of `folder`, under the name `name`, atomically into `target`, and removes the folder.
 ///
 /// Checks again that the folder of the recordings is safe: another user may have changed it between two restarts.
 pub fn pack(
     machine: &mut dyn Machine,
     folder: &str,
     name: &str,
-    to: &str,
+    target: &str,
     owner: Option<(u32, u32)>,
 ) -> Result<(), Error> {
-    let place = machine.host_path(to);
-    let unfinished_path = unfinished(to);
-    let unfinished = machine.host_path(&unfinished_path);
-    private::check(machine, parent_of(to), owner)?;
+    let host_path = machine.host_path(target);
+    let unfinished_path = unfinished_path(target);
+    let unfinished_host_path = machine.host_path(&unfinished_path);
+    private::check(machine, parent_of(target), owner)?;
     let file = machine.make_private_file(&unfinished_path)?;
-    let packed = (|| {
+    let result = (|| {
         let file = BufWriter::new(file);
         let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
         archive.mode(tar::HeaderMode::Deterministic);
@@ -42,13 +42,14 @@ pub fn pack(
         file.get_ref().sync_all()?;
         set_owner(file.get_ref(), owner);
         machine.before_change()?;
-        fs::rename(&unfinished, &place)
+        fs::rename(&unfinished_host_path, &host_path)
     })();
-    packed.map_err(Error::file("write", &place))?;
+    result.map_err(Error::file("write", &host_path))?;
     machine.remove_tree(folder)
 }
 
-/// Makes the user who started the job the owner of a recording. On a file system without owners it stays root's.
+/// Makes the user who started the job the owner of a recording. On a file system without owners, root remains the
+/// owner.
 #[cfg(unix)]
 fn set_owner(file: &File, owner: Option<(u32, u32)>) {
     if let Some((user, group)) = owner {
@@ -59,7 +60,7 @@ fn set_owner(file: &File, owner: Option<(u32, u32)>) {
 #[cfg(not(unix))]
 fn set_owner(_: &File, _: Option<(u32, u32)>) {}
 
-/// The parent folder of a recording.
+/// Returns the parent folder of a recording.
 fn parent_of(recording: &str) -> &str {
     recording.rsplit_once('/').map_or("/", |(folder, _)| folder)
 }

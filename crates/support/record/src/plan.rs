@@ -27,13 +27,13 @@ pub struct Plan {
 }
 
 /// Plans a job. Fails if it cannot be done on this computer.
-pub fn plan(job: &Job, offer: &Capabilities, program: &str, id: &str) -> Result<Plan, Error> {
-    check::refuse(job, offer, None)?;
+pub fn plan(job: &Job, capabilities: &Capabilities, program: &str, id: &str) -> Result<Plan, Error> {
+    check::refuse(job, capabilities, None)?;
     let mut prepare = Vec::new();
     if job.transition.restarts() {
-        prepare.extend(service(program, &offer.default_target));
+        prepare.extend(service_steps(program, &capabilities.default_target));
     }
-    if let (true, Some(staging)) = (job.transition.records_shutdown(), &offer.staging) {
+    if let (true, Some(staging)) = (job.transition.records_shutdown(), &capabilities.staging) {
         prepare.push(Step::File {
             path: HOOK.to_owned(),
             what: "shutdown hook that collects the recording".to_owned(),
@@ -42,13 +42,13 @@ pub fn plan(job: &Job, offer: &Capabilities, program: &str, id: &str) -> Result<
         });
     }
     if job.transition.records_boot() {
-        prepare.extend(loader::steps(job, offer, id)?);
+        prepare.extend(loader::steps(job, capabilities, id)?);
     }
     let needs_arming = job.transition != Transition::Boot;
     Ok(Plan {
         prepare,
-        before_restart: job.transition.records_boot().then(|| loader::before_restart(job, offer)).flatten(),
-        arm: needs_arming.then(|| tracing::arm(job, offer)).flatten(),
+        before_restart: job.transition.records_boot().then(|| loader::before_restart(job, capabilities)).flatten(),
+        arm: needs_arming.then(|| tracing::arm(job, capabilities)).flatten(),
     })
 }
 
@@ -87,10 +87,10 @@ impl Plan {
                     nested.push("After all processes have ended, save the trace and the logs".to_owned());
                 }
                 nested.push(format!("After the boot, {wait}"));
-                for (recorded, kind) in
+                for (is_recorded, kind) in
                     [(job.transition.records_shutdown(), "shutdown"), (job.transition.records_boot(), "boot")]
                 {
-                    if recorded {
+                    if is_recorded {
                         nested.push(format!("Write {out}/{kind}-{number}.tar.gz"));
                     }
                 }
@@ -116,9 +116,9 @@ fn times(count: u32) -> String {
     }
 }
 
-/// Steps that install the program and the service that continues after a restart.
-fn service(program: &str, target: &str) -> Vec<Step> {
-    let wants = format!("/etc/systemd/system/{target}.wants");
+/// Returns the steps that install the program and the service that continues after a restart.
+fn service_steps(program: &str, target: &str) -> Vec<Step> {
+    let wants_folder = format!("/etc/systemd/system/{target}.wants");
     let reload = Undo::run(&["systemctl", "daemon-reload"]);
     vec![
         Step::Copy { from: program.to_owned(), to: PROGRAM.to_owned(), what: "this program".to_owned(), mode: 0o755 },
@@ -126,15 +126,15 @@ fn service(program: &str, target: &str) -> Vec<Step> {
         Step::File {
             path: SERVICE.to_owned(),
             what: "service that continues after a restart".to_owned(),
-            contents: unit(target),
+            contents: service_unit(target),
             mode: 0o644,
         },
-        Step::Folder { path: wants.clone() },
-        Step::Link { path: format!("{wants}/onoff-record.service"), target: SERVICE.to_owned() },
+        Step::Folder { path: wants_folder.clone() },
+        Step::Link { path: format!("{wants_folder}/onoff-record.service"), target: SERVICE.to_owned() },
     ]
 }
 
-fn unit(target: &str) -> String {
+fn service_unit(target: &str) -> String {
     format!(
         "# Written by 'onoff record'; 'onoff record --restore' removes it.\n\
          [Unit]\n\

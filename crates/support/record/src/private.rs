@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::machine::{Machine, MachineFiles};
 
-/// Creates the folder of the recordings, or checks that an existing one is safe. Returns its path without links.
+/// Creates the folder of the recordings, or checks that an existing one is safe. Returns its resolved path.
 ///
 /// # Errors
 /// Another user could write to it.
@@ -16,11 +16,11 @@ pub fn prepare(machine: &mut dyn Machine, folder: &str, owner: Option<(u32, u32)
         set_owner(&machine.host_path(folder), owner);
     }
     // Links in the path are resolved once, here; only the resolved path is checked and used from here on.
-    let place = machine.host_path(folder);
-    let resolved = fs::canonicalize(&place).map_err(Error::file("read", &place))?;
-    let root = fs::canonicalize(machine.root()).map_err(Error::file("read", &place))?;
+    let host_path = machine.host_path(folder);
+    let resolved = fs::canonicalize(&host_path).map_err(Error::file("read", &host_path))?;
+    let root = fs::canonicalize(machine.root()).map_err(Error::file("read", &host_path))?;
     let folder = match resolved.strip_prefix(&root).ok().and_then(Path::to_str) {
-        Some(below) => format!("/{below}"),
+        Some(relative_path) => format!("/{relative_path}"),
         None => return Err(Error::Refused(format!("{} is outside {}", resolved.display(), root.display()))),
     };
     check(machine, &folder, owner)?;
@@ -30,29 +30,29 @@ pub fn prepare(machine: &mut dyn Machine, folder: &str, owner: Option<(u32, u32)
 /// Checks that only root and the owner of the recordings can change a folder.
 ///
 /// # Errors
-/// Another user can; the text says what to do.
+/// Another user can change it; the text says what to do.
 pub fn check(machine: &dyn Machine, folder: &str, owner: Option<(u32, u32)>) -> Result<(), Error> {
-    let place = machine.host_path(folder);
-    match unsafe_component(&place, owner) {
+    let host_path = machine.host_path(folder);
+    match unsafe_component(&host_path, owner) {
         None => Ok(()),
-        Some((component, why)) => Err(Error::Refused(format!(
-            "{folder}: recordings contain the whole journal, but {} {why}; choose a private folder with '--out', such as \
+        Some((component, problem)) => Err(Error::Refused(format!(
+            "{folder}: recordings contain the whole journal, but {} {problem}; choose a private folder with '--out', such as \
              /var/tmp/boots, which onoff creates for you alone",
             component.display()
         ))),
     }
 }
 
-/// The component of a path that another user could change, and why.
+/// Returns the component of a path that another user could change, and the reason.
 #[cfg(unix)]
-fn unsafe_component(place: &Path, owner: Option<(u32, u32)>) -> Option<(PathBuf, &'static str)> {
+fn unsafe_component(host_path: &Path, owner: Option<(u32, u32)>) -> Option<(PathBuf, &'static str)> {
     use std::os::unix::fs::MetadataExt;
 
     const STICKY: u32 = 0o1000;
     const WRITABLE_BY_OTHERS: u32 = 0o022;
     let trusted = [0, rustix::process::geteuid().as_raw(), owner.map_or(0, |(user, _)| user)];
-    for (depth, component) in place.ancestors().enumerate() {
-        let found = match fs::symlink_metadata(component) {
+    for (depth, component) in host_path.ancestors().enumerate() {
+        let problem = match fs::symlink_metadata(component) {
             Err(_) => Some("does not exist"),
             Ok(metadata) if metadata.is_symlink() => Some("is a link"),
             Ok(metadata) if !trusted.contains(&metadata.uid()) => Some("belongs to another user"),
@@ -64,8 +64,8 @@ fn unsafe_component(place: &Path, owner: Option<(u32, u32)>) -> Option<(PathBuf,
             }
             Ok(_) => None,
         };
-        if let Some(why) = found {
-            return Some((component.to_owned(), why));
+        if let Some(problem) = problem {
+            return Some((component.to_owned(), problem));
         }
     }
     None
@@ -76,7 +76,7 @@ fn unsafe_component(_: &Path, _: Option<(u32, u32)>) -> Option<(PathBuf, &'stati
     None
 }
 
-/// Makes the user who started the job the owner of the folder. On a file system without owners it stays root's.
+/// Makes the user who started the job the owner of the folder. On a file system without owners, root remains the owner.
 #[cfg(unix)]
 fn set_owner(folder: &Path, owner: Option<(u32, u32)>) {
     if let Some((user, group)) = owner {

@@ -1,13 +1,14 @@
 //! Replaces host names, user names and addresses in texts, each consistently by the same substitute.
 //!
-//! Names are replaced as whole words, in any case, and also in the escaped forms that systemd and the device mapper use in unit and
-//! volume names. Addresses (IPv4, IPv6, Ethernet, e-mail) are recognized by their syntax and replaced by addresses reserved for
-//! documentation (RFC 5737, RFC 3849, RFC 2606) or locally administered ones (IEEE 802).
+//! Names are replaced as whole words, in any case, and also in the escaped forms that systemd and the device mapper use
+//! in unit and volume names. Addresses (IPv4, IPv6, Ethernet, e-mail) are recognized by their syntax and replaced by
+//! addresses reserved for documentation (RFC 5737, RFC 3849, RFC 2606) or locally administered addresses (IEEE 802).
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Words that are needed to read logs and identify nobody. A computer or user with such a name is not replaced.
+/// Words that are needed to understand logs and do not identify anyone. A computer or user with such a name is not
+/// replaced.
 const COMMON_WORDS: &str = "\
     root localhost localdomain nobody system systemd kernel linux debian ubuntu fedora arch suse opensuse centos \
     redhat rhel nixos alpine raspberrypi user users guest admin boot shutdown reboot suspend sleep resume \
@@ -32,7 +33,7 @@ pub struct Redaction {
     addresses: BTreeMap<String, String>,
     /// Number of different addresses of each kind.
     address_counts: [usize; 4],
-    kept: Vec<String>,
+    not_replaced: Vec<String>,
 }
 
 /// Counts of replaced names and addresses.
@@ -52,8 +53,8 @@ impl Redaction {
     /// Adds a computer's name. For a fully qualified name, also adds the host part and the domain.
     pub fn add_host(&mut self, name: &str) {
         let name = name.trim().trim_end_matches('.');
-        if let Some((first, domain)) = name.split_once('.') {
-            self.add(first, "host");
+        if let Some((host, domain)) = name.split_once('.') {
+            self.add(host, "host");
             if domain.contains('.') {
                 self.add(domain, "host");
             }
@@ -67,7 +68,7 @@ impl Redaction {
     }
 
     /// Adds the human users in `/etc/passwd`: ids from 1000 (`UID_MIN`, login.defs(5)) except `nobody`.
-    pub fn add_users_of(&mut self, passwd: &str) {
+    pub fn add_users_from_passwd(&mut self, passwd: &str) {
         for line in passwd.lines() {
             let fields: Vec<&str> = line.split(':').collect();
             let [name, _, uid, _, full_name, ..] = fields[..] else { continue };
@@ -82,180 +83,184 @@ impl Redaction {
     /// Adds a machine id, which is confidential according to machine-id(5).
     pub fn add_machine(&mut self, id: &str) {
         let id = id.trim();
-        if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) || self.knows(id) {
+        if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) || self.has_name(id) {
             return;
         }
         self.machines += 1;
-        let other = format!("{:032x}", self.machines);
-        self.insert(id.to_owned(), other);
+        let substitute = format!("{:032x}", self.machines);
+        self.insert(id.to_owned(), substitute);
     }
 
     /// Learns user names from a message: `/home/NAME`, and the sessions that logind and PAM log.
     pub fn learn(&mut self, message: &str) {
         let is_name = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
-        let name_at = |text: &str| {
+        let leading_name = |text: &str| {
             let end = text.find(|character| !is_name(character)).unwrap_or(text.len());
             text.get(..end).unwrap_or_default().trim_end_matches(['.', '-']).to_owned()
         };
-        for (mark, follows) in [("/home/", None), (" of user ", Some("New session ")), (" for user ", Some("session "))]
+        for (marker, required_words) in
+            [("/home/", None), (" of user ", Some("New session ")), (" for user ", Some("session "))]
         {
-            if follows.is_some_and(|words| !message.contains(words)) {
+            if required_words.is_some_and(|words| !message.contains(words)) {
                 continue;
             }
             let mut rest = message;
-            while let Some((_, after)) = rest.split_once(mark) {
-                self.add(&name_at(after), "user");
+            while let Some((_, after)) = rest.split_once(marker) {
+                self.add(&leading_name(after), "user");
                 rest = after;
             }
         }
     }
 
-    fn knows(&self, name: &str) -> bool {
-        self.names.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    fn has_name(&self, name: &str) -> bool {
+        self.names.iter().any(|(existing, _)| existing.eq_ignore_ascii_case(name))
     }
 
     fn add(&mut self, name: &str, kind: &str) {
-        if name.is_empty() || self.knows(name) {
+        if name.is_empty() || self.has_name(name) {
             return;
         }
-        let is_word = COMMON_WORDS.split(' ').any(|word| name.eq_ignore_ascii_case(word));
-        if is_word || name.len() < 2 || name.bytes().all(|byte| byte.is_ascii_digit()) {
+        let is_common_word = COMMON_WORDS.split(' ').any(|word| name.eq_ignore_ascii_case(word));
+        if is_common_word || name.len() < 2 || name.bytes().all(|byte| byte.is_ascii_digit()) {
             let name = name.to_owned();
             // Every computer has these names, so they are not worth reporting.
-            if !["root", "localhost", "nobody"].contains(&name.as_str()) && !self.kept.contains(&name) {
-                self.kept.push(name);
+            if !["root", "localhost", "nobody"].contains(&name.as_str()) && !self.not_replaced.contains(&name) {
+                self.not_replaced.push(name);
             }
             return;
         }
         let number = if kind == "host" { &mut self.hosts } else { &mut self.users };
         *number += 1;
-        let other = format!("{kind}{number}");
+        let substitute = format!("{kind}{number}");
         // The device mapper doubles hyphens; systemd escapes hyphens in paths (systemd.unit(5)).
         let doubled = name.replace('-', "--");
         for spelling in [name.to_owned(), name.replace('-', "\\x2d"), doubled.replace('-', "\\x2d"), doubled] {
-            if !self.knows(&spelling) {
-                self.insert(spelling, other.clone());
+            if !self.has_name(&spelling) {
+                self.insert(spelling, substitute.clone());
             }
         }
     }
 
-    fn insert(&mut self, name: String, other: String) {
-        let at = self.names.partition_point(|(known, _)| known.len() >= name.len());
-        self.names.insert(at, (name, other));
+    fn insert(&mut self, name: String, substitute: String) {
+        let position = self.names.partition_point(|(existing, _)| existing.len() >= name.len());
+        self.names.insert(position, (name, substitute));
     }
 
-    /// Number of names and addresses replaced so far.
+    /// Returns the number of names and addresses replaced so far.
     #[must_use]
     pub fn replaced(&self) -> RedactionCounts {
         RedactionCounts {
             hosts: self.hosts,
             users: self.users,
             addresses: self.addresses.len(),
-            kept: self.kept.clone(),
+            kept: self.not_replaced.clone(),
         }
     }
 
     /// Returns the text with all names and addresses replaced.
-    pub fn text(&mut self, text: &str) -> String {
+    pub fn redact(&mut self, text: &str) -> String {
         let bytes = text.as_bytes();
         let mut out = String::with_capacity(text.len());
-        let (mut at, mut copied) = (0, 0);
-        while at < bytes.len() {
-            let found = if begins_word(bytes, at) { self.substitute_at(text, at) } else { None };
-            match found {
-                Some((length, other)) => {
-                    out.push_str(text.get(copied..at).unwrap_or_default());
-                    out.push_str(&other);
-                    at += length.max(1);
-                    copied = at;
+        let (mut position, mut copied_until) = (0, 0);
+        while position < bytes.len() {
+            let substitution = if begins_word(bytes, position) { self.substitute_at(text, position) } else { None };
+            match substitution {
+                Some((length, substitute)) => {
+                    out.push_str(text.get(copied_until..position).unwrap_or_default());
+                    out.push_str(&substitute);
+                    position += length.max(1);
+                    copied_until = position;
                 }
-                None => at += 1,
+                None => position += 1,
             }
         }
-        out.push_str(text.get(copied..).unwrap_or_default());
+        out.push_str(text.get(copied_until..).unwrap_or_default());
         out
     }
 
-    /// If a name or an address starts at `at`, returns its length and substitute.
-    fn substitute_at(&mut self, text: &str, at: usize) -> Option<(usize, String)> {
-        let rest = text.as_bytes().get(at..)?;
-        for (name, other) in &self.names {
-            let here = rest.get(..name.len()).is_some_and(|here| here.eq_ignore_ascii_case(name.as_bytes()));
-            if here && ends_word(rest, name.len()) {
-                return Some((name.len(), other.clone()));
+    /// Returns the length and the substitute of the name or address that starts at `position`, if any.
+    fn substitute_at(&mut self, text: &str, position: usize) -> Option<(usize, String)> {
+        let rest = text.as_bytes().get(position..)?;
+        for (name, substitute) in &self.names {
+            let matches_name =
+                rest.get(..name.len()).is_some_and(|candidate| candidate.eq_ignore_ascii_case(name.as_bytes()));
+            if matches_name && ends_word(rest, name.len()) {
+                return Some((name.len(), substitute.clone()));
             }
         }
         // The rest of a version number is not an address.
-        let before = text.as_bytes().get(at.saturating_sub(2)..at);
-        let within_numbers = matches!(before, Some([digit, b'.']) if digit.is_ascii_digit());
-        let length =
-            ethernet(rest).or_else(|| email(rest)).or_else(|| if within_numbers { None } else { internet(rest) })?;
-        let found = text.get(at..at + length)?;
-        Some((length, self.address(found)))
+        let preceding = text.as_bytes().get(position.saturating_sub(2)..position);
+        let is_in_version_number = matches!(preceding, Some([digit, b'.']) if digit.is_ascii_digit());
+        let length = ethernet_len(rest)
+            .or_else(|| email_len(rest))
+            .or_else(|| if is_in_version_number { None } else { ip_len(rest) })?;
+        let address = text.get(position..position + length)?;
+        Some((length, self.address(address)))
     }
 
-    /// The substitute of an address.
-    fn address(&mut self, found: &str) -> String {
-        let key = found.to_ascii_lowercase();
-        if let Some(other) = self.addresses.get(&key) {
-            return other.clone();
+    /// Returns the substitute for an address.
+    fn address(&mut self, spelling: &str) -> String {
+        let key = spelling.to_ascii_lowercase();
+        if let Some(substitute) = self.addresses.get(&key) {
+            return substitute.clone();
         }
-        let mut next = |kind: usize| {
+        let mut next_number = |kind: usize| {
             let number = self.address_counts.get_mut(kind).map(|count| {
                 *count += 1;
                 *count
             });
             number.unwrap_or_default()
         };
-        let other = if key.contains('@') {
-            format!("person{}@example.org", next(0))
+        let substitute = if key.contains('@') {
+            format!("person{}@example.org", next_number(0))
         } else if let Ok(address) = key.parse::<Ipv4Addr>() {
             if address.is_loopback() || address.is_unspecified() || address.is_broadcast() {
-                return found.to_owned();
+                return spelling.to_owned();
             }
-            let number = next(1);
+            let number = next_number(1);
             let net = ["192.0.2", "198.51.100", "203.0.113"].get((number - 1) / 254).copied().unwrap_or("203.0.113");
             format!("{net}.{}", (number - 1) % 254 + 1)
         } else if let Ok(address) = key.parse::<Ipv6Addr>() {
             if address.is_loopback() || address.is_unspecified() {
-                return found.to_owned();
+                return spelling.to_owned();
             }
-            format!("2001:db8::{:x}", next(2))
+            format!("2001:db8::{:x}", next_number(2))
         } else {
             let digits: String = key.chars().filter(char::is_ascii_hexdigit).collect();
             if matches!(digits.as_str(), "000000000000" | "ffffffffffff") {
-                return found.to_owned();
+                return spelling.to_owned();
             }
             let prefix = ["enx", "wlx", "wwx"].into_iter().find(|prefix| key.starts_with(prefix)).unwrap_or("");
             // The same address in another notation gets the same substitute.
             let digits = digits.get(digits.len().saturating_sub(12)..).unwrap_or_default().to_owned();
-            let card = match self.addresses.get(&digits) {
-                Some(card) => card.clone(),
+            let mac_substitute = match self.addresses.get(&digits) {
+                Some(mac_substitute) => mac_substitute.clone(),
                 None => {
-                    let card = format!("02{:010x}", next(3));
-                    self.addresses.insert(digits, card.clone());
-                    card
+                    let mac_substitute = format!("02{:010x}", next_number(3));
+                    self.addresses.insert(digits, mac_substitute.clone());
+                    mac_substitute
                 }
             };
             if !prefix.is_empty() {
-                return format!("{prefix}{card}");
+                return format!("{prefix}{mac_substitute}");
             }
-            let separator = found.chars().nth(2).unwrap_or(':').to_string();
-            let pairs: Vec<&str> = (0..6).filter_map(|pair| card.get(pair * 2..pair * 2 + 2)).collect();
+            let separator = spelling.chars().nth(2).unwrap_or(':').to_string();
+            let pairs: Vec<&str> = (0..6).filter_map(|pair| mac_substitute.get(pair * 2..pair * 2 + 2)).collect();
             return pairs.join(&separator);
         };
-        self.addresses.insert(key, other.clone());
-        other
+        self.addresses.insert(key, substitute.clone());
+        substitute
     }
 }
 
-/// True if a word begins at `at`: the character before it is neither a letter nor a digit, or is escaped by systemd (`\x2d`).
-fn begins_word(bytes: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-    if before.is_none_or(|byte| !byte.is_ascii_alphanumeric()) {
+/// True if a word begins at `position`: the character before it is neither a letter nor a digit, or is escaped by
+/// systemd (`\x2d`).
+fn begins_word(bytes: &[u8], position: usize) -> bool {
+    let previous = position.checked_sub(1).and_then(|index| bytes.get(index));
+    if previous.is_none_or(|byte| !byte.is_ascii_alphanumeric()) {
         return true;
     }
-    matches!(at.checked_sub(4).and_then(|from| bytes.get(from..at)),
+    matches!(position.checked_sub(4).and_then(|start| bytes.get(start..position)),
         Some([b'\\', b'x', high, low]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
@@ -263,8 +268,9 @@ fn ends_word(rest: &[u8], length: usize) -> bool {
     rest.get(length).is_none_or(|byte| !byte.is_ascii_alphanumeric())
 }
 
-/// The length of an Ethernet address, also as part of an interface name (`enx0123456789ab`) or a D-Bus path (`dev_01_23_…`).
-fn ethernet(rest: &[u8]) -> Option<usize> {
+/// Returns the length of an Ethernet address, also as part of an interface name (`enx0123456789ab`) or a D-Bus path
+/// (`dev_01_23_…`).
+fn ethernet_len(rest: &[u8]) -> Option<usize> {
     for prefix in [b"enx", b"wlx", b"wwx"] {
         if let Some(digits) = rest.strip_prefix(prefix).and_then(|rest| rest.get(..12))
             && digits.iter().all(u8::is_ascii_hexdigit)
@@ -275,29 +281,30 @@ fn ethernet(rest: &[u8]) -> Option<usize> {
     }
     let address = rest.get(..17)?;
     let separator = *address.get(2)?;
-    let is_valid = address.iter().enumerate().all(|(at, byte)| match at % 3 {
+    let is_valid = address.iter().enumerate().all(|(index, byte)| match index % 3 {
         2 => *byte == separator,
         _ => byte.is_ascii_hexdigit(),
     });
     (b":-_".contains(&separator) && is_valid && ends_word(rest, 17) && rest.get(17) != Some(&separator)).then_some(17)
 }
 
-/// The length of an IPv4 or IPv6 address.
-fn internet(rest: &[u8]) -> Option<usize> {
-    let run = |accepts: &dyn Fn(u8) -> bool| rest.iter().take(46).take_while(|byte| accepts(**byte)).count();
-    let address = |mut length: usize| {
-        // A full stop after an address is not part of it.
+/// Returns the length of an IPv4 or IPv6 address.
+fn ip_len(rest: &[u8]) -> Option<usize> {
+    let prefix_len = |accepts: &dyn Fn(u8) -> bool| rest.iter().take(46).take_while(|byte| accepts(**byte)).count();
+    let trimmed_address = |mut length: usize| {
+        // A period after an address is not part of the address.
         while length > 0 && matches!(rest.get(length - 1), Some(b'.')) {
             length -= 1;
         }
         let text = rest.get(..length).and_then(|bytes| std::str::from_utf8(bytes).ok())?;
         Some((length, text))
     };
-    let (length, text) = address(run(&|byte| byte.is_ascii_digit() || byte == b'.'))?;
+    let (length, text) = trimmed_address(prefix_len(&|byte| byte.is_ascii_digit() || byte == b'.'))?;
     if text.parse::<Ipv4Addr>().is_ok() && ends_word(rest, length) {
         return Some(length);
     }
-    let (mut length, mut text) = address(run(&|byte| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.'))?;
+    let (mut length, mut text) =
+        trimmed_address(prefix_len(&|byte| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.'))?;
     if text.ends_with(':') && !text.ends_with("::") {
         length -= 1;
         text = text.get(..length)?;
@@ -305,8 +312,8 @@ fn internet(rest: &[u8]) -> Option<usize> {
     (text.parse::<Ipv6Addr>().is_ok() && ends_word(rest, length)).then_some(length)
 }
 
-/// The length of an e-mail address; unit names do not count.
-fn email(rest: &[u8]) -> Option<usize> {
+/// Returns the length of an e-mail address; unit names do not count.
+fn email_len(rest: &[u8]) -> Option<usize> {
     let local = rest
         .iter()
         .take(MAX_LOCAL_PART_LEN + 1)
@@ -322,9 +329,10 @@ fn email(rest: &[u8]) -> Option<usize> {
         length -= 1;
     }
     let domain = std::str::from_utf8(domain.get(..length)?).ok()?;
-    let (name, last) = domain.rsplit_once('.')?;
-    let is_domain = !name.is_empty() && last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic());
-    (is_domain && !UNIT_SUFFIXES.contains(&last)).then_some(local + 1 + length)
+    let (name, top_level) = domain.rsplit_once('.')?;
+    let is_domain =
+        !name.is_empty() && top_level.len() >= 2 && top_level.bytes().all(|byte| byte.is_ascii_alphabetic());
+    (is_domain && !UNIT_SUFFIXES.contains(&top_level)).then_some(local + 1 + length)
 }
 
 #[cfg(test)]
@@ -334,7 +342,7 @@ mod tests {
     fn redaction() -> Redaction {
         let mut redaction = Redaction::default();
         redaction.add_host("web-7.corp.example.com");
-        redaction.add_users_of(
+        redaction.add_users_from_passwd(
             "root:x:0:0:root:/root:/bin/sh\nalice:x:1000:1000:Alice Example,,,:/home/alice:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
         );
         redaction.add_machine("4f0e9c1d2a3b4c5d8e6f708192a3b4c5");
@@ -358,12 +366,12 @@ mod tests {
             "alice's shell",
             "journal/4f0e9c1d2a3b4c5d8e6f708192a3b4c5/system.journal",
         ] {
-            let other = redaction.text(text).to_ascii_lowercase();
+            let substitute = redaction.redact(text).to_ascii_lowercase();
             for name in ["web-7", "web\\x2d7", "web--7", "web\\x2d\\x2d7", "corp.example", "alice", "4f0e9c"] {
-                assert!(!other.contains(name), "{text}: {other}");
+                assert!(!substitute.contains(name), "{text}: {substitute}");
             }
         }
-        assert_eq!(redaction.text("web-7 alice web-7"), redaction.text("WEB-7 ALICE Web-7"));
+        assert_eq!(redaction.redact("web-7 alice web-7"), redaction.redact("WEB-7 ALICE Web-7"));
     }
 
     #[test]
@@ -380,7 +388,7 @@ mod tests {
             ("dev_3C_52_82_01_02_03", "dev_02_00_00_00_00_01"),
             ("mailto:bob.b@mail.example.net.", "mailto:person1@example.org."),
         ] {
-            assert_eq!(redaction.text(text), expected, "{text}");
+            assert_eq!(redaction.redact(text), expected, "{text}");
         }
         assert_eq!(redaction.replaced().addresses, 6);
     }
@@ -403,7 +411,7 @@ mod tests {
             "sd 0:0:0:0: [sda]",
             "nvme0n1: p1 p2",
         ] {
-            assert_eq!(redaction.text(text), text);
+            assert_eq!(redaction.redact(text), text);
         }
     }
 
@@ -412,7 +420,7 @@ mod tests {
         let mut redaction = Redaction::default();
         redaction.add_host("kernel");
         redaction.add_user("root");
-        assert_eq!(redaction.text("kernel: root"), "kernel: root");
+        assert_eq!(redaction.redact("kernel: root"), "kernel: root");
         assert_eq!(redaction.replaced().kept, ["kernel"]);
     }
 
@@ -424,7 +432,7 @@ mod tests {
         redaction.learn("open /home/erin/x failed; /home/frank");
         redaction.learn("Started User Manager for UID 1000. Waiting for user input");
         assert_eq!(redaction.replaced().users, 4);
-        assert_eq!(redaction.text("carol dave erin frank input"), "user1 user2 user3 user4 input");
+        assert_eq!(redaction.redact("carol dave erin frank input"), "user1 user2 user3 user4 input");
     }
 
     #[test]
@@ -432,7 +440,7 @@ mod tests {
         let mut redaction = redaction();
         for text in ["", "\\x2", "ä@ö.de", "alice\u{301}", "::", ":::::", "1.", "@", "a@", "\\x2dalice", "…alice…"]
         {
-            let once = redaction.text(text);
+            let once = redaction.redact(text);
             assert!(!once.contains("alice"), "{once}");
         }
     }

@@ -1,6 +1,6 @@
-//! Reads what the running computer has logged about its boots, without a recording or a restart: the journal, systemd's times,
-//! the kernel log, and the times of the firmware and the boot loader. Works as a normal user as far as possible; data that cannot
-//! be read is listed with the command that gives access to it.
+//! Reads what the running computer has logged about its boots, without a recording or a restart: the journal, systemd's
+//! times, the kernel log, and the times of the firmware and the boot loader. Works as a normal user as far as possible;
+//! data that cannot be read is listed with the command that gives access to it.
 
 use std::fs::{self, File};
 use std::io;
@@ -56,7 +56,8 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The data needed for `boot`, a number or an id as for `journalctl --boot`. `current` is the id of the current boot.
+    /// Returns the data needed for `boot`, a number or an id as for `journalctl --boot`. `current` is the id of the
+    /// current boot.
     #[must_use]
     pub fn for_boot(boot: Option<&str>, current: &str) -> Self {
         let digits = |id: &str| id.replace('-', "").to_ascii_lowercase();
@@ -71,42 +72,42 @@ impl Scope {
 const AS_ROOT: &str = "run the same command with sudo, or as a member of the group systemd-journal";
 
 /// Reads the data of the running computer.
-pub fn inspect(machine: &mut dyn Machine, wanted: Scope) -> RunningSystem {
-    let mut found = RunningSystem::default();
-    journals(machine, &mut found);
-    if wanted == Scope::Journal {
-        return found;
+pub fn inspect(machine: &mut dyn Machine, scope: Scope) -> RunningSystem {
+    let mut system = RunningSystem::default();
+    find_journals(machine, &mut system);
+    if scope == Scope::Journal {
+        return system;
     }
-    let whole_journal = !found.journals.is_empty() && found.unreadable.is_empty();
+    let has_complete_journal = !system.journals.is_empty() && system.unreadable.is_empty();
     for (line, name) in [
         (&["systemctl", "show", "--no-pager"][..], "show-manager.txt"),
         (&["systemctl", "show", "--no-pager", "--all", "*"][..], "show-units.txt"),
     ] {
-        if let Err(why) = output(machine, line, name, &mut found) {
-            let instead = "requires systemd as process 1; without it only the journal and the kernel log are available";
-            found.unreadable.push(UnreadableData { problem: format!("systemd's times: {why}"), remedy: instead });
+        if let Err(reason) = add_output(machine, line, name, &mut system) {
+            let remedy = "requires systemd as process 1; without it only the journal and the kernel log are available";
+            system.unreadable.push(UnreadableData { problem: format!("systemd's times: {reason}"), remedy });
             break;
         }
     }
     // The journal includes the kernel log.
-    if let Err(why) = output(machine, &["dmesg"], "dmesg.txt", &mut found)
-        && !whole_journal
+    if let Err(reason) = add_output(machine, &["dmesg"], "dmesg.txt", &mut system)
+        && !has_complete_journal
     {
-        found
+        system
             .unreadable
-            .push(UnreadableData { problem: format!("kernel log: {why}"), remedy: "sudo dmesg > dmesg.txt" });
+            .push(UnreadableData { problem: format!("kernel log: {reason}"), remedy: "sudo dmesg > dmesg.txt" });
     }
     // These only add names and a description of the machine.
-    let _ = output(machine, &["uname", "-a"], "uname", &mut found);
+    let _ = add_output(machine, &["uname", "-a"], "uname", &mut system);
     for path in ["/proc/cmdline", "/proc/cpuinfo", "/proc/meminfo", "/etc/os-release"] {
-        let _ = file(machine, path, &mut found);
+        let _ = add_file(machine, path, &mut system);
     }
-    firmware(machine, &mut found);
-    found
+    add_firmware_times(machine, &mut system);
+    system
 }
 
 /// Finds the journal files of this computer, in the folder of its machine id as `journalctl` does.
-fn journals(machine: &dyn Machine, found: &mut RunningSystem) {
+fn find_journals(machine: &dyn Machine, system: &mut RunningSystem) {
     let id = machine.read_text("/etc/machine-id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     let mut is_persistent = false;
     for root in JOURNALS {
@@ -118,8 +119,8 @@ fn journals(machine: &dyn Machine, found: &mut RunningSystem) {
             let files = match entries(&folder) {
                 Ok(files) => files,
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    let what = format!("{}: {error}", folder.display());
-                    found.unreadable.push(UnreadableData { problem: what, remedy: AS_ROOT });
+                    let problem = format!("{}: {error}", folder.display());
+                    system.unreadable.push(UnreadableData { problem, remedy: AS_ROOT });
                     continue;
                 }
                 Err(_) => continue,
@@ -128,24 +129,24 @@ fn journals(machine: &dyn Machine, found: &mut RunningSystem) {
                 match File::open(&path) {
                     Ok(_) => {
                         is_persistent |= root == JOURNALS[0];
-                        found.journals.push(path);
+                        system.journals.push(path);
                     }
                     Err(error) => {
                         is_persistent |= root == JOURNALS[0];
-                        let what = format!("{}: {error}", path.display());
-                        found.unreadable.push(UnreadableData { problem: what, remedy: AS_ROOT });
+                        let problem = format!("{}: {error}", path.display());
+                        system.unreadable.push(UnreadableData { problem, remedy: AS_ROOT });
                     }
                 }
             }
         }
     }
-    if found.journals.is_empty() && found.unreadable.is_empty() {
-        let what = format!("journal: not found in {}", JOURNALS.join(" or "));
-        found.unreadable.push(UnreadableData { problem: what, remedy: "check 'systemctl status systemd-journald'" });
+    if system.journals.is_empty() && system.unreadable.is_empty() {
+        let problem = format!("journal: not found in {}", JOURNALS.join(" or "));
+        system.unreadable.push(UnreadableData { problem, remedy: "check 'systemctl status systemd-journald'" });
     } else if !is_persistent {
-        let what = "journal of earlier boots: the journal is not kept across restarts".to_owned();
-        let instead = "'sudo mkdir -p /var/log/journal && sudo systemctl restart systemd-journald' makes it persistent";
-        found.unreadable.push(UnreadableData { problem: what, remedy: instead });
+        let problem = "journal of earlier boots: the journal is not kept across restarts".to_owned();
+        let remedy = "'sudo mkdir -p /var/log/journal && sudo systemctl restart systemd-journald' makes it persistent";
+        system.unreadable.push(UnreadableData { problem, remedy });
     }
 }
 
@@ -153,67 +154,73 @@ fn is_journal(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "journal" || extension == "journal~")
 }
 
-/// The paths in a folder, sorted by name.
+/// Returns the paths in a folder, sorted by name.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     Ok(paths)
 }
 
-/// Adds the output of a command, or returns why there is none.
-fn output(machine: &mut dyn Machine, line: &[&str], name: &str, found: &mut RunningSystem) -> Result<(), String> {
+/// Adds the output of a command, or returns the reason if there is none.
+fn add_output(machine: &mut dyn Machine, line: &[&str], name: &str, system: &mut RunningSystem) -> Result<(), String> {
     match machine.run_checked(line) {
         Ok(bytes) if bytes.is_empty() => Err(format!("'{}' printed nothing", line.join(" "))),
         Ok(bytes) => {
-            found.files.push(CollectedFile { name: name.to_owned(), bytes });
+            system.files.push(CollectedFile { name: name.to_owned(), bytes });
             Ok(())
         }
         Err(error) => Err(error.to_string()),
     }
 }
 
-fn file(machine: &dyn Machine, path: &str, found: &mut RunningSystem) -> io::Result<()> {
+fn add_file(machine: &dyn Machine, path: &str, system: &mut RunningSystem) -> io::Result<()> {
     let bytes = fs::read(machine.host_path(path))?;
     if !bytes.is_empty() {
-        found.files.push(CollectedFile { name: path.to_owned(), bytes });
+        system.files.push(CollectedFile { name: path.to_owned(), bytes });
     }
     Ok(())
 }
 
-/// Reads the firmware's times from sysfs (Linux 5.14 and later, readable by all users), the boot loader's times, and the raw
-/// table, which is readable by root only.
-fn firmware(machine: &dyn Machine, found: &mut RunningSystem) {
-    let before = found.files.len();
-    sysfs_folder(machine, "/sys/firmware/acpi/fpdt", 0, &mut MAX_SYSFS_FILES.clone(), found);
+/// Reads the firmware's times from sysfs (Linux 5.14 and later, readable by all users), the boot loader's times, and
+/// the raw table, which is readable by root only.
+fn add_firmware_times(machine: &dyn Machine, system: &mut RunningSystem) {
+    let old_count = system.files.len();
+    add_sysfs_folder(machine, "/sys/firmware/acpi/fpdt", 0, &mut MAX_SYSFS_FILES.clone(), system);
     let table = "/sys/firmware/acpi/tables/FPDT";
-    if let Err(error) = file(machine, table, found)
+    if let Err(error) = add_file(machine, table, system)
         && error.kind() == io::ErrorKind::PermissionDenied
-        && found.files.len() == before
+        && system.files.len() == old_count
     {
-        let instead = "run the same command with sudo, or use a kernel with CONFIG_ACPI_FPDT";
-        found.unreadable.push(UnreadableData { problem: format!("{table}: {error}"), remedy: instead });
+        let remedy = "run the same command with sudo, or use a kernel with CONFIG_ACPI_FPDT";
+        system.unreadable.push(UnreadableData { problem: format!("{table}: {error}"), remedy });
     }
     for path in entries(&machine.host_path(EFI_VARIABLES_FOLDER)).unwrap_or_default() {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if name.starts_with("LoaderTime") {
-            let _ = file(machine, &format!("{EFI_VARIABLES_FOLDER}/{name}"), found);
+            let _ = add_file(machine, &format!("{EFI_VARIABLES_FOLDER}/{name}"), system);
         }
     }
 }
 
 /// Adds the files of a sysfs folder and its subfolders.
-fn sysfs_folder(machine: &dyn Machine, folder: &str, depth: usize, left: &mut usize, found: &mut RunningSystem) {
+fn add_sysfs_folder(
+    machine: &dyn Machine,
+    folder: &str,
+    depth: usize,
+    remaining: &mut usize,
+    system: &mut RunningSystem,
+) {
     for path in entries(&machine.host_path(folder)).unwrap_or_default() {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let Some(less) = left.checked_sub(1) else { return };
-        *left = less;
-        let below = format!("{folder}/{name}");
+        let Some(decremented) = remaining.checked_sub(1) else { return };
+        *remaining = decremented;
+        let child = format!("{folder}/{name}");
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() && depth < MAX_DEPTH => {
-                sysfs_folder(machine, &below, depth + 1, left, found)
+                add_sysfs_folder(machine, &child, depth + 1, remaining, system)
             }
             Ok(metadata) if metadata.is_file() => {
-                let _ = file(machine, &below, found);
+                let _ = add_file(machine, &child, system);
             }
             _ => {}
         }

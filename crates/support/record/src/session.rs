@@ -45,20 +45,20 @@ pub fn start(machine: &mut dyn Machine, job: Job, program: &str, id: &str) -> Re
                 .to_owned(),
         ));
     }
-    let offer = Capabilities::probe(machine);
-    let plan = plan(&job, &offer, program, id)?;
-    check::refuse(&job, &offer, free_bytes(machine, &job))?;
+    let capabilities = Capabilities::probe(machine);
+    let plan = plan(&job, &capabilities, program, id)?;
+    check::refuse(&job, &capabilities, free_bytes(machine, &job))?;
     refuse_overwriting(machine, &job)?;
     let mut job = job;
     job.out = private::prepare(machine, &job.out, job.owner)?;
-    let mut state = State::new(job, id.to_owned(), offer.staging.clone());
+    let mut state = State::new(job, id.to_owned(), capabilities.staging.clone());
     state.save(machine)?;
     let prepared = plan.prepare.iter().try_for_each(|step| state.perform(machine, step));
     let result = prepared.and_then(|()| {
         if state.job.transition.restarts() {
-            restart(machine, &mut state, &plan, &offer)
+            restart(machine, &mut state, &plan, &capabilities)
         } else {
-            sleep_runs(machine, &mut state, &plan, &offer)
+            sleep_runs(machine, &mut state, &plan, &capabilities)
         }
     });
     conclude(machine, state, result)
@@ -77,7 +77,8 @@ pub fn resume(machine: &mut dyn Machine, program: &str) -> Result<Progress, Erro
 /// Undoes all changes of a job. Returns `false` if there was nothing to undo.
 pub fn restore(machine: &mut dyn Machine) -> Result<bool, Error> {
     if machine.exists(SERVICE) {
-        // After a crash, the service may be about to continue the job: it would save the state again and restart the computer.
+        // After a crash, the service may be about to continue the job: it would save the state again and restart the
+        // computer.
         let _ = machine.run(&["systemctl", "stop", "onoff-record.service"]);
     }
     match State::load(machine)? {
@@ -86,7 +87,8 @@ pub fn restore(machine: &mut dyn Machine) -> Result<bool, Error> {
             if let (true, Some(tracefs)) =
                 (kernel_options::is_marked(&command_line, &state.id), collect::tracefs(machine))
             {
-                // This boot has been tracing since its start. The next one will not, even if stopping the trace fails here.
+                // This boot has been tracing since its start. The next boot will not, even if stopping the trace fails
+                // here.
                 let _ = tracing::release(machine, tracefs);
             }
             restore_all(machine, state)?;
@@ -109,15 +111,15 @@ pub(crate) fn conclude(
     match result {
         Ok(Progress::Restarting) => Ok(Progress::Restarting),
         Ok(progress) => {
-            let word = state.job.transition.name();
+            let verb = state.job.transition.name();
             restore_all(machine, state)?;
-            machine.print_line(&format!("onoff record: {word}: done, all changes were undone"));
+            machine.print_line(&format!("onoff record: {verb}: done, all changes were undone"));
             Ok(progress)
         }
         Err(error) => {
             let out = format!("{}/FAILED.txt", state.job.out.trim_end_matches('/'));
-            let word = state.job.transition.name();
-            machine.print_line(&format!("onoff record: {word}: failed: {error}"));
+            let verb = state.job.transition.name();
+            machine.print_line(&format!("onoff record: {verb}: failed: {error}"));
             let text = format!("{error}\n");
             // The user may not see the console, but will look into the folder of the recordings.
             if private::check(machine, &state.job.out, state.job.owner).is_ok() {
@@ -138,14 +140,14 @@ fn restore_all(machine: &mut dyn Machine, state: State) -> Result<(), Error> {
     for kind in kinds(&state.job) {
         for number in 1..=state.job.runs {
             if private::check(machine, &state.job.out, state.job.owner).is_ok() {
-                machine.remove(&pack::unfinished(&state.job.recording_path(kind, number)))?;
+                machine.remove(&pack::unfinished_path(&state.job.recording_path(kind, number)))?;
             }
         }
     }
     state.restore(machine)
 }
 
-/// Free space for the collected files and for the packed recordings: the smaller of the two.
+/// Returns the free space for the collected files and for the packed recordings: the smaller of the two.
 pub fn free_bytes(machine: &dyn Machine, job: &Job) -> Option<u64> {
     let collected = machine.free_bytes(&machine.host_path(STATE_FOLDER))?;
     Some(collected.min(machine.free_bytes(&machine.host_path(&job.out))?))
@@ -163,7 +165,7 @@ fn refuse_overwriting(machine: &mut dyn Machine, job: &Job) -> Result<(), Error>
     Ok(())
 }
 
-/// The kinds of recordings that each run makes.
+/// Returns the kinds of recordings that each run makes.
 fn kinds(job: &Job) -> Vec<&'static str> {
     let mut kinds = Vec::new();
     if job.transition.records_shutdown() {
@@ -179,17 +181,22 @@ fn kinds(job: &Job) -> Vec<&'static str> {
 }
 
 /// Starts the current run by restarting the computer.
-fn restart(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: &Capabilities) -> Result<Progress, Error> {
+fn restart(
+    machine: &mut dyn Machine,
+    state: &mut State,
+    plan: &Plan,
+    capabilities: &Capabilities,
+) -> Result<Progress, Error> {
     state.attempts += 1;
     state.boot_id = machine.boot_id();
     state.save(machine)?;
     if let Some(step) = &plan.before_restart {
         state.perform(machine, step)?;
     }
-    say_run(machine, state, "restarting");
+    print_status(machine, state, "restarting");
     if let (true, Some(staging)) = (state.job.transition.records_shutdown(), state.staging.clone()) {
         stage_running_part(machine, &staging)?;
-        if let (Some(step), Some(tracefs)) = (&plan.arm, offer.tracefs.as_deref()) {
+        if let (Some(step), Some(tracefs)) = (&plan.arm, capabilities.tracefs.as_deref()) {
             state.perform(machine, step)?;
             tracing::begin(machine, tracefs)?;
             let clock = tracing::mark(machine, Some(tracefs), "shutdown-start");
@@ -215,7 +222,7 @@ fn stage_running_part(machine: &mut dyn Machine, staging: &str) -> Result<(), Er
 }
 
 fn after_restart(machine: &mut dyn Machine, state: &mut State, program: &str) -> Result<Progress, Error> {
-    say_run(machine, state, "the computer has started");
+    print_status(machine, state, "the computer has started");
     let failure = run_failure(machine, state);
     if let Some(failure) = &failure
         && state.attempts >= MAX_ATTEMPTS
@@ -224,19 +231,19 @@ fn after_restart(machine: &mut dyn Machine, state: &mut State, program: &str) ->
     }
     settle(machine, state.job.post_delay_s);
     if failure.is_none() {
-        keep(machine, state)?;
+        save_recordings(machine, state)?;
         if state.run >= state.job.total_runs() {
             return Ok(Progress::Finished(state.recordings.clone()));
         }
         state.run += 1;
         state.attempts = 0;
     }
-    let offer = Capabilities::probe(machine);
-    let plan = plan(&state.job, &offer, program, &state.id)?;
-    restart(machine, state, &plan, &offer)
+    let capabilities = Capabilities::probe(machine);
+    let plan = plan(&state.job, &capabilities, program, &state.id)?;
+    restart(machine, state, &plan, &capabilities)
 }
 
-/// The reason if this run made no recording.
+/// Returns the reason if this run made no recording.
 fn run_failure(machine: &mut dyn Machine, state: &State) -> Option<String> {
     let job = &state.job;
     if job.transition.records_boot() {
@@ -250,16 +257,16 @@ fn run_failure(machine: &mut dyn Machine, state: &State) -> Option<String> {
         }
     }
     if job.transition.records_shutdown() {
-        let complete = state.staging.as_ref().map(|staging| format!("{}/{COMPLETE}", final_part(staging)));
-        if !complete.is_some_and(|path| machine.exists(&path)) {
+        let marker_path = state.staging.as_ref().map(|staging| format!("{}/{COMPLETE}", final_part(staging)));
+        if !marker_path.is_some_and(|path| machine.exists(&path)) {
             return Some("the shutdown was not recorded".to_owned());
         }
     }
     None
 }
 
-/// Keeps the recordings of a run; a training run has none.
-fn keep(machine: &mut dyn Machine, state: &mut State) -> Result<(), Error> {
+/// Saves the recordings of a run; a training run has none.
+fn save_recordings(machine: &mut dyn Machine, state: &mut State) -> Result<(), Error> {
     let number = state.job.recording_number(state.run);
     if state.job.transition.records_shutdown()
         && let (Some(number), Some(staging)) = (number, state.staging.clone())
@@ -271,25 +278,25 @@ fn keep(machine: &mut dyn Machine, state: &mut State) -> Result<(), Error> {
             machine.remove(&path)?;
         }
         machine.remove(&format!("{staging}/{BOOT_ID}"))?;
-        finish(machine, state, "shutdown", number, &staging, &running_part(&staging), missing)?;
+        pack_recording(machine, state, "shutdown", number, &staging, &running_part(&staging), missing)?;
     }
     if state.job.transition.records_boot() {
         let folder = format!("{}/collected", STATE_FOLDER);
-        keep_boot(machine, state, number, &folder)?;
+        save_boot(machine, state, number, &folder)?;
     }
     Ok(())
 }
 
-fn keep_boot(machine: &mut dyn Machine, state: &mut State, number: Option<u32>, folder: &str) -> Result<(), Error> {
+fn save_boot(machine: &mut dyn Machine, state: &mut State, number: Option<u32>, folder: &str) -> Result<(), Error> {
     let clock = collect::clock(machine, "end");
     let tracefs = collect::tracefs(machine);
     if let Some(tracefs) = tracefs {
         tracing::stop(machine, tracefs)?;
     }
     if let Some(number) = number {
-        say_run(machine, state, "collecting");
+        print_status(machine, state, "collecting");
         let (part, missing) = collect::computer(machine, folder, "boot", &[clock])?;
-        finish(machine, state, "boot", number, folder, &part, missing)?;
+        pack_recording(machine, state, "boot", number, folder, &part, missing)?;
     }
     // The kernel options made the trace buffers large.
     match tracefs {
@@ -299,7 +306,7 @@ fn keep_boot(machine: &mut dyn Machine, state: &mut State, number: Option<u32>, 
 }
 
 /// Packs a collected folder and adds the recording to the state.
-fn finish(
+fn pack_recording(
     machine: &mut dyn Machine,
     state: &mut State,
     kind: &str,
@@ -315,14 +322,18 @@ fn finish(
             "an orderly shutdown before this boot: power was cut or the computer was reset, so this boot may include repairs"
                 .to_owned(),
         );
-        say_run(machine, state, "this boot followed a power cut or a reset: compare it only with boots that did too");
+        print_status(
+            machine,
+            state,
+            "this boot followed a power cut or a reset: compare it only with boots that did too",
+        );
     }
     let about = About { kind, number, of: state.job.runs, recorder: sleep::recorder(), previous_boot_ended, missing };
     collect::about(machine, part, &about)?;
-    let to = state.job.recording_path(kind, number);
-    pack(machine, folder, &format!("{kind}-{number}"), &to, state.job.owner)?;
-    machine.print_line(&format!("onoff record: wrote {to}"));
-    state.recordings.push(to);
+    let path = state.job.recording_path(kind, number);
+    pack(machine, folder, &format!("{kind}-{number}"), &path, state.job.owner)?;
+    machine.print_line(&format!("onoff record: wrote {path}"));
+    state.recordings.push(path);
     state.save(machine)
 }
 
@@ -330,7 +341,7 @@ fn sleep_runs(
     machine: &mut dyn Machine,
     state: &mut State,
     plan: &Plan,
-    offer: &Capabilities,
+    capabilities: &Capabilities,
 ) -> Result<Progress, Error> {
     state.boot_id = machine.boot_id();
     state.save(machine)?;
@@ -345,16 +356,16 @@ fn sleep_runs(
         values.push(Value::new("/sys/power/disk", mode));
     }
     if !values.is_empty() {
-        let what = "the kernel's sleep mode".to_owned();
-        state.perform(machine, &Step::Values { what, values })?;
+        let description = "the kernel's sleep mode".to_owned();
+        state.perform(machine, &Step::Values { what: description, values })?;
     }
     if let Some(step) = &plan.arm {
         state.perform(machine, step)?;
     }
     let folder = format!("{}/collected", STATE_FOLDER);
     while state.run <= state.job.total_runs() {
-        say_run(machine, state, "going to sleep");
-        let recording = sleep::run(machine, &state.job, offer, state.run, &folder)?;
+        print_status(machine, state, "going to sleep");
+        let recording = sleep::run(machine, &state.job, capabilities, state.run, &folder)?;
         if let Some(recording) = recording {
             machine.print_line(&format!("onoff record: wrote {recording}"));
             state.recordings.push(recording);
@@ -365,13 +376,13 @@ fn sleep_runs(
     Ok(Progress::Finished(state.recordings.clone()))
 }
 
-pub(crate) fn say_run(machine: &mut dyn Machine, state: &State, what: &str) {
+pub(crate) fn print_status(machine: &mut dyn Machine, state: &State, status: &str) {
     let attempt = match state.attempts {
         0 | 1 => String::new(),
         attempts => format!(", attempt {attempts}"),
     };
     machine.print_line(&format!(
-        "onoff record: {}, {}{attempt}: {what}",
+        "onoff record: {}, {}{attempt}: {status}",
         state.job.transition.name(),
         state.job.run_name(state.run)
     ));

@@ -8,7 +8,7 @@ use crate::machine::{Machine, MachineFiles};
 const MAX_START_S: u64 = 600;
 /// Maximum wait for idle CPUs, in seconds.
 const MAX_BUSY_S: u64 = 180;
-/// Required number of consecutive idle seconds: what the analysis needs, plus a margin of two.
+/// Required number of consecutive idle seconds: as many as the analysis needs, plus two.
 const IDLE_S: u64 = 12;
 /// Minimum CPU idle time of an idle second, in percent.
 const IDLE_PERCENT: u64 = 80;
@@ -32,15 +32,15 @@ pub fn settle(machine: &mut dyn Machine, delay_s: Option<u64>) {
 
 fn wait_until_idle(machine: &mut dyn Machine) {
     let mut idle_s = 0;
-    let mut before = cpu_ticks(machine);
+    let mut previous = cpu_ticks(machine);
     for _ in 0..MAX_BUSY_S {
         machine.wait(Duration::from_secs(1));
-        let now = cpu_ticks(machine);
-        let is_idle = match (before, now) {
-            (Some((idle_before, all_before)), Some((idle_now, all_now))) => {
-                let idle = idle_now.saturating_sub(idle_before);
-                let all = all_now.saturating_sub(all_before);
-                idle.saturating_mul(100) >= all.saturating_mul(IDLE_PERCENT)
+        let current = cpu_ticks(machine);
+        let is_idle = match (previous, current) {
+            (Some((previous_idle, previous_total)), Some((current_idle, current_total))) => {
+                let idle = current_idle.saturating_sub(previous_idle);
+                let total = current_total.saturating_sub(previous_total);
+                idle.saturating_mul(100) >= total.saturating_mul(IDLE_PERCENT)
             }
             _ => true,
         };
@@ -48,16 +48,16 @@ fn wait_until_idle(machine: &mut dyn Machine) {
         if idle_s == IDLE_S {
             return;
         }
-        before = now;
+        previous = current;
     }
 }
 
-/// Idle and total CPU time so far, in ticks. Waiting for disks does not count as idle.
+/// Returns the idle and total CPU time so far, in ticks. Waiting for disks does not count as idle.
 fn cpu_ticks(machine: &dyn Machine) -> Option<(u64, u64)> {
     let text = machine.read_text("/proc/stat")?;
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     // user nice system idle iowait irq softirq steal; user and nice include the guest times.
-    let all = ticks.iter().take(8).sum();
-    Some((*ticks.get(3)?, all))
+    let total = ticks.iter().take(8).sum();
+    Some((*ticks.get(3)?, total))
 }

@@ -1,7 +1,7 @@
 //! Collects the final stage of a shutdown, after all processes have ended and the root file system is read-only.
 //!
-//! systemd runs the hooks in `/usr/lib/systemd/system-shutdown` last. The hook makes the root file system writable once more to
-//! save files for the next boot.
+//! systemd runs the hooks in `/usr/lib/systemd/system-shutdown` last. The hook makes the root file system writable once
+//! more to save files for the next boot.
 
 use crate::collect;
 use crate::error::Error;
@@ -14,13 +14,13 @@ pub const COMPLETE: &str = "complete";
 /// File with the id of the boot whose shutdown is to be recorded.
 pub const BOOT_ID: &str = "boot-id";
 
-/// Folder for the part of a recording that is collected while the system still runs.
+/// Returns the folder for the part of a recording that is collected while the system still runs.
 #[must_use]
 pub fn running_part(staging: &str) -> String {
     format!("{staging}/running")
 }
 
-/// Folder for the part that the hook collects.
+/// Returns the folder for the part that the hook collects.
 #[must_use]
 pub fn final_part(staging: &str) -> String {
     format!("{staging}/last-moments")
@@ -39,18 +39,18 @@ pub fn run(machine: &mut dyn Machine, kind: &str, staging: &str) -> Result<(), E
         tracing::stop(machine, tracefs)?;
     }
     machine.run_checked(&["mount", "-o", "remount,rw", "/"])?;
-    let saved = save(machine, &final_part(staging), clock);
+    let save_result = save(machine, &final_part(staging), clock);
     // Restore the state in which systemd left the file system.
     let _ = machine.run(&["sync"]);
-    let remounted = machine.run_checked(&["mount", "-o", "remount,ro", "/"]);
-    saved?;
+    let remount_result = machine.run_checked(&["mount", "-o", "remount,ro", "/"]);
+    save_result?;
     let message = "onoff record: the shutdown was recorded";
     machine.print_line(message);
     // Nothing reads a hook's output at this point.
     if machine.exists("/dev/console") {
         let _ = machine.set_value("/dev/console", format!("{message}\r\n").as_bytes());
     }
-    remounted.map(|_| ())
+    remount_result.map(|_| ())
 }
 
 fn save(machine: &mut dyn Machine, folder: &str, clock: String) -> Result<(), Error> {
@@ -59,21 +59,21 @@ fn save(machine: &mut dyn Machine, folder: &str, clock: String) -> Result<(), Er
     collect::clocks(machine, folder, &[clock])?;
     collect::trace(machine, folder, "shutdown", &mut missing)?;
     for name in ["uptime", "mounts", "cmdline"] {
-        let to = format!("{folder}/{name}");
-        collect::copy(machine, &format!("/proc/{name}"), &to, &mut missing)?;
+        let path = format!("{folder}/{name}");
+        collect::copy(machine, &format!("/proc/{name}"), &path, &mut missing)?;
     }
-    let to = format!("{folder}/dmesg.txt");
-    collect::output(machine, &["dmesg"], &to, &mut missing)?;
+    let path = format!("{folder}/dmesg.txt");
+    collect::output(machine, &["dmesg"], &path, &mut missing)?;
     // journald has ended, so read its files directly.
     for journal in ["/var/log/journal", "/run/log/journal"] {
         if !machine.exists(journal) {
             continue;
         }
         let line = ["journalctl", "-D", journal, "-b", "-o", "export", "--no-pager"];
-        let to = format!("{folder}/journal.export");
-        collect::output(machine, &line, &to, &mut missing)?;
+        let path = format!("{folder}/journal.export");
+        collect::output(machine, &line, &path, &mut missing)?;
         break;
     }
-    let missing = missing.join("\n");
-    machine.replace(&format!("{folder}/{COMPLETE}"), missing.as_bytes(), 0o600)
+    let missing_text = missing.join("\n");
+    machine.replace(&format!("{folder}/{COMPLETE}"), missing_text.as_bytes(), 0o600)
 }

@@ -17,16 +17,16 @@ use crate::tracing;
 pub fn run(
     machine: &mut dyn Machine,
     job: &Job,
-    offer: &Capabilities,
+    capabilities: &Capabilities,
     run: u32,
     folder: &str,
 ) -> Result<Option<String>, Error> {
-    let tracefs = offer.tracefs.as_deref();
+    let tracefs = capabilities.tracefs.as_deref();
     if let Some(tracefs) = tracefs {
         tracing::begin(machine, tracefs)?;
     }
     let mut clocks = vec![tracing::mark(machine, tracefs, "start")];
-    // Lets the aftereffects of the previous run die down.
+    // Wait until the effects of the previous run have subsided.
     machine.wait(Duration::from_secs(1));
     if let Some(seconds) = job.wake_after_s {
         alarm::set(machine, seconds)?;
@@ -46,20 +46,20 @@ pub fn run(
     }
     let Some(number) = job.recording_number(run) else { return Ok(None) };
     let (part, mut missing) = collect::computer(machine, folder, "sleep", &clocks)?;
-    for (from, to) in [
+    for (source, name) in [
         ("/sys/power/state", "power-state"),
         ("/sys/power/mem_sleep", "mem-sleep"),
         ("/sys/kernel/debug/suspend_stats", "suspend-stats"),
         ("/sys/kernel/debug/wakeup_sources", "wakeup-sources"),
     ] {
-        collect::copy(machine, from, &format!("{part}/{to}"), &mut missing)?;
+        collect::copy(machine, source, &format!("{part}/{name}"), &mut missing)?;
     }
     let kind = job.transition.name();
     let about = About { kind, number, of: job.runs, recorder: recorder(), previous_boot_ended: None, missing };
     collect::about(machine, &part, &about)?;
-    let to = job.recording_path(kind, number);
-    pack(machine, folder, &format!("{kind}-{number}"), &to, job.owner)?;
-    Ok(Some(to))
+    let path = job.recording_path(kind, number);
+    pack(machine, folder, &format!("{kind}-{number}"), &path, job.owner)?;
+    Ok(Some(path))
 }
 
 fn fall_asleep(machine: &mut dyn Machine, job: &Job) -> Result<(), Error> {
@@ -78,7 +78,7 @@ fn fall_asleep(machine: &mut dyn Machine, job: &Job) -> Result<(), Error> {
     }
 }
 
-/// Name and version of this program.
+/// Returns the name and version of this program.
 pub(crate) fn recorder() -> String {
     concat!("onoff ", env!("CARGO_PKG_VERSION")).to_owned()
 }

@@ -53,7 +53,7 @@ impl State {
 
     /// Loads the state from disk, if there is one.
     pub fn load(machine: &mut dyn Machine) -> Result<Option<Self>, Error> {
-        let file = file(machine);
+        let file = state_file(machine);
         let Some(bytes) = machine.read(&file) else { return Ok(None) };
         let state: Self = serde_json::from_slice(&bytes).map_err(|error| {
             Error::Refused(format!(
@@ -71,12 +71,12 @@ impl State {
 
     /// Saves the state. It is on disk when this returns.
     pub fn save(&self, machine: &mut dyn Machine) -> Result<(), Error> {
-        for folder in [machine.state_folder().to_owned(), backups(machine)] {
+        for folder in [machine.state_folder().to_owned(), backup_folder(machine)] {
             if !machine.exists(&folder) {
                 machine.make_private_folders(&folder)?;
             }
         }
-        let file = file(machine);
+        let file = state_file(machine);
         let text = serde_json::to_vec_pretty(self).map_err(|error| Error::File {
             verb: "write",
             path: file.clone().into(),
@@ -93,7 +93,7 @@ impl State {
             Step::Command { undo: Some(undo), .. } => self.undo.contains(undo),
             _ => false,
         };
-        let backups = backups(machine);
+        let backups = backup_folder(machine);
         if !is_known && let Some(undo) = step.undo(machine, &backups, self.undo.len())? {
             self.undo.push(undo);
             self.save(machine)?;
@@ -101,8 +101,8 @@ impl State {
         step.perform(machine)
     }
 
-    /// Undoes all changes in reverse order. A change that cannot be undone does not prevent the others from being undone;
-    /// it stays on disk for another attempt.
+    /// Undoes all changes in reverse order. A change that cannot be undone does not prevent the others from being
+    /// undone; it stays on disk for another attempt.
     pub fn restore(mut self, machine: &mut dyn Machine) -> Result<(), Error> {
         let mut failures = Vec::new();
         let mut remaining = Vec::new();
@@ -128,10 +128,10 @@ pub fn remove(machine: &mut dyn Machine) -> Result<(), Error> {
     machine.remove_tree(&folder)
 }
 
-fn file(machine: &dyn Machine) -> String {
+fn state_file(machine: &dyn Machine) -> String {
     format!("{}/state.json", machine.state_folder())
 }
 
-fn backups(machine: &dyn Machine) -> String {
+fn backup_folder(machine: &dyn Machine) -> String {
     format!("{}/before", machine.state_folder())
 }

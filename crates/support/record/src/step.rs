@@ -1,4 +1,4 @@
-//! Changes to the computer, and how to undo each of them.
+//! Changes to the computer, and how to undo them.
 
 use serde::{Deserialize, Serialize};
 
@@ -63,13 +63,13 @@ pub enum Step {
         /// Seconds after the sleep request.
         seconds: u64,
     },
-    /// Runs a command, and another to undo it.
+    /// Runs a command, which another command undoes.
     Command {
         /// Purpose, as a phrase.
         what: String,
         /// The command; `None` if there is only a command to undo the later steps.
         line: Option<Vec<String>>,
-        /// How to undo it.
+        /// How to undo the command.
         undo: Option<Undo>,
     },
 }
@@ -93,7 +93,7 @@ pub enum Undo {
     Values {
         /// Previous values.
         values: Vec<Value>,
-        /// The boot in which they were changed; the kernel does not keep them across boots.
+        /// The boot in which the values were changed; the kernel does not keep them across boots.
         boot_id: String,
     },
     /// Restores the RTC alarm.
@@ -111,8 +111,8 @@ pub enum Undo {
     },
 }
 
-/// The command line as the user would type it.
-fn command_line(line: &[String]) -> String {
+/// Formats the command line as the user would type it.
+fn format_command_line(line: &[String]) -> String {
     let quoted = |word: &String| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() };
     line.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
@@ -126,7 +126,7 @@ impl Undo {
 }
 
 impl Step {
-    /// Describes the step in a sentence without a full stop.
+    /// Describes the step in a sentence without a period.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -138,11 +138,11 @@ impl Step {
                 let shown =
                     values.iter().take(MAX_SHOWN_VALUES).map(|value| format!("{} = {}", value.path, value.value));
                 let shown: Vec<String> = shown.collect();
-                let more = match values.len().saturating_sub(MAX_SHOWN_VALUES) {
+                let suffix = match values.len().saturating_sub(MAX_SHOWN_VALUES) {
                     0 => String::new(),
-                    more => format!(" and {more} more"),
+                    hidden => format!(" and {hidden} more"),
                 };
-                format!("Set {what}: {}{more}", shown.join(", "))
+                format!("Set {what}: {}{suffix}", shown.join(", "))
             }
             Self::OneShot { entry, .. } => {
                 format!("Select {entry} in the boot loader, for the next boot only")
@@ -150,32 +150,35 @@ impl Step {
             Self::Alarm { seconds } => format!(
                 "Before each sleep, set the RTC alarm to wake the computer after {seconds} s; restore the current alarm at the end"
             ),
-            Self::Command { what, line: Some(line), .. } => format!("Run '{}' ({what})", command_line(line)),
+            Self::Command { what, line: Some(line), .. } => format!("Run '{}' ({what})", format_command_line(line)),
             Self::Command { what, undo: Some(Undo::Run { line, .. }), .. } => {
-                format!("At the end, run '{}' ({what})", command_line(line))
+                format!("At the end, run '{}' ({what})", format_command_line(line))
             }
             Self::Command { what, .. } => format!("At the end, undo: {what}"),
         }
     }
 
-    /// Determines how to undo the step from the current state. Saves the contents of a file in `backups` under the name `number`.
+    /// Determines how to undo the step from the current state. Saves the contents of a file in `backups` under the name
+    /// `number`.
     pub(crate) fn undo(&self, machine: &mut dyn Machine, backups: &str, number: usize) -> Result<Option<Undo>, Error> {
         Ok(match self {
             Self::Folder { path } => (!machine.exists(path)).then(|| Undo::RemoveFolder { path: path.clone() }),
             Self::File { path, .. } | Self::Copy { to: path, .. } => {
-                let Some(before) = machine.read(path) else { return Ok(Some(Undo::RemoveFile { path: path.clone() })) };
+                let Some(contents) = machine.read(path) else {
+                    return Ok(Some(Undo::RemoveFile { path: path.clone() }));
+                };
                 let backup = format!("{backups}/{number}");
-                machine.replace(&backup, &before, 0o600)?;
-                let mode = mode_of(machine, path);
+                machine.replace(&backup, &contents, 0o600)?;
+                let mode = file_mode(machine, path);
                 let path = path.clone();
                 Some(Undo::RestoreFile { path, backup, mode })
             }
             Self::Values { values, .. } => {
-                let before = values.iter().filter_map(|value| {
+                let previous_values = values.iter().filter_map(|value| {
                     let text = machine.read_text(&value.path)?;
                     Some(Value::new(value.path.clone(), current_value(&text)))
                 });
-                Some(Undo::Values { values: before.collect(), boot_id: machine.boot_id() })
+                Some(Undo::Values { values: previous_values.collect(), boot_id: machine.boot_id() })
             }
             Self::OneShot { path, .. } | Self::Link { path, .. } => Some(Undo::RemoveFile { path: path.clone() }),
             Self::Alarm { .. } => Some(Undo::Alarm { before_s: alarm::read(machine) }),
@@ -190,8 +193,8 @@ impl Step {
             Self::Folder { path } => machine.make_folder(path),
             Self::File { path, contents, mode, .. } => machine.replace(path, contents.as_bytes(), *mode),
             Self::Copy { from, to, mode, .. } => {
-                let place = machine.host_path(from);
-                let bytes = std::fs::read(&place).map_err(Error::file("read", &place))?;
+                let host_path = machine.host_path(from);
+                let bytes = std::fs::read(&host_path).map_err(Error::file("read", &host_path))?;
                 machine.replace(to, &bytes, *mode)
             }
             Self::Link { path, target } => machine.link(path, target),
@@ -205,11 +208,11 @@ impl Step {
                 if machine.exists(path) {
                     remove_variable(machine, path)?;
                 }
-                machine.set_value(path, &variable(entry))
+                machine.set_value(path, &encode_variable(entry))
             }
             // The alarm is set before each sleep.
             Self::Alarm { .. } | Self::Command { line: None, .. } => Ok(()),
-            Self::Command { line: Some(line), .. } => run(machine, line, &[]),
+            Self::Command { line: Some(line), .. } => run_command(machine, line, &[]),
         }
     }
 }
@@ -221,12 +224,12 @@ impl Undo {
             Self::RemoveFile { path } if path.contains("/efivars/") => remove_variable(machine, path),
             Self::RemoveFile { path } => machine.remove(path),
             Self::RestoreFile { path, backup, mode } => {
-                let place = machine.host_path(backup);
-                let before = std::fs::read(&place).map_err(Error::file("read", &place))?;
-                if machine.read(path).as_deref() == Some(&before) {
+                let host_path = machine.host_path(backup);
+                let previous_contents = std::fs::read(&host_path).map_err(Error::file("read", &host_path))?;
+                if machine.read(path).as_deref() == Some(&previous_contents) {
                     return remove_unfinished(machine, path);
                 }
-                machine.replace(path, &before, *mode)
+                machine.replace(path, &previous_contents, *mode)
             }
             Self::RemoveFolder { path } => machine.remove_empty_folder(path),
             Self::Values { values, boot_id } => {
@@ -234,15 +237,15 @@ impl Undo {
                     return Ok(());
                 }
                 for value in values.iter().rev() {
-                    let now = machine.read_text(&value.path).unwrap_or_default();
-                    if current_value(&now) != value.value {
+                    let text = machine.read_text(&value.path).unwrap_or_default();
+                    if current_value(&text) != value.value {
                         machine.set_value(&value.path, value.value.as_bytes())?;
                     }
                 }
                 Ok(())
             }
             Self::Alarm { before_s } => alarm::restore(machine, *before_s),
-            Self::Run { line, nothing_to_undo } => run(machine, line, nothing_to_undo),
+            Self::Run { line, nothing_to_undo } => run_command(machine, line, nothing_to_undo),
         }
     }
 }
@@ -253,7 +256,7 @@ fn remove_unfinished(machine: &mut dyn Machine, path: &str) -> Result<(), Error>
     machine.remove(&format!("{path}.onoff-new"))
 }
 
-fn run(machine: &mut dyn Machine, line: &[String], accepted_codes: &[i32]) -> Result<(), Error> {
+fn run_command(machine: &mut dyn Machine, line: &[String], accepted_codes: &[i32]) -> Result<(), Error> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     machine.run_accepting(&line, accepted_codes).map(|_| ())
 }
@@ -263,21 +266,21 @@ fn remove_variable(machine: &mut dyn Machine, path: &str) -> Result<(), Error> {
     if !machine.exists(path) {
         return Ok(());
     }
-    let place = machine.host_path(path);
-    machine.unprotect(&place).map_err(Error::file("change", &place))?;
+    let host_path = machine.host_path(path);
+    machine.unprotect(&host_path).map_err(Error::file("change", &host_path))?;
     machine.remove(path)
 }
 
-/// Encodes a text variable of the Boot Loader Interface: attributes (non-volatile, boot service and runtime access), then
-/// zero-terminated UTF-16.
-fn variable(text: &str) -> Vec<u8> {
+/// Encodes a text variable of the Boot Loader Interface: attributes (non-volatile, boot service and runtime access),
+/// then zero-terminated UTF-16.
+fn encode_variable(text: &str) -> Vec<u8> {
     let mut bytes = 7_u32.to_le_bytes().to_vec();
     bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
     bytes
 }
 
-/// The current value in the form in which it can be written: `mono` for `local [mono]`, and for `7 (expanded: 1408)` the
-/// buffer size after expansion, 1408.
+/// Returns the current value in the form in which it can be written: `mono` for `local [mono]`, and for `7 (expanded:
+/// 1408)` the buffer size after expansion, 1408.
 fn current_value(text: &str) -> &str {
     let text = text.trim();
     if let Some((_, rest)) = text.split_once('[')
@@ -294,12 +297,12 @@ fn current_value(text: &str) -> &str {
 }
 
 #[cfg(unix)]
-fn mode_of(machine: &dyn Machine, path: &str) -> u32 {
+fn file_mode(machine: &dyn Machine, path: &str) -> u32 {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(machine.host_path(path)).map_or(0o644, |it| it.permissions().mode() & 0o7777)
+    std::fs::metadata(machine.host_path(path)).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777)
 }
 
 #[cfg(not(unix))]
-fn mode_of(_: &dyn Machine, _: &str) -> u32 {
+fn file_mode(_: &dyn Machine, _: &str) -> u32 {
     0o644
 }

@@ -28,7 +28,7 @@ impl TraceGroup {
     pub const ALL: [Self; 7] =
         [Self::Scheduler, Self::Interrupts, Self::Block, Self::Init, Self::Power, Self::RuntimePower, Self::Signals];
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl TraceGroup {
         }
     }
 
-    /// The events, as `system:event`. Without wildcards, which GRUB would expand to file names.
+    /// Returns the events as `system:event`, without wildcards, because GRUB would expand them to file names.
     #[must_use]
     pub const fn events(self) -> &'static [&'static str] {
         match self {

@@ -6,9 +6,10 @@ use crate::machine::{Machine, MachineFiles};
 use crate::step::{Step, Value};
 pub use crate::trace_group::{TRACEFS, TraceGroup};
 
-/// The requested events that this kernel has, in a fixed order. If the kernel's events are not visible, all requested events.
+/// Returns the requested events that this kernel has, in a fixed order. If the kernel's events are not visible, returns
+/// all requested events.
 #[must_use]
-pub fn events(job: &Job, offer: &Capabilities) -> Vec<String> {
+pub fn events(job: &Job, capabilities: &Capabilities) -> Vec<String> {
     let requested = job
         .groups
         .iter()
@@ -16,7 +17,7 @@ pub fn events(job: &Job, offer: &Capabilities) -> Vec<String> {
         .chain(job.events.iter().cloned());
     let mut events = Vec::new();
     for event in requested {
-        let is_available = offer.events.as_ref().is_none_or(|offered| offered.contains(&event));
+        let is_available = capabilities.events.as_ref().is_none_or(|available| available.contains(&event));
         if is_available && !events.contains(&event) {
             events.push(event);
         }
@@ -24,39 +25,39 @@ pub fn events(job: &Job, offer: &Capabilities) -> Vec<String> {
     events
 }
 
-/// Trace buffer per CPU, in MiB. Uses at most an eighth of the memory, so as not to measure memory pressure.
+/// Returns the size of the trace buffer per CPU, in MiB: at most an eighth of the memory, to avoid memory pressure.
 #[must_use]
-pub fn buffer_mib(job: &Job, offer: &Capabilities) -> u64 {
+pub fn buffer_mib(job: &Job, capabilities: &Capabilities) -> u64 {
     const MAX: u64 = 64;
     const MIN: u64 = 4;
     job.buffer_mib.unwrap_or_else(|| {
-        let processors = u64::from(offer.processors.max(1));
-        (offer.memory_bytes / 8 / processors / (1 << 20)).clamp(MIN, MAX)
+        let processors = u64::from(capabilities.processors.max(1));
+        (capabilities.memory_bytes / 8 / processors / (1 << 20)).clamp(MIN, MAX)
     })
 }
 
-/// The step that configures the running kernel's trace for a job.
+/// Returns the step that configures the running kernel's trace for a job.
 #[must_use]
-pub fn arm(job: &Job, offer: &Capabilities) -> Option<Step> {
-    let tracefs = offer.tracefs.as_deref()?;
+pub fn arm(job: &Job, capabilities: &Capabilities) -> Option<Step> {
+    let tracefs = capabilities.tracefs.as_deref()?;
     let mut values = vec![
         // First, so that it is restored last.
         Value::new(format!("{tracefs}/tracing_on"), "0"),
         Value::new(format!("{tracefs}/trace_clock"), "mono"),
-        Value::new(format!("{tracefs}/buffer_size_kb"), &(buffer_mib(job, offer) * 1024).to_string()),
+        Value::new(format!("{tracefs}/buffer_size_kb"), &(buffer_mib(job, capabilities) * 1024).to_string()),
     ];
-    let events = events(job, offer);
-    let what = format!("up the kernel trace of {} events", events.len());
+    let events = events(job, capabilities);
+    let description = format!("up the kernel trace of {} events", events.len());
     for event in events {
         let path = format!("{tracefs}/events/{}/enable", event.replacen(':', "/", 1));
         values.push(Value::new(path, "1"));
     }
     for path in ["/sys/power/pm_print_times", "/sys/power/pm_debug_messages"] {
-        if !job.transition.restarts() && offer.power_values.iter().any(|it| it == path) {
+        if !job.transition.restarts() && capabilities.power_values.iter().any(|value| value == path) {
             values.push(Value::new(path.to_owned(), "1"));
         }
     }
-    Some(Step::Values { what, values })
+    Some(Step::Values { what: description, values })
 }
 
 /// Clears the trace and starts it.
@@ -90,7 +91,7 @@ pub fn mark(machine: &mut dyn Machine, tracefs: Option<&str>, label: &str) -> St
         seconds(clocks.real_ns),
     );
     if let Some(tracefs) = tracefs {
-        // A trace without marks is still a trace.
+        // A trace without marks is still useful.
         let _ = machine.set_value(&format!("{tracefs}/trace_marker"), line.as_bytes());
     }
     line

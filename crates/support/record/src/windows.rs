@@ -1,9 +1,9 @@
-//! Recording on Windows with its own recorders: command lines for the user to type ([`plan`]), a recording profile ([`profile`]),
-//! and jobs that onoff runs itself ([`session`]) with the `wpr` that comes with Windows.
+//! Recording on Windows with its own recorders: command lines for the user to type ([`plan`]), a recording profile
+//! ([`profile`]), and jobs that onoff runs itself ([`session`]) with the `wpr` that comes with Windows.
 //!
-//! The commands follow table 3 of Microsoft's paper on on/off transitions: timing traces with low overhead, and analysis
-//! traces with stacks. `xbootmgr` and a `wpr` that supports `-onoffscenario` come with the Windows Performance Toolkit; the
-//! `wpr` of Windows itself supports `-boottrace` and `-start`.
+//! The commands follow table 3 of Microsoft's paper on on/off transitions: timing traces with low overhead, and
+//! analysis traces with stacks. `xbootmgr` and a `wpr` that supports `-onoffscenario` come with the Windows Performance
+//! Toolkit; the `wpr` of Windows itself supports `-boottrace` and `-start`.
 
 pub mod commands;
 #[cfg(windows)]
@@ -38,7 +38,7 @@ pub struct Section {
     pub is_commands: bool,
 }
 
-/// What to do on the Windows computer, in order.
+/// Returns what to do on the Windows computer, in order.
 #[must_use]
 pub fn plan(job: &Job) -> Vec<Section> {
     let (trace, scenario, verbs): (_, _, &[&str]) = match job.transition {
@@ -63,9 +63,9 @@ pub fn plan(job: &Job) -> Vec<Section> {
             vec![on_off(scenario, "Light", job.runs), on_off(scenario, "Verbose", 1)],
         ),
     ]);
-    let inbox = inbox(job.transition);
-    if !inbox.is_empty() {
-        sections.push(commands("Alternatively, with the wpr that comes with Windows (one run)", inbox));
+    let inbox_commands = inbox_wpr_commands(job.transition);
+    if !inbox_commands.is_empty() {
+        sections.push(commands("Alternatively, with the wpr that comes with Windows (one run)", inbox_commands));
     }
     sections.push(commands(
         "To undo one of them",
@@ -80,8 +80,8 @@ fn commands(title: &str, lines: Vec<String>) -> Section {
     Section { title: title.to_owned(), lines, is_commands: true }
 }
 
-/// How to train the prefetcher on a volume with a write filter, with the commands for each filter. This is the procedure of
-/// "Using Superfetch with Write Filters" in Microsoft's paper on Windows Embedded Standard 7.
+/// Returns how to train the prefetcher on a volume with a write filter, with the commands for each filter. This is the
+/// procedure of "Using Superfetch with Write Filters" in Microsoft's paper on Windows Embedded Standard 7.
 fn training(restarts: u32) -> Vec<Section> {
     let parameters = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters";
     let restarts = format!("{restarts} {}", if restarts == 1 { "time" } else { "times" });
@@ -173,7 +173,7 @@ fn on_off(scenario: &str, detail: &str, runs: u32) -> String {
     )
 }
 
-fn inbox(transition: Transition) -> Vec<String> {
+fn inbox_wpr_commands(transition: Transition) -> Vec<String> {
     let name = profile::NAME;
     let add = format!("wpr -boottrace -addboot {PROFILE_FILE}!{name}.Light -filemode -recordtempto {RESULTS}");
     let restart = "shutdown /r /t 0".to_owned();
@@ -188,7 +188,7 @@ fn inbox(transition: Transition) -> Vec<String> {
                 stop("boot"),
             ]
         }
-        // It does not support '-onoffscenario'.
+        // The `wpr` of Windows does not support '-onoffscenario'.
         Transition::Shutdown | Transition::RebootCycle => Vec::new(),
         Transition::Suspend | Transition::Hibernate => vec![
             start,

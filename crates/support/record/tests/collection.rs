@@ -24,11 +24,11 @@ const PLANTED: [&str; 9] = [
 
 fn computer() -> (FakeMachine, Vec<u8>) {
     let machine = FakeMachine::new(Loader::SystemdBoot);
-    machine.put("/etc/machine-id", "4f0e9c1d2a3b4c5d8e6f708192a3b4c5\n");
-    machine.put("/etc/hostname", "ersatz-7.lab.example.net\n");
-    machine.put("/etc/passwd", "marlene:x:1000:1000:Marlene Muster,,,:/home/marlene:/bin/sh\n");
-    machine.put("/proc/cmdline", "root=/dev/mapper/ersatz--7--vg-root ip=10.20.30.40\n");
-    machine.put("/var/log/journal/4f0e9c1d2a3b4c5d8e6f708192a3b4c5/system.journal", "placeholder");
+    machine.write_file("/etc/machine-id", "4f0e9c1d2a3b4c5d8e6f708192a3b4c5\n");
+    machine.write_file("/etc/hostname", "ersatz-7.lab.example.net\n");
+    machine.write_file("/etc/passwd", "marlene:x:1000:1000:Marlene Muster,,,:/home/marlene:/bin/sh\n");
+    machine.write_file("/proc/cmdline", "root=/dev/mapper/ersatz--7--vg-root ip=10.20.30.40\n");
+    machine.write_file("/var/log/journal/4f0e9c1d2a3b4c5d8e6f708192a3b4c5/system.journal", "placeholder");
     let messages = [
         "Hostname set to <ersatz-7>.",
         "Mounted home-marlene.mount - /home/marlene.",
@@ -61,13 +61,13 @@ fn computer() -> (FakeMachine, Vec<u8>) {
 }
 
 /// Packs a collection, and returns the files of the archive and the summary.
-fn packed(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::collection::CollectionSummary) {
+fn pack_collection(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::collection::CollectionSummary) {
     let (mut machine, journal) = computer();
-    let found = inspect(&mut machine, Scope::ThisBoot);
+    let inspection = inspect(&mut machine, Scope::ThisBoot);
     let journals = [JournalFile::open(&journal).unwrap()];
     let mut bytes = Vec::new();
     let redaction = Some(redaction_for(&machine));
-    let collected = write(&found, &journals, CollectionOptions { boots: 3, redact }, redaction, &mut bytes).unwrap();
+    let summary = write(&inspection, &journals, CollectionOptions { boots: 3, redact }, redaction, &mut bytes).unwrap();
     let mut archive = tar::Archive::new(GzDecoder::new(&bytes[..]));
     let members = archive
         .entries()
@@ -79,7 +79,7 @@ fn packed(redact: bool) -> (Vec<(String, Vec<u8>)>, onoff_record::collection::Co
             (entry.path().unwrap().to_string_lossy().into_owned(), bytes)
         })
         .collect();
-    (members, collected)
+    (members, summary)
 }
 
 fn contains(bytes: &[u8], planted: &str) -> bool {
@@ -88,18 +88,18 @@ fn contains(bytes: &[u8], planted: &str) -> bool {
 
 #[test]
 fn redaction_removes_all_planted_names() {
-    let (members, collected) = packed(true);
+    let (members, summary) = pack_collection(true);
     for (name, bytes) in &members {
         for planted in PLANTED.iter().chain(&["4f0e9c1d2a3b", "COREDUMP"]) {
             assert!(!contains(name.as_bytes(), planted), "{name}");
             assert!(!contains(bytes, planted), "{planted} in {name}: {}", String::from_utf8_lossy(bytes));
         }
     }
-    let replaced = collected.replaced.unwrap();
+    let replaced = summary.replaced.unwrap();
     assert_eq!((replaced.hosts, replaced.users), (3, 2));
-    // Without redaction the archive has each of them, so the test would find them.
-    let (members, collected) = packed(false);
-    assert_eq!(collected.replaced, None);
+    // Without redaction, the archive has all planted names, so the checks above would find them.
+    let (members, summary) = pack_collection(false);
+    assert_eq!(summary.replaced, None);
     for planted in PLANTED {
         assert!(members.iter().any(|(_, bytes)| contains(bytes, planted)), "{planted}");
     }
@@ -107,19 +107,19 @@ fn redaction_removes_all_planted_names() {
 
 #[test]
 fn packs_last_boots_and_all_files() {
-    let (members, collected) = packed(false);
-    assert_eq!(collected.boots, [2_u32, 3, 4].map(|boot| format!("{boot:032x}")));
-    assert_eq!(collected.entries, 18);
-    assert_eq!(collected.file_count, members.len());
+    let (members, summary) = pack_collection(false);
+    assert_eq!(summary.boots, [2_u32, 3, 4].map(|boot| format!("{boot:032x}")));
+    assert_eq!(summary.entries, 18);
+    assert_eq!(summary.file_count, members.len());
     let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     for name in ["journal.export", "show-units.txt", "show-manager.txt", "dmesg.txt", "proc/cmdline", "recording.json"]
     {
         assert!(names.contains(&format!("collected/{name}").as_str()), "{name}: {names:?}");
     }
     let (_, export) = members.iter().find(|(name, _)| name.ends_with("journal.export")).unwrap();
-    let read = onoff_testkit::journal::parse_export(export, 1);
-    assert_eq!(read.len(), 18);
-    assert_eq!(read[0].boot_id, 2);
+    let entries = onoff_testkit::journal::parse_export(export, 1);
+    assert_eq!(entries.len(), 18);
+    assert_eq!(entries[0].boot_id, 2);
     let message = |entry: &JournalEntry| entry.fields.iter().find(|(name, _)| name == "MESSAGE").unwrap().1.clone();
-    assert_eq!(message(&read[5]), b"two lines\nof Marlene Muster");
+    assert_eq!(message(&entries[5]), b"two lines\nof Marlene Muster");
 }

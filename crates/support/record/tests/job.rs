@@ -54,7 +54,7 @@ fn content(machine: &FakeMachine, recording: &str, name: &str) -> String {
     let file = File::open(machine.host_path(recording)).unwrap();
     let mut archive = tar::Archive::new(GzDecoder::new(file));
     let mut entry =
-        archive.entries().unwrap().map(|it| it.unwrap()).find(|it| it.path().unwrap().ends_with(name)).expect(name);
+        archive.entries().unwrap().map(Result::unwrap).find(|entry| entry.path().unwrap().ends_with(name)).expect(name);
     let mut text = String::new();
     entry.read_to_string(&mut text).unwrap();
     text
@@ -67,8 +67,8 @@ fn records_boots_with_one_time_entry() {
         let before = machine.snapshot();
         let recordings = complete(&mut machine, Transition::Boot).unwrap();
         assert_eq!(recordings, ["/out/boot-1.tar.gz", "/out/boot-2.tar.gz"]);
-        let restarts = machine.ran.iter().filter(|it| it.contains("no-block reboot"));
-        assert_eq!(restarts.count(), 3, "one training run and two recorded ones");
+        let restarts = machine.commands.iter().filter(|command| command.contains("no-block reboot"));
+        assert_eq!(restarts.count(), 3, "one training run and two recorded runs");
         let names = names(&machine, "/out/boot-2.tar.gz");
         for name in [
             "boot.trace.txt",
@@ -108,25 +108,25 @@ fn records_boots_with_one_time_entry() {
 fn starts_job_in_a_recorded_boot() {
     let mut machine = FakeMachine::new(Loader::SystemdBoot);
     complete(&mut machine, Transition::Boot).unwrap();
-    let first = content(&machine, "/out/boot-2.tar.gz", "cmdline");
+    let first_command_line = content(&machine, "/out/boot-2.tar.gz", "cmdline");
     std::fs::remove_dir_all(machine.host_path("/out")).unwrap();
     complete(&mut machine, Transition::Boot).unwrap();
-    let second = content(&machine, "/out/boot-2.tar.gz", "cmdline");
-    assert_eq!(first, second);
-    assert!(second.contains("onoff.entry=debian.conf"), "{second}");
-    assert_eq!(second.matches("initcall_debug").count(), 1, "{second}");
+    let second_command_line = content(&machine, "/out/boot-2.tar.gz", "cmdline");
+    assert_eq!(first_command_line, second_command_line);
+    assert!(second_command_line.contains("onoff.entry=debian.conf"), "{second_command_line}");
+    assert_eq!(second_command_line.matches("initcall_debug").count(), 1, "{second_command_line}");
 
     // After a manual restart, the computer is in the same state as before any job.
     machine.restart(true);
     std::fs::remove_dir_all(machine.host_path("/out")).unwrap();
     complete(&mut machine, Transition::Boot).unwrap();
-    assert_eq!(content(&machine, "/out/boot-2.tar.gz", "cmdline"), first);
+    assert_eq!(content(&machine, "/out/boot-2.tar.gz", "cmdline"), first_command_line);
 
-    let options = first.split_whitespace().filter(|it| !it.starts_with("onoff.entry="));
-    machine.put("/proc/cmdline", options.collect::<Vec<_>>().join(" "));
+    let options = first_command_line.split_whitespace().filter(|option| !option.starts_with("onoff.entry="));
+    machine.write_file("/proc/cmdline", options.collect::<Vec<_>>().join(" "));
     std::fs::remove_dir_all(machine.host_path("/out")).unwrap();
-    let refusal = complete(&mut machine, Transition::Boot).unwrap_err().to_string();
-    assert!(refusal.contains("restart the computer first"), "{refusal}");
+    let error = complete(&mut machine, Transition::Boot).unwrap_err().to_string();
+    assert!(error.contains("restart the computer first"), "{error}");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn collects_shutdown_in_hook_and_packs_it_after_boot() {
         let is_empty = name.ends_with("blame.txt");
         assert_eq!(names.contains(&format!("shutdown-1/{name}")), !is_empty, "{name} of {names:?}");
     }
-    let remounts: Vec<&String> = machine.ran.iter().filter(|it| it.starts_with("mount")).collect();
+    let remounts: Vec<&String> = machine.commands.iter().filter(|command| command.starts_with("mount")).collect();
     assert_eq!(remounts.len(), 6);
     assert_eq!(remounts[0], "mount -o remount,rw /");
     assert_eq!(remounts[1], "mount -o remount,ro /");
@@ -167,9 +167,9 @@ fn reboot_cycle_records_shutdown_and_boot() {
 fn records_sleep_and_restores_kernel_values() {
     let mut machine = FakeMachine::new(Loader::Other);
     let before = machine.snapshot();
-    let mut wanted = job(Transition::Suspend);
-    wanted.mem_sleep = Some("s2idle".to_owned());
-    let progress = start(&mut machine, wanted, PROGRAM, ID).unwrap();
+    let mut job = job(Transition::Suspend);
+    job.mem_sleep = Some("s2idle".to_owned());
+    let progress = start(&mut machine, job, PROGRAM, ID).unwrap();
     let expected = ["/out/suspend-1.tar.gz", "/out/suspend-2.tar.gz"].map(str::to_owned);
     assert_eq!(progress, Progress::Finished(expected.to_vec()));
     assert_eq!(machine.read_text("/sys/power/state").unwrap(), "mem");
@@ -224,7 +224,8 @@ fn failed_boot_costs_one_attempt() {
     assert!(matches!(progress, Progress::Finished(recordings) if recordings.len() == 2));
 }
 
-/// After a crash between any two changes, restoring gives the original tree, even if the first attempt to restore crashes too.
+/// After a crash between any two changes, restoring gives the original tree, even if the first attempt to restore
+/// crashes too.
 #[test]
 fn restores_after_crash_between_any_two_changes() {
     for (loader, transition) in [
@@ -235,8 +236,8 @@ fn restores_after_crash_between_any_two_changes() {
         let mut crashes = 0;
         for changes in 0.. {
             let mut machine = FakeMachine::new(loader);
-            // A file of ours from earlier.
-            machine.put("/usr/local/sbin/onoff-record", "an older program");
+            // A file from an earlier version of onoff.
+            machine.write_file("/usr/local/sbin/onoff-record", "an older program");
             let before = machine.snapshot();
             machine.changes_left = Some(changes);
             let result = start(&mut machine, job(transition), PROGRAM, ID);
@@ -245,7 +246,7 @@ fn restores_after_crash_between_any_two_changes() {
                 break;
             }
             crashes += 1;
-            // The computer boots and the user restores it; it crashes once more while doing so.
+            // The computer boots, the user restores it, and it crashes again meanwhile.
             machine.restart(true);
             machine.changes_left = Some(changes % 7);
             let _ = restore(&mut machine);
@@ -264,16 +265,16 @@ fn restores_after_crash_between_any_two_changes() {
     }
 }
 
-/// The same after a restart: while collecting, packing, and starting the next run.
+/// The same for a crash after a restart: while collecting, packing, and starting the next run.
 #[test]
 fn restores_after_crash_in_continued_job() {
     let mut crashes = 0;
     for changes in 0.. {
         let mut machine = FakeMachine::new(Loader::SystemdBoot);
         let mut before = machine.snapshot();
-        let mut wanted = job(Transition::RebootCycle);
-        wanted.train = 0;
-        start(&mut machine, wanted, PROGRAM, ID).unwrap();
+        let mut job = job(Transition::RebootCycle);
+        job.train = 0;
+        start(&mut machine, job, PROGRAM, ID).unwrap();
         run_hook(&mut machine);
         machine.restart(true);
         machine.changes_left = Some(changes);
@@ -312,10 +313,10 @@ fn adds_service_to_default_target() {
 fn stops_service_before_restoring() {
     let mut machine = FakeMachine::new(Loader::SystemdBoot);
     start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
-    machine.ran.clear();
+    machine.commands.clear();
     assert!(restore(&mut machine).unwrap());
-    let first = machine.ran.first().map(String::as_str);
-    assert_eq!(first, Some("systemctl stop onoff-record.service"));
+    let first_command = machine.commands.first().map(String::as_str);
+    assert_eq!(first_command, Some("systemctl stop onoff-record.service"));
 }
 
 #[test]
@@ -323,14 +324,14 @@ fn restoring_stops_trace_of_recorded_boot() {
     let mut machine = FakeMachine::new(Loader::SystemdBoot);
     start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
     machine.restart(true);
-    machine.put("/sys/kernel/tracing/tracing_on", "1");
+    machine.write_file("/sys/kernel/tracing/tracing_on", "1");
     assert!(restore(&mut machine).unwrap());
     assert_eq!(machine.read_text("/sys/kernel/tracing/tracing_on").unwrap(), "0");
 }
 
 #[test]
 fn errors_state_remedy() {
-    let refusal = |machine: &mut FakeMachine, transition| {
+    let start_error = |machine: &mut FakeMachine, transition| {
         let before = machine.snapshot();
         let error = start(machine, job(transition), PROGRAM, ID).unwrap_err();
         assert!(matches!(error, Error::Refused(_)));
@@ -340,23 +341,23 @@ fn errors_state_remedy() {
     let mut machine = FakeMachine::new(Loader::SystemdBoot);
     machine.superuser = false;
     assert_eq!(
-        refusal(&mut machine, Transition::Boot),
+        start_error(&mut machine, Transition::Boot),
         "recording changes the system and requires root: sudo onoff record boot"
     );
     let mut machine = FakeMachine::new(Loader::Other);
-    let message = refusal(&mut machine, Transition::Boot);
+    let message = start_error(&mut machine, Transition::Boot);
     assert!(message.contains("neither systemd-boot nor GRUB was found. Add them yourself, run this command again with '--loader manual', and remove them afterwards. Fedora, RHEL: sudo grubby"), "{message}");
     let mut machine = FakeMachine::new(Loader::Other);
-    machine.put("/sys/power/state", "freeze disk\n");
-    let message = refusal(&mut machine, Transition::Suspend);
+    machine.write_file("/sys/power/state", "freeze disk\n");
+    let message = start_error(&mut machine, Transition::Suspend);
     assert_eq!(message, "sleep states: this kernel supports 'freeze disk', not 'mem'");
     let mut machine = FakeMachine::new(Loader::Other);
-    machine.put("/out/shutdown-2.tar.gz", "");
-    let message = refusal(&mut machine, Transition::Shutdown);
+    machine.write_file("/out/shutdown-2.tar.gz", "");
+    let message = start_error(&mut machine, Transition::Shutdown);
     assert_eq!(message, "/out/shutdown-2.tar.gz already exists: choose another '--out'");
     let mut machine = FakeMachine::new(Loader::SystemdBoot);
     start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
-    let message = refusal(&mut machine, Transition::Boot);
+    let message = start_error(&mut machine, Transition::Boot);
     assert!(message.contains("onoff record --restore"), "{message}");
 }
 
@@ -365,11 +366,11 @@ fn hook_ignores_other_shutdowns() {
     let mut machine = FakeMachine::new(Loader::Other);
     start(&mut machine, job(Transition::Shutdown), PROGRAM, ID).unwrap();
     run_hook(&mut machine);
-    assert!(machine.said.last().unwrap().contains("the shutdown was recorded"));
+    assert!(machine.printed_lines.last().unwrap().contains("the shutdown was recorded"));
     machine.restart(true);
-    let ran = machine.ran.len();
+    let command_count = machine.commands.len();
     run_hook(&mut machine);
-    assert_eq!(machine.ran.len(), ran, "nothing was mounted");
+    assert_eq!(machine.commands.len(), command_count, "nothing was mounted");
 }
 
 #[test]
@@ -389,8 +390,8 @@ fn does_not_follow_planted_links() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     let mut machine = FakeMachine::new(Loader::Other);
-    machine.put("/etc/shadow", "secrets");
-    machine.put("/out/keep", "");
+    machine.write_file("/etc/shadow", "secrets");
+    machine.write_file("/out/keep", "");
     std::fs::set_permissions(machine.host_path("/out"), std::fs::Permissions::from_mode(0o700)).unwrap();
     for name in [
         "boot-1.tar.gz.unfinished",
@@ -412,22 +413,22 @@ fn does_not_follow_planted_links() {
     start(
         &mut machine,
         {
-            let mut it = job(Transition::Boot);
-            it.out = "/out/b".to_owned();
-            it.loader = onoff_record::job::LoaderChoice::Manual;
-            it
+            let mut job = job(Transition::Boot);
+            job.out = "/out/b".to_owned();
+            job.loader = onoff_record::job::LoaderChoice::Manual;
+            job
         },
         PROGRAM,
         ID,
     )
     .unwrap();
     symlink(machine.host_path("/etc/shadow"), machine.host_path("/out/b/FAILED.txt.onoff-new")).unwrap();
-    let mut last = Ok(Progress::Restarting);
+    let mut result = Ok(Progress::Restarting);
     for _ in 0..3 {
         machine.restart(false);
-        last = resume(&mut machine, PROGRAM);
+        result = resume(&mut machine, PROGRAM);
     }
-    last.unwrap_err();
+    result.unwrap_err();
     assert_eq!(machine.read_text("/etc/shadow").unwrap(), "secrets");
     assert!(machine.read_text("/out/b/FAILED.txt").unwrap().contains("without the trace options"));
 }
@@ -450,21 +451,21 @@ fn requires_private_output_folder() {
     run_hook(&mut machine);
     machine.restart(true);
     std::fs::set_permissions(machine.host_path("/out"), std::fs::Permissions::from_mode(0o777)).unwrap();
-    machine.put("/etc/target/x", "");
-    let mut wanted = job(Transition::Shutdown);
-    wanted.train = 0;
-    let refused = |machine: &mut FakeMachine, wanted: &onoff_record::job::Job| {
+    machine.write_file("/etc/target/x", "");
+    let mut job = job(Transition::Shutdown);
+    job.train = 0;
+    let start_error = |machine: &mut FakeMachine, job: &onoff_record::job::Job| {
         let _ = restore(machine);
-        start(machine, wanted.clone(), PROGRAM, ID).unwrap_err().to_string()
+        start(machine, job.clone(), PROGRAM, ID).unwrap_err().to_string()
     };
-    let message = refused(&mut machine, &wanted);
+    let message = start_error(&mut machine, &job);
     assert!(
         message.starts_with("/out: recordings contain the whole journal, but ")
             && message.contains("is writable by other users"),
         "{message}"
     );
     std::fs::set_permissions(machine.host_path("/out"), std::fs::Permissions::from_mode(0o700)).unwrap();
-    start(&mut machine, wanted.clone(), PROGRAM, ID).unwrap();
+    start(&mut machine, job.clone(), PROGRAM, ID).unwrap();
     run_hook(&mut machine);
     machine.restart(true);
     std::fs::remove_dir_all(machine.host_path("/out")).unwrap();
@@ -478,11 +479,11 @@ fn requires_private_output_folder() {
     std::fs::create_dir(machine.host_path("/var/tmp")).unwrap();
     std::fs::set_permissions(machine.host_path("/var/tmp"), std::fs::Permissions::from_mode(0o1777)).unwrap();
     let _ = restore(&mut machine);
-    wanted.out = "/var/tmp/boots".to_owned();
-    start(&mut machine, wanted.clone(), PROGRAM, ID).unwrap();
+    job.out = "/var/tmp/boots".to_owned();
+    start(&mut machine, job.clone(), PROGRAM, ID).unwrap();
     let _ = restore(&mut machine);
-    wanted.out = "/var/tmp".to_owned();
-    assert!(refused(&mut machine, &wanted).contains("is writable by other users"));
+    job.out = "/var/tmp".to_owned();
+    assert!(start_error(&mut machine, &job).contains("is writable by other users"));
 }
 
 #[test]
@@ -493,8 +494,8 @@ fn restores_alarm_unless_its_time_has_passed() {
         ("", "1800000000\n", "0"),
     ] {
         let mut machine = FakeMachine::new(Loader::Other);
-        machine.put("/sys/class/rtc/rtc0/wakealarm", before);
-        machine.put("/sys/class/rtc/rtc0/since_epoch", now);
+        machine.write_file("/sys/class/rtc/rtc0/wakealarm", before);
+        machine.write_file("/sys/class/rtc/rtc0/since_epoch", now);
         complete(&mut machine, Transition::Suspend).unwrap();
         assert_eq!(machine.read_text("/sys/class/rtc/rtc0/wakealarm").unwrap(), after, "{before:?} at {now:?}");
     }
@@ -516,7 +517,7 @@ fn grub_starts_entry_once_and_keeps_user_entry() {
 
 #[test]
 fn rejects_grub_that_cannot_clear_selection() {
-    let refused = |change: &dyn Fn(&FakeMachine)| {
+    let start_error = |change: &dyn Fn(&FakeMachine)| {
         let mut machine = FakeMachine::new(Loader::Grub);
         change(&machine);
         let before = machine.snapshot();
@@ -533,13 +534,14 @@ fn rejects_grub_that_cannot_clear_selection() {
     let mounts = |kind: &str, source: &str| {
         format!("1 0 0:1 / / rw - rootfs rootfs rw\n29 1 254:2 / / rw shared:1 - {kind} {source} rw\n")
     };
-    let message = refused(&|machine| machine.put("/proc/self/mountinfo", mounts("btrfs", "/dev/vda2")));
+    let message = start_error(&|machine| machine.write_file("/proc/self/mountinfo", mounts("btrfs", "/dev/vda2")));
     assert!(message.contains("is on btrfs, which GRUB cannot write to"), "{message}");
-    let message = refused(&|machine| machine.put("/proc/self/mountinfo", mounts("ext4", "/dev/mapper/vg-root")));
+    let message =
+        start_error(&|machine| machine.write_file("/proc/self/mountinfo", mounts("ext4", "/dev/mapper/vg-root")));
     assert!(message.contains("is on /dev/mapper/vg-root"), "{message}");
-    let message = refused(&|machine| std::fs::remove_file(machine.host_path("/usr/sbin/grub-reboot")).unwrap());
+    let message = start_error(&|machine| std::fs::remove_file(machine.host_path("/usr/sbin/grub-reboot")).unwrap());
     assert!(message.contains("without grub-reboot"), "{message}");
-    let message = refused(&|machine| machine.put("/proc/cmdline", "BOOT_IMAGE=/vmlinuz-9 rw\n"));
+    let message = start_error(&|machine| machine.write_file("/proc/cmdline", "BOOT_IMAGE=/vmlinuz-9 rw\n"));
     assert!(message.contains("no entry for the running kernel /vmlinuz-9"), "{message}");
 }
 
@@ -548,9 +550,11 @@ fn rejects_grub_that_cannot_clear_selection() {
 fn adds_entry_file_to_grub() {
     let new_machine = || {
         let machine = FakeMachine::new(Loader::Grub);
-        machine
-            .put("/boot/grub/grub.cfg", "if [ \"${next_entry}\" ] ; then set default=\"${next_entry}\"; fi\nblscfg\n");
-        machine.put(
+        machine.write_file(
+            "/boot/grub/grub.cfg",
+            "if [ \"${next_entry}\" ] ; then set default=\"${next_entry}\"; fi\nblscfg\n",
+        );
+        machine.write_file(
             "/boot/loader/entries/0123-6.1.conf",
             "title Fedora\nversion 6.1\nlinux /vmlinuz-6.1\ninitrd /initramfs-6.1.img $tuned_initrd\noptions root=LABEL=root ro $tuned_params\n",
         );
@@ -559,7 +563,7 @@ fn adds_entry_file_to_grub() {
     let mut machine = new_machine();
     let before = machine.snapshot();
     start(&mut machine, job(Transition::Boot), PROGRAM, ID).unwrap();
-    assert!(machine.ran.contains(&"/usr/sbin/grub-reboot 0-onoff-record".to_owned()), "{:?}", machine.ran);
+    assert!(machine.commands.contains(&"/usr/sbin/grub-reboot 0-onoff-record".to_owned()), "{:?}", machine.commands);
     let entry = machine.read_text("/boot/loader/entries/0-onoff-record.conf").unwrap();
     assert!(entry.contains("options root=LABEL=root ro $tuned_params trace_event="), "{entry}");
     restore(&mut machine).unwrap();
@@ -568,7 +572,7 @@ fn adds_entry_file_to_grub() {
 
 #[test]
 fn recording_states_how_previous_boot_ended() {
-    for (last_lines, ended) in [
+    for (last_lines, expected) in [
         ("Stopped target Basic System.\nShutting down.\nJournal stopped\n", "orderly"),
         ("Started Daily Cleanup.\n", "cut"),
         ("", "unknown"),
@@ -576,8 +580,8 @@ fn recording_states_how_previous_boot_ended() {
         let mut machine = FakeMachine::new(Loader::SystemdBoot);
         machine.previous_boot = last_lines;
         complete(&mut machine, Transition::Boot).unwrap();
-        let about = content(&machine, "/out/boot-1.tar.gz", "recording.json");
-        assert!(about.contains(&format!("\"previous_boot_ended\": \"{ended}\"")), "{about}");
-        assert_eq!(about.contains("an orderly shutdown before this boot"), ended == "cut", "{about}");
+        let description = content(&machine, "/out/boot-1.tar.gz", "recording.json");
+        assert!(description.contains(&format!("\"previous_boot_ended\": \"{expected}\"")), "{description}");
+        assert_eq!(description.contains("an orderly shutdown before this boot"), expected == "cut", "{description}");
     }
 }

@@ -26,7 +26,7 @@ const PROGRAM: &str = "C:/Users/ann/Downloads/onoff.exe";
 
 struct Windows {
     tree: TempDir,
-    said: Vec<String>,
+    printed_lines: Vec<String>,
     administrator: bool,
     /// Number of changes before the computer crashes.
     changes_left: Option<u32>,
@@ -39,16 +39,16 @@ impl Windows {
     fn new() -> Self {
         let machine = Self {
             tree: tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap()),
-            said: Vec::new(),
+            printed_lines: Vec::new(),
             administrator: true,
             changes_left: None,
             sleeps: true,
             now: Duration::from_secs(1_795_425_026),
         };
         for path in [PROGRAM, "C:/Windows/System32/wpr.exe", "C:/Program Files/something/else.exe"] {
-            let place = machine.host_path(path);
-            fs::create_dir_all(place.parent().unwrap()).unwrap();
-            fs::write(place, path).unwrap();
+            let host_path = machine.host_path(path);
+            fs::create_dir_all(host_path.parent().unwrap()).unwrap();
+            fs::write(host_path, path).unwrap();
         }
         let computer = machine.computer();
         computer.remember("registry-BootId", "0x1f");
@@ -60,19 +60,19 @@ impl Windows {
         Computer { root: self.tree.path() }
     }
 
-    fn ran(&self) -> Vec<String> {
+    fn commands(&self) -> Vec<String> {
         self.computer().recall("ran").unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    /// The whole tree except for the recordings and the fakes' log of commands.
+    /// Returns the whole tree except for the recordings and the fakes' log of commands.
     fn snapshot(&self) -> BTreeMap<String, String> {
-        let mut all = snapshot(self.tree.path());
-        all.retain(|path, _| {
+        let mut tree = snapshot(self.tree.path());
+        tree.retain(|path, _| {
             !path.starts_with("/C:/traces")
                 && !path.contains("/WDI")
                 && !["ran", "closed", "restart", "registry-BootId", "asleep"].iter().any(|name| path.ends_with(name))
         });
-        all
+        tree
     }
 }
 
@@ -90,17 +90,17 @@ impl Machine for Windows {
     }
 
     fn run(&mut self, line: &[&str]) -> io::Result<CommandOutput> {
-        let (program, words) = line.split_first().unwrap();
+        let (program, arguments) = line.split_first().unwrap();
         let name = program.strip_prefix(r"C:\Windows\System32\").expect("programs are named with their folder");
         let name = name.rsplit('\\').next().unwrap().strip_suffix(".exe").unwrap().to_owned();
         // Two changes per command: the computer may crash before or after it.
-        let changes = !matches!(name.as_str(), "reg" | "whoami");
-        if changes {
+        let is_change = !matches!(name.as_str(), "reg" | "whoami");
+        if is_change {
             self.before_change()?;
         }
-        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        let result = self.computer().run(&name, &words);
-        if changes {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let result = self.computer().run(&name, &arguments);
+        if is_change {
             self.before_change()?;
         }
         Ok(CommandOutput {
@@ -123,7 +123,7 @@ impl Machine for Windows {
     }
 
     fn print_line(&mut self, line: &str) {
-        self.said.push(line.to_owned());
+        self.printed_lines.push(line.to_owned());
     }
 
     fn is_superuser(&self) -> bool {
@@ -145,8 +145,8 @@ impl Machine for Windows {
     fn before_change(&mut self) -> io::Result<()> {
         match &mut self.changes_left {
             Some(0) => Err(io::Error::other("the computer crashed")),
-            Some(left) => {
-                *left -= 1;
+            Some(remaining) => {
+                *remaining -= 1;
                 Ok(())
             }
             None => Ok(()),
@@ -181,8 +181,8 @@ fn records_boots_and_restores_everything() {
     }
     assert_eq!(machine.snapshot(), before);
     assert_eq!(machine.computer().recall("closed").as_deref(), Some(r"C:\traces"));
-    let ran = machine.ran();
-    let count = |text: &str| ran.iter().filter(|line| line.contains(text)).count();
+    let commands = machine.commands();
+    let count = |text: &str| commands.iter().filter(|line| line.contains(text)).count();
     // One training run and two recorded runs.
     assert_eq!(count("shutdown /r /t 0"), 3);
     assert_eq!(count("wpr -boottrace -addboot"), 2);
@@ -201,7 +201,7 @@ fn copies_shutdown_log() {
     assert_eq!(recordings, [r"C:\traces\shutdown-1.etl", r"C:\traces\shutdown-2.etl"]);
     assert_eq!(machine.read_text(&recordings[0].replace('\\', "/")).unwrap(), "what Windows logged");
     assert_eq!(machine.snapshot(), before);
-    assert!(!machine.ran().iter().any(|line| line.contains("addboot")), "no boot is recorded");
+    assert!(!machine.commands().iter().any(|line| line.contains("addboot")), "no boot is recorded");
 
     let job = Job { out: "C:/cycle".to_owned(), train: 0, runs: 1, ..job(Transition::RebootCycle) };
     let recordings = complete(&mut machine, job).unwrap();
@@ -234,9 +234,9 @@ fn records_sleep_and_removes_wake_task() {
         let kind = transition.name();
         assert_eq!(recordings, [format!(r"C:\traces\{kind}-1.etl"), format!(r"C:\traces\{kind}-2.etl")]);
         assert_eq!(machine.snapshot(), before);
-        let ran = machine.ran();
-        assert_eq!(ran.iter().filter(|line| line.starts_with(command)).count(), 3, "{ran:#?}");
-        assert_eq!(ran.iter().filter(|line| line.starts_with("wpr -start")).count(), 2);
+        let commands = machine.commands();
+        assert_eq!(commands.iter().filter(|line| line.starts_with(command)).count(), 3, "{commands:#?}");
+        assert_eq!(commands.iter().filter(|line| line.starts_with("wpr -start")).count(), 2);
     }
 }
 
@@ -292,9 +292,9 @@ fn restores_after_crash_between_any_two_changes() {
             machine.now = Duration::from_secs(1_000_000_000);
             let before = machine.snapshot();
             machine.changes_left = Some(changes);
-            let ended = complete(&mut machine, job(transition));
+            let result = complete(&mut machine, job(transition));
             machine.changes_left = None;
-            if ended.is_ok() {
+            if result.is_ok() {
                 break;
             }
             let _ = restore(&mut machine).unwrap();
@@ -335,7 +335,7 @@ fn tasks_follow_published_schema() {
     assert_eq!(children("LogonTrigger"), ["Enabled", "UserId", "Delay"]);
     assert_eq!(children("Exec"), ["Command", "Arguments"]);
 
-    let wake = onoff_record::windows::scheduled_task::text(
+    let wake = onoff_record::windows::scheduled_task::task_xml(
         onoff_record::windows::scheduled_task::Trigger::Wake { at_s: 1_795_425_026 },
         r"PC\ann",
         "C:/Windows/System32/whoami.exe",
@@ -348,7 +348,7 @@ fn tasks_follow_published_schema() {
 
 #[test]
 fn errors_state_remedy() {
-    let refusal = |change: &dyn Fn(&mut Windows, &mut Job)| {
+    let start_error = |change: &dyn Fn(&mut Windows, &mut Job)| {
         let mut machine = Windows::new();
         let mut job = job(Transition::Boot);
         change(&mut machine, &mut job);
@@ -358,19 +358,19 @@ fn errors_state_remedy() {
         assert_eq!(machine.snapshot(), before, "nothing was changed");
         error.to_string()
     };
-    let text = refusal(&|machine, _| machine.administrator = false);
+    let text = start_error(&|machine, _| machine.administrator = false);
     assert!(text.contains("Run as administrator"), "{text}");
-    let text = refusal(&|machine, _| fs::remove_file(machine.host_path("C:/Windows/System32/wpr.exe")).unwrap());
+    let text = start_error(&|machine, _| fs::remove_file(machine.host_path("C:/Windows/System32/wpr.exe")).unwrap());
     assert!(text.contains("--plan windows"), "{text}");
-    let text = refusal(&|machine, _| fs::create_dir(machine.host_path(OUT)).unwrap());
+    let text = start_error(&|machine, _| fs::create_dir(machine.host_path(OUT)).unwrap());
     assert!(text.contains("already exists"), "{text}");
-    let text = refusal(&|_, job| job.out = "//server/share".to_owned());
+    let text = start_error(&|_, job| job.out = "//server/share".to_owned());
     assert!(text.contains("on the network"), "{text}");
-    let text = refusal(&|machine, _| fs::create_dir_all(machine.host_path(STATE)).unwrap());
+    let text = start_error(&|machine, _| fs::create_dir_all(machine.host_path(STATE)).unwrap());
     assert!(text.contains("onoff record --restore"), "{text}");
-    let text = refusal(&|_, job| job.buffer_mib = Some(64));
+    let text = start_error(&|_, job| job.buffer_mib = Some(64));
     assert!(text.contains("--buffer is for Linux only"), "{text}");
-    let text = refusal(&|machine, _| {
+    let text = start_error(&|machine, _| {
         for name in ["BootId", "ShutdownTime"] {
             fs::remove_file(machine.host_path(&format!("C:/fake/registry-{name}"))).unwrap();
         }
@@ -383,9 +383,9 @@ fn check_and_plan_change_nothing() {
     let mut machine = Windows::new();
     let before = machine.snapshot();
     let items = check(&mut machine, &windows(), &job(Transition::RebootCycle));
-    let standing: Vec<_> = items.iter().map(|item| (item.name, item.availability)).collect();
+    let availabilities: Vec<_> = items.iter().map(|item| (item.name, item.availability)).collect();
     assert_eq!(
-        standing,
+        availabilities,
         [
             ("rights", Availability::Available),
             ("wpr", Availability::Available),
@@ -396,14 +396,14 @@ fn check_and_plan_change_nothing() {
     let plan = describe(&windows(), STATE, &job(Transition::RebootCycle));
     // The job runs every command of the plan.
     complete(&mut machine, Job { train: 0, runs: 1, ..job(Transition::Boot) }).unwrap();
-    let ran = machine.ran();
+    let commands = machine.commands();
     let planned: Vec<&str> =
         plan.iter().filter_map(|line| line.trim().strip_prefix(r"Run 'C:\Windows\System32\")).collect();
     assert!(!planned.is_empty());
     for line in planned {
         let (line, _) = line.split_once("' (").unwrap();
         let line = line.replacen(".exe", "", 1).replace('"', "");
-        assert!(ran.contains(&line), "{line} is not in {ran:#?}");
+        assert!(commands.contains(&line), "{line} is not in {commands:#?}");
     }
     machine.wait(Duration::ZERO);
     assert_eq!(machine.snapshot(), before);

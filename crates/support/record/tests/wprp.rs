@@ -1,11 +1,11 @@
-//! Checks the recording profile against Microsoft's documentation: "Authoring Recording Profiles" (order of definitions,
-//! file and memory versions, form of identifiers), the page of each element (attributes, children), and
+//! Checks the recording profile against Microsoft's documentation: "Authoring Recording Profiles" (order of
+//! definitions, file and memory versions, form of identifiers), the page of each element (attributes, children), and
 //! "WPRControlProfiles Schema" (values).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::HashSet;
 
-use onoff_record::windows::profile::text;
+use onoff_record::windows::profile::profile_xml;
 use roxmltree::{Document, Node};
 
 /// Required and optional attributes of an element, and its children in order.
@@ -128,16 +128,16 @@ fn check(node: Node<'_, '_>) {
         assert!(node.has_attribute(*required), "{name} without {required}");
     }
     for attribute in node.attributes() {
-        let known = rule.required.contains(&attribute.name()) || rule.optional.contains(&attribute.name());
-        assert!(known, "{name} with {}", attribute.name());
+        let is_in_schema = rule.required.contains(&attribute.name()) || rule.optional.contains(&attribute.name());
+        assert!(is_in_schema, "{name} with {}", attribute.name());
     }
     let mut previous = 0;
     for child in node.children().filter(Node::is_element) {
         let child_name = child.tag_name().name();
-        let at = rule.children.iter().position(|it| *it == child_name);
-        let at = at.unwrap_or_else(|| panic!("{child_name} in {name}"));
-        assert!(at >= previous, "{child_name} in {name} comes too late");
-        previous = at;
+        let position = rule.children.iter().position(|child| *child == child_name);
+        let position = position.unwrap_or_else(|| panic!("{child_name} in {name}"));
+        assert!(position >= previous, "{child_name} in {name} comes too late");
+        previous = position;
         check(child);
     }
 }
@@ -148,7 +148,7 @@ fn all<'a>(document: &'a Document<'_>, name: &str) -> Vec<Node<'a, 'a>> {
 
 #[test]
 fn elements_and_attributes_match_schema() {
-    let text = text();
+    let text = profile_xml();
     let document = Document::parse(&text).unwrap();
     assert_eq!(document.root_element().tag_name().name(), "WindowsPerformanceRecorder");
     check(document.root_element());
@@ -156,21 +156,21 @@ fn elements_and_attributes_match_schema() {
 
 #[test]
 fn identifiers_are_unique_and_references_resolve() {
-    let text = text();
+    let text = profile_xml();
     let document = Document::parse(&text).unwrap();
-    let mut known: HashSet<(&str, &str)> = HashSet::new();
+    let mut definitions: HashSet<(&str, &str)> = HashSet::new();
     for node in document.descendants() {
         let Some(id) = node.attribute("Id") else {
             continue;
         };
         assert!(!id.is_empty() && !id.contains([':', ' ']), "{id}");
-        assert!(known.insert((node.tag_name().name(), id)), "{id} twice");
+        assert!(definitions.insert((node.tag_name().name(), id)), "{id} twice");
     }
     let mut references = 0;
     for node in document.descendants() {
         if let Some(kind) = node.tag_name().name().strip_suffix("Id") {
             let id = node.attribute("Value").unwrap();
-            assert!(known.contains(&(kind, id)), "{kind} {id} is not defined");
+            assert!(definitions.contains(&(kind, id)), "{kind} {id} is not defined");
             references += 1;
         }
     }
@@ -179,7 +179,7 @@ fn identifiers_are_unique_and_references_resolve() {
 
 #[test]
 fn each_detail_level_has_file_and_memory_version() {
-    let text = text();
+    let text = profile_xml();
     let document = Document::parse(&text).unwrap();
     let profiles = all(&document, "Profile");
     assert!((1..=4).contains(&profiles.len()));
@@ -197,15 +197,15 @@ fn each_detail_level_has_file_and_memory_version() {
 
 #[test]
 fn values_match_schema() {
-    let text = text();
+    let text = profile_xml();
     let document = Document::parse(&text).unwrap();
     for collector in all(&document, "SystemCollector") {
         assert!(SYSTEM_COLLECTORS.contains(&collector.attribute("Name").unwrap()));
     }
     for keyword in all(&document, "Keyword") {
         let value = keyword.attribute("Value").unwrap();
-        let of = keyword.parent().unwrap().parent().unwrap();
-        if of.tag_name().name() == "SystemProvider" {
+        let owner = keyword.parent().unwrap().parent().unwrap();
+        if owner.tag_name().name() == "SystemProvider" {
             assert!(SYSTEM_KEYWORDS.contains(&value), "{value}");
         } else {
             assert!(u64::from_str_radix(value.strip_prefix("0x").unwrap(), 16).is_ok(), "{value}");
@@ -218,7 +218,7 @@ fn values_match_schema() {
         assert!((1..=5).contains(&provider.attribute("Level").unwrap().parse::<u8>().unwrap()));
         let name = provider.attribute("Name").unwrap();
         assert_eq!(name.len(), 36, "a GUID: {name}");
-        assert!(provider.attribute("NonPagedMemory").is_none_or(|it| it == "true"));
+        assert!(provider.attribute("NonPagedMemory").is_none_or(|value| value == "true"));
     }
     for buffers in all(&document, "Buffers") {
         let value: u32 = buffers.attribute("Value").unwrap().parse().unwrap();
@@ -233,5 +233,5 @@ fn values_match_schema() {
 fn profile_in_repository_is_up_to_date() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../windows/onoff.wprp");
     let committed = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
-    assert_eq!(committed, text(), "regenerate it with 'make reference'");
+    assert_eq!(committed, profile_xml(), "regenerate it with 'make reference'");
 }

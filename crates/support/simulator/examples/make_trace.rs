@@ -29,7 +29,7 @@ struct Arguments {
     truth: Option<PathBuf>,
 }
 
-fn arguments() -> Result<Arguments, Box<dyn Error>> {
+fn parse_arguments() -> Result<Arguments, Box<dyn Error>> {
     let mut positional = Vec::new();
     let (mut size, mut compress, mut truth) = (None, None, None);
     let mut raw = std::env::args().skip(1);
@@ -75,59 +75,63 @@ impl Write for LengthSink {
 }
 
 impl Seek for LengthSink {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let position = match to {
+    fn seek(&mut self, target: SeekFrom) -> io::Result<u64> {
+        let position = match target {
             SeekFrom::Start(position) => Some(position),
-            SeekFrom::End(by) => self.length.checked_add_signed(by),
-            SeekFrom::Current(by) => self.position.checked_add_signed(by),
+            SeekFrom::End(delta) => self.length.checked_add_signed(delta),
+            SeekFrom::Current(delta) => self.position.checked_add_signed(delta),
         };
         self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.position)
     }
 }
 
-/// Length of the scenario's recording without a minimum number of records, bytes.
+/// Returns the length of the scenario's recording without a minimum number of records, bytes.
 fn natural_length(scenario: &Scenario) -> Result<u64, Box<dyn Error>> {
     let user = scenario.recording.split.then(LengthSink::default);
-    Ok(scenario.simulate_into(LengthSink::default(), user, None)?.0.length)
+    let (kernel, ..) = scenario.simulate_into(LengthSink::default(), user, None)?;
+    Ok(kernel.length)
 }
 
-fn is_near(length: u64, wanted: u64) -> bool {
-    length >= wanted / 5 * 4 && length <= wanted.saturating_mul(5) / 4
+fn is_near(length: u64, target_size: u64) -> bool {
+    length >= target_size / 5 * 4 && length <= target_size.saturating_mul(5) / 4
 }
 
 /// Maximum factor for the pauses of loops: they get longer than a minute.
 const MAX_PAUSE_FACTOR: f64 = 1e6;
 
-/// Returns the scenario with loops rare enough for a recording of about `wanted` bytes, and whether the recording must
-/// be extended to reach that size.
-fn fit_to_size(scenario: Scenario, wanted: u64) -> Result<(Scenario, bool), Box<dyn Error>> {
-    let natural = natural_length(&scenario)?;
-    if natural <= wanted.saturating_mul(5) / 4 {
+/// Returns the scenario with loops rare enough for a recording of about `target_size` bytes, and whether the recording
+/// must be extended to reach that size.
+fn fit_to_size(scenario: Scenario, target_size: u64) -> Result<(Scenario, bool), Box<dyn Error>> {
+    let natural_size = natural_length(&scenario)?;
+    if natural_size <= target_size.saturating_mul(5) / 4 {
         return Ok((scenario, true));
     }
-    let shortest = natural_length(&scenario.with_rarer_loops(MAX_PAUSE_FACTOR))?;
-    let mut times = natural.saturating_sub(shortest) as f64 / wanted.saturating_sub(shortest).max(1) as f64;
+    let min_length = natural_length(&scenario.with_rarer_loops(MAX_PAUSE_FACTOR))?;
+    let mut pause_factor =
+        natural_size.saturating_sub(min_length) as f64 / target_size.saturating_sub(min_length).max(1) as f64;
     for _ in 0..MAX_ATTEMPTS {
-        let rarer = scenario.with_rarer_loops(times);
-        let length = natural_length(&rarer)?;
-        if is_near(length, wanted) {
-            return Ok((rarer, false));
+        let adjusted = scenario.with_rarer_loops(pause_factor);
+        let length = natural_length(&adjusted)?;
+        if is_near(length, target_size) {
+            return Ok((adjusted, false));
         }
-        times *= length.saturating_sub(shortest) as f64 / wanted.saturating_sub(shortest).max(1) as f64;
-        if !(1.0..MAX_PAUSE_FACTOR).contains(&times) {
+        pause_factor *= length.saturating_sub(min_length) as f64 / target_size.saturating_sub(min_length).max(1) as f64;
+        if !(1.0..MAX_PAUSE_FACTOR).contains(&pause_factor) {
             break;
         }
     }
-    Err(format!("--size: cannot reach {wanted} bytes; the scenario gives {natural} bytes, and at least {shortest}")
-        .into())
+    Err(format!(
+        "--size: cannot reach {target_size} bytes; the scenario gives {natural_size} bytes, and at least {min_length}"
+    )
+    .into())
 }
 
 /// Maximum number of attempts to reach a size.
 const MAX_ATTEMPTS: usize = 6;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = arguments()?;
+    let arguments = parse_arguments()?;
     let mut scenario = Scenario::from_toml(&scenario_text(&arguments.scenario)?)?;
     if let Some(name) = &arguments.compress {
         scenario.recording.compression = Some(name.parse()?);

@@ -25,7 +25,7 @@ pub(super) struct Accounting {
     slices: Vec<Bucket>,
     evaluated: usize,
     idle_slices: usize,
-    satisfied_at: Option<usize>,
+    slices_until_satisfied: Option<usize>,
     /// Every CPU and disk interval; `None` in a scenario that only boots.
     pub(super) timeline: Option<UsageTimeline>,
 }
@@ -40,7 +40,7 @@ impl Accounting {
             slices: Vec::new(),
             evaluated: 0,
             idle_slices: 0,
-            satisfied_at: None,
+            slices_until_satisfied: None,
             timeline: None,
         }
     }
@@ -56,10 +56,10 @@ impl Accounting {
         self.ready = Some(now);
     }
 
-    fn bucket(&mut self, at: u64) -> Option<&mut Bucket> {
+    fn bucket(&mut self, time: u64) -> Option<&mut Bucket> {
         match self.ready {
-            Some(ready) if at >= ready => {
-                let index = ((at - ready) / SLICE) as usize;
+            Some(ready) if time >= ready => {
+                let index = ((time - ready) / SLICE) as usize;
                 if self.slices.len() <= index {
                     self.slices.resize_with(index + 1, Bucket::default);
                 }
@@ -70,35 +70,35 @@ impl Accounting {
     }
 
     /// Splits an interval at slice boundaries and passes each part to `add` with its bucket.
-    fn spread(&mut self, from: u64, to: u64, mut add: impl FnMut(&mut Bucket, u64)) {
-        let mut from = from;
-        while from < to {
-            let edge = match self.ready {
-                Some(ready) if from >= ready => ready + ((from - ready) / SLICE + 1) * SLICE,
+    fn spread(&mut self, start: u64, end: u64, mut add: impl FnMut(&mut Bucket, u64)) {
+        let mut start = start;
+        while start < end {
+            let boundary = match self.ready {
+                Some(ready) if start >= ready => ready + ((start - ready) / SLICE + 1) * SLICE,
                 _ => u64::MAX,
             };
-            let part = edge.min(to) - from;
-            if let Some(bucket) = self.bucket(from) {
-                add(bucket, part);
+            let duration = boundary.min(end) - start;
+            if let Some(bucket) = self.bucket(start) {
+                add(bucket, duration);
             }
-            from += part;
+            start += duration;
         }
     }
 
     /// Counts an interval in which a processor ran a thread (process, priority) or was idle (`None`).
-    pub(super) fn cpu(&mut self, ran: Option<(u32, u8)>, from: u64, to: u64) {
+    pub(super) fn cpu(&mut self, running_thread: Option<(u32, u8)>, start: u64, end: u64) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.cpu(ran, from, to);
+            timeline.cpu(running_thread, start, end);
         }
-        self.spread(from, to, |bucket, part| {
-            let time = part as i64 * NS_PER_TICK;
-            match ran {
-                None => bucket.usage.idle_ns += time,
+        self.spread(start, end, |bucket, ticks| {
+            let duration_ns = ticks as i64 * NS_PER_TICK;
+            match running_thread {
+                None => bucket.usage.idle_ns += duration_ns,
                 Some((process, priority)) => {
-                    *bucket.usage.cpu_by_process_ns.entry(process).or_default() += time;
-                    *bucket.usage.cpu_by_priority_ns.entry(priority).or_default() += time;
+                    *bucket.usage.cpu_by_process_ns.entry(process).or_default() += duration_ns;
+                    *bucket.usage.cpu_by_priority_ns.entry(priority).or_default() += duration_ns;
                     if priority >= LOW_PRIORITY {
-                        bucket.cpu_busy += part;
+                        bucket.cpu_busy += ticks;
                     }
                 }
             }
@@ -106,23 +106,23 @@ impl Accounting {
     }
 
     /// Counts an interval in which the disk served a request.
-    pub(super) fn disk_busy(&mut self, priority: IoPriority, from: u64, to: u64) {
+    pub(super) fn disk_busy(&mut self, priority: IoPriority, start: u64, end: u64) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.disk_busy(priority, from, to);
+            timeline.disk_busy(priority, start, end);
         }
-        self.spread(from, to, |bucket, part| {
-            bucket.usage.disk_busy_ns += part as i64 * NS_PER_TICK;
+        self.spread(start, end, |bucket, ticks| {
+            bucket.usage.disk_busy_ns += ticks as i64 * NS_PER_TICK;
             if !priority.is_low() {
-                bucket.disk_busy += part;
+                bucket.disk_busy += ticks;
             }
         });
     }
 
-    pub(super) fn disk_completed(&mut self, operation: Operation, size: u32, at: u64) {
+    pub(super) fn disk_completed(&mut self, operation: Operation, size: u32, time: u64) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.disk_completed(operation, size, at);
+            timeline.disk_completed(operation, size, time);
         }
-        let Some(bucket) = self.bucket(at) else {
+        let Some(bucket) = self.bucket(time) else {
             return;
         };
         let usage = &mut bucket.usage;
@@ -144,17 +144,17 @@ impl Accounting {
     pub(super) fn evaluate(&mut self, now: u64) -> Option<u64> {
         let ready = self.ready?;
         let complete = ((now.saturating_sub(ready)) / SLICE) as usize;
-        while self.evaluated < complete && self.satisfied_at.is_none() {
+        while self.evaluated < complete && self.slices_until_satisfied.is_none() {
             let index = self.evaluated;
             self.evaluated += 1;
             if self.slice(index).is_idle {
                 self.idle_slices += 1;
                 if self.idle_slices == REQUIRED_SLICES {
-                    self.satisfied_at = Some(self.evaluated);
+                    self.slices_until_satisfied = Some(self.evaluated);
                 }
             }
         }
-        self.satisfied_at.map(|slices| ready + slices as u64 * SLICE)
+        self.slices_until_satisfied.map(|slices| ready + slices as u64 * SLICE)
     }
 
     fn slice(&self, index: usize) -> Slice {
@@ -170,38 +170,38 @@ impl Accounting {
     /// Slices up to the end of PostBoot, or all completed ones.
     pub(super) fn post_boot(&self) -> Option<PostBoot> {
         self.ready?;
-        let end = self.satisfied_at.unwrap_or(self.evaluated);
+        let end = self.slices_until_satisfied.unwrap_or(self.evaluated);
         let slices: Vec<Slice> = (0..end).map(|index| self.slice(index)).collect();
         let idle = slices.iter().filter(|slice| slice.is_idle).count();
-        let time = |count: usize| (count as u64 * SLICE) as i64 * NS_PER_TICK;
+        let duration_ns = |count: usize| (count as u64 * SLICE) as i64 * NS_PER_TICK;
         Some(PostBoot {
-            idle_ns: time(idle),
-            busy_ns: time(slices.len() - idle),
-            is_satisfied: self.satisfied_at.is_some(),
+            idle_ns: duration_ns(idle),
+            busy_ns: duration_ns(slices.len() - idle),
+            is_satisfied: self.slices_until_satisfied.is_some(),
             slices,
         })
     }
 
-    /// Usage of each phase before the desktop, of PostBoot, and of the rest.
+    /// Returns the usage of each phase before the desktop, of PostBoot, and of the rest.
     pub(super) fn usages(&mut self) -> (Vec<Usage>, Usage, Usage) {
-        let end = self.satisfied_at.unwrap_or(self.slices.len());
+        let end = self.slices_until_satisfied.unwrap_or(self.slices.len());
         let mut post_boot = Usage::default();
         let mut tail = Usage::default();
         for (index, bucket) in self.slices.iter().enumerate() {
             let total = if index < end { &mut post_boot } else { &mut tail };
-            add(total, &bucket.usage);
+            add_usage(total, &bucket.usage);
         }
         let phases = std::mem::take(&mut self.phases).into_iter().map(|bucket| bucket.usage).collect();
         (phases, post_boot, tail)
     }
 
-    /// Start of each phase before the desktop was ready.
+    /// Returns the start of each phase before the desktop was ready.
     pub(super) fn phase_starts(&self) -> &[u64] {
         &self.phase_starts
     }
 }
 
-fn add(total: &mut Usage, part: &Usage) {
+fn add_usage(total: &mut Usage, part: &Usage) {
     for (process, time) in &part.cpu_by_process_ns {
         *total.cpu_by_process_ns.entry(*process).or_default() += time;
     }

@@ -22,7 +22,7 @@ const FAULT_SIZE: u32 = 16 << 10;
 const COMPUTER_POLICY: Uuid = Uuid::from_u128(0x0c0ffee0_0000_4000_8000_000000000001);
 const USER_POLICY: Uuid = Uuid::from_u128(0x0c0ffee0_0000_4000_8000_000000000002);
 
-/// Plans every process of the boot; returns the ones transitions need.
+/// Plans every process of the boot; returns those that transitions need.
 pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Actors, ScenarioError> {
     let session_manager = plan.process(SYSTEM, 0, "smss.exe", "\\SystemRoot\\System32\\smss.exe");
     let csrss_system = plan.process(session_manager, 0, "csrss.exe", "csrss.exe ObjectDirectory=\\Windows");
@@ -50,8 +50,8 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Actors, Scena
     services::plan(plan, scenario, manager)?;
     winlogon_threads(plan, scenario, winlogon, userinit);
     let mut start_shell = vec![Step::Compute(1_000)];
-    if let Some(at) = scenario.logon.explorer_at {
-        start_shell.push(Step::Until(at.0));
+    if let Some(time) = scenario.logon.explorer_at {
+        start_shell.push(Step::Until(time.0));
     }
     start_shell.push(Plan::start(explorer, TruthNote::Phase));
     start_shell.push(Step::Sleep(2 * TICKS_PER_SECOND));
@@ -61,7 +61,7 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Actors, Scena
     Ok(Actors { session_manager, csrss_system, csrss_user, wininit, winlogon, manager, explorer, notifier: csrss_user })
 }
 
-/// The kernel's records about the firmware. Boot services last until the loader has run.
+/// Returns the steps that record the kernel's events about the firmware. Boot services last until the loader has run.
 fn firmware(firmware: &Firmware, loader: Option<TickDuration>) -> Vec<Step> {
     /// Time the firmware needs to load the boot loader.
     const LOADER_LOADED_MS: u64 = 12;
@@ -72,22 +72,22 @@ fn firmware(firmware: &Firmware, loader: Option<TickDuration>) -> Vec<Step> {
         steps.push(Step::emit(device::boot_manager(milliseconds(firmware.boot_manager.0))));
     }
     let table = firmware.table.unwrap_or_else(|| {
-        let started = milliseconds(firmware.pre_boot.0);
+        let loader_start_ms = milliseconds(firmware.pre_boot.0);
         let loader = loader.map_or(0, |loader| loader.0);
-        let left = milliseconds(firmware.pre_boot.0 + firmware.boot_manager.0 + loader);
-        [started / 10, started.saturating_sub(LOADER_LOADED_MS), started, left, left + 2]
+        let exit_ms = milliseconds(firmware.pre_boot.0 + firmware.boot_manager.0 + loader);
+        [loader_start_ms / 10, loader_start_ms.saturating_sub(LOADER_LOADED_MS), loader_start_ms, exit_ms, exit_ms + 2]
     });
     steps.push(Step::emit(device::boot_type(firmware.boot_type)));
     steps.push(Step::emit(device::firmware_boot_data(table)));
     steps
 }
 
-/// The kernel's first thread: loader times, devices, then the session manager.
+/// Plans the kernel's first thread: loader times, devices, then the session manager.
 fn kernel(plan: &mut Plan, scenario: &Scenario, session_manager: usize) {
     let kernel = &scenario.kernel;
     let mut steps = Vec::new();
-    if let Some(before) = &scenario.firmware {
-        steps.extend(firmware(before, kernel.loader));
+    if let Some(firmware_scenario) = &scenario.firmware {
+        steps.extend(firmware(firmware_scenario, kernel.loader));
     }
     steps.push(Step::emit(device::system_started(scenario.machine.build, 0, 0)));
     steps.push(Step::emit(device::system_boot_start()));
@@ -100,22 +100,22 @@ fn kernel(plan: &mut Plan, scenario: &Scenario, session_manager: usize) {
     steps.push(Step::Until(kernel.boot_start_at.0));
     steps.push(Step::emit_noted(device::boot_start(true), TruthNote::BootStart(Edge::Begin)));
     steps.extend(devices::steps(plan, &kernel.boot_start, true));
-    if let Some(at) = kernel.boot_start_end_at {
-        steps.push(Step::Until(at.0));
+    if let Some(time) = kernel.boot_start_end_at {
+        steps.push(Step::Until(time.0));
     }
     steps.push(Step::emit_noted(device::boot_start(false), TruthNote::BootStart(Edge::End)));
-    if let Some(at) = kernel.system_start_at {
-        steps.push(Step::Until(at.0));
+    if let Some(time) = kernel.system_start_at {
+        steps.push(Step::Until(time.0));
     }
     steps.push(Step::emit_noted(device::system_start(true), TruthNote::SystemStart(Edge::Begin)));
     steps.extend(devices::steps(plan, &kernel.system_start, false));
-    if let Some(at) = kernel.system_start_end_at {
-        steps.push(Step::Until(at.0));
+    if let Some(time) = kernel.system_start_end_at {
+        steps.push(Step::Until(time.0));
     }
     steps.push(Step::emit_noted(device::system_start(false), TruthNote::SystemStart(Edge::End)));
     steps.extend(plan.steps(&kernel.work));
-    if let Some(at) = kernel.session_manager_at {
-        steps.push(Step::Until(at.0));
+    if let Some(time) = kernel.session_manager_at {
+        steps.push(Step::Until(time.0));
     }
     steps.push(Plan::start(session_manager, TruthNote::Phase));
     steps.extend(devices::steps(plan, &kernel.later, false));
@@ -182,8 +182,8 @@ impl Sessions {
         ));
         steps.push(Step::emit(logon::load_subsystem_stop()));
         steps.extend(plan.steps(&session.work));
-        if let Some(at) = session.winlogon_at {
-            steps.push(Step::Until(at.0.saturating_sub(session.user_video.0)));
+        if let Some(time) = session.winlogon_at {
+            steps.push(Step::Until(time.0.saturating_sub(session.user_video.0)));
         }
         steps.push(Step::emit(logon::load_subsystem_start(1, win32k)));
         steps.extend(execute(
@@ -207,7 +207,7 @@ impl Sessions {
     }
 }
 
-/// Winlogon: one thread for the logon, one for computer policy.
+/// Plans the threads of Winlogon: one for the logon, and one for computer policy.
 pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: usize, userinit: usize) {
     let logon_scenario = &scenario.logon;
     let machine = format!("{}$", scenario.machine.computer);
@@ -306,14 +306,14 @@ pub(super) fn winlogon_threads(plan: &mut Plan, scenario: &Scenario, winlogon: u
     plan.thread(winlogon, BOOT_PRIORITY, steps);
 }
 
-/// Explorer until the desktop is ready, then the programs of the Run key.
+/// Plans Explorer until the desktop is ready, then the programs of the Run key.
 pub(super) fn shell(plan: &mut Plan, scenario: &Scenario, explorer: usize) {
     const RUN_KEY: &str = "Software\\Microsoft\\Windows\\CurrentVersion\\Run";
     let shell = &scenario.shell;
     let mut steps = vec![Step::emit(logon::initializing_explorer(true)), Step::emit(logon::desktop_ready(true))];
     steps.extend(plan.steps(&shell.work));
-    if let Some(at) = shell.ready_at {
-        steps.push(Step::Until(at.0));
+    if let Some(time) = shell.ready_at {
+        steps.push(Step::Until(time.0));
     }
     if scenario.recording.desktop_ready {
         steps.push(Step::emit(logon::initializing_explorer(false)));

@@ -7,26 +7,26 @@ use super::scenario::Driver;
 use super::truth::Device;
 use onoff_testkit::events::device;
 
-/// The manager's steps for a list of drivers. Boot drivers are only initialized; others are loaded first. The last step
-/// waits for all pending requests.
-pub(super) fn steps(plan: &mut Plan, drivers: &[Driver], boot: bool) -> Vec<Step> {
+/// Returns the manager's steps for a list of drivers. Boot drivers are only initialized; others are loaded first. The
+/// last step waits for all pending requests.
+pub(super) fn steps(plan: &mut Plan, drivers: &[Driver], is_boot: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut deferred: Vec<(&Driver, &str, Signal)> = Vec::new();
     let mut pending: Vec<Signal> = Vec::new();
     for driver in drivers {
-        load(plan, driver, boot, &mut steps);
+        load(plan, driver, is_boot, &mut steps);
         if let Some(instance) = &driver.device {
             match start(plan, driver, instance, &mut steps) {
                 Some(started) => deferred.push((driver, instance, started)),
                 None => pending.extend(enumerate(plan, driver, instance, &mut steps)),
             }
         }
-        deferred.retain(|&(waiting, instance, started)| {
-            if waiting.enumerate_after.as_deref() != Some(driver.name.as_str()) {
+        deferred.retain(|&(deferred_driver, instance, started)| {
+            if deferred_driver.enumerate_after.as_deref() != Some(driver.name.as_str()) {
                 return true;
             }
             steps.push(Step::Wait(started));
-            pending.extend(enumerate(plan, waiting, instance, &mut steps));
+            pending.extend(enumerate(plan, deferred_driver, instance, &mut steps));
             false
         });
     }
@@ -43,14 +43,14 @@ fn operation(plan: &mut Plan, kind: &'static str, name: String) -> usize {
     plan.devices.len() - 1
 }
 
-fn load(plan: &mut Plan, driver: &Driver, boot: bool, steps: &mut Vec<Step>) {
+fn load(plan: &mut Plan, driver: &Driver, is_boot: bool, steps: &mut Vec<Step>) {
     let name = format!("\\Driver\\{}", driver.name);
-    let kind = if boot { "BootInit" } else { "DriverLoad" };
+    let kind = if is_boot { "BootInit" } else { "DriverLoad" };
     let index = operation(plan, kind, name.clone());
-    let begin = if boot { device::boot_init_start(&name) } else { device::driver_load_start(&name) };
+    let begin = if is_boot { device::boot_init_start(&name) } else { device::driver_load_start(&name) };
     steps.push(Step::emit_noted(begin, TruthNote::DeviceStart(index)));
     steps.push(Step::Begin);
-    if !boot {
+    if !is_boot {
         let image =
             driver.image.clone().unwrap_or_else(|| format!("\\SystemRoot\\System32\\drivers\\{}.sys", driver.name));
         steps.push(Step::Load(image));
@@ -58,7 +58,7 @@ fn load(plan: &mut Plan, driver: &Driver, boot: bool, steps: &mut Vec<Step>) {
     steps.extend(plan.steps(&driver.work));
     compute(driver, driver.load.0, steps);
     steps.push(Step::PadTo(driver.load.0));
-    let end = if boot { device::boot_init_stop(&name, 0) } else { device::driver_load_stop(&driver.name, 0, &name) };
+    let end = if is_boot { device::boot_init_stop(&name, 0) } else { device::driver_load_stop(&driver.name, 0, &name) };
     steps.push(Step::emit_noted(end, TruthNote::DeviceEnd(index)));
 }
 
@@ -104,7 +104,8 @@ fn enumerate(plan: &mut Plan, driver: &Driver, instance: &str, steps: &mut Vec<S
     Some(pend(plan, index, [pended, end], returns_after.0, time.0, steps))
 }
 
-/// The manager continues after `returns_after`; a thread of the driver completes the request.
+/// Plans a pending request: the manager continues after `returns_after`, and a thread of the driver completes the
+/// request.
 fn pend(
     plan: &mut Plan,
     index: usize,
@@ -118,13 +119,13 @@ fn pend(
     steps.push(Step::PadTo(returns_after));
     steps.push(Step::emit_noted(pended, TruthNote::DevicePend(index)));
     steps.push(Step::Set(started));
-    let rest = total.saturating_sub(returns_after).max(1);
+    let remaining = total.saturating_sub(returns_after).max(1);
     plan.thread(
         SYSTEM,
         BOOT_PRIORITY,
         vec![
             Step::Wait(started),
-            Step::Sleep(rest),
+            Step::Sleep(remaining),
             Step::emit_noted(end, TruthNote::DeviceEnd(index)),
             Step::Set(done),
         ],

@@ -13,7 +13,7 @@ pub(super) struct QueuedRequest {
     /// Index of the waiting thread.
     pub(super) thread: usize,
     /// The request serves a page fault.
-    pub(super) fault: bool,
+    pub(super) is_fault: bool,
 }
 
 /// The disk's queue and the files on it.
@@ -59,10 +59,10 @@ impl Disk {
     /// Returns the file key, the next disk offset, and whether the name is new. A request without a name reads from the
     /// prefetcher's area and has key 0.
     pub(super) fn locate(&mut self, path: &str, size: u32) -> (u64, u64, bool) {
-        let fresh = !self.files.contains_key(path);
-        if fresh {
-            let first = 0xFFFF_F8A0_0000_0000 + (u64::from(self.number) << 32);
-            let key = if path.is_empty() { 0 } else { first + self.next_file * 0x180 };
+        let is_new = !self.files.contains_key(path);
+        if is_new {
+            let first_key = 0xFFFF_F8A0_0000_0000 + (u64::from(self.number) << 32);
+            let key = if path.is_empty() { 0 } else { first_key + self.next_file * 0x180 };
             let offset = FIRST_FILE + self.next_file * FILE_SPACING;
             self.next_file += 1;
             self.files.insert(path.to_owned(), File { key, offset });
@@ -71,7 +71,7 @@ impl Disk {
             Some(file) => {
                 let offset = file.offset;
                 file.offset += u64::from(size);
-                (file.key, offset, fresh && file.key != 0)
+                (file.key, offset, is_new && file.key != 0)
             }
             None => (0, 0, false),
         }
@@ -110,16 +110,16 @@ impl Disk {
     }
 }
 
-/// NT path of a path on the system volume, or on another disk if it starts with a drive letter (`D:\...`).
+/// Returns the NT path of a path on the system volume, or on another disk if it starts with a drive letter (`D:\...`).
 pub(super) fn volume_path(path: &str) -> String {
-    match disk_of(path) {
+    match disk_index(path) {
         0 => format!("\\Device\\HarddiskVolume2{path}"),
         disk => format!("\\Device\\HarddiskVolume{}{}", disk + 2, &path[2..]),
     }
 }
 
-/// Index of the disk a path is on: `D:` is disk 1.
-pub(super) fn disk_of(path: &str) -> usize {
+/// Returns the index of the disk of a path: `D:` is disk 1.
+pub(super) fn disk_index(path: &str) -> usize {
     match path.as_bytes() {
         [letter @ b'D'..=b'Z', b':', ..] => usize::from(letter - b'C'),
         _ => 0,

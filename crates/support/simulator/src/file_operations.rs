@@ -97,7 +97,8 @@ impl FileOperationSequence {
         Self { operations }
     }
 
-    /// The operations as a kernel logger trace: file I/O with completions; names and processes come from the rundown.
+    /// Returns the operations as a kernel logger trace: file I/O with completions; names and processes come from the
+    /// rundown.
     #[must_use]
     pub fn event_trace(&self) -> Vec<u8> {
         let session = Session { perf_freq: 1_000_000_000, ..Session::windows_10(1) };
@@ -153,7 +154,7 @@ impl FileOperationSequence {
         builder.finish()
     }
 
-    /// The operations as Process Monitor CSV with the Duration and TID columns.
+    /// Returns the operations as Process Monitor CSV with the Duration and TID columns.
     #[must_use]
     pub fn process_monitor_csv(&self) -> String {
         let mut text = "\u{feff}\"Time of Day\",\"Process Name\",\"PID\",\"TID\",\"Operation\",\"Path\",\"Result\",\"Duration\",\"Detail\"\r\n"
@@ -195,12 +196,12 @@ impl FileOperationSequence {
     }
 }
 
-/// A number with thousands separators, as English Windows formats it.
+/// Formats a number with thousands separators, as in English Windows.
 fn with_thousands_separators(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

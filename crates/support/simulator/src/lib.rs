@@ -110,7 +110,7 @@ impl Scenario {
             start_time,
         );
         let recorder = match self.recording.lost_from {
-            Some(from) => recorder.lose(from.0, self.recording.lost_to.0),
+            Some(start) => recorder.with_lost_interval(start.0, self.recording.lost_to.0),
             None => recorder,
         };
         let recorder = match self.recording.clock_step {
@@ -160,7 +160,7 @@ impl Scenario {
             disk_issue: self.recording.disk_issue,
             context_switches: self.recording.context_switches,
             tail: self.recording.tail.0,
-            at_most: self.recording.max_length.0,
+            max_length: self.recording.max_length.0,
             transitions: self.has_transitions(),
             readied_by_dpc: self.recording.readied_by_dpc,
             ready_threads: self.recording.ready_threads,
@@ -315,10 +315,10 @@ fn nanoseconds(ticks: u64) -> i64 {
 }
 
 fn set_edge(slot: &mut Option<(i64, i64)>, edge: Edge, time: i64) {
-    let interval = slot.get_or_insert((0, 0));
+    let (start, end) = slot.get_or_insert((0, 0));
     match edge {
-        Edge::Begin => interval.0 = time,
-        Edge::End => interval.1 = time,
+        Edge::Begin => *start = time,
+        Edge::End => *end = time,
     }
 }
 
@@ -404,8 +404,8 @@ fn add_phases(truth: &mut Truth, machine: &mut Machine<'_>) {
         truth.phases.push(Phase { name: PHASES[index], start_ns: starts[index], end_ns: next.unwrap_or(end), usage });
     }
     if let (Some(ready), Some(metric)) = (truth.desktop_ready_ns, &truth.post_boot) {
-        let over = if metric.is_satisfied { ready + metric.idle_ns + metric.busy_ns } else { end };
-        truth.phases.push(Phase { name: "PostBoot", start_ns: ready, end_ns: over, usage: post_boot });
-        truth.phases.push(Phase { name: "TraceTail", start_ns: over, end_ns: end, usage: tail });
+        let post_boot_end = if metric.is_satisfied { ready + metric.idle_ns + metric.busy_ns } else { end };
+        truth.phases.push(Phase { name: "PostBoot", start_ns: ready, end_ns: post_boot_end, usage: post_boot });
+        truth.phases.push(Phase { name: "TraceTail", start_ns: post_boot_end, end_ns: end, usage: tail });
     }
 }

@@ -56,11 +56,18 @@ enum Event {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ReadiedBy {
+enum ReadySource {
     /// The thread running on the processor, or no thread.
     Thread,
     /// A DPC of a timer or a disk.
     Dpc,
+}
+
+#[derive(Clone, Debug, Default)]
+struct SignalState {
+    is_set: bool,
+    /// Indexes of the waiting threads.
+    waiters: Vec<usize>,
 }
 
 struct Cpu {
@@ -75,8 +82,8 @@ struct Cpu {
 struct Thread {
     plan: ThreadPlan,
     next_step: usize,
-    compute_left: u64,
-    block_began: u64,
+    remaining_compute: u64,
+    block_start: u64,
     ready_since: u64,
     /// Number of waits that have ended.
     waits: u64,
@@ -114,7 +121,7 @@ pub(super) struct Settings {
     pub(super) disk_issue: bool,
     pub(super) context_switches: bool,
     pub(super) tail: u64,
-    pub(super) at_most: u64,
+    pub(super) max_length: u64,
     /// The scenario has transitions, so the end of PostBoot does not end the recording.
     pub(super) transitions: bool,
     pub(super) readied_by_dpc: bool,
@@ -139,7 +146,7 @@ pub(super) struct Machine<'s> {
     threads: Vec<Thread>,
     cpus: Vec<Cpu>,
     ready: Vec<VecDeque<usize>>,
-    signals: Vec<(bool, Vec<usize>)>,
+    signals: Vec<SignalState>,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     pushed: u64,
     /// Processors whose thread has steps to execute.
@@ -191,8 +198,8 @@ impl<'s> Machine<'s> {
                     last_cpu: plan.first_cpu % settings.processors as usize,
                     plan,
                     next_step: 0,
-                    compute_left: 0,
-                    block_began: 0,
+                    remaining_compute: 0,
+                    block_start: 0,
                     ready_since: 0,
                     waits: 0,
                     loop_pauses: false,
@@ -207,7 +214,7 @@ impl<'s> Machine<'s> {
                 .map(|_| Cpu { current: None, accounted: 0, computing_since: None, quantum_end: 0, generation: 0 })
                 .collect(),
             ready: vec![VecDeque::new(); 32],
-            signals: vec![(false, Vec::new()); signals],
+            signals: vec![SignalState::default(); signals],
             events: BinaryHeap::new(),
             pushed: 0,
             runnable: VecDeque::new(),
@@ -269,14 +276,14 @@ impl<'s> Machine<'s> {
         }
         for thread in 0..self.threads.len() {
             if self.processes[self.threads[thread].plan.process].plan.existing {
-                self.make_ready(thread, 0, ReadiedBy::Thread);
+                self.make_ready(thread, 0, ReadySource::Thread);
             }
         }
-        self.schedule(self.settings.at_most, Event::Stop);
+        self.schedule(self.settings.max_length, Event::Stop);
         if let Some(interval) = self.settings.sample_interval {
             self.schedule(interval, Event::Sample);
         }
-        while !self.recorder.failed() {
+        while !self.recorder.has_failed() {
             while let Some(cpu) = self.runnable.pop_front() {
                 self.execute(cpu);
             }
@@ -293,7 +300,7 @@ impl<'s> Machine<'s> {
                 Event::Wake(thread) => {
                     let cpu = self.threads[thread].last_cpu;
                     self.record_wakeup_dpc(thread, cpu);
-                    self.make_ready(thread, cpu, ReadiedBy::Dpc);
+                    self.make_ready(thread, cpu, ReadySource::Dpc);
                 }
                 Event::Slice { cpu, generation } => self.slice_over(cpu, generation),
                 Event::Timeout { thread, signal, wait } => self.timed_out(thread, signal, wait),
@@ -319,7 +326,7 @@ impl<'s> Machine<'s> {
     fn sample(&mut self, time: u64) {
         for cpu in 0..self.cpus.len() {
             if let Some(thread) = self.cpus[cpu].current {
-                let at = self.stamp();
+                let sample_time = self.stamp();
                 let plan = &self.threads[thread].plan;
                 let (id, process) = (plan.id, plan.process);
                 // A planned call stack starts at the sampled address; without one, both are random.
@@ -327,8 +334,8 @@ impl<'s> Machine<'s> {
                     false => self.frames(process).first().copied().unwrap_or_default(),
                     true => self.address_in(process),
                 };
-                self.write_perfinfo(cpu, 0x0F2E, 2, at, &kernel::sampled_profile(address, id));
-                self.stack(cpu, at, process, id);
+                self.write_perfinfo(cpu, 0x0F2E, 2, sample_time, &kernel::sampled_profile(address, id));
+                self.stack(cpu, sample_time, process, id);
             }
         }
         if let Some(interval) = self.settings.sample_interval {
@@ -336,53 +343,53 @@ impl<'s> Machine<'s> {
         }
     }
 
-    /// A random address in one of the process's modules.
+    /// Returns a random address in one of the process's modules.
     fn address_in(&mut self, process: usize) -> u64 {
         let images = &self.processes[process].images;
-        let pick = self.random.below(images.len() as u64) as usize;
-        images.get(pick).map_or(0xFFFF_F800_0000_1000, |&(base, size, _)| base + self.random.below(size.max(1)))
+        let index = self.random.below(images.len() as u64) as usize;
+        images.get(index).map_or(0xFFFF_F800_0000_1000, |&(base, size, _)| base + self.random.below(size.max(1)))
     }
 
     fn frames(&mut self, process: usize) -> Vec<u64> {
         let state = &self.processes[process];
         if let (Some(&(base, ..)), false) = (state.images.first(), state.plan.stack.is_empty()) {
-            return state.plan.stack.iter().map(|at| base + at).collect();
+            return state.plan.stack.iter().map(|offset| base + offset).collect();
         }
         let depth = 6 + self.random.below(14) as usize;
         (0..depth).map(|_| self.address_in(process)).collect()
     }
 
-    fn stack(&mut self, cpu: usize, of: u64, process: usize, thread: u32) {
+    fn stack(&mut self, cpu: usize, event_time: u64, process: usize, thread: u32) {
         let frames = self.frames(process);
         let id = self.processes[process].plan.id;
-        let of_clock = self.recorder.clock(of);
+        let event_clock = self.recorder.clock(event_time);
         let record = if self.settings.keyed_stacks {
-            let (key, evicted) = self.stack_keys.take(&frames);
+            let (key, evicted) = self.stack_keys.assign(&frames);
             if let Some(frames) = evicted {
                 self.record_state(|clock| kernel::stack_definition(true, clock, key, &frames));
             }
             let time = self.stamp();
-            kernel::stack_reference(self.recorder.clock(time), of_clock, id, thread, key)
+            kernel::stack_reference(self.recorder.clock(time), event_clock, id, thread, key)
         } else {
             let time = self.stamp();
-            kernel::stack(self.recorder.clock(time), of_clock, id, thread, &frames)
+            kernel::stack(self.recorder.clock(time), event_clock, id, thread, &frames)
         };
         self.write_record(cpu, &record);
-        self.stacks.push(Stack { event_ns: super::nanoseconds(of), pid: id, tid: thread, frames });
+        self.stacks.push(Stack { event_ns: super::nanoseconds(event_time), pid: id, tid: thread, frames });
     }
 
-    fn account(&mut self, cpu: usize, to: u64) {
-        let from = self.cpus[cpu].accounted;
-        if to > from {
-            let ran = self.cpus[cpu].current.map(|thread| {
+    fn account(&mut self, cpu: usize, end: u64) {
+        let start = self.cpus[cpu].accounted;
+        if end > start {
+            let running_thread = self.cpus[cpu].current.map(|thread| {
                 let plan = &self.threads[thread].plan;
                 // Time of a DPC counts as the interrupted thread's time.
                 let original_priority = self.threads[thread].dpc.map(|(_, priority)| priority);
                 let priority = original_priority.unwrap_or(plan.priority);
                 (self.processes[plan.process].plan.id, priority)
             });
-            self.accounting.cpu(ran, from, to);
-            self.cpus[cpu].accounted = to;
+            self.accounting.cpu(running_thread, start, end);
+            self.cpus[cpu].accounted = end;
         }
     }
 
@@ -400,43 +407,43 @@ impl<'s> Machine<'s> {
     }
 
     fn timed_out(&mut self, thread: usize, signal: usize, wait: u64) {
-        let waiters = &mut self.signals[signal].1;
+        let waiters = &mut self.signals[signal].waiters;
         if self.threads[thread].waits == wait
-            && let Some(place) = waiters.iter().position(|&waiter| waiter == thread)
+            && let Some(index) = waiters.iter().position(|&waiter| waiter == thread)
         {
-            waiters.remove(place);
+            waiters.remove(index);
             let cpu = self.threads[thread].last_cpu;
-            self.make_ready(thread, cpu, ReadiedBy::Dpc);
+            self.make_ready(thread, cpu, ReadySource::Dpc);
         }
     }
 
-    fn make_ready(&mut self, thread: usize, on: usize, by: ReadiedBy) {
+    fn make_ready(&mut self, thread: usize, cpu: usize, source: ReadySource) {
         if self.threads[thread].ended {
             return;
         }
         self.threads[thread].waits += 1;
         if self.settings.context_switches && self.settings.ready_threads {
             let time = self.stamp();
-            let flags = u8::from(by == ReadiedBy::Dpc && self.settings.readied_by_dpc);
+            let flags = u8::from(source == ReadySource::Dpc && self.settings.readied_by_dpc);
             let payload = kernel::ready_thread(self.threads[thread].plan.id, 1, 0, flags);
-            self.write_perfinfo(on, 0x0532, 2, time, &payload);
+            self.write_perfinfo(cpu, 0x0532, 2, time, &payload);
         }
         self.threads[thread].ready_since = self.now;
-        let last = self.threads[thread].last_cpu;
-        let idle = if self.cpus[last].current.is_none() {
-            Some(last)
+        let last_cpu = self.threads[thread].last_cpu;
+        let idle_cpu = if self.cpus[last_cpu].current.is_none() {
+            Some(last_cpu)
         } else {
             self.cpus.iter().position(|cpu| cpu.current.is_none())
         };
-        if let Some(cpu) = idle {
+        if let Some(cpu) = idle_cpu {
             self.switch(cpu, Some(thread), SwitchReason::IDLE);
             return;
         }
         let priority = self.threads[thread].plan.priority;
-        let weakest = (0..self.cpus.len())
+        let lowest_priority = (0..self.cpus.len())
             .filter_map(|cpu| Some((self.threads[self.cpus[cpu].current?].plan.priority, cpu)))
             .min();
-        match weakest {
+        match lowest_priority {
             Some((lowest, cpu)) if lowest < priority => {
                 self.pause(cpu);
                 let preempted = self.cpus[cpu].current;
@@ -453,46 +460,46 @@ impl<'s> Machine<'s> {
     /// Subtracts the time computed so far from a processor's current computation.
     fn pause(&mut self, cpu: usize) {
         if let (Some(since), Some(thread)) = (self.cpus[cpu].computing_since.take(), self.cpus[cpu].current) {
-            let left = &mut self.threads[thread].compute_left;
-            *left = left.saturating_sub(self.now - since);
+            let remaining = &mut self.threads[thread].remaining_compute;
+            *remaining = remaining.saturating_sub(self.now - since);
         }
         self.cpus[cpu].generation += 1;
     }
 
-    /// The wall clock as a `FILETIME`.
+    /// Returns the wall clock as a `FILETIME`.
     fn wall_clock(&self, time: u64) -> u64 {
         (self.recorder.start_time() + time).wrapping_add(self.wall_ahead)
     }
 
-    /// The computer is off while the recording's clock keeps running: no thread runs, and all timers are extended by
+    /// Turns the computer off while the recording's clock keeps running: no thread runs, and all timers are extended by
     /// `ticks`. The thread that performs the transition keeps its processor, because no context switch happens while
     /// the computer turns off and on.
     fn turn_off(&mut self, cpu: usize, ticks: u64) {
         self.is_off = true;
-        for other in 0..self.cpus.len() {
-            let Some(running) = self.cpus[other].current.filter(|_| other != cpu) else {
+        for other_cpu in 0..self.cpus.len() {
+            let Some(running) = self.cpus[other_cpu].current.filter(|_| other_cpu != cpu) else {
                 continue;
             };
-            self.pause(other);
-            self.switch(other, None, SwitchReason::PREEMPTED);
+            self.pause(other_cpu);
+            self.switch(other_cpu, None, SwitchReason::PREEMPTED);
             self.threads[running].ready_since = self.now;
             let priority = self.threads[running].plan.priority;
             self.ready[usize::from(priority)].push_front(running);
         }
         self.account_all();
-        let later: Vec<_> = self.events.drain().collect();
+        let pending: Vec<_> = self.events.drain().collect();
         self.events
-            .extend(later.into_iter().map(|Reverse((time, order, event))| Reverse((time + ticks, order, event))));
+            .extend(pending.into_iter().map(|Reverse((time, order, event))| Reverse((time + ticks, order, event))));
         self.now += ticks;
         self.is_off = false;
         for cpu in &mut self.cpus {
             cpu.accounted = self.now;
         }
-        while let Some(idle) = self.cpus.iter().position(|cpu| cpu.current.is_none()) {
+        while let Some(idle_cpu) = self.cpus.iter().position(|cpu| cpu.current.is_none()) {
             let Some(next) = self.next_ready() else {
                 break;
             };
-            self.switch(idle, Some(next), SwitchReason::IDLE);
+            self.switch(idle_cpu, Some(next), SwitchReason::IDLE);
         }
     }
 
@@ -503,31 +510,31 @@ impl<'s> Machine<'s> {
         self.ready.iter_mut().rev().find_map(VecDeque::pop_front)
     }
 
-    fn switch(&mut self, cpu: usize, to: Option<usize>, reason: SwitchReason) {
+    fn switch(&mut self, cpu: usize, next: Option<usize>, reason: SwitchReason) {
         let time = self.stamp();
         self.account(cpu, time);
-        let old = self.cpus[cpu].current;
+        let previous = self.cpus[cpu].current;
         let describe = |thread: Option<usize>| {
             thread.map_or((0, 0), |thread| {
                 let plan = &self.threads[thread].plan;
                 (plan.id, plan.priority as i8)
             })
         };
-        let (new_thread, new_priority) = describe(to);
-        let (old_thread, old_priority) = describe(old);
-        let waited = to.map_or(0, |thread| (time - self.threads[thread].ready_since) / CLOCK_INTERVAL);
+        let (new_thread, new_priority) = describe(next);
+        let (old_thread, old_priority) = describe(previous);
+        let wait_intervals = next.map_or(0, |thread| (time - self.threads[thread].ready_since) / CLOCK_INTERVAL);
         if self.settings.context_switches {
             let payload = ContextSwitch {
                 new_thread,
                 old_thread,
                 new_priority,
                 old_priority,
-                reason: if old.is_none() { SwitchReason::IDLE } else { reason },
-                wait_ticks: waited as u32,
+                reason: if previous.is_none() { SwitchReason::IDLE } else { reason },
+                wait_ticks: wait_intervals as u32,
             }
             .payload();
             self.write_perfinfo(cpu, 0x0524, 4, time, &payload);
-            if let Some(thread) = to
+            if let Some(thread) = next
                 && self.random.below(100) < u64::from(self.settings.switch_stacks_percent)
             {
                 let process = self.threads[thread].plan.process;
@@ -535,11 +542,11 @@ impl<'s> Machine<'s> {
             }
         }
         let slot = &mut self.cpus[cpu];
-        slot.current = to;
+        slot.current = next;
         slot.generation += 1;
         slot.computing_since = None;
         slot.quantum_end = self.now + QUANTUM;
-        if let Some(thread) = to {
+        if let Some(thread) = next {
             self.threads[thread].last_cpu = cpu;
             self.runnable.push_back(cpu);
         }
@@ -559,7 +566,7 @@ impl<'s> Machine<'s> {
             return;
         };
         self.pause(cpu);
-        if self.threads[thread].compute_left > 0 && self.now >= self.cpus[cpu].quantum_end {
+        if self.threads[thread].remaining_compute > 0 && self.now >= self.cpus[cpu].quantum_end {
             let priority = usize::from(self.threads[thread].plan.priority);
             if let Some(next) = self.ready[priority].pop_front() {
                 self.threads[thread].ready_since = self.now;

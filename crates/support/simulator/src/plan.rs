@@ -49,7 +49,7 @@ pub(super) struct Actors {
 }
 
 impl Plan {
-    /// A plan in which nothing happens yet.
+    /// Creates an empty plan.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let mut plan = Self {
             processes: Vec::new(),
@@ -97,8 +97,8 @@ impl Plan {
         self.signals.len()
     }
 
-    /// An unused process or thread id.
-    fn fresh_id(&mut self) -> u32 {
+    /// Returns an unused process or thread id.
+    fn unused_id(&mut self) -> u32 {
         loop {
             let id = self.next_id;
             self.next_id += 4;
@@ -108,7 +108,7 @@ impl Plan {
         }
     }
 
-    /// The signal with this name, created on first use.
+    /// Returns the signal with this name, which is created on first use.
     pub(super) fn signal(&mut self, name: &str) -> Signal {
         let next = Signal(self.signals.len());
         *self.signals.entry_ref(name).or_insert(next)
@@ -116,7 +116,7 @@ impl Plan {
 
     /// Adds a process, to be started by a step of another process.
     pub(super) fn process(&mut self, parent: usize, session: u32, image: &str, command: &str) -> usize {
-        let id = self.fresh_id();
+        let id = self.unused_id();
         self.process_with_id(id, parent, session, image, command)
     }
 
@@ -151,7 +151,7 @@ impl Plan {
 
     /// Adds a thread.
     pub(super) fn thread(&mut self, process: usize, priority: u8, steps: Vec<Step>) -> usize {
-        let id = self.fresh_id();
+        let id = self.unused_id();
         self.threads.push(ThreadPlan {
             id,
             process,
@@ -175,9 +175,9 @@ impl Plan {
         let mut steps = Vec::new();
         for work in work {
             match work {
-                WorkStep::Cpu(span) => steps.push(Step::Compute(span.0)),
-                WorkStep::Sleep(span) => steps.push(Step::Sleep(span.0)),
-                WorkStep::Until(span) => steps.push(Step::Until(span.0)),
+                WorkStep::Cpu(duration) => steps.push(Step::Compute(duration.0)),
+                WorkStep::Sleep(duration) => steps.push(Step::Sleep(duration.0)),
+                WorkStep::Until(duration) => steps.push(Step::Until(duration.0)),
                 WorkStep::Disk { transfer, count, size, path } => {
                     for _ in 0..*count {
                         steps.push(Step::Disk { transfer: *transfer, size: *size, path: path.clone() });
@@ -204,14 +204,14 @@ impl Plan {
                     steps.push(Step::emit(logon::winlogon_step(REQUEST_CREDENTIALS, false)));
                 }
                 WorkStep::Repeat(count, work) => {
-                    let once = self.steps(work);
+                    let repeated_steps = self.steps(work);
                     for _ in 0..*count {
-                        steps.extend_from_slice(&once);
+                        steps.extend_from_slice(&repeated_steps);
                     }
                 }
                 WorkStep::SetClockBack(time) => steps.push(Step::SetClockBack(time.0)),
                 WorkStep::Mark(text) => steps.push(Step::Mark(text.clone())),
-                WorkStep::Send { size, to } => steps.push(Step::Send { size: *size, to: *to }),
+                WorkStep::Send { size, destination: to } => steps.push(Step::Send { size: *size, destination: *to }),
                 WorkStep::Loop { burst, pause, until } => {
                     steps.push(Step::Loop { burst: burst.0, pause: pause.0, until: until.map(|until| until.0) })
                 }
@@ -220,11 +220,11 @@ impl Plan {
         steps
     }
 
-    /// Adds the threads that a scenario gives a process; each starts with `before`.
-    pub(super) fn scenario_threads(&mut self, process: usize, threads: &[Thread], before: &[Step]) {
+    /// Adds the threads that a scenario gives a process; each starts with `initial_steps`.
+    pub(super) fn scenario_threads(&mut self, process: usize, threads: &[Thread], initial_steps: &[Step]) {
         for thread in threads {
             for copy in 0..thread.count {
-                let mut steps = before.to_vec();
+                let mut steps = initial_steps.to_vec();
                 steps.extend(self.steps(&thread.work));
                 let index = self.thread(process, thread.priority, steps);
                 self.threads[index].io_priority = thread.io_priority;
@@ -234,8 +234,8 @@ impl Plan {
         }
     }
 
-    /// Adds the scenario's own processes. The service manager creates the ones in session 0, the shell those in the
-    /// console session, and the session manager, which exists earlier, those in remote sessions.
+    /// Adds the processes of the scenario. The service manager creates processes in session 0, the shell processes in
+    /// the console session, and the session manager, which exists earlier, processes in remote sessions.
     pub(super) fn scenario_processes(&mut self, processes: &[Process], [services, shell, session_manager]: [usize; 3]) {
         for process in processes {
             if process.at.is_none() && process.on.is_none() {
@@ -256,11 +256,11 @@ impl Plan {
             self.processes[index].stack.clone_from(&process.stack);
             self.scenario_threads(index, &process.thread, &[]);
             let mut launch = Vec::new();
-            if let Some(on) = &process.on {
-                launch.push(Step::Wait(self.signal(on)));
+            if let Some(signal_name) = &process.on {
+                launch.push(Step::Wait(self.signal(signal_name)));
             }
-            if let Some(at) = process.at {
-                launch.push(Step::Until(at.0));
+            if let Some(time) = process.at {
+                launch.push(Step::Until(time.0));
             }
             launch.push(Step::Start(index, None));
             self.thread(parent, 8, launch);

@@ -96,7 +96,7 @@ pub(super) enum Step {
     /// Sends bytes over TCP and receives the same number.
     Send {
         size: u32,
-        to: SocketAddr,
+        destination: SocketAddr,
     },
     /// Sets the wall clock back.
     SetClockBack(u64),
@@ -139,12 +139,12 @@ pub(super) enum Step {
 }
 
 impl Step {
-    pub(super) fn emit(occurrence: EventTemplate) -> Self {
-        Self::Emit(Box::new(occurrence), Vec::new())
+    pub(super) fn emit(event: EventTemplate) -> Self {
+        Self::Emit(Box::new(event), Vec::new())
     }
 
-    pub(super) fn emit_noted(occurrence: EventTemplate, note: TruthNote) -> Self {
-        Self::Emit(Box::new(occurrence), vec![note])
+    pub(super) fn emit_noted(event: EventTemplate, note: TruthNote) -> Self {
+        Self::Emit(Box::new(event), vec![note])
     }
 }
 

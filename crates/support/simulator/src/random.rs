@@ -16,13 +16,13 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number below `limit`; 0 when `limit` is 0.
+    /// Returns a random number below `limit`; 0 when `limit` is 0.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         if limit == 0 { 0 } else { self.next() % limit }
     }
 
-    /// A number from 50 % to 150 % of `value`.
-    pub(crate) fn about(&mut self, value: u64) -> u64 {
+    /// Returns a random number from 50 % to 150 % of `value`.
+    pub(crate) fn vary(&mut self, value: u64) -> u64 {
         value / 2 + self.below(value + 1)
     }
 }

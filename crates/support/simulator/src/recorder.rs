@@ -28,7 +28,7 @@ pub(super) struct Recorder<'s> {
     lost_between: Option<(u64, u64)>,
     lost: u64,
     /// Resolution of the clock, ticks.
-    step: u64,
+    clock_step: u64,
     failure: Option<io::Error>,
 }
 
@@ -49,20 +49,20 @@ impl<'s> Recorder<'s> {
             records: 0,
             lost_between: None,
             lost: 0,
-            step: 1,
+            clock_step: 1,
             failure: None,
         }
     }
 
     /// Loses every event in an interval, given as times since the recording began.
-    pub(super) fn lose(mut self, from: u64, to: u64) -> Self {
-        self.lost_between = Some((self.clock(from), self.clock(to)));
+    pub(super) fn with_lost_interval(mut self, start: u64, end: u64) -> Self {
+        self.lost_between = Some((self.clock(start), self.clock(end)));
         self
     }
 
     /// Sets the resolution of the clock, ticks.
-    pub(super) fn with_clock_step(mut self, step: u64) -> Self {
-        self.step = step.max(1);
+    pub(super) fn with_clock_step(mut self, clock_step: u64) -> Self {
+        self.clock_step = clock_step.max(1);
         self
     }
 
@@ -72,16 +72,16 @@ impl<'s> Recorder<'s> {
 
     /// Converts a time since the recording began to a clock value.
     pub(super) fn clock(&self, time: u64) -> u64 {
-        self.start_ticks + time - time % self.step
+        self.start_ticks + time - time % self.clock_step
     }
 
-    /// Wall clock at the start of the recording (`FILETIME`).
+    /// Returns the wall clock at the start of the recording (`FILETIME`).
     pub(super) fn start_time(&self) -> u64 {
         self.start_time
     }
 
     pub(super) fn record(&mut self, cpu: u16, record: &Record<'_>) {
-        if self.lost_between.is_some_and(|(from, to)| (from..to).contains(&record.ticks)) {
+        if self.lost_between.is_some_and(|(start, end)| (start..end).contains(&record.ticks)) {
             self.lost += 1;
             return;
         }
@@ -96,7 +96,7 @@ impl<'s> Recorder<'s> {
             Kind::Hook(hook) if usize::from(hook) < self.hooks.len() => {
                 self.hooks[usize::from(hook)] += 1;
             }
-            other => *self.kinds.entry(other).or_default() += 1,
+            kind => *self.kinds.entry(kind).or_default() += 1,
         }
         self.records += 1;
         let sink = match (&mut self.user, kind) {
@@ -108,8 +108,8 @@ impl<'s> Recorder<'s> {
         }
     }
 
-    /// A sink has failed, so recording more is pointless.
-    pub(super) fn failed(&self) -> bool {
+    /// Returns true if a sink has failed; recording more is then pointless.
+    pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
@@ -124,7 +124,7 @@ impl<'s> Recorder<'s> {
             .enumerate()
             .filter(|&(_, &count)| count > 0)
             .map(|(hook, &count)| (format!("{hook:04x}"), count));
-        let others = self.kinds.iter().map(|(kind, &count)| {
+        let other_kinds = self.kinds.iter().map(|(kind, &count)| {
             let name = match kind {
                 Kind::Hook(hook) => format!("{hook:04x}"),
                 Kind::Manifest(provider, id) => format!("{provider}/{id}"),
@@ -132,6 +132,6 @@ impl<'s> Recorder<'s> {
             };
             (name, count)
         });
-        Ok((self.records, hooks.chain(others).collect()))
+        Ok((self.records, hooks.chain(other_kinds).collect()))
     }
 }

@@ -10,7 +10,7 @@ const SVCHOST: &str = r"%SystemRoot%\system32\svchost.exe -k netsvcs";
 /// Path below the volume's root, with `/`, and contents.
 pub type SampleFile = (String, Vec<u8>);
 
-/// The files of the volume, before or after the update.
+/// Returns the files of the volume, before or after the update.
 ///
 /// Problems: the write filter is on with a 512 MiB overlay in memory and no exclusions, and the paging file is on the
 /// protected volume; the boot plan has seen one boot; the NFS client starts automatically; the third-party service
@@ -79,14 +79,14 @@ fn system(is_updated: bool) -> HiveKey {
     if is_updated {
         service("TillUpdate", 16, 2, r"C:\Till\update.exe");
     }
-    let mut more = |name: &str, value: &str, data: &[&str]| {
+    let mut set_values = |name: &str, value: &str, data: &[&str]| {
         root.subkey(&format!(r"{CS}\Services\{name}")).set_value(value, data);
     };
-    more("Spooler", "DependOnService", &["RPCSS"]);
-    more("SysMain", "DependOnService", &["rpcss"]);
-    more("TillAgent", "DependOnService", &["Dhcp", "RpcSs"]);
+    set_values("Spooler", "DependOnService", &["RPCSS"]);
+    set_values("SysMain", "DependOnService", &["rpcss"]);
+    set_values("TillAgent", "DependOnService", &["Dhcp", "RpcSs"]);
     if is_updated {
-        more("TillUpdate", "DependOnService", &["TillLicence"]);
+        set_values("TillUpdate", "DependOnService", &["TillLicence"]);
     }
     root.subkey(&format!(r"{CS}\Services\TillAgent")).set_value("Group", "Network");
     for name in ["disk", "volmgr", "uwfvol"] {

@@ -1,7 +1,7 @@
 //! Scenario files: what a machine does while it turns on and off. Unknown keys are errors.
 //!
-//! Times are [`TickDuration`]s. A key that ends in `_at` is an absolute time since the recording began: the step happens then,
-//! or later if the work before it takes longer.
+//! Times are [`TickDuration`]s. A key that ends in `_at` is an absolute time since the recording began: the step
+//! happens then, or later if the work before it takes longer.
 
 pub(super) mod power;
 pub(super) mod transition;
@@ -46,7 +46,7 @@ pub struct Scenario {
     /// Explorer, until the desktop is ready (ExplorerInit), and the programs it starts.
     #[serde(default)]
     pub shell: Shell,
-    /// Processes and threads in addition to the ones every boot has.
+    /// Processes and threads in addition to those that every boot has.
     #[serde(default, rename = "process")]
     pub processes: Vec<Process>,
     /// Programs that are notified of transitions.
@@ -175,9 +175,9 @@ pub struct Recording {
     pub ready_threads: bool,
     /// Start of an interval in which the recorder loses every event, as when its buffers are full.
     pub lost_from: Option<TickDuration>,
-    /// End of that interval.
+    /// End of the interval in which the recorder loses events.
     pub lost_to: TickDuration,
-    /// Resolution of the recording's clock, such as that of the system time: 1 ms, 15.6 ms. `None` for every tick.
+    /// Resolution of the recording's clock, e.g. 1 ms or 15.6 ms for the system time; `None` for one tick.
     pub clock_step: Option<TickDuration>,
 }
 
@@ -289,7 +289,7 @@ pub struct Session {
     /// Duration of video initialization in the system session.
     #[serde(default)]
     pub system_video: TickDuration,
-    /// Work of the session manager before that, in the interval usually attributed to the video driver.
+    /// Work of the session manager before video initialization, in the interval usually attributed to the video driver.
     #[serde(default)]
     pub system_video_work: Vec<WorkStep>,
     /// Duration of video initialization in the user session.
@@ -335,10 +335,10 @@ pub struct Service {
     /// Time from the start to the host's first report.
     #[serde(default)]
     pub container: TickDuration,
-    /// Time from there to the service's own code.
+    /// Time from the host's first report to the start of the service's main function.
     #[serde(default)]
     pub load: TickDuration,
-    /// Time from there to SERVICE_RUNNING.
+    /// Time from the start of the main function to SERVICE_RUNNING.
     #[serde(default)]
     pub init: TickDuration,
     /// Work within `init`.
@@ -352,7 +352,7 @@ pub struct Service {
     pub on_demand: bool,
     #[serde(default)]
     pub depends_on: Vec<String>,
-    /// Id of the thread that runs the service's main function. Threads may have the same id one after another.
+    /// Id of the thread that runs the service's main function. Thread ids may be reused.
     pub main_thread_id: Option<u32>,
     /// The main function returns once the service runs, and its thread ends; the host remains for its other services.
     #[serde(default)]
@@ -361,7 +361,7 @@ pub struct Service {
     pub priority: u8,
     #[serde(default)]
     pub io_priority: IoPriority,
-    /// How it stops during a shutdown; `None` if it is not notified.
+    /// How the service stops during a shutdown; `None` if it is not notified.
     pub stop: Option<ServiceStop>,
     /// Response to the suspend query; `None` if it is not queried.
     pub query: Option<NotificationResponse>,
@@ -414,7 +414,7 @@ pub struct Shell {
     /// Work before the desktop is ready.
     #[serde(default)]
     pub work: Vec<WorkStep>,
-    /// When the desktop is ready: the end of ExplorerInit.
+    /// Time at which the desktop is ready: the end of ExplorerInit.
     pub ready_at: Option<TickDuration>,
     /// Programs of the Run key.
     #[serde(default)]
@@ -431,11 +431,11 @@ pub struct Startup {
     pub thread: Vec<Thread>,
 }
 
-/// A process in addition to the ones every boot has.
+/// A process in addition to those that every boot has.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// Process id. Processes may have the same id one after another.
+    /// Process id; ids may be reused.
     pub id: Option<u32>,
     pub image: String,
     /// Command line; the image if absent.
@@ -465,7 +465,7 @@ fn deserialize_guid<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thread {
-    /// Thread id. Threads may have the same id one after another.
+    /// Thread id; ids may be reused.
     pub id: Option<u32>,
     /// Priority, 1 to 31.
     #[serde(default = "normal_priority")]
@@ -473,13 +473,13 @@ pub struct Thread {
     #[serde(default)]
     pub io_priority: IoPriority,
     /// Number of identical threads.
-    #[serde(default = "one")]
+    #[serde(default = "single_thread")]
     pub count: u32,
     /// The thread ends after the last step.
     pub work: Vec<WorkStep>,
 }
 
-const fn one() -> u32 {
+const fn single_thread() -> u32 {
     1
 }
 
@@ -516,7 +516,7 @@ pub struct PublishedService {
     pub total_ms: u64,
     /// Time from the start to the host's first report.
     pub first_checkpoint_ms: Option<u64>,
-    /// Time from there to SERVICE_RUNNING.
+    /// Time from the first report to SERVICE_RUNNING.
     pub processing_ms: Option<u64>,
     pub started_at_ms: Option<u64>,
     pub first_checkpointed_at_ms: Option<u64>,
@@ -546,21 +546,24 @@ const BASES: [(&str, &str); 6] = [
     ("shutdown-windows10-sample", include_str!("../scenarios/shutdown-windows10-sample.toml")),
 ];
 
-/// Merges `over` into `base`. Keys in both are taken from `over`, tables are merged recursively, and lists of tables
-/// are appended; an entry with the same name (or kind, for a sleep) as an existing one is merged into it.
-fn merge(base: &mut toml::Table, over: toml::Table) {
+/// Merges `overrides` into `base`. Keys in both are taken from `overrides`, tables are merged recursively, and lists of
+/// tables are appended; an entry with the same name (or kind, for a sleep) as an existing one is merged into it.
+fn merge(base: &mut toml::Table, overrides: toml::Table) {
     use toml::Value::{Array, Table};
-    for (key, value) in over {
+    for (key, value) in overrides {
         match (base.get_mut(&key), value) {
-            (Some(Table(lower)), Table(upper)) => merge(lower, upper),
-            (Some(Array(lower)), Array(upper)) if lower.iter().chain(&upper).all(toml::Value::is_table) => {
-                for entry in upper {
-                    let named = |entry: &toml::Value| entry.get("name").or_else(|| entry.get("kind")).cloned();
-                    let name = named(&entry);
-                    let same = lower.iter_mut().find(|known| name.is_some() && named(known) == name);
-                    match (same, entry) {
-                        (Some(Table(known)), Table(entry)) => merge(known, entry),
-                        (_, entry) => lower.push(entry),
+            (Some(Table(base_table)), Table(table)) => merge(base_table, table),
+            (Some(Array(base_entries)), Array(entries))
+                if base_entries.iter().chain(&entries).all(toml::Value::is_table) =>
+            {
+                for entry in entries {
+                    let key_of = |entry: &toml::Value| entry.get("name").or_else(|| entry.get("kind")).cloned();
+                    let entry_key = key_of(&entry);
+                    let existing =
+                        base_entries.iter_mut().find(|base| entry_key.is_some() && key_of(base) == entry_key);
+                    match (existing, entry) {
+                        (Some(Table(base_table)), Table(table)) => merge(base_table, table),
+                        (_, entry) => base_entries.push(entry),
                     }
                 }
             }
@@ -582,15 +585,15 @@ pub enum ScenarioError {
 }
 
 impl Scenario {
-    /// Makes the loops of the scenario's own processes pause `times` as long: the same boot with fewer events per
-    /// second.
+    /// Makes the loops of the scenario's own processes pause `pause_factor` times as long: the same boot with fewer
+    /// events per second.
     #[must_use]
-    pub fn with_rarer_loops(&self, times: f64) -> Self {
+    pub fn with_rarer_loops(&self, pause_factor: f64) -> Self {
         let mut rarer = self.clone();
         let threads = rarer.processes.iter_mut().flat_map(|process| &mut process.thread);
         for work in threads.flat_map(|thread| &mut thread.work) {
             if let WorkStep::Loop { pause, .. } = work {
-                pause.0 = (pause.0 as f64 * times) as u64;
+                pause.0 = (pause.0 as f64 * pause_factor) as u64;
             }
         }
         rarer
@@ -606,9 +609,9 @@ impl Scenario {
             let Some((_, base)) = BASES.iter().find(|(name, _)| *name == base) else {
                 return Err(ScenarioError::Impossible(format!("unknown base scenario `{base}`")));
             };
-            let mut whole: toml::Table = toml::from_str(base).map_err(Box::new)?;
-            merge(&mut whole, table);
-            table = whole;
+            let mut merged: toml::Table = toml::from_str(base).map_err(Box::new)?;
+            merge(&mut merged, table);
+            table = merged;
         }
         let scenario: Self = table.try_into().map_err(Box::new)?;
         if !(1..=1024).contains(&scenario.machine.processors) {
@@ -620,13 +623,13 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The machine boots in the recording.
+    /// True if the machine boots in the recording.
     #[must_use]
     pub fn is_boot(&self) -> bool {
         self.running.is_none()
     }
 
-    /// The scenario has a shutdown, sleep or standby.
+    /// True if the scenario has a shutdown, sleep or standby.
     pub(super) fn has_transitions(&self) -> bool {
         self.shutdown.is_some() || !self.power.is_empty() || !self.standby.is_empty()
     }
@@ -647,8 +650,8 @@ mod tests {
             });
             cycles.collect()
         };
-        let (before, after) = (loops(&scenario), loops(&scenario.with_rarer_loops(10.0)));
-        assert_eq!(before, [(60, 3_900), (90, 4_100), (70, 4_200)]);
-        assert_eq!(after, [(60, 39_000), (90, 41_000), (70, 42_000)]);
+        let (original, slowed) = (loops(&scenario), loops(&scenario.with_rarer_loops(10.0)));
+        assert_eq!(original, [(60, 3_900), (90, 4_100), (70, 4_200)]);
+        assert_eq!(slowed, [(60, 39_000), (90, 41_000), (70, 42_000)]);
     }
 }

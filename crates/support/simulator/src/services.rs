@@ -34,8 +34,8 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
     let gate = plan.signal("logon services");
     let mut hosts = HashMap::new();
     let mut steps = Vec::new();
-    if let Some(at) = services.auto_start_at {
-        steps.push(Step::Until(at.0));
+    if let Some(time) = services.auto_start_at {
+        steps.push(Step::Until(time.0));
     }
     steps.push(Step::emit_noted(service::auto_start(true), TruthNote::AutoStart(Edge::Begin)));
     steps.push(Step::emit(service::critical_auto_start(true)));
@@ -45,8 +45,8 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
         steps.push(Step::emit_noted(service::starting_group(true, group), TruthNote::Group(index, Edge::Begin)));
         let mut running = Vec::new();
         for service in services.service.iter().filter(|service| service.group == group) {
-            let runs = start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?;
-            running.extend((!service.on_demand).then_some(runs));
+            let running_signal = start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?;
+            running.extend((!service.on_demand).then_some(running_signal));
         }
         steps.extend(running.into_iter().map(Step::Wait));
         steps.push(Step::emit_noted(service::starting_group(false, group), TruthNote::Group(index, Edge::End)));
@@ -64,8 +64,8 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
         running.push(start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?);
     }
     steps.extend(running.into_iter().map(Step::Wait));
-    if let Some(at) = services.auto_start_end_at {
-        steps.push(Step::Until(at.0));
+    if let Some(time) = services.auto_start_end_at {
+        steps.push(Step::Until(time.0));
     }
     steps.push(Step::emit_noted(service::auto_start(false), TruthNote::AutoStart(Edge::End)));
     steps.push(Step::Set(plan.signal("services_running")));
@@ -82,24 +82,24 @@ fn start(
     hosts: &mut HashMap<String, Host>,
     steps: &mut Vec<Step>,
 ) -> Result<Signal, ScenarioError> {
-    for needed in &service.depends_on {
-        if !plan.services.iter().any(|earlier| earlier.name == *needed) {
+    for dependency in &service.depends_on {
+        if !plan.services.iter().any(|earlier| earlier.name == *dependency) {
             return Err(ScenarioError::Impossible(format!(
-                "service `{}` depends on `{needed}`, which does not start before it",
+                "service `{}` depends on `{dependency}`, which does not start before it",
                 service.name
             )));
         }
-        steps.push(Step::Wait(plan.signal(&format!("service {needed} runs"))));
+        steps.push(Step::Wait(plan.signal(&format!("service {dependency} runs"))));
     }
-    if let Some(at) = service.at {
-        steps.push(Step::Until(at.0));
+    if let Some(time) = service.at {
+        steps.push(Step::Until(time.0));
     }
     let index = plan.services.len();
     let host = host(plan, service, manager, hosts);
-    let (process, command, fresh) = (host.process, host.command.clone(), !host.started);
+    let (process, command, is_new_host) = (host.process, host.command.clone(), !host.started);
     host.started = true;
-    if let Some(place) = scenario_services.iter().position(|candidate| candidate.name == service.name) {
-        plan.service_hosts[place] = process;
+    if let Some(position) = scenario_services.iter().position(|candidate| candidate.name == service.name) {
+        plan.service_hosts[position] = process;
     }
     let process_id = plan.processes[process].id;
     plan.services.push(truth::Service {
@@ -109,9 +109,9 @@ fn start(
         container_pid: process_id,
         ..truth::Service::default()
     });
-    let go = plan.signal(&format!("service {} go", service.name));
+    let start_signal = plan.signal(&format!("service {} go", service.name));
     let reported = plan.signal(&format!("service {} reported", service.name));
-    let runs = plan.signal(&format!("service {} runs", service.name));
+    let running_signal = plan.signal(&format!("service {} runs", service.name));
 
     let status = |state: u32, process: u32| {
         let status = service::status_change(1, state, process, &service.name, &command);
@@ -119,15 +119,15 @@ fn start(
     };
     steps.push(Step::emit_noted(status(state::START_PENDING, 0), TruthNote::ServiceStart(index)));
     steps.push(Step::Begin);
-    if fresh {
+    if is_new_host {
         steps.push(Step::Start(process, None));
     }
     steps.push(Step::PadTo(service.container.0));
     steps.push(Step::emit_noted(status(state::START_PENDING, process_id), TruthNote::ServiceCheckpoint(index)));
-    steps.push(Step::Set(go));
+    steps.push(Step::Set(start_signal));
 
     let mut thread_steps = vec![
-        Step::Wait(go),
+        Step::Wait(start_signal),
         Step::Begin,
         Step::Load(format!("\\Device\\HarddiskVolume2\\Windows\\System32\\{}.dll", service.name.to_lowercase())),
         Step::PadTo(service.load.0),
@@ -154,10 +154,10 @@ fn start(
         vec![
             Step::Wait(reported),
             Step::emit_noted(status(state::RUNNING, process_id), TruthNote::ServiceEnd(index)),
-            Step::Set(runs),
+            Step::Set(running_signal),
         ],
     );
-    Ok(runs)
+    Ok(running_signal)
 }
 
 fn host<'h>(plan: &mut Plan, service: &Service, manager: usize, hosts: &'h mut HashMap<String, Host>) -> &'h mut Host {

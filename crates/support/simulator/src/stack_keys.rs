@@ -1,4 +1,4 @@
-//! Keys of call stacks: so few that each is reused often, as the kernel does after a while.
+//! Keys of call stacks: there are so few that each is reused often, as in a long kernel recording.
 
 /// Number of keys.
 const KEY_COUNT: usize = 8;
@@ -15,25 +15,25 @@ pub(super) struct StackKeys {
 
 impl StackKeys {
     /// Returns the key of a stack, and the stack that had the key before if it was evicted.
-    pub(super) fn take(&mut self, frames: &[u64]) -> (u64, Option<Vec<u64>>) {
-        if let Some(at) = self.in_use.iter().position(|known| known == frames) {
-            return (key(at), None);
+    pub(super) fn assign(&mut self, frames: &[u64]) -> (u64, Option<Vec<u64>>) {
+        if let Some(index) = self.in_use.iter().position(|stack| stack == frames) {
+            return (key_at(index), None);
         }
         if self.in_use.len() < KEY_COUNT {
             self.in_use.push(frames.to_vec());
-            return (key(self.in_use.len() - 1), None);
+            return (key_at(self.in_use.len() - 1), None);
         }
-        let at = self.next % KEY_COUNT;
+        let index = self.next % KEY_COUNT;
         self.next += 1;
-        (key(at), Some(std::mem::replace(&mut self.in_use[at], frames.to_vec())))
+        (key_at(index), Some(std::mem::replace(&mut self.in_use[index], frames.to_vec())))
     }
 
-    /// The keys still in use, with their stacks.
+    /// Returns the keys still in use, with their stacks.
     pub(super) fn rundown(&self) -> Vec<(u64, Vec<u64>)> {
-        self.in_use.iter().enumerate().map(|(at, frames)| (key(at), frames.clone())).collect()
+        self.in_use.iter().enumerate().map(|(index, frames)| (key_at(index), frames.clone())).collect()
     }
 }
 
-fn key(at: usize) -> u64 {
-    FIRST_KEY + at as u64 * 0x40
+fn key_at(index: usize) -> u64 {
+    FIRST_KEY + index as u64 * 0x40
 }

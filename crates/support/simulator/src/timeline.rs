@@ -26,39 +26,39 @@ impl UsageTimeline {
         Self { processors, ..Self::default() }
     }
 
-    pub(super) fn cpu(&mut self, ran: RunningThread, from: u64, to: u64) {
-        self.cpu.push((ran, from as i64 * NS_PER_TICK, to as i64 * NS_PER_TICK));
+    pub(super) fn cpu(&mut self, running_thread: RunningThread, start: u64, end: u64) {
+        self.cpu.push((running_thread, start as i64 * NS_PER_TICK, end as i64 * NS_PER_TICK));
     }
 
-    pub(super) fn disk_busy(&mut self, priority: IoPriority, from: u64, to: u64) {
-        self.disk.push((priority, from as i64 * NS_PER_TICK, to as i64 * NS_PER_TICK));
+    pub(super) fn disk_busy(&mut self, priority: IoPriority, start: u64, end: u64) {
+        self.disk.push((priority, start as i64 * NS_PER_TICK, end as i64 * NS_PER_TICK));
     }
 
-    pub(super) fn disk_completed(&mut self, operation: Operation, size: u32, at: u64) {
-        self.requests.push((operation, size, at as i64 * NS_PER_TICK));
+    pub(super) fn disk_completed(&mut self, operation: Operation, size: u32, time: u64) {
+        self.requests.push((operation, size, time as i64 * NS_PER_TICK));
     }
 
-    /// CPU and disk use in an interval. Requests count where they complete.
+    /// Returns CPU and disk use in an interval. Requests count where they complete.
     #[must_use]
     pub fn usage(&self, start_ns: i64, end_ns: i64) -> Usage {
-        let within = |from: i64, to: i64| (to.min(end_ns) - from.max(start_ns)).max(0);
+        let overlap_ns = |start: i64, end: i64| (end.min(end_ns) - start.max(start_ns)).max(0);
         let mut usage = Usage::default();
-        for &(ran, from, to) in &self.cpu {
-            let time = within(from, to);
-            match ran {
-                _ if time == 0 => {}
-                None => usage.idle_ns += time,
+        for &(running_thread, start, end) in &self.cpu {
+            let duration_ns = overlap_ns(start, end);
+            match running_thread {
+                _ if duration_ns == 0 => {}
+                None => usage.idle_ns += duration_ns,
                 Some((process, priority)) => {
-                    *usage.cpu_by_process_ns.entry(process).or_default() += time;
-                    *usage.cpu_by_priority_ns.entry(priority).or_default() += time;
+                    *usage.cpu_by_process_ns.entry(process).or_default() += duration_ns;
+                    *usage.cpu_by_priority_ns.entry(priority).or_default() += duration_ns;
                 }
             }
         }
-        for &(_, from, to) in &self.disk {
-            usage.disk_busy_ns += within(from, to);
+        for &(_, start, end) in &self.disk {
+            usage.disk_busy_ns += overlap_ns(start, end);
         }
-        for &(operation, size, at) in &self.requests {
-            if !(start_ns..end_ns).contains(&at) {
+        for &(operation, size, time) in &self.requests {
+            if !(start_ns..end_ns).contains(&time) {
                 continue;
             }
             match operation {
@@ -76,34 +76,34 @@ impl UsageTimeline {
         usage
     }
 
-    /// The idle metric from `start_ns`, over the slices completed by `end_ns`.
+    /// Returns the idle metric from `start_ns`, over the slices completed by `end_ns`.
     #[must_use]
     pub fn idle_metric(&self, start_ns: i64, end_ns: i64) -> PostBoot {
         let slice_ns = SLICE as i64 * NS_PER_TICK;
         let count = usize::try_from((end_ns - start_ns) / slice_ns).unwrap_or(0);
         let mut busy = vec![(0_i64, 0_i64); count];
-        let mut spread = |from: i64, to: i64, disk: bool| {
-            let (mut from, to) = (from.max(start_ns), to.min(end_ns));
-            while from < to {
-                let index = (from - start_ns) / slice_ns;
-                let part = (start_ns + (index + 1) * slice_ns).min(to) - from;
+        let mut add_busy = |start: i64, end: i64, disk: bool| {
+            let (mut start, end) = (start.max(start_ns), end.min(end_ns));
+            while start < end {
+                let index = (start - start_ns) / slice_ns;
+                let part_ns = (start_ns + (index + 1) * slice_ns).min(end) - start;
                 let slot = usize::try_from(index).ok().and_then(|index| busy.get_mut(index));
                 match slot {
-                    Some(slot) if disk => slot.1 += part,
-                    Some(slot) => slot.0 += part,
+                    Some((_, disk_busy_ns)) if disk => *disk_busy_ns += part_ns,
+                    Some((cpu_busy_ns, _)) => *cpu_busy_ns += part_ns,
                     None => {}
                 }
-                from += part;
+                start += part_ns;
             }
         };
-        for &(ran, from, to) in &self.cpu {
-            if ran.is_some_and(|(_, priority)| priority >= LOW_PRIORITY) {
-                spread(from, to, false);
+        for &(running_thread, start, end) in &self.cpu {
+            if running_thread.is_some_and(|(_, priority)| priority >= LOW_PRIORITY) {
+                add_busy(start, end, false);
             }
         }
-        for &(priority, from, to) in &self.disk {
+        for &(priority, start, end) in &self.disk {
             if !priority.is_low() {
-                spread(from, to, true);
+                add_busy(start, end, true);
             }
         }
         let mut metric = PostBoot::default();
@@ -111,9 +111,9 @@ impl UsageTimeline {
             if metric.is_satisfied {
                 break;
             }
-            let idle = cpu_busy_ns * 5 <= slice_ns * i64::from(self.processors) && disk_busy_ns * 5 <= slice_ns;
-            metric.slices.push(Slice { cpu_busy_ns, disk_busy_ns, is_idle: idle });
-            if idle {
+            let is_idle = cpu_busy_ns * 5 <= slice_ns * i64::from(self.processors) && disk_busy_ns * 5 <= slice_ns;
+            metric.slices.push(Slice { cpu_busy_ns, disk_busy_ns, is_idle });
+            if is_idle {
                 metric.idle_ns += slice_ns;
             } else {
                 metric.busy_ns += slice_ns;

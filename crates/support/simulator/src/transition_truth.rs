@@ -78,9 +78,9 @@ pub struct ServiceStop {
     pub pending_ns: Option<i64>,
     /// SERVICE_STOPPED.
     pub end_ns: Option<i64>,
-    /// The manager stopped waiting for it.
+    /// The manager stopped waiting for the service.
     pub unresponsive: bool,
-    /// Process id of its host.
+    /// Process id of the service's host.
     pub container_pid: u32,
 }
 

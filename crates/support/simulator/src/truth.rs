@@ -121,7 +121,7 @@ impl Truth {
         self.phases.iter().find(|phase| phase.name == name)
     }
 
-    /// Boot time without the 10 s of idle time: time to the desktop plus the busy slices.
+    /// Returns the boot time without the 10 s of idle time: time to the desktop plus the busy slices.
     #[must_use]
     pub fn total_boot_ns(&self) -> Option<i64> {
         Some(self.desktop_ready_ns? + self.post_boot.as_ref()?.busy_ns)

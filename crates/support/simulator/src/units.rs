@@ -39,9 +39,9 @@ impl FromStr for TickDuration {
             return Ok(Self(value / 100));
         }
         // Avoids floating point, so that the truth stays exact.
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let whole: u64 = whole.parse().map_err(|_| format!("`{text}` is not a duration"))?;
-        let mut ticks = whole.checked_mul(per_unit).ok_or_else(|| format!("`{text}` is too long"))?;
+        let (integer, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let integer: u64 = integer.parse().map_err(|_| format!("`{text}` is not a duration"))?;
+        let mut ticks = integer.checked_mul(per_unit).ok_or_else(|| format!("`{text}` is too long"))?;
         let mut weight = per_unit;
         for digit in fraction.chars() {
             let digit = digit.to_digit(10).ok_or_else(|| format!("`{text}` is not a duration"))?;
@@ -97,8 +97,8 @@ impl<'de> Deserialize<'de> for Size {
 
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
-    let at = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
-    (&text[..at], text[at..].trim())
+    let unit_start = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
+    (&text[..unit_start], text[unit_start..].trim())
 }
 
 #[cfg(test)]

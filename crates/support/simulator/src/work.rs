@@ -47,7 +47,7 @@ pub enum WorkStep {
     Wait(String),
     /// Waits until an event is set, with a timeout.
     WaitAtMost(String, TickDuration),
-    /// Waits until a driver's DPC wakes it.
+    /// Waits until a driver's DPC wakes the thread.
     Device {
         time: TickDuration,
         driver: String,
@@ -63,7 +63,7 @@ pub enum WorkStep {
     /// Sends bytes over TCP and receives the same number.
     Send {
         size: u32,
-        to: SocketAddr,
+        destination: SocketAddr,
     },
     /// Sets the wall clock back.
     SetClockBack(TickDuration),
@@ -133,10 +133,10 @@ impl FromStr for WorkStep {
             "mark" => Ok(Self::Mark(rest.to_owned())),
             "send" => {
                 let usage_error = || format!("`{line}`: expected BYTES ADDRESS:PORT");
-                let (size, to) = rest.split_once(' ').ok_or_else(usage_error)?;
+                let (size, destination) = rest.split_once(' ').ok_or_else(usage_error)?;
                 Ok(Self::Send {
                     size: size.parse().map_err(|_| usage_error())?,
-                    to: to.parse().map_err(|_| usage_error())?,
+                    destination: destination.parse().map_err(|_| usage_error())?,
                 })
             }
             "loop" => {

@@ -32,9 +32,9 @@ struct ExpectedAccount {
 struct InjectedSubject {
     kind: AccountSubjectKind,
     name: String,
-    /// Injected time; `None` for all time the simulator's idle metric found busy.
+    /// Injected time; `None` for all time that is busy in the simulator's idle metric.
     ms: Option<i64>,
-    /// Time off the critical path, and why.
+    /// Time off the critical path.
     #[serde(default)]
     #[serde(rename = "beside_ms")]
     off_path_ms: i64,
@@ -79,7 +79,7 @@ const WINDOWS: &[&str] = &[
     "user policy",
 ];
 
-pub(crate) fn names() -> Vec<String> {
+pub(crate) fn scenario_names() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let mut names: Vec<String> = [folder.join("second"), folder]
         .into_iter()
@@ -93,11 +93,12 @@ pub(crate) fn names() -> Vec<String> {
     names
 }
 
-pub(crate) fn recorded(name: &str) -> (Trace, Truth) {
+/// Simulates the scenario `name` and reads its recording.
+pub(crate) fn simulate_named(name: &str) -> (Trace, Truth) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let file = format!("{name}.toml");
-    let second = folder.join("second").join(&file);
-    let path = if second.exists() { second } else { folder.join(&file) };
+    let second_path = folder.join("second").join(&file);
+    let path = if second_path.exists() { second_path } else { folder.join(&file) };
     simulate(&Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap())
 }
 
@@ -118,118 +119,135 @@ pub(crate) fn simulate(scenario: &Scenario) -> (Trace, Truth) {
 }
 
 fn accounts_of(name: &str) -> Vec<AccountedPhase> {
-    accounts(&recorded(name).0, None)
+    accounts(&simulate_named(name).0, None)
 }
 
-/// A scenario's row of the table in the book, and its errors.
-fn row(name: &str, expected_account: &ExpectedAccount, known: Option<usize>) -> (String, Vec<String>) {
-    let (trace, truth) = recorded(name);
-    let all = accounts(&trace, None);
-    let false_statements = if known.is_none() { false_statements(&trace, &all, expected_account) } else { Vec::new() };
-    let false_findings = known.unwrap_or(false_statements.len());
-    let Some(account) = all.iter().find(|phase| phase.phase == expected_account.phase).map(|phase| &phase.account)
+/// Returns a scenario's row of the table in the book, and its errors.
+fn row(name: &str, expected_account: &ExpectedAccount, known_false_findings: Option<usize>) -> (String, Vec<String>) {
+    let (trace, truth) = simulate_named(name);
+    let phases = accounts(&trace, None);
+    let false_statements =
+        if known_false_findings.is_none() { false_statements(&trace, &phases, expected_account) } else { Vec::new() };
+    let false_findings = known_false_findings.unwrap_or(false_statements.len());
+    let Some(account) = phases.iter().find(|phase| phase.phase == expected_account.phase).map(|phase| &phase.account)
     else {
         let row = format!("| `{name}` | {} | | | **no account** | | | | |\n", expected_account.phase);
-        let has: Vec<&str> = all.iter().map(|phase| phase.phase.as_str()).collect();
-        return (row, vec![format!("{name}: no account of {}, but of {}", expected_account.phase, has.join(", "))]);
+        let phase_names: Vec<&str> = phases.iter().map(|phase| phase.phase.as_str()).collect();
+        return (
+            row,
+            vec![format!("{name}: no account of {}, but of {}", expected_account.phase, phase_names.join(", "))],
+        );
     };
     let mut errors = Vec::new();
-    let is_own = |name: &str| WINDOWS.iter().any(|own| own.eq_ignore_ascii_case(name));
-    let ms_of = |one: &InjectedSubject| {
-        let all_ms = one.ms.unwrap_or_else(|| truth.post_boot.as_ref().map_or(0, |metric| metric.busy_ns / MS));
-        all_ms - one.off_path_ms
+    let is_windows = |name: &str| WINDOWS.iter().any(|part| part.eq_ignore_ascii_case(name));
+    let ms_of = |subject: &InjectedSubject| {
+        let all_ms = subject.ms.unwrap_or_else(|| truth.post_boot.as_ref().map_or(0, |metric| metric.busy_ns / MS));
+        all_ms - subject.off_path_ms
     };
-    let found_ns = |one: &InjectedSubject| account.of(one.kind, &one.name).map(|entry| entry.ns).sum::<i64>();
+    let attributed_ns = |subject: &InjectedSubject| {
+        account.entries_named(subject.kind, &subject.name).map(|entry| entry.ns).sum::<i64>()
+    };
     let injected_ms: i64 = expected_account.injected.iter().map(&ms_of).sum();
-    let of_account = || {
-        let first = account.entries.iter().find(|entry| entry.kind.is_attributable() && !is_own(&entry.name));
-        first.map(|entry| (entry.kind, vec![entry.name.clone()]))
+    let first_of_account = || {
+        let entry = account.entries.iter().find(|entry| entry.kind.is_attributable() && !is_windows(&entry.name));
+        entry.map(|entry| (entry.kind, vec![entry.name.clone()]))
     };
-    // A person is never a culprit, but the first entry of the phase's account.
-    let of_phase = expected_account.injected.first().is_some_and(|one| one.kind == AccountSubjectKind::UserInput);
-    let first = if of_phase {
-        of_account()
+    // A user is never a culprit, but may be the first entry of the phase's account.
+    let is_user_input =
+        expected_account.injected.first().is_some_and(|subject| subject.kind == AccountSubjectKind::UserInput);
+    let first = if is_user_input {
+        first_of_account()
     } else {
         let in_phase = |name: &str| expected_account.injected.is_empty() || name == expected_account.phase;
-        let first = culprits(&all).into_iter().find(|culprit| !culprit.is_system && in_phase(&culprit.phase));
-        let first = first.map(|culprit| match culprit.members.len() {
+        let culprit = culprits(&phases).into_iter().find(|culprit| !culprit.is_system && in_phase(&culprit.phase));
+        let subject = culprit.map(|culprit| match culprit.members.len() {
             0 => (culprit.entry.kind, vec![culprit.entry.name]),
             _ => (culprit.entry.kind, culprit.members),
         });
-        // Less than a second does not make a culprit.
-        first.or_else(|| of_account().filter(|_| injected_ms > 0 && injected_ms < 1_000))
+        // A subject that took less than a second is not a culprit.
+        subject.or_else(|| first_of_account().filter(|_| injected_ms > 0 && injected_ms < 1_000))
     };
-    let wanted = expected_account.injected.first().map(|one| {
-        let its = expected_account.injected.iter().filter(|other| other.kind == one.kind);
-        (one.kind, its.map(|one| one.name.clone()).collect::<Vec<_>>())
+    let expected_first = expected_account.injected.first().map(|subject| {
+        let same_kind = expected_account.injected.iter().filter(|other| other.kind == subject.kind);
+        (subject.kind, same_kind.map(|subject| subject.name.clone()).collect::<Vec<_>>())
     });
-    let is_right = match (&first, &wanted) {
-        // Several names form one culprit in a relay; otherwise the first must come first.
-        (Some((kind, names)), Some((wanted_kind, wanted))) => {
-            kind == wanted_kind && (names == wanted || names.as_slice() == wanted.get(..1).unwrap_or_default())
+    let is_correct = match (&first, &expected_first) {
+        // Several names form one culprit in a relay; otherwise the first injected subject must come first.
+        (Some((kind, names)), Some((expected_kind, expected_names))) => {
+            kind == expected_kind
+                && (names == expected_names || names.as_slice() == expected_names.get(..1).unwrap_or_default())
         }
-        (first, wanted) => first.is_none() && wanted.is_none(),
+        (first, expected_first) => first.is_none() && expected_first.is_none(),
     };
-    if !is_right {
-        errors.push(format!("{name}: first {first:?}, expected {wanted:?}"));
+    if !is_correct {
+        errors.push(format!("{name}: first {first:?}, expected {expected_first:?}"));
     }
-    let found_ms = expected_account.injected.iter().map(&found_ns).sum::<i64>() / MS;
-    let off_ms = (found_ms - injected_ms).abs();
-    if off_ms * 100 > injected_ms * MAX_ERROR_PERCENT {
-        errors.push(format!("{name}: {found_ms} ms, injected {injected_ms} ms"));
+    let attributed_ms = expected_account.injected.iter().map(&attributed_ns).sum::<i64>() / MS;
+    let error_ms = (attributed_ms - injected_ms).abs();
+    if error_ms * 100 > injected_ms * MAX_ERROR_PERCENT {
+        errors.push(format!("{name}: {attributed_ms} ms, injected {injected_ms} ms"));
     }
-    // Share of the path attributed correctly: to the injected subjects, and the rest to Windows.
-    let length = account.duration_ns;
+    // Check the share of the path that is attributed correctly: to the injected subjects, otherwise to Windows.
+    let duration_ns = account.duration_ns;
     let lost_ns = expected_account.lost_ms * MS;
-    let rest_ns = length - injected_ms * MS - lost_ns;
+    let windows_ns = duration_ns - injected_ms * MS - lost_ns;
     let is_injected = |entry: &AccountEntry| {
-        expected_account.injected.iter().any(|one| one.kind == entry.kind && one.name.eq_ignore_ascii_case(&entry.name))
+        expected_account
+            .injected
+            .iter()
+            .any(|subject| subject.kind == entry.kind && subject.name.eq_ignore_ascii_case(&entry.name))
     };
     let others = account.entries.iter().filter(|entry| !is_injected(entry) && entry.unknown_reason.is_none());
     let others_ns: i64 = others.map(|entry| entry.ns).sum();
-    let its_ns: i64 = expected_account.injected.iter().map(|one| found_ns(one).min(ms_of(one) * MS)).sum();
-    let right_ns = its_ns + others_ns.min(rest_ns) + account.unknown_ns.min(lost_ns);
-    if right_ns * 100 < length * (100 - MAX_ERROR_PERCENT) {
-        errors.push(format!("{name}: {} of {} ms of the path attributed correctly", right_ns / MS, length / MS));
+    let injected_ns: i64 =
+        expected_account.injected.iter().map(|subject| attributed_ns(subject).min(ms_of(subject) * MS)).sum();
+    let correct_ns = injected_ns + others_ns.min(windows_ns) + account.unknown_ns.min(lost_ns);
+    if correct_ns * 100 < duration_ns * (100 - MAX_ERROR_PERCENT) {
+        errors.push(format!("{name}: {} of {} ms of the path attributed correctly", correct_ns / MS, duration_ns / MS));
     }
-    if (account.unknown_ns - lost_ns) * 100 >= length * MAX_UNKNOWN_PERCENT {
-        errors.push(format!("{name}: {} ms of {} unknown", account.unknown_ns / MS, length / MS));
+    if (account.unknown_ns - lost_ns) * 100 >= duration_ns * MAX_UNKNOWN_PERCENT {
+        errors.push(format!("{name}: {} ms of {} unknown", account.unknown_ns / MS, duration_ns / MS));
     }
     if false_findings > 0 {
         errors.push(format!("{name}: {false_findings} false findings: {}", false_statements.join("; ")));
     }
-    let percent = |part: i64, whole: i64| part as f64 * 100.0 / whole.max(1) as f64;
+    let percent = |part: i64, total: i64| part as f64 * 100.0 / total.max(1) as f64;
     let injected = match expected_account.injected.as_slice() {
         [] => "none".to_owned(),
-        [one] => format!("{} {}", one.kind.as_str(), one.name),
+        [subject] => format!("{} {}", subject.kind.as_str(), subject.name),
         [first, .., last] => format!("{} {} to {}", first.kind.as_str(), first.name, last.name),
     };
-    let reasons: Vec<&str> =
-        expected_account.injected.iter().map(|one| one.reason.as_str()).filter(|reason| !reason.is_empty()).collect();
-    let off_path_ms: i64 = expected_account.injected.iter().map(|one| one.off_path_ms).sum();
+    let reasons: Vec<&str> = expected_account
+        .injected
+        .iter()
+        .map(|subject| subject.reason.as_str())
+        .filter(|reason| !reason.is_empty())
+        .collect();
+    let off_path_ms: i64 = expected_account.injected.iter().map(|subject| subject.off_path_ms).sum();
     let off_path = match reasons.first() {
         Some(reason) => format!(" ({off_path_ms} off the path: {reason})"),
         None => String::new(),
     };
-    let (cost, off) = match expected_account.injected.len() {
+    let (cost, cost_error) = match expected_account.injected.len() {
         0 => (String::new(), String::new()),
-        _ => (format!("{}{off_path}", injected_ms + off_path_ms), format!("{:.1} %", percent(off_ms, injected_ms))),
+        _ => (format!("{}{off_path}", injected_ms + off_path_ms), format!("{:.1} %", percent(error_ms, injected_ms))),
     };
     let row = format!(
-        "| `{name}` | {} | {injected} | {cost} | {} | {off} | {:.1} % | {false_findings} | {:.1} % |\n",
+        "| `{name}` | {} | {injected} | {cost} | {} | {cost_error} | {:.1} % | {false_findings} | {:.1} % |\n",
         expected_account.phase,
-        if is_right { "yes" } else { "**no**" },
-        percent(right_ns, length),
-        percent(account.unknown_ns, length),
+        if is_correct { "yes" } else { "**no**" },
+        percent(correct_ns, duration_ns),
+        percent(account.unknown_ns, duration_ns),
     );
     (row, errors)
 }
 
-/// False statements about a recording: culprits, and findings with a cost, that name a subject that was not injected.
-fn false_statements(trace: &Trace, all: &[AccountedPhase], expected_account: &ExpectedAccount) -> Vec<String> {
-    let is_injected = |name: &str| expected_account.injected.iter().any(|one| one.name.eq_ignore_ascii_case(name));
+/// Returns false statements about a recording: culprits, and findings with a cost, whose subject was not injected.
+fn false_statements(trace: &Trace, phases: &[AccountedPhase], expected_account: &ExpectedAccount) -> Vec<String> {
+    let is_injected =
+        |name: &str| expected_account.injected.iter().any(|subject| subject.name.eq_ignore_ascii_case(name));
     let mut false_statements = Vec::new();
-    for culprit in culprits(all) {
+    for culprit in culprits(phases) {
         let names = if culprit.members.is_empty() { vec![culprit.entry.name] } else { culprit.members };
         for name in names.iter().filter(|name| !culprit.is_system && !is_injected(name)) {
             false_statements.push(format!("culprit {name}, {} ms", culprit.entry.ns / MS));
@@ -244,18 +262,19 @@ fn false_statements(trace: &Trace, all: &[AccountedPhase], expected_account: &Ex
     false_statements
 }
 
-/// A table in the book: what was injected into each scenario, and what its account reports.
+/// Returns a table of the book with the injected subjects of each scenario and the results of its account.
 fn table(expectations: &str) -> (String, Vec<String>) {
     let mut table = String::from(
         "| scenario | phase | injected | ms | first culprit correct | cost error | path correct | false findings | unknown |\n\
          | --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: |\n",
     );
-    let found = expected::<ExpectedFindings>("findings.toml");
+    let findings = expected::<ExpectedFindings>("findings.toml");
     let mut errors = Vec::new();
     for (name, expected_account) in expected::<ExpectedAccount>(expectations) {
-        let (row, its) = row(&name, &expected_account, found.get(&name).map(|found| found.false_.len()));
+        let (row, row_errors) =
+            row(&name, &expected_account, findings.get(&name).map(|expected| expected.false_.len()));
         table.push_str(&row);
-        errors.extend(its);
+        errors.extend(row_errors);
     }
     (table, errors)
 }
@@ -267,16 +286,16 @@ fn names_injected_culprits_first_with_their_costs() {
     let mut page = std::fs::read_to_string(&path).unwrap();
     let mut all_errors = Vec::new();
     for (expectations, set) in [("accounts.toml", "accounts"), ("accounts_second.toml", "second set")] {
-        let (from, to) = (format!("<!-- {set}: generated -->\n"), format!("<!-- {set}: end -->"));
+        let (start_marker, end_marker) = (format!("<!-- {set}: generated -->\n"), format!("<!-- {set}: end -->"));
         let (table, errors) = table(expectations);
         all_errors.extend(errors);
-        let (before, rest) = page.split_once(&from).unwrap();
-        let (found, after) = rest.split_once(&to).unwrap();
+        let (before, remaining) = page.split_once(&start_marker).unwrap();
+        let (committed, after) = remaining.split_once(&end_marker).unwrap();
         if std::env::var_os("ONOFF_WRITE_PAGES").is_some() {
-            page = format!("{before}{from}{table}{to}{after}");
+            page = format!("{before}{start_marker}{table}{end_marker}{after}");
             std::fs::write(&path, &page).unwrap();
         } else if all_errors.is_empty() {
-            assert_eq!(found, table, "the table of {} is out of date", path.display());
+            assert_eq!(committed, table, "the table of {} is out of date", path.display());
         }
     }
     assert!(all_errors.is_empty(), "{}", all_errors.join("\n"));
@@ -287,9 +306,9 @@ fn healthy_recordings_blame_only_windows() {
     for name in ["healthy-boot", "healthy-shutdown", "healthy-sleep"] {
         for phase in accounts_of(name) {
             for entry in phase.account.entries.iter().filter(|entry| entry.kind.is_attributable()) {
-                let is_own = WINDOWS.iter().any(|own| own.eq_ignore_ascii_case(&entry.name));
+                let is_windows = WINDOWS.iter().any(|part| part.eq_ignore_ascii_case(&entry.name));
                 assert!(
-                    is_own || entry.ns < 300_000_000,
+                    is_windows || entry.ns < 300_000_000,
                     "{name}: {} took {} ns of {}",
                     entry.name,
                     entry.ns,

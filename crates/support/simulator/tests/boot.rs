@@ -50,7 +50,7 @@ fn scenario(name: &str) -> Scenario {
     scenarios().into_iter().find(|(candidate, _)| candidate == name).unwrap().1
 }
 
-/// The phases with both ends: PostBoot has no end if the computer never becomes idle.
+/// Returns the phases with a start and an end. PostBoot has no end if the computer never becomes idle.
 fn phases(report: &BootReport) -> Vec<(String, i64, i64)> {
     report
         .phases
@@ -62,7 +62,7 @@ fn phases(report: &BootReport) -> Vec<(String, i64, i64)> {
         .collect()
 }
 
-/// The machine becomes idle: 10 s of idle time, xperf's metric.
+/// Returns whether the machine becomes idle: 10 s of idle time, as in xperf.
 fn settles(truth: &Truth) -> bool {
     let metric = truth.post_boot.as_ref();
     metric.is_some_and(|metric| metric.idle_ns >= 10_000_000_000)
@@ -85,9 +85,9 @@ fn phases_and_totals_match_to_the_tick() {
         let report = analyze(&files);
         assert_eq!(phases(&report), true_phases(&truth), "{name}");
         let total = truth.total_boot_ns().filter(|_| settles(&truth));
-        // Time a person takes for credentials counts in no duration.
-        let person_ms = if name == "person-logs-on" { 6_500 } else { 0 };
-        assert_eq!(report.user_input_ns / 1_000_000, person_ms, "{name}");
+        // No duration includes the time that the user takes to enter credentials.
+        let user_input_ms = if name == "person-logs-on" { 6_500 } else { 0 };
+        assert_eq!(report.user_input_ns / 1_000_000, user_input_ms, "{name}");
         assert_eq!(report.total_ns, total.map(|ns| ns - report.user_input_ns), "{name}");
         let loader = report.details.os_loader_ns.unwrap();
         // The loader's time is recorded in whole processor cycles, which are shorter than a tick.
@@ -100,7 +100,7 @@ fn phases_and_totals_match_to_the_tick() {
     }
 }
 
-/// Whole milliseconds, truncated as in the tools of the papers.
+/// Converts to whole milliseconds, truncated as in the tools of the papers.
 fn milliseconds(nanoseconds: Option<i64>) -> Option<u64> {
     u64::try_from(nanoseconds? / 1_000_000).ok()
 }
@@ -125,8 +125,8 @@ fn analysis_matches_published_numbers() {
             ("total", expect.total_boot_ms, milliseconds(report.total_ns)),
             ("system start", expect.system_start_ms, milliseconds(system_start.duration_ns)),
             ("auto start", expect.auto_start_ms, milliseconds(report.details.auto_start.duration_ns)),
-            ("its begin", expect.auto_start_begin_ms, milliseconds(report.details.auto_start.start_ns)),
-            ("its end", expect.auto_start_end_ms, milliseconds(report.details.auto_start.end_ns)),
+            ("auto start begin", expect.auto_start_begin_ms, milliseconds(report.details.auto_start.start_ns)),
+            ("auto start end", expect.auto_start_end_ms, milliseconds(report.details.auto_start.end_ns)),
         ];
         for row in &expect.service {
             let service = report.units.iter().find(|service| service.name == row.name).unwrap();
@@ -154,9 +154,9 @@ fn analysis_matches_published_numbers() {
             rows.push(("device", Some(row.duration_ms), milliseconds(device.duration_ns)));
             rows.push(("before pending", Some(row.pre_pend_ms), milliseconds(device.details.pre_pend_ns)));
         }
-        for (what, published, analyzed) in rows {
+        for (label, published, analyzed) in rows {
             if published.is_some() {
-                assert_eq!(analyzed, published, "{name}: {what}");
+                assert_eq!(analyzed, published, "{name}: {label}");
                 compared += 1;
             }
         }
@@ -188,9 +188,9 @@ fn cpu_time_is_exact() {
             continue;
         }
         for (phase, true_phase) in report.phases.iter().zip(&truth.phases) {
-            let at = format!("{name}, {}", true_phase.name);
+            let context = format!("{name}, {}", true_phase.name);
             let Some(cpu) = phase.cpu.as_ref() else {
-                assert!(!settles(&truth), "{at}");
+                assert!(!settles(&truth), "{context}");
                 continue;
             };
             // The truth is by process id, which may be reused; the report is by process lifetime.
@@ -198,11 +198,11 @@ fn cpu_time_is_exact() {
             for row in cpu.by_process.iter().filter(|row| row.pid != Some(0) && row.cpu_ns > 0) {
                 *by_process.entry(row.pid.unwrap()).or_default() += row.cpu_ns;
             }
-            assert_eq!(by_process, true_phase.usage.cpu_by_process_ns, "{at}");
+            assert_eq!(by_process, true_phase.usage.cpu_by_process_ns, "{context}");
             let by_priority: BTreeMap<u8, i64> =
                 cpu.by_priority.iter().filter(|row| row.cpu_ns > 0).map(|row| (row.priority, row.cpu_ns)).collect();
-            assert_eq!(by_priority, true_phase.usage.cpu_by_priority_ns, "{at}");
-            assert_eq!(cpu.idle_ns + cpu.unknown_ns, true_phase.usage.idle_ns, "{at}");
+            assert_eq!(by_priority, true_phase.usage.cpu_by_priority_ns, "{context}");
+            assert_eq!(cpu.idle_ns + cpu.unknown_ns, true_phase.usage.idle_ns, "{context}");
         }
     }
 }
@@ -212,13 +212,13 @@ fn disk_requests_count_in_their_phase() {
     for (name, scenario) in scenarios() {
         let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
-        let mut service = 0;
+        let mut service_ns = 0;
         for (phase, true_phase) in report.phases.iter().zip(&truth.phases) {
             let Some(disk) = phase.disk.as_ref() else {
                 assert!(!settles(&truth), "{name}");
                 continue;
             };
-            let counted = (
+            let counts = (
                 disk.operations.read.operations,
                 disk.operations.read.bytes,
                 disk.operations.write.operations,
@@ -227,11 +227,11 @@ fn disk_requests_count_in_their_phase() {
             );
             let usage = &true_phase.usage;
             let expected = (usage.reads, usage.read_bytes, usage.writes, usage.written_bytes, usage.flushes);
-            assert_eq!(counted, expected, "{name}, {}", true_phase.name);
-            service += disk.service_ns;
+            assert_eq!(counts, expected, "{name}, {}", true_phase.name);
+            service_ns += disk.service_ns;
         }
         let busy: i64 = truth.phases.iter().map(|phase| phase.usage.disk_busy_ns).sum();
-        assert_eq!(service, busy, "{name}: service time of all phases");
+        assert_eq!(service_ns, busy, "{name}: service time of all phases");
     }
 }
 
@@ -244,16 +244,16 @@ fn services_match_to_the_tick() {
         expected.sort_by_key(|service| service.start_ns);
         assert_eq!(report.units.len(), expected.len(), "{name}");
         for (service, truth) in report.units.iter().zip(&expected) {
-            let at = format!("{name}: {}", truth.name);
+            let context = format!("{name}: {}", truth.name);
             assert_eq!(service.name, truth.name, "{name}");
-            assert_eq!(service.group, truth.group, "{at}");
-            assert_eq!(service.start_ns, truth.start_ns, "{at}: start");
-            assert_eq!(service.checkpoint_ns, Some(truth.checkpoint_ns), "{at}: container");
-            assert_eq!(service.load_done_ns, Some(truth.load_ns), "{at}: load");
-            assert_eq!(service.end_ns, Some(truth.end_ns), "{at}: end");
-            assert_eq!(service.pid, Some(truth.container_pid), "{at}");
-            assert_eq!(service.command, truth.container, "{at}");
-            assert!(service.automatic, "{at}");
+            assert_eq!(service.group, truth.group, "{context}");
+            assert_eq!(service.start_ns, truth.start_ns, "{context}: start");
+            assert_eq!(service.checkpoint_ns, Some(truth.checkpoint_ns), "{context}: container");
+            assert_eq!(service.load_done_ns, Some(truth.load_ns), "{context}: load");
+            assert_eq!(service.end_ns, Some(truth.end_ns), "{context}: end");
+            assert_eq!(service.pid, Some(truth.container_pid), "{context}");
+            assert_eq!(service.command, truth.container, "{context}");
+            assert!(service.automatic, "{context}");
         }
         let groups: Vec<(String, i64, Option<i64>)> = report
             .details
@@ -267,7 +267,7 @@ fn services_match_to_the_tick() {
     }
 }
 
-/// Start, kind, driver or device, pend time, end.
+/// Start, kind, name of driver or device, pend time and end of an operation.
 type Operation = (i64, String, String, Option<i64>, Option<i64>);
 
 #[test]
@@ -275,7 +275,7 @@ fn device_operations_match_to_the_tick() {
     for (name, scenario) in scenarios() {
         let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
-        let mut found: Vec<Operation> = report
+        let mut operations: Vec<Operation> = report
             .details
             .devices
             .iter()
@@ -286,7 +286,7 @@ fn device_operations_match_to_the_tick() {
                 (device.start_ns, kind, name, device.details.pend_ns, device.end_ns)
             })
             .collect();
-        found.sort();
+        operations.sort();
         let mut expected: Vec<Operation> = truth
             .devices
             .iter()
@@ -296,7 +296,7 @@ fn device_operations_match_to_the_tick() {
             })
             .collect();
         expected.sort();
-        assert_eq!(found, expected, "{name}");
+        assert_eq!(operations, expected, "{name}");
     }
 }
 
@@ -305,7 +305,7 @@ fn processes_and_startup_programs_match() {
     for (name, scenario) in scenarios() {
         let SimulatedRecording { files, truth } = scenario.simulate().unwrap();
         let report = analyze(&files);
-        let found: BTreeMap<u32, (String, Option<i64>, Option<i64>)> = report
+        let processes: BTreeMap<u32, (String, Option<i64>, Option<i64>)> = report
             .details
             .processes
             .iter()
@@ -317,7 +317,7 @@ fn processes_and_startup_programs_match() {
             .iter()
             .map(|process| (process.pid, (process.image.clone(), process.start_ns, process.end_ns)))
             .collect();
-        assert_eq!(found, expected, "{name}");
+        assert_eq!(processes, expected, "{name}");
         let mut programs: Vec<(String, i64)> = report
             .details
             .startup_applications
@@ -336,10 +336,10 @@ fn processes_and_startup_programs_match() {
 fn policy_and_script_of_slow_boot_match() {
     let SimulatedRecording { files, truth } = scenario("slow-boot").simulate().unwrap();
     let policy = analyze(&files).details.group_policy;
-    let mut applied: Vec<(i64, i64)> =
+    let mut applications: Vec<(i64, i64)> =
         policy.applications.iter().map(|work| (work.start_ns, work.end_ns.unwrap())).collect();
-    applied.sort_unstable();
-    assert_eq!(applied, [truth.computer_policy_ns.unwrap(), truth.user_policy_ns.unwrap()]);
+    applications.sort_unstable();
+    assert_eq!(applications, [truth.computer_policy_ns.unwrap(), truth.user_policy_ns.unwrap()]);
     assert_eq!(policy.scripts.len(), 1);
     let script = &policy.scripts[0];
     assert_eq!(Some((script.start_ns, script.end_ns.unwrap())), truth.script_ns);

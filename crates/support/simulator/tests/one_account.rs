@@ -23,18 +23,18 @@ use onoff_trace::{
 use onoff_transitions::TransitionKind;
 use proptest::prelude::*;
 
-use crate::accounts::{names, recorded, simulate};
+use crate::accounts::{scenario_names, simulate, simulate_named};
 
 /// Checks that the parts of every phase sum to it, that each part's activities sum to its time, and that unknown parts
 /// sum to the account's unknown time.
-fn assert_sums(name: &str, all: &[AccountedPhase]) {
-    for phase in all {
+fn assert_sums(name: &str, phases: &[AccountedPhase]) {
+    for phase in phases {
         let account = &phase.account;
         let sum: i128 = account.entries.iter().map(|entry| i128::from(entry.ns)).sum();
         assert_eq!(sum, i128::from(account.duration_ns), "{name}: {}", phase.phase);
         assert_eq!(account.duration_ns, account.end_ns - account.start_ns, "{name}: {}", phase.phase);
-        let not_known = account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::Unknown);
-        assert_eq!(not_known.map(|entry| entry.ns).sum::<i64>(), account.unknown_ns, "{name}: {}", phase.phase);
+        let unknown = account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::Unknown);
+        assert_eq!(unknown.map(|entry| entry.ns).sum::<i64>(), account.unknown_ns, "{name}: {}", phase.phase);
         for entry in &account.entries {
             assert!(entry.ns > 0, "{name}: {} of {}", entry.name, phase.phase);
             assert_eq!(
@@ -43,13 +43,13 @@ fn assert_sums(name: &str, all: &[AccountedPhase]) {
                 "{name}: {}",
                 entry.name
             );
-            let did: i128 = entry.actions.iter().map(|one| i128::from(one.ns)).sum();
-            assert_eq!(did, i128::from(entry.ns), "{name}: {} of {}", entry.name, phase.phase);
-            let listed: i64 = entry.intervals.iter().map(|one| one.end_ns - one.start_ns).sum();
+            let actions_ns: i128 = entry.actions.iter().map(|action| i128::from(action.ns)).sum();
+            assert_eq!(actions_ns, i128::from(entry.ns), "{name}: {} of {}", entry.name, phase.phase);
+            let intervals_ns: i64 = entry.intervals.iter().map(|interval| interval.end_ns - interval.start_ns).sum();
             // Idle rules count slices in which several processes ran, so their intervals are longer than the time
             // attributed to each.
             if account.measure == AccountMeasure::CriticalPath {
-                assert!(listed <= entry.ns, "{name}: {} of {}", entry.name, phase.phase);
+                assert!(intervals_ns <= entry.ns, "{name}: {} of {}", entry.name, phase.phase);
             }
         }
     }
@@ -58,15 +58,16 @@ fn assert_sums(name: &str, all: &[AccountedPhase]) {
 /// Checks that every finding has a subject, and that its cost equals one entry of its phase's account or one culprit.
 fn errors_of_findings(name: &str, trace: &Trace) -> Vec<String> {
     let mut errors = Vec::new();
-    let of_kinds = [TransitionKind::Boot, TransitionKind::Shutdown, TransitionKind::Suspend]
+    let accounts_by_kind = [TransitionKind::Boot, TransitionKind::Shutdown, TransitionKind::Suspend]
         .map(|kind| (kind.as_str(), accounts(trace, Some(kind))));
     for finding in diagnose(trace, &DiagnosisOptions::default()).findings {
-        let mut report = |what: &str| {
-            errors.push(format!("{name}: {} {} ({:?}): {what}", finding.code, finding.subject.name, finding.title));
+        let mut report = |problem: &str| {
+            errors.push(format!("{name}: {} {} ({:?}): {problem}", finding.code, finding.subject.name, finding.title));
         };
         let kind = finding.transition.split(' ').next().unwrap();
         // Findings of Linux rules about the initramfs and sleeps do not come from a single entry yet.
-        let Some((_, all)) = of_kinds.iter().find(|(name, _)| *name == kind && !finding.code.starts_with("linux/"))
+        let Some((_, phases)) =
+            accounts_by_kind.iter().find(|(name, _)| *name == kind && !finding.code.starts_with("linux/"))
         else {
             continue;
         };
@@ -78,31 +79,34 @@ fn errors_of_findings(name: &str, trace: &Trace) -> Vec<String> {
         };
         let Some(phase) = &finding.phase else {
             // There is no account before the recording, between phases, and while the computer is off.
-            let begins = finding.evidence.iter().find_map(|one| one.time_ns);
-            let has_account = |one: &AccountedPhase| {
-                let account = &one.account;
-                let is_there = begins.is_some_and(|at| at >= account.start_ns && at < account.end_ns);
-                is_there && account.measure == AccountMeasure::CriticalPath
+            let evidence_ns = finding.evidence.iter().find_map(|evidence| evidence.time_ns);
+            let has_account = |phase: &AccountedPhase| {
+                let account = &phase.account;
+                let is_inside =
+                    evidence_ns.is_some_and(|time_ns| time_ns >= account.start_ns && time_ns < account.end_ns);
+                is_inside && account.measure == AccountMeasure::CriticalPath
             };
-            if cost_ns > 0 && all.iter().any(has_account) {
+            if cost_ns > 0 && phases.iter().any(has_account) {
                 report("a cost on the critical path, but no phase");
             }
             continue;
         };
-        let its: Vec<AccountedPhase> = all.iter().filter(|one| one.phase == *phase).cloned().collect();
-        let entries = || its.iter().flat_map(|one| &one.account.entries);
-        let is_named = |name: &str| {
+        let accounted: Vec<AccountedPhase> =
+            phases.iter().filter(|accounted| accounted.phase == *phase).cloned().collect();
+        let entries = || accounted.iter().flat_map(|phase| &phase.account.entries);
+        let is_subject = |name: &str| {
             let mut members = finding.subject.name.split(" → ");
             members.any(|member| member.eq_ignore_ascii_case(name))
                 || finding.subject.kind == FindingSubjectKind::Device
         };
-        let is_entry = entries().any(|entry| entry.ns == cost_ns && is_named(&entry.name));
-        let is_culprit = culprits(&its).iter().any(|one| one.entry.ns == cost_ns && is_named(&one.entry.name));
-        let sum_of_chain = |least_ns: i64| -> i64 {
-            entries().filter(|entry| is_named(&entry.name) && entry.ns >= least_ns).map(|entry| entry.ns).sum()
+        let is_entry = entries().any(|entry| entry.ns == cost_ns && is_subject(&entry.name));
+        let is_culprit =
+            culprits(&accounted).iter().any(|culprit| culprit.entry.ns == cost_ns && is_subject(&culprit.entry.name));
+        let sum_of_chain = |min_ns: i64| -> i64 {
+            entries().filter(|entry| is_subject(&entry.name) && entry.ns >= min_ns).map(|entry| entry.ns).sum()
         };
-        // A short-lived process is no member of the relay, although another process of the same program is.
-        let is_chain = [0, MIN_RELAY_MEMBER_NS].into_iter().any(|least_ns| sum_of_chain(least_ns) == cost_ns);
+        // A short-lived process is not a member of the relay, even if another process of the same program is.
+        let is_chain = [0, MIN_RELAY_MEMBER_NS].into_iter().any(|min_ns| sum_of_chain(min_ns) == cost_ns);
         if cost_ns > 0 && !is_entry && !is_culprit && !is_chain {
             report(&format!("no entry of {phase} has {cost_ns} ns"));
         }
@@ -110,10 +114,11 @@ fn errors_of_findings(name: &str, trace: &Trace) -> Vec<String> {
     errors
 }
 
-/// Differences of more than 1 ms between `onoff why` for all phases and for a single phase.
+/// Returns the number of phases, and the differences of more than 1 ms between `onoff why` for all phases and for a
+/// single phase.
 pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<String>) {
-    let question = |about| WhyQuestion {
-        target: about,
+    let question = |target| WhyQuestion {
+        target,
         at_ns: None,
         within: None,
         min_duration_ns: 0,
@@ -121,39 +126,42 @@ pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<Strin
         include_work_waits: false,
         path: PathOptions::default(),
     };
-    let answer = |about| why(trace, &question(about)).map(|report| report.intervals).unwrap_or_default();
+    let intervals = |target| why(trace, &question(target)).map(|report| report.intervals).unwrap_or_default();
     let key = |entry: &AccountEntry| (entry.kind.as_str(), entry.name.clone(), entry.device.clone(), entry.pid);
     let times = |account: &PhaseAccount| -> BTreeMap<_, i64> {
         account.entries.iter().map(|entry| (key(entry), entry.ns)).collect()
     };
-    let all = answer(WhyTarget::Phase(None, None));
-    let verbs = accounts(trace, None);
+    let all = intervals(WhyTarget::Phase(None, None));
+    let phases = accounts(trace, None);
     let mut errors = Vec::new();
     for interval in &all {
-        let wanted = times(&interval.account);
-        let compare = |who: &str, account: &PhaseAccount, errors: &mut Vec<String>| {
-            let found = times(account);
-            for key in wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(key))) {
-                let of = |times: &BTreeMap<_, i64>| times.get(key).copied().unwrap_or(0);
-                if (of(&wanted) - of(&found)).abs() > 1_000_000 {
+        let expected_times = times(&interval.account);
+        let compare = |source: &str, account: &PhaseAccount, errors: &mut Vec<String>| {
+            let actual_times = times(account);
+            for key in expected_times.keys().chain(actual_times.keys().filter(|key| !expected_times.contains_key(key)))
+            {
+                let time = |times: &BTreeMap<_, i64>| times.get(key).copied().unwrap_or(0);
+                let (expected_ns, actual_ns) = (time(&expected_times), time(&actual_times));
+                if (expected_ns - actual_ns).abs() > 1_000_000 {
                     let phase = &interval.name;
-                    errors.push(format!("{name}: {phase}: {key:?}: {} ns, {who} {} ns", of(&wanted), of(&found)));
+                    errors.push(format!("{name}: {phase}: {key:?}: {expected_ns} ns, {source} {actual_ns} ns"));
                 }
             }
         };
         let pattern = Pattern::new(&interval.name);
-        let alone = answer(WhyTarget::Phase(Some(pattern), TransitionKind::parse(&interval.action)));
-        let is_it = |one: &&ExplainedInterval| (one.start_ns, one.end_ns) == (interval.start_ns, interval.end_ns);
-        match alone.iter().find(is_it) {
-            Some(one) => compare("alone", &one.account, &mut errors),
+        let single = intervals(WhyTarget::Phase(Some(pattern), TransitionKind::parse(&interval.action)));
+        let is_same =
+            |other: &&ExplainedInterval| (other.start_ns, other.end_ns) == (interval.start_ns, interval.end_ns);
+        match single.iter().find(is_same) {
+            Some(same) => compare("alone", &same.account, &mut errors),
             None => errors.push(format!("{name}: {} is not found alone", interval.name)),
         }
-        let of_verb = verbs.iter().find(|one| {
-            let account = &one.account;
-            one.phase == interval.name && (account.start_ns, account.end_ns) == (interval.start_ns, interval.end_ns)
+        let accounted = phases.iter().find(|phase| {
+            let account = &phase.account;
+            phase.phase == interval.name && (account.start_ns, account.end_ns) == (interval.start_ns, interval.end_ns)
         });
-        if let Some(one) = of_verb {
-            compare("in the other verbs", &one.account, &mut errors);
+        if let Some(phase) = accounted {
+            compare("in the other verbs", &phase.account, &mut errors);
         }
     }
     (all.len(), errors)
@@ -162,10 +170,10 @@ pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<Strin
 #[test]
 fn why_divides_a_phase_the_same_alone_and_among_all() {
     let (mut phases, mut errors) = (0, Vec::new());
-    for name in names() {
-        let (count, its) = differences_of_why(&name, &recorded(&name).0);
+    for name in scenario_names() {
+        let (count, differences) = differences_of_why(&name, &simulate_named(&name).0);
         phases += count;
-        errors.extend(its);
+        errors.extend(differences);
     }
     assert!(phases > 200, "{phases} phases");
     assert!(errors.is_empty(), "{} of {phases} phases:\n{}", errors.len(), errors.join("\n"));
@@ -174,11 +182,11 @@ fn why_divides_a_phase_the_same_alone_and_among_all() {
 #[test]
 fn accounts_sum_up_and_findings_match_entries_in_every_scenario() {
     let (mut phases, mut errors) = (0, Vec::new());
-    for name in names() {
-        let (trace, _) = recorded(&name);
-        let all = accounts(&trace, None);
-        assert_sums(&name, &all);
-        phases += all.len();
+    for name in scenario_names() {
+        let (trace, _) = simulate_named(&name);
+        let accounted = accounts(&trace, None);
+        assert_sums(&name, &accounted);
+        phases += accounted.len();
         errors.extend(errors_of_findings(&name, &trace));
     }
     assert!(phases > 200, "{phases} phases");
@@ -201,9 +209,9 @@ fn accounts_sum_up_and_findings_match_entries_in_real_recordings() {
             continue;
         };
         let name = path.display().to_string();
-        let all = accounts(&trace, None);
-        phases += all.len();
-        assert_sums(&name, &all);
+        let accounted = accounts(&trace, None);
+        phases += accounted.len();
+        assert_sums(&name, &accounted);
         errors.extend(errors_of_findings(&name, &trace));
         errors.extend(differences_of_why(&name, &trace).1);
     }
@@ -218,8 +226,8 @@ const EVENTS_LOST: Counter =
 #[derive(Clone, Debug)]
 struct Damage {
     seed: u64,
-    /// Percentage of rows of each table that are dropped, that get another thread id and processor, that get another
-    /// time (per mille), or that are swapped with the previous row.
+    /// Percentages of rows of each table that are dropped, get another thread id and processor, get another time (per
+    /// mille), or are swapped with the previous row.
     dropped: u64,
     renumbered: u64,
     moved: u64,
@@ -232,13 +240,13 @@ struct Damage {
 fn damage() -> impl Strategy<Value = Damage> {
     let share = || prop_oneof![Just(0_u64), 1_u64..5, 30_u64..101];
     (any::<u64>(), share(), share(), share(), share(), (0_i64..1_001, 0_i64..400), any::<bool>()).prop_map(
-        |(seed, dropped, renumbered, moved, exchanged, (from, length), reports_loss)| Damage {
+        |(seed, dropped, renumbered, moved, exchanged, (start, length), reports_loss)| Damage {
             seed,
             dropped,
             renumbered,
             moved,
             exchanged,
-            hole: (from, from + length),
+            hole: (start, start + length),
             reports_loss,
         },
     )
@@ -321,13 +329,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn accounts_sum_up_in_damaged_recordings(damage in damage(), which in 0_usize..4) {
-        let name = ["ids-used-twice", "starved-relay", "two-devices-one-after-the-other", "two-programs-at-shutdown"][which];
-        let (mut trace, _) = recorded(name);
+    fn accounts_sum_up_in_damaged_recordings(damage in damage(), index in 0_usize..4) {
+        let name = ["ids-used-twice", "starved-relay", "two-devices-one-after-the-other", "two-programs-at-shutdown"][index];
+        let (mut trace, _) = simulate_named(name);
         apply_damage(&mut trace, &damage);
         assert_sums(name, &accounts(&trace, None));
         let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
-        prop_assert!(diagnosis.findings.iter().all(|one| one.cost_ns.is_none_or(|ns| ns >= 0)));
+        prop_assert!(diagnosis.findings.iter().all(|finding| finding.cost_ns.is_none_or(|ns| ns >= 0)));
     }
 }
 
@@ -342,18 +350,18 @@ fn thread_readied_before_a_phase_counts_only_within_it() {
         hole: (900, 1_000),
         reports_loss: false,
     };
-    let (mut trace, _) = recorded("starved-relay");
+    let (mut trace, _) = simulate_named("starved-relay");
     apply_damage(&mut trace, &damage);
     assert_sums("starved-relay", &accounts(&trace, None));
 }
 
-/// Findings about the video driver in a healthy boot with additional scenario keys.
+/// Returns the findings about the video driver in a healthy boot with additional scenario keys, with costs in 10 ms.
 fn video_findings(keys: &str) -> Vec<(String, i64)> {
     let text = format!("name = \"A video driver\"\nover = \"healthy-boot\"\nseed = 7\n{keys}");
     let (trace, _) = simulate(&Scenario::from_toml(&text).unwrap());
     let findings = diagnose(&trace, &DiagnosisOptions::default()).findings;
-    let its = findings.into_iter().filter(|finding| finding.code == "boot/video-driver-slow");
-    its.map(|finding| (finding.subject.name, (finding.cost_ns.unwrap() + 5_000_000) / 10_000_000)).collect()
+    let video_findings = findings.into_iter().filter(|finding| finding.code == "boot/video-driver-slow");
+    video_findings.map(|finding| (finding.subject.name, (finding.cost_ns.unwrap() + 5_000_000) / 10_000_000)).collect()
 }
 
 #[test]

@@ -36,8 +36,8 @@ fn scenario(path: &Path) -> Scenario {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Whole milliseconds, truncated as in the tools of the papers. (Some rows of the services excerpt in the Windows
-/// Embedded Standard 7 paper are possible only with truncation.)
+/// Converts to whole milliseconds, truncated as in the tools of the papers. (Some rows of the services excerpt in the
+/// Windows Embedded Standard 7 paper are possible only with truncation.)
 fn milliseconds(nanoseconds: i64) -> u64 {
     u64::try_from(nanoseconds / 1_000_000).unwrap()
 }
@@ -54,9 +54,9 @@ fn truth_matches_published_numbers() {
         let scenario = scenario(&path);
         let expect = &scenario.expect;
         let SimulatedRecording { truth, .. } = scenario.simulate().unwrap();
-        let mut check = |what: &str, published: Option<u64>, simulated: &dyn Fn() -> u64| {
+        let mut check = |label: &str, published: Option<u64>, simulated: &dyn Fn() -> u64| {
             if let Some(published) = published {
-                assert_eq!(simulated(), published, "{}: {what}", path.display());
+                assert_eq!(simulated(), published, "{}: {label}", path.display());
                 compared += 1;
             }
         };
@@ -112,13 +112,13 @@ fn idle_slices_are_unambiguous() {
         let capacity = i64::from(scenario.machine.processors) * 100_000_000;
         let truth = scenario.simulate().unwrap().truth;
         for (index, slice) in truth.post_boot.unwrap().slices.iter().enumerate() {
-            for (what, busy, capacity) in
+            for (resource, busy, capacity) in
                 [("processors", slice.cpu_busy_ns, capacity), ("disk", slice.disk_busy_ns, 100_000_000)]
             {
                 let percent = busy * 100 / capacity;
                 assert!(
                     percent <= 18 || percent >= 22 || !slice.is_idle,
-                    "{}: slice {index}: {what} {percent} % busy",
+                    "{}: slice {index}: {resource} {percent} % busy",
                     path.display()
                 );
             }
@@ -146,10 +146,10 @@ fn reader_finds_every_record() {
         let inputs: Vec<Input<'_>> = files.iter().map(|bytes| Input { name: "simulated.etl", bytes }).collect();
         let recording = Recording::open(&inputs).unwrap();
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-        let mut last = i64::MIN;
+        let mut last_ns = i64::MIN;
         let walk = recording.for_each(|record| {
-            assert!(record.time_ns() >= last, "{}: time went back", path.display());
-            last = record.time_ns();
+            assert!(record.time_ns() >= last_ns, "{}: time went back", path.display());
+            last_ns = record.time_ns();
             *kinds.entry(kind(record).unwrap()).or_default() += 1;
             ControlFlow::<()>::Continue(())
         });
@@ -160,7 +160,7 @@ fn reader_finds_every_record() {
         assert_eq!(kinds, truth.kinds, "{}", path.display());
         // A coarse clock may be one step behind.
         let step_ns = scenario(&path).recording.clock_step.map_or(0, |step| step.as_ns());
-        assert!((last - truth.end_ns).abs() < 1_000 + step_ns, "{}: {last} {}", path.display(), truth.end_ns);
+        assert!((last_ns - truth.end_ns).abs() < 1_000 + step_ns, "{}: {last_ns} {}", path.display(), truth.end_ns);
     }
 }
 
@@ -170,7 +170,7 @@ fn same_scenario_gives_same_bytes() {
     let first = scenario(path).simulate().unwrap();
     let second = scenario(path).simulate().unwrap();
     assert_eq!(first.files, second.files);
-    let mut other = scenario(path);
-    other.seed += 1;
-    assert_ne!(other.simulate().unwrap().files, first.files);
+    let mut other_seed = scenario(path);
+    other_seed.seed += 1;
+    assert_ne!(other_seed.simulate().unwrap().files, first.files);
 }

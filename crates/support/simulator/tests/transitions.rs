@@ -14,7 +14,7 @@ fn scenario(name: &str) -> Scenario {
     Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Every scenario with a transition.
+/// Returns the names of all scenarios that are not boots.
 fn names() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let mut names: Vec<String> = std::fs::read_dir(folder)
@@ -121,7 +121,7 @@ fn true_milestones(rows: &[Milestone]) -> Vec<(String, i64, Option<i64>, String)
     rows.collect()
 }
 
-fn stops(name: &str, trace: &Trace, simulated: &[ServiceStop]) {
+fn compare_stops(name: &str, trace: &Trace, simulated: &[ServiceStop]) {
     let mut read = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Stop);
     for simulated in simulated {
         let row = read.next().unwrap();
@@ -140,8 +140,8 @@ fn stops(name: &str, trace: &Trace, simulated: &[ServiceStop]) {
     assert!(read.next().is_none(), "{name}");
 }
 
-/// Kinds of activities of transitions alone; other tests check those of a logon.
-const OF_TRANSITIONS: [&str; 6] = [
+/// Kinds of activities of transitions; other tests check the activities of a logon.
+const TRANSITION_ACTIVITIES: [&str; 6] = [
     "group_policy_script",
     "kernel_shutdown_step",
     "power_phase",
@@ -170,8 +170,8 @@ fn assert_matches(name: &str, truth: &Truth, trace: &Trace) {
     let mut simulated_activities = simulated.activities.clone();
     let mut read_milestones = milestones(trace);
     if truth.desktop_ready_ns.is_some() {
-        read.retain(|row| OF_TRANSITIONS.contains(&row.kind));
-        simulated_activities.retain(|row| OF_TRANSITIONS.contains(&row.kind));
+        read.retain(|row| TRANSITION_ACTIVITIES.contains(&row.kind));
+        simulated_activities.retain(|row| TRANSITION_ACTIVITIES.contains(&row.kind));
         read_milestones.retain(|(name, _, _, detail)| {
             name.starts_with("power.")
                 || name.starts_with("clock.")
@@ -182,12 +182,12 @@ fn assert_matches(name: &str, truth: &Truth, trace: &Trace) {
     }
     compare(name, &read, &simulated_activities);
     compare(name, &read_milestones, &true_milestones(&simulated.milestones));
-    stops(name, trace, &simulated.service_stops);
+    compare_stops(name, trace, &simulated.service_stops);
     assert!(!simulated.activities.is_empty() || !simulated.milestones.is_empty());
 }
 
 /// Transitions that follow a boot in the same recording.
-const AFTER_A_BOOT: &str = r#"
+const TRANSITIONS_AFTER_BOOT: &str = r#"
 [[application]]
 image = "notepad.exe"
 [application.shutdown]
@@ -216,7 +216,7 @@ registry = "100ms"
 #[test]
 fn reads_sleep_and_shutdown_after_a_boot() {
     let boot = include_str!("../scenarios/services-wes7.toml");
-    let scenario = Scenario::from_toml(&format!("{boot}{AFTER_A_BOOT}")).unwrap();
+    let scenario = Scenario::from_toml(&format!("{boot}{TRANSITIONS_AFTER_BOOT}")).unwrap();
     let (truth, trace) = simulate_scenario(&scenario);
     assert_matches("services-wes7 and more", &truth, &trace);
     let kinds: Vec<&str> = truth
@@ -228,24 +228,24 @@ fn reads_sleep_and_shutdown_after_a_boot() {
         .collect();
     assert_eq!(kinds, ["power_transition", "session_shutdown", "session_shutdown"]);
     // The transitions do not change the boot.
-    let alone = Scenario::from_toml(boot).unwrap().simulate().unwrap().truth;
-    assert_eq!(truth.desktop_ready_ns, alone.desktop_ready_ns);
-    assert_eq!(format!("{:?}", truth.services), format!("{:?}", alone.services));
+    let boot_truth = Scenario::from_toml(boot).unwrap().simulate().unwrap().truth;
+    assert_eq!(truth.desktop_ready_ns, boot_truth.desktop_ready_ns);
+    assert_eq!(format!("{:?}", truth.services), format!("{:?}", boot_truth.services));
 }
 
 #[test]
 fn idle_metric_matches_intervals_after_resume_from_image() {
     let truth = scenario("fast-startup-boot").simulate().unwrap().truth;
     let ready_ns = truth.desktop_ready_ns.unwrap();
-    let counted = truth.post_boot.unwrap();
-    assert!(counted.is_satisfied && counted.busy_ns > 0);
-    // The same slices, counted during the simulation and computed afterwards from the intervals.
-    let added_up = truth.timeline.idle_metric(ready_ns, truth.end_ns);
-    assert_eq!(added_up.slices, counted.slices);
-    assert_eq!(added_up.busy_ns, counted.busy_ns);
+    let metric = truth.post_boot.unwrap();
+    assert!(metric.is_satisfied && metric.busy_ns > 0);
+    // Slices counted during the simulation match slices computed afterwards from the intervals.
+    let computed = truth.timeline.idle_metric(ready_ns, truth.end_ns);
+    assert_eq!(computed.slices, metric.slices);
+    assert_eq!(computed.busy_ns, metric.busy_ns);
 }
 
-/// Whole milliseconds, truncated as in the papers.
+/// Converts to whole milliseconds, truncated as in the papers.
 fn milliseconds(nanoseconds: i64) -> i64 {
     nanoseconds / 1_000_000
 }
@@ -272,7 +272,7 @@ fn kernel_phase_matches_the_paper() {
     assert_eq!(13066 - sessions[0].2 - sessions[1].2, 3749);
 }
 
-fn length(start_ns: i64, end_ns: Option<i64>) -> i64 {
+fn duration_ns(start_ns: i64, end_ns: Option<i64>) -> i64 {
     end_ns.unwrap() - start_ns
 }
 
@@ -287,7 +287,7 @@ fn application_timeouts_match_the_paper() {
         .find(|row| row.kind == "application_shutdown" && row.pid == Some(slow.pid))
         .unwrap();
     // In the paper: about 5 s of about 17 s, during which the program uses the CPU.
-    assert_eq!(milliseconds(length(notification.start_ns, notification.end_ns)), 5000);
+    assert_eq!(milliseconds(duration_ns(notification.start_ns, notification.end_ns)), 5000);
     assert!(notification.status != Some(0));
     assert!(slow.end_ns.unwrap() <= notification.end_ns.unwrap());
     let usage = truth.timeline.usage(notification.start_ns, notification.end_ns.unwrap());
@@ -300,7 +300,7 @@ fn application_timeouts_match_the_paper() {
         .notifications
         .iter()
         .filter(|row| row.kind == "thread_shutdown")
-        .map(|row| milliseconds(length(row.start_ns, row.end_ns)))
+        .map(|row| milliseconds(duration_ns(row.start_ns, row.end_ns)))
         .collect();
     // 5 s; after the dialog 0.25 s plus 0.5 s; 15 ms for the other program.
     assert_eq!(threads, [5000, 750, 15]);
@@ -311,15 +311,15 @@ fn slow_services_and_drivers_match_the_paper() {
     let truth = scenario("sleep-slow-service").simulate().unwrap().truth;
     let rows = &truth.transitions;
     let slow = rows.notifications.iter().find(|row| row.kind == "service_suspend" && row.name == "Slowsvc").unwrap();
-    assert_eq!(milliseconds(length(slow.start_ns, slow.end_ns)), 30_000);
+    assert_eq!(milliseconds(duration_ns(slow.start_ns, slow.end_ns)), 30_000);
     let suspend_apps = rows.activity("power_phase", "suspend_apps").unwrap();
     let notified: i64 = rows
         .notifications
         .iter()
         .filter(|row| row.kind == "application_suspend")
-        .map(|row| length(row.start_ns, row.end_ns))
+        .map(|row| duration_ns(row.start_ns, row.end_ns))
         .sum();
-    let fade_out = length(suspend_apps.start_ns, suspend_apps.end_ns) - notified;
+    let fade_out = duration_ns(suspend_apps.start_ns, suspend_apps.end_ns) - notified;
     assert_eq!(milliseconds(fade_out), 847);
 
     let (truth, trace) = simulate("sleep-slow-driver");
@@ -329,11 +329,11 @@ fn slow_services_and_drivers_match_the_paper() {
         .iter()
         .find(|row| row.scope == "driver" && row.driver == "\\Driver\\piwddev" && row.kind == "set")
         .unwrap();
-    assert_eq!(milliseconds(length(slow.start_ns, slow.end_ns)), 20_000);
+    assert_eq!(milliseconds(duration_ns(slow.start_ns, slow.end_ns)), 20_000);
     let sent = trace.power_requests.iter().find(|row| row.irp == slow.irp && row.start_ns == slow.start_ns).unwrap();
     assert_eq!(sent.tid, Some(44));
     // The chain in the paper: which thread readied which, from the end of the wait back to the timer.
-    let readied = |tid: u32, before_ns: i64| {
+    let last_readying = |tid: u32, before_ns: i64| {
         trace
             .ready_threads
             .iter()
@@ -341,31 +341,31 @@ fn slow_services_and_drivers_match_the_paper() {
             .max_by_key(|row| row.time_ns)
             .unwrap()
     };
-    let mut at_ns = slow.end_ns.unwrap();
-    for (waits, readies) in [(44, 64), (64, 16), (16, 20)] {
-        let row = readied(waits, at_ns);
-        assert_eq!(row.readying_tid, Some(readies), "{waits}");
-        assert_eq!(row.flags & 1, 0, "{waits}");
-        at_ns = row.time_ns;
+    let mut time_ns = slow.end_ns.unwrap();
+    for (waiting_tid, readying_tid) in [(44, 64), (64, 16), (16, 20)] {
+        let row = last_readying(waiting_tid, time_ns);
+        assert_eq!(row.readying_tid, Some(readying_tid), "{waiting_tid}");
+        assert_eq!(row.flags & 1, 0, "{waiting_tid}");
+        time_ns = row.time_ns;
     }
-    assert_eq!(readied(20, at_ns).flags & 1, 1, "a timer ends the wait");
+    assert_eq!(last_readying(20, time_ns).flags & 1, 1, "a timer ends the wait");
 }
 
 #[test]
 fn wall_clock_includes_time_while_off() {
-    let length = |name: &str, first: &str, last: &str| {
+    let durations = |name: &str, first: &str, last: &str| {
         let truth = scenario(name).simulate().unwrap().truth;
         let time = |name: &str| truth.transitions.milestone(name).unwrap().clone();
         let (first, last) = (time(first), time(last));
-        let wall = last.value.unwrap() - first.value.unwrap();
-        (wall, last.time_ns - first.time_ns)
+        let wall_ns = last.value.unwrap() - first.value.unwrap();
+        (wall_ns, last.time_ns - first.time_ns)
     };
     // Writing the image, sleep, firmware, boot manager, loader, reading the image.
-    let off = 9_500 + 600_000 + 2_300 + 410 + 350 + 6_200;
-    let (wall, clock) = length("hibernate", "power.begin_utc", "power.end_utc");
-    assert_eq!(milliseconds(wall - clock), off);
+    let off_ms = 9_500 + 600_000 + 2_300 + 410 + 350 + 6_200;
+    let (wall, clock) = durations("hibernate", "power.begin_utc", "power.end_utc");
+    assert_eq!(milliseconds(wall - clock), off_ms);
     // The recording's clock keeps running, so both show the same.
-    let (wall, clock) = length("sleep-slow-service", "power.begin_utc", "power.end_utc");
+    let (wall, clock) = durations("sleep-slow-service", "power.begin_utc", "power.end_utc");
     assert_eq!(wall, clock);
     let truth = scenario("sleep-slow-service").simulate().unwrap().truth;
     let [sleep, wake] = ["power.sleep", "power.wake"].map(|name| truth.transitions.milestone(name).unwrap().time_ns);

@@ -1,5 +1,5 @@
-//! Checks the simulated events against the schemas of the reader: two transcriptions of the same layouts must agree to
-//! the byte.
+//! Checks the simulated events against the schemas of the reader. Both were written independently from the same
+//! layouts, so all sizes must be equal.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -35,13 +35,13 @@ fn assert_exact(name: &str) -> (u64, u64) {
     let inputs = [Input { name, bytes: &simulated.files[0] }];
     let recording = Recording::open(&inputs).unwrap();
     let mut schemas = Schemas::new();
-    let learned = recording.for_each(|record| {
+    let schema_walk = recording.for_each(|record| {
         schemas.observe(record);
         ControlFlow::<()>::Continue(())
     });
     let mut inexact = BTreeSet::new();
     let (mut kernel, mut manifest) = (0, 0);
-    assert!(learned.losses.is_empty());
+    assert!(schema_walk.losses.is_empty());
     let walk = recording.for_each(|record| {
         let mut fields = Fields::new();
         let decoded = schemas.decode(record, &mut fields);

@@ -1,7 +1,7 @@
 //! Function names from an ELF file (a Linux program or library) and its separate debug file.
 //!
-//! A recording has the paths of mapped files but not their build ids. So an ELF file is found by its path, and its debug file by
-//! the build id in the ELF file.
+//! A recording has the paths of mapped files but not their build ids. Therefore an ELF file is found by its path, and
+//! its debug file by the build id in the ELF file.
 
 use std::cmp::Reverse;
 use std::fs::File;
@@ -29,87 +29,89 @@ pub struct Executable {
     functions: Vec<(u64, u64, String)>,
     /// Address of the first mapped byte in the file's address space.
     first_address: u64,
-    /// Why functions that are not exported have no names; `None` if they have.
+    /// Why functions that are not exported have no names; `None` if they have names.
     missing_names: Option<String>,
 }
 
 impl Executable {
-    /// Finds the file that was mapped as `path`, and its debug file, in the folders of `places`. A folder is either the root of the
-    /// recorded computer's file system or contains the file directly.
+    /// Finds the file that was mapped as `path`, and its debug file, in the folders of `places`. A folder is either the
+    /// root of the recorded computer's file system or contains the file directly.
     ///
     /// # Errors
     /// The file was not found or cannot be read. The last error other than `NotFound` is returned.
     pub fn find(places: &SymbolPath, path: &str) -> Result<Self, SymbolError> {
-        let mut refusal = SymbolError::NotFound;
+        let mut last_error = SymbolError::NotFound;
         for folder in folders(places) {
             for candidate in candidates(folder, path) {
                 match Self::open(&candidate, folder) {
                     Ok(executable) => return Ok(executable),
                     Err(SymbolError::NotFound) => {}
-                    Err(other) => refusal = other,
+                    Err(error) => last_error = error,
                 }
             }
         }
-        Err(refusal)
+        Err(last_error)
     }
 
     fn open(path: &Path, folder: &Path) -> Result<Self, SymbolError> {
-        let refused = |why: String| SymbolError::NotExecutable(path.to_owned(), why);
+        let not_executable = |reason: String| SymbolError::NotExecutable(path.to_owned(), reason);
         let bytes = read(path)?;
-        let elf = Elf::parse(&bytes).map_err(|error| refused(error.to_string()))?;
-        let loaded = elf.program_headers.iter().filter(|header| header.p_type == PT_LOAD);
-        let first = loaded.map(|header| header.p_vaddr & !(PAGE_SIZE - 1)).min();
-        let first_address = first.ok_or_else(|| refused("no loadable segment".to_owned()))?;
-        let mut found = Self { functions: Vec::new(), first_address, missing_names: None };
-        found.add(&elf);
+        let elf = Elf::parse(&bytes).map_err(|error| not_executable(error.to_string()))?;
+        let loadable = elf.program_headers.iter().filter(|header| header.p_type == PT_LOAD);
+        let first_page = loadable.map(|header| header.p_vaddr & !(PAGE_SIZE - 1)).min();
+        let first_address = first_page.ok_or_else(|| not_executable("no loadable segment".to_owned()))?;
+        let mut executable = Self { functions: Vec::new(), first_address, missing_names: None };
+        executable.add(&elf);
         let is_stripped = elf.syms.iter().all(|symbol| symbol.st_type() != sym::STT_FUNC);
         let build = build_id(&elf, &bytes);
         drop(bytes);
         if is_stripped {
-            found.missing_names = found.add_debug_file(folder, build.as_deref());
+            executable.missing_names = executable.add_debug_file(folder, build.as_deref());
         }
-        if found.functions.is_empty() {
-            return Err(refused(found.missing_names.unwrap_or_else(|| "no function names".to_owned())));
+        if executable.functions.is_empty() {
+            return Err(not_executable(executable.missing_names.unwrap_or_else(|| "no function names".to_owned())));
         }
-        // Exported functions are in both symbol tables, and a function may have several names: prefer the longest symbol, and among
-        // equals a name without leading underscores.
-        found.functions.sort_unstable_by(|a, b| {
-            let rank = |one: &(u64, u64, String)| (one.0, Reverse(one.1), one.2.starts_with('_'));
-            rank(a).cmp(&rank(b)).then_with(|| a.2.cmp(&b.2))
+        // Exported functions are in both symbol tables, and a function may have several names: prefer the longest
+        // symbol, and among symbols of equal length a name without leading underscores.
+        executable.functions.sort_unstable_by(|a, b| {
+            let rank =
+                |(address, length, name): &(u64, u64, String)| (*address, Reverse(*length), name.starts_with('_'));
+            let ((.., name_a), (.., name_b)) = (a, b);
+            rank(a).cmp(&rank(b)).then_with(|| name_a.cmp(name_b))
         });
-        found.functions.dedup_by_key(|&mut (address, ..)| address);
-        Ok(found)
+        executable.functions.dedup_by_key(|&mut (address, ..)| address);
+        Ok(executable)
     }
 
-    /// Adds the functions of the debug file. Returns what is missing if there is none for this build.
-    fn add_debug_file(&mut self, folder: &Path, build: Option<&[u8]>) -> Option<String> {
+    /// Adds the functions of the debug file. Returns what is missing if this build has no debug file.
+    fn add_debug_file(&mut self, folder: &Path, id: Option<&[u8]>) -> Option<String> {
         const STRIPPED: &str = "stripped: only exported functions have names";
-        let Some(build) = build else {
+        let Some(id) = id else {
             return Some(format!("{STRIPPED}, and there is no build id to find a debug file"));
         };
-        let mut why = format!("{STRIPPED}; {} was not found", debug_file(build).display());
-        for candidate in [folder.to_owned(), folder.join("usr/lib/debug")].map(|place| place.join(debug_file(build))) {
+        let mut reason = format!("{STRIPPED}; {} was not found", debug_file(id).display());
+        for candidate in [folder.to_owned(), folder.join("usr/lib/debug")].map(|root| root.join(debug_file(id))) {
             let bytes = match read(&candidate) {
                 Ok(bytes) => bytes,
                 Err(SymbolError::NotFound) => continue,
-                Err(refusal) => {
-                    why = format!("{STRIPPED}; {refusal}");
+                Err(error) => {
+                    reason = format!("{STRIPPED}; {error}");
                     continue;
                 }
             };
             match Elf::parse(&bytes) {
-                Ok(debug) if build_id(&debug, &bytes).as_deref() == Some(build) => {
+                Ok(debug) if build_id(&debug, &bytes).as_deref() == Some(id) => {
                     self.add(&debug);
                     return None;
                 }
-                Ok(_) => why = format!("{STRIPPED}; {}", SymbolError::OtherBuild(candidate)),
-                Err(error) => why = format!("{STRIPPED}; {}: {error}", candidate.display()),
+                Ok(_) => reason = format!("{STRIPPED}; {}", SymbolError::OtherBuild(candidate)),
+                Err(error) => reason = format!("{STRIPPED}; {}: {error}", candidate.display()),
             }
         }
-        Some(why)
+        Some(reason)
     }
 
-    /// Why functions that are not exported have no names, as text for the user; `None` if they have.
+    /// Returns why functions that are not exported have no names, as text for the user; `None` if they have names.
     #[must_use]
     pub fn missing_names(&self) -> Option<&str> {
         self.missing_names.as_deref()
@@ -134,17 +136,17 @@ impl Executable {
         }
     }
 
-    /// The functions at `offsets` from the file's first mapped byte; `None` for a gap between functions.
+    /// Returns the functions at `offsets` from the file's first mapped byte; `None` for a gap between functions.
     pub fn functions(&self, offsets: impl IntoIterator<Item = u64>) -> Vec<Option<String>> {
-        let at = |offset: u64| {
+        let name_at = |offset: u64| {
             let address = self.first_address.checked_add(offset)?;
-            let after = self.functions.partition_point(|&(start, ..)| start <= address);
+            let next_index = self.functions.partition_point(|&(start, ..)| start <= address);
             // Functions can be nested; the innermost one wins.
-            let before = self.functions[..after].iter().rev().take(MAX_NESTING);
-            let mut containing = before.filter(|(start, size, _)| address - start < *size);
+            let preceding = self.functions[..next_index].iter().rev().take(MAX_NESTING);
+            let mut containing = preceding.filter(|(start, size, _)| address - start < *size);
             containing.next().map(|(.., name)| name.clone())
         };
-        offsets.into_iter().map(at).collect()
+        offsets.into_iter().map(name_at).collect()
     }
 }
 
@@ -155,34 +157,35 @@ fn folders(places: &SymbolPath) -> impl Iterator<Item = &Path> {
     })
 }
 
-/// Possible locations of the file that was mapped as `path`, best first. Neither a path from a recording nor a link below `folder`
-/// can lead out of the folder: an absolute link would point to a file of this computer.
+/// Returns possible locations of the file that was mapped as `path`, best first. Neither a path from a recording nor a
+/// link below `folder` can lead out of the folder: an absolute link would point to a file of this computer.
 fn candidates(folder: &Path, path: &str) -> Vec<PathBuf> {
-    let below: PathBuf = Path::new(path)
+    let relative_path: PathBuf = Path::new(path)
         .components()
         .filter_map(|component| match component {
-            Component::Normal(part) => Some(part),
+            Component::Normal(name) => Some(name),
             _ => None,
         })
         .collect();
-    let is_plain = !path.contains('\0') && !Path::new(path).components().any(|part| part == Component::ParentDir);
-    let Some(name) = below.file_name().filter(|_| is_plain) else { return Vec::new() };
+    let is_plain =
+        !path.contains('\0') && !Path::new(path).components().any(|component| component == Component::ParentDir);
+    let Some(name) = relative_path.file_name().filter(|_| is_plain) else { return Vec::new() };
     let is_inside = |file: &PathBuf| match (file.canonicalize(), folder.canonicalize()) {
         (Ok(file), Ok(folder)) => file.starts_with(folder),
         _ => false,
     };
-    let in_tree = Some(folder.join(&below)).filter(is_inside);
+    let in_tree = Some(folder.join(&relative_path)).filter(is_inside);
     in_tree.into_iter().chain([folder.join(name)]).collect()
 }
 
-/// Relative path of the debug file with build id `id`.
+/// Returns the relative path of the debug file with build id `id`.
 fn debug_file(id: &[u8]) -> PathBuf {
-    let (first, rest) = id.split_at(id.len().min(1));
+    let (folder, file) = id.split_at(id.len().min(1));
     let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    Path::new(".build-id").join(hexadecimal(first)).join(format!("{}.debug", hexadecimal(rest)))
+    Path::new(".build-id").join(hexadecimal(folder)).join(format!("{}.debug", hexadecimal(file)))
 }
 
-/// The build id, which an ELF file and its debug file share.
+/// Returns the build id, which an ELF file and its debug file share.
 fn build_id(elf: &Elf<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
     const NT_GNU_BUILD_ID: u32 = 3;
     let in_segments = elf.iter_note_headers(bytes).into_iter().flatten();

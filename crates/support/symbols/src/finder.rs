@@ -1,4 +1,4 @@
-//! Searches for a module's PDB in all folders and stores, then on the servers.
+//! Searches for the PDB of a module in all folders and stores, then on the servers.
 
 #[cfg(feature = "download")]
 use crate::Downloads;
@@ -12,7 +12,7 @@ pub struct SymbolFinder {
 }
 
 impl SymbolFinder {
-    /// Searches folders and stores only.
+    /// Creates a finder that searches only folders and stores.
     #[must_use]
     pub const fn local(path: SymbolPath) -> Self {
         Self {
@@ -22,7 +22,7 @@ impl SymbolFinder {
         }
     }
 
-    /// Also searches servers, through `downloads`.
+    /// Creates a finder that also searches servers, through `downloads`.
     #[cfg(feature = "download")]
     #[must_use]
     pub const fn online(path: SymbolPath, downloads: Downloads) -> Self {
@@ -40,13 +40,13 @@ impl SymbolFinder {
     /// # Errors
     /// The file was not found, or cannot be read or downloaded. The last error other than `NotFound` is returned.
     pub fn find(&mut self, name: &str, identity: &str) -> Result<Symbols, SymbolError> {
-        let found = Symbols::find(&self.path, name, identity);
+        let result = Symbols::find(&self.path, name, identity);
         #[cfg(feature = "download")]
-        let found = found.or_else(|refusal| match &mut self.downloads {
-            Some(downloads) => downloads.find(self.path.servers(), name, identity, refusal),
-            None => Err(refusal),
+        let result = result.or_else(|local_error| match &mut self.downloads {
+            Some(downloads) => downloads.find(self.path.servers(), name, identity, local_error),
+            None => Err(local_error),
         });
-        found
+        result
     }
 
     /// Finds the Linux program or library that was mapped as `path`; see [`Executable::find`]. Does not use servers.
@@ -57,7 +57,7 @@ impl SymbolFinder {
         Executable::find(&self.path, path)
     }
 
-    /// Unreachable servers with the reason.
+    /// Returns the unreachable servers, each with the reason.
     #[must_use]
     pub fn unreachable_servers(&self) -> Vec<String> {
         #[cfg(feature = "download")]

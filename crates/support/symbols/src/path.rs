@@ -1,8 +1,8 @@
 //! Parses symbol paths (`_NT_SYMBOL_PATH`).
 //!
-//! The grammar is in Microsoft's "Symbol path for Windows debuggers". Elements are separated by semicolons. `srv*A*B*URL` lists
-//! stores from the nearest to the farthest, the last of which may be a server; `cache*A` is the store for downloads of the
-//! elements to its right; anything else is a folder.
+//! The grammar is in Microsoft's "Symbol path for Windows debuggers". Elements are separated by semicolons.
+//! `srv*A*B*URL` lists stores from the nearest to the farthest, and the last may be a server; `cache*A` is the store
+//! for downloads of the elements to its right; anything else is a folder.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -23,7 +23,8 @@ pub enum SymbolPlace {
 pub struct SymbolServer {
     /// URL as written.
     pub url: String,
-    /// The store for downloads: the nearest in the same element, else that of the last `cache*` before it.
+    /// The store for downloads: the nearest in the same element, otherwise the store of the preceding `cache*`
+    /// element.
     pub store: Option<PathBuf>,
 }
 
@@ -49,29 +50,31 @@ impl SymbolPath {
     pub fn parse(text: &str) -> Self {
         let mut path = Self::default();
         let mut cache: Option<PathBuf> = None;
-        for element in text.split(';').map(str::trim).filter(|it| !it.is_empty()) {
+        for element in text.split(';').map(str::trim).filter(|element| !element.is_empty()) {
             let mut parts = element.split('*');
-            let first = parts.next().unwrap_or_default();
+            let keyword = parts.next().unwrap_or_default();
             if !element.contains('*') {
-                path.places.push(SymbolPlace::Folder(first.into()));
+                path.places.push(SymbolPlace::Folder(keyword.into()));
                 continue;
             }
             // `symsrv*symsrv.dll*…` is a longer form of `srv*…`.
-            if first.eq_ignore_ascii_case("symsrv") {
+            if keyword.eq_ignore_ascii_case("symsrv") {
                 parts.next();
             }
-            let mut nearest: Option<PathBuf> = None;
+            let mut nearest_store: Option<PathBuf> = None;
             for part in parts.map(str::trim).filter(|part| !part.is_empty()) {
                 if part.contains("://") {
-                    path.servers
-                        .push(SymbolServer { url: part.to_owned(), store: nearest.clone().or_else(|| cache.clone()) });
+                    path.servers.push(SymbolServer {
+                        url: part.to_owned(),
+                        store: nearest_store.clone().or_else(|| cache.clone()),
+                    });
                 } else {
-                    nearest.get_or_insert_with(|| part.into());
+                    nearest_store.get_or_insert_with(|| part.into());
                     path.places.push(SymbolPlace::Store(part.into()));
                 }
             }
-            if first.eq_ignore_ascii_case("cache") {
-                cache = nearest.or(cache);
+            if keyword.eq_ignore_ascii_case("cache") {
+                cache = nearest_store.or(cache);
             }
         }
         path
@@ -105,15 +108,15 @@ impl SymbolPath {
         &self.servers
     }
 
-    /// Possible paths of the PDB `name` with `identity`, best first: as spelled in the recording, then in lower case. Empty if
-    /// either is invalid.
+    /// Returns possible paths of the PDB `name` with `identity`, best first: as spelled in the recording, then in lower
+    /// case. Empty if either is invalid.
     #[must_use]
     pub fn candidates(&self, name: &str, identity: &str) -> Vec<PathBuf> {
-        let Some((name, identity)) = checked(name, identity) else { return Vec::new() };
-        let mut found = Vec::new();
+        let Some((name, identity)) = validate(name, identity) else { return Vec::new() };
+        let mut candidates = Vec::new();
         let mut add = |path: PathBuf| {
-            if !found.contains(&path) {
-                found.push(path);
+            if !candidates.contains(&path) {
+                candidates.push(path);
             }
         };
         let spellings = [
@@ -127,25 +130,25 @@ impl SymbolPath {
             for (name, identity) in &spellings {
                 if matches!(place, SymbolPlace::Folder(_)) {
                     add(folder.join(name));
-                    for below in ["sys", "exe", "dll"] {
-                        add(folder.join("symbols").join(below).join(name));
+                    for extension in ["sys", "exe", "dll"] {
+                        add(folder.join("symbols").join(extension).join(name));
                     }
                 }
                 add(folder.join(name).join(identity).join(name));
             }
         }
-        found
+        candidates
     }
 }
 
 /// Returns `name` without its folders, and `identity`, if both are valid.
-pub(crate) fn checked<'a>(name: &'a str, identity: &'a str) -> Option<(&'a str, &'a str)> {
+pub(crate) fn validate<'a>(name: &'a str, identity: &'a str) -> Option<(&'a str, &'a str)> {
     let is_identity =
         (1..=MAX_IDENTITY_LEN).contains(&identity.len()) && identity.bytes().all(|byte| byte.is_ascii_hexdigit());
     Some((plain_name(name)?, identity)).filter(|_| is_identity)
 }
 
-/// The file name of a recorded path, if it is valid: no separators, no drive, not `..`.
+/// Returns the file name of a recorded path if it is valid: it has no separators, no drive and is not `..`.
 fn plain_name(name: &str) -> Option<&str> {
     let name = name.rsplit(['\\', '/']).next()?;
     let mut components = Path::new(name).components();
@@ -188,17 +191,17 @@ mod tests {
     #[test]
     fn candidates_use_name_and_identity() {
         let path = SymbolPath::parse("f;srv*s");
-        let found = path.candidates(r"d:\build\Driver.pdb", "AB1");
-        assert_eq!(found.first(), Some(&PathBuf::from("f/Driver.pdb")));
+        let candidates = path.candidates(r"d:\build\Driver.pdb", "AB1");
+        assert_eq!(candidates.first(), Some(&PathBuf::from("f/Driver.pdb")));
         for expected in [
             "f/symbols/sys/Driver.pdb",
             "f/Driver.pdb/AB1/Driver.pdb",
             "s/Driver.pdb/AB1/Driver.pdb",
             "s/driver.pdb/ab1/driver.pdb",
         ] {
-            assert!(found.contains(&PathBuf::from(expected)), "{expected}");
+            assert!(candidates.contains(&PathBuf::from(expected)), "{expected}");
         }
-        assert!(!found.contains(&PathBuf::from("s/Driver.pdb")));
+        assert!(!candidates.contains(&PathBuf::from("s/Driver.pdb")));
     }
 
     #[test]

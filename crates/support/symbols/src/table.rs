@@ -22,7 +22,7 @@ pub enum SymbolError {
     /// A server did not provide the file.
     #[error("{0}: {1}")]
     Server(String, #[source] DownloadError),
-    /// The files of that name are from other builds.
+    /// The files with this name are from other builds.
     #[error("{}: from another build", .0.display())]
     OtherBuild(PathBuf),
     /// A file cannot be opened.
@@ -69,21 +69,21 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Opens the first PDB in `path` with this `name` and `identity` (32 hex digits of the GUID and the age in hex, as in symbol
-    /// stores). The age is not compared, because tools that strip a PDB change it.
+    /// Opens the first PDB in `path` with this `name` and `identity` (32 hex digits of the GUID and the age in hex, as
+    /// in symbol stores). The age is not compared, because tools that strip a PDB change it.
     ///
     /// # Errors
     /// The file was not found or cannot be read. The last error other than `NotFound` is returned.
     pub fn find(path: &SymbolPath, name: &str, identity: &str) -> Result<Self, SymbolError> {
-        let mut refusal = SymbolError::NotFound;
+        let mut last_error = SymbolError::NotFound;
         for candidate in path.candidates(name, identity) {
             match Self::open(&candidate, identity) {
                 Ok(symbols) => return Ok(symbols),
                 Err(SymbolError::NotFound) => {}
-                Err(other) => refusal = other,
+                Err(error) => last_error = error,
             }
         }
-        Err(refusal)
+        Err(last_error)
     }
 
     pub(crate) fn open(path: &Path, identity: &str) -> Result<Self, SymbolError> {
@@ -103,32 +103,32 @@ impl Symbols {
         let mut pdb = PDB::open(file).map_err(|error| damaged(error.into()))?;
         let information = pdb.pdb_information().map_err(|error| damaged(error.into()))?;
         let guid = information.guid.simple().to_string();
-        if !identity.get(..guid.len()).is_some_and(|given| given.eq_ignore_ascii_case(&guid)) {
+        if !identity.get(..guid.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(&guid)) {
             return Err(SymbolError::OtherBuild(path.to_owned()));
         }
         Ok(Self { data: ContextPdbData::try_from_pdb(pdb).map_err(damaged)?, path: path.to_owned() })
     }
 
-    /// Path of the PDB.
+    /// Returns the path of the PDB.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The function at each of `addresses`, relative to the module's base; `None` if there is none.
+    /// Returns the function at each of `addresses`, relative to the module's base; `None` if there is none.
     ///
     /// # Errors
     /// The file is damaged.
     pub fn functions(&self, addresses: impl IntoIterator<Item = u32>) -> Result<Vec<Option<String>>, SymbolError> {
         let damaged = |error| SymbolError::Damaged(self.path.clone(), error);
-        let names = TypeFormatterFlags::default() | TypeFormatterFlags::NO_ARGUMENTS;
-        let context: Context<'_, '_> = self.data.make_context_with_formatter_flags(names).map_err(damaged)?;
+        let flags = TypeFormatterFlags::default() | TypeFormatterFlags::NO_ARGUMENTS;
+        let context: Context<'_, '_> = self.data.make_context_with_formatter_flags(flags).map_err(damaged)?;
         Ok(addresses
             .into_iter()
             .map(|address| {
                 // An inconsistent entry affects only its own address.
-                let found = context.find_function(address).ok().flatten()?;
-                found.name.filter(|name| !name.is_empty())
+                let function = context.find_function(address).ok().flatten()?;
+                function.name.filter(|name| !name.is_empty())
             })
             .collect())
     }

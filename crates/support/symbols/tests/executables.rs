@@ -1,12 +1,12 @@
-//! ELF files in folders: most are assembled here byte by byte, one is compiled if there is a C compiler.
+//! ELF files in folders: most are assembled here byte by byte; two are compiled if there is a C compiler.
 
 use std::path::Path;
 use std::process::Command;
 
 use onoff_symbols::{Executable, SymbolError, SymbolPath};
 
-/// A 64-bit ELF file whose code is at 0x401000 in memory and at 0x200 in the file, with the given symbols (start, length, name) and
-/// build id.
+/// Returns a 64-bit ELF file whose code is at 0x401000 in memory and at 0x200 in the file, with the given symbols
+/// (start, length, name) and build id.
 fn elf(symbols: &[(u64, u64, &str)], build_id: &[u8]) -> Vec<u8> {
     const BASE: u64 = 0x40_0000;
     let mut names = vec![0];
@@ -28,12 +28,12 @@ fn elf(symbols: &[(u64, u64, &str)], build_id: &[u8]) -> Vec<u8> {
     note.resize(note.len().next_multiple_of(4), 0);
 
     let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    let (symbols_at, names_at) = (0x400, 0x400 + table.len() as u64);
-    let sections_at = (names_at + names.len() as u64).next_multiple_of(8);
+    let (symbols_offset, names_offset) = (0x400, 0x400 + table.len() as u64);
+    let sections_offset = (names_offset + names.len() as u64).next_multiple_of(8);
     file.extend(2_u16.to_le_bytes());
     file.extend(62_u16.to_le_bytes());
     file.extend(1_u32.to_le_bytes());
-    for number in [BASE + 0x1000, 64, sections_at] {
+    for number in [BASE + 0x1000, 64, sections_offset] {
         file.extend(number.to_le_bytes());
     }
     file.extend(0_u32.to_le_bytes());
@@ -41,12 +41,12 @@ fn elf(symbols: &[(u64, u64, &str)], build_id: &[u8]) -> Vec<u8> {
         file.extend(number.to_le_bytes());
     }
     // Headers at the base, code one page later, and the note.
-    for (kind, place, address, length) in
+    for (kind, offset, address, length) in
         [(1_u32, 0, BASE, 0x200_u64), (1, 0x200, BASE + 0x1000, 0x100), (4, 0x300, BASE + 0x300, note.len() as u64)]
     {
         file.extend(kind.to_le_bytes());
         file.extend(5_u32.to_le_bytes());
-        for number in [place, address, address, length, length, if kind == 4 { 4 } else { 0x1000 }] {
+        for number in [offset, address, address, length, length, if kind == 4 { 4 } else { 0x1000 }] {
             file.extend(number.to_le_bytes());
         }
     }
@@ -55,12 +55,12 @@ fn elf(symbols: &[(u64, u64, &str)], build_id: &[u8]) -> Vec<u8> {
     file.resize(0x400, 0);
     file.extend(&table);
     file.extend(&names);
-    file.resize(usize::try_from(sections_at).unwrap(), 0);
-    let section = |kind: u32, place: u64, length: u64, link: u32, width: u64| {
+    file.resize(usize::try_from(sections_offset).unwrap(), 0);
+    let section = |kind: u32, offset: u64, length: u64, link: u32, width: u64| {
         let mut header = vec![0; 4];
         header.extend(kind.to_le_bytes());
         header.extend([0; 16]);
-        header.extend(place.to_le_bytes());
+        header.extend(offset.to_le_bytes());
         header.extend(length.to_le_bytes());
         header.extend(link.to_le_bytes());
         header.extend([0; 12]);
@@ -69,15 +69,15 @@ fn elf(symbols: &[(u64, u64, &str)], build_id: &[u8]) -> Vec<u8> {
     };
     file.extend(section(0, 0, 0, 0, 0));
     file.extend(section(1, 0x200, 0x100, 0, 0));
-    file.extend(section(2, symbols_at, table.len() as u64, 3, 24));
-    file.extend(section(3, names_at, names.len() as u64, 0, 0));
+    file.extend(section(2, symbols_offset, table.len() as u64, 3, 24));
+    file.extend(section(3, names_offset, names.len() as u64, 0, 0));
     file
 }
 
 const CODE: [(u64, u64, &str); 3] =
     [(0x40_1010, 0x20, "read_configuration"), (0x40_1040, 0x10, "wait_for_device"), (0x40_1050, 0, "a_label")];
 
-fn put(folder: &Path, path: &str, bytes: &[u8]) {
+fn write_file(folder: &Path, path: &str, bytes: &[u8]) {
     let path = folder.join(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, bytes).unwrap();
@@ -94,29 +94,30 @@ fn names(executable: &Executable, offsets: &[u64]) -> Vec<String> {
 #[test]
 fn names_functions_but_not_gaps() {
     let folder = tempfile::tempdir().unwrap();
-    put(folder.path(), "usr/bin/daemon", &elf(&CODE, b"12345678"));
+    write_file(folder.path(), "usr/bin/daemon", &elf(&CODE, b"12345678"));
     let daemon = find(folder.path(), "/usr/bin/daemon").unwrap();
-    // Before the first, its first and last byte, a gap, the second, and after a symbol of length 0.
+    // Before the first function, its first and last byte, a gap, the second function, and the start and end of a symbol
+    // of length 0.
     assert_eq!(
         names(&daemon, &[0x100f, 0x1010, 0x102f, 0x1030, 0x1045, 0x1050, 0x1051]),
         ["", "read_configuration", "read_configuration", "", "wait_for_device", "", ""]
     );
-    put(folder.path(), "flat/daemon", &elf(&CODE, b"12345678"));
+    write_file(folder.path(), "flat/daemon", &elf(&CODE, b"12345678"));
     assert!(find(&folder.path().join("flat"), "/opt/else/daemon").is_ok());
 }
 
 #[test]
 fn uses_debug_file_of_same_build_only() {
     let folder = tempfile::tempdir().unwrap();
-    put(folder.path(), "usr/bin/daemon", &elf(&[], &[0xab, 0xcd, 0xef]));
+    write_file(folder.path(), "usr/bin/daemon", &elf(&[], &[0xab, 0xcd, 0xef]));
     assert!(
-        matches!(find(folder.path(), "/usr/bin/daemon"), Err(SymbolError::NotExecutable(_, why)) if why.contains("stripped"))
+        matches!(find(folder.path(), "/usr/bin/daemon"), Err(SymbolError::NotExecutable(_, reason)) if reason.contains("stripped"))
     );
-    // A file of another build under the name of this build.
-    put(folder.path(), ".build-id/ab/cdef.debug", &elf(&CODE, b"12345678"));
-    let refusal = find(folder.path(), "/usr/bin/daemon").err().unwrap().to_string();
-    assert!(refusal.contains("cdef.debug: from another build"), "{refusal}");
-    put(folder.path(), "usr/lib/debug/.build-id/ab/cdef.debug", &elf(&CODE, &[0xab, 0xcd, 0xef]));
+    // A file from another build under the name of this build.
+    write_file(folder.path(), ".build-id/ab/cdef.debug", &elf(&CODE, b"12345678"));
+    let error = find(folder.path(), "/usr/bin/daemon").err().unwrap().to_string();
+    assert!(error.contains("cdef.debug: from another build"), "{error}");
+    write_file(folder.path(), "usr/lib/debug/.build-id/ab/cdef.debug", &elf(&CODE, &[0xab, 0xcd, 0xef]));
     let daemon = find(folder.path(), "/usr/bin/daemon").unwrap();
     assert_eq!(names(&daemon, &[0x1010, 0x1000]), ["read_configuration", ""]);
     assert_eq!(daemon.missing_names(), None);
@@ -127,7 +128,7 @@ fn innermost_symbol_wins() {
     let folder = tempfile::tempdir().unwrap();
     let code =
         [(0x40_1000, 0x80, "outer"), (0x40_1010, 0x10, "_alias"), (0x40_1010, 0x10, "inner"), (0x40_1010, 1, "entry")];
-    put(folder.path(), "x", &elf(&code, b"12345678"));
+    write_file(folder.path(), "x", &elf(&code, b"12345678"));
     let file = find(folder.path(), "/x").unwrap();
     assert_eq!(
         names(&file, &[0x1000, 0x1010, 0x101f, 0x1020, 0x107f, 0x1080]),
@@ -140,8 +141,8 @@ fn innermost_symbol_wins() {
 #[test]
 fn links_cannot_leave_the_folder() {
     let folder = tempfile::tempdir().unwrap();
-    put(folder.path(), "here/lib", &elf(&CODE, b"12345678"));
-    put(folder.path(), "root/usr/lib/real", &elf(&CODE, b"12345678"));
+    write_file(folder.path(), "here/lib", &elf(&CODE, b"12345678"));
+    write_file(folder.path(), "root/usr/lib/real", &elf(&CODE, b"12345678"));
     let root = folder.path().join("root");
     std::os::unix::fs::symlink("real", root.join("usr/lib/near")).unwrap();
     std::os::unix::fs::symlink(folder.path().join("here/lib"), root.join("usr/lib/far")).unwrap();
@@ -152,8 +153,8 @@ fn links_cannot_leave_the_folder() {
 #[test]
 fn rejects_outside_paths_and_other_files() {
     let folder = tempfile::tempdir().unwrap();
-    put(folder.path(), "secret", &elf(&CODE, b"12345678"));
-    put(folder.path(), "in/usr/bin/text", b"#!/bin/sh\n");
+    write_file(folder.path(), "secret", &elf(&CODE, b"12345678"));
+    write_file(folder.path(), "in/usr/bin/text", b"#!/bin/sh\n");
     let inner = folder.path().join("in");
     for path in ["/../secret", "../secret", "/usr/../../secret", "/", "", "/usr/bin", "/usr/bin/text/x", "/a\0b"] {
         assert!(matches!(find(&inner, path), Err(SymbolError::NotFound)), "{path:?}");
@@ -164,14 +165,14 @@ fn rejects_outside_paths_and_other_files() {
 #[test]
 fn handles_truncated_and_damaged_files() {
     let folder = tempfile::tempdir().unwrap();
-    let whole = elf(&CODE, b"12345678");
-    for at in (0..whole.len()).filter(|at| *at < 0x130 || *at > 0x2f0) {
-        let mut damaged = whole.clone();
-        damaged[at] ^= 0xff;
-        for bytes in [&damaged[..], &whole[..at]] {
-            put(folder.path(), "x", bytes);
-            if let Ok(read) = find(folder.path(), "/x") {
-                let _ = read.functions([0, 0x1010, u64::MAX]);
+    let valid = elf(&CODE, b"12345678");
+    for index in (0..valid.len()).filter(|index| *index < 0x130 || *index > 0x2f0) {
+        let mut damaged = valid.clone();
+        damaged[index] ^= 0xff;
+        for bytes in [&damaged[..], &valid[..index]] {
+            write_file(folder.path(), "x", bytes);
+            if let Ok(executable) = find(folder.path(), "/x") {
+                let _ = executable.functions([0, 0x1010, u64::MAX]);
             }
         }
     }
@@ -181,18 +182,18 @@ fn handles_truncated_and_damaged_files() {
 #[test]
 fn names_of_compiled_program_match_nm() {
     let folder = tempfile::tempdir().unwrap();
-    put(folder.path(), "a.c", b"int first(int x) { return x * 3; }\nint second(int x) { return first(x) + 1; }\nint main(void) { return second(2); }\n");
+    write_file(folder.path(), "a.c", b"int first(int x) { return x * 3; }\nint second(int x) { return first(x) + 1; }\nint main(void) { return second(2); }\n");
     let program = folder.path().join("usr/bin/a.out");
     std::fs::create_dir_all(program.parent().unwrap()).unwrap();
     let compiled = Command::new("cc").arg("-O0").arg("-o").arg(&program).arg(folder.path().join("a.c")).status();
-    let listed = Command::new("nm").arg(&program).output();
-    let (Ok(compiled), Ok(listed)) = (compiled, listed) else {
+    let nm = Command::new("nm").arg(&program).output();
+    let (Ok(compiled), Ok(nm)) = (compiled, nm) else {
         eprintln!("skipped: no C compiler or no nm on this computer");
         return;
     };
-    assert!(compiled.success() && listed.status.success());
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    let symbols: Vec<(u64, &str)> = listed
+    assert!(compiled.success() && nm.status.success());
+    let listing = String::from_utf8(nm.stdout).unwrap();
+    let symbols: Vec<(u64, &str)> = listing
         .lines()
         .filter_map(|line| {
             let mut words = line.split_whitespace();
@@ -200,20 +201,20 @@ fn names_of_compiled_program_match_nm() {
         })
         .collect();
     // Addresses start at 0 in a position-independent program, otherwise at its first page.
-    let base = symbols.iter().find(|symbol| symbol.1 == "__executable_start").map_or(0, |symbol| symbol.0);
-    let base = if symbols.iter().any(|symbol| symbol.0 > 0x40_0000) { base.max(0x40_0000) } else { base };
+    let start = symbols.iter().find(|(_, name)| *name == "__executable_start").map_or(0, |&(address, _)| address);
+    let base = if symbols.iter().any(|&(address, _)| address > 0x40_0000) { start.max(0x40_0000) } else { start };
     let executable = find(folder.path(), "/usr/bin/a.out").unwrap();
     for name in ["first", "second", "main"] {
-        let &(address, _) = symbols.iter().find(|symbol| symbol.1 == name).unwrap();
+        let &(address, _) = symbols.iter().find(|&&(_, symbol)| symbol == name).unwrap();
         assert_eq!(names(&executable, &[address - base, address - base + 4]), [name, name]);
     }
 }
 
-/// A stripped library has the names of its exports, and reports the debug file with the others.
+/// A stripped library has the names of its exports, and reports the debug file that has the other names.
 #[test]
 fn reports_missing_debug_file() {
     let folder = tempfile::tempdir().unwrap();
-    put(
+    write_file(
         folder.path(),
         "a.c",
         b"static int inner(int x) { return x * 3; }\nint (*kept)(int) = inner;\nint outer(int x) { return kept(x); }\n",
@@ -229,10 +230,10 @@ fn reports_missing_debug_file() {
         return;
     };
     assert!(compiled.success());
-    let found = find(folder.path(), "/usr/lib/liba.so").unwrap();
-    let lacks = found.missing_names().unwrap();
-    assert!(lacks.contains("stripped") && lacks.contains("ab/cdef0123456789.debug"), "{lacks}");
-    let all: Vec<u64> = (0..0x3000).collect();
-    let names = names(&found, &all);
+    let executable = find(folder.path(), "/usr/lib/liba.so").unwrap();
+    let reason = executable.missing_names().unwrap();
+    assert!(reason.contains("stripped") && reason.contains("ab/cdef0123456789.debug"), "{reason}");
+    let offsets: Vec<u64> = (0..0x3000).collect();
+    let names = names(&executable, &offsets);
     assert!(names.iter().any(|name| name == "outer") && names.iter().all(|name| name != "inner"));
 }

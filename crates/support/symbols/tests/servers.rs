@@ -1,4 +1,4 @@
-//! PDB files from servers, simulated by local listeners. The PDB is that of `stores.rs`.
+//! PDB files from servers, simulated by local listeners. The PDB is the same as in `stores.rs`.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,7 +20,7 @@ fn pdb() -> Vec<u8> {
     pdb
 }
 
-/// The PDB in a cabinet, as `makecab` packs it.
+/// Returns the PDB in a cabinet, as `makecab` packs it.
 fn cabinet() -> Vec<u8> {
     let mut builder = cab::CabinetBuilder::new();
     builder.add_folder(cab::CompressionType::MsZip).add_file("driver.pdb");
@@ -34,33 +34,33 @@ fn cabinet() -> Vec<u8> {
 /// A local server with a response for each path and a log of its requests.
 struct Server {
     url: String,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    fn new(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
+    fn new(respond: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (answer, log) = (Arc::new(answer), Arc::clone(&asked));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (respond, log) = (Arc::new(respond), Arc::clone(&requests));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (answer, log) = (Arc::clone(&answer), Arc::clone(&log));
-                std::thread::spawn(move || serve(stream, &*answer, &log));
+                let (respond, log) = (Arc::clone(&respond), Arc::clone(&log));
+                std::thread::spawn(move || serve(stream, &*respond, &log));
             }
         });
-        Self { url, asked }
+        Self { url, requests }
     }
 
     fn requests(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+        self.requests.lock().unwrap().clone()
     }
 }
 
 /// Serves one request and closes the connection.
-fn serve(mut stream: TcpStream, answer: &dyn Fn(&str) -> Vec<u8>, log: &Mutex<Vec<String>>) {
+fn serve(mut stream: TcpStream, respond: &dyn Fn(&str) -> Vec<u8>, log: &Mutex<Vec<String>>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-    let Some(Ok(first)) = lines.next() else {
+    let Some(Ok(request_line)) = lines.next() else {
         return;
     };
     for line in lines {
@@ -68,8 +68,8 @@ fn serve(mut stream: TcpStream, answer: &dyn Fn(&str) -> Vec<u8>, log: &Mutex<Ve
             break;
         }
     }
-    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
-    let bytes = answer(&path);
+    let path = request_line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let bytes = respond(&path);
     log.lock().unwrap().push(path);
     let _ = stream.write_all(&bytes);
 }
@@ -84,7 +84,7 @@ fn not_found() -> Vec<u8> {
     response("404 Not Found", b"")
 }
 
-/// A finder that uses the server at `url`, with `store` as its store.
+/// Returns a finder that downloads from the server at `url` into `store`.
 fn finder(url: &str, store: &Path) -> SymbolFinder {
     let limits = Limits {
         max_bytes: 4 << 20,
@@ -97,24 +97,25 @@ fn finder(url: &str, store: &Path) -> SymbolFinder {
     SymbolFinder::online(path, Downloads::new(limits))
 }
 
-fn refusal(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (SymbolError, Vec<String>) {
+fn find_error(respond: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> (SymbolError, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::new(answer);
+    let server = Server::new(respond);
     let mut finder = finder(&server.url, folder.path());
-    let refusal = finder.find("driver.pdb", IDENTITY).err().unwrap();
+    let error = finder.find("driver.pdb", IDENTITY).err().unwrap();
     assert_eq!(finder.unreachable_servers(), [] as [&str; 0]);
     assert_empty(folder.path());
-    (refusal, server.requests())
+    (error, server.requests())
 }
 
-fn fault(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> DownloadError {
-    match refusal(answer).0 {
+fn fault(respond: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> DownloadError {
+    let (error, _) = find_error(respond);
+    match error {
         SymbolError::Server(_, fault) => fault,
-        other => panic!("{other}"),
+        error => panic!("{error}"),
     }
 }
 
-/// The store is empty, without partial files.
+/// Checks that the store is empty, without partial files.
 fn assert_empty(store: &Path) {
     assert_eq!(std::fs::read_dir(store).unwrap().count(), 0);
 }
@@ -130,16 +131,16 @@ fn downloads_file_once() {
         IN_STORE => response("200 OK", &pdb()),
         _ => not_found(),
     });
-    let kept = folder.path().join(&IN_STORE[1..]);
+    let stored_path = folder.path().join(&IN_STORE[1..]);
     for _ in 0..2 {
         let mut finder = finder(&server.url, folder.path());
         // As recorded: with folders of the build computer, in any case.
         let symbols = finder.find(r"D:\secret\driver.pdb", &IDENTITY.to_lowercase());
         let symbols = symbols.unwrap();
         assert_named(&symbols);
-        assert_eq!(symbols.path(), kept);
+        assert_eq!(symbols.path(), stored_path);
     }
-    assert_eq!(std::fs::read(&kept).unwrap(), pdb());
+    assert_eq!(std::fs::read(&stored_path).unwrap(), pdb());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     // Only the file name and identity were sent.
     assert_eq!(server.requests(), [IN_STORE]);
@@ -153,8 +154,8 @@ fn follows_redirects_but_not_loops() {
         "/elsewhere" => response("200 OK", &pdb()),
         _ => moved.into(),
     });
-    let found = finder(&server.url, folder.path()).find("driver.pdb", IDENTITY);
-    assert_named(&found.unwrap());
+    let result = finder(&server.url, folder.path()).find("driver.pdb", IDENTITY);
+    assert_named(&result.unwrap());
     assert_eq!(server.requests(), [IN_STORE, "/elsewhere"]);
 
     assert!(matches!(fault(move |_| moved.into()), DownloadError::InvalidResponse(_)));
@@ -165,8 +166,8 @@ fn unpacks_cabinets() {
     let folder = tempfile::tempdir().unwrap();
     let packed = format!("{}_", &IN_STORE[..IN_STORE.len() - 1]);
     let server = Server::new(move |path| if path == packed { response("200 OK", &cabinet()) } else { not_found() });
-    let found = finder(&server.url, folder.path()).find("driver.pdb", IDENTITY);
-    assert_named(&found.unwrap());
+    let result = finder(&server.url, folder.path()).find("driver.pdb", IDENTITY);
+    assert_named(&result.unwrap());
     assert_eq!(std::fs::read(folder.path().join(&IN_STORE[1..])).unwrap(), pdb());
 
     let fault = fault(|path| match path {
@@ -178,35 +179,35 @@ fn unpacks_cabinets() {
 
 #[test]
 fn requests_each_form_of_a_missing_file() {
-    let (refusal, asked) = refusal(|_| not_found());
-    assert!(matches!(refusal, SymbolError::NotOnServer));
+    let (error, requests) = find_error(|_| not_found());
+    assert!(matches!(error, SymbolError::NotOnServer));
     let base = "/driver.pdb/662C43260F04F9624C4C44205044422E1";
     let forms = ["driver.pdb", "driver.pd_", "file.ptr"];
-    assert_eq!(asked, forms.map(|form| format!("{base}/{form}")));
+    assert_eq!(requests, forms.map(|form| format!("{base}/{form}")));
 }
 
 #[test]
 fn rejects_invalid_downloads() {
     let truncated = |_: &str| {
-        let mut whole = response("200 OK", &pdb());
-        whole.truncate(whole.len() / 2);
-        whole
+        let mut bytes = response("200 OK", &pdb());
+        bytes.truncate(bytes.len() / 2);
+        bytes
     };
     assert!(matches!(fault(truncated), DownloadError::InvalidResponse(_)));
     // The GUID is in the file once, with little-endian fields, followed by the age and the name.
     let other_build = |_: &str| {
-        let mut other = pdb();
+        let mut pdb = pdb();
         let guid = [0x26, 0x43, 0x2C, 0x66, 0x04, 0x0F, 0x62, 0xF9, 0x4C, 0x4C, 0x44, 0x20, 0x50, 0x44, 0x42, 0x2E];
-        let at = other.windows(guid.len()).position(|window| window == guid).unwrap();
-        other[at] ^= 0xFF;
-        response("200 OK", &other)
+        let index = pdb.windows(guid.len()).position(|window| window == guid).unwrap();
+        pdb[index] ^= 0xFF;
+        response("200 OK", &pdb)
     };
     assert!(matches!(fault(other_build), DownloadError::OtherBuild));
     let sign_in = |_: &str| response("200 OK", b"<html>Please sign in</html>");
     assert!(matches!(fault(sign_in), DownloadError::NotPdb(_)));
     let too_large = |_: &str| response("200 OK", &vec![0; (4 << 20) + 1]);
     assert!(matches!(fault(too_large), DownloadError::TooLarge(4_194_304)));
-    // Also without a content length.
+    // A response without a content length is limited, too.
     let endless = |_: &str| {
         let head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
         [&head[..], &vec![0; 5 << 20]].concat()
@@ -223,23 +224,23 @@ fn rejects_invalid_downloads() {
 #[test]
 fn contacts_unreachable_server_once_and_tries_next() {
     let folder = tempfile::tempdir().unwrap();
-    let gone = {
+    let closed_url = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}", listener.local_addr().unwrap())
     };
-    let mut alone = finder(&gone, folder.path());
+    let mut single_server_finder = finder(&closed_url, folder.path());
     for name in ["driver.pdb", "other.pdb"] {
-        let refusal = alone.find(name, IDENTITY).err().unwrap();
-        assert!(matches!(refusal, SymbolError::NotFound));
+        let error = single_server_finder.find(name, IDENTITY).err().unwrap();
+        assert!(matches!(error, SymbolError::NotFound));
     }
-    let silent = alone.unreachable_servers();
-    assert_eq!(silent.len(), 1);
-    assert!(silent[0].starts_with(&format!("{gone}: cannot be reached: ")));
+    let unreachable = single_server_finder.unreachable_servers();
+    assert_eq!(unreachable.len(), 1);
+    assert!(unreachable[0].starts_with(&format!("{closed_url}: cannot be reached: ")));
 
     let server = Server::new(|_| response("200 OK", &pdb()));
-    let mut both = finder(&format!("{gone}*{}", server.url), folder.path());
-    assert_named(&both.find("driver.pdb", IDENTITY).unwrap());
-    assert_eq!(both.unreachable_servers().len(), 1);
+    let mut two_server_finder = finder(&format!("{closed_url}*{}", server.url), folder.path());
+    assert_named(&two_server_finder.find("driver.pdb", IDENTITY).unwrap());
+    assert_eq!(two_server_finder.unreachable_servers().len(), 1);
 }
 
 #[test]
@@ -248,8 +249,8 @@ fn local_finder_uses_no_server() {
     let server = Server::new(|_| response("200 OK", &pdb()));
     let text = format!("srv*{}*{}", folder.path().display(), server.url);
     let mut finder = SymbolFinder::local(SymbolPath::parse(&text));
-    let refusal = finder.find("driver.pdb", IDENTITY).err().unwrap();
-    assert!(matches!(refusal, SymbolError::NotFound));
+    let error = finder.find("driver.pdb", IDENTITY).err().unwrap();
+    assert!(matches!(error, SymbolError::NotFound));
     assert_eq!(server.requests(), [] as [&str; 0]);
 }
 
@@ -259,8 +260,8 @@ fn recorded_names_are_validated_and_encoded() {
     let server = Server::new(|_| not_found());
     let mut finder = finder(&server.url, folder.path());
     for (name, identity) in [("..", IDENTITY), ("driver.pdb", "../.."), ("a:b", IDENTITY)] {
-        let refusal = finder.find(name, identity).err().unwrap();
-        assert!(matches!(refusal, SymbolError::NotFound), "{name} {identity}");
+        let error = finder.find(name, identity).err().unwrap();
+        assert!(matches!(error, SymbolError::NotFound), "{name} {identity}");
     }
     assert_eq!(server.requests(), [] as [&str; 0]);
     finder.find("a b?c#d%.pdb", IDENTITY).err().unwrap();

@@ -16,7 +16,7 @@ use onoff_symbols::{SymbolError, SymbolPath, Symbols};
 
 const IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
 
-fn put(path: &Path) {
+fn write_pdb(path: &Path) {
     let packed = include_bytes!("data/driver.pdb.gz");
     let mut pdb = Vec::new();
     GzDecoder::new(&packed[..]).read_to_end(&mut pdb).unwrap();
@@ -32,9 +32,9 @@ fn names(symbols: &Symbols) -> Vec<Option<String>> {
 fn finds_functions_in_stores_and_folders() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
-    put(&store.join("driver.pdb").join(IDENTITY).join("driver.pdb"));
+    write_pdb(&store.join("driver.pdb").join(IDENTITY).join("driver.pdb"));
     let plain = folder.path().join("plain");
-    put(&plain.join("driver.pdb"));
+    write_pdb(&plain.join("driver.pdb"));
     for text in [
         format!("srv*{}*https://example.invalid/symbols", store.display()),
         format!("/nowhere;{}", plain.display()),
@@ -61,9 +61,9 @@ fn distinguishes_missing_damaged_and_other_build() {
     let path = SymbolPath::parse(&folder.path().display().to_string());
     let find = |name: &str, identity: &str| Symbols::find(&path, name, identity).err().unwrap();
     assert!(matches!(find("driver.pdb", IDENTITY), SymbolError::NotFound));
-    put(&folder.path().join("driver.pdb"));
-    let other = IDENTITY.replace('6', "7");
-    assert!(matches!(find("driver.pdb", &other), SymbolError::OtherBuild(_)));
+    write_pdb(&folder.path().join("driver.pdb"));
+    let other_build = IDENTITY.replace('6', "7");
+    assert!(matches!(find("driver.pdb", &other_build), SymbolError::OtherBuild(_)));
     std::fs::write(folder.path().join("broken.pdb"), b"Microsoft C/C++ MSF 7.00").unwrap();
     assert!(matches!(find("broken.pdb", IDENTITY), SymbolError::Damaged(..)));
 }

@@ -69,18 +69,19 @@ impl HiveKey {
     pub fn subkey(&mut self, path: &str) -> &mut Self {
         let mut key = self;
         for name in path.split('\\') {
-            let at = key.keys.iter().position(|known| known.name.eq_ignore_ascii_case(name)).unwrap_or_else(|| {
-                key.keys.push(Self { name: name.to_owned(), last_written: DEFAULT_WRITE_TIME, ..Self::default() });
-                key.keys.len() - 1
-            });
-            key = &mut key.keys[at];
+            let index =
+                key.keys.iter().position(|subkey| subkey.name.eq_ignore_ascii_case(name)).unwrap_or_else(|| {
+                    key.keys.push(Self { name: name.to_owned(), last_written: DEFAULT_WRITE_TIME, ..Self::default() });
+                    key.keys.len() - 1
+                });
+            key = &mut key.keys[index];
         }
         key
     }
 
     /// Sets a value.
     pub fn set_value(&mut self, name: &str, data: impl Into<ValueData>) -> &mut Self {
-        self.values.retain(|(known, _)| known != name);
+        self.values.retain(|(existing, _)| existing != name);
         self.values.push((name.to_owned(), data.into()));
         self
     }
@@ -100,22 +101,22 @@ impl HiveKey {
         bins.resize((bins.len() + 8).next_multiple_of(4096), 0);
         let length = bins.len() as u32;
         // The rest of the bin is a single free cell.
-        let mut at = 32;
-        while at < bins.len() {
-            let size = i32::from_le_bytes(bins[at..at + 4].try_into().unwrap_or_default());
+        let mut offset = 32;
+        while offset < bins.len() {
+            let size = i32::from_le_bytes(bins[offset..offset + 4].try_into().unwrap_or_default());
             if size == 0 {
-                let free = (bins.len() - at) as i32;
-                bins[at..at + 4].copy_from_slice(&free.to_le_bytes());
+                let free = (bins.len() - offset) as i32;
+                bins[offset..offset + 4].copy_from_slice(&free.to_le_bytes());
                 break;
             }
-            at += size.unsigned_abs() as usize;
+            offset += size.unsigned_abs() as usize;
         }
         bins[..4].copy_from_slice(b"hbin");
         bins[8..12].copy_from_slice(&length.to_le_bytes());
         let mut base = vec![0; 4096];
         base[..4].copy_from_slice(b"regf");
-        for (at, number) in [(4, 7), (8, 7), (20, 1), (24, 5), (32, 1), (36, root), (40, length), (44, 1)] {
-            put(&mut base, at, number);
+        for (offset, number) in [(4, 7), (8, 7), (20, 1), (24, 5), (32, 1), (36, root), (40, length), (44, 1)] {
+            put_u32(&mut base, offset, number);
         }
         base[12..20].copy_from_slice(&DEFAULT_WRITE_TIME.to_le_bytes());
         write_checksum(&mut base);
@@ -124,8 +125,8 @@ impl HiveKey {
     }
 }
 
-fn put(bytes: &mut [u8], at: usize, number: u32) {
-    bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+fn put_u32(bytes: &mut [u8], offset: usize, number: u32) {
+    bytes[offset..offset + 4].copy_from_slice(&number.to_le_bytes());
 }
 
 /// Writes the checksum of a base block.
@@ -134,7 +135,7 @@ fn write_checksum(base: &mut [u8]) {
     for four in base[..508].chunks(4) {
         sum ^= u32::from_le_bytes(four.try_into().unwrap_or_default());
     }
-    put(base, 508, sum);
+    put_u32(base, 508, sum);
 }
 
 fn utf16(text: &str) -> Vec<u8> {
@@ -164,22 +165,22 @@ impl Cells {
         content[2..4].copy_from_slice(&flags.to_le_bytes());
         content[4..12].copy_from_slice(&key.last_written.to_le_bytes());
         content[72..74].copy_from_slice(&(name.len() as u16).to_le_bytes());
-        for (at, number) in
+        for (offset, number) in
             [(16, parent), (20, key.keys.len() as u32), (28, u32::MAX), (32, u32::MAX), (36, key.values.len() as u32)]
         {
-            put(&mut content, at, number);
+            put_u32(&mut content, offset, number);
         }
-        put(&mut content, 40, u32::MAX);
-        put(&mut content, 44, u32::MAX);
-        put(&mut content, 48, u32::MAX);
+        put_u32(&mut content, 40, u32::MAX);
+        put_u32(&mut content, 44, u32::MAX);
+        put_u32(&mut content, 48, u32::MAX);
         content.extend_from_slice(&name);
         let offset = self.append(&content);
-        let at = offset as usize + 4;
+        let cell = offset as usize + 4;
         if !key.values.is_empty() {
             let values: Vec<u8> =
                 key.values.iter().flat_map(|(name, data)| self.value(name, data).to_le_bytes()).collect();
             let list = self.append(&values);
-            put(&mut self.0, at + 40, list);
+            put_u32(&mut self.0, cell + 40, list);
         }
         if !key.keys.is_empty() {
             // Windows sorts subkey lists by uppercase name.
@@ -193,11 +194,11 @@ impl Cells {
                     .name
                     .to_uppercase()
                     .chars()
-                    .fold(0_u32, |hash, one| hash.wrapping_mul(37).wrapping_add(one as u32));
+                    .fold(0_u32, |hash, letter| hash.wrapping_mul(37).wrapping_add(letter as u32));
                 list.extend_from_slice(&hash.to_le_bytes());
             }
             let list = self.append(&list);
-            put(&mut self.0, at + 28, list);
+            put_u32(&mut self.0, cell + 28, list);
         }
         offset
     }
@@ -245,19 +246,19 @@ impl Cells {
     }
 }
 
-/// The state after a crash before `after` was written: the hive `before` marked as dirty, and the log (Windows 8.1 and
-/// later) with the pages that turn it into `after`.
+/// Returns the state after a crash before `after` was written: the hive `before` marked as dirty, and the log (Windows
+/// 8.1 and later) with the pages that turn it into `after`.
 #[must_use]
 pub fn interrupted_write(before: &[u8], after: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut hive = before.to_vec();
-    put(&mut hive, 4, 8);
+    put_u32(&mut hive, 4, 8);
     write_checksum(&mut hive[..4096]);
     let size = after.len() - 4096;
     let mut references = Vec::new();
     let mut pages = Vec::new();
-    for (at, page) in after[4096..].chunks(4096).enumerate() {
-        if before.get(4096 + at * 4096..4096 + at * 4096 + page.len()) != Some(page) {
-            references.extend_from_slice(&((at * 4096) as u32).to_le_bytes());
+    for (index, page) in after[4096..].chunks(4096).enumerate() {
+        if before.get(4096 + index * 4096..4096 + index * 4096 + page.len()) != Some(page) {
+            references.extend_from_slice(&((index * 4096) as u32).to_le_bytes());
             references.extend_from_slice(&(page.len() as u32).to_le_bytes());
             pages.extend_from_slice(page);
         }
@@ -266,8 +267,8 @@ pub fn interrupted_write(before: &[u8], after: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let length = (40 + references.len() + pages.len()).next_multiple_of(512);
     let mut entry = vec![0; 40];
     entry[..4].copy_from_slice(b"HvLE");
-    for (at, number) in [(4, length as u32), (12, 8), (16, size as u32), (20, count)] {
-        put(&mut entry, at, number);
+    for (offset, number) in [(4, length as u32), (12, 8), (16, size as u32), (20, count)] {
+        put_u32(&mut entry, offset, number);
     }
     entry.extend_from_slice(&references);
     entry.extend_from_slice(&pages);
@@ -277,13 +278,13 @@ pub fn interrupted_write(before: &[u8], after: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let head = marvin32(&entry[..32]);
     entry[32..40].copy_from_slice(&head.to_le_bytes());
     let mut log = hive[..512].to_vec();
-    put(&mut log, 28, 6);
+    put_u32(&mut log, 28, 6);
     write_checksum(&mut log);
     log.extend_from_slice(&entry);
     (hive, log)
 }
 
-/// Marvin32 with the seed of registry logs, processed byte by byte.
+/// Computes Marvin32 with the seed of registry logs, byte by byte.
 fn marvin32(bytes: &[u8]) -> u64 {
     let mut padded = bytes.to_vec();
     padded.push(0x80);

@@ -63,19 +63,19 @@ impl ExtremeValues {
         usize::try_from(self.value() % limit as u64).unwrap_or_default()
     }
 
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
     }
 
     pub fn time(&mut self) -> i64 {
-        let any = i64::from_ne_bytes(self.value().to_ne_bytes());
+        let unbounded = i64::from_ne_bytes(self.value().to_ne_bytes());
         let small = i64::try_from(self.value() % 40_000_000_000).unwrap_or_default();
-        self.pick(&[small, small, small, small, 0, 1, -1, i64::MAX, i64::MIN, any])
+        self.pick(&[small, small, small, small, 0, 1, -1, i64::MAX, i64::MIN, unbounded])
     }
 
     pub(super) fn id(&mut self) -> u32 {
-        let any = u32::try_from(self.value() >> 32).unwrap_or_default();
-        self.pick(&[0, 4, 8, 100, 104, any, u32::MAX])
+        let unbounded = u32::try_from(self.value() >> 32).unwrap_or_default();
+        self.pick(&[0, 4, 8, 100, 104, unbounded, u32::MAX])
     }
 
     pub fn optional<T>(&mut self, value: T) -> Option<T> {
@@ -94,20 +94,20 @@ impl ExtremeValues {
 }
 
 pub fn hostile_trace(seed: u64) -> Trace {
-    let mut any = ExtremeValues(seed);
-    let mut trace = Trace { duration_ns: any.time(), ..Trace::default() };
-    trace.system.processors = any.pick(&[0, 1, 8, u32::MAX]);
+    let mut values = ExtremeValues(seed);
+    let mut trace = Trace { duration_ns: values.time(), ..Trace::default() };
+    trace.system.processors = values.pick(&[0, 1, 8, u32::MAX]);
     let texts: Vec<StringId> = TEXTS.iter().map(|text| trace.strings.intern(text)).collect();
-    for _ in 0..any.below(12) {
+    for _ in 0..values.below(12) {
         trace.processes.push(Process {
-            pid: any.id(),
-            parent_pid: any.optional_id(),
+            pid: values.id(),
+            parent_pid: values.optional_id(),
             creator_tid: None,
-            start_ns: any.optional_time(),
-            end_ns: any.optional_time(),
-            image: any.pick(&texts),
-            command_line: any.pick(&texts),
-            session: any.optional_id(),
+            start_ns: values.optional_time(),
+            end_ns: values.optional_time(),
+            image: values.pick(&texts),
+            command_line: values.pick(&texts),
+            session: values.optional_id(),
             exit_status: None,
             user: StringId::EMPTY,
             unique_key: 0,
@@ -115,129 +115,129 @@ pub fn hostile_trace(seed: u64) -> Trace {
             package: StringId::EMPTY,
         });
         trace.threads.push(Thread {
-            start_ns: any.optional_time(),
-            end_ns: any.optional_time(),
-            base_priority: Some(u8::try_from(any.below(256)).unwrap_or_default()),
-            ..Thread::unknown(any.id(), any.id())
+            start_ns: values.optional_time(),
+            end_ns: values.optional_time(),
+            base_priority: Some(u8::try_from(values.below(256)).unwrap_or_default()),
+            ..Thread::unknown(values.id(), values.id())
         });
         trace.disk_ios.push(DiskIo {
-            issue_ns: any.optional_time(),
-            complete_ns: any.time(),
-            disk: any.id(),
-            operation: any.pick(DiskOperation::ALL),
-            offset: any.value(),
-            size: any.value(),
-            priority: any.pick(IoPriority::ALL),
-            service_ns: any.time(),
-            pid: any.optional_id(),
-            tid: any.optional_id(),
-            file: any.pick(&texts),
-            file_object: any.value() % 2,
+            issue_ns: values.optional_time(),
+            complete_ns: values.time(),
+            disk: values.id(),
+            operation: values.pick(DiskOperation::ALL),
+            offset: values.value(),
+            size: values.value(),
+            priority: values.pick(IoPriority::ALL),
+            service_ns: values.time(),
+            pid: values.optional_id(),
+            tid: values.optional_id(),
+            file: values.pick(&texts),
+            file_object: values.value() % 2,
             irp: 0,
             irp_flags: 0,
         });
         trace.service_transitions.push(ServiceTransition {
-            service: any.pick(&texts),
-            group: any.pick(&texts),
-            kind: any.pick(ServiceChange::ALL),
-            start_ns: any.time(),
-            checkpoint_ns: any.optional_time(),
-            load_ns: any.optional_time(),
-            end_ns: any.optional_time(),
-            container: any.pick(&texts),
-            container_pid: any.optional_id(),
-            outcome: any.pick(ServiceOutcome::ALL),
-            automatic: any.below(2) == 0,
+            service: values.pick(&texts),
+            group: values.pick(&texts),
+            kind: values.pick(ServiceChange::ALL),
+            start_ns: values.time(),
+            checkpoint_ns: values.optional_time(),
+            load_ns: values.optional_time(),
+            end_ns: values.optional_time(),
+            container: values.pick(&texts),
+            container_pid: values.optional_id(),
+            outcome: values.pick(ServiceOutcome::ALL),
+            automatic: values.below(2) == 0,
             start_type: None,
-            result: any.pick(&texts),
-            timeout_ns: any.optional_time(),
+            result: values.pick(&texts),
+            timeout_ns: values.optional_time(),
             main_tid: None,
             tid: None,
             end_tid: None,
             event: StringId::EMPTY,
         });
         trace.device_operations.push(DeviceOperation {
-            kind: any.pick(DeviceOperationKind::ALL),
-            start_ns: any.time(),
-            pend_ns: any.optional_time(),
-            end_ns: any.optional_time(),
-            device: any.pick(&texts),
-            driver: any.pick(&texts),
-            description: any.pick(&texts),
-            friendly_name: any.pick(&texts),
-            phase: any.pick(DevicePhase::ALL),
+            kind: values.pick(DeviceOperationKind::ALL),
+            start_ns: values.time(),
+            pend_ns: values.optional_time(),
+            end_ns: values.optional_time(),
+            device: values.pick(&texts),
+            driver: values.pick(&texts),
+            description: values.pick(&texts),
+            friendly_name: values.pick(&texts),
+            phase: values.pick(DevicePhase::ALL),
             status: None,
             tid: None,
             event: StringId::EMPTY,
         });
-        let value = any.time();
+        let value = values.time();
         trace.milestones.push(Milestone {
-            time_ns: any.time(),
-            name: any.pick(&texts),
-            detail: any.pick(&texts),
-            value: any.optional(value),
-            pid: any.optional_id(),
+            time_ns: values.time(),
+            name: values.pick(&texts),
+            detail: values.pick(&texts),
+            value: values.optional(value),
+            pid: values.optional_id(),
             tid: None,
             event: StringId::EMPTY,
         });
         trace.activities.push(Activity {
-            kind: any.pick(ActivityKind::ALL),
-            name: any.pick(&texts),
-            detail: any.pick(&texts),
-            start_ns: any.time(),
-            end_ns: any.optional_time(),
-            pid: any.optional_id(),
+            kind: values.pick(ActivityKind::ALL),
+            name: values.pick(&texts),
+            detail: values.pick(&texts),
+            start_ns: values.time(),
+            end_ns: values.optional_time(),
+            pid: values.optional_id(),
             tid: None,
             end_tid: None,
-            session: any.optional_id(),
-            status: any.optional_id(),
+            session: values.optional_id(),
+            status: values.optional_id(),
             event: StringId::EMPTY,
         });
     }
     // Readers sort these by start; here they are unsorted.
-    for _ in 0..any.below(12) {
+    for _ in 0..values.below(12) {
         trace.notifications.push(Notification {
-            kind: any.pick(NotificationKind::ALL),
-            start_ns: any.time(),
-            end_ns: any.optional_time(),
-            name: any.pick(&texts),
-            pid: any.optional_id(),
-            tid: any.optional_id(),
-            session: any.optional_id(),
-            level: any.optional_id(),
-            flags: any.optional_id(),
-            status: any.optional_id(),
-            sender_pid: any.optional_id(),
-            sender_tid: any.optional_id(),
-            event: any.pick(&texts),
+            kind: values.pick(NotificationKind::ALL),
+            start_ns: values.time(),
+            end_ns: values.optional_time(),
+            name: values.pick(&texts),
+            pid: values.optional_id(),
+            tid: values.optional_id(),
+            session: values.optional_id(),
+            level: values.optional_id(),
+            flags: values.optional_id(),
+            status: values.optional_id(),
+            sender_pid: values.optional_id(),
+            sender_tid: values.optional_id(),
+            event: values.pick(&texts),
         });
         trace.power_requests.push(PowerRequest {
-            kind: any.pick(PowerRequestKind::ALL),
-            scope: any.pick(PowerRequestScope::ALL),
-            start_ns: any.time(),
-            end_ns: any.optional_time(),
-            device: any.pick(&texts),
-            driver: any.pick(&texts),
-            description: any.pick(&texts),
-            friendly_name: any.pick(&texts),
-            state_kind: any.pick(PowerStateKind::ALL),
-            state: Some(u8::try_from(any.below(256)).unwrap_or_default()),
-            status: any.optional_id(),
-            failed_driver: any.pick(&texts),
-            irp: any.value() % 3,
-            waiting_ns: any.optional_time(),
-            parent: any.pick(&texts),
-            message: any.pick(&texts),
-            tid: any.optional_id(),
-            event: any.pick(&texts),
+            kind: values.pick(PowerRequestKind::ALL),
+            scope: values.pick(PowerRequestScope::ALL),
+            start_ns: values.time(),
+            end_ns: values.optional_time(),
+            device: values.pick(&texts),
+            driver: values.pick(&texts),
+            description: values.pick(&texts),
+            friendly_name: values.pick(&texts),
+            state_kind: values.pick(PowerStateKind::ALL),
+            state: Some(u8::try_from(values.below(256)).unwrap_or_default()),
+            status: values.optional_id(),
+            failed_driver: values.pick(&texts),
+            irp: values.value() % 3,
+            waiting_ns: values.optional_time(),
+            parent: values.pick(&texts),
+            message: values.pick(&texts),
+            tid: values.optional_id(),
+            event: values.pick(&texts),
         });
         trace.images.push(Image {
-            pid: any.id(),
-            base: any.value(),
-            size: any.value(),
-            load_ns: any.optional_time(),
-            unload_ns: any.optional_time(),
-            path: any.pick(&texts),
+            pid: values.id(),
+            base: values.value(),
+            size: values.value(),
+            load_ns: values.optional_time(),
+            unload_ns: values.optional_time(),
+            path: values.pick(&texts),
             time_stamp: 0,
             checksum: 0,
             default_base: 0,
@@ -246,14 +246,14 @@ pub fn hostile_trace(seed: u64) -> Trace {
             version: StringId::EMPTY,
         });
     }
-    let switches: ContextSwitches = (0..any.below(40))
+    let switches: ContextSwitches = (0..values.below(40))
         .map(|_| ContextSwitch {
-            time_ns: any.time(),
-            cpu: any.pick(&[0, 1, 63, u16::MAX]),
-            new_tid: any.id(),
-            old_tid: any.id(),
-            new_priority: any.pick(&[0, 8, 31, -1, i8::MIN, i8::MAX]),
-            old_priority: any.pick(&[0, 8, 31, -1, i8::MIN, i8::MAX]),
+            time_ns: values.time(),
+            cpu: values.pick(&[0, 1, 63, u16::MAX]),
+            new_tid: values.id(),
+            old_tid: values.id(),
+            new_priority: values.pick(&[0, 8, 31, -1, i8::MIN, i8::MAX]),
+            old_priority: values.pick(&[0, 8, 31, -1, i8::MIN, i8::MAX]),
             old_wait_reason: 0,
             old_wait_mode: 0,
             old_state: 0,
@@ -263,14 +263,14 @@ pub fn hostile_trace(seed: u64) -> Trace {
         })
         .collect();
     trace.context_switches.push(switches);
-    let samples: Samples = (0..any.below(20))
+    let samples: Samples = (0..values.below(20))
         .map(|_| Sample {
-            time_ns: any.time(),
-            cpu: any.pick(&[0, 1, u16::MAX]),
-            tid: any.id(),
+            time_ns: values.time(),
+            cpu: values.pick(&[0, 1, u16::MAX]),
+            tid: values.id(),
             address: 0,
-            count: any.pick(&[0, 1, u16::MAX]),
-            source: any.pick(&[0, 0, 0, 7]),
+            count: values.pick(&[0, 1, u16::MAX]),
+            source: values.pick(&[0, 0, 0, 7]),
         })
         .collect();
     trace.samples.push(samples);

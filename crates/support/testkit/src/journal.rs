@@ -54,13 +54,13 @@ impl Default for JournalWriter {
     }
 }
 
-/// Parses the text of `journalctl -o export` into entries numbered from `first`.
+/// Parses the text of `journalctl -o export` into entries numbered from `first_number`.
 ///
 /// # Panics
 /// The text is not in the export format.
 #[must_use]
 #[allow(clippy::expect_used, reason = "invalid input is a bug in the test")]
-pub fn parse_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
+pub fn parse_export(text: &[u8], first_number: u64) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     let mut entry = JournalEntry::default();
     let mut rest = text;
@@ -70,13 +70,13 @@ pub fn parse_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
         rest = after;
         if line.is_empty() {
             if entry.realtime_us > 0 {
-                entry.sequence_number = first + entries.len() as u64;
+                entry.sequence_number = first_number + entries.len() as u64;
                 entries.push(std::mem::take(&mut entry));
             }
             continue;
         }
         let (name, value) = match line.iter().position(|&byte| byte == b'=') {
-            Some(at) => (&line[..at], line[at + 1..].to_vec()),
+            Some(separator) => (&line[..separator], line[separator + 1..].to_vec()),
             None => {
                 let length = u64::from_le_bytes(rest[..8].try_into().expect("the length has fewer than 8 bytes"));
                 let length = usize::try_from(length).expect("the length exceeds memory");
@@ -102,9 +102,9 @@ pub fn parse_export(text: &[u8], first: u64) -> Vec<JournalEntry> {
     entries
 }
 
-const HEADER: usize = 264;
+const HEADER_SIZE: usize = 264;
 /// Buckets of the hash tables, the minimum that readers accept.
-const BUCKETS: usize = 8;
+const BUCKET_COUNT: usize = 8;
 
 /// A journal file under construction.
 struct JournalFile {
@@ -127,12 +127,12 @@ impl JournalFile {
         offset
     }
 
-    fn put(&mut self, offset: usize, value: u64) {
+    fn put_u64(&mut self, offset: usize, value: u64) {
         self.bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
     }
 }
 
-/// FNV-1a, in place of the real hash, which readers do not check.
+/// Computes FNV-1a instead of the real hash, which readers do not check.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
@@ -141,13 +141,13 @@ impl JournalWriter {
     /// Encodes a file with `entries`.
     #[must_use]
     pub fn file(&self, entries: &[JournalEntry]) -> Vec<u8> {
-        let mut file = JournalFile { bytes: vec![0; HEADER], objects: 0, data: HashMap::new(), last_object: 0 };
-        let fields = file.object(5, 0, &[0; 16 * BUCKETS]) + 16;
-        let data = file.object(4, 0, &[0; 16 * BUCKETS]) + 16;
+        let mut file = JournalFile { bytes: vec![0; HEADER_SIZE], objects: 0, data: HashMap::new(), last_object: 0 };
+        let fields = file.object(5, 0, &[0; 16 * BUCKET_COUNT]) + 16;
+        let data = file.object(4, 0, &[0; 16 * BUCKET_COUNT]) + 16;
         let offsets: Vec<u64> = entries.iter().map(|entry| self.entry(entry, &mut file)).collect();
-        let first = self.entry_arrays(&offsets, &mut file);
+        let first_array = self.entry_arrays(&offsets, &mut file);
         let unique = file.data.len() as u64;
-        let flags = self.compression.map_or(0, |packing| match packing.flag {
+        let flags = self.compression.map_or(0, |compression| match compression.flag {
             1 => 1,
             2 => 2,
             _ => 8_u32,
@@ -162,27 +162,27 @@ impl JournalWriter {
         let last = entries.last();
         head[56..72].copy_from_slice(&last.map_or(0, |entry| entry.boot_id).to_be_bytes());
         head[72..88].copy_from_slice(&self.sequence_id.to_be_bytes());
-        let arena = head.len() as u64 - HEADER as u64;
+        let arena = head.len() as u64 - HEADER_SIZE as u64;
         let first_entry = entries.first();
         for (offset, value) in [
-            (88, HEADER as u64),
+            (88, HEADER_SIZE as u64),
             (96, arena),
             (104, data),
-            (112, 16 * BUCKETS as u64),
+            (112, 16 * BUCKET_COUNT as u64),
             (120, fields),
-            (128, 16 * BUCKETS as u64),
+            (128, 16 * BUCKET_COUNT as u64),
             (136, file.last_object),
             (144, file.objects),
             (152, entries.len() as u64),
             (160, last.map_or(0, |entry| entry.sequence_number)),
             (168, first_entry.map_or(0, |entry| entry.sequence_number)),
-            (176, first),
+            (176, first_array),
             (184, first_entry.map_or(0, |entry| entry.realtime_us)),
             (192, last.map_or(0, |entry| entry.realtime_us)),
             (200, last.map_or(0, |entry| entry.monotonic_us)),
             (208, unique),
         ] {
-            file.put(offset, value);
+            file.put_u64(offset, value);
         }
         file.bytes
     }
@@ -204,7 +204,7 @@ impl JournalWriter {
             body.extend(number.to_le_bytes());
         }
         body.extend(entry.boot_id.to_be_bytes());
-        body.extend(items.iter().fold(0, |all, (_, hash)| all ^ hash).to_le_bytes());
+        body.extend(items.iter().fold(0, |xor, (_, hash)| xor ^ hash).to_le_bytes());
         for (offset, hash) in items {
             if self.is_compact {
                 body.extend((offset as u32).to_le_bytes());
@@ -224,11 +224,11 @@ impl JournalWriter {
         let mut body = hash(payload).to_le_bytes().to_vec();
         // The object has no list of entries; only a search by value would need it.
         body.resize(if self.is_compact { 56 } else { 48 }, 0);
-        let packing = self.compression.filter(|packing| payload.len() >= packing.min_len);
-        let flag = match packing {
-            Some(packing) => {
-                body.extend((packing.compress)(payload));
-                packing.flag
+        let compression = self.compression.filter(|compression| payload.len() >= compression.min_len);
+        let flag = match compression {
+            Some(compression) => {
+                body.extend((compression.compress)(payload));
+                compression.flag
             }
             None => {
                 body.extend(payload);
@@ -240,32 +240,32 @@ impl JournalWriter {
         offset
     }
 
-    /// Appends the entry arrays; returns the offset of the first.
+    /// Appends the entry arrays and returns the offset of the first array.
     fn entry_arrays(&self, offsets: &[u64], file: &mut JournalFile) -> u64 {
-        let mut first = 0;
-        let mut before: Option<u64> = None;
+        let mut first_array = 0;
+        let mut previous: Option<u64> = None;
         let mut rest = offsets;
-        let mut room = self.first_array_len.max(1);
+        let mut capacity = self.first_array_len.max(1);
         while !rest.is_empty() {
-            let (these, after) = rest.split_at(room.min(rest.len()));
+            let (chunk, after) = rest.split_at(capacity.min(rest.len()));
             let mut body = 0_u64.to_le_bytes().to_vec();
-            for slot in 0..room {
-                let offset = these.get(slot).copied().unwrap_or(0);
+            for slot in 0..capacity {
+                let offset = chunk.get(slot).copied().unwrap_or(0);
                 if self.is_compact {
                     body.extend((offset as u32).to_le_bytes());
                 } else {
                     body.extend(offset.to_le_bytes());
                 }
             }
-            let list = file.object(6, 0, &body);
-            match before {
-                Some(before) => file.put(before as usize + 16, list),
-                None => first = list,
+            let array = file.object(6, 0, &body);
+            match previous {
+                Some(previous) => file.put_u64(previous as usize + 16, array),
+                None => first_array = array,
             }
-            before = Some(list);
+            previous = Some(array);
             rest = after;
-            room *= 2;
+            capacity *= 2;
         }
-        first
+        first_array
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder of real recordings: `ONOFF_SAMPLES`, or `shared/samples` next to the workspace. If `part` of it (`etl`,
-/// …) does not exist, prints a message and returns `None`, so that the test skips its work.
+/// Returns the folder of real recordings: `ONOFF_SAMPLES`, or `shared/samples` next to the workspace. If `part` of it
+/// (`etl`, …) does not exist, prints a message and returns `None`, so that the test skips its work.
 #[must_use]
 #[allow(clippy::print_stdout, reason = "tests print what they skip")]
 pub fn samples_folder(part: &str) -> Option<PathBuf> {

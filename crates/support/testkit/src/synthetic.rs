@@ -35,7 +35,7 @@ pub fn thread(trace: &mut Trace, tid: u32, pid: u32, start_ns: Option<i64>, end_
 /// A context switch as (ms, processor, old thread, its state and wait reason, new thread).
 pub type SwitchRow = (i64, u16, u32, (u8, u8), u32);
 
-/// Context switches between threads of the same priority, with the old thread's state and wait reason.
+/// Adds context switches between threads of the same priority, with the old thread's state and wait reason.
 pub fn switches_in_ms(trace: &mut Trace, rows: &[SwitchRow]) {
     let rows = rows.iter().map(|&(ms, cpu, old_tid, (state, reason), new_tid)| ContextSwitch {
         time_ns: ms * MS,
@@ -54,7 +54,8 @@ pub fn switches_in_ms(trace: &mut Trace, rows: &[SwitchRow]) {
     trace.context_switches.push(ContextSwitches::from_iter(rows));
 }
 
-/// Context switches as (time, cpu, old thread, new thread, priority of the new one); the old one's priority is 8.
+/// Adds context switches as (time, cpu, old thread, new thread, priority of the new thread); the priority of the old
+/// thread is 8.
 pub fn switches(trace: &mut Trace, rows: &[(i64, u16, u32, u32, i8)]) {
     let chunk: ContextSwitches = rows
         .iter()
@@ -96,7 +97,7 @@ pub fn disk(trace: &mut Trace, complete_ns: i64, service_ns: i64, priority: IoPr
     });
 }
 
-/// A read of 4 KiB from a file by thread 8 of process 4.
+/// Adds a read of 4 KiB from a file by thread 8 of process 4.
 pub fn request(trace: &mut Trace, disk: u32, issue_ns: i64, complete_ns: i64) {
     let file = trace.strings.intern(r"\Windows\a.dll");
     trace.disk_ios.push(DiskIo {
@@ -146,7 +147,7 @@ pub fn activity(trace: &mut Trace, kind: ActivityKind, name: &str, start_ns: i64
     });
 }
 
-/// An automatic start of a service as (start, container, image, end), times in ms.
+/// Adds an automatic start of a service as (start, container, image, end), times in ms.
 pub fn service(trace: &mut Trace, name: &str, group: &str, times: (i64, Option<i64>, Option<i64>, Option<i64>)) {
     let service = trace.strings.intern(name);
     let group = trace.strings.intern(group);
@@ -216,7 +217,7 @@ pub fn interrupts(trace: &mut Trace, rows: &[(i64, i64, u16, InterruptKind, u64)
     trace.interrupts.push(chunk);
 }
 
-/// A module at (base, size).
+/// Adds a module at (base, size).
 pub fn image(trace: &mut Trace, pid: u32, (base, size): (u64, u64), load_ns: Option<i64>, path: &str) {
     let path = trace.strings.intern(path);
     trace.images.push(Image {
@@ -235,7 +236,7 @@ pub fn image(trace: &mut Trace, pid: u32, (base, size): (u64, u64), load_ns: Opt
     });
 }
 
-/// Ready threads as (time, thread, readying thread).
+/// Adds ready threads as (time, thread, readying thread).
 pub fn ready_threads(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
     let chunk: ReadyThreads = rows
         .iter()
@@ -253,7 +254,7 @@ pub fn ready_threads(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
     trace.ready_threads.push(chunk);
 }
 
-/// The shutdown of a session's applications.
+/// Adds the shutdown of a session's applications.
 pub fn session_shutdown(trace: &mut Trace, session: u32, start_ns: i64, end_ns: Option<i64>) {
     let event = trace.strings.intern("Microsoft-Windows-Subsys-Csr/1");
     trace.activities.push(Activity {
@@ -271,7 +272,7 @@ pub fn session_shutdown(trace: &mut Trace, session: u32, start_ns: i64, end_ns: 
     });
 }
 
-/// A notification as (kind, process, thread, session). All notifications of a session come from the same thread.
+/// Adds a notification as (kind, process, thread, session). All notifications of a session come from the same thread.
 pub fn notification(
     trace: &mut Trace,
     (kind, pid, tid, session): (NotificationKind, Option<u32>, Option<u32>, u32),
@@ -296,7 +297,7 @@ pub fn notification(
     });
 }
 
-/// A stop of a service as (request, first report, stopped), ns.
+/// Adds a stop of a service as (request, first report, stopped), ns.
 pub fn service_stop(
     trace: &mut Trace,
     name: &str,

@@ -5,45 +5,45 @@
 use onoff_testkit::compress::Compression;
 use proptest::prelude::*;
 
-/// Decoder of MS-XCA 2.4.4.
+/// Decodes MS-XCA 2.4.4.
 fn expand_xpress(input: &[u8], size: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    let (mut at, mut flags, mut left) = (0, 0u32, 0);
-    let mut nibble_at: Option<usize> = None;
+    let (mut position, mut flags, mut flags_left) = (0, 0u32, 0);
+    let mut nibble_position: Option<usize> = None;
     while out.len() < size {
-        if left == 0 {
-            flags = u32::from_le_bytes(input[at..at + 4].try_into().unwrap());
-            at += 4;
-            left = 32;
+        if flags_left == 0 {
+            flags = u32::from_le_bytes(input[position..position + 4].try_into().unwrap());
+            position += 4;
+            flags_left = 32;
         }
-        left -= 1;
-        if flags >> left & 1 == 0 {
-            out.push(input[at]);
-            at += 1;
+        flags_left -= 1;
+        if flags >> flags_left & 1 == 0 {
+            out.push(input[position]);
+            position += 1;
             continue;
         }
-        let word = usize::from(u16::from_le_bytes([input[at], input[at + 1]]));
-        at += 2;
+        let word = usize::from(u16::from_le_bytes([input[position], input[position + 1]]));
+        position += 2;
         let distance = (word >> 3) + 1;
         let mut length = word & 7;
         if length == 7 {
-            length = match nibble_at.take() {
-                Some(half) => usize::from(input[half] >> 4),
+            length = match nibble_position.take() {
+                Some(index) => usize::from(input[index] >> 4),
                 None => {
-                    nibble_at = Some(at);
-                    at += 1;
-                    usize::from(input[at - 1] & 15)
+                    nibble_position = Some(position);
+                    position += 1;
+                    usize::from(input[position - 1] & 15)
                 }
             };
             if length == 15 {
-                length = usize::from(input[at]);
-                at += 1;
+                length = usize::from(input[position]);
+                position += 1;
                 if length == 255 {
-                    length = usize::from(u16::from_le_bytes([input[at], input[at + 1]]));
-                    at += 2;
+                    length = usize::from(u16::from_le_bytes([input[position], input[position + 1]]));
+                    position += 2;
                     if length == 0 {
-                        length = u32::from_le_bytes(input[at..at + 4].try_into().unwrap()) as usize;
-                        at += 4;
+                        length = u32::from_le_bytes(input[position..position + 4].try_into().unwrap()) as usize;
+                        position += 4;
                     }
                     length -= 22;
                 }
@@ -58,47 +58,47 @@ fn expand_xpress(input: &[u8], size: usize) -> Vec<u8> {
     out
 }
 
-/// Decoder of MS-XCA 2.2.4, bit by bit.
+/// Decodes MS-XCA 2.2.4, bit by bit.
 fn expand_huffman(input: &[u8], size: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut at = 0;
+    let mut position = 0;
     while out.len() < size {
-        let lengths: Vec<u8> = input[at..at + 256].iter().flat_map(|pair| [pair & 15, pair >> 4]).collect();
-        at += 256;
-        let word = |at: usize| u32::from(u16::from_le_bytes([input[at], input[at + 1]]));
-        let mut window = u64::from(word(at) << 16 | word(at + 2)) << 32;
-        at += 4;
-        let mut extra: i32 = 16;
+        let lengths: Vec<u8> = input[position..position + 256].iter().flat_map(|pair| [pair & 15, pair >> 4]).collect();
+        position += 256;
+        let word = |position: usize| u32::from(u16::from_le_bytes([input[position], input[position + 1]]));
+        let mut window = u64::from(word(position) << 16 | word(position + 2)) << 32;
+        position += 4;
+        let mut spare_bits: i32 = 16;
         let block_end = (out.len() + 0x1_0000).min(size);
         while out.len() < block_end {
-            let take = |count: u32, window: &mut u64, extra: &mut i32, at: &mut usize| -> usize {
+            let take_bits = |count: u32, window: &mut u64, spare_bits: &mut i32, position: &mut usize| -> usize {
                 let value = if count == 0 { 0 } else { (*window >> (64 - count)) as usize };
                 *window <<= count;
-                *extra -= count as i32;
-                if *extra < 0 {
-                    let next = if *at + 1 < input.len() { word(*at) } else { 0 };
-                    *window |= u64::from(next) << (32 - *extra) as u32;
-                    *at += 2;
-                    *extra += 16;
+                *spare_bits -= count as i32;
+                if *spare_bits < 0 {
+                    let next = if *position + 1 < input.len() { word(*position) } else { 0 };
+                    *window |= u64::from(next) << (32 - *spare_bits) as u32;
+                    *position += 2;
+                    *spare_bits += 16;
                 }
                 value
             };
             // Canonical decoding: try lengths until the prefix is a symbol.
-            let (mut code, mut first, mut symbol) = (0usize, 0usize, None);
+            let (mut code, mut first_code, mut symbol) = (0usize, 0usize, None);
             let mut count = 0u32;
             while symbol.is_none() {
                 count += 1;
                 assert!(count <= 15, "no symbol has this prefix");
                 code = (window >> (64 - count)) as usize;
-                first <<= 1;
-                let of_length: Vec<usize> = (0..512).filter(|&s| u32::from(lengths[s]) == count).collect();
-                if code < first + of_length.len() {
-                    symbol = Some(of_length[code - first]);
+                first_code <<= 1;
+                let symbols_of_length: Vec<usize> = (0..512).filter(|&s| u32::from(lengths[s]) == count).collect();
+                if code < first_code + symbols_of_length.len() {
+                    symbol = Some(symbols_of_length[code - first_code]);
                 }
-                first += of_length.len();
+                first_code += symbols_of_length.len();
             }
             let _ = code;
-            take(count, &mut window, &mut extra, &mut at);
+            take_bits(count, &mut window, &mut spare_bits, &mut position);
             let symbol = symbol.unwrap();
             if symbol < 256 {
                 out.push(symbol as u8);
@@ -107,14 +107,14 @@ fn expand_huffman(input: &[u8], size: usize) -> Vec<u8> {
             let mut length = (symbol - 256) & 15;
             let width = (symbol - 256) >> 4;
             if length == 15 {
-                length = usize::from(input[at]) + 15;
-                at += 1;
+                length = usize::from(input[position]) + 15;
+                position += 1;
                 if length == 270 {
-                    length = usize::from(u16::from_le_bytes([input[at], input[at + 1]]));
-                    at += 2;
+                    length = usize::from(u16::from_le_bytes([input[position], input[position + 1]]));
+                    position += 2;
                 }
             }
-            let distance = (1 << width) + take(width as u32, &mut window, &mut extra, &mut at);
+            let distance = (1 << width) + take_bits(width as u32, &mut window, &mut spare_bits, &mut position);
             for _ in 0..length + 3 {
                 out.push(out[out.len() - distance]);
             }
@@ -170,9 +170,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn round_trips_any_bytes(input in proptest::collection::vec(0u8..6, 1..5000), noise in proptest::collection::vec(any::<u8>(), 1..3000)) {
-        let mut all = input.clone();
-        all.extend_from_slice(&noise);
-        all.extend_from_slice(&input);
-        round_trip(&all);
+        let mut bytes = input.clone();
+        bytes.extend_from_slice(&noise);
+        bytes.extend_from_slice(&input);
+        round_trip(&bytes);
     }
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 /// A record to write, with the expected result.
 #[derive(Clone, Debug)]
-struct Written {
+struct ExpectedRecord {
     processor: u16,
     kind: HeaderKind,
     ticks: u64,
@@ -27,7 +27,7 @@ struct Written {
 const COUNTERS: [u64; 3] = [1, u64::MAX, 7];
 const CLASS: Uuid = Uuid::from_u128(0x3d6fa8d0_fe05_11d0_9dda_00c04fd7ba7c);
 
-impl Written {
+impl ExpectedRecord {
     fn record(&self) -> Record<'_> {
         let classic = SystemHeader { hook: 0x0301, version: 4, thread: 8, process: 12, ..SystemHeader::default() };
         let class = ClassHeader { class: CLASS, opcode: 9, ..ClassHeader::default() };
@@ -67,7 +67,7 @@ type GeneratedItem = (u16, Vec<u8>);
 /// Processor, kind, ticks since the previous record, 64-bit, payload, extended items.
 type Generated = (u16, usize, u64, bool, Vec<u8>, Vec<GeneratedItem>);
 
-fn written() -> impl Strategy<Value = Generated> {
+fn generated_record() -> impl Strategy<Value = Generated> {
     (
         0u16..5,
         0usize..7,
@@ -92,7 +92,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn reads_records_in_time_order(
-        generated in proptest::collection::vec(written(), 1..300),
+        generated in proptest::collection::vec(generated_record(), 1..300),
         compression in prop::sample::select(vec![
             None,
             Some(Compression::Lznt1),
@@ -113,11 +113,11 @@ proptest! {
             session.start_ticks = session.start_time;
         }
         let mut ticks = session.start_ticks;
-        let all: Vec<Written> = generated
+        let records: Vec<ExpectedRecord> = generated
             .into_iter()
             .map(|(processor, kind, step, wide, payload, items)| {
                 ticks += step;
-                Written {
+                ExpectedRecord {
                     processor,
                     kind: KINDS[kind],
                     ticks,
@@ -131,36 +131,36 @@ proptest! {
             })
             .collect();
         let mut etl = EtlBuilder::new(session);
-        for written in &all {
-            etl.push(written.processor, &written.record());
+        for expected_record in &records {
+            etl.push(expected_record.processor, &expected_record.record());
         }
         let count = etl.record_count();
         let bytes = etl.finish();
         let recording = Recording::open(&[Input { name: "assembled.etl", bytes: &bytes }]).unwrap();
-        let mut found = 0;
-        let mut expected = all.iter();
+        let mut read_count = 0;
+        let mut expected = records.iter();
         let walk = recording.for_each(|record| {
-            found += 1;
-            if found == 1 {
+            read_count += 1;
+            if read_count == 1 {
                 assert_eq!(record.hook(), Some(0), "the logfile header comes first");
                 return ControlFlow::<()>::Continue(());
             }
-            let written = expected.next().unwrap();
-            assert_eq!(record.kind(), written.kind);
-            assert_eq!(record.ticks(), written.ticks);
-            assert_eq!(record.cpu(), written.processor);
-            assert_eq!(record.payload(), written.payload);
-            assert_eq!(record.pointer_size(), if written.wide { 8 } else { 4 });
-            if written.kind == HeaderKind::Event {
+            let expected_record = expected.next().unwrap();
+            assert_eq!(record.kind(), expected_record.kind);
+            assert_eq!(record.ticks(), expected_record.ticks);
+            assert_eq!(record.cpu(), expected_record.processor);
+            assert_eq!(record.payload(), expected_record.payload);
+            assert_eq!(record.pointer_size(), if expected_record.wide { 8 } else { 4 });
+            if expected_record.kind == HeaderKind::Event {
                 let items: Vec<ExtendedItem> = record
                     .extended_items()
                     .map(|item| ExtendedItem { kind: item.kind, data: item.data.to_vec() })
                     .collect();
-                assert_eq!(items, written.items);
+                assert_eq!(items, expected_record.items);
             }
             ControlFlow::Continue(())
         });
         prop_assert!(walk.losses.is_empty(), "{:?}", walk.losses);
-        prop_assert_eq!(found, count);
+        prop_assert_eq!(read_count, count);
     }
 }

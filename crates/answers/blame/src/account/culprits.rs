@@ -1,7 +1,8 @@
 //! Culprits: the subjects that made a transition slow. Every command starts with this list.
 //!
 //! System components that take part in every transition are culprits only if their phase exceeded its normal duration
-//! and nothing else explains it. Programs or services that each took little but much in total are one culprit, a relay.
+//! and nothing else explains it. Programs or services that each took little time but a lot in total are one culprit, a
+//! relay.
 
 use std::collections::BTreeMap;
 
@@ -78,22 +79,22 @@ pub fn is_system_component(entry: &AccountEntry) -> bool {
 }
 
 pub(super) fn is_system_component_name(name: &str) -> bool {
-    SYSTEM_COMPONENTS.iter().any(|known| known.eq_ignore_ascii_case(name))
+    SYSTEM_COMPONENTS.iter().any(|component| component.eq_ignore_ascii_case(name))
 }
 
-/// The culprits of these phases of one transition, longest first, system components last.
+/// Returns the culprits of these phases of one transition, longest first, system components last.
 #[must_use]
 pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec<Culprit> {
-    let mut found: Vec<Culprit> = Vec::new();
+    let mut culprits: Vec<Culprit> = Vec::new();
     for phase in phases.into_iter().filter(|phase| phase.account.measure != AccountMeasure::None) {
         if has_no_path(&phase.phase) && settled_in_time(phase) {
             continue;
         }
-        let others = || {
+        let candidates = || {
             let entries = phase.account.entries.iter();
             entries.filter(|entry| is_nameable(entry) && !is_system_component(entry))
         };
-        let of_phase = |entry: &AccountEntry| Culprit {
+        let to_culprit = |entry: &AccountEntry| Culprit {
             phase: phase.phase.clone(),
             phase_ns: phase.account.duration_ns,
             is_truncated: phase.account.is_truncated,
@@ -102,66 +103,67 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             members: Vec::new(),
             is_system: is_system_component(entry),
         };
-        let single = others().filter(|entry| entry.ns >= min_culprit_ns(phase, entry));
-        let before = found.len();
-        found.extend(single.map(of_phase));
+        let single_culprits = candidates().filter(|entry| entry.ns >= min_culprit_ns(phase, entry));
+        let phase_start = culprits.len();
+        culprits.extend(single_culprits.map(to_culprit));
         // Many short processes of one program are one culprit.
         let mut programs: BTreeMap<String, Vec<&AccountEntry>> = BTreeMap::new();
-        let short = |entry: &&AccountEntry| entry.kind == AccountSubjectKind::Process && entry.ns < MIN_CULPRIT_NS;
-        for entry in others().filter(short).filter(|_| !has_no_path(&phase.phase)) {
+        let is_short = |entry: &&AccountEntry| entry.kind == AccountSubjectKind::Process && entry.ns < MIN_CULPRIT_NS;
+        for entry in candidates().filter(is_short).filter(|_| !has_no_path(&phase.phase)) {
             programs.entry(entry.name.to_ascii_lowercase()).or_default().push(entry);
         }
         programs.retain(|_, processes| processes.len() > 1 && total_ns(processes) >= MIN_CULPRIT_NS);
         for processes in programs.values() {
-            found.extend(merged_entry(phase, processes).map(|entry| of_phase(&entry)));
+            culprits.extend(merged_entry(phase, processes).map(|entry| to_culprit(&entry)));
         }
         if !has_no_path(&phase.phase) {
             for kind in [AccountSubjectKind::Process, AccountSubjectKind::Service] {
-                let members: Vec<&AccountEntry> = others()
+                let members: Vec<&AccountEntry> = candidates()
                     .filter(|entry| entry.kind == kind && entry.ns < MIN_CULPRIT_NS)
                     .filter(|entry| entry.ns >= MIN_RELAY_MEMBER_NS)
                     .filter(|entry| !programs.contains_key(&entry.name.to_ascii_lowercase()))
                     .collect();
-                found.extend(relay(phase, members));
+                culprits.extend(relay(phase, members));
             }
         }
-        let explained = found
+        let is_explained = culprits
             .iter()
-            .skip(before)
+            .skip(phase_start)
             .any(|culprit| culprit.entry.ns.saturating_mul(EXPLAINING_SHARE_DIVISOR) >= phase.account.duration_ns);
-        if !explained && !has_no_path(&phase.phase) {
-            found.extend(cpu_bound(phase));
-            found.extend(disk_bound(phase));
+        if !is_explained && !has_no_path(&phase.phase) {
+            culprits.extend(cpu_bound(phase));
+            culprits.extend(disk_bound(phase));
         }
-        let explained =
-            explained || found.iter().skip(before).any(|culprit| culprit.entry.kind == AccountSubjectKind::Disk);
+        let is_explained = is_explained
+            || culprits.iter().skip(phase_start).any(|culprit| culprit.entry.kind == AccountSubjectKind::Disk);
         let limit = MAX_NORMAL_PHASE_NS.iter().find(|(name, _)| *name == phase.phase);
-        if !explained
+        if !is_explained
             && limit.is_some_and(|&(_, limit_ns)| phase.account.duration_ns > limit_ns)
             && let Some(entry) = phase.account.entries.iter().find(|entry| is_nameable(entry))
             && entry.ns >= MIN_CULPRIT_NS
-            && !found.iter().skip(before).any(|known| known.entry == *entry)
+            && !culprits.iter().skip(phase_start).any(|culprit| culprit.entry == *entry)
         {
-            found.push(of_phase(entry));
+            culprits.push(to_culprit(entry));
         }
     }
-    found.sort_by_key(|culprit| (culprit.is_system, std::cmp::Reverse(culprit.entry.ns)));
-    found
+    culprits.sort_by_key(|culprit| (culprit.is_system, std::cmp::Reverse(culprit.entry.ns)));
+    culprits
 }
 
-/// Minimum time that makes an entry a culprit, ns. In Linux sleep phases half a second is much for a driver; the
-/// process that requested the sleep runs the kernel's work.
+/// Returns the minimum time that makes an entry a culprit, ns. In a Linux sleep phase, half a second is a long time for
+/// a driver. Processes keep the higher limit there, because the process that requested the sleep runs the kernel's
+/// work.
 fn min_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry) -> i64 {
-    let of_linux = PhaseName::SyncFileSystems..=PhaseName::ThawProcesses;
-    let is_of_sleep = PhaseName::parse(&phase.phase).is_some_and(|name| of_linux.contains(&name));
+    let linux_sleep_phases = PhaseName::SyncFileSystems..=PhaseName::ThawProcesses;
+    let is_linux_sleep = PhaseName::parse(&phase.phase).is_some_and(|name| linux_sleep_phases.contains(&name));
     match entry.kind {
-        AccountSubjectKind::Driver if is_of_sleep => MIN_SLEEP_CULPRIT_NS,
+        AccountSubjectKind::Driver if is_linux_sleep => MIN_SLEEP_CULPRIT_NS,
         AccountSubjectKind::File => MIN_DISK_CULPRIT_NS,
         _ => MIN_CULPRIT_NS,
     }
 }
 
-/// People and unattributed time are not culprits.
+/// False for people and unattributed time, which are never culprits.
 const fn is_nameable(entry: &AccountEntry) -> bool {
     entry.kind.is_attributable() && !matches!(entry.kind, AccountSubjectKind::UserInput)
 }
@@ -173,18 +175,18 @@ fn settled_in_time(phase: &AccountedPhase) -> bool {
     limit.is_none_or(|&(_, limit_ns)| phase.account.duration_ns.saturating_sub(idle_ns) < limit_ns)
 }
 
-/// The CPU, if ready threads on the path waited for it for much of the phase: too much to do at once, or too few
-/// processors.
+/// Returns the CPU as a culprit if ready threads on the path waited for it for much of the phase: too much to do at
+/// once, or too few processors.
 fn cpu_bound(phase: &AccountedPhase) -> Option<Culprit> {
-    let held_ns = |entry: &AccountEntry| {
-        let held_ns = entry.actions.iter().filter(|one| one.action == AccountAction::OccupiedCpu);
-        held_ns.fold(0_i64, |sum, one| sum.saturating_add(one.ns))
+    let occupied_ns = |entry: &AccountEntry| {
+        let shares = entry.actions.iter().filter(|share| share.action == AccountAction::OccupiedCpu);
+        shares.fold(0_i64, |sum, share| sum.saturating_add(share.ns))
     };
     let mut holders: Vec<(i64, &AccountEntry)> =
-        phase.account.entries.iter().map(|entry| (held_ns(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
+        phase.account.entries.iter().map(|entry| (occupied_ns(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
     let ns = holders.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
-    let bounds = ns >= MIN_CULPRIT_NS && ns.saturating_mul(BOUND_SHARE_DIVISOR) >= phase.account.duration_ns;
-    if !bounds || holders.len() < MIN_RELAY_MEMBERS {
+    let is_bound = ns >= MIN_CULPRIT_NS && ns.saturating_mul(BOUND_SHARE_DIVISOR) >= phase.account.duration_ns;
+    if !is_bound || holders.len() < MIN_RELAY_MEMBERS {
         return None;
     }
     holders.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
@@ -217,20 +219,21 @@ fn cpu_bound(phase: &AccountedPhase) -> Option<Culprit> {
     })
 }
 
-/// The disk, if system components waited for it for much of the phase, and for no file long enough to name that.
+/// Returns the disk as a culprit if system components waited for it for much of the phase, but for no single file long
+/// enough.
 fn disk_bound(phase: &AccountedPhase) -> Option<Culprit> {
-    let waited = |entry: &AccountEntry| {
-        let waited = entry.actions.iter().filter(|one| one.action == AccountAction::WaitedForDisk);
-        waited.fold(0_i64, |sum, one| sum.saturating_add(one.ns))
+    let disk_wait_ns = |entry: &AccountEntry| {
+        let shares = entry.actions.iter().filter(|share| share.action == AccountAction::WaitedForDisk);
+        shares.fold(0_i64, |sum, share| sum.saturating_add(share.ns))
     };
     // Files too short to be culprits are included.
-    let is_part = |entry: &&AccountEntry| match entry.kind {
+    let is_disk_reader = |entry: &&AccountEntry| match entry.kind {
         AccountSubjectKind::File => entry.ns < MIN_DISK_CULPRIT_NS,
         _ => is_system_component(entry),
     };
-    let is_system = phase.account.entries.iter().filter(is_part);
+    let disk_readers = phase.account.entries.iter().filter(is_disk_reader);
     let mut readers: Vec<(i64, &AccountEntry)> =
-        is_system.map(|entry| (waited(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
+        disk_readers.map(|entry| (disk_wait_ns(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
     let ns = readers.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
     if ns < MIN_DISK_CULPRIT_NS || ns.saturating_mul(BOUND_SHARE_DIVISOR) < phase.account.duration_ns {
         return None;
@@ -243,14 +246,14 @@ fn disk_bound(phase: &AccountedPhase) -> Option<Culprit> {
     intervals.truncate(MAX_LISTED_MEMBERS);
     let mut read_by: Vec<FileReader> = Vec::new();
     for &(ns, entry) in &readers {
-        let own = FileReader { kind: entry.kind, name: entry.name.clone(), pid: entry.pid, ns };
-        let readers_of_entry = if entry.read_by.is_empty() { vec![own] } else { entry.read_by.clone() };
+        let direct_reader = FileReader { kind: entry.kind, name: entry.name.clone(), pid: entry.pid, ns };
+        let readers_of_entry = if entry.read_by.is_empty() { vec![direct_reader] } else { entry.read_by.clone() };
         for reader in readers_of_entry {
-            let is_same = |known: &&mut FileReader| {
-                (known.kind, &known.name, known.pid) == (reader.kind, &reader.name, reader.pid)
+            let is_same = |existing: &&mut FileReader| {
+                (existing.kind, &existing.name, existing.pid) == (reader.kind, &reader.name, reader.pid)
             };
             match read_by.iter_mut().find(is_same) {
-                Some(known) => known.ns = known.ns.saturating_add(reader.ns),
+                Some(existing) => existing.ns = existing.ns.saturating_add(reader.ns),
                 None => read_by.push(reader),
             }
         }
@@ -292,8 +295,8 @@ fn merged_entry(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Acc
     let ns = total_ns(members);
     let mut actions: Vec<ActionShare> = Vec::new();
     for share in members.iter().flat_map(|entry| &entry.actions) {
-        match actions.iter_mut().find(|known| known.action == share.action) {
-            Some(known) => known.ns = known.ns.saturating_add(share.ns),
+        match actions.iter_mut().find(|existing| existing.action == share.action) {
+            Some(existing) => existing.ns = existing.ns.saturating_add(share.ns),
             None => actions.push(*share),
         }
     }
@@ -310,7 +313,7 @@ fn merged_entry(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Acc
         unknown_reason: None,
         ns,
         percent: percent_of(ns, phase.account.duration_ns),
-        certainty: members.iter().fold(Certainty::Measured, |sum, entry| sum.and(entry.certainty)),
+        certainty: members.iter().fold(Certainty::Measured, |certainty, entry| certainty.and(entry.certainty)),
         requests: None,
         actions,
         interval_count: members.iter().fold(0, |sum, entry| sum + entry.interval_count),
@@ -370,7 +373,7 @@ mod tests {
         AccountedPhase { transition: "boot", phase: name.to_owned(), account }
     }
 
-    fn named(phases: &[AccountedPhase]) -> Vec<(String, i64)> {
+    fn culprit_times(phases: &[AccountedPhase]) -> Vec<(String, i64)> {
         culprits(phases).into_iter().map(|culprit| (culprit.entry.name, culprit.entry.ns / MS)).collect()
     }
 
@@ -382,19 +385,19 @@ mod tests {
             phase("WinLogonInit", vec![entry(Service, "Slowsvc", 6_000), entry(UserInput, "credentials", 9_000)]),
             phase("ExplorerInit", vec![entry(Unknown, "events were lost", 5_000), entry(Process, "quick.exe", 900)]),
         ];
-        assert_eq!(named(&phases), [("Slowsvc".to_owned(), 6_000), ("Ramdisk".to_owned(), 3_000)]);
+        assert_eq!(culprit_times(&phases), [("Slowsvc".to_owned(), 6_000), ("Ramdisk".to_owned(), 3_000)]);
     }
 
     #[test]
     fn names_system_only_in_unexplained_slow_phase() {
         use AccountSubjectKind::{Driver, Process};
         let system = |ms| entry(Process, "System", ms);
-        assert_eq!(named(&[phase("PreSMSS", vec![system(8_900)])]), []);
-        assert_eq!(named(&[phase("PreSMSS", vec![system(9_100)])]), [("System".to_owned(), 9_100)]);
+        assert_eq!(culprit_times(&[phase("PreSMSS", vec![system(8_900)])]), []);
+        assert_eq!(culprit_times(&[phase("PreSMSS", vec![system(9_100)])]), [("System".to_owned(), 9_100)]);
         let with = |driver_ms| phase("PreSMSS", vec![system(9_100), entry(Driver, "Ramdisk", driver_ms)]);
-        assert_eq!(named(&[with(3_000)]), [("Ramdisk".to_owned(), 3_000)]);
+        assert_eq!(culprit_times(&[with(3_000)]), [("Ramdisk".to_owned(), 3_000)]);
         let both = [("Ramdisk".to_owned(), 1_000), ("System".to_owned(), 9_100)];
-        assert_eq!(named(&[with(1_000)]), both);
+        assert_eq!(culprit_times(&[with(1_000)]), both);
     }
 
     #[test]
@@ -404,37 +407,37 @@ mod tests {
             let actions = vec![ActionShare { action: AccountAction::WaitedForDisk, ns: ms * MS }];
             AccountEntry { actions, device: "HDD".to_owned(), ..entry(Process, name, ms) }
         };
-        let of_disk = |system_ms, rest: Vec<AccountEntry>| {
+        let culprits_with = |system_ms, others: Vec<AccountEntry>| {
             let mut entries = vec![waits("System", system_ms), waits("smss.exe", 600)];
-            entries.extend(rest);
+            entries.extend(others);
             culprits(&[phase("PreSMSS", entries)])
         };
-        let found = of_disk(1_900, vec![entry(Process, "csrss.exe", 3_000)]);
-        assert_eq!((found[0].entry.kind, found[0].entry.name.as_str()), (Disk, "HDD"));
+        let results = culprits_with(1_900, vec![entry(Process, "csrss.exe", 3_000)]);
+        assert_eq!((results[0].entry.kind, results[0].entry.name.as_str()), (Disk, "HDD"));
         let readers: Vec<(&str, i64)> =
-            found[0].entry.read_by.iter().map(|one| (one.name.as_str(), one.ns / MS)).collect();
-        assert_eq!((found[0].entry.ns / MS, readers), (2_500, vec![("System", 1_900), ("smss.exe", 600)]));
+            results[0].entry.read_by.iter().map(|reader| (reader.name.as_str(), reader.ns / MS)).collect();
+        assert_eq!((results[0].entry.ns / MS, readers), (2_500, vec![("System", 1_900), ("smss.exe", 600)]));
         // A small share of a long phase, too little in total, or a phase that something else explains.
-        assert_eq!(of_disk(1_900, vec![entry(Process, "csrss.exe", 6_000)]), []);
-        assert_eq!(of_disk(1_300, Vec::new()), []);
-        let with_driver = of_disk(1_900, vec![entry(Driver, "Ramdisk", 3_000)]);
-        assert_eq!(with_driver.iter().map(|one| one.entry.kind).collect::<Vec<_>>(), [Driver]);
+        assert_eq!(culprits_with(1_900, vec![entry(Process, "csrss.exe", 6_000)]), []);
+        assert_eq!(culprits_with(1_300, Vec::new()), []);
+        let with_driver = culprits_with(1_900, vec![entry(Driver, "Ramdisk", 3_000)]);
+        assert_eq!(with_driver.iter().map(|culprit| culprit.entry.kind).collect::<Vec<_>>(), [Driver]);
         let one_file = vec![entry(File, r"C:\hive", 6_800), entry(Process, "System", 800)];
-        assert_eq!(named(&[phase("PreSMSS", one_file)]), [(r"C:\hive".to_owned(), 6_800)]);
-        assert_eq!(named(&[phase("PreSMSS", vec![entry(File, r"C:\hive", 1_900)])]), []);
+        assert_eq!(culprit_times(&[phase("PreSMSS", one_file)]), [(r"C:\hive".to_owned(), 6_800)]);
+        assert_eq!(culprit_times(&[phase("PreSMSS", vec![entry(File, r"C:\hive", 1_900)])]), []);
     }
 
     #[test]
     fn merges_three_or_more_short_processes_into_relay() {
         use AccountSubjectKind::{Driver, Process};
         let relay = |kind, count: i64| {
-            phase("WinLogonInit", (0..count).map(|at| entry(kind, &format!("r{at}.exe"), 700 - at)).collect())
+            phase("WinLogonInit", (0..count).map(|index| entry(kind, &format!("r{index}.exe"), 700 - index)).collect())
         };
         let six = [("r0.exe → r1.exe → r2.exe → r3.exe → r4.exe → r5.exe".to_owned(), 4_185)];
-        assert_eq!(named(&[relay(Process, 6)]), six);
-        assert_eq!(named(&[relay(Process, 2)]), []);
+        assert_eq!(culprit_times(&[relay(Process, 6)]), six);
+        assert_eq!(culprit_times(&[relay(Process, 2)]), []);
         // Drivers start in parallel and in sequence in every boot.
-        assert_eq!(named(&[relay(Driver, 6)]), []);
+        assert_eq!(culprit_times(&[relay(Driver, 6)]), []);
     }
 
     #[test]
@@ -442,12 +445,12 @@ mod tests {
         use AccountSubjectKind::Process;
         let process = |name: &str, pid, ms| AccountEntry { pid: Some(pid), ..entry(Process, name, ms) };
         let many = (1..=12).map(|pid| process(if pid % 2 == 0 { "reg.exe" } else { "Reg.exe" }, pid, 200));
-        assert_eq!(named(&[phase("WinLogonInit", many.collect())]), [("Reg.exe".to_owned(), 2_400)]);
+        assert_eq!(culprit_times(&[phase("WinLogonInit", many.collect())]), [("Reg.exe".to_owned(), 2_400)]);
         // Too little in total, or different names.
         let few = (1..=4).map(|pid| process("reg.exe", pid, 200));
-        assert_eq!(named(&[phase("WinLogonInit", few.collect())]), []);
+        assert_eq!(culprit_times(&[phase("WinLogonInit", few.collect())]), []);
         let different = (1..=12).map(|pid| process(&format!("r{pid}.exe"), pid, 200));
-        assert_eq!(named(&[phase("WinLogonInit", different.collect())]), []);
+        assert_eq!(culprit_times(&[phase("WinLogonInit", different.collect())]), []);
     }
 
     #[test]
@@ -458,7 +461,7 @@ mod tests {
             AccountEntry { actions, ..entry(Process, name, ms) }
         };
         let busy = |ms, others: Vec<AccountEntry>| {
-            let mut entries: Vec<AccountEntry> = (0..9).map(|at| holder(&format!("h{at}"), ms)).collect();
+            let mut entries: Vec<AccountEntry> = (0..9).map(|index| holder(&format!("h{index}"), ms)).collect();
             entries.extend(others);
             phase("user_space", entries)
         };
@@ -467,20 +470,20 @@ mod tests {
         assert_eq!((bound[0].entry.kind, bound[0].entry.ns), (AccountSubjectKind::Cpu, 2_250 * MS));
         assert_eq!(bound[0].members.len(), MAX_LISTED_MEMBERS);
         // Less than a third of the phase.
-        assert_eq!(named(&[busy(250, vec![entry(Process, "systemd", 4_600)])]), []);
+        assert_eq!(culprit_times(&[busy(250, vec![entry(Process, "systemd", 4_600)])]), []);
         // A sleeping unit explains the phase, however busy the CPU was.
-        let slow = named(&[busy(250, vec![entry(Unit, "slow.service", 3_000)])]);
+        let slow = culprit_times(&[busy(250, vec![entry(Unit, "slow.service", 3_000)])]);
         assert_eq!(slow, [("slow.service".to_owned(), 3_000)]);
         // One or two processes that use most of the CPU are named themselves.
         let hogs = phase("user_space", vec![holder("hog", 3_000), holder("other", 2_000), entry(Driver, "d", 100)]);
-        assert_eq!(named(&[hogs]), [("hog".to_owned(), 3_000), ("other".to_owned(), 2_000)]);
+        assert_eq!(culprit_times(&[hogs]), [("hog".to_owned(), 3_000), ("other".to_owned(), 2_000)]);
     }
 
     #[test]
     fn no_culprit_after_desktop_if_settled_in_time() {
         use AccountSubjectKind::{Idle, Process};
         let after = |ms| phase("PostBoot", vec![entry(Idle, "idle", 10_000), entry(Process, "sync.exe", ms)]);
-        assert_eq!(named(&[after(5_900)]), []);
-        assert_eq!(named(&[after(6_100)]), [("sync.exe".to_owned(), 6_100)]);
+        assert_eq!(culprit_times(&[after(5_900)]), []);
+        assert_eq!(culprit_times(&[after(6_100)]), [("sync.exe".to_owned(), 6_100)]);
     }
 }

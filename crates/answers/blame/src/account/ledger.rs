@@ -11,18 +11,18 @@ use onoff_evidence::account_model::{
 };
 use onoff_usage::cpu::percent_of;
 
-/// Maximum number of intervals listed per entry: the longest.
+/// Maximum number of intervals per entry; the longest are kept.
 const MAX_LISTED_INTERVALS: usize = 64;
-/// A file that a phase waited for less than this counts as its reader's time, ns.
+/// Minimum time a phase waits for a file to report the file instead of its reader, ns.
 const MIN_FILE_NS: i64 = super::MIN_CULPRIT_NS;
 /// Minimum number of files that are reported as their folder.
 const MIN_FOLDER_FILES: usize = 3;
-/// Maximum number of readers listed per file: the longest waiters.
+/// Maximum number of readers per file; those that waited longest are kept.
 const MAX_LISTED_READERS: usize = 8;
 /// Maximum number of intervals kept per entry while summing, before the shortest are dropped.
 const MAX_KEPT_INTERVALS: usize = 1024;
 
-/// A subject as it will be printed. Two parts belong to the same subject if these are equal.
+/// A subject as printed. Parts with equal subjects are added up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Subject {
     pub(super) kind: AccountSubjectKind,
@@ -49,23 +49,23 @@ pub(super) struct Subjects {
 
 impl Subjects {
     /// Interns `subject`. Names are compared ignoring case: Windows spells driver names inconsistently. A driver is one
-    /// subject for all its devices, and the first device is named: [`super::subject_resolver`] registers them in
+    /// subject for all its devices and is reported with its first one: [`super::subject_resolver`] registers them in
     /// recording order. Files differ by exact spelling and disk; a phase joins them later.
     pub(super) fn id(&mut self, subject: Subject) -> SubjectId {
         let key = match subject.kind {
             AccountSubjectKind::File => subject.clone(),
             _ => Subject { name: subject.name.to_ascii_lowercase(), device: String::new(), ..subject.clone() },
         };
-        let next = SubjectId::try_from(self.list.len()).unwrap_or(SubjectId::MAX);
+        let next_id = SubjectId::try_from(self.list.len()).unwrap_or(SubjectId::MAX);
         let device = subject.device.clone();
         let id = *self.ids.entry(key).or_insert_with(|| {
             self.list.push(subject);
-            next
+            next_id
         });
-        if let Some(known) = self.list.get_mut(id as usize)
-            && known.device.is_empty()
+        if let Some(interned) = self.list.get_mut(id as usize)
+            && interned.device.is_empty()
         {
-            known.device = device;
+            interned.device = device;
         }
         id
     }
@@ -105,12 +105,12 @@ struct Total {
     actions: Vec<(AccountAction, i64)>,
     intervals: Vec<AccountInterval>,
     count: u64,
-    /// Waits for files too short to be named, ns by disk.
+    /// Waits for files too short to be reported, in ns by disk.
     by_disk: BTreeMap<String, i64>,
 }
 
 impl Total {
-    fn measured() -> Self {
+    fn new_measured() -> Self {
         Self { certainty: Certainty::Measured, ..Self::default() }
     }
 
@@ -120,7 +120,7 @@ impl Total {
         self.count = self.count.saturating_add(other.count);
         self.intervals.extend(other.intervals);
         for (action, ns) in other.actions {
-            match self.actions.iter_mut().find(|(known, _)| *known == action) {
+            match self.actions.iter_mut().find(|(existing, _)| *existing == action) {
                 Some((_, total)) => *total = total.saturating_add(ns),
                 None => self.actions.push((action, ns)),
             }
@@ -137,10 +137,11 @@ struct FileTime {
 
 impl FileTime {
     fn ns(&self) -> i64 {
-        self.by_reader.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns))
+        self.by_reader.values().fold(0_i64, |sum, total| sum.saturating_add(total.ns))
     }
 
-    /// Files with little wait time count as their reader's time, and so do unnamed ones.
+    /// True if the file is reported. Unnamed files and files with little wait time count as their reader's time
+    /// instead.
     fn is_named(&self) -> bool {
         !self.subject.name.is_empty() && self.ns() >= MIN_FILE_NS
     }
@@ -151,8 +152,8 @@ impl FileTime {
 
     fn join(&mut self, other: Self) {
         self.subject = self.subject.clone().min(other.subject);
-        for (reader, sum) in other.by_reader {
-            self.by_reader.entry(reader).or_insert_with(Total::measured).join(sum);
+        for (reader, total) in other.by_reader {
+            self.by_reader.entry(reader).or_insert_with(Total::new_measured).join(total);
         }
     }
 
@@ -184,7 +185,7 @@ impl Ledger {
         if ns <= 0 {
             return;
         }
-        let sum = self.sums.entry(part.attribution).or_insert_with(Total::measured);
+        let sum = self.sums.entry(part.attribution).or_insert_with(Total::new_measured);
         sum.ns = sum.ns.saturating_add(ns);
         sum.certainty = sum.certainty.and(part.certainty);
         match sum.actions.iter_mut().find(|(action, _)| *action == part.action) {
@@ -204,10 +205,10 @@ impl Ledger {
         }
     }
 
-    /// Removes the files worth naming; the others become their readers' time.
+    /// Removes and returns the files worth reporting; adds the time of the others to their readers.
     fn take_files(&mut self, subjects: &Subjects) -> Vec<FileTime> {
         let mut files: BTreeMap<(String, &str), FileTime> = BTreeMap::new();
-        let all: Vec<(SubjectId, SubjectId)> = self
+        let file_keys: Vec<(SubjectId, SubjectId)> = self
             .sums
             .keys()
             .filter_map(|attribution| match *attribution {
@@ -215,77 +216,77 @@ impl Ledger {
                 _ => None,
             })
             .collect();
-        for (file, reader) in all {
+        for (file, reader) in file_keys {
             let (Some(subject), Some(sum)) =
                 (subjects.get(file), self.sums.remove(&Attribution::File { file, reader }))
             else {
                 continue;
             };
-            let new = FileTime { subject: subject.clone(), by_reader: BTreeMap::from([(reader, sum)]) };
+            let file_time = FileTime { subject: subject.clone(), by_reader: BTreeMap::from([(reader, sum)]) };
             match files.get_mut(&(subject.name.to_ascii_lowercase(), subject.device.as_str())) {
-                Some(known) => known.join(new),
+                Some(existing) => existing.join(file_time),
                 None => {
-                    files.insert((subject.name.to_ascii_lowercase(), &subject.device), new);
+                    files.insert((subject.name.to_ascii_lowercase(), &subject.device), file_time);
                 }
             }
         }
-        let (named, short): (Vec<FileTime>, Vec<FileTime>) =
-            by_folder(files.into_values()).into_iter().partition(FileTime::is_named);
-        for file in short {
+        let (reported, short_files): (Vec<FileTime>, Vec<FileTime>) =
+            join_by_folder(files.into_values()).into_iter().partition(FileTime::is_named);
+        for file in short_files {
             for (reader, sum) in file.by_reader {
-                let known = self.sums.entry(Attribution::Subject(reader)).or_insert_with(Total::measured);
-                let of_disk = known.by_disk.entry(file.subject.device.clone()).or_default();
-                *of_disk = of_disk.saturating_add(sum.ns);
-                known.join(sum);
+                let reader_total = self.sums.entry(Attribution::Subject(reader)).or_insert_with(Total::new_measured);
+                let disk_ns = reader_total.by_disk.entry(file.subject.device.clone()).or_default();
+                *disk_ns = disk_ns.saturating_add(sum.ns);
+                reader_total.join(sum);
             }
         }
-        named
+        reported
     }
 
-    /// The account of a phase from `start_ns` to `end_ns`. Uncovered time becomes unattributed, so the entries always
-    /// sum to the phase.
+    /// Returns the account of a phase from `start_ns` to `end_ns`. Uncovered time becomes unattributed, so the entries
+    /// always sum to the phase.
     pub(super) fn finish(
         mut self,
         subjects: &Subjects,
         (start_ns, end_ns): (i64, i64),
         measure: AccountMeasure,
     ) -> PhaseAccount {
-        let known = self.sums.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns));
+        let known_ns = self.sums.values().fold(0_i64, |sum, total| sum.saturating_add(total.ns));
         let files = self.take_files(subjects);
         let duration_ns = end_ns.saturating_sub(start_ns).max(0);
-        let open_ns = duration_ns.saturating_sub(known);
-        if open_ns > 0 {
+        let uncovered_ns = duration_ns.saturating_sub(known_ns);
+        if uncovered_ns > 0 {
             let sum = self.sums.entry(Attribution::Unattributed(UnknownReason::NothingRecorded)).or_default();
-            sum.ns = sum.ns.saturating_add(open_ns);
+            sum.ns = sum.ns.saturating_add(uncovered_ns);
             sum.certainty = Certainty::Missing;
             match sum.actions.iter_mut().find(|(action, _)| *action == AccountAction::Nothing) {
-                Some((_, total)) => *total = total.saturating_add(open_ns),
-                None => sum.actions.push((AccountAction::Nothing, open_ns)),
+                Some((_, total)) => *total = total.saturating_add(uncovered_ns),
+                None => sum.actions.push((AccountAction::Nothing, uncovered_ns)),
             }
         }
         let mut entries: Vec<AccountEntry> = self
             .sums
             .into_iter()
             .map(|(attribution, sum)| {
-                let (subject, not_known) = match attribution {
+                let (subject, unknown_reason) = match attribution {
                     Attribution::Subject(id) | Attribution::File { file: id, .. } => (subjects.get(id).cloned(), None),
                     Attribution::Idle => (Some(Subject::new(AccountSubjectKind::Idle, "idle")), None),
-                    Attribution::Unattributed(why) => (None, Some(why)),
+                    Attribution::Unattributed(reason) => (None, Some(reason)),
                 };
                 let subject = subject.unwrap_or_else(|| {
                     Subject::new(
                         AccountSubjectKind::Unknown,
-                        not_known.unwrap_or(UnknownReason::NothingRecorded).phrase(),
+                        unknown_reason.unwrap_or(UnknownReason::NothingRecorded).phrase(),
                     )
                 });
-                AccountEntry { unknown_reason: not_known, ..entry(subject, sum, duration_ns) }
+                AccountEntry { unknown_reason, ..entry(subject, sum, duration_ns) }
             })
             .collect();
         entries.extend(files.into_iter().map(|file| {
             let read_by = file.readers(subjects);
-            let mut sum = Total::measured();
-            for other in file.by_reader.into_values() {
-                sum.join(other);
+            let mut sum = Total::new_measured();
+            for reader_total in file.by_reader.into_values() {
+                sum.join(reader_total);
             }
             AccountEntry { read_by, ..entry(file.subject, sum, duration_ns) }
         }));
@@ -303,7 +304,7 @@ impl Ledger {
 }
 
 /// Joins files of one folder if none of them takes more than half the time.
-fn by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
+fn join_by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
     let mut folders: BTreeMap<(Option<String>, String), Vec<FileTime>> = BTreeMap::new();
     for file in files {
         let folder = file.folder().map(str::to_ascii_lowercase);
@@ -318,14 +319,14 @@ fn by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
             continue;
         }
         let mut files = files.into_iter();
-        let Some(mut whole) = files.next() else { continue };
-        if let Some(folder) = whole.folder().map(str::to_owned) {
-            whole.subject.name = folder;
+        let Some(mut merged) = files.next() else { continue };
+        if let Some(folder) = merged.folder().map(str::to_owned) {
+            merged.subject.name = folder;
         }
         for file in files {
-            whole.join(file);
+            merged.join(file);
         }
-        joined.push(whole);
+        joined.push(merged);
     }
     joined
 }
@@ -351,29 +352,30 @@ fn entry(subject: Subject, mut sum: Total, duration_ns: i64) -> AccountEntry {
     }
 }
 
-/// Joins a program entry without a process id to the entry with one, if the account has only one process of that name.
+/// Joins a program entry without a process id to the entry that has one, if the account has only one process of that
+/// name.
 fn join_entries_without_pid(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
     let lacks_pid = |entry: &AccountEntry| entry.kind == AccountSubjectKind::Process && entry.pid.is_none();
     let (without_pid, mut others): (Vec<_>, Vec<_>) = std::mem::take(entries).into_iter().partition(lacks_pid);
     for entry in without_pid {
-        let mut same = others.iter_mut().filter(|other| {
+        let mut same_name = others.iter_mut().filter(|other| {
             other.kind == entry.kind && other.pid.is_some() && other.name.eq_ignore_ascii_case(&entry.name)
         });
-        match (same.next(), same.next()) {
-            (Some(only), None) => {
-                only.ns = only.ns.saturating_add(entry.ns);
-                only.percent = percent_of(only.ns, duration_ns);
-                only.certainty = only.certainty.and(entry.certainty);
+        match (same_name.next(), same_name.next()) {
+            (Some(process_entry), None) => {
+                process_entry.ns = process_entry.ns.saturating_add(entry.ns);
+                process_entry.percent = percent_of(process_entry.ns, duration_ns);
+                process_entry.certainty = process_entry.certainty.and(entry.certainty);
                 for share in entry.actions {
-                    match only.actions.iter_mut().find(|known| known.action == share.action) {
-                        Some(known) => known.ns = known.ns.saturating_add(share.ns),
-                        None => only.actions.push(share),
+                    match process_entry.actions.iter_mut().find(|existing| existing.action == share.action) {
+                        Some(existing) => existing.ns = existing.ns.saturating_add(share.ns),
+                        None => process_entry.actions.push(share),
                     }
                 }
-                only.actions.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.action));
-                only.intervals.extend(entry.intervals);
-                truncate_to_longest(&mut only.intervals);
-                only.interval_count = only.interval_count.saturating_add(entry.interval_count);
+                process_entry.actions.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.action));
+                process_entry.intervals.extend(entry.intervals);
+                truncate_to_longest(&mut process_entry.intervals);
+                process_entry.interval_count = process_entry.interval_count.saturating_add(entry.interval_count);
             }
             _ => others.push(entry),
         }
@@ -381,9 +383,11 @@ fn join_entries_without_pid(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
     *entries = others;
 }
 
-/// Keeps the longest, sorted by time.
+/// Keeps the longest intervals, sorted by time.
 fn truncate_to_longest(intervals: &mut Vec<AccountInterval>) {
-    intervals.sort_by_key(|one| (std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)), one.start_ns));
+    intervals.sort_by_key(|interval| {
+        (std::cmp::Reverse(interval.end_ns.saturating_sub(interval.start_ns)), interval.start_ns)
+    });
     intervals.truncate(MAX_LISTED_INTERVALS);
     intervals.sort();
 }

@@ -67,7 +67,7 @@ pub struct AccountBuilder<'w, 't> {
 }
 
 impl<'w, 't> AccountBuilder<'w, 't> {
-    /// `waits` should be built from [`crate::waits::TABLES`].
+    /// Creates a builder. `waits` should be built from [`crate::waits::TABLES`].
     #[must_use]
     pub fn new(waits: &'w Waits<'t>) -> Self {
         let trace = waits.trace();
@@ -76,63 +76,64 @@ impl<'w, 't> AccountBuilder<'w, 't> {
             waits,
             resolver: SubjectResolver::new(trace),
             divider: PathDivider::new(trace),
-            owners: Owners::of(trace),
+            owners: Owners::from_trace(trace),
             recorded: None,
         }
     }
 
-    /// The account of `range` along its critical path from `end`, by default from the thread that logged the record at
-    /// its end. Time without context switches is divided by recorded work.
+    /// Returns the account of `range` along its critical path from `end`, by default the thread that logged the record
+    /// at the end of the range. Time without context switches is divided by recorded work.
     pub fn path(&mut self, range: Interval, end: Option<&EndThread>) -> PhaseAccount {
-        let whole_ns = self.trace.duration_ns.max(0);
-        let start_ns = range.start_ns.clamp(0, whole_ns);
-        let end_ns = range.end_ns.clamp(start_ns, whole_ns);
+        let recording_ns = self.trace.duration_ns.max(0);
+        let start_ns = range.start_ns.clamp(0, recording_ns);
+        let end_ns = range.end_ns.clamp(start_ns, recording_ns);
         let mut ledger = Ledger::default();
-        let switches = match self.trace.system.kind {
+        let switch_interval = match self.trace.system.kind {
             // On Linux the kernel is known to run before its first switch.
-            SystemKind::Linux => Some((start_ns, end_ns)).filter(|&ends| self.waits.has_switches(ends)),
-            _ => switches(self.trace)
-                .map(|(from, to)| (from.max(start_ns), to.min(end_ns)))
-                .filter(|(from, to)| from < to),
+            SystemKind::Linux => Some((start_ns, end_ns)).filter(|&interval| self.waits.has_switches(interval)),
+            _ => switch_interval(self.trace)
+                .map(|(path_start_ns, path_end_ns)| (path_start_ns.max(start_ns), path_end_ns.min(end_ns)))
+                .filter(|(path_start_ns, path_end_ns)| path_start_ns < path_end_ns),
         };
-        let (from, to) = switches.unwrap_or((end_ns, end_ns));
-        self.recorded_work((to, end_ns), &mut ledger);
-        if from < to {
-            let found;
+        let (path_start_ns, path_end_ns) = switch_interval.unwrap_or((end_ns, end_ns));
+        self.recorded_work((path_end_ns, end_ns), &mut ledger);
+        if path_start_ns < path_end_ns {
+            let default_end;
             let end = match end {
                 Some(end) => end,
                 None => {
-                    found = self.waits.end_at(to);
-                    &found
+                    default_end = self.waits.end_at(path_end_ns);
+                    &default_end
                 }
             };
             if end.tid.is_some() {
-                let walked = self.waits.walk_back((from, to), end);
+                let walk = self.waits.walk_back((path_start_ns, path_end_ns), end);
                 let waits = self.waits;
                 let blocking_service = |step: &RawStep| waits.blocking_service(step);
-                self.divider.divide(self.waits, &mut self.resolver, &walked, &blocking_service, &mut ledger);
+                self.divider.divide(self.waits, &mut self.resolver, &walk, &blocking_service, &mut ledger);
             } else {
-                self.recorded_work((from, to), &mut ledger);
+                self.recorded_work((path_start_ns, path_end_ns), &mut ledger);
             }
         }
-        self.recorded_work((start_ns, from), &mut ledger);
-        let measure = if from < to { AccountMeasure::CriticalPath } else { AccountMeasure::RecordedWork };
+        self.recorded_work((start_ns, path_start_ns), &mut ledger);
+        let measure =
+            if path_start_ns < path_end_ns { AccountMeasure::CriticalPath } else { AccountMeasure::RecordedWork };
         self.with_requests(ledger.finish(&self.resolver.subjects, (start_ns, end_ns), measure))
     }
 
-    /// The account of an existing walk; `blocking_service` gives the service that a step waited for.
+    /// Returns the account of an existing walk; `blocking_service` returns the service that a step waited for.
     pub(crate) fn walk_account(
         &mut self,
-        walked: &WalkResult,
-        ends: (i64, i64),
+        walk: &WalkResult,
+        interval: (i64, i64),
         blocking_service: &dyn Fn(&RawStep) -> Option<StringId>,
     ) -> PhaseAccount {
         let mut ledger = Ledger::default();
-        self.divider.divide(self.waits, &mut self.resolver, walked, blocking_service, &mut ledger);
-        self.with_requests(ledger.finish(&self.resolver.subjects, ends, AccountMeasure::CriticalPath))
+        self.divider.divide(self.waits, &mut self.resolver, walk, blocking_service, &mut ledger);
+        self.with_requests(ledger.finish(&self.resolver.subjects, interval, AccountMeasure::CriticalPath))
     }
 
-    /// Adds the request counts of its drivers.
+    /// Adds the request counts of the account's drivers.
     fn with_requests(&self, mut account: PhaseAccount) -> PhaseAccount {
         // Linux calls driver functions; nothing can be pended there.
         if self.trace.system.kind == SystemKind::Linux {
@@ -143,10 +144,11 @@ impl<'w, 't> AccountBuilder<'w, 't> {
             for row in self.trace.device_operations.iter() {
                 // A request blocks others until it is pended.
                 let end_ns = row.pend_ns.or(row.end_ns).unwrap_or(i64::MAX);
-                let is_in_flight = entry.intervals.iter().any(|it| row.start_ns < it.end_ns && it.start_ns < end_ns);
-                let is_of_driver =
+                let is_in_flight =
+                    entry.intervals.iter().any(|interval| row.start_ns < interval.end_ns && interval.start_ns < end_ns);
+                let is_same_driver =
                     || waits::driver_name(self.trace.text(devices::owner(&row))).eq_ignore_ascii_case(&entry.name);
-                if is_in_flight && is_of_driver() {
+                if is_in_flight && is_same_driver() {
                     requests.count += 1;
                     requests.not_pended += u64::from(row.pend_ns.is_none());
                 }
@@ -156,7 +158,7 @@ impl<'w, 't> AccountBuilder<'w, 't> {
         account
     }
 
-    /// The account of a settling phase, up to `end_ns`: what kept the computer from being idle.
+    /// Returns the account of a settling phase, up to `end_ns`: what kept the computer from being idle.
     pub fn settling(&mut self, settling: &Settling) -> Option<PhaseAccount> {
         let start_ns = settling.start_ns?;
         let slice_ns = settling.metric.slice_ns.max(1);
@@ -166,32 +168,32 @@ impl<'w, 't> AccountBuilder<'w, 't> {
         Some(ledger.finish(&self.resolver.subjects, (start_ns, end_ns), AccountMeasure::BusySlices))
     }
 
-    /// The account of a phase, by the measure that suits it.
+    /// Returns the account of a phase, by the measure that suits it.
     pub fn phase(&mut self, phase: &TransitionPhase) -> PhaseAccount {
         if let Some(account) = self.without_path(phase) {
             return account;
         }
         match self.waits.walk_units(phase) {
-            Some((walked, _)) => self.phase_of_walk(phase, &walked),
+            Some((walk, _)) => self.phase_of_walk(phase, &walk),
             None => self.path(phase.range, None),
         }
     }
 
     /// Like [`Self::phase`], for an existing walk.
-    pub(crate) fn phase_of_walk(&mut self, phase: &TransitionPhase, walked: &WalkResult) -> PhaseAccount {
+    pub(crate) fn phase_of_walk(&mut self, phase: &TransitionPhase, walk: &WalkResult) -> PhaseAccount {
         self.without_path(phase).unwrap_or_else(|| {
             if !self.waits.has_switches((phase.range.start_ns, phase.range.end_ns)) {
                 return self.path(phase.range, None);
             }
-            let ends = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
+            let interval = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
             {
                 let waits = self.waits;
-                self.walk_account(walked, ends, &|step| waits.blocking_service(step))
+                self.walk_account(walk, interval, &|step| waits.blocking_service(step))
             }
         })
     }
 
-    /// The account of a phase without a critical path, `None` for other phases.
+    /// Returns the account of a phase without a critical path; `None` for other phases.
     fn without_path(&mut self, phase: &TransitionPhase) -> Option<PhaseAccount> {
         if ASLEEP_PHASES.contains(&phase.name.as_str()) {
             return Some(self.asleep(phase.range));
@@ -217,7 +219,7 @@ impl<'w, 't> AccountBuilder<'w, 't> {
         None
     }
 
-    /// The account of an interval in which the computer was off or asleep.
+    /// Returns the account of an interval in which the computer was off or asleep.
     fn asleep(&self, range: Interval) -> PhaseAccount {
         let mut ledger = Ledger::default();
         let (start_ns, end_ns) = (range.start_ns, range.end_ns.max(range.start_ns));
@@ -232,7 +234,7 @@ impl<'w, 't> AccountBuilder<'w, 't> {
         ledger.finish(&self.resolver.subjects, (start_ns, end_ns), AccountMeasure::None)
     }
 
-    /// The account of a firmware or loader phase, which has a single entry.
+    /// Returns the account of a firmware or loader phase, which has a single entry.
     fn before_kernel(&mut self, phase: &TransitionPhase) -> PhaseAccount {
         let mut ledger = Ledger::default();
         let (start_ns, end_ns) = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
@@ -242,11 +244,11 @@ impl<'w, 't> AccountBuilder<'w, 't> {
         ledger.finish(&self.resolver.subjects, (start_ns, end_ns), AccountMeasure::RecordedWork)
     }
 
-    fn recorded_work(&mut self, ends: (i64, i64), ledger: &mut Ledger) {
-        if ends.0 < ends.1 {
+    fn recorded_work(&mut self, interval: (i64, i64), ledger: &mut Ledger) {
+        if interval.0 < interval.1 {
             let resolver = &mut self.resolver;
-            let recorded = self.recorded.get_or_insert_with(|| RecordedWork::new(self.trace, resolver));
-            recorded.divide(ends, ledger);
+            let recorded_work = self.recorded.get_or_insert_with(|| RecordedWork::new(self.trace, resolver));
+            recorded_work.divide(interval, ledger);
         }
     }
 }
@@ -272,8 +274,8 @@ pub struct AccountedPhase {
     pub account: PhaseAccount,
 }
 
-/// The accounts of all phases of the transitions in `trace` (optionally of one kind) with a known start and end, and of
-/// settling phases that had not ended when the recording did.
+/// Returns the accounts of all phases of the transitions in `trace` (optionally of one kind) with a known start and
+/// end, and of settling phases that had not ended when the recording did.
 #[must_use]
 pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
     let phases = waits::phases(trace, kind);
@@ -292,19 +294,20 @@ pub fn accounts_from_waits(waits: &Waits<'_>, kind: Option<TransitionKind>) -> V
 }
 
 fn accounts_of(waits: &Waits<'_>, phases: &[TransitionPhase], unsettled: &[TransitionPhase]) -> Vec<AccountedPhase> {
-    let mut accountant = AccountBuilder::new(waits);
-    let of = |phase: &TransitionPhase, account| AccountedPhase {
+    let mut builder = AccountBuilder::new(waits);
+    let accounted_phase = |phase: &TransitionPhase, account| AccountedPhase {
         transition: phase.transition.as_str(),
         phase: phase.name.clone(),
         account,
     };
-    let mut accounts: Vec<AccountedPhase> = phases.iter().map(|phase| of(phase, accountant.phase(phase))).collect();
-    let cut = unsettled.iter().filter_map(|phase| Some(of(phase, accountant.without_path(phase)?)));
-    accounts.extend(cut);
+    let mut accounts: Vec<AccountedPhase> =
+        phases.iter().map(|phase| accounted_phase(phase, builder.phase(phase))).collect();
+    let truncated = unsettled.iter().filter_map(|phase| Some(accounted_phase(phase, builder.without_path(phase)?)));
+    accounts.extend(truncated);
     accounts
 }
 
-/// The interval with recorded context switches, ns.
-fn switches(trace: &Trace) -> Option<(i64, i64)> {
-    if trace.context_switches.is_empty() { None } else { cpu::recorded(trace) }
+/// Returns the interval with recorded context switches, ns.
+fn switch_interval(trace: &Trace) -> Option<(i64, i64)> {
+    if trace.context_switches.is_empty() { None } else { cpu::recorded_interval(trace) }
 }

@@ -20,7 +20,7 @@ use onoff_usage::user_input;
 
 /// Maximum number of waiting threads whose subject is examined.
 const MAX_WAITERS: usize = 16;
-/// A ready wait shorter than this is not attributed to other threads, ns: 50 µs. A context switch takes a few µs.
+/// Minimum ready wait that is attributed to other threads, ns: 50 µs. A context switch takes a few µs.
 const MIN_READY_NS: i64 = 50_000;
 /// Maximum number of splits of one step.
 const MAX_SPLITS: usize = 4096;
@@ -32,13 +32,13 @@ pub(super) struct PathDivider<'t> {
     gaps: Gaps,
     disks: OnceCell<Disks>,
     /// Credential requests to a person, with their session.
-    persons: Vec<user_input::CredentialRequest>,
+    credential_requests: Vec<user_input::CredentialRequest>,
 }
 
 struct Context<'a, 't> {
     waits: &'a Waits<'t>,
-    walked: &'a WalkResult,
-    /// Gives the service that a step waited for.
+    walk: &'a WalkResult,
+    /// Returns the service that a step waited for.
     blocking_service: &'a dyn Fn(&RawStep) -> Option<StringId>,
 }
 
@@ -51,26 +51,31 @@ struct IntervalAttribution {
 
 impl<'t> PathDivider<'t> {
     pub(super) fn new(trace: &'t Trace) -> Self {
-        Self { trace, gaps: Gaps::new(trace), disks: OnceCell::new(), persons: user_input::credential_requests(trace) }
+        Self {
+            trace,
+            gaps: Gaps::new(trace),
+            disks: OnceCell::new(),
+            credential_requests: user_input::credential_requests(trace),
+        }
     }
 
     pub(super) fn divide(
         &self,
         waits: &Waits<'t>,
         resolver: &mut SubjectResolver<'t>,
-        walked: &WalkResult,
+        walk: &WalkResult,
         blocking_service: &dyn Fn(&RawStep) -> Option<StringId>,
         ledger: &mut Ledger,
     ) {
-        let context = Context { waits, walked, blocking_service };
+        let context = Context { waits, walk, blocking_service };
         let mut points: Vec<i64> = Vec::new();
         let mut parts: Vec<Part> = Vec::new();
-        for step in &walked.steps {
-            self.split_points(resolver, walked, step, &mut points);
+        for step in &walk.steps {
+            self.split_points(resolver, walk, step, &mut points);
             // The walk goes back in time, and so do the parts.
-            for ends in points.windows(2).rev() {
+            for bounds in points.windows(2).rev() {
                 parts.clear();
-                self.divide_interval(&context, resolver, step, (ends[0], ends[1]), &mut parts);
+                self.divide_interval(&context, resolver, step, (bounds[0], bounds[1]), &mut parts);
                 for &part in parts.iter().rev() {
                     ledger.add(part);
                 }
@@ -78,15 +83,15 @@ impl<'t> PathDivider<'t> {
         }
     }
 
-    /// The split points of the step: its ends, and every start and end of work of its threads.
-    fn split_points(&self, resolver: &SubjectResolver<'t>, walked: &WalkResult, step: &RawStep, points: &mut Vec<i64>) {
+    /// Collects the split points of the step: its ends, and every start and end of work of its threads.
+    fn split_points(&self, resolver: &SubjectResolver<'t>, walk: &WalkResult, step: &RawStep, points: &mut Vec<i64>) {
         points.clear();
         points.push(step.start_ns);
-        for tid in threads_of(walked, step).take(MAX_WAITERS) {
+        for tid in threads_of(walk, step).take(MAX_WAITERS) {
             resolver.boundaries(tid, step.start_ns, step.end_ns, MAX_SPLITS.saturating_sub(points.len()), points);
         }
-        for &(start, end, _) in self.persons.iter().take_while(|person| person.0 < step.end_ns) {
-            points.extend([start, end].into_iter().filter(|&at| at > step.start_ns && at < step.end_ns));
+        for &(start, end, _) in self.credential_requests.iter().take_while(|&&(start, ..)| start < step.end_ns) {
+            points.extend([start, end].into_iter().filter(|&time_ns| time_ns > step.start_ns && time_ns < step.end_ns));
         }
         points.push(step.end_ns);
         points.sort();
@@ -112,7 +117,7 @@ impl<'t> PathDivider<'t> {
             });
             return;
         }
-        if self.waits_for_person(resolver, context.walked, step, start_ns) {
+        if self.waits_for_person(resolver, context.walk, step, start_ns) {
             let attribution =
                 Attribution::Subject(resolver.subjects.id(Subject::new(AccountSubjectKind::UserInput, "credentials")));
             let action = if is_wait(step.work) { action(step.work) } else { AccountAction::Waited };
@@ -120,31 +125,42 @@ impl<'t> PathDivider<'t> {
             parts.push(Part { start_ns, end_ns, attribution, action, certainty });
             return;
         }
-        let found = self.attribution(context, resolver, step, start_ns);
-        let whole =
-            Part { start_ns, end_ns, attribution: found.attribution, action: found.action, certainty: found.certainty };
+        let interval_attribution = self.attribution(context, resolver, step, start_ns);
+        let part = Part {
+            start_ns,
+            end_ns,
+            attribution: interval_attribution.attribution,
+            action: interval_attribution.action,
+            certainty: interval_attribution.certainty,
+        };
         match step.work {
             Work::Running => {
-                let mut done = start_ns;
-                for (from, to) in self.gaps.on_processor(step.cpu, start_ns, end_ns) {
-                    self.divide_cpu(waits, resolver, Part { start_ns: done, end_ns: from, ..whole }, step.cpu, parts);
-                    parts.push(lost(from, to));
-                    done = to;
+                let mut done_ns = start_ns;
+                for (gap_start, gap_end) in self.gaps.on_processor(step.cpu, start_ns, end_ns) {
+                    self.divide_cpu(
+                        waits,
+                        resolver,
+                        Part { start_ns: done_ns, end_ns: gap_start, ..part },
+                        step.cpu,
+                        parts,
+                    );
+                    parts.push(lost_part(gap_start, gap_end));
+                    done_ns = gap_end;
                 }
-                self.divide_cpu(waits, resolver, Part { start_ns: done, ..whole }, step.cpu, parts);
+                self.divide_cpu(waits, resolver, Part { start_ns: done_ns, ..part }, step.cpu, parts);
             }
             Work::Ready if end_ns.saturating_sub(start_ns) >= MIN_READY_NS => {
-                self.divide_ready(waits, resolver, &whole, step.tid, parts);
+                self.divide_ready(waits, resolver, &part, step.tid, parts);
             }
-            Work::Disk(row) => self.divide_disk_wait(waits, resolver, whole, row, parts),
+            Work::Disk(row) => self.divide_disk_wait(waits, resolver, part, row, parts),
             _ => {
-                let mut done = start_ns;
-                for (from, to) in self.gaps.on_any_processor(start_ns, end_ns) {
-                    parts.push(Part { start_ns: done, end_ns: from, ..whole });
-                    parts.push(lost(from, to));
-                    done = to;
+                let mut done_ns = start_ns;
+                for (gap_start, gap_end) in self.gaps.on_any_processor(start_ns, end_ns) {
+                    parts.push(Part { start_ns: done_ns, end_ns: gap_start, ..part });
+                    parts.push(lost_part(gap_start, gap_end));
+                    done_ns = gap_end;
                 }
-                parts.push(Part { start_ns: done, ..whole });
+                parts.push(Part { start_ns: done_ns, ..part });
             }
         }
     }
@@ -154,17 +170,17 @@ impl<'t> PathDivider<'t> {
         &self,
         waits: &Waits<'t>,
         resolver: &mut SubjectResolver<'t>,
-        whole: Part,
+        part: Part,
         cpu: u16,
         parts: &mut Vec<Part>,
     ) {
-        if whole.start_ns >= whole.end_ns {
+        if part.start_ns >= part.end_ns {
             return;
         }
-        let mut done = whole.start_ns;
-        for routine in routine_times(self.trace, cpu, whole.start_ns, whole.end_ns) {
+        let mut done_ns = part.start_ns;
+        for routine in routine_times(self.trace, cpu, part.start_ns, part.end_ns) {
             let path = if routine.name == StringId::EMPTY {
-                waits.modules().at(0, routine.routine, routine.start_ns).unwrap_or_default()
+                waits.modules().path_at(0, routine.routine, routine.start_ns).unwrap_or_default()
             } else {
                 routine.name
             };
@@ -172,7 +188,7 @@ impl<'t> PathDivider<'t> {
             if path == StringId::EMPTY || is_kernel(self.trace.text(path)) || is_kernel_routine(self.trace.text(path)) {
                 continue;
             }
-            parts.push(Part { start_ns: done, end_ns: routine.start_ns, ..whole });
+            parts.push(Part { start_ns: done_ns, end_ns: routine.start_ns, ..part });
             let attribution = Attribution::Subject(resolver.driver(path));
             parts.push(Part {
                 start_ns: routine.start_ns,
@@ -181,9 +197,9 @@ impl<'t> PathDivider<'t> {
                 action: AccountAction::Interrupted,
                 certainty: Certainty::Measured,
             });
-            done = routine.end_ns;
+            done_ns = routine.end_ns;
         }
-        parts.push(Part { start_ns: done, ..whole });
+        parts.push(Part { start_ns: done_ns, ..part });
     }
 
     /// Divides the time a ready thread waited for a processor among the threads that occupied the processors.
@@ -191,16 +207,16 @@ impl<'t> PathDivider<'t> {
         &self,
         waits: &Waits<'t>,
         resolver: &mut SubjectResolver<'t>,
-        whole: &Part,
+        part: &Part,
         tid: u32,
         parts: &mut Vec<Part>,
     ) {
         let mut holders: Vec<Attribution> = Vec::new();
-        for_each_assignment(self.trace, whole.start_ns, whole.end_ns, &mut |from, to, threads| {
-            if let Some((lost_from, lost_to)) = self.gaps.on_any_processor(from, to).next() {
-                parts.push(Part { start_ns: from, end_ns: lost_from, ..*whole });
-                parts.push(lost(lost_from, lost_to));
-                parts.push(Part { start_ns: lost_to, end_ns: to, ..*whole });
+        for_each_assignment(self.trace, part.start_ns, part.end_ns, &mut |interval_start, interval_end, threads| {
+            if let Some((gap_start, gap_end)) = self.gaps.on_any_processor(interval_start, interval_end).next() {
+                parts.push(Part { start_ns: interval_start, end_ns: gap_start, ..*part });
+                parts.push(lost_part(gap_start, gap_end));
+                parts.push(Part { start_ns: gap_end, end_ns: interval_end, ..*part });
                 return;
             }
             holders.clear();
@@ -208,21 +224,26 @@ impl<'t> PathDivider<'t> {
             let all_busy = !threads.is_empty() && threads.iter().all(|&running| running != 0 && running != tid);
             if all_busy {
                 for &running in threads {
-                    let attribution =
-                        resolver.user(running, from, waits.modules()).map_or(whole.attribution, Attribution::Subject);
+                    let attribution = resolver
+                        .user(running, interval_start, waits.modules())
+                        .map_or(part.attribution, Attribution::Subject);
                     holders.push(attribution);
                 }
                 holders.sort_by(|a, b| subject_of(resolver, *a).cmp(&subject_of(resolver, *b)));
             }
             if holders.is_empty() {
-                parts.push(Part { start_ns: from, end_ns: to, ..*whole });
+                parts.push(Part { start_ns: interval_start, end_ns: interval_end, ..*part });
                 return;
             }
             let count = i64::try_from(holders.len()).unwrap_or(1);
-            let length = to.saturating_sub(from);
-            let mut start_ns = from;
-            for (at, &attribution) in (1_i64..).zip(&holders) {
-                let end_ns = if at == count { to } else { from.saturating_add(share(length, at, count)) };
+            let length = interval_end.saturating_sub(interval_start);
+            let mut start_ns = interval_start;
+            for (index, &attribution) in (1_i64..).zip(&holders) {
+                let end_ns = if index == count {
+                    interval_end
+                } else {
+                    interval_start.saturating_add(share(length, index, count))
+                };
                 parts.push(Part {
                     start_ns,
                     end_ns,
@@ -235,69 +256,74 @@ impl<'t> PathDivider<'t> {
         });
     }
 
-    /// Divides a wait for a disk request: while the disk served requests of others, the time is theirs.
+    /// Divides a wait for a disk request: while the disk served other requests, the time belongs to their subjects.
     fn divide_disk_wait(
         &self,
         waits: &Waits<'t>,
         resolver: &mut SubjectResolver<'t>,
-        whole: Part,
+        part: Part,
         row: u32,
         parts: &mut Vec<Part>,
     ) {
         let request = self.trace.disk_ios.get(row as usize);
-        let reader = whole.attribution;
-        let mut whole = whole;
-        // If a system component waits, the time goes to the file. Programs read their files for reasons of their own.
+        let reader = part.attribution;
+        let mut part = part;
+        // If a system component waits, the time goes to the file. A program is responsible for what it reads.
         if let (Some(request), Attribution::Subject(reader)) = (&request, reader)
             && resolver.subjects.get(reader).is_some_and(is_system_component)
         {
-            whole.attribution = Attribution::File { file: resolver.file(request.file, request.disk), reader };
+            part.attribution = Attribution::File { file: resolver.file(request.file, request.disk), reader };
         }
-        let whole = whole;
+        let part = part;
         let queued = request.and_then(|request| {
-            let served_ns = request.complete_ns.saturating_sub(request.service_ns.max(0));
-            let (from, to) = (request.issue_ns?.max(whole.start_ns), served_ns.min(whole.end_ns));
-            (from < to).then_some((request.disk, from, to))
+            let service_start_ns = request.complete_ns.saturating_sub(request.service_ns.max(0));
+            let (queue_start_ns, queue_end_ns) =
+                (request.issue_ns?.max(part.start_ns), service_start_ns.min(part.end_ns));
+            (queue_start_ns < queue_end_ns).then_some((request.disk, queue_start_ns, queue_end_ns))
         });
-        let mut done = whole.start_ns;
-        if let Some((disk, from, to)) = queued {
+        let mut done_ns = part.start_ns;
+        if let Some((disk, queue_start_ns, queue_end_ns)) = queued {
             let disks = self.disks.get_or_init(|| Disks::new(self.trace));
-            for served in disks.served(disk, from, to) {
-                let by_thread = served.tid.and_then(|tid| resolver.user(tid, served.start_ns, waits.modules()));
-                let by = by_thread.or_else(|| served.pid.and_then(|pid| resolver.process(pid, served.start_ns)));
-                let Some(attribution) = by.map(Attribution::Subject).filter(|&attribution| attribution != reader)
+            for service_time in disks.service_times(disk, queue_start_ns, queue_end_ns) {
+                let thread_subject =
+                    service_time.tid.and_then(|tid| resolver.user(tid, service_time.start_ns, waits.modules()));
+                let subject = thread_subject
+                    .or_else(|| service_time.pid.and_then(|pid| resolver.process(pid, service_time.start_ns)));
+                let Some(attribution) = subject.map(Attribution::Subject).filter(|&attribution| attribution != reader)
                 else {
                     continue;
                 };
-                parts.push(Part { start_ns: done, end_ns: served.start_ns, ..whole });
+                parts.push(Part { start_ns: done_ns, end_ns: service_time.start_ns, ..part });
                 parts.push(Part {
-                    start_ns: served.start_ns,
-                    end_ns: served.end_ns,
+                    start_ns: service_time.start_ns,
+                    end_ns: service_time.end_ns,
                     attribution,
                     action: AccountAction::OccupiedDisk,
                     certainty: Certainty::Measured,
                 });
-                done = served.end_ns;
+                done_ns = service_time.end_ns;
             }
         }
-        parts.push(Part { start_ns: done, ..whole });
+        parts.push(Part { start_ns: done_ns, ..part });
     }
 
-    /// True if a user was being prompted for credentials at that time in the session of a waiting thread: the time is
-    /// then the person's, whatever else happened, and is not counted in any duration.
+    /// True if a user was being prompted for credentials at that time in the session of a waiting thread. The time is
+    /// then attributed to the person, whatever else happened, and is excluded from all durations.
     fn waits_for_person(
         &self,
         resolver: &SubjectResolver<'t>,
-        walked: &WalkResult,
+        walk: &WalkResult,
         step: &RawStep,
         time_ns: i64,
     ) -> bool {
-        let requests = self.persons.iter().take_while(|person| person.0 <= time_ns);
-        let mut requests = requests.filter(|person| time_ns < person.1);
+        let requests = self.credential_requests.iter().take_while(|&&(start_ns, ..)| start_ns <= time_ns);
+        let mut requests = requests.filter(|&&(_, end_ns, _)| time_ns < end_ns);
         requests.any(|&(_, _, session)| {
-            let threads = threads_of(walked, step).take(MAX_WAITERS);
+            let threads = threads_of(walk, step).take(MAX_WAITERS);
             let mut sessions = threads.filter_map(|tid| resolver.session(tid, time_ns)).peekable();
-            session.is_none() || sessions.peek().is_none() || sessions.any(|other| Some(other) == session)
+            session.is_none()
+                || sessions.peek().is_none()
+                || sessions.any(|thread_session| Some(thread_session) == session)
         })
     }
 
@@ -308,15 +334,15 @@ impl<'t> PathDivider<'t> {
         step: &RawStep,
         time_ns: i64,
     ) -> IntervalAttribution {
-        let (waits, walked) = (context.waits, context.walked);
+        let (waits, walk) = (context.waits, context.walk);
         let action = action(step.work);
         let certainty = step.certainty;
-        let found = innermost(resolver, waits, walked, step, time_ns);
-        let on_task = found.filter(|actor| actor.on_task);
-        if found.is_none_or(|actor| actor.is_kernel)
-            && let Some(step_of) = resolver.kernel_step(time_ns)
+        let innermost_actor = innermost_subject(resolver, waits, walk, step, time_ns);
+        let on_task = innermost_actor.filter(|actor| actor.on_task);
+        if innermost_actor.is_none_or(|actor| actor.is_kernel)
+            && let Some(kernel_step) = resolver.kernel_step(time_ns)
         {
-            return IntervalAttribution { attribution: Attribution::Subject(step_of), action, certainty };
+            return IntervalAttribution { attribution: Attribution::Subject(kernel_step), action, certainty };
         }
         if is_wait(step.work)
             && on_task.is_none()
@@ -346,9 +372,9 @@ impl<'t> PathDivider<'t> {
                 };
                 IntervalAttribution { attribution: Attribution::Subject(attribution), action, certainty }
             }
-            Work::Unknown(why) => {
+            Work::Unknown(cause) => {
                 let certainty = Certainty::Inferred;
-                if let Some(actor) = on_task.filter(|_| is_explained_by_request(why)) {
+                if let Some(actor) = on_task.filter(|_| is_explained_by_request(cause)) {
                     let action = if is_unit(resolver, actor.subject) { AccountAction::Waited } else { action };
                     return IntervalAttribution { attribution: Attribution::Subject(actor.subject), action, certainty };
                 }
@@ -358,12 +384,12 @@ impl<'t> PathDivider<'t> {
                     return IntervalAttribution { attribution: Attribution::Subject(id), action, certainty };
                 }
                 IntervalAttribution {
-                    attribution: Attribution::Unattributed(unknown_reason(why)),
+                    attribution: Attribution::Unattributed(unknown_reason(cause)),
                     action: AccountAction::Nothing,
                     certainty: Certainty::Missing,
                 }
             }
-            _ => match found {
+            _ => match innermost_actor {
                 Some(actor) => {
                     IntervalAttribution { attribution: Attribution::Subject(actor.subject), action, certainty }
                 }
@@ -384,13 +410,13 @@ fn subject_of<'a>(resolver: &'a SubjectResolver<'_>, attribution: Attribution) -
     }
 }
 
-/// `length` × `at` ÷ `count`, without overflow.
-fn share(length: i64, at: i64, count: i64) -> i64 {
-    let part = i128::from(length) * i128::from(at) / i128::from(count.max(1));
+/// Returns `length` × `index` ÷ `count` without overflow.
+fn share(length: i64, index: i64, count: i64) -> i64 {
+    let part = i128::from(length) * i128::from(index) / i128::from(count.max(1));
     i64::try_from(part).unwrap_or(length)
 }
 
-fn lost(start_ns: i64, end_ns: i64) -> Part {
+fn lost_part(start_ns: i64, end_ns: i64) -> Part {
     let attribution = Attribution::Unattributed(UnknownReason::EventsLost);
     Part { start_ns, end_ns, attribution, action: AccountAction::Nothing, certainty: Certainty::Missing }
 }
@@ -417,16 +443,16 @@ fn is_system_component(subject: &Subject) -> bool {
     subject.kind == AccountSubjectKind::Process && is_system_component_name(&subject.name)
 }
 
-/// The innermost subject among the waiting threads that is more specific than the kernel.
-fn innermost<'t>(
+/// Returns the innermost subject among the waiting threads that is more specific than the kernel, otherwise the kernel.
+fn innermost_subject<'t>(
     resolver: &mut SubjectResolver<'t>,
     waits: &Waits<'t>,
-    walked: &WalkResult,
+    walk: &WalkResult,
     step: &RawStep,
     time_ns: i64,
 ) -> Option<ThreadSubject> {
     let mut kernel = None;
-    for tid in threads_of(walked, step).take(MAX_WAITERS) {
+    for tid in threads_of(walk, step).take(MAX_WAITERS) {
         match resolver.thread(tid, time_ns, waits.modules()) {
             Some(actor) if actor.is_kernel => {
                 kernel.get_or_insert(actor);
@@ -439,9 +465,9 @@ fn innermost<'t>(
 }
 
 /// True if an ongoing request explains a wait whose end was not recorded.
-const fn is_explained_by_request(why: UnknownCause) -> bool {
+const fn is_explained_by_request(cause: UnknownCause) -> bool {
     matches!(
-        why,
+        cause,
         UnknownCause::NoReadyEvent
             | UnknownCause::Interrupt
             | UnknownCause::NoEvents
@@ -451,8 +477,8 @@ const fn is_explained_by_request(why: UnknownCause) -> bool {
     )
 }
 
-const fn unknown_reason(why: UnknownCause) -> UnknownReason {
-    match why {
+const fn unknown_reason(cause: UnknownCause) -> UnknownReason {
+    match cause {
         UnknownCause::Unfinished => UnknownReason::Unfinished,
         UnknownCause::NoReadyEvent | UnknownCause::NoServiceThread => UnknownReason::NoReadyThread,
         UnknownCause::Interrupt => UnknownReason::InterruptNotRecorded,

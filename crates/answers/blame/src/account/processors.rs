@@ -8,7 +8,7 @@ use onoff_trace::{Interrupt, StringId, Trace};
 const MAX_SWITCHES: usize = 1 << 20;
 
 /// Intervals in which events of a processor were lost: either a switch-in is followed by the switch-out of another
-/// thread, or the recorder lost events and nothing was recorded for longer than a running machine is silent.
+/// thread, or the recorder reported losses and nothing was recorded for longer than a running machine would be silent.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     by_processor: HashMap<u16, Vec<(i64, i64)>>,
@@ -23,8 +23,8 @@ impl Gaps {
         for chunk in trace.context_switches.chunks() {
             let rows = chunk.time_ns.iter().zip(&chunk.cpu).zip(chunk.new_tid.iter().zip(&chunk.old_tid));
             for ((&time_ns, &cpu), (&new_tid, &old_tid)) in rows {
-                let before = running.insert(cpu, (time_ns, new_tid));
-                if let Some((since_ns, tid)) = before
+                let previous = running.insert(cpu, (time_ns, new_tid));
+                if let Some((since_ns, tid)) = previous
                     && tid != old_tid
                     && since_ns < time_ns
                 {
@@ -47,14 +47,14 @@ impl Gaps {
         Self { by_processor, any }
     }
 
-    /// The gaps of one processor, clipped to an interval, in order of time.
+    /// Returns the gaps of one processor, clipped to an interval, in order of time.
     pub(super) fn on_processor(&self, cpu: u16, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
-        within(self.by_processor.get(&cpu).map_or(&[][..], Vec::as_slice), start_ns, end_ns)
+        clip_gaps(self.by_processor.get(&cpu).map_or(&[][..], Vec::as_slice), start_ns, end_ns)
     }
 
-    /// The gaps of any processor, clipped to an interval, in order of time and without overlap.
+    /// Returns the gaps of any processor, clipped to an interval, in order of time and without overlap.
     pub(super) fn on_any_processor(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
-        within(&self.any, start_ns, end_ns)
+        clip_gaps(&self.any, start_ns, end_ns)
     }
 }
 
@@ -64,15 +64,17 @@ fn silent_intervals(trace: &Trace) -> Vec<(i64, i64)> {
     if !RECORDER_LOSS_COUNTERS.iter().any(|counter| trace.losses.count(counter) > 0) {
         return Vec::new();
     }
-    let Some((from, to)) = onoff_usage::cpu::recorded(trace) else { return Vec::new() };
-    let slots = to.saturating_sub(from) / SILENT_SLOT_NS + 1;
+    let Some((start_ns, end_ns)) = onoff_usage::cpu::recorded_interval(trace) else { return Vec::new() };
+    let slots = end_ns.saturating_sub(start_ns) / SILENT_SLOT_NS + 1;
     let Some(slots) = usize::try_from(slots).ok().filter(|&slots| slots <= MAX_SLOTS) else { return Vec::new() };
     // First and last event in each slot.
     let mut bounds: Vec<Option<(i64, i64)>> = vec![None; slots];
     let mut record = |time_ns: i64| {
-        let slot = usize::try_from(time_ns.saturating_sub(from) / SILENT_SLOT_NS).ok();
-        if let Some(slot) = slot.filter(|_| time_ns >= from).and_then(|slot| bounds.get_mut(slot)) {
-            *slot = Some(slot.map_or((time_ns, time_ns), |(first, last)| (first.min(time_ns), last.max(time_ns))));
+        let slot = usize::try_from(time_ns.saturating_sub(start_ns) / SILENT_SLOT_NS).ok();
+        if let Some(slot) = slot.filter(|_| time_ns >= start_ns).and_then(|slot| bounds.get_mut(slot)) {
+            *slot = Some(
+                slot.map_or((time_ns, time_ns), |(first_ns, last_ns)| (first_ns.min(time_ns), last_ns.max(time_ns))),
+            );
         }
     };
     for chunk in trace.context_switches.chunks() {
@@ -85,12 +87,12 @@ fn silent_intervals(trace: &Trace) -> Vec<(i64, i64)> {
         chunk.end_ns.iter().for_each(|&time_ns| record(time_ns));
     }
     let mut silent = Vec::new();
-    let mut last = from;
-    for (first, latest) in bounds.into_iter().flatten() {
-        if first.saturating_sub(last) >= MIN_SILENT_NS {
-            silent.push((last, first));
+    let mut last_ns = start_ns;
+    for (first_ns, latest_ns) in bounds.into_iter().flatten() {
+        if first_ns.saturating_sub(last_ns) >= MIN_SILENT_NS {
+            silent.push((last_ns, first_ns));
         }
-        last = latest;
+        last_ns = latest_ns;
     }
     silent
 }
@@ -105,21 +107,22 @@ const RECORDER_LOSS_COUNTERS: [&str; 7] = [
     "trace_events_lost",
     "trace_gaps",
 ];
-/// Length of a slot that stores its first and last event; a silent interval of at least this length lies between two of
-/// them.
+/// Length of a slot. Only the first and the last event of a slot are stored, which is enough to find silent intervals
+/// of at least this length.
 const SILENT_SLOT_NS: i64 = MIN_SILENT_NS;
 /// Minimum silence that means lost events, ns: 100 ms, six ticks of the Windows clock.
 const MIN_SILENT_NS: i64 = 100_000_000;
 /// Maximum number of slots: more than a day.
 const MAX_SLOTS: usize = 1_000_000;
 
-/// The intervals within a range, clipped to it.
-fn within(gaps: &[(i64, i64)], start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
-    let first = gaps.partition_point(|gap| gap.1 <= start_ns);
-    let rest = gaps.get(first..).unwrap_or(&[]);
-    rest.iter()
-        .take_while(move |gap| gap.0 < end_ns)
-        .map(move |gap| (gap.0.max(start_ns), gap.1.min(end_ns)))
+/// Returns the gaps within a range, clipped to it.
+fn clip_gaps(gaps: &[(i64, i64)], start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
+    let first = gaps.partition_point(|&(_, gap_end)| gap_end <= start_ns);
+    let remaining_gaps = gaps.get(first..).unwrap_or(&[]);
+    remaining_gaps
+        .iter()
+        .take_while(move |&&(gap_start, _)| gap_start < end_ns)
+        .map(move |&(gap_start, gap_end)| (gap_start.max(start_ns), gap_end.min(end_ns)))
         .filter(|(start, end)| start < end)
 }
 
@@ -132,68 +135,74 @@ pub(super) struct RoutineTime {
     pub(super) name: StringId,
 }
 
-/// The time of interrupt routines on a processor in an interval, in order and without overlap: time in nested routines
-/// belongs to the inner one.
+/// Returns the time of interrupt routines on a processor in an interval, in order and without overlap: time in nested
+/// routines belongs to the inner one.
 pub(super) fn routine_times(trace: &Trace, cpu: u16, start_ns: i64, end_ns: i64) -> Vec<RoutineTime> {
-    let mut found: Vec<Interrupt> = Vec::new();
+    let mut routines: Vec<Interrupt> = Vec::new();
     for (chunk, rows) in trace.interrupts_between(start_ns, end_ns) {
         for row in rows {
-            let (Some(&from), Some(&to)) = (chunk.start_ns.get(row), chunk.end_ns.get(row)) else { continue };
-            if chunk.cpu.get(row) == Some(&cpu) && from < end_ns && to > start_ns && from < to {
-                found.extend(chunk.get(row));
+            let (Some(&routine_start), Some(&routine_end)) = (chunk.start_ns.get(row), chunk.end_ns.get(row)) else {
+                continue;
+            };
+            if chunk.cpu.get(row) == Some(&cpu)
+                && routine_start < end_ns
+                && routine_end > start_ns
+                && routine_start < routine_end
+            {
+                routines.extend(chunk.get(row));
             }
         }
     }
-    flatten(&mut found, start_ns, end_ns)
+    flatten(&mut routines, start_ns, end_ns)
 }
 
 /// Flattens nested routines so that each moment belongs to the innermost one.
-fn flatten(found: &mut [Interrupt], start_ns: i64, end_ns: i64) -> Vec<RoutineTime> {
-    found.sort_by_key(|row| (row.start_ns, std::cmp::Reverse(row.end_ns)));
+fn flatten(routines: &mut [Interrupt], start_ns: i64, end_ns: i64) -> Vec<RoutineTime> {
+    routines.sort_by_key(|row| (row.start_ns, std::cmp::Reverse(row.end_ns)));
     let mut times: Vec<RoutineTime> = Vec::new();
     let mut open_routines: Vec<Interrupt> = Vec::new();
-    let mut now = start_ns;
-    let mut emit = |row: &Interrupt, from: i64, to: i64| {
-        let (from, to) = (from.max(start_ns), to.min(end_ns));
-        if from < to {
-            times.push(RoutineTime { start_ns: from, end_ns: to, routine: row.routine, name: row.name });
+    let mut position_ns = start_ns;
+    let mut add_time = |row: &Interrupt, start: i64, end: i64| {
+        let (start, end) = (start.max(start_ns), end.min(end_ns));
+        if start < end {
+            times.push(RoutineTime { start_ns: start, end_ns: end, routine: row.routine, name: row.name });
         }
     };
-    for row in found.iter() {
+    for row in routines.iter() {
         while let Some(outer) = open_routines.last().copied()
             && outer.end_ns <= row.start_ns
         {
-            emit(&outer, now.max(outer.start_ns), outer.end_ns);
-            now = now.max(outer.end_ns);
+            add_time(&outer, position_ns.max(outer.start_ns), outer.end_ns);
+            position_ns = position_ns.max(outer.end_ns);
             open_routines.pop();
         }
         if let Some(outer) = open_routines.last() {
-            emit(outer, now.max(outer.start_ns), row.start_ns);
+            add_time(outer, position_ns.max(outer.start_ns), row.start_ns);
         }
-        now = now.max(row.start_ns);
+        position_ns = position_ns.max(row.start_ns);
         open_routines.push(*row);
     }
     while let Some(outer) = open_routines.pop() {
-        emit(&outer, now.max(outer.start_ns), outer.end_ns);
-        now = now.max(outer.end_ns);
+        add_time(&outer, position_ns.max(outer.start_ns), outer.end_ns);
+        position_ns = position_ns.max(outer.end_ns);
     }
     times
 }
 
-/// Calls `each` for every interval between two times without a context switch, with the thread on each processor. After
-/// the first million switches it passes no threads.
-pub(super) fn for_each_assignment(trace: &Trace, start_ns: i64, end_ns: i64, each: &mut impl FnMut(i64, i64, &[u32])) {
+/// Calls `visit` for every interval between two times without a context switch, with the thread on each processor.
+/// After the first million switches it passes no threads.
+pub(super) fn for_each_assignment(trace: &Trace, start_ns: i64, end_ns: i64, visit: &mut impl FnMut(i64, i64, &[u32])) {
     let range = trace.switches_between(start_ns, end_ns);
-    let (mut places, mut threads) = (Vec::new(), Vec::new());
-    for (place, (cpu, occupant)) in range.before().enumerate() {
+    let (mut slots, mut threads) = (Vec::new(), Vec::new());
+    for (slot, (cpu, occupant)) in range.threads_before().enumerate() {
         let cpu = usize::from(cpu);
-        if cpu >= places.len() {
-            places.resize(cpu + 1, usize::MAX);
+        if cpu >= slots.len() {
+            slots.resize(cpu + 1, usize::MAX);
         }
-        places[cpu] = place;
+        slots[cpu] = slot;
         threads.push(occupant.tid);
     }
-    let (mut from, mut switches) = (start_ns, 0);
+    let (mut interval_start, mut switches) = (start_ns, 0);
     'rows: for (chunk, rows) in range.rows(&trace.context_switches) {
         for row in rows {
             let (Some(&time_ns), Some(&cpu), Some(&tid)) =
@@ -204,12 +213,12 @@ pub(super) fn for_each_assignment(trace: &Trace, start_ns: i64, end_ns: i64, eac
             if time_ns >= end_ns || switches > MAX_SWITCHES {
                 break 'rows;
             }
-            if time_ns > from {
-                each(from, time_ns, &threads);
-                from = time_ns;
+            if time_ns > interval_start {
+                visit(interval_start, time_ns, &threads);
+                interval_start = time_ns;
             }
             switches += usize::from(time_ns > start_ns);
-            if let Some(thread) = places.get(usize::from(cpu)).and_then(|&place| threads.get_mut(place)) {
+            if let Some(thread) = slots.get(usize::from(cpu)).and_then(|&slot| threads.get_mut(slot)) {
                 *thread = tid;
             }
         }
@@ -217,8 +226,8 @@ pub(super) fn for_each_assignment(trace: &Trace, start_ns: i64, end_ns: i64, eac
     if switches > MAX_SWITCHES {
         threads.clear();
     }
-    if from < end_ns {
-        each(from, end_ns, &threads);
+    if interval_start < end_ns {
+        visit(interval_start, end_ns, &threads);
     }
 }
 
@@ -229,7 +238,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows in chunks of several lengths, so that they end anywhere.
+    /// Splits rows into chunks of several lengths, so that chunk boundaries fall anywhere.
     fn chunked<T>(rows: Vec<T>) -> Vec<Vec<T>> {
         let mut chunks = vec![Vec::new()];
         for (number, row) in rows.into_iter().enumerate() {
@@ -268,18 +277,18 @@ mod tests {
             for (start_ns, length) in ranges {
                 let end_ns = start_ns + length;
                 let mut next = start_ns;
-                for_each_assignment(&trace, start_ns, end_ns, &mut |from, to, threads| {
-                    assert_eq!(from, next);
-                    assert!(from < to);
-                    next = to;
-                    for at in from..to {
+                for_each_assignment(&trace, start_ns, end_ns, &mut |start, end, threads| {
+                    assert_eq!(start, next);
+                    assert!(start < end);
+                    next = end;
+                    for time_ns in start..end {
                         let mut expected: Vec<u32> = (0..4).filter(|cpu| rows.iter().any(|row| row.1 == *cpu)).map(|cpu| {
-                            rows.iter().rfind(|row| row.1 == cpu && row.0 <= at).map_or(0, |row| row.2)
+                            rows.iter().rfind(|row| row.1 == cpu && row.0 <= time_ns).map_or(0, |row| row.2)
                         }).collect();
                         let mut threads = threads.to_vec();
                         expected.sort_unstable();
                         threads.sort_unstable();
-                        assert_eq!(threads, expected, "at {at}");
+                        assert_eq!(threads, expected, "at {time_ns}");
                     }
                 });
                 prop_assert_eq!(next, end_ns);

@@ -14,7 +14,7 @@ use crate::waits::driver_name;
 use onoff_evidence::Certainty;
 use onoff_evidence::account_model::{AccountAction, AccountSubjectKind, UnknownReason};
 use onoff_transitions::linux;
-use onoff_transitions::shutdown::exits_waited_for;
+use onoff_transitions::shutdown::exit_waits;
 use onoff_usage::devices;
 use onoff_usage::owners::file_name;
 use onoff_usage::user_input::waited_for_user;
@@ -44,7 +44,7 @@ pub(super) struct RecordedWork {
 
 impl RecordedWork {
     pub(super) fn new(trace: &Trace, resolver: &mut SubjectResolver<'_>) -> Self {
-        let open = |end: Option<i64>| end.unwrap_or(trace.duration_ns);
+        let effective_end = |end: Option<i64>| end.unwrap_or(trace.duration_ns);
         let mut rows: Vec<WorkInterval> = Vec::new();
         let mut add = |start_ns: i64, end_ns: i64, rank: u8, id: SubjectId| {
             if start_ns < end_ns {
@@ -55,14 +55,14 @@ impl RecordedWork {
         for row in trace.device_operations.iter() {
             let id = resolver.request_id(devices::owner(&row), row.device);
             // A request blocks others until it is pended.
-            let end_ns = open(row.pend_ns.or(row.end_ns));
+            let end_ns = effective_end(row.pend_ns.or(row.end_ns));
             for (start_ns, end_ns) in units.waited_for((row.start_ns, end_ns), row.tid) {
                 add(start_ns, end_ns, DRIVER, id);
             }
         }
         for row in trace.power_requests.iter() {
             let id = resolver.request_id(row.driver, row.device);
-            add(row.start_ns, open(row.end_ns), DRIVER, id);
+            add(row.start_ns, effective_end(row.end_ns), DRIVER, id);
         }
         if trace.system.kind == SystemKind::Linux {
             for unit in &units.rows {
@@ -76,7 +76,7 @@ impl RecordedWork {
         } else {
             for row in trace.service_transitions.iter() {
                 let id = resolver.service_id(trace.text(row.service).to_owned(), row.container_pid);
-                add(row.start_ns, open(row.end_ns), SERVICE, id);
+                add(row.start_ns, effective_end(row.end_ns), SERVICE, id);
             }
         }
         for row in trace.notifications.iter() {
@@ -90,7 +90,7 @@ impl RecordedWork {
                 None => Some(resolver.subjects.id(Subject::new(AccountSubjectKind::Process, driver_name(name)))),
             };
             if let Some(id) = id {
-                add(row.start_ns, open(row.end_ns), PROGRAM, id);
+                add(row.start_ns, effective_end(row.end_ns), PROGRAM, id);
             }
         }
         for row in trace.activities.iter() {
@@ -112,10 +112,10 @@ impl RecordedWork {
             };
             if !name.is_empty() {
                 let id = resolver.subjects.id(Subject::new(kind, name));
-                add(row.start_ns, open(row.end_ns), rank, id);
+                add(row.start_ns, effective_end(row.end_ns), rank, id);
             }
         }
-        for (start_ns, end_ns, pid) in exits_waited_for(trace) {
+        for (start_ns, end_ns, pid) in exit_waits(trace) {
             if let Some(id) = resolver.process(pid, end_ns) {
                 add(start_ns, end_ns, EXIT, id);
             }
@@ -131,22 +131,22 @@ impl RecordedWork {
             edges.push((row.end_ns.min(end_ns), false, row.rank, row.id));
         }
         edges.sort_unstable();
-        let mut open: BTreeMap<(u8, SubjectId), u32> = BTreeMap::new();
-        let mut from = start_ns;
-        for (time, begins, rank, id) in edges {
-            add(&open, (from, time), ledger);
-            from = from.max(time);
-            let count = open.entry((rank, id)).or_default();
-            if begins {
+        let mut in_progress: BTreeMap<(u8, SubjectId), u32> = BTreeMap::new();
+        let mut done_ns = start_ns;
+        for (time_ns, is_start, rank, id) in edges {
+            add_part(&in_progress, (done_ns, time_ns), ledger);
+            done_ns = done_ns.max(time_ns);
+            let count = in_progress.entry((rank, id)).or_default();
+            if is_start {
                 *count += 1;
             } else {
                 *count = count.saturating_sub(1);
                 if *count == 0 {
-                    open.remove(&(rank, id));
+                    in_progress.remove(&(rank, id));
                 }
             }
         }
-        add(&open, (from, end_ns), ledger);
+        add_part(&in_progress, (done_ns, end_ns), ledger);
     }
 }
 
@@ -184,13 +184,13 @@ impl CriticalUnits {
             })
             .collect();
         // Units are started even if the path is unknown.
-        let of_any = || trace.service_transitions.iter().map(|row| row.start_ns).min();
-        let first_ns = rows.iter().map(|row| row.start_ns).min().or_else(of_any).unwrap_or(i64::MAX);
+        let first_start = || trace.service_transitions.iter().map(|row| row.start_ns).min();
+        let first_ns = rows.iter().map(|row| row.start_ns).min().or_else(first_start).unwrap_or(i64::MAX);
         Self { rows, first_ns }
     }
 
-    /// The intervals of a driver's work on thread `tid` that the boot waited for. Once systemd starts units, drivers
-    /// loaded by other processes block nothing: only work in a process of a unit on the path counts.
+    /// Returns the intervals of a driver's work on thread `tid` that the boot waited for. Once systemd starts units,
+    /// drivers loaded by other processes block nothing: only work in a process of a unit on the path counts.
     fn waited_for(&self, (start_ns, end_ns): (i64, i64), tid: Option<u32>) -> Vec<(i64, i64)> {
         let mut parts = vec![(start_ns, end_ns.min(self.first_ns))];
         // If the thread or process is unknown, the time stays with the unit.
@@ -203,13 +203,13 @@ impl CriticalUnits {
     }
 }
 
-/// Adds the part between two times in which `open` work is in progress.
-fn add(open: &BTreeMap<(u8, SubjectId), u32>, (start_ns, end_ns): (i64, i64), ledger: &mut Ledger) {
-    let mut innermost = open.keys().rev();
+/// Adds the part between two times during which the work in `in_progress` was going on.
+fn add_part(in_progress: &BTreeMap<(u8, SubjectId), u32>, (start_ns, end_ns): (i64, i64), ledger: &mut Ledger) {
+    let mut innermost = in_progress.keys().rev();
     let first = innermost.next().copied();
     let second = innermost.next().copied();
     let (attribution, action, certainty) = match (first, second) {
-        (Some((rank, _)), Some((other, _))) if rank == other => {
+        (Some((rank, _)), Some((second_rank, _))) if rank == second_rank => {
             (Attribution::Unattributed(UnknownReason::ParallelWork), AccountAction::Nothing, Certainty::Missing)
         }
         (Some((_, id)), _) => (Attribution::Subject(id), AccountAction::ProcessedRequest, Certainty::Inferred),

@@ -36,36 +36,36 @@ pub(super) fn divide<'t>(
     let slice_ns = settling.metric.slice_ns.max(1);
     let Some(first) = settling.slices.first() else { return };
     let count = settling.slices.len();
-    let mut cuts: Vec<i64> = settling.slices.iter().map(|slice| slice.start_ns).collect();
-    cuts.push(settling.slices.last().map_or(first.start_ns, |slice| slice.start_ns.saturating_add(slice_ns)));
-    let mut used: Vec<SliceUsage> = Vec::new();
-    used.resize_with(count, SliceUsage::default);
-    let is_busy = |at: usize| settling.slices.get(at).is_some_and(|slice| !slice.idle);
+    let mut boundaries: Vec<i64> = settling.slices.iter().map(|slice| slice.start_ns).collect();
+    boundaries.push(settling.slices.last().map_or(first.start_ns, |slice| slice.start_ns.saturating_add(slice_ns)));
+    let mut usage: Vec<SliceUsage> = Vec::new();
+    usage.resize_with(count, SliceUsage::default);
+    let is_busy = |index: usize| settling.slices.get(index).is_some_and(|slice| !slice.idle);
 
-    let mut ran: HashMap<(usize, u32, u32), i64> = HashMap::new();
-    let source = cpu::charge(trace, owners, &cuts, |charged| {
-        if charged.owner != IDLE && charged.priority >= NORMAL_PRIORITY && is_busy(charged.interval) {
-            let sum = ran.entry((charged.interval, charged.tid, charged.life)).or_default();
-            *sum = sum.saturating_add(charged.ns);
+    let mut cpu_times: HashMap<(usize, u32, u32), i64> = HashMap::new();
+    let source = cpu::charge(trace, owners, &boundaries, |cpu_interval| {
+        if cpu_interval.owner != IDLE && cpu_interval.priority >= NORMAL_PRIORITY && is_busy(cpu_interval.interval) {
+            let sum = cpu_times.entry((cpu_interval.interval, cpu_interval.tid, cpu_interval.life)).or_default();
+            *sum = sum.saturating_add(cpu_interval.ns);
         }
     });
-    let mut ran: Vec<((usize, u32, u32), i64)> = ran.into_iter().collect();
-    ran.sort();
-    for ((at, tid, _), ns) in ran {
-        let time_ns = cuts.get(at + 1).copied().unwrap_or(first.start_ns).saturating_sub(1);
-        if let (Some(id), Some(used)) = (resolver.user(tid, time_ns, modules), used.get_mut(at)) {
-            let sum = used.cpu.entry(id).or_default();
+    let mut cpu_times: Vec<((usize, u32, u32), i64)> = cpu_times.into_iter().collect();
+    cpu_times.sort();
+    for ((index, tid, _), ns) in cpu_times {
+        let time_ns = boundaries.get(index + 1).copied().unwrap_or(first.start_ns).saturating_sub(1);
+        if let (Some(id), Some(usage)) = (resolver.user(tid, time_ns, modules), usage.get_mut(index)) {
+            let sum = usage.cpu.entry(id).or_default();
             *sum = sum.saturating_add(ns);
         }
     }
-    add_disk_time(trace, &cuts, slice_ns, resolver, modules, &is_busy, &mut used);
+    add_disk_time(trace, &boundaries, slice_ns, resolver, modules, &is_busy, &mut usage);
 
     let certainty = match source {
         CpuSource::ContextSwitches => Certainty::Measured,
         _ => Certainty::Inferred,
     };
     let capacity = i128::from(cpu::processors(trace).max(1));
-    for (slice, used) in settling.slices.iter().zip(&used) {
+    for (slice, usage) in settling.slices.iter().zip(&usage) {
         let end_ns = slice.start_ns.saturating_add(slice_ns);
         let limit = settling.metric.busy_limit_percent;
         if slice.idle {
@@ -78,7 +78,7 @@ pub(super) fn divide<'t>(
             };
             ledger.add(part);
         } else {
-            divide_slice(slice, end_ns, limit, capacity, used, certainty, ledger);
+            divide_slice(slice, end_ns, limit, capacity, usage, certainty, ledger);
         }
     }
 }
@@ -87,14 +87,14 @@ pub(super) fn divide<'t>(
 /// the disk until it completes.
 fn add_disk_time<'t>(
     trace: &'t Trace,
-    cuts: &[i64],
+    boundaries: &[i64],
     slice_ns: i64,
     resolver: &mut SubjectResolver<'t>,
     modules: &Modules,
     is_busy: &impl Fn(usize) -> bool,
-    used: &mut [SliceUsage],
+    usage: &mut [SliceUsage],
 ) {
-    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return };
+    let (Some(&begin), Some(&end)) = (boundaries.first(), boundaries.last()) else { return };
     let mut requests: Vec<(u32, ServiceTime)> = trace
         .disk_ios_between(begin, end)
         .filter(|row| !row.priority.is_low())
@@ -105,29 +105,29 @@ fn add_disk_time<'t>(
         .filter(|(_, served)| served.start_ns < served.end_ns)
         .collect();
     requests.sort();
-    let mut done: HashMap<u32, i64> = HashMap::new();
-    for (disk, ServiceTime { start_ns: from, end_ns: to, tid, pid }) in requests {
-        let done = done.entry(disk).or_insert(begin);
-        let mut at = from.max(*done);
-        *done = to.max(*done);
+    let mut done_by_disk: HashMap<u32, i64> = HashMap::new();
+    for (disk, ServiceTime { start_ns, end_ns, tid, pid }) in requests {
+        let disk_done_ns = done_by_disk.entry(disk).or_insert(begin);
+        let mut time_ns = start_ns.max(*disk_done_ns);
+        *disk_done_ns = end_ns.max(*disk_done_ns);
         let mut attribution = None;
-        while at < to {
-            let slice = usize::try_from((at - begin) / slice_ns).unwrap_or(usize::MAX);
-            let (Some(slot), Some(&slice_end)) = (used.get_mut(slice), cuts.get(slice.saturating_add(1))) else {
+        while time_ns < end_ns {
+            let slice = usize::try_from((time_ns - begin) / slice_ns).unwrap_or(usize::MAX);
+            let (Some(slot), Some(&slice_end)) = (usage.get_mut(slice), boundaries.get(slice.saturating_add(1))) else {
                 break;
             };
-            let until = to.min(slice_end);
+            let part_end_ns = end_ns.min(slice_end);
             if is_busy(slice) {
                 if attribution.is_none() {
-                    let by_thread = tid.and_then(|tid| resolver.user(tid, from, modules));
-                    attribution = by_thread.or_else(|| pid.and_then(|pid| resolver.process(pid, from)));
+                    let thread_subject = tid.and_then(|tid| resolver.user(tid, start_ns, modules));
+                    attribution = thread_subject.or_else(|| pid.and_then(|pid| resolver.process(pid, start_ns)));
                 }
                 if let Some(id) = attribution {
                     let sum = slot.disk.entry((disk, id)).or_default();
-                    *sum = sum.saturating_add(until - at);
+                    *sum = sum.saturating_add(part_end_ns - time_ns);
                 }
             }
-            at = until;
+            time_ns = part_end_ns;
         }
     }
 }
@@ -139,31 +139,32 @@ fn divide_slice(
     end_ns: i64,
     limit: f64,
     capacity: i128,
-    used: &SliceUsage,
+    usage: &SliceUsage,
     certainty: Certainty,
     ledger: &mut Ledger,
 ) {
-    let beyond = |percent: Option<f64>| percent.is_some_and(|percent| percent > limit);
-    let (mut by_cpu, mut by_disk) = (beyond(slice.cpu_busy_percent), beyond(slice.disk_busy_percent));
-    if !by_cpu && !by_disk {
+    let exceeds_limit = |percent: Option<f64>| percent.is_some_and(|percent| percent > limit);
+    let (mut counts_cpu, mut counts_disk) =
+        (exceeds_limit(slice.cpu_busy_percent), exceeds_limit(slice.disk_busy_percent));
+    if !counts_cpu && !counts_disk {
         // A slice exactly at the limit may count as busy.
-        (by_cpu, by_disk) = (true, true);
+        (counts_cpu, counts_disk) = (true, true);
     }
     // Both as shares of the slice: CPU time is divided by the number of processors.
     let mut weights: BTreeMap<SubjectId, i128> = BTreeMap::new();
-    if by_cpu {
-        for (&id, &ns) in &used.cpu {
+    if counts_cpu {
+        for (&id, &ns) in &usage.cpu {
             *weights.entry(id).or_default() += i128::from(ns);
         }
     }
-    if by_disk {
+    if counts_disk {
         let mut totals: BTreeMap<u32, i64> = BTreeMap::new();
-        for (&(disk, _), &ns) in &used.disk {
+        for (&(disk, _), &ns) in &usage.disk {
             let sum = totals.entry(disk).or_default();
             *sum = sum.saturating_add(ns);
         }
         let busiest = totals.into_iter().max_by_key(|&(disk, ns)| (ns, std::cmp::Reverse(disk))).map(|(disk, _)| disk);
-        for (&(disk, id), &ns) in &used.disk {
+        for (&(disk, id), &ns) in &usage.disk {
             if Some(disk) == busiest {
                 *weights.entry(id).or_default() += i128::from(ns).saturating_mul(capacity);
             }
@@ -183,12 +184,12 @@ fn divide_slice(
         return;
     }
     let length = i128::from(end_ns.saturating_sub(slice.start_ns));
-    let mut before: i128 = 0;
+    let mut cumulative_weight: i128 = 0;
     let mut start_ns = slice.start_ns;
     for (id, weight) in weights {
-        before += weight;
-        let until = i64::try_from(length * before / total).unwrap_or(0);
-        let part_end = slice.start_ns.saturating_add(until);
+        cumulative_weight += weight;
+        let offset_ns = i64::try_from(length * cumulative_weight / total).unwrap_or(0);
+        let part_end = slice.start_ns.saturating_add(offset_ns);
         ledger.add(Part {
             start_ns,
             end_ns: part_end,

@@ -19,8 +19,8 @@ use onoff_usage::drive_paths::DrivePaths;
 use onoff_usage::modules::Modules;
 use onoff_usage::owners::file_name;
 use onoff_usage::processes::Images;
-use onoff_usage::units::declared_order::first;
-use onoff_usage::units::hosted;
+use onoff_usage::units::declared_order::first_milestone;
+use onoff_usage::units::services_by_process;
 use onoff_usage::user_input::waited_for_user;
 
 /// The Windows System process, whose threads work for drivers.
@@ -141,9 +141,9 @@ pub(super) struct SubjectResolver<'t> {
 
 impl<'t> SubjectResolver<'t> {
     pub(super) fn new(trace: &'t Trace) -> Self {
-        let images = Images::of(trace);
+        let images = Images::new(trace);
         let mut changes: HashMap<usize, Vec<ServiceChangeInterval>> = HashMap::new();
-        let mut hosted = hosted(trace, &images);
+        let mut hosted = services_by_process(trace, &images);
         let mut main_threads: HashMap<ThreadKey, Vec<(i64, StringId)>> = HashMap::new();
         for row in trace.service_transitions.iter() {
             let end_ns = row.end_ns.unwrap_or(i64::MAX);
@@ -157,7 +157,7 @@ impl<'t> SubjectResolver<'t> {
                 });
             }
             if let (Some(tid), Some(load_ns)) = (row.main_tid, row.load_ns) {
-                main_threads.entry(images.lives().key(tid, load_ns)).or_default().push((load_ns, row.service));
+                main_threads.entry(images.lifetimes().key(tid, load_ns)).or_default().push((load_ns, row.service));
             }
         }
         for list in main_threads.values_mut() {
@@ -166,9 +166,10 @@ impl<'t> SubjectResolver<'t> {
         if trace.system.kind == SystemKind::Linux {
             // The process that stops a unit works for it.
             for ((unit, stop_ns), pid) in linux::shutdown::stop_processes(trace) {
-                let mut lives = trace.processes.iter().enumerate().filter(|(_, life)| life.pid == pid);
-                let stopper = lives.find(|(_, life)| life.start_ns.is_some_and(|start| start >= stop_ns));
-                if let Some((row, _)) = stopper {
+                let mut processes = trace.processes.iter().enumerate().filter(|(_, process)| process.pid == pid);
+                let stop_process =
+                    processes.find(|(_, process)| process.start_ns.is_some_and(|start| start >= stop_ns));
+                if let Some((row, _)) = stop_process {
                     hosted.entry(row).or_default().insert(trace.text(unit).to_owned());
                 }
             }
@@ -184,7 +185,7 @@ impl<'t> SubjectResolver<'t> {
             video_gaps: video_gaps(trace),
             kernel_steps: kernel_steps(trace),
             first_programs_ns: first_programs(trace),
-            tasks: tasks(trace, images.lives()),
+            tasks: tasks(trace, images.lifetimes()),
             images,
             tags,
             main_threads,
@@ -195,7 +196,7 @@ impl<'t> SubjectResolver<'t> {
             module_ids: HashMap::new(),
             service_ids: HashMap::new(),
             file_ids: HashMap::new(),
-            paths: DrivePaths::of(trace),
+            paths: DrivePaths::from_trace(trace),
             subjects: Subjects::default(),
         };
         resolver.register_all();
@@ -220,10 +221,10 @@ impl<'t> SubjectResolver<'t> {
     }
 
     fn life(&self, tid: u32, time_ns: i64) -> Option<Utid> {
-        self.images.lives().thread(tid, time_ns)
+        self.images.lifetimes().thread(tid, time_ns)
     }
 
-    /// The subject of thread `tid` at `time_ns`; `None` for the idle thread and for unrecorded threads.
+    /// Returns the subject of thread `tid` at `time_ns`; `None` for the idle thread and for unrecorded threads.
     pub(super) fn thread(&mut self, tid: u32, time_ns: i64, modules: &Modules) -> Option<ThreadSubject> {
         if tid == 0 {
             return None;
@@ -233,7 +234,7 @@ impl<'t> SubjectResolver<'t> {
         }
         let life = self.life(tid, time_ns)?;
         let thread = self.trace.threads.get(life.row())?;
-        let process = self.images.lives().process_of(life).map(Upid::row);
+        let process = self.images.lifetimes().process_of(life).map(Upid::row);
         if let Some(service) = self.service_of(Some(life), time_ns, thread.service_tag, process) {
             let on_task = process.and_then(|row| self.changes.get(&row)).is_some_and(|changes| {
                 changes.iter().any(|change| {
@@ -246,7 +247,8 @@ impl<'t> SubjectResolver<'t> {
             return Some(ThreadSubject { subject, on_task, is_kernel: false });
         }
         if thread.pid == SYSTEM_PID && self.trace.system.kind != SystemKind::Linux {
-            let module = modules.at(0, thread.start_address, time_ns).filter(|&path| !is_kernel(self.trace.text(path)));
+            let module =
+                modules.path_at(0, thread.start_address, time_ns).filter(|&path| !is_kernel(self.trace.text(path)));
             if let Some(path) = module {
                 return Some(ThreadSubject { subject: self.driver(path), on_task: false, is_kernel: false });
             }
@@ -281,11 +283,11 @@ impl<'t> SubjectResolver<'t> {
 
     /// Linux process 1 is the kernel, then the init program of the initramfs, then the service manager.
     fn first_process(&mut self, process: usize, time_ns: i64) -> ThreadSubject {
-        let (first_ns, of_root_ns) = self.first_programs_ns;
+        let (first_ns, root_ns) = self.first_programs_ns;
         let is_kernel = time_ns < first_ns;
         let subject = if is_kernel {
             self.subjects.id(Subject::new(AccountSubjectKind::Kernel, "kernel"))
-        } else if time_ns < of_root_ns {
+        } else if time_ns < root_ns {
             self.subjects.id(Subject {
                 pid: Some(FIRST_PROCESS),
                 ..Subject::new(AccountSubjectKind::Process, "init (initramfs)")
@@ -296,31 +298,31 @@ impl<'t> SubjectResolver<'t> {
         ThreadSubject { subject, on_task: false, is_kernel }
     }
 
-    /// The innermost task that the thread works on.
+    /// Returns the innermost task that the thread works on.
     fn task(&self, tid: u32, time_ns: i64) -> Option<TaskKind> {
-        let tasks = self.tasks.get(&self.images.lives().key(tid, time_ns))?;
-        let after = tasks.partition_point(|task| task.start_ns <= time_ns);
-        let begun = tasks.get(..after)?.iter().rev().take(MAX_NESTING);
-        let mut open = begun.filter(|task| task.end_ns > time_ns);
-        let innermost = open.next()?;
+        let tasks = self.tasks.get(&self.images.lifetimes().key(tid, time_ns))?;
+        let end_index = tasks.partition_point(|task| task.start_ns <= time_ns);
+        let started_tasks = tasks.get(..end_index)?.iter().rev().take(MAX_NESTING);
+        let mut open_tasks = started_tasks.filter(|task| task.end_ns > time_ns);
+        let innermost = open_tasks.next()?;
         if !innermost.kind.can_overlap() {
             return Some(innermost.kind);
         }
         // A thread that waits for several responses at once continues with the last of them.
-        let mut last = innermost;
-        for other in open.filter(|other| other.kind.can_overlap() && !other.kind.has_same_target(&last.kind)) {
-            if other.end_ns == last.end_ns {
+        let mut last_task = innermost;
+        for task in open_tasks.filter(|task| task.kind.can_overlap() && !task.kind.has_same_target(&last_task.kind)) {
+            if task.end_ns == last_task.end_ns {
                 return None;
             }
-            if other.end_ns > last.end_ns {
-                last = other;
+            if task.end_ns > last_task.end_ns {
+                last_task = task;
             }
         }
-        Some(last.kind)
+        Some(last_task.kind)
     }
 
     pub(super) fn session(&self, tid: u32, time_ns: i64) -> Option<u32> {
-        let process = self.images.lives().process_of(self.life(tid, time_ns)?)?;
+        let process = self.images.lifetimes().process_of(self.life(tid, time_ns)?)?;
         self.trace.processes.get(process.row())?.session
     }
 
@@ -339,9 +341,9 @@ impl<'t> SubjectResolver<'t> {
     }
 
     pub(super) fn kernel_step(&mut self, time_ns: i64) -> Option<SubjectId> {
-        let after = self.kernel_steps.partition_point(|&(start, ..)| start <= time_ns);
-        let begun = self.kernel_steps.get(..after)?.iter().rev().take(MAX_NESTING);
-        let &(_, _, name) = begun.into_iter().find(|step| step.1 > time_ns)?;
+        let end_index = self.kernel_steps.partition_point(|&(start, ..)| start <= time_ns);
+        let started_steps = self.kernel_steps.get(..end_index)?.iter().rev().take(MAX_NESTING);
+        let &(_, _, name) = started_steps.into_iter().find(|&&(_, end_ns, _)| end_ns > time_ns)?;
         Some(self.subjects.id(Subject::new(AccountSubjectKind::Kernel, self.trace.text(name))))
     }
 
@@ -375,8 +377,8 @@ impl<'t> SubjectResolver<'t> {
                 return id;
             }
             TaskKind::Notification { pid, name, time_ns } => {
-                let by_pid = pid.and_then(|pid| self.process(pid, time_ns));
-                if let Some(id) = by_pid {
+                let process_subject = pid.and_then(|pid| self.process(pid, time_ns));
+                if let Some(id) = process_subject {
                     self.task_ids.insert(kind, id);
                     return id;
                 }
@@ -392,20 +394,20 @@ impl<'t> SubjectResolver<'t> {
         self.task_id(TaskKind::Device { driver, device })
     }
 
-    /// Adds the starts and ends of the tasks of thread `tid`, and of service changes in its process, between two times;
-    /// at most `max`.
+    /// Adds at most `max` starts and ends of the tasks of thread `tid`, and of service changes in its process, between
+    /// two times.
     pub(super) fn boundaries(&self, tid: u32, start_ns: i64, end_ns: i64, max: usize, edges: &mut Vec<i64>) {
-        let mut left = max;
-        let mut add = |at: i64| {
-            if at > start_ns && at < end_ns && left > 0 {
-                edges.push(at);
-                left -= 1;
+        let mut remaining = max;
+        let mut add = |time_ns: i64| {
+            if time_ns > start_ns && time_ns < end_ns && remaining > 0 {
+                edges.push(time_ns);
+                remaining -= 1;
             }
         };
         let life = self.life(tid, start_ns);
-        if let Some(tasks) = self.tasks.get(&self.images.lives().key(tid, start_ns)) {
-            let after = tasks.partition_point(|task| task.start_ns < end_ns);
-            for task in tasks.get(..after).unwrap_or(&[]).iter().rev() {
+        if let Some(tasks) = self.tasks.get(&self.images.lifetimes().key(tid, start_ns)) {
+            let end_index = tasks.partition_point(|task| task.start_ns < end_ns);
+            for task in tasks.get(..end_index).unwrap_or(&[]).iter().rev() {
                 add(task.start_ns);
                 add(task.end_ns);
                 if task.max_end_ns <= start_ns {
@@ -413,13 +415,13 @@ impl<'t> SubjectResolver<'t> {
                 }
             }
         }
-        let process = life.and_then(|life| self.images.lives().process_of(life)).map(Upid::row);
+        let process = life.and_then(|life| self.images.lifetimes().process_of(life)).map(Upid::row);
         for change in process.and_then(|row| self.changes.get(&row)).into_iter().flatten() {
             add(change.start_ns);
             add(change.end_ns);
         }
-        let after = self.video_gaps.partition_point(|&(start, ..)| start < end_ns);
-        if let Some(&(start, end, _)) = after.checked_sub(1).and_then(|at| self.video_gaps.get(at)) {
+        let end_index = self.video_gaps.partition_point(|&(start, ..)| start < end_ns);
+        if let Some(&(start, end, _)) = end_index.checked_sub(1).and_then(|index| self.video_gaps.get(index)) {
             add(start);
             add(end);
         }
@@ -434,7 +436,7 @@ impl<'t> SubjectResolver<'t> {
         Subject { device: device.to_owned(), ..Subject::new(AccountSubjectKind::Driver, name) }
     }
 
-    /// The driver named by other requests to the device.
+    /// Returns the driver named by other requests to the device.
     fn driver_of_device(&self, device: &str) -> Option<&'t str> {
         if device.is_empty() {
             return None;
@@ -447,7 +449,7 @@ impl<'t> SubjectResolver<'t> {
             .map(|(_, driver)| driver_name(self.trace.text(driver)))
     }
 
-    /// A driver by its file, for interrupts and for threads that start in it.
+    /// Returns the driver of a file, for interrupts and for threads that start in it.
     pub(super) fn driver(&mut self, path: StringId) -> SubjectId {
         if let Some(&id) = self.module_ids.get(&path) {
             return id;
@@ -457,8 +459,8 @@ impl<'t> SubjectResolver<'t> {
         id
     }
 
-    /// The service that a thread works for: by its tag, by the main function it entered, by the only service of its
-    /// process that is changing state, or by the only service the process hosts.
+    /// Returns the service that a thread works for: by its tag, by the main function it entered, by the only service of
+    /// its process that is changing state, or by the only service the process hosts.
     fn service_of(&self, thread: Option<Utid>, time_ns: i64, tag: u32, process: Option<usize>) -> Option<String> {
         if self.trace.system.kind == SystemKind::Linux {
             return self.unit_of(process?, time_ns);
@@ -469,22 +471,22 @@ impl<'t> SubjectResolver<'t> {
             return Some(name.clone());
         }
         if let Some(main_threads) = thread.and_then(|thread| self.main_threads.get(&ThreadKey::Listed(thread))) {
-            let after = main_threads.partition_point(|&(time, _)| time <= time_ns);
-            if let Some(&(_, service)) = after.checked_sub(1).and_then(|at| main_threads.get(at)) {
+            let end_index = main_threads.partition_point(|&(time, _)| time <= time_ns);
+            if let Some(&(_, service)) = end_index.checked_sub(1).and_then(|index| main_threads.get(index)) {
                 return Some(self.trace.text(service).to_owned());
             }
         }
         let process = process?;
-        let in_progress = |change: &&ServiceChangeInterval| change.start_ns <= time_ns && time_ns < change.end_ns;
-        let mut changes = self.changes.get(&process).into_iter().flatten().filter(in_progress);
-        if let (Some(only), None) = (changes.next(), changes.next()) {
-            return Some(self.trace.text(only.service).to_owned());
+        let is_in_progress = |change: &&ServiceChangeInterval| change.start_ns <= time_ns && time_ns < change.end_ns;
+        let mut changes = self.changes.get(&process).into_iter().flatten().filter(is_in_progress);
+        if let (Some(change), None) = (changes.next(), changes.next()) {
+            return Some(self.trace.text(change.service).to_owned());
         }
         let hosted = self.hosted.get(&process)?;
         hosted.iter().next().filter(|_| hosted.len() == 1).cloned()
     }
 
-    /// The unit of a Linux process: its own, or the unit of the nearest ancestor that is a main process.
+    /// Returns the unit of a Linux process: its own, or the unit of the nearest ancestor that is a main process.
     fn unit_of(&self, process: usize, time_ns: i64) -> Option<String> {
         let mut row = process;
         for _ in 0..MAX_UNIT_ANCESTORS {
@@ -497,8 +499,8 @@ impl<'t> SubjectResolver<'t> {
             {
                 return Some(name.clone());
             }
-            let born_ns = life.start_ns.unwrap_or(time_ns);
-            row = self.images.row_at(life.parent_pid?, born_ns)?;
+            let start_ns = life.start_ns.unwrap_or(time_ns);
+            row = self.images.row_at(life.parent_pid?, start_ns)?;
         }
         None
     }
@@ -542,7 +544,7 @@ impl<'t> SubjectResolver<'t> {
         id
     }
 
-    /// The script that a process runs, if it or an ancestor was started by a thread working on a policy script.
+    /// Returns the script that a process runs, if it or an ancestor was started by a thread working on a policy script.
     fn script_of(&self, row: usize) -> Option<String> {
         let mut row = row;
         for _ in 0..MAX_SCRIPT_ANCESTORS {
@@ -563,25 +565,26 @@ impl<'t> SubjectResolver<'t> {
         None
     }
 
-    /// The video driver, if a session waits for its graphics at `time_ns`: inferred (as in the paper) from the gap
-    /// between csrss.exe and the following process. Applies only to otherwise unexplained waits of the session manager.
+    /// Returns the video driver if a session waits for its graphics at `time_ns`: inferred (as in the paper) from the
+    /// gap between csrss.exe and the following process. Applies only to otherwise unexplained waits of the session
+    /// manager.
     pub(super) fn video_driver(&mut self, tid: u32, time_ns: i64) -> Option<SubjectId> {
-        let after = self.video_gaps.partition_point(|&(start, ..)| start <= time_ns);
-        let &(_, end, name) = self.video_gaps.get(after.checked_sub(1)?)?;
+        let end_index = self.video_gaps.partition_point(|&(start, ..)| start <= time_ns);
+        let &(_, end, name) = self.video_gaps.get(end_index.checked_sub(1)?)?;
         let thread = self.trace.threads.get(self.life(tid, time_ns)?.row())?;
-        let image = self.images.at(thread.pid, time_ns)?;
+        let image = self.images.image_at(thread.pid, time_ns)?;
         if time_ns >= end || !image.eq_ignore_ascii_case("smss.exe") {
             return None;
         }
         Some(self.subjects.id(Subject::new(AccountSubjectKind::Driver, name)))
     }
 
-    /// The subject of a thread that used a processor or a disk; `None` for the idle thread.
+    /// Returns the subject of a thread that used a processor or a disk; `None` for the idle thread.
     pub(super) fn user(&mut self, tid: u32, time_ns: i64, modules: &Modules) -> Option<SubjectId> {
         self.thread(tid, time_ns, modules).map(|actor| actor.subject)
     }
 
-    /// The subject of the process with id `pid` at `time_ns`.
+    /// Returns the subject of the process with id `pid` at `time_ns`.
     pub(super) fn process(&mut self, pid: u32, time_ns: i64) -> Option<SubjectId> {
         let row = self.images.row_at(pid, time_ns)?;
         let service = self.service_of(None, time_ns, 0, Some(row));
@@ -600,43 +603,45 @@ pub(super) fn is_kernel(path: &str) -> bool {
         .any(|kernel| name.eq_ignore_ascii_case(kernel))
 }
 
-/// The script file in a command line.
+/// Returns the script file in a command line.
 fn script_file(command: &str) -> Option<&str> {
     const ENDINGS: [&str; 8] = [".cmd", ".bat", ".vbs", ".vbe", ".ps1", ".js", ".wsf", ".kix"];
     command.split(['"', ' ', '\t']).map(file_name).find(|word| {
-        let ending = word.len().checked_sub(4).and_then(|at| word.get(at..)).unwrap_or_default();
-        let short = word.len().checked_sub(3).and_then(|at| word.get(at..)).unwrap_or_default();
-        ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known) || short.eq_ignore_ascii_case(known))
+        let last_four = word.len().checked_sub(4).and_then(|position| word.get(position..)).unwrap_or_default();
+        let last_three = word.len().checked_sub(3).and_then(|position| word.get(position..)).unwrap_or_default();
+        ENDINGS
+            .iter()
+            .any(|extension| last_four.eq_ignore_ascii_case(extension) || last_three.eq_ignore_ascii_case(extension))
     })
 }
 
-/// The tasks of every thread, by start. A task without a recorded end lasts as long as its thread.
+/// Returns the tasks of every thread, ordered by start. A task without a recorded end lasts as long as its thread.
 fn tasks(trace: &Trace, lives: &Lifetimes) -> HashMap<ThreadKey, Vec<Task>> {
-    let open = |end: Option<i64>| end.unwrap_or(i64::MAX);
+    let effective_end = |end: Option<i64>| end.unwrap_or(i64::MAX);
     let operations = trace.device_operations.iter().filter_map(|row| {
         let kind = TaskKind::Device { driver: devices::owner(&row), device: row.device };
-        Some((row.tid?, task(row.start_ns, open(row.pend_ns.or(row.end_ns)), kind)))
+        Some((row.tid?, task(row.start_ns, effective_end(row.pend_ns.or(row.end_ns)), kind)))
     });
     // The thread that sent a power request waits for it even if it is pended.
     let requests = trace.power_requests.iter().filter(|row| row.scope == PowerRequestScope::Device).filter_map(|row| {
         let kind = TaskKind::Device { driver: row.driver, device: row.device };
-        Some((row.tid?, task(row.start_ns, open(row.end_ns), kind)))
+        Some((row.tid?, task(row.start_ns, effective_end(row.end_ns), kind)))
     });
     // The sender of a notification waits for the response.
-    let answers = trace.notifications.iter().filter_map(|row| {
+    let notifications = trace.notifications.iter().filter_map(|row| {
         let pid = row.pid.filter(|&pid| pid != 0);
         let kind = match is_service_notification(row.kind) && row.name != StringId::EMPTY {
             true => TaskKind::Service { name: row.name },
             false => TaskKind::Notification { pid, name: row.name, time_ns: row.start_ns },
         };
-        Some((row.sender_tid?, task(row.start_ns, open(row.end_ns), kind)))
+        Some((row.sender_tid?, task(row.start_ns, effective_end(row.end_ns), kind)))
     });
     let services = trace.service_transitions.iter().flat_map(|row| {
-        let whole = task(row.start_ns, open(row.end_ns), TaskKind::Service { name: row.service });
+        let transition = task(row.start_ns, effective_end(row.end_ns), TaskKind::Service { name: row.service });
         let is_start = row.kind == ServiceChange::Start;
         let container = row.checkpoint_ns.filter(|_| is_start);
-        let container = container.map(|at| task(row.start_ns, at, TaskKind::Container { name: row.service }));
-        let tasks = [Some(whole), container].into_iter().flatten();
+        let container = container.map(|time_ns| task(row.start_ns, time_ns, TaskKind::Container { name: row.service }));
+        let tasks = [Some(transition), container].into_iter().flatten();
         tasks.filter_map(move |task| Some((row.tid?, task)))
     });
     let is_linux = trace.system.kind == SystemKind::Linux;
@@ -654,17 +659,17 @@ fn tasks(trace: &Trace, lives: &Lifetimes) -> HashMap<ThreadKey, Vec<Task>> {
             _ => return None,
         };
         let kind = TaskKind::Activity { kind, name: row.name };
-        Some((row.tid?, task(row.start_ns, open(row.end_ns), kind)))
+        Some((row.tid?, task(row.start_ns, effective_end(row.end_ns), kind)))
     });
     let mut tasks: HashMap<ThreadKey, Vec<Task>> = HashMap::new();
-    for (tid, task) in operations.chain(requests).chain(answers).chain(services).chain(activities) {
-        let named = match task.kind {
+    for (tid, task) in operations.chain(requests).chain(notifications).chain(services).chain(activities) {
+        let is_named = match task.kind {
             TaskKind::Device { driver, device } => driver != StringId::EMPTY || device != StringId::EMPTY,
             TaskKind::Activity { kind, name } => name != StringId::EMPTY || kind == AccountSubjectKind::UserInput,
             TaskKind::Notification { pid, name, .. } => pid.is_some() || name != StringId::EMPTY,
             TaskKind::Service { name } | TaskKind::Container { name } => name != StringId::EMPTY,
         };
-        if named && task.end_ns > task.start_ns {
+        if is_named && task.end_ns > task.start_ns {
             tasks.entry(lives.key(tid, task.start_ns)).or_default().push(task);
         }
     }
@@ -700,30 +705,30 @@ fn kernel_steps(trace: &Trace) -> Vec<(i64, i64, StringId)> {
     steps
 }
 
-/// Linux: start of the first program, and of the first program of the root file system, ns. If neither is known,
-/// process 1 is a program throughout.
+/// Linux: returns the start of the first program, and of the first program of the root file system, ns. If neither is
+/// known, process 1 is a program throughout.
 fn first_programs(trace: &Trace) -> (i64, i64) {
-    let at = |name: &str| first(trace, name).map(|row| row.time_ns);
-    let of_root_ns = at(milestone::USER_SPACE_BEGIN);
-    let first_ns = at(milestone::INITRD_BEGIN).or(of_root_ns).unwrap_or(i64::MIN);
-    (first_ns, of_root_ns.unwrap_or(first_ns))
+    let time_of = |name: &str| first_milestone(trace, name).map(|row| row.time_ns);
+    let root_ns = time_of(milestone::USER_SPACE_BEGIN);
+    let first_ns = time_of(milestone::INITRD_BEGIN).or(root_ns).unwrap_or(i64::MIN);
+    (first_ns, root_ns.unwrap_or(first_ns))
 }
 
-/// The gaps from the start of csrss.exe to the following start of wininit.exe or winlogon.exe, in which a session waits
-/// for its graphics, with the name of the video driver.
+/// Returns the gaps from the start of csrss.exe to the following start of wininit.exe or winlogon.exe, in which a
+/// session waits for its graphics, with the name of the video driver.
 fn video_gaps(trace: &Trace) -> Vec<(i64, i64, &'static str)> {
     let mut starts: Vec<(i64, Option<&'static str>)> = trace
         .processes
         .iter()
         .filter_map(|row| {
             let image = file_name(trace.text(row.image));
-            let is_first = image.eq_ignore_ascii_case("csrss.exe");
-            let of_session = match image.to_ascii_lowercase().as_str() {
+            let is_csrss = image.eq_ignore_ascii_case("csrss.exe");
+            let video_driver = match image.to_ascii_lowercase().as_str() {
                 "wininit.exe" => Some(VIDEO_DRIVERS[0]),
                 "winlogon.exe" => Some(VIDEO_DRIVERS[1]),
                 _ => None,
             };
-            (is_first || of_session.is_some()).then_some((row.start_ns?, of_session))
+            (is_csrss || video_driver.is_some()).then_some((row.start_ns?, video_driver))
         })
         .collect();
     starts.sort();

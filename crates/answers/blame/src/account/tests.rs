@@ -32,11 +32,11 @@ fn recording() -> Trace {
 
 /// Wake-ups as (ms, thread, readying thread).
 fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
-    let rows = rows.iter().map(|&(ms, ready_tid, by)| ReadyThread {
+    let rows = rows.iter().map(|&(ms, ready_tid, readying_tid)| ReadyThread {
         time_ns: ms * MS,
         cpu: 0,
         ready_tid,
-        readying_tid: Some(by),
+        readying_tid: Some(readying_tid),
         adjust_reason: 1,
         adjust_increment: 0,
         flags: 0,
@@ -78,9 +78,10 @@ fn account(
         .entries
         .iter()
         .map(|entry| {
-            assert_eq!(entry.actions.iter().map(|one| one.ns).sum::<i64>(), entry.ns);
-            let within = |one: &AccountInterval| one.start_ns >= range.start_ns && one.end_ns <= range.end_ns;
-            assert!(entry.intervals.iter().all(within));
+            assert_eq!(entry.actions.iter().map(|share| share.ns).sum::<i64>(), entry.ns);
+            let is_within =
+                |interval: &AccountInterval| interval.start_ns >= range.start_ns && interval.end_ns <= range.end_ns;
+            assert!(entry.intervals.iter().all(is_within));
             (entry.kind, entry.name.clone(), entry.actions[0].action, entry.ns / MS)
         })
         .collect()
@@ -157,9 +158,9 @@ fn sums_interrupts_of_same_processor_only() {
     switches_in_ms(&mut trace, &[(0, 0, 0, RAN, 104), (90, 0, 104, (WAITING, EXECUTIVE), 0)]);
     let (net, kernel) = (0xffff_f800_0000_0100, 0xffff_f800_1000_0100);
     let mut rows: Vec<(i64, i64, u16, InterruptKind, u64)> = Vec::new();
-    for at in [10, 30, 50] {
-        rows.push((at * MS, (at + 8) * MS, 0, InterruptKind::Dpc, net));
-        rows.push((at * MS, (at + 9) * MS, 1, InterruptKind::Dpc, net));
+    for start_ms in [10, 30, 50] {
+        rows.push((start_ms * MS, (start_ms + 8) * MS, 0, InterruptKind::Dpc, net));
+        rows.push((start_ms * MS, (start_ms + 9) * MS, 1, InterruptKind::Dpc, net));
     }
     rows.push((70 * MS, 75 * MS, 0, InterruptKind::Interrupt, kernel));
     rows.sort_by_key(|row| row.1);
@@ -204,21 +205,21 @@ fn attributes_ready_time_to_running_threads() {
 
 #[test]
 fn attributes_queue_time_to_requests_of_same_disk() {
-    let disk_of = |others: u32| {
+    let account_with_disk = |other_disk: u32| {
         let mut trace = recording();
         switches_in_ms(&mut trace, &[(10, 0, 104, (WAITING, EXECUTIVE), 0), (80, 0, 0, RAN, 104)]);
-        read(&mut trace, others, 204, (5, 5, 60));
+        read(&mut trace, other_disk, 204, (5, 5, 60));
         read(&mut trace, 0, 104, (10, 60, 80));
         account(&trace, 104, (10, 80))
     };
     assert_eq!(
-        disk_of(0),
+        account_with_disk(0),
         [
             entry(AccountSubjectKind::Process, "b.exe", AccountAction::OccupiedDisk, 50),
             entry(AccountSubjectKind::Process, "a.exe", AccountAction::WaitedForDisk, 20),
         ]
     );
-    assert_eq!(disk_of(1), [entry(AccountSubjectKind::Process, "a.exe", AccountAction::WaitedForDisk, 70)]);
+    assert_eq!(account_with_disk(1), [entry(AccountSubjectKind::Process, "a.exe", AccountAction::WaitedForDisk, 70)]);
 }
 
 #[test]
@@ -303,11 +304,12 @@ fn without_switches_only_single_requests_are_attributed() {
     let waits = Waits::new(&trace);
     let account = AccountBuilder::new(&waits).path(Interval::new(0, 100 * MS), None);
     assert_eq!(account.measure, AccountMeasure::RecordedWork);
-    let of = |name: &str| account.of(AccountSubjectKind::Driver, name).map(|entry| entry.ns / MS).sum::<i64>();
-    assert_eq!((of("one"), of("two")), (20, 20));
+    let driver_ms =
+        |name: &str| account.entries_named(AccountSubjectKind::Driver, name).map(|entry| entry.ns / MS).sum::<i64>();
+    assert_eq!((driver_ms("one"), driver_ms("two")), (20, 20));
     assert_eq!(account.unknown_ns, 60 * MS);
-    let why: Vec<_> = account.entries.iter().filter_map(|entry| entry.unknown_reason).collect();
-    assert_eq!(why, [UnknownReason::NoContextSwitches, UnknownReason::ParallelWork]);
+    let reasons: Vec<_> = account.entries.iter().filter_map(|entry| entry.unknown_reason).collect();
+    assert_eq!(reasons, [UnknownReason::NoContextSwitches, UnknownReason::ParallelWork]);
 }
 
 #[test]
@@ -315,7 +317,7 @@ fn entries_of_hostile_recordings_sum_to_duration() {
     for seed in 0..150 {
         let mut trace = hostile_trace(seed);
         let mut source = ExtremeValues(seed);
-        let mut pick = |from: &[i64]| from[usize::try_from(source.value() % from.len() as u64).unwrap()];
+        let mut pick = |values: &[i64]| values[usize::try_from(source.value() % values.len() as u64).unwrap()];
         const TIMES: [i64; 9] = [i64::MIN, -1, 0, 1, 20 * MS, 21 * MS, 40 * MS, 5_000 * MS, i64::MAX];
         const IDS: [i64; 6] = [0, 4, 8, 100, 104, 4_294_967_295];
         let id = |value: i64| u32::try_from(value).unwrap();
@@ -330,7 +332,7 @@ fn entries_of_hostile_recordings_sum_to_duration() {
         }
         onoff_testkit::synthetic::switches(&mut trace, &rows);
         trace.duration_ns = pick(&[0, 1, 100 * MS, 40_000 * MS, i64::MAX]);
-        let sums = |account: &PhaseAccount| {
+        let assert_sum = |account: &PhaseAccount| {
             let sum = account.entries.iter().fold(0_i128, |sum, entry| sum + i128::from(entry.ns));
             assert_eq!(sum, i128::from(account.duration_ns), "seed {seed}");
             for entry in &account.entries {
@@ -338,14 +340,14 @@ fn entries_of_hostile_recordings_sum_to_duration() {
             }
         };
         let waits = Waits::new(&trace);
-        let mut accountant = AccountBuilder::new(&waits);
+        let mut builder = AccountBuilder::new(&waits);
         for tid in [0, 8, 104, u32::MAX] {
-            sums(&accountant.path(Interval::new(pick(&TIMES), pick(&TIMES)), Some(&EndThread::from_tid(tid))));
+            assert_sum(&builder.path(Interval::new(pick(&TIMES), pick(&TIMES)), Some(&EndThread::from_tid(tid))));
         }
-        sums(&accountant.path(Interval::new(i64::MIN, i64::MAX), None));
+        assert_sum(&builder.path(Interval::new(i64::MIN, i64::MAX), None));
         let settling = onoff_usage::idle::find_settling(&trace, pick(&[0, MS, 20 * MS]), IdleMetric::XPERF);
-        if let Some(account) = accountant.settling(&settling) {
-            sums(&account);
+        if let Some(account) = builder.settling(&settling) {
+            assert_sum(&account);
         }
     }
 }

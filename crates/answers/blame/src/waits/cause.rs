@@ -9,13 +9,13 @@ use onoff_evidence::Certainty;
 use onoff_usage::modules::Modules;
 use onoff_usage::owners::file_name;
 
-/// A disk completion readies its thread within this time, ns: 1 ms. Completion routines of filter drivers run in
-/// between.
+/// Maximum time from a disk completion until its thread is readied, ns: 1 ms. Completion routines of filter drivers run
+/// in between.
 const MAX_COMPLETION_DELAY_NS: i64 = 1_000_000;
-/// A routine that ended at most this long before a wake-up on the same processor still caused it, ns: 10 µs. Wake-ups
+/// Maximum time from the end of a routine until a wake-up that it caused on the same processor, ns: 10 µs. Wake-ups
 /// requested by a routine are carried out after it returns.
 const MAX_WAKE_DELAY_NS: i64 = 10_000;
-/// A routine that covers a wake-up ends at most this long after it, ns: 100 ms.
+/// Maximum time from a wake-up until the end of a routine that covers it, ns: 100 ms.
 const MAX_ROUTINE_NS: i64 = 100_000_000;
 /// Maximum number of routines examined for one wake-up.
 const MAX_ROUTINES: usize = 512;
@@ -98,7 +98,7 @@ impl<'t> Causes<'t> {
             .collect();
         Self {
             trace,
-            modules: Modules::of(trace),
+            modules: Modules::from_trace(trace),
             disk_by_thread,
             lives,
             marks_interrupts: timelines.marks_interrupts(),
@@ -110,8 +110,8 @@ impl<'t> Causes<'t> {
         &self.modules
     }
 
-    /// What ended the wait that began with switch `out` and ended when the thread was made ready. `ready` is `None` if
-    /// that was not recorded; the wait then lasted until `end_ns`.
+    /// Returns what ended the wait that began with switch `out` and ended when the thread was made ready. `ready` is
+    /// `None` if that was not recorded; the wait then lasted until `end_ns`.
     pub(super) fn wait_cause(
         &self,
         out: &ContextSwitch,
@@ -123,28 +123,31 @@ impl<'t> Causes<'t> {
             return (Cause::Timer(StringId::EMPTY), Certainty::Measured);
         }
         let Some(ready) = ready else {
-            return match self.disk_of(tid, out.time_ns, end_ns) {
+            return match self.last_request(tid, out.time_ns, end_ns) {
                 Some(row) => (Cause::Disk(row), Certainty::Inferred),
                 None => (Cause::Unknown(UnknownCause::NoReadyEvent), Certainty::Missing),
             };
         };
         let routine = self.routine_at(ready.cpu, ready.time_ns);
-        let marked = ready.flags & IN_INTERRUPT != 0;
+        let is_marked = ready.flags & IN_INTERRUPT != 0;
         // With a coarse clock a routine can have zero length and does not reliably cover events at its time. Interrupt
         // marks decide instead.
         let is_instantaneous = |routine: &Interrupt| self.marks_interrupts && routine.start_ns == routine.end_ns;
-        let covered = routine.is_some_and(|routine| routine.end_ns >= ready.time_ns && !is_instantaneous(&routine));
-        let by_thread = ready.readying_tid.filter(|&by| by != 0 && by != tid && !marked && !covered);
-        if let Some(by) = by_thread {
+        let is_covered = routine.is_some_and(|routine| routine.end_ns >= ready.time_ns && !is_instantaneous(&routine));
+        let readying_tid = ready
+            .readying_tid
+            .filter(|&readying_tid| readying_tid != 0 && readying_tid != tid && !is_marked && !is_covered);
+        if let Some(readying_tid) = readying_tid {
             // Without marks, the readying thread may be the one that a completion interrupted.
-            let interrupted = !self.marks_interrupts || routine.is_some_and(|routine| !is_instantaneous(&routine));
-            return match self.disk_of(tid, out.time_ns, ready.time_ns) {
-                Some(row) if interrupted => (Cause::Disk(row), Certainty::Inferred),
-                _ if self.marks_interrupts => (Cause::Thread(by), Certainty::Measured),
-                _ => (Cause::Thread(by), Certainty::Inferred),
+            let may_be_completion =
+                !self.marks_interrupts || routine.is_some_and(|routine| !is_instantaneous(&routine));
+            return match self.last_request(tid, out.time_ns, ready.time_ns) {
+                Some(row) if may_be_completion => (Cause::Disk(row), Certainty::Inferred),
+                _ if self.marks_interrupts => (Cause::Thread(readying_tid), Certainty::Measured),
+                _ => (Cause::Thread(readying_tid), Certainty::Inferred),
             };
         }
-        if let Some(row) = self.disk_of(tid, out.time_ns, ready.time_ns) {
+        if let Some(row) = self.last_request(tid, out.time_ns, ready.time_ns) {
             return (Cause::Disk(row), Certainty::Measured);
         }
         match routine {
@@ -167,7 +170,7 @@ impl<'t> Causes<'t> {
         }
         // A request issued by another thread on behalf of this one completes in the routine.
         let begin = routine.start_ns.saturating_sub(MAX_WAKE_DELAY_NS);
-        if let Some(row) = self.disk_between(begin.max(out_ns), ready_ns) {
+        if let Some(row) = self.request_between(begin.max(out_ns), ready_ns) {
             return (Cause::Disk(row), Certainty::Inferred);
         }
         if is_kernel(text) {
@@ -176,36 +179,36 @@ impl<'t> Causes<'t> {
         (Cause::Device(name), Certainty::Measured)
     }
 
-    /// The driver of an interrupt: its module, or the handler name if recorded.
+    /// Returns the driver of an interrupt: its module, or the handler name if recorded.
     fn driver_of(&self, routine: &Interrupt) -> StringId {
         if routine.name != StringId::EMPTY {
             return routine.name;
         }
-        self.modules.at(0, routine.routine, routine.end_ns).unwrap_or(StringId::EMPTY)
+        self.modules.path_at(0, routine.routine, routine.end_ns).unwrap_or(StringId::EMPTY)
     }
 
-    /// The last request of `tid` that completed during the wait and close to its end.
-    fn disk_of(&self, tid: u32, out_ns: i64, end_ns: i64) -> Option<u32> {
+    /// Returns the last request of `tid` that completed during the wait and close to its end.
+    fn last_request(&self, tid: u32, out_ns: i64, end_ns: i64) -> Option<u32> {
         let rows = self.disk_by_thread.get(&self.lives.key(tid, out_ns))?;
-        let completed = |row: u32| self.completed(row);
-        let after = rows.partition_point(|&row| completed(row) <= end_ns);
-        let row = *rows.get(after.checked_sub(1)?)?;
-        let at = completed(row);
-        (at > out_ns && end_ns.saturating_sub(at) <= MAX_COMPLETION_DELAY_NS).then_some(row)
+        let complete_ns = |row: u32| self.complete_ns(row);
+        let end_index = rows.partition_point(|&row| complete_ns(row) <= end_ns);
+        let row = *rows.get(end_index.checked_sub(1)?)?;
+        let completed_ns = complete_ns(row);
+        (completed_ns > out_ns && end_ns.saturating_sub(completed_ns) <= MAX_COMPLETION_DELAY_NS).then_some(row)
     }
 
-    fn disk_between(&self, from_ns: i64, until_ns: i64) -> Option<u32> {
+    fn request_between(&self, from_ns: i64, until_ns: i64) -> Option<u32> {
         let times = &self.trace.disk_ios.complete_ns;
         let row = times.partition_point(|&time| time <= until_ns).checked_sub(1)?;
         (*times.get(row)? >= from_ns).then_some(u32::try_from(row).ok()?)
     }
 
-    fn completed(&self, row: u32) -> i64 {
+    fn complete_ns(&self, row: u32) -> i64 {
         let times = &self.trace.disk_ios.complete_ns;
         times.get(row as usize).copied().unwrap_or(i64::MAX)
     }
 
-    /// The innermost routine running on `cpu` at `time_ns`, otherwise one that had just ended there.
+    /// Returns the innermost routine running on `cpu` at `time_ns`, otherwise one that had just ended there.
     fn routine_at(&self, cpu: u16, time_ns: i64) -> Option<Interrupt> {
         let from = time_ns.saturating_sub(MAX_WAKE_DELAY_NS);
         let first = self.chunk_ends.partition_point(|&end| end < from);
@@ -217,8 +220,8 @@ impl<'t> Causes<'t> {
             for row in begin..chunk.len() {
                 let routine = chunk.get(row)?;
                 examined += 1;
-                let over = routine.end_ns.saturating_sub(time_ns) > MAX_ROUTINE_NS;
-                if examined > MAX_ROUTINES || over {
+                let is_past = routine.end_ns.saturating_sub(time_ns) > MAX_ROUTINE_NS;
+                if examined > MAX_ROUTINES || is_past {
                     return just_ended;
                 }
                 if routine.cpu != cpu || routine.start_ns > time_ns {

@@ -20,7 +20,7 @@ use onoff_usage::cpu::percent_of;
 use onoff_usage::drive_paths::DrivePaths;
 use onoff_usage::owners::file_name;
 
-/// Maximum number of step groups: the longest.
+/// Maximum number of step groups; those with the longest total time are kept.
 const MAX_GROUPS: usize = 64;
 /// Maximum number of waiters listed with a step.
 const MAX_LISTED_WAITERS: usize = 16;
@@ -30,7 +30,7 @@ const MAX_LISTED_WAITERS: usize = 16;
 pub struct PathOptions {
     /// Minimum duration of a listed step, ns. All steps count in the sums.
     pub min_step_ns: i64,
-    /// Maximum number of listed steps: the longest.
+    /// Maximum number of listed steps; the longest are listed.
     pub max_steps: usize,
 }
 
@@ -76,7 +76,7 @@ struct GroupKey {
     /// Thread ids are reused.
     pid: Option<u32>,
     blocker: u32,
-    what: Option<ShareName>,
+    name: Option<ShareName>,
     device: StringId,
 }
 
@@ -103,14 +103,14 @@ pub(super) struct Describer<'a, 't> {
 }
 
 impl Describer<'_, '_> {
-    /// Describes the walk `walked`, which covers `start_ns` to `end_ns`.
-    pub(super) fn describe(&self, walked: &WalkResult, (start_ns, end_ns): (i64, i64)) -> CriticalPath {
+    /// Describes a walk over the interval from `start_ns` to `end_ns`.
+    pub(super) fn describe(&self, walk: &WalkResult, (start_ns, end_ns): (i64, i64)) -> CriticalPath {
         let duration_ns = end_ns.saturating_sub(start_ns).max(0);
         let mut path = CriticalPath { start_ns, end_ns, duration_ns, ..CriticalPath::default() };
         let mut shares: HashMap<(StepKind, ShareName), i64> = HashMap::new();
-        for step in &walked.steps {
+        for step in &walk.steps {
             let ns = step.end_ns.saturating_sub(step.start_ns);
-            let name = self.name_of(step);
+            let name = self.share_name(step);
             *shares.entry((kind_of(step), name)).or_default() += ns;
             match certainty_of(step) {
                 Certainty::Measured => path.measured_ns += ns,
@@ -120,38 +120,38 @@ impl Describer<'_, '_> {
         }
         path.shares = self.shares(shares, duration_ns);
         path.kinds = kinds(&path.shares, duration_ns);
-        path.on_path = self.on_path(walked, duration_ns);
-        path.services = self.services(walked, duration_ns);
-        self.list_longest_steps(walked, &mut path);
-        path.groups = self.groups(walked);
+        path.on_path = self.on_path(walk, duration_ns);
+        path.services = self.services(walk, duration_ns);
+        self.list_longest_steps(walk, &mut path);
+        path.groups = self.groups(walk);
         path
     }
 
-    fn groups(&self, walked: &WalkResult) -> Vec<StepGroup> {
+    fn groups(&self, walk: &WalkResult) -> Vec<StepGroup> {
         let mut sums: HashMap<GroupKey, GroupSum> = HashMap::new();
-        for (place, step) in walked.steps.iter().enumerate() {
-            let what = match step.work {
+        for (index, step) in walk.steps.iter().enumerate() {
+            let name = match step.work {
                 Work::Disk(row) => Some(ShareName::Text(self.file_of(row))),
                 Work::Timer(driver) | Work::Device(driver) => Some(ShareName::Text(driver)),
-                Work::Unknown(why) => Some(ShareName::Unknown(why)),
+                Work::Unknown(cause) => Some(ShareName::Unknown(cause)),
                 Work::Running | Work::Ready | Work::Kernel => None,
             };
             let ns = step.end_ns.saturating_sub(step.start_ns);
             let pid = self.identities.pid_of(step.tid, step.start_ns);
             // Waits in requests to different devices are separate groups; CPU time is not split by device.
-            let request = what.and_then(|_| self.request(walked, step));
+            let request = name.and_then(|_| self.request(walk, step));
             let device = request.map_or(StringId::EMPTY, Request::subject);
-            let key = GroupKey { kind: kind_of(step), tid: step.tid, pid, blocker: step.blocker, what, device };
+            let key = GroupKey { kind: kind_of(step), tid: step.tid, pid, blocker: step.blocker, name, device };
             let sum = sums.entry(key).or_insert_with(|| GroupSum {
                 count: 0,
                 ns: 0,
-                longest: (0, place),
+                longest: (0, index),
                 start_ns: step.start_ns,
                 end_ns: step.end_ns,
             });
             sum.count += 1;
             sum.ns = sum.ns.saturating_add(ns);
-            sum.longest = sum.longest.max((ns, place));
+            sum.longest = sum.longest.max((ns, index));
             sum.start_ns = sum.start_ns.min(step.start_ns);
             sum.end_ns = sum.end_ns.max(step.end_ns);
         }
@@ -160,7 +160,7 @@ impl Describer<'_, '_> {
         list.truncate(MAX_GROUPS);
         list.into_iter()
             .filter_map(|(key, sum)| {
-                let step = self.step(walked, walked.steps.get(sum.longest.1)?);
+                let step = self.step(walk, walk.steps.get(sum.longest.1)?);
                 Some(StepGroup {
                     kind: step.kind,
                     thread: step.thread,
@@ -192,12 +192,12 @@ impl Describer<'_, '_> {
         pid.and_then(|pid| self.identities.image(pid, time_ns)).unwrap_or_default().to_owned()
     }
 
-    fn name_of(&self, step: &RawStep) -> ShareName {
+    fn share_name(&self, step: &RawStep) -> ShareName {
         match step.work {
             Work::Device(driver) => ShareName::Text(driver),
             Work::Timer(driver) if driver != StringId::EMPTY => ShareName::Text(driver),
             Work::Unknown(_) if let Some(blocker) = self.blockers.get(step.blocker) => ShareName::Text(blocker.service),
-            Work::Unknown(why) => ShareName::Unknown(why),
+            Work::Unknown(cause) => ShareName::Unknown(cause),
             Work::Kernel => ShareName::Kernel,
             Work::Running | Work::Ready | Work::Timer(_) | Work::Disk(_) => {
                 let (pid, life) = (
@@ -216,7 +216,7 @@ impl Describer<'_, '_> {
 
     fn shares(&self, shares: HashMap<(StepKind, ShareName), i64>, duration_ns: i64) -> Vec<PathShare> {
         // Different ids may share a name, e.g. drivers in two folders.
-        let mut named: BTreeMap<(StepKind, String, Option<u32>), i64> = BTreeMap::new();
+        let mut sums: BTreeMap<(StepKind, String, Option<u32>), i64> = BTreeMap::new();
         for ((kind, name), ns) in shares {
             let (name, pid) = match name {
                 ShareName::Process(pid, life) => {
@@ -227,11 +227,11 @@ impl Describer<'_, '_> {
                 }
                 ShareName::Kernel => (KERNEL.to_owned(), None),
                 ShareName::Text(text) => (file_name(self.trace.text(text)).to_owned(), None),
-                ShareName::Unknown(why) => (why.phrase().to_owned(), None),
+                ShareName::Unknown(cause) => (cause.phrase().to_owned(), None),
             };
-            *named.entry((kind, name, pid)).or_default() += ns;
+            *sums.entry((kind, name, pid)).or_default() += ns;
         }
-        let mut list: Vec<PathShare> = named
+        let mut list: Vec<PathShare> = sums
             .into_iter()
             .map(|((kind, name, pid), ns)| PathShare { kind, name, pid, ns, percent: percent_of(ns, duration_ns) })
             .collect();
@@ -239,19 +239,19 @@ impl Describer<'_, '_> {
         list
     }
 
-    fn on_path(&self, walked: &WalkResult, duration_ns: i64) -> Vec<SubjectOnPath> {
+    fn on_path(&self, walk: &WalkResult, duration_ns: i64) -> Vec<SubjectOnPath> {
         let mut sums: BTreeMap<(SubjectKind, String, Option<u32>), i64> = BTreeMap::new();
-        let paths = DrivePaths::of(self.trace);
+        let paths = DrivePaths::from_trace(self.trace);
         let mut lives: HashMap<(u32, Option<Upid>), i64> = HashMap::new();
-        let mut seen: Vec<(u32, Option<Upid>)> = Vec::new();
-        for step in &walked.steps {
+        let mut counted_lives: Vec<(u32, Option<Upid>)> = Vec::new();
+        for step in &walk.steps {
             let ns = step.end_ns.saturating_sub(step.start_ns);
-            seen.clear();
-            for tid in threads_of(walked, step) {
+            counted_lives.clear();
+            for tid in threads_of(walk, step) {
                 let Some(pid) = self.identities.pid_of(tid, step.start_ns) else { continue };
                 let life = (pid, self.identities.process_of(tid, step.start_ns));
-                if !seen.contains(&life) {
-                    seen.push(life);
+                if !counted_lives.contains(&life) {
+                    counted_lives.push(life);
                     *lives.entry(life).or_default() += ns;
                 }
             }
@@ -273,7 +273,7 @@ impl Describer<'_, '_> {
             *sums.entry((SubjectKind::Process, name, Some(pid))).or_default() += ns;
         }
         for Overlap { kind, name, ns } in
-            self.requests.overlaps(self.trace, walked, |tid, time| self.identities.pid_of(tid, time))
+            self.requests.overlaps(self.trace, walk, |tid, time| self.identities.pid_of(tid, time))
         {
             let sum = sums.entry((kind, name, None)).or_default();
             *sum = (*sum).max(ns);
@@ -286,8 +286,8 @@ impl Describer<'_, '_> {
         list
     }
 
-    fn waited_service(&self, at: u32) -> Option<WaitedService> {
-        let blocker = self.blockers.get(at)?;
+    fn waited_service(&self, index: u32) -> Option<WaitedService> {
+        let blocker = self.blockers.get(index)?;
         Some(WaitedService {
             name: self.trace.text(blocker.service).to_owned(),
             change: blocker.change,
@@ -296,50 +296,50 @@ impl Describer<'_, '_> {
         })
     }
 
-    fn services(&self, walked: &WalkResult, duration_ns: i64) -> Vec<ServiceWait> {
+    fn services(&self, walk: &WalkResult, duration_ns: i64) -> Vec<ServiceWait> {
         let mut sums: BTreeMap<u32, i64> = BTreeMap::new();
-        for step in walked.steps.iter().filter(|step| step.blocker != NO_BLOCKER) {
+        for step in walk.steps.iter().filter(|step| step.blocker != NO_BLOCKER) {
             *sums.entry(step.blocker).or_default() += step.end_ns.saturating_sub(step.start_ns);
         }
         let mut list: Vec<ServiceWait> = sums
             .into_iter()
-            .filter_map(|(at, ns)| {
-                Some(ServiceWait { service: self.waited_service(at)?, ns, percent: percent_of(ns, duration_ns) })
+            .filter_map(|(blocker, ns)| {
+                Some(ServiceWait { service: self.waited_service(blocker)?, ns, percent: percent_of(ns, duration_ns) })
             })
             .collect();
         list.sort_by_key(|row| row.service.start_ns);
         list
     }
 
-    fn list_longest_steps(&self, walked: &WalkResult, path: &mut CriticalPath) {
-        let length = |step: &RawStep| step.end_ns.saturating_sub(step.start_ns);
-        let mut shortest = self.options.min_step_ns;
-        if walked.steps.len() > self.options.max_steps {
-            let mut lengths: Vec<i64> = walked.steps.iter().map(length).collect();
+    fn list_longest_steps(&self, walk: &WalkResult, path: &mut CriticalPath) {
+        let duration_ns = |step: &RawStep| step.end_ns.saturating_sub(step.start_ns);
+        let mut min_ns = self.options.min_step_ns;
+        if walk.steps.len() > self.options.max_steps {
+            let mut lengths: Vec<i64> = walk.steps.iter().map(duration_ns).collect();
             lengths.sort_by_key(|&ns| std::cmp::Reverse(ns));
-            let cut = lengths.get(self.options.max_steps).copied().unwrap_or(0);
-            shortest = shortest.max(cut.saturating_add(1));
+            let first_omitted_ns = lengths.get(self.options.max_steps).copied().unwrap_or(0);
+            min_ns = min_ns.max(first_omitted_ns.saturating_add(1));
         }
-        for step in walked.steps.iter().rev() {
-            if length(step) < shortest {
+        for step in walk.steps.iter().rev() {
+            if duration_ns(step) < min_ns {
                 path.omitted_steps += 1;
-                path.omitted_ns += length(step);
+                path.omitted_ns += duration_ns(step);
             } else {
-                path.steps.push(self.step(walked, step));
+                path.steps.push(self.step(walk, step));
             }
         }
     }
 
-    /// The request that the thread of a step, or a thread waiting for it, was carrying out.
-    fn request(&self, walked: &WalkResult, step: &RawStep) -> Option<&Request> {
-        let middle = step.start_ns.midpoint(step.end_ns);
-        threads_of(walked, step)
+    /// Returns the request that the thread of a step, or a thread waiting for it, was carrying out.
+    fn request(&self, walk: &WalkResult, step: &RawStep) -> Option<&Request> {
+        let middle_ns = step.start_ns.midpoint(step.end_ns);
+        threads_of(walk, step)
             .take(MAX_LISTED_WAITERS)
-            .find_map(|tid| self.requests.innermost_request(self.identities.lives().key(tid, middle), middle))
+            .find_map(|tid| self.requests.innermost_request(self.identities.lives().key(tid, middle_ns), middle_ns))
     }
 
-    fn step(&self, walked: &WalkResult, step: &RawStep) -> PathStep {
-        let request = self.request(walked, step);
+    fn step(&self, walk: &WalkResult, step: &RawStep) -> PathStep {
+        let request = self.request(walk, step);
         PathStep {
             start_ns: step.start_ns,
             end_ns: step.end_ns,
@@ -351,9 +351,11 @@ impl Describer<'_, '_> {
             detail: match step.work {
                 Work::Running | Work::Ready => String::new(),
                 Work::Kernel => KERNEL.to_owned(),
-                Work::Disk(row) => DrivePaths::of(self.trace).readable(self.trace.text(self.file_of(row))).into_owned(),
+                Work::Disk(row) => {
+                    DrivePaths::from_trace(self.trace).readable(self.trace.text(self.file_of(row))).into_owned()
+                }
                 Work::Timer(driver) | Work::Device(driver) => file_name(self.trace.text(driver)).to_owned(),
-                Work::Unknown(why) => why.phrase().to_owned(),
+                Work::Unknown(cause) => cause.phrase().to_owned(),
             },
             certainty: certainty_of(step),
             wait_reason: if step.reason == NO_REASON {
@@ -361,8 +363,8 @@ impl Describer<'_, '_> {
             } else {
                 reason::name(self.trace.system.kind, step.reason).to_owned()
             },
-            readies_tid: (step.readied != 0).then_some(step.readied),
-            waiters: threads_of(walked, step).skip(1).take(MAX_LISTED_WAITERS).collect(),
+            readies_tid: (step.readied_tid != 0).then_some(step.readied_tid),
+            waiters: threads_of(walk, step).skip(1).take(MAX_LISTED_WAITERS).collect(),
             device: request.map(|request| self.trace.text(request.subject()).to_owned()).unwrap_or_default(),
             stack: Vec::new(),
             stack_ns: (step.stack_ns != NO_STACK).then_some(step.stack_ns),

@@ -17,7 +17,7 @@ use onoff_usage::owners::file_name;
 
 /// Maximum number of context switches, over all processors, searched backwards for the running threads.
 const MAX_LOOK_BACK: usize = 1 << 20;
-/// The first thread of a process is made ready within this time of the process start, ns: 1 s.
+/// Maximum time from the start of a process until its first thread is made ready, ns: 1 s.
 const MAX_FIRST_READY_NS: i64 = 1_000_000_000;
 
 /// Programs whose start ends a phase of a boot.
@@ -33,7 +33,7 @@ pub struct EndThread {
 }
 
 impl EndThread {
-    /// A thread that the caller has identified.
+    /// Creates an end thread that the caller has identified.
     #[must_use]
     pub fn from_tid(tid: u32) -> Self {
         Self { tid: Some(tid), rule: Rule::SelectedThread, certainty: Certainty::Measured }
@@ -52,44 +52,46 @@ struct RecordAuthor {
 }
 
 impl Waits<'_> {
-    /// The thread that ended an interval at `time_ns`, i.e. logged the record there. Rules, best first: the creator of
-    /// a process that starts then; the thread or process named by a milestone, an activity, a device or power request,
-    /// a notification or a service change at that time; any thread running then; the last thread that ran before.
+    /// Returns the thread that ended an interval at `time_ns`, i.e. logged the record there. Rules, best first: the
+    /// creator of a process that starts then; the thread or process named by a milestone, an activity, a device or
+    /// power request, a notification or a service change at that time; any thread running then; the last thread that
+    /// ran before.
     #[must_use]
     pub fn end_at(&self, time_ns: i64) -> EndThread {
         if self.trace.context_switches.is_empty() {
             return EndThread { rule: Rule::NoContextSwitches, ..EndThread::default() };
         }
-        let running = RunningThreads::at(&self.timelines, &self.identities, time_ns);
+        let running = RunningThreads::new(&self.timelines, &self.identities, time_ns);
         self.creator(time_ns, &running)
-            .or_else(|| self.naming.authors(time_ns).find_map(|author| self.thread_of(author, &running)))
+            .or_else(|| self.boundary_records.authors(time_ns).find_map(|author| self.author_thread(author, &running)))
             .or_else(|| {
                 // On Linux, process 1 drives the boot and the shutdown.
-                let first = self.trace.system.kind == SystemKind::Linux;
-                first.then(|| running.thread_of_process(1, Rule::ThreadOfFirstProcess))?
+                let is_linux = self.trace.system.kind == SystemKind::Linux;
+                is_linux.then(|| running.thread_of_process(1, Rule::ThreadOfFirstProcess))?
             })
             .or_else(|| running.any_thread())
             .unwrap_or_else(|| EndThread { rule: Rule::NoThreadRanBefore, ..EndThread::default() })
     }
 
-    /// The thread of a service that ended its state change at `time_ns`, otherwise the result of [`Self::end_at`].
+    /// Returns the thread of a service that ended its state change at `time_ns`, otherwise the result of
+    /// [`Self::end_at`].
     pub(crate) fn end_of_service(&self, pid: Option<u32>, name: &str, time_ns: i64) -> EndThread {
-        let running = RunningThreads::at(&self.timelines, &self.identities, time_ns);
+        let running = RunningThreads::new(&self.timelines, &self.identities, time_ns);
         pid.and_then(|pid| running.thread_of_process(pid, Rule::ThreadOfService { service: name.to_owned() }))
             .unwrap_or_else(|| self.end_at(time_ns))
     }
 
-    fn thread_of(&self, author: RecordAuthor, running: &RunningThreads<'_, '_>) -> Option<EndThread> {
+    fn author_thread(&self, author: RecordAuthor, running: &RunningThreads<'_, '_>) -> Option<EndThread> {
         if let Some(tid) = author.tid {
             return Some(EndThread::new(tid, author.rule, Certainty::Measured));
         }
         running.thread_of_process(author.pid?, author.rule)
     }
 
-    /// The thread that created the process starting at `time_ns`.
+    /// Returns the thread that created the process starting at `time_ns`.
     fn creator(&self, time_ns: i64, running: &RunningThreads<'_, '_>) -> Option<EndThread> {
         // With a coarse clock several processes may start at one time: those that end a phase come first.
-        let process = self.naming.started(time_ns).min_by_key(|process| {
+        let process = self.boundary_records.processes_started(time_ns).min_by_key(|process| {
             let image = file_name(self.trace.text(process.image));
             !PHASE_ENDING_PROGRAMS.iter().any(|name| name.eq_ignore_ascii_case(image))
         })?;
@@ -99,9 +101,9 @@ impl Waits<'_> {
         if let Some(tid) = process.creator_tid.filter(|&tid| self.identities.is_known(tid) && tid != 0) {
             return Some(EndThread::new(tid, rule, Certainty::Measured));
         }
-        let by_parent = process.parent_pid.and_then(|parent| running.thread_of_process(parent, rule.clone()));
-        by_parent.or_else(|| {
-            let by = self
+        let parent_thread = process.parent_pid.and_then(|parent| running.thread_of_process(parent, rule.clone()));
+        parent_thread.or_else(|| {
+            let readying_tid = self
                 .identities
                 .threads_of(process.pid)
                 .into_iter()
@@ -110,7 +112,7 @@ impl Waits<'_> {
                 .min_by_key(|ready| ready.time_ns)?
                 .readying_tid
                 .filter(|&tid| tid != 0)?;
-            Some(EndThread::new(by, rule, Certainty::Inferred))
+            Some(EndThread::new(readying_tid, rule, Certainty::Inferred))
         })
     }
 }
@@ -155,26 +157,26 @@ impl<'t> BoundaryRecords<'t> {
         Self { trace, rows }
     }
 
-    fn at(&self, time_ns: i64) -> impl Iterator<Item = (EvidenceTable, usize)> + '_ {
+    fn rows_at(&self, time_ns: i64) -> impl Iterator<Item = (EvidenceTable, usize)> + '_ {
         let first = self.rows.partition_point(|&(time, ..)| time < time_ns);
-        let rest = self.rows.get(first..).unwrap_or_default().iter();
-        rest.take_while(move |&&(time, ..)| time == time_ns).map(|&(_, table, row)| (table, row))
+        let later_rows = self.rows.get(first..).unwrap_or_default().iter();
+        later_rows.take_while(move |&&(time, ..)| time == time_ns).map(|&(_, table, row)| (table, row))
     }
 
-    /// Processes that start at `time_ns`.
-    fn started(&self, time_ns: i64) -> impl Iterator<Item = Process> + '_ {
-        let rows = self.at(time_ns).filter(|&(table, _)| table == EvidenceTable::Process);
+    /// Returns the processes that start at `time_ns`.
+    fn processes_started(&self, time_ns: i64) -> impl Iterator<Item = Process> + '_ {
+        let rows = self.rows_at(time_ns).filter(|&(table, _)| table == EvidenceTable::Process);
         rows.filter_map(|(_, row)| self.trace.processes.get(row))
     }
 
-    /// The threads and processes named by records at `time_ns`, best evidence first.
+    /// Returns the threads and processes named by records at `time_ns`, best evidence first.
     fn authors(&self, time_ns: i64) -> impl Iterator<Item = RecordAuthor> + '_ {
-        self.at(time_ns).filter_map(move |(table, row)| self.author(table, row, time_ns))
+        self.rows_at(time_ns).filter_map(move |(table, row)| self.author(table, row, time_ns))
     }
 
     fn author(&self, table: EvidenceTable, row: usize, time_ns: i64) -> Option<RecordAuthor> {
         let trace = self.trace;
-        let recorded = |event: StringId| Rule::RecordingThread { event: trace.text(event).to_owned() };
+        let recording_thread = |event: StringId| Rule::RecordingThread { event: trace.text(event).to_owned() };
         Some(match table {
             EvidenceTable::Process => return None,
             EvidenceTable::PowerRequest => {
@@ -195,12 +197,12 @@ impl<'t> BoundaryRecords<'t> {
             }
             EvidenceTable::Milestone => {
                 let row = trace.milestones.get(row)?;
-                RecordAuthor { tid: row.tid, pid: row.pid, rule: recorded(row.event) }
+                RecordAuthor { tid: row.tid, pid: row.pid, rule: recording_thread(row.event) }
             }
             EvidenceTable::Activity => {
                 let row = trace.activities.get(row)?;
                 let tid = if row.end_ns == Some(time_ns) { row.end_tid } else { row.tid };
-                RecordAuthor { tid, pid: row.pid, rule: recorded(row.event) }
+                RecordAuthor { tid, pid: row.pid, rule: recording_thread(row.event) }
             }
             EvidenceTable::Service => {
                 let row = trace.service_transitions.get(row)?;
@@ -211,7 +213,7 @@ impl<'t> BoundaryRecords<'t> {
     }
 }
 
-/// The threads that were running at a time, and before.
+/// The threads that were running at a time or before it.
 struct RunningThreads<'a, 't> {
     timelines: &'a Timelines<'t>,
     identities: &'a Identities<'t>,
@@ -221,21 +223,21 @@ struct RunningThreads<'a, 't> {
 }
 
 impl<'a, 't> RunningThreads<'a, 't> {
-    fn at(timelines: &'a Timelines<'t>, identities: &'a Identities<'t>, time_ns: i64) -> Self {
+    fn new(timelines: &'a Timelines<'t>, identities: &'a Identities<'t>, time_ns: i64) -> Self {
         let processors = onoff_usage::cpu::processors(timelines.trace()) as usize;
-        let mut seen: HashMap<u16, (i64, u32)> = HashMap::new();
+        let mut latest_switches: HashMap<u16, (i64, u32)> = HashMap::new();
         for row in timelines.switches_back(time_ns, MAX_LOOK_BACK) {
-            seen.entry(row.cpu).or_insert((row.time_ns, row.new_tid));
-            if seen.len() >= processors {
+            latest_switches.entry(row.cpu).or_insert((row.time_ns, row.new_tid));
+            if latest_switches.len() >= processors {
                 break;
             }
         }
-        let mut threads: Vec<(i64, u32)> = seen.into_values().filter(|&(_, tid)| tid != 0).collect();
+        let mut threads: Vec<(i64, u32)> = latest_switches.into_values().filter(|&(_, tid)| tid != 0).collect();
         threads.sort_by(|a, b| b.cmp(a));
         Self { timelines, identities, time_ns, threads }
     }
 
-    /// The thread of a process that was running, otherwise the one that ran last.
+    /// Returns the thread of a process that was running, otherwise the one that ran last.
     fn thread_of_process(&self, pid: u32, rule: Rule) -> Option<EndThread> {
         let is_of_process = |tid: u32, time_ns: i64| self.identities.pid_of(tid, time_ns) == Some(pid);
         let running: Vec<u32> =
@@ -244,18 +246,22 @@ impl<'a, 't> RunningThreads<'a, 't> {
             let certainty = if running.len() == 1 { Certainty::Measured } else { Certainty::Inferred };
             return Some(EndThread::new(tid, rule, certainty));
         }
-        let last = self
+        let last_row = self
             .timelines
             .switches_back(self.time_ns, MAX_LOOK_BACK)
             .find(|row| row.old_tid != 0 && is_of_process(row.old_tid, row.time_ns))?;
-        Some(EndThread::new(last.old_tid, Rule::LastThreadOfProcess { named_by: Box::new(rule) }, Certainty::Inferred))
+        Some(EndThread::new(
+            last_row.old_tid,
+            Rule::LastThreadOfProcess { named_by: Box::new(rule) },
+            Certainty::Inferred,
+        ))
     }
 
     fn any_thread(&self) -> Option<EndThread> {
         if let Some(&(_, tid)) = self.threads.first() {
             return Some(EndThread::new(tid, Rule::ThreadThatRan, Certainty::Inferred));
         }
-        let last = self.timelines.switches_back(self.time_ns, MAX_LOOK_BACK).find(|row| row.old_tid != 0)?;
-        Some(EndThread::new(last.old_tid, Rule::ThreadThatRanBefore, Certainty::Inferred))
+        let last_row = self.timelines.switches_back(self.time_ns, MAX_LOOK_BACK).find(|row| row.old_tid != 0)?;
+        Some(EndThread::new(last_row.old_tid, Rule::ThreadThatRanBefore, Certainty::Inferred))
     }
 }

@@ -8,7 +8,7 @@ use onoff_trace::{Lifetimes, SystemKind, Trace, Upid, Utid, milestone};
 use onoff_usage::owners::file_name;
 
 use onoff_usage::processes::Images;
-use onoff_usage::units::hosted;
+use onoff_usage::units::services_by_process;
 
 /// Maximum number of services listed for one process.
 const MAX_NAMED_SERVICES: usize = 4;
@@ -23,47 +23,47 @@ pub(crate) struct Identities<'t> {
 
 impl<'t> Identities<'t> {
     pub(crate) fn new(trace: &'t Trace) -> Self {
-        let images = Images::of(trace);
+        let images = Images::new(trace);
         let hosted = match trace.system.kind {
             SystemKind::Linux => HashMap::new(),
-            _ => hosted(trace, &images),
+            _ => services_by_process(trace, &images),
         };
         Self { trace, images, hosted }
     }
 
     pub(crate) const fn lives(&self) -> &Lifetimes {
-        self.images.lives()
+        self.images.lifetimes()
     }
 
-    /// The lifetime of the thread that had id `tid` at `time_ns`.
+    /// Returns the lifetime of the thread that had id `tid` at `time_ns`.
     fn life(&self, tid: u32, time_ns: i64) -> Option<Utid> {
-        self.images.lives().thread(tid, time_ns)
+        self.images.lifetimes().thread(tid, time_ns)
     }
 
-    /// Start of the thread that had id `tid` just before `time_ns`; `None` if it existed before the recording or is not
-    /// listed.
+    /// Returns the start of the thread that had id `tid` just before `time_ns`; `None` if it existed before the
+    /// recording or is not listed.
     ///
     /// With a coarse clock, one lifetime of an id can end at the time the next one starts; times up to that moment
     /// belong to the earlier one.
     pub(crate) fn start_of(&self, tid: u32, time_ns: i64) -> Option<i64> {
         let thread = |life: Utid| self.trace.threads.get(life.row());
-        let at = thread(self.life(tid, time_ns)?)?;
-        if at.start_ns != Some(time_ns) {
-            return at.start_ns;
+        let current = thread(self.life(tid, time_ns)?)?;
+        if current.start_ns != Some(time_ns) {
+            return current.start_ns;
         }
-        let before = self.life(tid, time_ns.saturating_sub(1)).and_then(thread);
-        match before.filter(|before| before.end_ns == Some(time_ns) && before.start_ns < Some(time_ns)) {
-            Some(before) => before.start_ns,
-            None => at.start_ns,
+        let earlier = self.life(tid, time_ns.saturating_sub(1)).and_then(thread);
+        match earlier.filter(|earlier| earlier.end_ns == Some(time_ns) && earlier.start_ns < Some(time_ns)) {
+            Some(earlier) => earlier.start_ns,
+            None => current.start_ns,
         }
     }
 
-    /// The creator of the thread that had id `tid` at `time_ns`, if its start was recorded.
+    /// Returns the creator of the thread that had id `tid` at `time_ns`, if its start was recorded.
     pub(crate) fn creator_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
         self.trace.threads.get(self.life(tid, time_ns)?.row())?.creator_tid
     }
 
-    /// Process id of a thread. Thread 0 is the idle thread of a processor.
+    /// Returns the process id of a thread. Thread 0 is the idle thread of a processor.
     pub(crate) fn pid_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
         if tid == 0 {
             return Some(0);
@@ -71,9 +71,9 @@ impl<'t> Identities<'t> {
         self.trace.threads.pid.get(self.life(tid, time_ns)?.row()).copied()
     }
 
-    /// The process lifetime of a thread, if listed.
+    /// Returns the process lifetime of a thread, if listed.
     pub(crate) fn process_of(&self, tid: u32, time_ns: i64) -> Option<Upid> {
-        self.images.lives().process_of(self.life(tid, time_ns)?)
+        self.images.lifetimes().process_of(self.life(tid, time_ns)?)
     }
 
     pub(crate) fn image_of(&self, process: Upid) -> &'t str {
@@ -82,21 +82,22 @@ impl<'t> Identities<'t> {
     }
 
     pub(crate) fn image(&self, pid: u32, time_ns: i64) -> Option<&'t str> {
-        self.images.at(pid, time_ns)
+        self.images.image_at(pid, time_ns)
     }
 
-    /// The first few Windows services hosted by a process, by name, and the number of further ones.
+    /// Returns the names of the first few Windows services that a process hosts, followed by the number of remaining
+    /// ones.
     pub(crate) fn services(&self, pid: u32, time_ns: i64) -> Vec<String> {
         let services = self.images.row_at(pid, time_ns).and_then(|row| self.hosted.get(&row));
         let Some(services) = services else { return Vec::new() };
-        let mut named: Vec<String> = services.iter().take(MAX_NAMED_SERVICES).cloned().collect();
+        let mut names: Vec<String> = services.iter().take(MAX_NAMED_SERVICES).cloned().collect();
         if services.len() > MAX_NAMED_SERVICES {
-            named.push(format!("{} more", services.len() - MAX_NAMED_SERVICES));
+            names.push(format!("{} more", services.len() - MAX_NAMED_SERVICES));
         }
-        named
+        names
     }
 
-    /// Thread name, or empty.
+    /// Returns the thread name; empty if unknown.
     pub(crate) fn thread_name(&self, tid: u32, time_ns: i64) -> &'t str {
         self.life(tid, time_ns)
             .and_then(|life| self.trace.threads.name.get(life.row()))
@@ -104,10 +105,10 @@ impl<'t> Identities<'t> {
     }
 
     pub(crate) fn is_known(&self, tid: u32) -> bool {
-        self.images.lives().has_thread(tid)
+        self.images.lifetimes().has_thread(tid)
     }
 
-    /// Start of user space (including the initramfs), ns; `i64::MIN` if not recorded.
+    /// Returns the start of user space (including the initramfs), ns; `i64::MIN` if not recorded.
     pub(crate) fn user_space_ns(&self) -> i64 {
         let starts = [milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN];
         let rows = self.trace.milestones.iter();
@@ -129,7 +130,7 @@ impl<'t> Identities<'t> {
                     .is_some_and(|image| image.starts_with(WORKER)))
     }
 
-    /// Ids of all recorded threads of a process.
+    /// Returns the ids of all recorded threads of a process.
     pub(crate) fn threads_of(&self, pid: u32) -> Vec<u32> {
         let rows = self.trace.threads.tid.iter().zip(&self.trace.threads.pid);
         let mut tids: Vec<u32> = rows.filter(|&(_, &owner)| owner == pid).map(|(&tid, _)| tid).collect();

@@ -73,7 +73,7 @@ pub(crate) use walk::{RawStep, WalkResult, Work, threads_of};
 use walk::{Waiter, Walk};
 
 /// The tables that wait chains need. With fewer of them, more steps end as unknown.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::Images,
@@ -105,7 +105,7 @@ pub struct Waits<'t> {
     pub(crate) timelines: Timelines<'t>,
     pub(crate) identities: Identities<'t>,
     causes: Causes<'t>,
-    naming: BoundaryRecords<'t>,
+    boundary_records: BoundaryRecords<'t>,
     requests: Requests,
     pub(crate) blockers: Blockers,
 }
@@ -119,7 +119,7 @@ impl<'t> Waits<'t> {
         Self {
             trace,
             causes: Causes::new(&timelines),
-            naming: BoundaryRecords::new(trace),
+            boundary_records: BoundaryRecords::new(trace),
             requests: Requests::new(trace, identities.lives()),
             identities,
             blockers: Blockers::new(trace),
@@ -127,28 +127,28 @@ impl<'t> Waits<'t> {
         }
     }
 
-    /// The critical path of `range`, from what `end` did at its end back to its start. `range` is clipped to the
-    /// recording.
+    /// Returns the critical path of `range`, from what `end` did at its end back to its start. `range` is clipped to
+    /// the recording.
     #[must_use]
     pub fn critical_path(&self, range: Interval, end: &EndThread, options: PathOptions) -> CriticalPath {
-        let ends = self.clip(range);
-        let walked = self.walk_back(ends, end);
-        self.describe(&walked, &self.blockers, ends, end, options)
+        let interval = self.clip(range);
+        let walk = self.walk_back(interval, end);
+        self.describe(&walk, &self.blockers, interval, end, options)
     }
 
-    /// Start and end of `range`, clipped to the recording.
+    /// Returns the start and end of `range`, clipped to the recording.
     pub(crate) fn clip(&self, range: Interval) -> (i64, i64) {
         // A damaged recording may have a negative duration.
-        let whole_ns = self.trace.duration_ns.max(0);
-        let start_ns = range.start_ns.clamp(0, whole_ns);
-        (start_ns, range.end_ns.clamp(start_ns, whole_ns))
+        let recording_ns = self.trace.duration_ns.max(0);
+        let start_ns = range.start_ns.clamp(0, recording_ns);
+        (start_ns, range.end_ns.clamp(start_ns, recording_ns))
     }
 
-    /// The steps of [`Self::critical_path`], without names.
-    pub fn walk_back(&self, ends: (i64, i64), end: &EndThread) -> WalkResult {
+    /// Returns the steps of [`Self::critical_path`], without names.
+    pub fn walk_back(&self, interval: (i64, i64), end: &EndThread) -> WalkResult {
         match end.tid {
-            Some(tid) => self.walk(Some(&self.blockers), ends, tid),
-            None => walk::unknown(ends),
+            Some(tid) => self.walk(Some(&self.blockers), interval, tid),
+            None => walk::unknown_walk(interval),
         }
     }
 
@@ -156,7 +156,7 @@ impl<'t> Waits<'t> {
         self.causes.modules()
     }
 
-    /// The service that a step of [`Self::walk_back`] waited for.
+    /// Returns the service that a step of [`Self::walk_back`] waited for.
     pub(crate) fn blocking_service(&self, step: &RawStep) -> Option<StringId> {
         self.blockers.get(step.blocker).map(|blocker| blocker.service)
     }
@@ -170,25 +170,27 @@ impl<'t> Waits<'t> {
             TransitionKind::Shutdown => ServiceChange::Stop,
             TransitionKind::Suspend => return None,
         };
-        let ends = self.clip(phase.range);
-        if self.trace.system.kind != SystemKind::Linux || !self.has_switches(ends) {
+        let interval = self.clip(phase.range);
+        if self.trace.system.kind != SystemKind::Linux || !self.has_switches(interval) {
             return None;
         }
-        let segments = self.blockers.critical_units(change, ends);
+        let segments = self.blockers.critical_units(change, interval);
         let manager = EndThread::from_tid(FIRST_THREAD);
         (!segments.is_empty()).then(|| self.walk_through(&self.blockers, &segments, &manager))
     }
 
     /// True if context switches were recorded between the two times.
     pub fn has_switches(&self, (start_ns, end_ns): (i64, i64)) -> bool {
-        let recorded =
-            || onoff_usage::cpu::recorded(self.trace).is_some_and(|(from, to)| start_ns < to && from < end_ns);
-        !self.trace.context_switches.is_empty() && recorded()
+        let is_recorded = || {
+            onoff_usage::cpu::recorded_interval(self.trace)
+                .is_some_and(|(recorded_start, recorded_end)| start_ns < recorded_end && recorded_start < end_ns)
+        };
+        !self.trace.context_switches.is_empty() && is_recorded()
     }
 
-    fn walk(&self, blockers: Option<&Blockers>, ends: (i64, i64), tid: u32) -> WalkResult {
+    fn walk(&self, blockers: Option<&Blockers>, interval: (i64, i64), tid: u32) -> WalkResult {
         let (timelines, causes) = (&self.timelines, &self.causes);
-        Walk::run(timelines, causes, &self.identities, blockers, ends, tid)
+        Walk::run(timelines, causes, &self.identities, blockers, interval, tid)
     }
 
     pub(crate) const fn trace(&self) -> &'t Trace {
@@ -203,52 +205,52 @@ impl<'t> Waits<'t> {
         segments: &[Segment],
         end: &EndThread,
     ) -> (WalkResult, (i64, i64)) {
-        let mut walked = WalkResult::default();
+        let mut walk = WalkResult::default();
         for segment in segments {
-            let ends = (segment.start_ns, segment.end_ns);
+            let interval = (segment.start_ns, segment.end_ns);
             let manager = end.tid.unwrap_or(0);
-            let found = segment.blocker.and_then(|at| blockers.get(at));
-            let at = segment.blocker.unwrap_or(walk::NO_BLOCKER);
-            let Some(blocker) = found else {
-                let within = match end.tid {
-                    Some(tid) => self.walk(None, ends, tid),
-                    None => walk::unknown(ends),
+            let blocker = segment.blocker.and_then(|index| blockers.get(index));
+            let index = segment.blocker.unwrap_or(walk::NO_BLOCKER);
+            let Some(blocker) = blocker else {
+                let segment_walk = match end.tid {
+                    Some(tid) => self.walk(None, interval, tid),
+                    None => walk::unknown_walk(interval),
                 };
-                walked.append(within, at, None, walk::ROOT);
+                walk.append(segment_walk, index, None, walk::ROOT);
                 continue;
             };
-            let parts = blockers.parts(blocker, &self.timelines, &self.identities, ends);
+            let parts = blockers.parts(blocker, &self.timelines, &self.identities, interval);
             if parts.is_empty() {
-                walked.append(walk::without_thread(ends, manager), at, None, walk::ROOT);
+                walk.append(walk::walk_without_thread(interval, manager), index, None, walk::ROOT);
             }
             for (part, tid) in parts {
-                let within = match tid.or(end.tid) {
+                let segment_walk = match tid.or(end.tid) {
                     Some(tid) => self.walk(None, part, tid),
-                    None => walk::unknown(part),
+                    None => walk::unknown_walk(part),
                 };
                 let waiter = end.tid.filter(|_| tid.is_some());
                 let waiter = waiter.map(|tid| Waiter { tid, from_ns: part.0, waiter: walk::ROOT });
-                walked.append(within, at, waiter, walk::ROOT);
+                walk.append(segment_walk, index, waiter, walk::ROOT);
             }
         }
         let start_ns = segments.last().map_or(0, |segment| segment.start_ns);
         let end_ns = segments.first().map_or(start_ns, |segment| segment.end_ns);
-        (walked, (start_ns, end_ns))
+        (walk, (start_ns, end_ns))
     }
 
     pub(crate) fn describe(
         &self,
-        walked: &WalkResult,
+        walk: &WalkResult,
         blockers: &Blockers,
-        ends: (i64, i64),
+        interval: (i64, i64),
         end: &EndThread,
         options: PathOptions,
     ) -> CriticalPath {
         let describer =
             Describer { trace: self.trace, identities: &self.identities, requests: &self.requests, blockers, options };
-        let mut path = describer.describe(walked, ends);
+        let mut path = describer.describe(walk, interval);
         if let Some(tid) = end.tid {
-            path.end_thread = describer.thread(tid, ends.1);
+            path.end_thread = describer.thread(tid, interval.1);
         }
         path.end_rule.clone_from(&end.rule);
         path.end_certainty = end.certainty;
@@ -257,13 +259,13 @@ impl<'t> Waits<'t> {
         path
     }
 
-    /// The critical path of a phase: `range`, from the thread that ended it (see [`Waits::end_at`]).
+    /// Returns the critical path of the phase `range`, from the thread that ended it (see [`Waits::end_at`]).
     #[must_use]
     pub fn phase(&self, range: Interval, options: PathOptions) -> CriticalPath {
         self.critical_path(range, &self.end_at(range.end_ns), options)
     }
 
-    /// What was not recorded but is needed for complete chains.
+    /// Returns the records that were not recorded but are needed for complete chains.
     #[must_use]
     pub fn missing_evidence(&self) -> Vec<MissingRecords> {
         let trace = self.trace;

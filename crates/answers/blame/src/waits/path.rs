@@ -297,9 +297,9 @@ pub struct CriticalPath {
     pub groups: Vec<StepGroup>,
     /// Number of omitted steps.
     pub omitted_steps: u64,
-    /// Total time, ns.
+    /// Total time of the omitted steps, ns.
     pub omitted_ns: i64,
-    /// Records that were not recorded and would explain more.
+    /// Records that were not recorded but would explain more time.
     pub missing_evidence: Vec<MissingRecords>,
     /// Names of the losses that affect this path.
     pub affecting_losses: Vec<String>,
@@ -326,7 +326,7 @@ impl CriticalPath {
     pub fn on_path_ns(&self, subject: Subject<'_>) -> i64 {
         self.on_path
             .iter()
-            .filter(|row| row.is(subject))
+            .filter(|row| row.matches(subject))
             .fold(0_i64, |sum, row| sum.saturating_add(row.ns))
             .min(self.duration_ns)
     }
@@ -338,7 +338,7 @@ impl CriticalPath {
 }
 
 impl SubjectOnPath {
-    fn is(&self, subject: Subject<'_>) -> bool {
+    fn matches(&self, subject: Subject<'_>) -> bool {
         let (kind, name) = match subject {
             Subject::ProcessId(pid) => {
                 return self.kind == SubjectKind::Process && self.pid == Some(pid);
@@ -357,8 +357,8 @@ impl SubjectOnPath {
 pub(crate) fn driver_name(name: &str) -> &str {
     let name = onoff_usage::owners::file_name(name);
     match name.len().checked_sub(4) {
-        Some(at) if name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(".sys")) => {
-            name.get(..at).unwrap_or(name)
+        Some(stem_len) if name.get(stem_len..).is_some_and(|end| end.eq_ignore_ascii_case(".sys")) => {
+            name.get(..stem_len).unwrap_or(name)
         }
         _ => name,
     }

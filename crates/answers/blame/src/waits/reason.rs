@@ -20,7 +20,7 @@ pub(crate) enum ThreadState {
 }
 
 /// Maps the recorded state of a thread that was switched out.
-pub(crate) const fn after_switch_out(state: u8) -> ThreadState {
+pub(crate) const fn state_after_switch_out(state: u8) -> ThreadState {
     match state {
         READY | RUNNING | STANDBY | DEFERRED_READY => ThreadState::Ready,
         TERMINATED => ThreadState::Ended,
@@ -39,8 +39,8 @@ pub(crate) const fn is_work_item_wait(reason: u8) -> bool {
     matches!(reason, 15 | 16)
 }
 
-/// The wait reason of the thread switched out with `row`: on Windows the reason's name; on Linux only whether a signal
-/// can end the wait, which is all that is recorded.
+/// Returns the wait reason of the thread switched out with `row`: on Windows the reason's name; on Linux only whether a
+/// signal can end the wait, which is all that is recorded.
 pub(crate) fn recorded_reason(system: SystemKind, row: &ContextSwitch) -> &'static str {
     match (system, row.old_wait_mode) {
         (SystemKind::Linux, 0) => "uninterruptible",
@@ -49,7 +49,7 @@ pub(crate) fn recorded_reason(system: SystemKind, row: &ContextSwitch) -> &'stat
     }
 }
 
-/// The name of a wait reason; empty if the system does not record any.
+/// Returns the name of a wait reason; empty if the system does not record any.
 pub(crate) fn name(system: SystemKind, reason: u8) -> &'static str {
     match system {
         SystemKind::Linux => "",

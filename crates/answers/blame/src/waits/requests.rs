@@ -30,7 +30,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// The device, otherwise the driver.
+    /// Returns the device, otherwise the driver.
     pub(super) fn subject(&self) -> StringId {
         if self.name == StringId::EMPTY { self.driver } else { self.name }
     }
@@ -56,12 +56,12 @@ const MAX_NESTING: usize = 64;
 impl Requests {
     pub(super) fn new(trace: &Trace, lives: &Lifetimes) -> Self {
         let operations = trace.device_operations.iter().map(|row| {
-            let ends = (row.start_ns, row.end_ns);
-            (ends, row.tid, row.device, row.driver)
+            let interval = (row.start_ns, row.end_ns);
+            (interval, row.tid, row.device, row.driver)
         });
         let power = trace.power_requests.iter().map(|row| {
-            let ends = (row.start_ns, row.end_ns);
-            (ends, row.tid, row.device, row.driver)
+            let interval = (row.start_ns, row.end_ns);
+            (interval, row.tid, row.device, row.driver)
         });
         let mut devices: Vec<Request> = operations
             .chain(power)
@@ -77,9 +77,9 @@ impl Requests {
             .collect();
         devices.sort_by_key(|request| request.start_ns);
         let mut by_thread: HashMap<ThreadKey, Vec<usize>> = HashMap::new();
-        for (at, request) in devices.iter().enumerate() {
+        for (index, request) in devices.iter().enumerate() {
             if let Executor::Thread(tid) = request.executor {
-                by_thread.entry(lives.key(tid, request.start_ns)).or_default().push(at);
+                by_thread.entry(lives.key(tid, request.start_ns)).or_default().push(index);
             }
         }
         let services = trace
@@ -98,46 +98,46 @@ impl Requests {
         Self { devices, services, by_thread }
     }
 
-    /// The innermost device request that a thread was carrying out at `time_ns`.
+    /// Returns the innermost device request that a thread was carrying out at `time_ns`.
     pub(super) fn innermost_request(&self, thread: ThreadKey, time_ns: i64) -> Option<&Request> {
         let rows = self.by_thread.get(&thread)?;
-        let begun = |&at: &usize| self.devices.get(at).is_some_and(|request| request.start_ns <= time_ns);
-        let after = rows.partition_point(begun);
-        rows.get(..after)?
+        let has_begun = |&index: &usize| self.devices.get(index).is_some_and(|request| request.start_ns <= time_ns);
+        let end_index = rows.partition_point(has_begun);
+        rows.get(..end_index)?
             .iter()
             .rev()
             .take(MAX_NESTING)
-            .filter_map(|&at| self.devices.get(at))
+            .filter_map(|&index| self.devices.get(index))
             .find(|request| request.end_ns > time_ns && request.subject() != StringId::EMPTY)
     }
 
-    /// Time the path spent in each service, device and driver; overlapping requests count once.
+    /// Returns the time the path spent in each service, device and driver; overlapping requests count once.
     pub(super) fn overlaps(
         &self,
         trace: &Trace,
-        walked: &WalkResult,
+        walk: &WalkResult,
         pid_of: impl Fn(u32, i64) -> Option<u32>,
     ) -> Vec<Overlap> {
         let mut parts: BTreeMap<(SubjectKind, String), Vec<(i64, i64)>> = BTreeMap::new();
-        let mut add = |kind, name: &str, found: &[(i64, i64)]| {
+        let mut add = |kind, name: &str, intervals: &[(i64, i64)]| {
             if !name.is_empty() {
                 let list: &mut Vec<(i64, i64)> = parts.entry((kind, name.to_owned())).or_default();
-                list.extend_from_slice(found);
+                list.extend_from_slice(intervals);
             }
         };
-        let mut found = Vec::new();
+        let mut intervals = Vec::new();
         for request in &self.devices {
-            request_intervals(walked, request, &pid_of, &mut found);
-            if !found.is_empty() {
-                add(SubjectKind::Device, trace.text(request.name), &found);
+            request_intervals(walk, request, &pid_of, &mut intervals);
+            if !intervals.is_empty() {
+                add(SubjectKind::Device, trace.text(request.name), &intervals);
                 let driver = driver_name(trace.text(request.driver));
-                add(SubjectKind::Driver, driver, &found);
+                add(SubjectKind::Driver, driver, &intervals);
             }
         }
         for request in &self.services {
-            request_intervals(walked, request, &pid_of, &mut found);
-            if !found.is_empty() {
-                add(SubjectKind::Service, trace.text(request.name), &found);
+            request_intervals(walk, request, &pid_of, &mut intervals);
+            if !intervals.is_empty() {
+                add(SubjectKind::Service, trace.text(request.name), &intervals);
             }
         }
         parts
@@ -147,24 +147,24 @@ impl Requests {
     }
 }
 
-/// The intervals of the path in which `request` is carried out. Steps come last first.
+/// Collects the intervals of the path in which `request` is carried out. Steps are sorted last first.
 fn request_intervals(
-    walked: &WalkResult,
+    walk: &WalkResult,
     request: &Request,
     pid_of: impl Fn(u32, i64) -> Option<u32>,
-    found: &mut Vec<(i64, i64)>,
+    intervals: &mut Vec<(i64, i64)>,
 ) {
-    found.clear();
-    let from = walked.steps.partition_point(|step| step.start_ns >= request.end_ns);
-    let steps = walked.steps.get(from..).unwrap_or(&[]);
-    let within = steps.iter().take_while(|step| step.end_ns > request.start_ns);
-    for step in within {
+    intervals.clear();
+    let first = walk.steps.partition_point(|step| step.start_ns >= request.end_ns);
+    let steps = walk.steps.get(first..).unwrap_or(&[]);
+    let overlapping = steps.iter().take_while(|step| step.end_ns > request.start_ns);
+    for step in overlapping {
         let is_executor = |tid: u32| match request.executor {
             Executor::Thread(executor) => executor == tid,
             Executor::Process(executor) => pid_of(tid, step.end_ns) == Some(executor),
         };
-        if threads_of(walked, step).any(is_executor) {
-            found.push(clip(step, request));
+        if threads_of(walk, step).any(is_executor) {
+            intervals.push(clip(step, request));
         }
     }
 }

@@ -12,7 +12,7 @@ use onoff_evidence::Certainty;
 use onoff_transitions::linux;
 use onoff_usage::units::{Unit, WAIT_GAP_NS};
 
-/// Maximum number of services considered: the longest state changes.
+/// Maximum number of services considered; those with the longest state changes are kept.
 const MAX_SERVICES: usize = 1024;
 /// Maximum number of services in a chain.
 const MAX_CHAIN_LEN: usize = 4096;
@@ -35,12 +35,12 @@ impl Blocker {
         self.ready_ns.unwrap_or(i64::MAX)
     }
 
-    /// The thread of the service's process that ran last before `time_ns`, within the state change.
+    /// Returns the thread of the service's process that ran last before `time_ns`, within the state change.
     pub(crate) fn thread(&self, timelines: &Timelines<'_>, identities: &Identities<'_>, time_ns: i64) -> Option<u32> {
         self.thread_of(self.pid?, timelines, identities, time_ns).map(|(_, tid)| tid)
     }
 
-    /// The thread of process `pid` that ran last before `time_ns`, within the state change, and the time.
+    /// Returns the thread of process `pid` that ran last before `time_ns`, within the state change, and the time.
     fn thread_of(
         &self,
         pid: u32,
@@ -48,12 +48,12 @@ impl Blocker {
         identities: &Identities<'_>,
         time_ns: i64,
     ) -> Option<(i64, u32)> {
-        let ran = |tid: u32| {
-            let last = timelines.last_before(tid, time_ns)?.row.time_ns;
-            let is_of_process = identities.pid_of(tid, last) == Some(pid) && last >= self.start_ns;
-            is_of_process.then_some((last, tid))
+        let last_run = |tid: u32| {
+            let last_ns = timelines.last_switch_before(tid, time_ns)?.row.time_ns;
+            let is_of_process = identities.pid_of(tid, last_ns) == Some(pid) && last_ns >= self.start_ns;
+            is_of_process.then_some((last_ns, tid))
         };
-        identities.threads_of(pid).into_iter().filter_map(ran).max()
+        identities.threads_of(pid).into_iter().filter_map(last_run).max()
     }
 }
 
@@ -72,23 +72,23 @@ pub(crate) struct ServiceStarts<'s> {
 }
 
 impl<'s> ServiceStarts<'s> {
-    /// `services` must be sorted by start.
+    /// Indexes `services`, which must be sorted by start.
     pub(crate) fn new(services: &'s [Unit]) -> Self {
         let mut indexes: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (at, service) in services.iter().enumerate() {
+        for (index, service) in services.iter().enumerate() {
             if service.kind == ServiceChange::Start {
-                indexes.entry(&service.name).or_default().push(at);
+                indexes.entry(&service.name).or_default().push(index);
             }
         }
         Self { indexes }
     }
 
-    /// The last start of a service before `time_ns`.
-    fn before<'a>(&self, services: &'a [Unit], name: &str, time_ns: i64) -> Option<&'a Unit> {
+    /// Returns the last start of a service before `time_ns`.
+    fn last_start_before<'a>(&self, services: &'a [Unit], name: &str, time_ns: i64) -> Option<&'a Unit> {
         let indexes = self.indexes.get(name)?;
-        let is_before = |&at: &usize| services.get(at).is_some_and(|row| row.start_ns < time_ns);
-        let after = indexes.partition_point(is_before);
-        services.get(*indexes.get(after.checked_sub(1)?)?)
+        let is_before = |&index: &usize| services.get(index).is_some_and(|row| row.start_ns < time_ns);
+        let end_index = indexes.partition_point(is_before);
+        services.get(*indexes.get(end_index.checked_sub(1)?)?)
     }
 }
 
@@ -109,8 +109,8 @@ pub(crate) struct Blockers {
 pub(crate) type CommandInterval = ((i64, i64), Option<u32>);
 
 impl Blockers {
-    /// On Linux: the units on the path to the default target, and those that the shutdown waited for. On Windows: every
-    /// service.
+    /// Collects the candidates: on Linux, the units on the path to the default target and those that the shutdown
+    /// waited for; on Windows, every service.
     pub(crate) fn new(trace: &Trace) -> Self {
         let mut stoppers = HashMap::new();
         let mut rows: Vec<Blocker> = if trace.system.kind == SystemKind::Linux {
@@ -172,53 +172,55 @@ impl Blockers {
     ) -> Vec<CommandInterval> {
         let mut last_ns = end_ns;
         let mut parts: Vec<CommandInterval> = Vec::new();
-        let mut next = blocker.thread(timelines, identities, end_ns);
-        let mut others: Vec<u32> = self.commands.get(&blocker.service).into_iter().flatten().copied().collect();
-        others.retain(|&pid| Some(pid) != blocker.pid);
-        while let Some(tid) = next {
-            let born_ns = identities.start_of(tid, last_ns).unwrap_or(start_ns).clamp(start_ns, last_ns);
+        let mut next_tid = blocker.thread(timelines, identities, end_ns);
+        let mut remaining_pids: Vec<u32> = self.commands.get(&blocker.service).into_iter().flatten().copied().collect();
+        remaining_pids.retain(|&pid| Some(pid) != blocker.pid);
+        while let Some(tid) = next_tid {
+            let thread_start_ns = identities.start_of(tid, last_ns).unwrap_or(start_ns).clamp(start_ns, last_ns);
             // The command that ran last before this one started was run before it.
-            let before = others.iter().filter_map(|&pid| blocker.thread_of(pid, timelines, identities, born_ns));
-            let before = before.filter(|&(ran_ns, _)| ran_ns > start_ns && ran_ns < born_ns).max();
-            let Some((ran_ns, earlier)) = before else {
+            let candidates =
+                remaining_pids.iter().filter_map(|&pid| blocker.thread_of(pid, timelines, identities, thread_start_ns));
+            let previous = candidates.filter(|&(ran_ns, _)| ran_ns > start_ns && ran_ns < thread_start_ns).max();
+            let Some((ran_ns, previous_tid)) = previous else {
                 parts.push(((start_ns, last_ns), Some(tid)));
                 break;
             };
-            parts.push(((born_ns, last_ns), Some(tid)));
-            parts.push(((ran_ns, born_ns), None));
-            others.retain(|&pid| identities.pid_of(earlier, ran_ns) != Some(pid));
+            parts.push(((thread_start_ns, last_ns), Some(tid)));
+            parts.push(((ran_ns, thread_start_ns), None));
+            remaining_pids.retain(|&pid| identities.pid_of(previous_tid, ran_ns) != Some(pid));
             last_ns = ran_ns;
-            next = Some(earlier);
+            next_tid = Some(previous_tid);
         }
-        parts.retain(|&((from, to), _)| from < to);
+        parts.retain(|&((part_start, part_end), _)| part_start < part_end);
         parts
     }
 
-    /// The process that stops a unit whose stop began at `start_ns`.
+    /// Returns the process that stops a unit whose stop began at `start_ns`.
     pub(crate) fn stopper(&self, service: StringId, start_ns: i64) -> Option<u32> {
         self.stoppers.get(&(service, start_ns)).copied()
     }
 
-    /// The services that service `at` of `services` waited for in turn, with the interval of each, last first.
-    pub(crate) fn before(
+    /// Returns the services that service `index` of `services` waited for in turn, with the interval of each, last
+    /// first.
+    pub(crate) fn chain_before(
         trace: &Trace,
         services: &[Unit],
         starts: &ServiceStarts<'_>,
-        at: usize,
+        index: usize,
     ) -> (Self, Vec<Segment>, Certainty) {
         let mut rows = Vec::new();
         let mut segments = Vec::new();
         let mut certainty = Certainty::Measured;
-        let mut next = services.get(at);
-        while let Some(service) = next
+        let mut next_service = services.get(index);
+        while let Some(service) = next_service
             && let Some(wait) = &service.waited_for
             && rows.len() < MAX_CHAIN_LEN
         {
-            let earlier = starts.before(services, &wait.name, service.start_ns);
-            let (Some(earlier), Ok(index)) = (earlier, u32::try_from(rows.len())) else { break };
+            let earlier = starts.last_start_before(services, &wait.name, service.start_ns);
+            let (Some(earlier), Ok(blocker_index)) = (earlier, u32::try_from(rows.len())) else { break };
             let done_ns = service.start_ns.saturating_sub(wait.gap_ns).clamp(earlier.start_ns, service.start_ns);
             segments.push(Segment { start_ns: done_ns, end_ns: service.start_ns, blocker: None });
-            segments.push(Segment { start_ns: earlier.start_ns, end_ns: done_ns, blocker: Some(index) });
+            segments.push(Segment { start_ns: earlier.start_ns, end_ns: done_ns, blocker: Some(blocker_index) });
             rows.push(Blocker {
                 service: trace.strings.find(&earlier.name).unwrap_or_default(),
                 change: ServiceChange::Start,
@@ -227,9 +229,9 @@ impl Blockers {
                 pid: earlier.pid.filter(|&pid| pid != 0),
             });
             certainty = certainty.and(wait.certainty);
-            next = Some(earlier);
+            next_service = Some(earlier);
         }
-        // Nothing outside the recording has a chain.
+        // Clip the chain to the recording.
         let end_ns = trace.duration_ns.max(0);
         for segment in &mut segments {
             segment.start_ns = segment.start_ns.clamp(0, end_ns);
@@ -243,36 +245,36 @@ impl Blockers {
     /// Divides an interval among the Linux units that were waited for in turn, last first; the rest is the service
     /// manager's. Empty if no unit changed state in the interval.
     pub(crate) fn critical_units(&self, change: ServiceChange, (start_ns, end_ns): (i64, i64)) -> Vec<Segment> {
-        let is_then = |row: &Blocker| row.change == change && row.start_ns < end_ns && row.end_ns() > start_ns;
-        let mut rows: Vec<(u32, &Blocker)> = (0_u32..).zip(&self.rows).filter(|(_, row)| is_then(row)).collect();
-        rows.sort_by_key(|(at, row)| (row.start_ns, *at));
+        let is_relevant = |row: &Blocker| row.change == change && row.start_ns < end_ns && row.end_ns() > start_ns;
+        let mut rows: Vec<(u32, &Blocker)> = (0_u32..).zip(&self.rows).filter(|(_, row)| is_relevant(row)).collect();
+        rows.sort_by_key(|(index, row)| (row.start_ns, *index));
         let mut segments = Vec::new();
-        let mut from_ns = start_ns;
-        for (at, row) in rows {
-            let begin_ns = row.start_ns.clamp(from_ns, end_ns);
+        let mut done_ns = start_ns;
+        for (index, row) in rows {
+            let begin_ns = row.start_ns.clamp(done_ns, end_ns);
             let until_ns = row.end_ns().clamp(begin_ns, end_ns);
             if begin_ns < until_ns {
-                segments.push(Segment { start_ns: from_ns, end_ns: begin_ns, blocker: None });
-                segments.push(Segment { start_ns: begin_ns, end_ns: until_ns, blocker: Some(at) });
-                from_ns = until_ns;
+                segments.push(Segment { start_ns: done_ns, end_ns: begin_ns, blocker: None });
+                segments.push(Segment { start_ns: begin_ns, end_ns: until_ns, blocker: Some(index) });
+                done_ns = until_ns;
             }
         }
         if !segments.is_empty() {
-            segments.push(Segment { start_ns: from_ns, end_ns, blocker: None });
+            segments.push(Segment { start_ns: done_ns, end_ns, blocker: None });
         }
         segments.retain(|segment| segment.start_ns < segment.end_ns);
         segments.reverse();
         segments
     }
 
-    pub(crate) fn get(&self, at: u32) -> Option<&Blocker> {
-        self.rows.get(at as usize)
+    pub(crate) fn get(&self, index: u32) -> Option<&Blocker> {
+        self.rows.get(index as usize)
     }
 
-    /// The service that a thread of process `pid` waited for between two times: the one that became ready just before
-    /// the wait ended, otherwise one that was changing state at that moment, otherwise the last one that became ready
-    /// during the wait.
-    pub(crate) fn at(
+    /// Returns the service that a thread of process `pid` waited for between two times: the one that became ready just
+    /// before the wait ended, otherwise one that was changing state at that moment, otherwise the last one that became
+    /// ready during the wait.
+    pub(crate) fn blocker_of_wait(
         &self,
         trace: &Trace,
         identities: &Identities<'_>,
@@ -283,14 +285,14 @@ impl Blockers {
             return None;
         }
         let is_manager = is_manager(trace, identities, pid, until_ns);
-        let mut own: Vec<StringId> = Vec::new();
+        let mut own_services: Vec<StringId> = Vec::new();
         if !is_manager {
             if self.declared.is_empty() {
                 return None;
             }
             let is_own = |row: &&Blocker| row.pid == Some(pid) && row.start_ns < until_ns && row.end_ns() > from_ns;
-            own.extend(self.rows.iter().filter(is_own).map(|row| row.service));
-            if own.is_empty() {
+            own_services.extend(self.rows.iter().filter(is_own).map(|row| row.service));
+            if own_services.is_empty() {
                 return None;
             }
         }
@@ -298,19 +300,19 @@ impl Blockers {
             row.start_ns < until_ns
                 && row.end_ns() > from_ns
                 && row.pid != Some(pid)
-                && (is_manager || own.iter().any(|&own| self.declared.contains(&(own, row.service))))
+                && (is_manager || own_services.iter().any(|&service| self.declared.contains(&(service, row.service))))
         };
         let candidates = || (0_u32..).zip(&self.rows).filter(|(_, row)| is_waited_for(row));
-        let ended = |within_ns: i64| {
+        let last_ended = |within_ns: i64| {
             candidates()
                 .filter(|(_, row)| row.end_ns() <= until_ns)
                 .filter(|(_, row)| until_ns.saturating_sub(row.end_ns()) <= within_ns)
                 .max_by_key(|(_, row)| row.end_ns())
         };
-        ended(WAIT_GAP_NS)
+        last_ended(WAIT_GAP_NS)
             .or_else(|| candidates().filter(|(_, row)| row.end_ns() > until_ns).min_by_key(|(_, row)| row.end_ns()))
-            .or_else(|| ended(i64::MAX))
-            .map(|(at, _)| at)
+            .or_else(|| last_ended(i64::MAX))
+            .map(|(index, _)| index)
     }
 }
 
@@ -322,7 +324,7 @@ fn is_manager(trace: &Trace, identities: &Identities<'_>, pid: u32, time_ns: i64
     }
 }
 
-/// The service manager's process at a time.
+/// Returns the service manager's process at a time.
 pub(crate) fn manager(trace: &Trace, identities: &Identities<'_>, time_ns: i64) -> Option<u32> {
     let mut pids = trace.processes.iter().map(|process| process.pid);
     pids.find(|&pid| is_manager(trace, identities, pid, time_ns))

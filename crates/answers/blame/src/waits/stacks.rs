@@ -9,40 +9,44 @@ use super::path::{CriticalPath, StackFrame};
 use onoff_usage::functions::{CompiledMethods, JoinedStack};
 use onoff_usage::owners::file_name;
 
-/// A stack event may follow up to this long after the event it belongs to, ns: 10 s. Later chunks of the table are not
-/// read.
+/// Maximum time from an event until its stack event, ns: 10 s. Later chunks of the table are not read.
 const MAX_STACK_DELAY_NS: i64 = 10_000_000_000;
 
 impl Waits<'_> {
     /// Adds the recorded call stacks to the steps of `paths` in one pass over the stack table.
     pub fn add_stacks(&self, paths: Vec<&mut CriticalPath>) {
-        let mut wanted: HashMap<(i64, u32), JoinedStack> = paths
+        let mut stacks: HashMap<(i64, u32), JoinedStack> = paths
             .iter()
             .flat_map(|path| &path.steps)
             .filter_map(|step| Some(((step.stack_ns?, step.thread.tid), JoinedStack::default())))
             .collect();
-        let (Some(first), Some(last)) = (wanted.keys().map(|key| key.0).min(), wanted.keys().map(|key| key.0).max())
+        let (Some(first_ns), Some(last_ns)) =
+            (stacks.keys().map(|&(time_ns, _)| time_ns).min(), stacks.keys().map(|&(time_ns, _)| time_ns).max())
         else {
             return;
         };
         for chunk in self.trace.stacks.chunks() {
             let chunk: &Stacks = chunk;
-            if chunk.time_ns.first().is_some_and(|&first| first > last.saturating_add(MAX_STACK_DELAY_NS)) {
+            if chunk
+                .time_ns
+                .first()
+                .is_some_and(|&chunk_start| chunk_start > last_ns.saturating_add(MAX_STACK_DELAY_NS))
+            {
                 break;
             }
             let rows = chunk.time_ns.iter().zip(&chunk.tid).zip(&chunk.stack);
             for ((&time_ns, &tid), &stack) in rows {
-                if (first..=last).contains(&time_ns)
-                    && let Some(found) = wanted.get_mut(&(time_ns, tid))
+                if (first_ns..=last_ns).contains(&time_ns)
+                    && let Some(joined) = stacks.get_mut(&(time_ns, tid))
                 {
-                    found.add(&self.trace.stack_pool, stack);
+                    joined.add(&self.trace.stack_pool, stack);
                 }
             }
         }
-        let methods = CompiledMethods::of(self.trace);
+        let methods = CompiledMethods::from_trace(self.trace);
         for step in paths.into_iter().flat_map(|path| &mut path.steps) {
             let Some(stack_ns) = step.stack_ns else { continue };
-            if let Some(&stack) = wanted.get(&(stack_ns, step.thread.tid)) {
+            if let Some(&stack) = stacks.get(&(stack_ns, step.thread.tid)) {
                 let pid = step.thread.pid.unwrap_or(0);
                 step.stack = self.frames(&methods, stack, (pid, stack_ns));
             }
@@ -53,7 +57,7 @@ impl Waits<'_> {
         let frame = |address: u64| {
             let row = self.causes.modules().row_at(pid, address, time_ns);
             let image = row.and_then(|row| self.trace.images.get(row));
-            let method = methods.at(self.trace, pid, address, time_ns);
+            let method = methods.method_at(self.trace, pid, address, time_ns);
             let base = image.as_ref().map(|image| image.base).or(method.as_ref().map(|method| method.address));
             let relative_address = address.saturating_sub(base.unwrap_or(0));
             let module = image.map(|image| image.path).or(method.as_ref().map(|method| method.module));

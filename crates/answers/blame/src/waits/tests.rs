@@ -34,11 +34,11 @@ fn recording() -> Trace {
 
 /// Wake-ups as (ms, processor, thread, readying thread, in an interrupt).
 fn readies(trace: &mut Trace, rows: &[(i64, u16, u32, u32, bool)]) {
-    let rows = rows.iter().map(|&(ms, cpu, ready_tid, by, in_interrupt)| ReadyThread {
+    let rows = rows.iter().map(|&(ms, cpu, ready_tid, readying_tid, in_interrupt)| ReadyThread {
         time_ns: ms * MS,
         cpu,
         ready_tid,
-        readying_tid: Some(by),
+        readying_tid: Some(readying_tid),
         adjust_reason: 1,
         adjust_increment: 0,
         flags: u8::from(in_interrupt),
@@ -338,8 +338,8 @@ fn damaged_recordings_keep_path_duration() {
     for _ in 0..200 {
         let mut trace = recording();
         let mut pick = |choices: &[i64]| {
-            let at = usize::try_from(source.value() % choices.len() as u64).unwrap();
-            choices[at]
+            let index = usize::try_from(source.value() % choices.len() as u64).unwrap();
+            choices[index]
         };
         const TIMES: [i64; 9] = [i64::MIN, -1, 0, 1, 20, 20, 21, 90, i64::MAX];
         let number = |value: i64| u32::try_from(value).unwrap();
@@ -404,7 +404,7 @@ fn follows_exited_thread_from_its_exit() {
     );
     let path = path_of(&trace, 104, 0, 60);
     let steps = steps(&path);
-    let times: Vec<_> = steps.iter().map(|&(from, until, tid, kind, _)| (from, until, tid, kind)).collect();
+    let times: Vec<_> = steps.iter().map(|&(start, end, tid, kind, _)| (start, end, tid, kind)).collect();
     assert_eq!(
         times,
         [
@@ -438,7 +438,7 @@ fn wake_during_switch_out_is_no_wait() {
     trace.ready_threads = onoff_trace::Batches::default();
     trace.ready_threads.push(late);
     let path = path_of(&trace, 104, 0, 30);
-    let steps: Vec<_> = steps(&path).into_iter().map(|(from, until, tid, kind, _)| (from, until, tid, kind)).collect();
+    let steps: Vec<_> = steps(&path).into_iter().map(|(start, end, tid, kind, _)| (start, end, tid, kind)).collect();
     assert_eq!(
         steps,
         [
@@ -501,13 +501,16 @@ fn path_excludes_system_sleep() {
     let mut trace = recording();
     switches_in_ms(&mut trace, &[(10, 0, 64, (WAITING, EXECUTIVE), 44), (90, 0, 44, (WAITING, EXECUTIVE), 64)]);
     readies(&mut trace, &[(90, 0, 64, 44, false)]);
-    let before = path_of(&trace, 64, 0, 95);
-    assert!(steps(&before).contains(&(10, 90, 44, Cpu, "")), "{:?}", steps(&before));
+    let path_before_sleep = path_of(&trace, 64, 0, 95);
+    assert!(steps(&path_before_sleep).contains(&(10, 90, 44, Cpu, "")), "{:?}", steps(&path_before_sleep));
     milestone_value(&mut trace, 20 * MS, milestone::SLEEP, "4", Some(4));
     milestone_value(&mut trace, 80 * MS, milestone::WAKE, "4", Some(4));
     let path = path_of(&trace, 64, 0, 95);
-    let of_44: Vec<_> = steps(&path).into_iter().filter(|step| step.2 == 44).collect();
-    assert_eq!(of_44, [(10, 20, 44, Cpu, ""), (20, 80, 44, Other, "the machine was asleep"), (80, 90, 44, Cpu, "")]);
+    let steps_of_44: Vec<_> = steps(&path).into_iter().filter(|&(_, _, tid, ..)| tid == 44).collect();
+    assert_eq!(
+        steps_of_44,
+        [(10, 20, 44, Cpu, ""), (20, 80, 44, Other, "the machine was asleep"), (80, 90, 44, Cpu, "")]
+    );
     let waits = Waits::new(&trace);
     let account =
         crate::account::AccountBuilder::new(&waits).path(Interval::new(0, 95 * MS), Some(&EndThread::from_tid(64)));

@@ -29,7 +29,7 @@ pub(crate) enum SwitchDirection {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreadSwitch {
     /// Index among the switches of the thread.
-    pub(crate) place: usize,
+    pub(crate) index: usize,
     /// Index among all switches of the recording, in logging order.
     pub(crate) number: u32,
     pub(crate) direction: SwitchDirection,
@@ -57,14 +57,14 @@ struct Run {
     first: u32,
     rows: u32,
     /// Number of rows of the thread in earlier chunks.
-    before: u32,
+    earlier_rows: u32,
 }
 
 /// (chunk, row in the chunk).
 type RowPosition = (usize, usize);
 
 impl RowLists {
-    /// `chunks` gives the times of each chunk and a visitor that reports (thread slot, row) in order. The visitor is
+    /// `chunks` yields the times of each chunk and a visitor that reports (thread slot, row) in order. The visitor is
     /// called twice; a row of two threads is reported twice.
     fn new<'a, V>(
         slots: usize,
@@ -76,7 +76,7 @@ impl RowLists {
     {
         let mut lists = Self::default();
         let mut counts = vec![0_u32; slots];
-        let mut before = vec![0_u32; slots];
+        let mut earlier_rows = vec![0_u32; slots];
         let mut runs: Vec<(u32, Run)> = Vec::new();
         for (chunk, (times, visit)) in (0_u32..).zip(chunks) {
             let mut slots_in_chunk: Vec<u32> = Vec::new();
@@ -90,19 +90,19 @@ impl RowLists {
             });
             let mut total = 0_u32;
             for slot in slots_in_chunk.iter().copied() {
-                let (count, before) = (&mut counts[slot as usize], &mut before[slot as usize]);
-                runs.push((slot, Run { chunk, first: total, rows: *count, before: *before }));
-                *before = before.saturating_add(*count);
+                let (count, earlier_rows) = (&mut counts[slot as usize], &mut earlier_rows[slot as usize]);
+                runs.push((slot, Run { chunk, first: total, rows: *count, earlier_rows: *earlier_rows }));
+                *earlier_rows = earlier_rows.saturating_add(*count);
                 // From here on, `count` is the position of the thread's next row.
                 (*count, total) = (total, total.saturating_add(*count));
             }
             let mut list = vec![0_u32; total as usize];
             visit(&mut |slot, row| {
-                if let Some(next) = counts.get_mut(slot as usize) {
-                    if let Some(place) = list.get_mut(*next as usize) {
-                        *place = row;
+                if let Some(next_index) = counts.get_mut(slot as usize) {
+                    if let Some(entry) = list.get_mut(*next_index as usize) {
+                        *entry = row;
                     }
-                    *next += 1;
+                    *next_index += 1;
                 }
             });
             slots_in_chunk.iter().for_each(|&slot| counts[slot as usize] = 0);
@@ -113,38 +113,38 @@ impl RowLists {
             lists.rows.push(list);
             lists.first_ns.push(times.first().copied().unwrap_or(i64::MAX));
         }
-        lists.sort(slots, &runs);
+        lists.group_runs(slots, &runs);
         lists
     }
 
     /// Groups the runs by thread, keeping their order.
-    fn sort(&mut self, slots: usize, runs: &[(u32, Run)]) {
+    fn group_runs(&mut self, slots: usize, runs: &[(u32, Run)]) {
         self.starts = vec![0; slots + 1];
         for &(slot, _) in runs {
             self.starts[slot as usize + 1] += 1;
         }
-        for at in 1..self.starts.len() {
-            self.starts[at] += self.starts[at - 1];
+        for index in 1..self.starts.len() {
+            self.starts[index] += self.starts[index - 1];
         }
-        let mut next = self.starts.clone();
+        let mut next_positions = self.starts.clone();
         self.runs = vec![Run::default(); runs.len()];
         for &(slot, run) in runs {
-            let at = &mut next[slot as usize];
-            self.runs[*at] = run;
-            *at += 1;
+            let position = &mut next_positions[slot as usize];
+            self.runs[*position] = run;
+            *position += 1;
         }
     }
 
-    /// The rows of the thread in `slot`; empty without a slot.
+    /// Returns the rows of the thread in `slot`; empty without a slot.
     fn get(&self, slot: Option<u32>) -> ThreadRows<'_> {
         let runs = slot.and_then(|slot| {
-            let at = slot as usize;
-            self.runs.get(*self.starts.get(at)?..*self.starts.get(at.checked_add(1)?)?)
+            let index = slot as usize;
+            self.runs.get(*self.starts.get(index)?..*self.starts.get(index.checked_add(1)?)?)
         });
         ThreadRows { lists: self, runs: runs.unwrap_or(&[]) }
     }
 
-    fn list(&self, run: &Run) -> &[u32] {
+    fn run_rows(&self, run: &Run) -> &[u32] {
         let rows = self.rows.get(run.chunk as usize).map_or(&[][..], |rows| rows);
         let first = run.first as usize;
         rows.get(first..first.saturating_add(run.rows as usize)).unwrap_or(&[])
@@ -159,31 +159,31 @@ struct ThreadRows<'l> {
 }
 
 impl<'l> ThreadRows<'l> {
-    /// The thread's row number `place`.
-    fn get(self, place: usize) -> Option<RowPosition> {
-        let run = self.runs.get(self.runs.partition_point(|run| run.before as usize <= place).checked_sub(1)?)?;
-        let row = self.lists.list(run).get(place - run.before as usize)?;
+    /// Returns the position of the thread's row with this index.
+    fn get(self, index: usize) -> Option<RowPosition> {
+        let run = self.runs.get(self.runs.partition_point(|run| run.earlier_rows as usize <= index).checked_sub(1)?)?;
+        let row = self.lists.run_rows(run).get(index - run.earlier_rows as usize)?;
         Some((run.chunk as usize, *row as usize))
     }
 
-    /// Number of rows before `time_ns`; `times` gives the times of a chunk.
-    fn before(self, time_ns: i64, times: impl Fn(usize) -> &'l [i64]) -> usize {
-        // All rows of earlier chunks come before, no row of later ones does.
-        let last = self.lists.first_ns.partition_point(|&first| first < time_ns).saturating_sub(1);
-        let run = self.runs.partition_point(|run| (run.chunk as usize) < last);
+    /// Returns the number of rows before `time_ns`; `times` returns the times of a chunk.
+    fn count_before(self, time_ns: i64, times: impl Fn(usize) -> &'l [i64]) -> usize {
+        // All rows of earlier chunks are before the time, and no row of later chunks is.
+        let last_chunk = self.lists.first_ns.partition_point(|&first| first < time_ns).saturating_sub(1);
+        let run = self.runs.partition_point(|run| (run.chunk as usize) < last_chunk);
         match self.runs.get(run) {
-            Some(run) if run.chunk as usize == last => {
-                let times = times(last);
+            Some(run) if run.chunk as usize == last_chunk => {
+                let times = times(last_chunk);
                 let is_before = |&row: &u32| times.get(row as usize).is_some_and(|&time| time < time_ns);
-                run.before as usize + self.lists.list(run).partition_point(is_before)
+                run.earlier_rows as usize + self.lists.run_rows(run).partition_point(is_before)
             }
-            Some(later) => later.before as usize,
-            None => self.runs.last().map_or(0, |run| run.before as usize + run.rows as usize),
+            Some(later_run) => later_run.earlier_rows as usize,
+            None => self.runs.last().map_or(0, |run| run.earlier_rows as usize + run.rows as usize),
         }
     }
 
-    fn from(self, place: usize) -> impl Iterator<Item = RowPosition> + 'l {
-        (place..).map_while(move |place| self.get(place))
+    fn positions_from(self, index: usize) -> impl Iterator<Item = RowPosition> + 'l {
+        (index..).map_while(move |index| self.get(index))
     }
 }
 
@@ -194,9 +194,9 @@ fn chunk_starts(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut starts = Vec::new();
     let mut total = 0_u32;
     for length in lengths {
-        let Some(sum) = u32::try_from(length).ok().and_then(|length| total.checked_add(length)) else { break };
+        let Some(new_total) = u32::try_from(length).ok().and_then(|length| total.checked_add(length)) else { break };
         starts.push(total);
-        total = sum;
+        total = new_total;
     }
     starts
 }
@@ -204,13 +204,15 @@ fn chunk_starts(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
 /// True if a wake-up is known to have been logged before a switch.
 pub(crate) fn was_logged_before(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
     ready.time_ns < switch.row.time_ns
-        || ready.time_ns == switch.row.time_ns && ready.after_switches.is_some_and(|before| before <= switch.number)
+        || ready.time_ns == switch.row.time_ns
+            && ready.after_switches.is_some_and(|switches_before| switches_before <= switch.number)
 }
 
 /// True if a wake-up is known to have been logged after a switch.
 fn was_logged_after(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
     ready.time_ns > switch.row.time_ns
-        || ready.time_ns == switch.row.time_ns && ready.after_switches.is_some_and(|before| before > switch.number)
+        || ready.time_ns == switch.row.time_ns
+            && ready.after_switches.is_some_and(|switches_before| switches_before > switch.number)
 }
 
 /// The switches and wake-ups of every thread of a recording.
@@ -240,11 +242,11 @@ impl<'t> Timelines<'t> {
                 return;
             }
             let slot = if tid < MAX_DENSE_TID {
-                let at = tid as usize;
-                if at >= dense.len() {
-                    dense.resize(at + 1, NO_SLOT);
+                let index = tid as usize;
+                if index >= dense.len() {
+                    dense.resize(index + 1, NO_SLOT);
                 }
-                &mut dense[at]
+                &mut dense[index]
             } else {
                 sparse.entry(tid).or_insert(NO_SLOT)
             };
@@ -271,18 +273,18 @@ impl<'t> Timelines<'t> {
                 .chunks()
                 .iter()
                 .any(|chunk| chunk.flags.iter().any(|flags| flags & IN_INTERRUPT != 0)),
-            asleep: SleepIntervals::of(trace),
+            asleep: SleepIntervals::from_trace(trace),
         };
         let (slots, spill_store) = (slots as usize, trace.spill_store.as_deref());
-        let numbered = switches.chunks().iter().zip(&index.chunk_starts);
-        let by_thread = numbered.map(|(chunk, _)| {
+        let numbered_chunks = switches.chunks().iter().zip(&index.chunk_starts);
+        let chunk_rows = numbered_chunks.map(|(chunk, _)| {
             let visit = |report: &mut dyn FnMut(u32, u32)| {
-                for (row, (&new, &old)) in (0..).zip(chunk.new_tid.iter().zip(&chunk.old_tid)) {
-                    if let Some(slot) = index.slot(old) {
+                for (row, (&new_tid, &old_tid)) in (0..).zip(chunk.new_tid.iter().zip(&chunk.old_tid)) {
+                    if let Some(slot) = index.slot(old_tid) {
                         report(slot, row);
                     }
-                    if new != old
-                        && let Some(slot) = index.slot(new)
+                    if new_tid != old_tid
+                        && let Some(slot) = index.slot(new_tid)
                     {
                         report(slot, row);
                     }
@@ -290,8 +292,8 @@ impl<'t> Timelines<'t> {
             };
             (&*chunk.time_ns, visit)
         });
-        let switches = RowLists::new(slots, by_thread, spill_store);
-        let by_thread = readies.chunks().iter().map(|chunk| {
+        let switches = RowLists::new(slots, chunk_rows, spill_store);
+        let chunk_rows = readies.chunks().iter().map(|chunk| {
             let visit = |report: &mut dyn FnMut(u32, u32)| {
                 for (row, &tid) in (0..).zip(&chunk.ready_tid) {
                     if let Some(slot) = index.slot(tid) {
@@ -301,7 +303,7 @@ impl<'t> Timelines<'t> {
             };
             (&*chunk.time_ns, visit)
         });
-        let readies = RowLists::new(slots, by_thread, spill_store);
+        let readies = RowLists::new(slots, chunk_rows, spill_store);
         Self { switches, readies, ..index }
     }
 
@@ -313,7 +315,7 @@ impl<'t> Timelines<'t> {
         &self.asleep
     }
 
-    /// Time of the first switch on any processor, ns; `i64::MAX` if none.
+    /// Returns the time of the first switch on any processor, ns; `i64::MAX` if none.
     pub(crate) fn first_switch_ns(&self) -> i64 {
         let chunks = self.trace.context_switches.chunks();
         let first = chunks.iter().find_map(|chunk| chunk.time_ns.first());
@@ -341,37 +343,37 @@ impl<'t> Timelines<'t> {
         self.trace.ready_threads.chunks().get(chunk)?.get(row)
     }
 
-    /// The thread's switch number `place`.
-    pub(crate) fn switch(&self, tid: u32, place: usize) -> Option<ThreadSwitch> {
-        let (chunk, at) = self.switch_rows(tid).get(place)?;
-        let row = self.trace.context_switches.chunks().get(chunk)?.get(at)?;
-        let number = self.chunk_starts.get(chunk)?.checked_add(u32::try_from(at).ok()?)?;
+    /// Returns the thread's switch with this index.
+    pub(crate) fn switch(&self, tid: u32, index: usize) -> Option<ThreadSwitch> {
+        let (chunk, chunk_row) = self.switch_rows(tid).get(index)?;
+        let row = self.trace.context_switches.chunks().get(chunk)?.get(chunk_row)?;
+        let number = self.chunk_starts.get(chunk)?.checked_add(u32::try_from(chunk_row).ok()?)?;
         let direction = if row.new_tid == tid { SwitchDirection::In } else { SwitchDirection::Out };
-        Some(ThreadSwitch { place, number, direction, row })
+        Some(ThreadSwitch { index, number, direction, row })
     }
 
-    /// Number of switches of the thread before `time_ns`.
+    /// Returns the number of switches of the thread before `time_ns`.
     pub(crate) fn switches_before(&self, tid: u32, time_ns: i64) -> usize {
         let chunks = self.trace.context_switches.chunks();
-        self.switch_rows(tid).before(time_ns, |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns))
+        self.switch_rows(tid).count_before(time_ns, |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns))
     }
 
-    /// Number of wake-ups of the thread before `time_ns`.
+    /// Returns the number of wake-ups of the thread before `time_ns`.
     fn readies_before(&self, tid: u32, time_ns: i64) -> usize {
         let chunks = self.trace.ready_threads.chunks();
-        self.ready_rows(tid).before(time_ns, |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns))
+        self.ready_rows(tid).count_before(time_ns, |chunk| chunks.get(chunk).map_or(&[], |chunk| &*chunk.time_ns))
     }
 
-    pub(crate) fn last_before(&self, tid: u32, time_ns: i64) -> Option<ThreadSwitch> {
+    pub(crate) fn last_switch_before(&self, tid: u32, time_ns: i64) -> Option<ThreadSwitch> {
         self.switch(tid, self.switches_before(tid, time_ns).checked_sub(1)?)
     }
 
-    /// The first wake-up of the thread at or after `from_ns`.
+    /// Returns the first wake-up of the thread at or after `from_ns`.
     pub(crate) fn first_ready(&self, tid: u32, from_ns: i64) -> Option<ReadyThread> {
         self.ready(self.ready_rows(tid).get(self.readies_before(tid, from_ns))?)
     }
 
-    /// The wake-up that ended the wait between switches `out` and `next`, if it ended.
+    /// Returns the wake-up that ended the wait between switches `out` and `next`, if it ended.
     ///
     /// With a coarse clock many records share one time: a wake-up logged before `out` ended an earlier wait, and one
     /// logged after `next` a later one. Between two processors the logging order at one time is unknown: a wake-up then
@@ -383,19 +385,19 @@ impl<'t> Timelines<'t> {
         next: Option<&ThreadSwitch>,
     ) -> Option<ReadyThread> {
         let first = self.readies_before(tid, out.row.time_ns);
-        let mut of_another_processor = None;
-        for place in self.ready_rows(tid).from(first).take(MAX_CONCURRENT) {
-            let ready = self.ready(place)?;
+        let mut from_other_processor = None;
+        for position in self.ready_rows(tid).positions_from(first).take(MAX_CONCURRENT) {
+            let ready = self.ready(position)?;
             if next.is_some_and(|next| ready.time_ns > next.row.time_ns) {
                 break;
             }
             if was_logged_before(&ready, out) {
                 let ran_before = || {
-                    let before = out.place.checked_sub(1).and_then(|place| self.switch(tid, place));
-                    before.is_none_or(|before| before.row.time_ns < out.row.time_ns)
+                    let previous = out.index.checked_sub(1).and_then(|index| self.switch(tid, index));
+                    previous.is_none_or(|previous| previous.row.time_ns < out.row.time_ns)
                 };
                 if ready.cpu != out.row.cpu && ran_before() {
-                    of_another_processor = Some(ready);
+                    from_other_processor = Some(ready);
                 }
                 continue;
             }
@@ -411,59 +413,61 @@ impl<'t> Timelines<'t> {
                 return Some(ready);
             };
             let runs_on = || {
-                let after = self.switch(tid, next.place + 1);
-                after.is_none_or(|after| {
-                    let waits = after.direction == SwitchDirection::Out
-                        && reason::after_switch_out(after.row.old_state) == ThreadState::Waiting;
-                    after.row.time_ns > next.row.time_ns || !waits
+                let following = self.switch(tid, next.index + 1);
+                following.is_none_or(|following| {
+                    let is_wait = following.direction == SwitchDirection::Out
+                        && reason::state_after_switch_out(following.row.old_state) == ThreadState::Waiting;
+                    following.row.time_ns > next.row.time_ns || !is_wait
                 })
             };
-            if of_another_processor.is_none() && ready.cpu != next.row.cpu && runs_on() {
-                of_another_processor = Some(ready);
+            if from_other_processor.is_none() && ready.cpu != next.row.cpu && runs_on() {
+                from_other_processor = Some(ready);
             }
         }
-        of_another_processor
+        from_other_processor
     }
 
-    /// Number of wake-ups of the thread at one time.
+    /// Returns the number of wake-ups of the thread at one time.
     fn readies_at(&self, tid: u32, time_ns: i64) -> usize {
         self.readies_before(tid, time_ns.saturating_add(1)).saturating_sub(self.readies_before(tid, time_ns))
     }
 
-    /// Number of switches at the time of `out`, up to `out`, that need a wake-up at that time.
+    /// Returns the number of switches at the time of `out`, up to `out`, that need a wake-up at that time.
     fn wakes_at(&self, tid: u32, out: &ThreadSwitch) -> usize {
         let time_ns = out.row.time_ns;
-        let before = (0..out.place).rev().take(MAX_CONCURRENT).filter_map(|place| self.switch(tid, place));
-        let at_once = before
+        let earlier = (0..out.index).rev().take(MAX_CONCURRENT).filter_map(|index| self.switch(tid, index));
+        let simultaneous = earlier
             .take_while(|switch| switch.row.time_ns == time_ns)
             .filter(|switch| switch.direction == SwitchDirection::In);
         let needs_ready = |switch: &ThreadSwitch| {
-            let left = switch.place.checked_sub(1).and_then(|place| self.switch(tid, place));
-            match left {
+            let switch_out = switch.index.checked_sub(1).and_then(|index| self.switch(tid, index));
+            match switch_out {
                 None => true,
-                Some(left) if reason::after_switch_out(left.row.old_state) == ThreadState::Ready => false,
-                Some(left) if left.row.time_ns == time_ns => true,
+                Some(switch_out) if reason::state_after_switch_out(switch_out.row.old_state) == ThreadState::Ready => {
+                    false
+                }
+                Some(switch_out) if switch_out.row.time_ns == time_ns => true,
                 // It may have been readied earlier and waited for a processor.
-                Some(left) => self
-                    .first_ready(tid, left.row.time_ns.saturating_add(1))
+                Some(switch_out) => self
+                    .first_ready(tid, switch_out.row.time_ns.saturating_add(1))
                     .is_none_or(|ready| ready.time_ns >= time_ns),
             }
         };
-        at_once.filter(needs_ready).count()
+        simultaneous.filter(needs_ready).count()
     }
 
-    /// The last `max` switches of all processors up to `time_ns`, last first.
+    /// Returns the last `max` switches of all processors up to `time_ns`, last first.
     pub(crate) fn switches_back(&self, time_ns: i64, max: usize) -> impl Iterator<Item = ContextSwitch> + '_ {
         let chunks = self.trace.context_switches.chunks();
-        let after = chunks.partition_point(|chunk| chunk.time_ns.first().is_some_and(|&first| first <= time_ns));
+        let end_index = chunks.partition_point(|chunk| chunk.time_ns.first().is_some_and(|&first| first <= time_ns));
         chunks
-            .get(..after)
+            .get(..end_index)
             .unwrap_or(&[])
             .iter()
             .rev()
             .flat_map(move |chunk| {
-                let until = chunk.time_ns.partition_point(|&time| time <= time_ns);
-                (0..until).rev().filter_map(|at| chunk.get(at))
+                let row_count = chunk.time_ns.partition_point(|&time| time <= time_ns);
+                (0..row_count).rev().filter_map(|row| chunk.get(row))
             })
             .take(max)
     }

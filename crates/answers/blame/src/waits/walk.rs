@@ -25,7 +25,7 @@ use onoff_usage::asleep::SleepIntervals;
 const MAX_DEPTH: usize = 128;
 /// Maximum number of hops between threads without any time passing.
 const MAX_HOPS: u32 = 256;
-/// Another processor can ready a thread up to this long before its switch-out is recorded, ns: 20 µs.
+/// Maximum time by which another processor can ready a thread before its switch-out is recorded, ns: 20 µs.
 const MAX_EARLY_WAKE_NS: i64 = 20_000;
 /// Maximum number of steps; a longer walk is cut off.
 const MAX_STEPS: usize = 4 << 20;
@@ -66,7 +66,7 @@ pub struct RawStep {
     /// The thread waiting for this one, an index into [`WalkResult::waiters`]; [`ROOT`] for none.
     pub waiter: u32,
     /// The thread readied by this one at the end of the step; 0 for none.
-    pub(crate) readied: u32,
+    pub(crate) readied_tid: u32,
     /// Time of the event whose call stack belongs to the step; [`NO_STACK`] for none.
     pub(crate) stack_ns: i64,
     /// The processor it ran on; [`NO_PROCESSOR`] if it did not run.
@@ -76,13 +76,13 @@ pub struct RawStep {
 }
 
 impl RawStep {
-    /// The same step, with the machine asleep.
+    /// Returns the same step with the machine asleep.
     fn asleep(&self) -> Self {
         Self {
             certainty: Certainty::Measured,
             reason: NO_REASON,
             work: Work::Unknown(UnknownCause::Asleep),
-            readied: 0,
+            readied_tid: 0,
             stack_ns: NO_STACK,
             cpu: NO_PROCESSOR,
             blocker: NO_BLOCKER,
@@ -109,22 +109,22 @@ pub struct WalkResult {
     pub waiters: Vec<Waiter>,
 }
 
-/// The thread of the step, then the threads waiting for it, innermost first.
-pub(crate) fn threads_of<'w>(walked: &'w WalkResult, step: &RawStep) -> impl Iterator<Item = u32> + use<'w> {
-    let mut next = step.waiter;
+/// Returns the thread of the step, then the threads waiting for it, innermost first.
+pub(crate) fn threads_of<'w>(walk: &'w WalkResult, step: &RawStep) -> impl Iterator<Item = u32> + use<'w> {
+    let mut next_waiter = step.waiter;
     let waiters = std::iter::from_fn(move || {
-        if next == ROOT {
+        if next_waiter == ROOT {
             return None;
         }
-        let waiter = walked.waiters.get(next as usize)?;
-        next = waiter.waiter;
+        let waiter = walk.waiters.get(next_waiter as usize)?;
+        next_waiter = waiter.waiter;
         Some(waiter.tid)
     });
     std::iter::once(step.tid).chain(waiters)
 }
 
 impl WalkResult {
-    /// Splits steps at system sleeps: whatever a thread did or waited for, it did not do while the machine was asleep.
+    /// Splits steps at system sleeps, because no thread made progress while the machine was asleep.
     fn cut_sleeps(&mut self, asleep: &SleepIntervals) {
         if asleep.is_empty() {
             return;
@@ -134,10 +134,10 @@ impl WalkResult {
             let mut end_ns = step.end_ns;
             let awake: Vec<(i64, i64)> = asleep.awake(step.start_ns, step.end_ns).collect();
             // Later steps come first.
-            for &(from, to) in awake.iter().rev() {
-                steps.extend((to < end_ns).then(|| RawStep { start_ns: to, end_ns, ..step.asleep() }));
-                steps.push(RawStep { start_ns: from, end_ns: to, ..*step });
-                end_ns = from;
+            for &(awake_start, awake_end) in awake.iter().rev() {
+                steps.extend((awake_end < end_ns).then(|| RawStep { start_ns: awake_end, end_ns, ..step.asleep() }));
+                steps.push(RawStep { start_ns: awake_start, end_ns: awake_end, ..*step });
+                end_ns = awake_start;
             }
             let start_ns = step.start_ns;
             steps.extend((start_ns < end_ns).then(|| RawStep { start_ns, end_ns, ..step.asleep() }));
@@ -145,22 +145,22 @@ impl WalkResult {
         self.steps = steps;
     }
 
-    /// Appends the steps of a walk through service `blocker`, for which `waiter` (or else `outer`) waits.
-    pub(crate) fn append(&mut self, within: Self, blocker: u32, waiter: Option<Waiter>, outer: u32) {
+    /// Appends the steps of a walk through service `blocker`, for which `waiter` waits, or `outer` without a waiter.
+    pub(crate) fn append(&mut self, inner: Self, blocker: u32, waiter: Option<Waiter>, outer: u32) {
         let mut outer = outer;
         if let Some(waiter) = waiter
-            && let Ok(at) = u32::try_from(self.waiters.len())
+            && let Ok(index) = u32::try_from(self.waiters.len())
         {
             self.waiters.push(waiter);
-            outer = at;
+            outer = index;
         }
         let base = u32::try_from(self.waiters.len()).unwrap_or(ROOT);
-        let moved = |at: u32| match at {
+        let shifted = |index: u32| match index {
             ROOT => outer,
-            at => at.saturating_add(base),
+            index => index.saturating_add(base),
         };
-        self.waiters.extend(within.waiters.iter().map(|row| Waiter { waiter: moved(row.waiter), ..*row }));
-        self.steps.extend(within.steps.iter().map(|step| RawStep { waiter: moved(step.waiter), blocker, ..*step }));
+        self.waiters.extend(inner.waiters.iter().map(|row| Waiter { waiter: shifted(row.waiter), ..*row }));
+        self.steps.extend(inner.steps.iter().map(|step| RawStep { waiter: shifted(step.waiter), blocker, ..*step }));
     }
 }
 
@@ -175,13 +175,13 @@ pub(super) struct Walk<'a, 't> {
     time_ns: i64,
     tid: u32,
     /// The thread that the current one made ready at `time_ns`.
-    readied: u32,
-    /// Open waits, outermost first: positions in `out.waiters`.
-    open: Vec<u32>,
+    readied_tid: u32,
+    /// Open waits, outermost first, as indexes into `result.waiters`.
+    open_waits: Vec<u32>,
     hops: u32,
     /// Time at which the thread resumed from the current wait.
     resumed_ns: i64,
-    out: WalkResult,
+    result: WalkResult,
 }
 
 impl<'a, 't> Walk<'a, 't> {
@@ -202,88 +202,93 @@ impl<'a, 't> Walk<'a, 't> {
             start_ns,
             time_ns: end_ns,
             tid,
-            readied: 0,
-            open: Vec::new(),
+            readied_tid: 0,
+            open_waits: Vec::new(),
             hops: 0,
             resumed_ns: NO_STACK,
-            out: WalkResult::default(),
+            result: WalkResult::default(),
         };
         while walk.time_ns > start_ns {
             if walk.time_ns <= walk.floor() {
                 walk.return_to_waiter();
-            } else if walk.out.steps.len() >= MAX_STEPS {
-                walk.open.clear();
+            } else if walk.result.steps.len() >= MAX_STEPS {
+                walk.open_waits.clear();
                 walk.unknown_until(start_ns, UnknownCause::TooLong);
             } else {
                 walk.step();
             }
         }
-        walk.out.cut_sleeps(timelines.asleep());
-        walk.out
+        walk.result.cut_sleeps(timelines.asleep());
+        walk.result
     }
 
-    /// The time down to which the current thread is followed.
+    /// Returns the time down to which the current thread is followed.
     fn floor(&self) -> i64 {
-        self.innermost().map_or(self.start_ns, |waiter| waiter.from_ns)
+        self.innermost_waiter().map_or(self.start_ns, |waiter| waiter.from_ns)
     }
 
-    fn innermost(&self) -> Option<Waiter> {
-        let at = *self.open.last()?;
-        self.out.waiters.get(at as usize).copied()
+    fn innermost_waiter(&self) -> Option<Waiter> {
+        let index = *self.open_waits.last()?;
+        self.result.waiters.get(index as usize).copied()
     }
 
-    /// The innermost wait is fully explained: continue with its waiter.
+    /// Continues with the waiter of the innermost wait, which is fully explained.
     fn return_to_waiter(&mut self) {
-        if let Some(waiter) = self.innermost() {
+        if let Some(waiter) = self.innermost_waiter() {
             self.tid = waiter.tid;
-            self.readied = 0;
+            self.readied_tid = 0;
         }
-        self.open.pop();
+        self.open_waits.pop();
     }
 
     fn step(&mut self) {
-        let last = self.timelines.last_before(self.tid, self.time_ns);
-        let born = self.identities.start_of(self.tid, self.time_ns).filter(|&start| start <= self.time_ns);
-        if let (Some(last), Some(born)) = (&last, born)
-            && last.row.time_ns < born
+        let last_switch = self.timelines.last_switch_before(self.tid, self.time_ns);
+        let thread_start_ns = self.identities.start_of(self.tid, self.time_ns).filter(|&start| start <= self.time_ns);
+        if let (Some(last_switch), Some(thread_start_ns)) = (&last_switch, thread_start_ns)
+            && last_switch.row.time_ns < thread_start_ns
         {
-            self.first_wake(born);
+            self.handle_new_thread(thread_start_ns);
             return;
         }
-        match last {
-            Some(last) if last.direction == SwitchDirection::In => {
-                self.push(last.row.time_ns, Work::Running, Certainty::Measured, &last);
+        match last_switch {
+            Some(last_switch) if last_switch.direction == SwitchDirection::In => {
+                self.push(last_switch.row.time_ns, Work::Running, Certainty::Measured, &last_switch);
             }
-            Some(last) => match reason::after_switch_out(last.row.old_state) {
+            Some(last_switch) => match reason::state_after_switch_out(last_switch.row.old_state) {
                 ThreadState::Ready => {
-                    self.push(last.row.time_ns, Work::Ready, Certainty::Measured, &last);
+                    self.push(last_switch.row.time_ns, Work::Ready, Certainty::Measured, &last_switch);
                 }
-                ThreadState::Ended if self.is_gone(&last) => {
-                    self.push(last.row.time_ns, Work::Unknown(UnknownCause::Exited), Certainty::Missing, &last);
+                ThreadState::Ended if self.is_gone(&last_switch) => {
+                    self.push(
+                        last_switch.row.time_ns,
+                        Work::Unknown(UnknownCause::Exited),
+                        Certainty::Missing,
+                        &last_switch,
+                    );
                 }
-                ThreadState::Ended => self.first_wake(last.row.time_ns),
-                ThreadState::Waiting => self.wait(&last),
+                ThreadState::Ended => self.handle_new_thread(last_switch.row.time_ns),
+                ThreadState::Waiting => self.handle_wait(&last_switch),
             },
-            None => self.before_first_switch(born),
+            None => self.handle_no_earlier_switch(thread_start_ns),
         }
     }
 
     /// True if the thread that exited with switch `out` has not been replaced by another one with the same id.
     fn is_gone(&self, out: &ThreadSwitch) -> bool {
         let next = self.timelines.first_ready(self.tid, out.row.time_ns);
-        self.timelines.switch(self.tid, out.place + 1).is_none() && next.is_none_or(|next| next.time_ns > self.time_ns)
+        self.timelines.switch(self.tid, out.index + 1).is_none() && next.is_none_or(|next| next.time_ns > self.time_ns)
     }
 
     /// Handles a thread that has been waiting since switch `out`.
-    fn wait(&mut self, out: &ThreadSwitch) {
-        let next = self.timelines.switch(self.tid, out.place + 1);
+    fn handle_wait(&mut self, out: &ThreadSwitch) {
+        let next = self.timelines.switch(self.tid, out.index + 1);
         let next_ns = next.map_or(i64::MAX, |next| next.row.time_ns);
         self.resumed_ns = next.map_or(NO_STACK, |next| next.row.time_ns);
         let ready = self.timelines.ready_of_wait(self.tid, out, next.as_ref());
         if let Some(ready) = ready
             && ready.time_ns < self.time_ns
         {
-            self.ready_since(&ready);
+            self.push_ready(&ready);
             // Readied at the time of the switch-out: it did not wait.
             if self.time_ns <= self.floor().max(out.row.time_ns) {
                 return;
@@ -301,79 +306,79 @@ impl<'a, 't> Walk<'a, 't> {
         let end_ns = next_ns.min(self.timelines.trace().duration_ns);
         let (cause, certainty) = self.causes.wait_cause(&out.row, ready.as_ref(), end_ns);
         match cause {
-            Cause::Thread(by) => {
+            Cause::Thread(readying_tid) => {
                 let is_worker = self.identities.is_worker(self.tid, self.time_ns);
                 if is_worker || reason::is_work_item_wait(out.row.old_wait_reason) {
-                    self.switch_to(by);
+                    self.switch_to(readying_tid);
                 } else {
-                    self.wait_for(by, out.row.time_ns);
+                    self.wait_for(readying_tid, out.row.time_ns);
                 }
             }
-            Cause::Disk(row) => self.disk(row, certainty, out),
+            Cause::Disk(row) => self.handle_disk_wait(row, certainty, out),
             // systemd sets timers while it waits for units (for its status messages).
-            Cause::Timer(of) if self.identities.is_linux() => {
-                self.push_or_follow_blocker(Work::Timer(of), certainty, out);
+            Cause::Timer(driver) if self.identities.is_linux() => {
+                self.push_or_follow_blocker(Work::Timer(driver), certainty, out);
             }
-            Cause::Timer(of) => {
-                self.push(out.row.time_ns, Work::Timer(of), certainty, out);
+            Cause::Timer(driver) => {
+                self.push(out.row.time_ns, Work::Timer(driver), certainty, out);
             }
-            Cause::Device(of) => {
-                self.push(out.row.time_ns, Work::Device(of), certainty, out);
+            Cause::Device(driver) => {
+                self.push(out.row.time_ns, Work::Device(driver), certainty, out);
             }
-            Cause::Unknown(why) => self.push_or_follow_blocker(Work::Unknown(why), certainty, out),
+            Cause::Unknown(cause) => self.push_or_follow_blocker(Work::Unknown(cause), certainty, out),
         }
     }
 
     /// Handles a wait since switch `out` that no thread explains: follows the service that was waited for, if any.
     fn push_or_follow_blocker(&mut self, work: Work, certainty: Certainty, out: &ThreadSwitch) {
         let from_ns = out.row.time_ns.max(self.floor());
-        let found = self.blockers.and_then(|blockers| {
+        let found_blocker = self.blockers.and_then(|blockers| {
             let pid = self.identities.pid_of(self.tid, self.time_ns)?;
             let trace = self.timelines.trace();
-            let at = blockers.at(trace, self.identities, pid, (from_ns, self.time_ns))?;
-            Some((at, *blockers.get(at)?))
+            let index = blockers.blocker_of_wait(trace, self.identities, pid, (from_ns, self.time_ns))?;
+            Some((index, *blockers.get(index)?))
         });
-        match found {
+        match found_blocker {
             // After the service was ready, the time is the manager's own.
             Some((_, blocker)) if blocker.ready_ns.is_some_and(|ready| ready < self.time_ns) => {
                 let ready_ns = blocker.ready_ns.unwrap_or(from_ns);
                 self.push(ready_ns, work, certainty, out);
             }
-            Some((at, blocker)) => self.follow_blocker(at, &blocker, from_ns.max(blocker.start_ns)),
+            Some((index, blocker)) => self.follow_blocker(index, &blocker, from_ns.max(blocker.start_ns)),
             None => self.push(out.row.time_ns, work, certainty, out),
         }
     }
 
     /// Walks back to `from_ns` through the threads of a service that was waited for.
-    fn follow_blocker(&mut self, at: u32, blocker: &Blocker, from_ns: i64) {
+    fn follow_blocker(&mut self, index: u32, blocker: &Blocker, from_ns: i64) {
         let thread = blocker.thread(self.timelines, self.identities, self.time_ns).filter(|&tid| tid != self.tid);
-        let ends = (from_ns, self.time_ns);
-        let (within, waiter) = match thread {
+        let interval = (from_ns, self.time_ns);
+        let (inner, waiter) = match thread {
             Some(tid) => {
                 let (timelines, causes) = (self.timelines, self.causes);
-                let within = Walk::run(timelines, causes, self.identities, None, ends, tid);
+                let inner = Walk::run(timelines, causes, self.identities, None, interval, tid);
                 let waiter = Waiter { tid: self.tid, from_ns, waiter: self.waiter() };
-                (within, Some(waiter))
+                (inner, Some(waiter))
             }
-            None => (without_thread(ends, self.tid), None),
+            None => (walk_without_thread(interval, self.tid), None),
         };
-        self.out.append(within, at, waiter, self.waiter());
+        self.result.append(inner, index, waiter, self.waiter());
         self.time_ns = from_ns;
-        self.readied = 0;
+        self.readied_tid = 0;
         self.hops = 0;
     }
 
     /// True if the thread was readied just before switch `out` was recorded, while still running.
     fn was_woken_while_leaving(&self, out: &ThreadSwitch) -> bool {
-        let before = out.place.checked_sub(1).and_then(|place| self.timelines.switch(self.tid, place));
+        let previous = out.index.checked_sub(1).and_then(|index| self.timelines.switch(self.tid, index));
         let from_ns = out.row.time_ns.saturating_sub(MAX_EARLY_WAKE_NS);
-        let from_ns = before.map_or(from_ns, |before| before.row.time_ns.max(from_ns));
+        let from_ns = previous.map_or(from_ns, |previous| previous.row.time_ns.max(from_ns));
         let ready = self.timelines.first_ready(self.tid, from_ns).filter(|ready| ready.time_ns < out.row.time_ns);
-        ready.is_some_and(|ready| before.is_none_or(|before| !was_logged_before(&ready, &before)))
+        ready.is_some_and(|ready| previous.is_none_or(|previous| !was_logged_before(&ready, &previous)))
     }
 
     /// Handles a wait for a disk request. The time before the request was issued belongs to the issuing thread.
-    fn disk(&mut self, row: u32, certainty: Certainty, out: &ThreadSwitch) {
+    fn handle_disk_wait(&mut self, row: u32, certainty: Certainty, out: &ThreadSwitch) {
         let request = self.timelines.trace().disk_ios.get(row as usize);
         let issue_ns = request.and_then(|request| request.issue_ns);
         let issuer = request.and_then(|request| request.tid);
@@ -391,69 +396,71 @@ impl<'a, 't> Walk<'a, 't> {
     }
 
     /// Handles a thread without earlier switches: it existed before the recording, or is new.
-    fn before_first_switch(&mut self, born: Option<i64>) {
+    fn handle_no_earlier_switch(&mut self, thread_start_ns: Option<i64>) {
         let Some(first) = self.timelines.switch(self.tid, 0) else {
             self.unknown_until(self.floor(), UnknownCause::NoEvents);
             return;
         };
-        if let Some(born) = born {
-            self.first_wake(born);
+        if let Some(thread_start_ns) = thread_start_ns {
+            self.handle_new_thread(thread_start_ns);
         } else if first.direction == SwitchDirection::Out {
             // It was already running when the recording started.
             self.push(i64::MIN, Work::Running, Certainty::Measured, &first);
         } else {
-            self.before_first_wake(first.row.time_ns, UnknownCause::BeforeRecording);
+            self.handle_initial_wait(first.row.time_ns, UnknownCause::BeforeRecording);
         }
     }
 
     /// Handles a new thread: continues with the thread that first readied it, otherwise with its creator.
-    fn first_wake(&mut self, from_ns: i64) {
-        let place = self.timelines.switches_before(self.tid, from_ns);
-        let first_ns = self.timelines.switch(self.tid, place).map_or(i64::MAX, |first| first.row.time_ns);
+    fn handle_new_thread(&mut self, from_ns: i64) {
+        let index = self.timelines.switches_before(self.tid, from_ns);
+        let first_ns = self.timelines.switch(self.tid, index).map_or(i64::MAX, |first| first.row.time_ns);
         let ready = self.timelines.first_ready(self.tid, from_ns).filter(|ready| ready.time_ns <= first_ns);
-        let by = ready.and_then(|ready| ready.readying_tid);
-        match (ready, by) {
-            (Some(ready), Some(by)) if by != 0 && by != self.tid => {
-                self.ready_since(&ready);
+        let readying_tid = ready.and_then(|ready| ready.readying_tid);
+        match (ready, readying_tid) {
+            (Some(ready), Some(readying_tid)) if readying_tid != 0 && readying_tid != self.tid => {
+                self.push_ready(&ready);
                 if self.time_ns > self.floor() {
-                    self.switch_to(by);
+                    self.switch_to(readying_tid);
                 }
             }
             // The kernel itself creates the first Linux processes and runs before the first recorded switch.
             _ if self.is_kernel_alone() || (self.identities.is_linux() && self.tid <= MAX_KERNEL_CREATED_TID) => {
                 self.record(self.floor(), Work::Kernel, Certainty::Inferred, NO_REASON);
             }
-            _ => self.creation(from_ns),
+            _ => self.handle_creation(from_ns),
         }
     }
 
     /// Handles a new thread without a ready-thread event: continues with the thread that logged its creation.
-    fn creation(&mut self, born_ns: i64) {
-        let by = self.identities.creator_of(self.tid, self.time_ns);
-        let Some(by) = by.filter(|&by| by != 0 && by != self.tid && self.identities.is_known(by)) else {
+    fn handle_creation(&mut self, creation_ns: i64) {
+        let creator_tid = self.identities.creator_of(self.tid, self.time_ns);
+        let Some(creator_tid) = creator_tid.filter(|&creator_tid| {
+            creator_tid != 0 && creator_tid != self.tid && self.identities.is_known(creator_tid)
+        }) else {
             self.unknown_until(self.floor(), UnknownCause::UnknownCreator);
             return;
         };
-        if born_ns < self.time_ns {
+        if creation_ns < self.time_ns {
             // Between creation and first switch it waited for a processor, or was created suspended.
-            self.record(born_ns, Work::Ready, Certainty::Inferred, NO_REASON);
+            self.record(creation_ns, Work::Ready, Certainty::Inferred, NO_REASON);
         }
         if self.time_ns > self.floor() {
-            self.switch_to(by);
+            self.switch_to(creator_tid);
         }
     }
 
     /// Handles a thread that had been waiting since before the recording, until it was first readied.
-    fn before_first_wake(&mut self, first_ns: i64, why: UnknownCause) {
+    fn handle_initial_wait(&mut self, first_ns: i64, cause: UnknownCause) {
         let ready = self.timelines.first_ready(self.tid, i64::MIN).filter(|ready| ready.time_ns <= first_ns);
         if let Some(ready) = ready {
-            self.ready_since(&ready);
-            let by = ready
-                .readying_tid
-                .filter(|&by| by != 0 && by != self.tid && ready.flags & super::timelines::IN_INTERRUPT == 0);
-            if let Some(by) = by {
+            self.push_ready(&ready);
+            let readying_tid = ready.readying_tid.filter(|&readying_tid| {
+                readying_tid != 0 && readying_tid != self.tid && ready.flags & super::timelines::IN_INTERRUPT == 0
+            });
+            if let Some(readying_tid) = readying_tid {
                 if self.time_ns > self.floor() {
-                    self.switch_to(by);
+                    self.switch_to(readying_tid);
                 }
                 return;
             }
@@ -461,7 +468,7 @@ impl<'a, 't> Walk<'a, 't> {
         if self.is_kernel_alone() {
             self.record(self.floor(), Work::Kernel, Certainty::Inferred, NO_REASON);
         } else {
-            self.unknown_until(self.floor(), why);
+            self.unknown_until(self.floor(), cause);
         }
     }
 
@@ -472,46 +479,49 @@ impl<'a, 't> Walk<'a, 't> {
             && self.timelines.first_switch_ns() < self.identities.user_space_ns()
     }
 
-    fn ready_since(&mut self, ready: &ReadyThread) {
+    fn push_ready(&mut self, ready: &ReadyThread) {
         if ready.time_ns < self.time_ns {
             self.record(ready.time_ns, Work::Ready, Certainty::Measured, NO_REASON);
         }
     }
 
-    /// Follows `by` down to `from_ns`, where the current thread started to wait for it.
-    fn wait_for(&mut self, by: u32, from_ns: i64) {
-        if self.open.len() < MAX_DEPTH {
+    /// Follows `followed_tid` down to `from_ns`, where the current thread started to wait for it.
+    fn wait_for(&mut self, followed_tid: u32, from_ns: i64) {
+        if self.open_waits.len() < MAX_DEPTH {
             let waiter = Waiter {
                 tid: self.tid,
                 // An outer wait may have started later; the walk then returns to that one.
                 from_ns: from_ns.max(self.floor()),
                 waiter: self.waiter(),
             };
-            if let Ok(at) = u32::try_from(self.out.waiters.len()) {
-                self.out.waiters.push(waiter);
-                self.open.push(at);
+            if let Ok(index) = u32::try_from(self.result.waiters.len()) {
+                self.result.waiters.push(waiter);
+                self.open_waits.push(index);
             }
         }
-        self.switch_to(by);
+        self.switch_to(followed_tid);
     }
 
-    /// Continues with `by` instead of the current thread.
-    fn switch_to(&mut self, by: u32) {
+    /// Continues with `next_tid` instead of the current thread.
+    fn switch_to(&mut self, next_tid: u32) {
         self.hops += 1;
-        let waits = |&at: &u32| {
-            self.out.waiters.get(at as usize).is_some_and(|waiter| waiter.tid == by && waiter.from_ns < self.time_ns)
+        let is_waiting = |&index: &u32| {
+            self.result
+                .waiters
+                .get(index as usize)
+                .is_some_and(|waiter| waiter.tid == next_tid && waiter.from_ns < self.time_ns)
         };
-        if self.hops > MAX_HOPS || self.open.iter().any(waits) {
-            // `by` cannot have run: it is itself waiting for the current thread.
+        if self.hops > MAX_HOPS || self.open_waits.iter().any(is_waiting) {
+            // `next_tid` cannot have run: it is itself waiting for the current thread.
             self.unknown_until(self.floor(), UnknownCause::Cycle);
             return;
         }
-        self.readied = self.tid;
-        self.tid = by;
+        self.readied_tid = self.tid;
+        self.tid = next_tid;
     }
 
-    fn unknown_until(&mut self, time_ns: i64, why: UnknownCause) {
-        self.record(time_ns, Work::Unknown(why), Certainty::Missing, NO_REASON);
+    fn unknown_until(&mut self, time_ns: i64, cause: UnknownCause) {
+        self.record(time_ns, Work::Unknown(cause), Certainty::Missing, NO_REASON);
     }
 
     /// Pushes a step that began with `switch`.
@@ -530,7 +540,7 @@ impl<'a, 't> Walk<'a, 't> {
     }
 
     fn waiter(&self) -> u32 {
-        self.open.last().copied().unwrap_or(ROOT)
+        self.open_waits.last().copied().unwrap_or(ROOT)
     }
 
     /// Pushes a step from `start_ns`, clipped at the floor, to the current position.
@@ -553,11 +563,11 @@ impl<'a, 't> Walk<'a, 't> {
             start_ns = floor.min(self.time_ns.saturating_sub(1));
         }
         let stack_ns = match work {
-            Work::Running if self.readied != 0 => self.time_ns,
+            Work::Running if self.readied_tid != 0 => self.time_ns,
             Work::Running | Work::Ready | Work::Kernel => NO_STACK,
             _ => self.resumed_ns,
         };
-        self.out.steps.push(RawStep {
+        self.result.steps.push(RawStep {
             start_ns,
             end_ns: self.time_ns,
             tid: self.tid,
@@ -565,13 +575,13 @@ impl<'a, 't> Walk<'a, 't> {
             reason,
             work,
             waiter: self.waiter(),
-            readied: self.readied,
+            readied_tid: self.readied_tid,
             stack_ns,
             cpu,
             blocker: NO_BLOCKER,
         });
         self.time_ns = start_ns;
-        self.readied = 0;
+        self.readied_tid = 0;
         self.hops = 0;
     }
 }
@@ -579,26 +589,26 @@ impl<'a, 't> Walk<'a, 't> {
 pub(super) const NO_STACK: i64 = i64::MIN;
 pub(super) const NO_REASON: u8 = u8::MAX;
 
-/// The result for an unknown end thread.
-pub(super) fn unknown(ends: (i64, i64)) -> WalkResult {
-    single(ends, 0, UnknownCause::NoSwitches)
+/// Returns the result for an unknown end thread.
+pub(super) fn unknown_walk(interval: (i64, i64)) -> WalkResult {
+    single_step(interval, 0, UnknownCause::NoSwitches)
 }
 
-/// The result for a service without a known thread.
-pub(super) fn without_thread(ends: (i64, i64), waiting_tid: u32) -> WalkResult {
-    single(ends, waiting_tid, UnknownCause::NoServiceThread)
+/// Returns the result for a service without a known thread.
+pub(super) fn walk_without_thread(interval: (i64, i64), waiting_tid: u32) -> WalkResult {
+    single_step(interval, waiting_tid, UnknownCause::NoServiceThread)
 }
 
-fn single((start_ns, end_ns): (i64, i64), tid: u32, why: UnknownCause) -> WalkResult {
+fn single_step((start_ns, end_ns): (i64, i64), tid: u32, cause: UnknownCause) -> WalkResult {
     let step = RawStep {
         start_ns,
         end_ns,
         tid,
         certainty: Certainty::Missing,
         reason: NO_REASON,
-        work: Work::Unknown(why),
+        work: Work::Unknown(cause),
         waiter: ROOT,
-        readied: 0,
+        readied_tid: 0,
         stack_ns: NO_STACK,
         cpu: NO_PROCESSOR,
         blocker: NO_BLOCKER,

@@ -1,9 +1,9 @@
-//! The boots of one journal in sequence: when a part of the startup became slower or faster, which unit explains it,
-//! and what was changed on the computer before.
+//! Analyzes the boots of one journal in sequence: when a part of the startup became slower or faster, which unit
+//! explains the change, and which updates preceded it.
 //!
-//! A change is a change point in the sequence of boots (see [`change_point`]), searched for in each part of the startup
-//! and, if no part has one, in the whole. It is explained by a unit or driver of that part whose own time changed by as
-//! much, so that the rest of the part did not change.
+//! A change is a change point in the sequence of boots (see [`change_point`]). It is searched for in each part of the
+//! startup and, if no part has a change, in the whole startup. A unit or driver of that part explains the change if its
+//! own time changed by as much, so that the remaining time did not change.
 
 pub mod change_point;
 mod updates;
@@ -12,8 +12,8 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::{RecordedBoot, TableName, TableSet, Trace};
 use serde::Serialize;
 
-use crate::statistics::{interval, median, rank_sum_test};
-use change_point::{MIN_SEGMENT_LEN, changes};
+use crate::statistics::{confidence_interval, median, rank_sum_test};
+use change_point::{MIN_SEGMENT_LEN, find_changes};
 use onoff_evidence::rule::Rule;
 use onoff_transitions::boot::BootOptions;
 use onoff_transitions::linux::boot::{self, LinuxBootReport};
@@ -21,13 +21,13 @@ use onoff_transitions::{Phase, PhaseName};
 use onoff_usage::devices;
 
 /// The tables read for each boot.
-pub const TABLES: TableSet = boot::TABLES.union(TableSet::of(&[TableName::Events, TableName::EventFields]));
+pub const TABLES: TableSet = boot::TABLES.union(TableSet::from_names(&[TableName::Events, TableName::EventFields]));
 
-/// Minimum change, ns: smaller ones are no finding for a single boot either.
+/// Minimum change, ns. Smaller durations are no findings in a single boot either.
 pub const MIN_CHANGE_NS: i64 = 300_000_000;
 /// Minimum change relative to the duration: 1/30, about 3 %.
 const MIN_SHARE_DIVISOR: i64 = 30;
-/// A unit explains a change if less than 1/4 of the change remains without it. Chosen.
+/// A unit explains a change if at most 1/4 of the change remains without it; onoff's choice.
 const MAX_REMAINDER_DIVISOR: i64 = 4;
 /// Maximum number of units listed per change.
 const MAX_UNITS: usize = 5;
@@ -58,14 +58,14 @@ pub struct BootHistory {
 pub struct HistoricBoot {
     /// Boot id as written by the system.
     pub id: String,
-    /// Number relative to the last boot, which is 0; earlier ones are negative.
+    /// Number relative to the last boot, which is 0; earlier boots have negative numbers.
     pub number: i64,
     /// First entry, ns since 1970-01-01 UTC.
     pub first_unix_ns: Option<i64>,
     /// Kernel release; empty if unknown.
     pub kernel: String,
     /// Duration from the first known part until all start jobs were done, ns; `None` if the startup did not finish
-    /// (such a boot is not compared).
+    /// (the boot is then not compared).
     pub startup_ns: Option<i64>,
     /// Known parts of the startup.
     pub phases: Vec<PhaseLength>,
@@ -85,17 +85,17 @@ pub struct PhaseLength {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootChange {
-    /// The part of the startup that changed; `startup` for the whole, if no single part did.
+    /// The part of the startup that changed; `startup` for the whole startup if no single part changed.
     pub phase: String,
     /// Number of the last boot before the change.
     pub last_boot_before: i64,
     /// Number of the first boot after the change.
     pub first_boot_after: i64,
-    /// First entry of that boot, ns since 1970-01-01 UTC.
+    /// First entry of the first boot after the change, ns since 1970-01-01 UTC.
     pub first_boot_after_unix_ns: Option<i64>,
-    /// Number of boots before it, back to the previous change or the first boot.
+    /// Number of boots before the change, back to the previous change or the first boot.
     pub boots_before: u64,
-    /// Number of boots after it, up to the next change or the last boot.
+    /// Number of boots after the change, up to the next change or the last boot.
     pub boots_after: u64,
     /// Median before, ns.
     pub before_ns: i64,
@@ -105,7 +105,7 @@ pub struct BootChange {
     pub difference_ns: i64,
     /// Lower end of the 95 % confidence interval of the difference, ns.
     pub low_ns: i64,
-    /// Upper end of that interval, ns.
+    /// Upper end of the confidence interval, ns.
     pub high_ns: i64,
     /// Share of random permutations of the boots with an equally significant change.
     pub p_value: f64,
@@ -131,7 +131,7 @@ pub struct ChangedUnit {
     pub difference_ns: i64,
     /// Change of the part without this unit, ns.
     pub remaining_ns: i64,
-    /// True if the unit explains the change: little of it remains without the unit.
+    /// True if the unit explains the change: little of the change remains without the unit.
     pub explains: bool,
 }
 
@@ -198,7 +198,7 @@ impl BootSample {
             own_ns: HashMap::new(),
             updates: updates::logged_updates(trace),
         };
-        // Without a boot there are no times, but its updates count.
+        // A recording without a boot has no times, but its updates count.
         if let Ok(report) = boot::analyze(trace, &BootOptions::default()) {
             sample.add(&report);
         }
@@ -208,19 +208,21 @@ impl BootSample {
     fn add(&mut self, report: &LinuxBootReport) {
         // A startup that systemd did not report as finished has no comparable duration.
         let is_finished = |phase: &Phase| phase.name == PhaseName::UserSpace && phase.ends.rule == Rule::StartJobsDone;
-        let finished = report.phases.iter().any(is_finished);
-        self.boot.startup_ns = report.details.startup_ns.filter(|_| finished);
-        let mut spans: Vec<(&str, i64, i64)> = Vec::new();
+        let has_finished = report.phases.iter().any(is_finished);
+        self.boot.startup_ns = report.details.startup_ns.filter(|_| has_finished);
+        let mut intervals: Vec<(&str, i64, i64)> = Vec::new();
         for phase in report.phases.iter().filter(|phase| PhaseName::LINUX_BOOT.contains(&phase.name)) {
             if let (Some(start_ns), Some(end_ns)) = (phase.start_ns, phase.end_ns)
                 && !onoff_blame::account::has_no_path(phase.name.as_str())
             {
-                spans.push((phase.name.as_str(), start_ns, end_ns));
+                intervals.push((phase.name.as_str(), start_ns, end_ns));
                 let duration_ns = end_ns.saturating_sub(start_ns);
                 self.boot.phases.push(PhaseLength { phase: phase.name.as_str().to_owned(), duration_ns });
             }
         }
-        let phase_at = |at_ns: i64| spans.iter().find(|span| at_ns >= span.1 && at_ns < span.2).map(|span| span.0);
+        let phase_at = |time_ns: i64| {
+            intervals.iter().find(|&&(_, start, end)| time_ns >= start && time_ns < end).map(|&(name, ..)| name)
+        };
         let units = report
             .units
             .iter()
@@ -230,7 +232,7 @@ impl BootSample {
             report.details.devices.iter().filter_map(|device: &devices::Device| {
                 Some((device.driver.clone(), device.start_ns, device.duration_ns?))
             });
-        for (name, start_ns, duration_ns) in units.chain(drivers).filter(|one| !one.0.is_empty()) {
+        for (name, start_ns, duration_ns) in units.chain(drivers).filter(|(name, ..)| !name.is_empty()) {
             for phase in phase_at(start_ns).into_iter().chain([STARTUP]) {
                 let sum = self.own_ns.entry((phase.to_owned(), name.clone())).or_default();
                 *sum = sum.saturating_add(duration_ns);
@@ -238,7 +240,7 @@ impl BootSample {
         }
     }
 
-    /// Duration of a part, ns.
+    /// Returns the duration of a part, in ns.
     fn duration_ns(&self, phase: &str) -> Option<i64> {
         self.boot.startup_ns?;
         match phase {
@@ -250,92 +252,101 @@ impl BootSample {
 
 /// Finds the changes among boots in chronological order.
 #[must_use]
-pub fn history(host: String, other_machine_boots: u64, samples: Vec<BootSample>) -> BootHistory {
+pub fn boot_history(host: String, other_machine_boots: u64, samples: Vec<BootSample>) -> BootHistory {
     let mut phases: Vec<&str> = Vec::new();
     for part in samples.iter().flat_map(|sample| &sample.boot.phases) {
         if !phases.contains(&part.phase.as_str()) {
             phases.push(&part.phase);
         }
     }
-    // Several parts are searched: the false-change probability covers all of them.
+    // The probability of a false change covers all parts that are searched.
     let tries = phases.len().max(1);
-    let mut found: Vec<BootChange> = phases.iter().flat_map(|phase| part_changes(&samples, phase, tries)).collect();
-    if found.is_empty() {
-        found = part_changes(&samples, STARTUP, tries);
+    let mut changes: Vec<BootChange> = phases.iter().flat_map(|phase| part_changes(&samples, phase, tries)).collect();
+    if changes.is_empty() {
+        changes = part_changes(&samples, STARTUP, tries);
     }
-    found.sort_by(|a, b| (a.first_boot_after, b.difference_ns.abs()).cmp(&(b.first_boot_after, a.difference_ns.abs())));
+    changes
+        .sort_by(|a, b| (a.first_boot_after, b.difference_ns.abs()).cmp(&(b.first_boot_after, a.difference_ns.abs())));
     BootHistory {
         host,
         boots: samples.into_iter().map(|sample| sample.boot).collect(),
         other_machine_boots,
         min_boots: MIN_SEGMENT_LEN as u64,
         permutations: change_point::PERMUTATIONS as u64,
-        changes: found,
+        changes,
     }
 }
 
 fn part_changes(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootChange> {
-    let (places, lengths): (Vec<usize>, Vec<i64>) =
-        samples.iter().enumerate().filter_map(|(at, sample)| Some((at, sample.duration_ns(phase)?))).unzip();
-    let mut found = Vec::new();
-    for change in changes(&lengths, tries) {
-        let (Some(before), Some(after)) = (lengths.get(change.start..change.at), lengths.get(change.at..change.end))
+    let (sample_indices, durations): (Vec<usize>, Vec<i64>) =
+        samples.iter().enumerate().filter_map(|(index, sample)| Some((index, sample.duration_ns(phase)?))).unzip();
+    let mut boot_changes = Vec::new();
+    for change in find_changes(&durations, tries) {
+        let (Some(durations_before), Some(durations_after)) =
+            (durations.get(change.start..change.position), durations.get(change.position..change.end))
         else {
             continue;
         };
-        let (before, after) = (ascending(before), ascending(after));
+        let (sorted_before, sorted_after) = (sorted(durations_before), sorted(durations_after));
         let (Some(before_ns), Some(after_ns), Some(interval)) =
-            (median(&before), median(&after), interval(&before, &after))
+            (median(&sorted_before), median(&sorted_after), confidence_interval(&sorted_before, &sorted_after))
         else {
             continue;
         };
         let difference_ns = after_ns.saturating_sub(before_ns);
         let (low_ns, high_ns) = (interval.low, interval.high);
         let is_significant = difference_ns.abs() >= MIN_CHANGE_NS.max(before_ns / MIN_SHARE_DIVISOR);
-        let (Some(&last), Some(&first), true) = (places.get(change.at - 1), places.get(change.at), is_significant)
+        let (Some(&last_before), Some(&first_after), true) =
+            (sample_indices.get(change.position - 1), sample_indices.get(change.position), is_significant)
         else {
             continue;
         };
-        let side = |range: std::ops::Range<usize>| -> Vec<&BootSample> {
-            places.get(range).unwrap_or_default().iter().filter_map(|&at| samples.get(at)).collect()
+        let samples_in = |range: std::ops::Range<usize>| -> Vec<&BootSample> {
+            sample_indices.get(range).unwrap_or_default().iter().filter_map(|&index| samples.get(index)).collect()
         };
-        let (side_before, side_after) = (side(change.start..change.at), side(change.at..change.end));
-        let mut updates = updates::between(samples, last, first);
+        let (samples_before, samples_after) =
+            (samples_in(change.start..change.position), samples_in(change.position..change.end));
+        let mut updates = updates::between_boots(samples, last_before, first_after);
         let omitted_updates = updates.len().saturating_sub(MAX_UPDATES) as u64;
         updates.truncate(MAX_UPDATES);
-        let number = |at: usize| samples.get(at).map_or(0, |sample| sample.boot.number);
-        found.push(BootChange {
+        let boot_number = |index: usize| samples.get(index).map_or(0, |sample| sample.boot.number);
+        boot_changes.push(BootChange {
             phase: phase.to_owned(),
-            last_boot_before: number(last),
-            first_boot_after: number(first),
-            first_boot_after_unix_ns: samples.get(first).and_then(|sample| sample.boot.first_unix_ns),
-            boots_before: before.len() as u64,
-            boots_after: after.len() as u64,
+            last_boot_before: boot_number(last_before),
+            first_boot_after: boot_number(first_after),
+            first_boot_after_unix_ns: samples.get(first_after).and_then(|sample| sample.boot.first_unix_ns),
+            boots_before: sorted_before.len() as u64,
+            boots_after: sorted_after.len() as u64,
             before_ns,
             after_ns,
             difference_ns,
             low_ns,
             high_ns,
             p_value: change.p_value,
-            units: changed_units(&side_before, &side_after, phase, difference_ns),
+            units: changed_units(&samples_before, &samples_after, phase, difference_ns),
             updates,
             omitted_updates,
         });
     }
-    found
+    boot_changes
 }
 
-fn ascending(values: &[i64]) -> Vec<i64> {
+fn sorted(values: &[i64]) -> Vec<i64> {
     let mut values = values.to_vec();
     values.sort();
     values
 }
 
-/// The units and drivers of a part whose own time changed along with it.
-fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, difference_ns: i64) -> Vec<ChangedUnit> {
-    let names: HashSet<&str> = before
+/// Returns the units and drivers of a part whose own time changed along with it.
+fn changed_units(
+    samples_before: &[&BootSample],
+    samples_after: &[&BootSample],
+    phase: &str,
+    difference_ns: i64,
+) -> Vec<ChangedUnit> {
+    let names: HashSet<&str> = samples_before
         .iter()
-        .chain(after)
+        .chain(samples_after)
         .flat_map(|sample| sample.own_ns.keys())
         .filter(|(part, _)| part == phase)
         .map(|(_, name)| name.as_str())
@@ -346,29 +357,33 @@ fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, dif
         .filter_map(|name| {
             let key = (phase.to_owned(), name.to_owned());
             let own_ns = |sample: &&BootSample| sample.own_ns.get(&key).copied().unwrap_or(0);
-            let rest_ns = |sample: &&BootSample| sample.duration_ns(phase).unwrap_or(0).saturating_sub(own_ns(sample));
-            let sorted = |side: &[&BootSample], value: &dyn Fn(&&BootSample) -> i64| {
-                ascending(&side.iter().map(value).collect::<Vec<i64>>())
+            let remaining_ns =
+                |sample: &&BootSample| sample.duration_ns(phase).unwrap_or(0).saturating_sub(own_ns(sample));
+            let sorted_values = |samples: &[&BootSample], value: &dyn Fn(&&BootSample) -> i64| {
+                sorted(&samples.iter().map(value).collect::<Vec<i64>>())
             };
-            let (was, is) = (sorted(before, &own_ns), sorted(after, &own_ns));
-            let (before_ns, after_ns) = (median(&was)?, median(&is)?);
+            let (own_before, own_after) =
+                (sorted_values(samples_before, &own_ns), sorted_values(samples_after, &own_ns));
+            let (before_ns, after_ns) = (median(&own_before)?, median(&own_after)?);
             let own_difference_ns = after_ns.saturating_sub(before_ns);
-            let left_ns = median(&sorted(after, &rest_ns))?.saturating_sub(median(&sorted(before, &rest_ns))?);
-            let same_direction = own_difference_ns.signum() == difference_ns.signum();
-            let has_changed =
-                same_direction && own_difference_ns.abs() >= min_ns && rank_sum_test(&was, &is)?.is_separated();
+            let remaining_before_ns = median(&sorted_values(samples_before, &remaining_ns))?;
+            let remaining_difference_ns =
+                median(&sorted_values(samples_after, &remaining_ns))?.saturating_sub(remaining_before_ns);
+            let is_same_direction = own_difference_ns.signum() == difference_ns.signum();
+            let has_changed = is_same_direction
+                && own_difference_ns.abs() >= min_ns
+                && rank_sum_test(&own_before, &own_after)?.is_separated();
             has_changed.then(|| ChangedUnit {
                 name: name.to_owned(),
                 before_ns,
                 after_ns,
                 difference_ns: own_difference_ns,
-                remaining_ns: left_ns,
-                explains: left_ns.abs() <= min_ns,
+                remaining_ns: remaining_difference_ns,
+                explains: remaining_difference_ns.abs() <= min_ns,
             })
         })
         .collect();
-    // A device unit appears once another unit has found the device: of equal explanations, list the unit that did the
-    // work first.
+    // A device unit appears once another unit has found the device. Among equal explanations, list device units last.
     units.sort_by(|a, b| {
         let key = |unit: &ChangedUnit| (!unit.explains, unit.name.ends_with(".device"), unit.remaining_ns.abs());
         key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))

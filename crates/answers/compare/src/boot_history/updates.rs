@@ -25,7 +25,7 @@ const PACKAGE_MANAGERS: [&str; 14] = [
     "flatpak",
     "nixos-rebuild",
 ];
-/// Arguments with which they change packages.
+/// Arguments of package managers that change packages.
 const CHANGING_ARGUMENTS: [&str; 19] = [
     "install",
     "reinstall",
@@ -59,35 +59,35 @@ const AUTOMATIC_UNITS: [&str; 8] = [
     "transactional-update.service",
 ];
 
-/// Versions running in a boot.
+/// The versions that run in a boot.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
     pub(super) kernel: String,
     pub(super) manager: String,
 }
 
-/// Log lines as (time, task, text).
-fn lines(trace: &Trace) -> impl Iterator<Item = (i64, &str, &str)> {
-    // A log line has one field: its text.
+/// Returns the log lines as (time, task, text).
+fn log_lines(trace: &Trace) -> impl Iterator<Item = (i64, &str, &str)> {
+    // The only field of a log line is its text.
     let lines = trace.events.iter().zip(trace.event_fields.iter());
     lines.map(|(event, field)| (event.time_ns, trace.text(event.task), trace.text(field.value)))
 }
 
-/// The first versions logged in a boot.
+/// Returns the first versions logged in a boot.
 pub(super) fn versions(trace: &Trace) -> Versions {
     let mut versions = Versions::default();
-    for (_, task, text) in lines(trace) {
+    for (_, task, text) in log_lines(trace) {
         if versions.kernel.is_empty()
-            && let Some(rest) = text.strip_prefix("Linux version ")
+            && let Some(version) = text.strip_prefix("Linux version ")
         {
-            rest.split(' ').next().unwrap_or_default().clone_into(&mut versions.kernel);
+            version.split(' ').next().unwrap_or_default().clone_into(&mut versions.kernel);
         }
-        // Before journald runs, the line is in the kernel log, prefixed with its sender.
-        let own = text.strip_prefix("systemd[1]: ").or((task == "systemd").then_some(text));
+        // Before journald runs, the line is in the kernel log, with its sender as a prefix.
+        let manager_text = text.strip_prefix("systemd[1]: ").or((task == "systemd").then_some(text));
         if versions.manager.is_empty()
-            && let Some((version, _)) = own
+            && let Some((version, _)) = manager_text
                 .and_then(|text| text.strip_prefix("systemd "))
-                .and_then(|rest| rest.split_once(" running in system mode"))
+                .and_then(|version| version.split_once(" running in system mode"))
         {
             version.split(' ').next().unwrap_or_default().clone_into(&mut versions.manager);
         }
@@ -98,9 +98,9 @@ pub(super) fn versions(trace: &Trace) -> Versions {
     versions
 }
 
-/// The updates logged during a boot.
+/// Returns the updates logged during a boot.
 pub(super) fn logged_updates(trace: &Trace) -> Vec<SystemUpdate> {
-    let mut updates: Vec<SystemUpdate> = lines(trace)
+    let mut updates: Vec<SystemUpdate> = log_lines(trace)
         .flat_map(|(time_ns, task, text)| {
             let unix_ns = trace.clock.unix_ns(time_ns);
             line_updates(task, text).into_iter().map(move |update| SystemUpdate { unix_ns, ..update })
@@ -122,31 +122,31 @@ fn update(kind: UpdateKind, name: &str, was: &str, is: &str) -> SystemUpdate {
     SystemUpdate { unix_ns: None, kind, name: name.to_owned(), was: was.to_owned(), is: is.to_owned() }
 }
 
-/// The updates in one log line.
+/// Returns the updates in a log line.
 fn line_updates(task: &str, text: &str) -> Vec<SystemUpdate> {
-    let one = |found: Option<SystemUpdate>| found.into_iter().collect();
+    let single = |update: Option<SystemUpdate>| update.into_iter().collect();
     match task {
-        "pacman" | "alpm" => one(parse_pacman(text)),
-        "[RPM]" | "rpm" => one(parse_rpm(text)),
-        "yum" | "dnf" => one(parse_yum(text)),
-        "dpkg" => one(parse_dpkg(text)),
+        "pacman" | "alpm" => single(parse_pacman(text)),
+        "[RPM]" | "rpm" => single(parse_rpm(text)),
+        "yum" | "dnf" => single(parse_yum(text)),
+        "dpkg" => single(parse_dpkg(text)),
         "unattended-upgrade" | "unattended-upgrades" => {
             let Some(names) = text.strip_prefix("Packages that will be upgraded: ") else { return Vec::new() };
             names.split_ascii_whitespace().map(|name| update(UpdateKind::Package, name, "", "")).collect()
         }
-        "sudo" | "pkexec" => one(parse_command(text)),
+        "sudo" | "pkexec" => single(parse_command(text)),
         _ => Vec::new(),
     }
 }
 
-/// `upgraded linux (6.8.1-1 -> 6.8.2-1)`, `installed foo (1.0)`, `removed foo (1.0)`, optionally prefixed with
+/// Parses `upgraded linux (6.8.1-1 -> 6.8.2-1)`, `installed foo (1.0)`, `removed foo (1.0)`, optionally prefixed with
 /// `[ALPM]`.
 fn parse_pacman(text: &str) -> Option<SystemUpdate> {
     let text = text.strip_prefix("[ALPM] ").unwrap_or(text);
-    let (what, rest) = text.split_once(' ')?;
-    let (name, versions) = rest.split_once(" (")?;
+    let (action, package) = text.split_once(' ')?;
+    let (name, versions) = package.split_once(" (")?;
     let versions = versions.strip_suffix(')')?;
-    let (was, is) = match what {
+    let (was, is) = match action {
         "upgraded" | "downgraded" => versions.split_once(" -> ")?,
         "installed" | "reinstalled" => ("", versions),
         "removed" => (versions, ""),
@@ -155,23 +155,23 @@ fn parse_pacman(text: &str) -> Option<SystemUpdate> {
     Some(update(UpdateKind::Package, name, was, is))
 }
 
-/// `install kernel-core-6.8.5-301.fc40.x86_64: success`, `erase …`.
+/// Parses `install kernel-core-6.8.5-301.fc40.x86_64: success`, `erase …`.
 fn parse_rpm(text: &str) -> Option<SystemUpdate> {
-    let (what, rest) = text.split_once(' ')?;
-    let (package, _) = rest.strip_suffix(": success").map(|package| (package, ()))?;
+    let (action, result) = text.split_once(' ')?;
+    let package = result.strip_suffix(": success")?;
     let (name, version) = name_and_version(package);
-    match what {
+    match action {
         "install" => Some(update(UpdateKind::Package, name, "", version)),
         "erase" => Some(update(UpdateKind::Package, name, version, "")),
         _ => None,
     }
 }
 
-/// `Updated: NetworkManager-1:1.18.8-2.el7_9.x86_64`, `Installed: …`, `Erased: …`.
+/// Parses `Updated: NetworkManager-1:1.18.8-2.el7_9.x86_64`, `Installed: …`, `Erased: …`.
 fn parse_yum(text: &str) -> Option<SystemUpdate> {
-    let (what, package) = text.split_once(": ")?;
+    let (action, package) = text.split_once(": ")?;
     let (name, version) = name_and_version(package.trim());
-    match what {
+    match action {
         "Updated" | "Upgraded" | "Installed" | "Upgrade" | "Install" => {
             Some(update(UpdateKind::Package, name, "", version))
         }
@@ -180,53 +180,59 @@ fn parse_yum(text: &str) -> Option<SystemUpdate> {
     }
 }
 
-/// `name-version-release.architecture`: the version starts at the second-to-last hyphen.
+/// Splits `name-version-release.architecture`. The version starts after the second-to-last hyphen.
 fn name_and_version(package: &str) -> (&str, &str) {
-    let mut hyphens = package.rmatch_indices('-').map(|(at, _)| at);
+    let mut hyphens = package.rmatch_indices('-').map(|(index, _)| index);
     match (hyphens.next(), hyphens.next()) {
-        (Some(_), Some(at)) => (package.get(..at).unwrap_or(package), package.get(at + 1..).unwrap_or_default()),
+        (Some(_), Some(index)) => {
+            (package.get(..index).unwrap_or(package), package.get(index + 1..).unwrap_or_default())
+        }
         _ => (package, ""),
     }
 }
 
-/// `upgrade network-manager:amd64 1.42.4-1 1.42.4-2`, `install …`, `remove …`, optionally prefixed with a date.
+/// Parses `upgrade network-manager:amd64 1.42.4-1 1.42.4-2`, `install …` and `remove …`, optionally after a date.
 fn parse_dpkg(text: &str) -> Option<SystemUpdate> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    let at = words.iter().position(|word| matches!(*word, "upgrade" | "install" | "remove" | "purge"))?;
-    let [_, name, was, is, ..] = words.get(at..)? else { return None };
+    let action_index = words.iter().position(|word| matches!(*word, "upgrade" | "install" | "remove" | "purge"))?;
+    let [_, name, was, is, ..] = words.get(action_index..)? else { return None };
     let version = |word: &str| if word == "<none>" { String::new() } else { word.to_owned() };
     let name = name.split(':').next().unwrap_or(name);
     Some(SystemUpdate { was: version(was), is: version(is), ..update(UpdateKind::Package, name, "", "") })
 }
 
-/// A sudo log line with a command that changes packages: `user : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND=/usr/bin/apt
-/// upgrade`.
+/// Parses a sudo log line with a command that changes packages:
+/// `user : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND=/usr/bin/apt upgrade`.
 fn parse_command(text: &str) -> Option<SystemUpdate> {
     let (_, command) = text.split_once("COMMAND=")?;
     let mut words = command.split_ascii_whitespace();
     let program = words.next()?.rsplit('/').next()?;
-    // pacman and dpkg use options instead.
-    let changes = |word: &str| {
+    // pacman and dpkg use options instead of commands.
+    let is_change = |word: &str| {
         CHANGING_ARGUMENTS.contains(&word)
             || word.starts_with("-S")
             || matches!(word, "-i" | "-U" | "-r" | "-R" | "--install")
     };
-    (PACKAGE_MANAGERS.contains(&program) && words.any(changes))
+    (PACKAGE_MANAGERS.contains(&program) && words.any(is_change))
         .then(|| update(UpdateKind::Command, command.trim(), "", ""))
 }
 
-/// The updates between the boots `last` and `first`: those logged before `first`, and the versions that run in `first`
-/// for the first time.
-pub(super) fn between(samples: &[BootSample], last: usize, first: usize) -> Vec<SystemUpdate> {
-    let mut updates: Vec<SystemUpdate> =
-        samples.get(last..first).unwrap_or_default().iter().flat_map(|sample| sample.updates.iter().cloned()).collect();
-    if let (Some(before), Some(after)) = (samples.get(last), samples.get(first)) {
+/// Returns the updates between two boots: updates logged before boot `first_after`, and versions that run in it for the
+/// first time.
+pub(super) fn between_boots(samples: &[BootSample], last_before: usize, first_after: usize) -> Vec<SystemUpdate> {
+    let mut updates: Vec<SystemUpdate> = samples
+        .get(last_before..first_after)
+        .unwrap_or_default()
+        .iter()
+        .flat_map(|sample| sample.updates.iter().cloned())
+        .collect();
+    if let (Some(sample_before), Some(sample_after)) = (samples.get(last_before), samples.get(first_after)) {
         for (kind, was, is) in [
-            (UpdateKind::Kernel, &before.boot.kernel, &after.boot.kernel),
-            (UpdateKind::ServiceManager, &before.manager, &after.manager),
+            (UpdateKind::Kernel, &sample_before.boot.kernel, &sample_after.boot.kernel),
+            (UpdateKind::ServiceManager, &sample_before.manager, &sample_after.manager),
         ] {
             if was != is && !was.is_empty() && !is.is_empty() {
-                updates.push(SystemUpdate { unix_ns: after.boot.first_unix_ns, ..update(kind, "", was, is) });
+                updates.push(SystemUpdate { unix_ns: sample_after.boot.first_unix_ns, ..update(kind, "", was, is) });
             }
         }
     }
@@ -240,31 +246,34 @@ mod tests {
 
     #[test]
     fn parses_package_manager_logs() {
-        let parsed = |task: &str, text: &str| -> Vec<(UpdateKind, String, String, String)> {
-            line_updates(task, text).into_iter().map(|it| (it.kind, it.name, it.was, it.is)).collect()
+        let parse = |task: &str, text: &str| -> Vec<(UpdateKind, String, String, String)> {
+            line_updates(task, text)
+                .into_iter()
+                .map(|update| (update.kind, update.name, update.was, update.is))
+                .collect()
         };
         let package = |name: &str, was: &str, is: &str| {
             vec![(UpdateKind::Package, name.to_owned(), was.to_owned(), is.to_owned())]
         };
         assert_eq!(
-            parsed("pacman", "[ALPM] upgraded linux (6.8.1-1 -> 6.8.2-1)"),
+            parse("pacman", "[ALPM] upgraded linux (6.8.1-1 -> 6.8.2-1)"),
             package("linux", "6.8.1-1", "6.8.2-1")
         );
         assert_eq!(
-            parsed("[RPM]", "install kernel-core-6.8.5-301.fc40.x86_64: success"),
+            parse("[RPM]", "install kernel-core-6.8.5-301.fc40.x86_64: success"),
             package("kernel-core", "", "6.8.5-301.fc40.x86_64")
         );
         assert_eq!(
-            parsed("yum", "Updated: NetworkManager-1:1.18.8-2.el7_9.x86_64"),
+            parse("yum", "Updated: NetworkManager-1:1.18.8-2.el7_9.x86_64"),
             package("NetworkManager", "", "1:1.18.8-2.el7_9.x86_64")
         );
         assert_eq!(
-            parsed("dpkg", "2026-05-12 06:01:02 upgrade network-manager:amd64 1.42.4-1 1.42.4-2"),
+            parse("dpkg", "2026-05-12 06:01:02 upgrade network-manager:amd64 1.42.4-1 1.42.4-2"),
             package("network-manager", "1.42.4-1", "1.42.4-2")
         );
-        assert_eq!(parsed("dpkg", "install foo:amd64 <none> 1.0"), package("foo", "", "1.0"));
-        assert_eq!(parsed("unattended-upgrade", "Packages that will be upgraded: a b").len(), 2);
-        let sudo = |command: &str| parsed("sudo", &format!("ann : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND={command}"));
+        assert_eq!(parse("dpkg", "install foo:amd64 <none> 1.0"), package("foo", "", "1.0"));
+        assert_eq!(parse("unattended-upgrade", "Packages that will be upgraded: a b").len(), 2);
+        let sudo = |command: &str| parse("sudo", &format!("ann : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND={command}"));
         assert_eq!(sudo("/usr/bin/apt full-upgrade -y")[0].1, "/usr/bin/apt full-upgrade -y");
         assert_eq!(sudo("/usr/bin/pacman -Syu").len(), 1);
         // Queries, or other programs.
@@ -276,7 +285,7 @@ mod tests {
         ] {
             assert_eq!(sudo(command), [], "{command}");
         }
-        assert_eq!(parsed("bash", "upgraded linux (1 -> 2)"), []);
-        assert_eq!(parsed("[RPM]", "install"), []);
+        assert_eq!(parse("bash", "upgraded linux (1 -> 2)"), []);
+        assert_eq!(parse("[RPM]", "install"), []);
     }
 }

@@ -17,19 +17,19 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// True if the amount applies to measures of `unit`.
+    /// Returns true if the amount applies to measures of `unit`.
     #[must_use]
     pub fn applies_to(&self, unit: MeasureUnit) -> bool {
         match self {
             Self::Percent(_) => true,
-            Self::Absolute(_, own) => *own == unit,
+            Self::Absolute(_, amount_unit) => *amount_unit == unit,
         }
     }
 
-    fn is_exceeded(&self, difference: i64, was: i64) -> bool {
+    fn is_exceeded(&self, difference: i64, baseline: i64) -> bool {
         match *self {
             // Any increase from zero exceeds any percentage.
-            Self::Percent(limit) if was > 0 => difference as f64 * 100.0 / was as f64 > limit,
+            Self::Percent(limit) if baseline > 0 => difference as f64 * 100.0 / baseline as f64 > limit,
             Self::Percent(_) => difference > 0,
             Self::Absolute(limit, _) => difference > limit,
         }
@@ -42,14 +42,15 @@ pub struct Limit {
     text: String,
     key: String,
     pattern: Pattern,
-    /// The limit is exceeded if all amounts of one of these groups are.
-    any_of_all: Vec<Vec<Amount>>,
+    /// Groups of amounts. The limit is exceeded if all amounts of any group are exceeded.
+    amount_groups: Vec<Vec<Amount>>,
 }
 
-/// A limit cannot be parsed.
+/// A limit that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "invalid limit '{text}': {reason}; write a measure and the allowed increase without blanks in the amounts, as in 'boot.total 5% and 500ms'"
+    "invalid limit '{text}': {reason}; write a measure and the allowed increase without blanks in the amounts, as in \
+     'boot.total 5% and 500ms'"
 )]
 pub struct LimitParseError {
     text: String,
@@ -65,68 +66,68 @@ impl Limit {
     /// # Errors
     /// The text is not a valid limit.
     pub fn parse(text: &str) -> Result<Self, LimitParseError> {
-        let refuse =
+        let error =
             |reason: &str| LimitParseError { text: text.chars().take(200).collect(), reason: reason.to_owned() };
         if text.len() > MAX_BYTES {
-            return Err(refuse("too long"));
+            return Err(error("too long"));
         }
         let words: Vec<&str> = text.split_whitespace().collect();
         // Keys may contain blanks (file names), so amounts are read from the end.
-        let mut any_of_all: Vec<Vec<Amount>> = Vec::new();
-        let mut all: Vec<Amount> = Vec::new();
-        let mut rest = words.as_slice();
-        while let [before @ .., last] = rest {
-            let amount = amount(last)
-                .ok_or_else(|| refuse(&format!("'{last}' is not an amount such as 5%, 500ms, 2s, 10MiB or 3")))?;
-            all.push(amount);
-            rest = before;
-            match rest {
-                [before @ .., word] if word.eq_ignore_ascii_case("and") => rest = before,
-                [before @ .., word] if word.eq_ignore_ascii_case("or") => {
-                    any_of_all.push(std::mem::take(&mut all));
-                    rest = before;
+        let mut amount_groups: Vec<Vec<Amount>> = Vec::new();
+        let mut group: Vec<Amount> = Vec::new();
+        let mut remaining_words = words.as_slice();
+        while let [preceding_words @ .., last_word] = remaining_words {
+            let amount = parse_amount(last_word)
+                .ok_or_else(|| error(&format!("'{last_word}' is not an amount such as 5%, 500ms, 2s, 10MiB or 3")))?;
+            group.push(amount);
+            remaining_words = preceding_words;
+            match remaining_words {
+                [preceding_words @ .., word] if word.eq_ignore_ascii_case("and") => remaining_words = preceding_words,
+                [preceding_words @ .., word] if word.eq_ignore_ascii_case("or") => {
+                    amount_groups.push(std::mem::take(&mut group));
+                    remaining_words = preceding_words;
                 }
                 _ => break,
             }
         }
-        any_of_all.push(all);
-        let key = rest.join(" ");
+        amount_groups.push(group);
+        let key = remaining_words.join(" ");
         if key.is_empty() {
-            return Err(refuse("the measure is missing"));
+            return Err(error("the measure is missing"));
         }
-        if any_of_all.iter().any(Vec::is_empty) {
-            return Err(refuse("an amount is missing"));
+        if amount_groups.iter().any(Vec::is_empty) {
+            return Err(error("an amount is missing"));
         }
-        Ok(Self { text: words.join(" "), pattern: Pattern::new(&key), key, any_of_all })
+        Ok(Self { text: words.join(" "), pattern: Pattern::new(&key), key, amount_groups })
     }
 
-    /// The key of the measure, or a pattern of keys.
+    /// Returns the key of the measure, or a pattern of keys.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// True if the key is a pattern.
+    /// Returns true if the key is a pattern.
     #[must_use]
     pub fn is_pattern(&self) -> bool {
         self.key.contains('*')
     }
 
-    /// True if the limit applies to the measure with this key.
+    /// Returns true if the limit applies to the measure with this key.
     #[must_use]
     pub fn matches(&self, key: &str) -> bool {
         self.pattern.matches(key)
     }
 
-    /// All amounts of the limit.
+    /// Returns all amounts of the limit.
     pub fn amounts(&self) -> impl Iterator<Item = &Amount> {
-        self.any_of_all.iter().flatten()
+        self.amount_groups.iter().flatten()
     }
 
-    /// True if an increase by `difference` from `was` exceeds the limit.
+    /// Returns true if an increase by `difference` from `baseline` exceeds the limit.
     #[must_use]
-    pub fn is_exceeded(&self, difference: i64, was: i64) -> bool {
-        self.any_of_all.iter().any(|all| all.iter().all(|amount| amount.is_exceeded(difference, was)))
+    pub fn is_exceeded(&self, difference: i64, baseline: i64) -> bool {
+        self.amount_groups.iter().any(|group| group.iter().all(|amount| amount.is_exceeded(difference, baseline)))
     }
 }
 
@@ -137,12 +138,12 @@ impl fmt::Display for Limit {
 }
 
 /// Parses a number and its unit without a blank in between.
-fn amount(word: &str) -> Option<Amount> {
-    let digits = word.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(word.len());
-    let (number, unit) = word.split_at(digits);
-    let value: f64 = number.parse().ok()?;
-    let (factor, what) = match unit {
-        "%" => return Some(Amount::Percent(value)),
+fn parse_amount(word: &str) -> Option<Amount> {
+    let number_len = word.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(word.len());
+    let (number, unit) = word.split_at(number_len);
+    let number: f64 = number.parse().ok()?;
+    let (factor, measure_unit) = match unit {
+        "%" => return Some(Amount::Percent(number)),
         "ns" => (1.0, MeasureUnit::Ns),
         "us" | "µs" => (1e3, MeasureUnit::Ns),
         "ms" => (1e6, MeasureUnit::Ns),
@@ -155,10 +156,10 @@ fn amount(word: &str) -> Option<Amount> {
         "" => (1.0, MeasureUnit::Count),
         _ => return None,
     };
-    let value = value * factor;
+    let value = number * factor;
     // Larger values are not exact in floating point.
     #[allow(clippy::cast_possible_truncation, reason = "checked to be below 2^53")]
-    (value <= 9e15).then(|| Amount::Absolute(value.round() as i64, what))
+    (value <= 9e15).then(|| Amount::Absolute(value.round() as i64, measure_unit))
 }
 
 #[cfg(test)]
@@ -171,7 +172,7 @@ mod tests {
     fn and_binds_tighter_than_or() {
         let limit = Limit::parse("boot.total 5% and 500ms or 10s").unwrap();
         assert_eq!(limit.key(), "boot.total");
-        let exceeded = |difference_ms: i64, was_ms: i64| limit.is_exceeded(difference_ms * MS, was_ms * MS);
+        let exceeded = |difference_ms: i64, baseline_ms: i64| limit.is_exceeded(difference_ms * MS, baseline_ms * MS);
         assert!(exceeded(600, 10_000), "6 % and 600 ms");
         assert!(!exceeded(600, 20_000), "3 % only");
         assert!(!exceeded(400, 4_000), "10 %, but 400 ms only");
@@ -214,8 +215,8 @@ mod tests {
             ("boot.total 5% and", "'and' is not an amount"),
         ] {
             match Limit::parse(text) {
-                Err(refusal) => assert!(refusal.to_string().contains(part), "{refusal}"),
-                // Parsed as a key: it matches no measure, which the gate reports.
+                Err(error) => assert!(error.to_string().contains(part), "{error}"),
+                // Parsed as a key that matches no measure, which the gate reports.
                 Ok(limit) => assert_eq!(limit.key(), "boot.total", "{text}"),
             }
         }

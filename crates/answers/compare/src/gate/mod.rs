@@ -1,8 +1,8 @@
-//! Checks a comparison against limits: pass, regression, or no verdict.
+//! Checks a comparison against limits. The verdict is pass, regression, or no verdict.
 //!
-//! A limit is exceeded if the difference of medians exceeds it. That is a regression if the difference also exceeds
-//! noise (see [`super::compare()`]); otherwise there is no verdict, and more runs would give one. A limit below the
-//! noise of the machine therefore never fails a build by chance, and never passes silently.
+//! A limit is exceeded if the difference of medians exceeds it. It is a regression if the difference also exceeds noise
+//! (see [`super::compare()`]). Otherwise there is no verdict, and more runs are needed. A limit below the noise of the
+//! machine therefore never fails a build by chance, and never passes silently.
 
 mod limit;
 mod report;
@@ -19,7 +19,7 @@ use crate::RunSubject;
 
 /// Checks `comparison` against `limits`, for every configuration except the baseline.
 #[must_use]
-pub fn judge(comparison: &Comparison, limits: &[Limit]) -> GateReport {
+pub fn check_limits(comparison: &Comparison, limits: &[Limit]) -> GateReport {
     let limits: Vec<LimitReport> = limits.iter().map(|limit| check_limit(comparison, limit)).collect();
     let verdict = limits.iter().map(|limit| limit.verdict).max().unwrap_or(GateVerdict::Pass);
     GateReport {
@@ -32,19 +32,19 @@ pub fn judge(comparison: &Comparison, limits: &[Limit]) -> GateReport {
     }
 }
 
-/// The report if no comparison is possible because of `why`: no limit has a verdict.
+/// Returns the report if no comparison is possible because of `error`: no limit has a verdict.
 #[must_use]
-pub fn cannot_judge(
+pub fn report_without_verdict(
     configurations: &[Configuration],
     options: &CompareOptions,
     limits: &[Limit],
-    why: &CompareError,
+    error: &CompareError,
 ) -> GateReport {
     GateReport {
         verdict: GateVerdict::NoVerdict,
         transition: configurations
             .iter()
-            .flat_map(|it| &it.runs)
+            .flat_map(|configuration| &configuration.runs)
             .map(|run| run.transition)
             .next()
             .unwrap_or(RunSubject::Boot),
@@ -56,7 +56,7 @@ pub fn cannot_judge(
             .map(|limit| LimitReport {
                 limit: limit.to_string(),
                 verdict: GateVerdict::NoVerdict,
-                reason: why.to_string(),
+                reason: error.to_string(),
                 checks: Vec::new(),
             })
             .collect(),
@@ -66,8 +66,8 @@ pub fn cannot_judge(
 fn check_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
     let mut checks: Vec<LimitCheck> = Vec::new();
     for measure in comparison.measures.iter().filter(|measure| limit.matches(&measure.key)) {
-        for (at, change) in measure.changes.iter().enumerate() {
-            checks.push(check(comparison, measure, at, change, limit));
+        for (index, change) in measure.changes.iter().enumerate() {
+            checks.push(check(comparison, measure, index, change, limit));
         }
     }
     if checks.is_empty() {
@@ -78,64 +78,78 @@ fn check_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
             checks,
         };
     }
-    // Regressions first, then missing verdicts; each by size.
+    // Regressions first, then missing verdicts, both by size.
     checks.sort_by_key(|check| (std::cmp::Reverse(check.verdict), std::cmp::Reverse(check.difference)));
     let verdict = checks.iter().map(|check| check.verdict).max().unwrap_or(GateVerdict::Pass);
     LimitReport { limit: limit.to_string(), verdict, reason: String::new(), checks }
 }
 
-fn check(comparison: &Comparison, measure: &ComparedMeasure, at: usize, change: &Change, limit: &Limit) -> LimitCheck {
-    let values = |at: usize| measure.values.get(at).copied().unwrap_or_default();
-    let (before, after) = (values(0), values(at + 1));
-    let (verdict, because) = decide(comparison, measure, (&before, &after), change, limit);
+fn check(
+    comparison: &Comparison,
+    measure: &ComparedMeasure,
+    change_index: usize,
+    change: &Change,
+    limit: &Limit,
+) -> LimitCheck {
+    let spread = |configuration: usize| measure.values.get(configuration).copied().unwrap_or_default();
+    let configuration = change_index + 1;
+    let (baseline, candidate) = (spread(0), spread(configuration));
+    let (verdict, reason) = decide(comparison, measure, (&baseline, &candidate), change, limit);
     LimitCheck {
         key: measure.key.clone(),
-        configuration: comparison.configurations.get(at + 1).map(|it| it.name.clone()).unwrap_or_default(),
+        configuration: comparison
+            .configurations
+            .get(configuration)
+            .map(|summary| summary.name.clone())
+            .unwrap_or_default(),
         unit: measure.unit,
-        was: before.median,
-        is: after.median,
+        was: baseline.median,
+        is: candidate.median,
         difference: change.difference,
         percent: change.percent,
         noise_floor: measure.noise_floor,
         p_value: change.p_value,
         verdict,
-        reason: because,
+        reason,
     }
 }
 
 fn decide(
     comparison: &Comparison,
     measure: &ComparedMeasure,
-    (before, after): (&super::MeasureSpread, &super::MeasureSpread),
+    (baseline, candidate): (&super::MeasureSpread, &super::MeasureSpread),
     change: &Change,
     limit: &Limit,
 ) -> (GateVerdict, String) {
     let min_runs = comparison.min_runs;
-    let no_verdict = |because: String| (GateVerdict::NoVerdict, because);
-    // Items come and go. A pattern only covers those that exist on both sides.
-    if before.runs == 0 && before.excluded_runs == 0 && limit.is_pattern() {
+    let no_verdict = |reason: String| (GateVerdict::NoVerdict, reason);
+    // Items come and go. A pattern only covers items that exist on both sides.
+    if baseline.runs == 0 && baseline.excluded_runs == 0 && limit.is_pattern() {
         return (GateVerdict::Pass, "new, not in the baseline".to_owned());
     }
-    if after.runs == 0 && after.excluded_runs == 0 {
+    if candidate.runs == 0 && candidate.excluded_runs == 0 {
         return match measure.category {
             Category::Total | Category::Phase => no_verdict("not in any candidate run".to_owned()),
             _ => (GateVerdict::Pass, "gone".to_owned()),
         };
     }
-    for (side, spread) in [("baseline", before), ("candidate", after)] {
+    for (side, spread) in [("baseline", baseline), ("candidate", candidate)] {
         if spread.runs < min_runs {
-            let omitted = match spread.excluded_runs {
+            let excluded_runs = match spread.excluded_runs {
                 0 => String::new(),
                 count => format!("; {count} excluded because events were lost"),
             };
-            // A minimum number of runs cannot be required of items that occur in some boots only.
+            // Items that occur only in some boots cannot be required to have a minimum number of runs.
             if limit.is_pattern() && spread.excluded_runs == 0 {
                 return (GateVerdict::Pass, format!("only in {} of the {side}", runs(spread.runs)));
             }
-            return no_verdict(format!("{} in the {side}, at least {min_runs} required{omitted}", runs(spread.runs)));
+            return no_verdict(format!(
+                "{} in the {side}, at least {min_runs} required{excluded_runs}",
+                runs(spread.runs)
+            ));
         }
     }
-    let Some((difference, was)) = change.difference.zip(before.median) else {
+    let Some((difference, baseline_median)) = change.difference.zip(baseline.median) else {
         return no_verdict("no median on one side".to_owned());
     };
     if limit.amounts().any(|amount| !amount.applies_to(measure.unit)) {
@@ -148,21 +162,23 @@ fn decide(
             }
         ));
     }
-    if !limit.is_exceeded(difference, was) {
-        // Among many measures some are always noisy: only a limit on a single measure requires the whole interval to be
-        // within it.
+    if !limit.is_exceeded(difference, baseline_median) {
+        // Among many measures, some are always noisy. Only a limit on a single measure requires the whole confidence
+        // interval to be within the limit.
         let highest = change.interval.map(|interval| interval.high).filter(|_| !limit.is_pattern());
         return match highest {
-            Some(highest) if limit.is_exceeded(highest, was) => no_verdict(format!(
-                "within the limit, but too noisy to be sure: the increase may be up to {:.1} % (95 % confidence); record more runs",
-                highest as f64 * 100.0 / was as f64
+            Some(highest) if limit.is_exceeded(highest, baseline_median) => no_verdict(format!(
+                "within the limit, but too noisy to be sure: the increase may be up to {:.1} % (95 % confidence); \
+                 record more runs",
+                highest as f64 * 100.0 / baseline_median as f64
             )),
             _ => (GateVerdict::Pass, String::new()),
         };
     }
     match change.verdict {
         Verdict::Same => no_verdict(
-            "exceeds the limit, but not the noise: the runs overlap, or the difference is within the spread of the baseline"
+            "exceeds the limit, but not the noise: the runs overlap, or the difference is within the spread of the \
+             baseline"
                 .to_owned(),
         ),
         _ => (GateVerdict::Regression, String::new()),

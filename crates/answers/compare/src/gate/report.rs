@@ -20,7 +20,7 @@ pub enum GateVerdict {
 }
 
 impl GateVerdict {
-    /// The name, as in JSON.
+    /// Returns the name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -41,11 +41,11 @@ pub struct GateReport {
     pub transition: RunSubject,
     /// The configurations; the first is the baseline.
     pub configurations: Vec<ConfigurationSummary>,
-    /// Caveats: computers that differ, a person who was waited for.
+    /// Caveats, such as different computers or time spent waiting for user input.
     pub notes: Vec<ComparisonNote>,
-    /// Explanations of phase differences, those in the direction of the total first.
+    /// Explanations of phase differences. Differences in the direction of the total come first.
     pub explanations: Vec<Explanation>,
-    /// The limits in the given order.
+    /// The limits, in the given order.
     pub limits: Vec<LimitReport>,
 }
 
@@ -53,7 +53,7 @@ pub struct GateReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitReport {
-    /// The limit as given.
+    /// The limit, as given.
     pub limit: String,
     /// The most severe verdict of its checks.
     pub verdict: GateVerdict,
@@ -81,7 +81,7 @@ pub struct LimitCheck {
     pub difference: Option<i64>,
     /// The difference as a percentage of the baseline's median.
     pub percent: Option<f64>,
-    /// Spread of the baseline's own runs; `None` with fewer than two.
+    /// Spread of the baseline runs; `None` with fewer than two runs.
     pub noise_floor: Option<i64>,
     /// Exact probability of the observed ranks by chance.
     pub p_value: Option<f64>,

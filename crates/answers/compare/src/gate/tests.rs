@@ -45,15 +45,12 @@ fn total(values: &[i64]) -> Vec<Vec<(&'static str, Category, i64)>> {
 
 fn verdict(baseline: &[i64], candidate: &[i64], limit: &str, min_runs: usize) -> GateVerdict {
     let (baseline, candidate) = (total(baseline), total(candidate));
-    let slices =
-        |runs: &'_ [Vec<(&'static str, Category, i64)>]| -> Vec<Vec<(&'static str, Category, i64)>> { runs.to_vec() };
-    let (baseline, candidate) = (slices(&baseline), slices(&candidate));
     let baseline: Vec<&[(&str, Category, i64)]> = baseline.iter().map(Vec::as_slice).collect();
     let candidate: Vec<&[(&str, Category, i64)]> = candidate.iter().map(Vec::as_slice).collect();
     let options = CompareOptions { min_runs, ..CompareOptions::default() };
     let comparison =
         compare(&[configuration("before", &baseline), configuration("after", &candidate)], &options).unwrap();
-    judge(&comparison, &[Limit::parse(limit).unwrap()]).verdict
+    check_limits(&comparison, &[Limit::parse(limit).unwrap()]).verdict
 }
 
 #[test]
@@ -63,7 +60,7 @@ fn exceeding_limit_within_noise_gives_no_verdict() {
     assert_eq!(verdict(&steady, &[10_400, 10_420, 10_440], limit, 3), GateVerdict::Pass);
     assert_eq!(verdict(&steady, &[10_700, 10_720, 10_740], limit, 3), GateVerdict::Regression);
     assert_eq!(verdict(&steady, &[9_000, 9_020, 9_040], limit, 3), GateVerdict::Pass);
-    // The baseline's own runs are 900 ms apart.
+    // The baseline runs are up to 900 ms apart.
     let noisy = [9_600, 10_000, 10_500];
     assert_eq!(verdict(&noisy, &[10_600, 10_700, 10_800], limit, 3), GateVerdict::NoVerdict);
 }
@@ -73,9 +70,9 @@ fn noisy_runs_do_not_pass() {
     let limit = "boot.total 5%";
     // The medians differ by 2 %, but the candidate may be 10 % slower.
     assert_eq!(verdict(&[9_500, 10_000, 10_500], &[9_700, 10_200, 10_700], limit, 3), GateVerdict::NoVerdict);
-    // The same difference with steady runs: at most 3 % slower.
+    // With steady runs, the same difference means at most 3 % slower.
     assert_eq!(verdict(&[9_950, 10_000, 10_050], &[10_150, 10_200, 10_250], limit, 3), GateVerdict::Pass);
-    // As noisy, but so much faster that the limit is safe.
+    // Just as noisy, but so much faster that the limit is not in danger.
     assert_eq!(verdict(&[9_500, 10_000, 10_500], &[7_500, 8_000, 8_500], limit, 3), GateVerdict::Pass);
     // A pattern covers many measures, some of which are always noisy.
     assert_eq!(verdict(&[9_500, 10_000, 10_500], &[9_700, 10_200, 10_700], "boot.* 5%", 3), GateVerdict::Pass);
@@ -99,18 +96,18 @@ fn values_with_losses_give_no_verdict() {
     for run in &mut after.runs {
         run.measures[0].doubtful = true;
     }
-    let limits = ["boot.service.Spooler 5%", "boot.service.* 5%"].map(|it| Limit::parse(it).unwrap());
+    let limits = ["boot.service.Spooler 5%", "boot.service.* 5%"].map(|text| Limit::parse(text).unwrap());
     let configurations = [before, after];
     let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
-    let report = judge(&comparison, &limits);
+    let report = check_limits(&comparison, &limits);
     for limit in &report.limits {
         assert_eq!(limit.verdict, GateVerdict::NoVerdict);
-        let because = &limit.checks[0].reason;
-        assert!(because.contains("3 excluded because events were lost"), "{because}");
+        let reason = &limit.checks[0].reason;
+        assert!(reason.contains("3 excluded because events were lost"), "{reason}");
     }
     let options = CompareOptions { include: vec![ExclusionReason::Losses], ..CompareOptions::default() };
     let comparison = compare(&configurations, &options).unwrap();
-    assert_eq!(judge(&comparison, &limits).verdict, GateVerdict::Regression);
+    assert_eq!(check_limits(&comparison, &limits).verdict, GateVerdict::Regression);
 }
 
 #[test]
@@ -126,9 +123,9 @@ fn no_runs_give_no_verdict() {
     }
     let configurations = [before, after];
     let options = CompareOptions::default();
-    let why = compare(&configurations, &options).unwrap_err();
-    let limits = ["boot.total 5%"].map(|it| Limit::parse(it).unwrap());
-    let report = cannot_judge(&configurations, &options, &limits, &why);
+    let error = compare(&configurations, &options).unwrap_err();
+    let limits = ["boot.total 5%"].map(|text| Limit::parse(text).unwrap());
+    let report = report_without_verdict(&configurations, &options, &limits, &error);
     assert_eq!(report.verdict, GateVerdict::NoVerdict);
     assert!(report.limits[0].reason.contains("ReadyBoot was untrained"));
     assert_eq!(report.configurations[1].compared_runs, 0);
@@ -150,7 +147,7 @@ fn most_severe_verdict_wins_and_patterns_pass_new_items() {
     .unwrap();
     let limits =
         ["boot.total 5%", "boot.service.* 500ms", "boot.phase.Never 1s"].map(|text| Limit::parse(text).unwrap());
-    let report = judge(&comparison, &limits);
+    let report = check_limits(&comparison, &limits);
     assert_eq!(report.verdict, GateVerdict::Regression);
     let verdicts: Vec<GateVerdict> = report.limits.iter().map(|limit| limit.verdict).collect();
     assert_eq!(verdicts, [GateVerdict::Pass, GateVerdict::Regression, GateVerdict::NoVerdict]);
@@ -160,6 +157,6 @@ fn most_severe_verdict_wins_and_patterns_pass_new_items() {
     assert_eq!((services[1].verdict, services[1].reason.as_str()), (GateVerdict::Pass, "new, not in the baseline"));
     assert!(report.limits[2].reason.contains("boot.phase.Never"));
     // A size is not a time.
-    let report = judge(&comparison, &[Limit::parse("boot.total 10MiB").unwrap()]);
+    let report = check_limits(&comparison, &[Limit::parse("boot.total 10MiB").unwrap()]);
     assert_eq!(report.verdict, GateVerdict::NoVerdict);
 }

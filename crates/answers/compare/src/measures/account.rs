@@ -1,4 +1,4 @@
-//! Converts the account of each phase to measures: the time of each subject.
+//! Converts the accounts of phases to measures, one for the time of each subject.
 
 use hashbrown::HashMap;
 
@@ -6,23 +6,22 @@ use super::{MAX_SHARES, MIN_SHARE_NS};
 use crate::run::{Category, Measure, MeasureUnit, MeasuredSubject, Run};
 use onoff_blame::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, ActionShare};
 
-/// Adds the time of each subject in the phases to `run`. People are skipped if their time is excluded from all
-/// durations.
+/// Adds the time of each subject in the phases to `run`. Skips user input if all durations exclude it.
 pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a AccountedPhase>) {
     let prefix = run.transition.as_str();
-    let mut by_key: HashMap<String, usize> = HashMap::new();
+    let mut index_by_key: HashMap<String, usize> = HashMap::new();
     let mut measures: Vec<Measure> = Vec::new();
     for phase in phases.into_iter().filter(|phase| phase.account.measure != AccountMeasure::None) {
         for entry in &phase.account.entries {
             if entry.kind == AccountSubjectKind::UserInput && run.user_input_ns > 0 {
                 continue;
             }
-            let key = format!("{prefix}.{}.{}.{}", Category::Account.as_str(), phase.phase, name(entry));
-            let folded = if run.is_case_sensitive() { key.clone() } else { key.to_ascii_lowercase() };
-            match by_key.get(&folded).and_then(|&at| measures.get_mut(at)) {
-                Some(known) => add(known, entry),
+            let key = format!("{prefix}.{}.{}.{}", Category::Account.as_str(), phase.phase, key_suffix(entry));
+            let match_key = if run.is_case_sensitive() { key.clone() } else { key.to_ascii_lowercase() };
+            match index_by_key.get(&match_key).and_then(|&index| measures.get_mut(index)) {
+                Some(measure) => add(measure, entry),
                 None => {
-                    by_key.insert(folded, measures.len());
+                    index_by_key.insert(match_key, measures.len());
                     measures.push(measure(key, &phase.phase, entry));
                 }
             }
@@ -34,8 +33,8 @@ pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a Acco
     run.measures.append(&mut measures);
 }
 
-/// The last part of an entry's key. All unattributed time shares one key.
-fn name(entry: &AccountEntry) -> String {
+/// Returns the last part of an entry's key. All unattributed time shares one key.
+fn key_suffix(entry: &AccountEntry) -> String {
     match entry.kind {
         AccountSubjectKind::Unknown | AccountSubjectKind::Idle => entry.kind.as_str().to_owned(),
         kind => format!("{}.{}", kind.as_str(), entry.name),
@@ -64,14 +63,14 @@ fn measure(key: String, phase: &str, entry: &AccountEntry) -> Measure {
     }
 }
 
-/// Adds another process of the same image, or another reason for unattributed time.
-fn add(known: &mut Measure, entry: &AccountEntry) {
-    known.value = known.value.saturating_add(entry.ns);
-    let Some(subject) = &mut known.subject else { return };
+/// Adds the time of another process of the same image, or of another reason for unattributed time.
+fn add(measure: &mut Measure, entry: &AccountEntry) {
+    measure.value = measure.value.saturating_add(entry.ns);
+    let Some(subject) = &mut measure.subject else { return };
     subject.certainty = subject.certainty.and(entry.certainty);
     for share in &entry.actions {
-        match subject.actions.iter_mut().find(|known| known.action == share.action) {
-            Some(known) => known.ns = known.ns.saturating_add(share.ns),
+        match subject.actions.iter_mut().find(|existing| existing.action == share.action) {
+            Some(existing) => existing.ns = existing.ns.saturating_add(share.ns),
             None => subject.actions.push(*share),
         }
     }

@@ -22,9 +22,9 @@ pub fn boot_run(origin: &Origin, report: &BootReport) -> Run {
     measures.total("total", report.total_ns);
     measures.total("total_with_idle", report.details.total_with_idle_ns);
     measures.total("main_path", report.main_path_ns());
-    let earlier = &report.details.before_kernel;
-    measures.total("firmware", earlier.firmware.duration_ns);
-    measures.total("boot_manager", earlier.boot_manager.duration_ns);
+    let before_kernel = &report.details.before_kernel;
+    measures.total("firmware", before_kernel.firmware.duration_ns);
+    measures.total("boot_manager", before_kernel.boot_manager.duration_ns);
     measures.total("os_loader", report.details.os_loader_ns);
     measures.total("to_desktop", to_desktop(report));
     measures.total("from_reset", report.details.total_from_reset_ns);
@@ -39,11 +39,11 @@ pub fn boot_run(origin: &Origin, report: &BootReport) -> Run {
         measures.total(name, phase.interval.duration_ns);
     }
     let labels = Labels::new(&report.details.processes);
-    let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
-    for phase in of_boot() {
-        measures.phase_as(phase, |process| labels.name(process));
+    let boot_phases = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
+    for phase in boot_phases() {
+        measures.phase_with_labels(phase, |process| labels.name(process));
     }
-    numbers(report, &mut measures);
+    add_numbers(report, &mut measures);
     let doubtful = !report.details.losses_affecting_units.is_empty();
     for service in &report.units {
         if service.kind == ServiceChange::Start {
@@ -54,13 +54,14 @@ pub fn boot_run(origin: &Origin, report: &BootReport) -> Run {
     }
     let doubtful = !report.details.losses_affecting_devices.is_empty();
     operations(&report.details.devices, doubtful, &mut measures);
-    let affecting_losses: Vec<String> = of_boot().flat_map(|phase| phase.affecting_losses.iter().cloned()).collect();
+    let affecting_losses: Vec<String> =
+        boot_phases().flat_map(|phase| phase.affecting_losses.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Boot,
         kind: variant(report.variant),
         exclusions: [
-            untrained(&report.details.read_ahead),
+            untrained_exclusion(&report.details.read_ahead),
             losses(&report.losses, &affecting_losses),
             origin.exclusion(),
         ]
@@ -75,7 +76,7 @@ pub fn boot_run(origin: &Origin, report: &BootReport) -> Run {
     }
 }
 
-/// Converts the boot half of a fast startup, which is what a boot is on such a computer.
+/// Converts the boot half of a fast startup, which replaces a full boot on computers with fast startup.
 #[must_use]
 pub fn fast_startup_run(origin: &Origin, transition: &PowerTransition) -> Run {
     let mut measures = Collector::new(RunSubject::Boot);
@@ -83,12 +84,12 @@ pub fn fast_startup_run(origin: &Origin, transition: &PowerTransition) -> Run {
     let desktop_ns =
         transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
     let resumed_ns = desktop_ns.zip(transition.details.resume.measured.start_ns).map(|(end, start)| {
-        let after = transition.phases.iter().filter(|phase| phase.half == Some(SuspendStage::After));
-        let user_input_ns = after.fold(0_i64, |sum, phase| sum.saturating_add(phase.user_input_ns));
+        let session_phases = transition.phases.iter().filter(|phase| phase.half == Some(SuspendStage::After));
+        let user_input_ns = session_phases.fold(0_i64, |sum, phase| sum.saturating_add(phase.user_input_ns));
         without_user_input(end.saturating_sub(start), user_input_ns)
     });
-    let whole_ns = transition.details.resume.whole_ns;
-    let settled = transition.settled().zip(whole_ns);
+    let resume_ns = transition.details.resume.whole_ns;
+    let settled = transition.settled().zip(resume_ns);
     measures.total("total", settled.map(|(settling, ns)| ns.saturating_add(settling.busy_ns)));
     measures.total(
         "total_with_idle",
@@ -99,7 +100,7 @@ pub fn fast_startup_run(origin: &Origin, transition: &PowerTransition) -> Run {
         measures.total("firmware", parts.firmware_ns);
         measures.total("boot_manager", parts.boot_manager_ns);
         measures.total("os_loader", parts.loader_ns);
-        measures.total("to_desktop", whole_ns);
+        measures.total("to_desktop", resume_ns);
     }
     for phase in &transition.phases {
         if matches!(phase.half, Some(SuspendStage::Resume | SuspendStage::After)) {
@@ -122,53 +123,54 @@ pub fn fast_startup_run(origin: &Origin, transition: &PowerTransition) -> Run {
     }
 }
 
-/// Time from power-on to the desktop, ns; `None` unless all parts were recorded.
+/// Returns the time from power-on to the desktop, in ns; `None` unless all parts were recorded.
 fn to_desktop(report: &BootReport) -> Option<i64> {
-    let earlier = &report.details.before_kernel;
-    let before_kernel = earlier
+    let before_kernel = &report.details.before_kernel;
+    let before_kernel_ns = before_kernel
         .firmware
         .duration_ns?
-        .saturating_add(earlier.boot_manager.duration_ns.unwrap_or(0))
+        .saturating_add(before_kernel.boot_manager.duration_ns.unwrap_or(0))
         .saturating_add(report.details.os_loader_ns?);
-    let at_menu_ns = earlier.user_input.duration_ns.unwrap_or(0);
-    Some(without_user_input(before_kernel, at_menu_ns).saturating_add(report.main_path_ns()?))
+    let user_input_ns = before_kernel.user_input.duration_ns.unwrap_or(0);
+    Some(without_user_input(before_kernel_ns, user_input_ns).saturating_add(report.main_path_ns()?))
 }
 
-fn numbers(report: &BootReport, measures: &mut Collector) {
+fn add_numbers(report: &BootReport, measures: &mut Collector) {
     let disks = || {
         report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail).filter_map(|phase| phase.disk.as_ref())
     };
     if disks().next().is_some() {
-        let bytes = |of: fn(&onoff_usage::disk::DiskOperations) -> u64| {
-            let sum = disks().fold(0_u64, |sum, disk| sum.saturating_add(of(&disk.operations)));
+        let bytes = |bytes_of: fn(&onoff_usage::disk::DiskOperations) -> u64| {
+            let sum = disks().fold(0_u64, |sum, disk| sum.saturating_add(bytes_of(&disk.operations)));
             i64::try_from(sum).unwrap_or(i64::MAX)
         };
         measures.number("disk_read", MeasureUnit::Bytes, bytes(|disk| disk.read.bytes));
         measures.number("disk_written", MeasureUnit::Bytes, bytes(|disk| disk.write.bytes));
     }
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    let started = |process: &&onoff_usage::processes::ProcessLifetime| process.start_ns.is_some();
-    measures.number("processes", MeasureUnit::Count, count(report.details.processes.iter().filter(started).count()));
+    let is_started = |process: &&onoff_usage::processes::ProcessLifetime| process.start_ns.is_some();
+    measures.number("processes", MeasureUnit::Count, count(report.details.processes.iter().filter(is_started).count()));
 }
 
-/// Process names for measures: service hosts include the group and service, because there are many of them.
+/// Process names for measures. Names of service hosts include the group and service, because there are many service
+/// hosts.
 struct Labels<'a>(HashMap<(u32, &'a str), String>);
 
 impl<'a> Labels<'a> {
     fn new(processes: &'a [ProcessLifetime]) -> Self {
-        let hosts = processes.iter().filter(|life| life.image.eq_ignore_ascii_case("svchost.exe"));
+        let hosts = processes.iter().filter(|process| process.image.eq_ignore_ascii_case("svchost.exe"));
         Self(
             hosts
-                .filter_map(|life| {
-                    let (_, arguments) = life.command_line.split_once(" -k ")?;
+                .filter_map(|process| {
+                    let (_, arguments) = process.command_line.split_once(" -k ")?;
                     let mut words = arguments.split_whitespace();
-                    let mut label = format!("{} -k {}", life.image, words.next()?);
+                    let mut label = format!("{} -k {}", process.image, words.next()?);
                     while let Some(word) = words.next() {
                         if let ("-s", Some(service)) = (word, words.next()) {
                             label = format!("{label} -s {service}");
                         }
                     }
-                    Some(((life.pid, life.image.as_str()), label))
+                    Some(((process.pid, process.image.as_str()), label))
                 })
                 .collect(),
         )
@@ -182,7 +184,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-fn untrained(read_ahead: &ReadAhead) -> Option<Exclusion> {
+fn untrained_exclusion(read_ahead: &ReadAhead) -> Option<Exclusion> {
     let text = match (read_ahead.state, read_ahead.training_count) {
         (TrainingState::Untrained, _) => format!("ReadyBoot was untrained (0 of {} boots)", ReadAhead::TRAINED_BOOTS),
         (TrainingState::Training, Some(count)) => {

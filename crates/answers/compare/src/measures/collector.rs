@@ -12,13 +12,14 @@ use onoff_usage::disk::DiskUsage;
 /// Collects measures. Measures with the same key are summed and keep the earliest start.
 pub(super) struct Collector {
     transition: RunSubject,
-    /// True if names are case-sensitive.
-    keeps_case: bool,
-    /// (name, start) of the phases with a known start, sorted by start.
+    is_case_sensitive: bool,
+    /// Name and start of the phases with a known start, sorted by start.
     phases: Vec<(String, i64)>,
     measures: Vec<Measure>,
-    by_key: HashMap<String, usize>,
+    index_by_key: HashMap<String, usize>,
+    /// CPU time by image, ns, and whether it is doubtful.
     cpu: HashMap<String, (i64, bool)>,
+    /// Disk time by file, ns, and whether it is doubtful.
     files: HashMap<String, (i64, bool)>,
 }
 
@@ -26,18 +27,18 @@ impl Collector {
     pub(super) fn new(transition: RunSubject) -> Self {
         Self {
             transition,
-            keeps_case: false,
+            is_case_sensitive: false,
             phases: Vec::new(),
             measures: Vec::new(),
-            by_key: HashMap::new(),
+            index_by_key: HashMap::new(),
             cpu: HashMap::new(),
             files: HashMap::new(),
         }
     }
 
-    /// For a system with case-sensitive names.
+    /// Returns a collector for a system with case-sensitive names.
     pub(super) fn case_sensitive(transition: RunSubject) -> Self {
-        Self { keeps_case: true, ..Self::new(transition) }
+        Self { is_case_sensitive: true, ..Self::new(transition) }
     }
 
     /// Adds a total if known.
@@ -55,17 +56,17 @@ impl Collector {
 
     /// Adds a phase, if its duration is known, and its CPU and disk usage.
     pub(super) fn phase(&mut self, phase: &Phase) {
-        self.phase_as(phase, |process| &process.image);
+        self.phase_with_labels(phase, |process| &process.image);
     }
 
-    /// Like [`Self::phase`], with custom process names.
-    pub(super) fn phase_as<'u>(&mut self, phase: &'u Phase, process_name: impl Fn(&'u ProcessCpu) -> &'u str) {
+    /// Like [`Self::phase`], with custom names of processes.
+    pub(super) fn phase_with_labels<'u>(&mut self, phase: &'u Phase, process_name: impl Fn(&'u ProcessCpu) -> &'u str) {
         let name = phase.name.as_str();
         if let Some(start_ns) = phase.start_ns {
-            let at = self.phases.partition_point(|(_, start)| *start <= start_ns);
-            self.phases.insert(at, (name.to_owned(), start_ns));
+            let index = self.phases.partition_point(|(_, start)| *start <= start_ns);
+            self.phases.insert(index, (name.to_owned(), start_ns));
         }
-        if let Some(ns) = phase.took_ns() {
+        if let Some(ns) = phase.duration_without_input_ns() {
             self.add(self.key(Category::Phase, name), Category::Phase, MeasureUnit::Ns, ns, None, false);
         }
         self.usage(phase.cpu.as_ref(), phase.disk.as_ref(), process_name);
@@ -73,8 +74,8 @@ impl Collector {
 
     /// Adds a stage of a boot without operating-system phases.
     pub(super) fn stage(&mut self, name: &str, start_ns: i64, duration_ns: i64) {
-        let at = self.phases.partition_point(|(_, start)| *start <= start_ns);
-        self.phases.insert(at, (name.to_owned(), start_ns));
+        let index = self.phases.partition_point(|(_, start)| *start <= start_ns);
+        self.phases.insert(index, (name.to_owned(), start_ns));
         self.add(self.key(Category::Phase, name), Category::Phase, MeasureUnit::Ns, duration_ns, None, false);
     }
 
@@ -105,23 +106,23 @@ impl Collector {
         disk: Option<&DiskUsage>,
         name: impl Fn(&'u ProcessCpu) -> &'u str,
     ) {
-        let share = |shares: &mut HashMap<String, (i64, bool)>, name: &str, ns: i64, doubtful| {
+        let add_share = |shares: &mut HashMap<String, (i64, bool)>, name: &str, ns: i64, doubtful| {
             if ns > 0 && !name.is_empty() {
-                let share = shares.entry_ref(name).or_default();
-                share.0 = share.0.saturating_add(ns);
-                share.1 |= doubtful;
+                let (sum, is_doubtful) = shares.entry_ref(name).or_default();
+                *sum = sum.saturating_add(ns);
+                *is_doubtful |= doubtful;
             }
         };
         if let Some(cpu) = cpu {
             let doubtful = !cpu.affecting_losses.is_empty();
             for process in &cpu.by_process {
-                share(&mut self.cpu, name(process), process.cpu_ns, doubtful);
+                add_share(&mut self.cpu, name(process), process.cpu_ns, doubtful);
             }
         }
         if let Some(disk) = disk {
             let doubtful = !disk.affecting_losses.is_empty();
             for file in &disk.by_file {
-                share(&mut self.files, &file.name, file.service_ns, doubtful);
+                add_share(&mut self.files, &file.name, file.service_ns, doubtful);
             }
         }
     }
@@ -155,19 +156,19 @@ impl Collector {
         start_ns: Option<i64>,
         doubtful: bool,
     ) {
-        let folded = if self.keeps_case { key.clone() } else { key.to_ascii_lowercase() };
-        if let Some(known) = self.by_key.get(&folded).and_then(|&at| self.measures.get_mut(at)) {
-            known.value = known.value.saturating_add(value);
-            known.doubtful |= doubtful;
+        let match_key = if self.is_case_sensitive { key.clone() } else { key.to_ascii_lowercase() };
+        if let Some(measure) = self.index_by_key.get(&match_key).and_then(|&index| self.measures.get_mut(index)) {
+            measure.value = measure.value.saturating_add(value);
+            measure.doubtful |= doubtful;
             return;
         }
-        let phase = start_ns.and_then(|start_ns| {
-            let after = self.phases.partition_point(|(_, start)| *start <= start_ns);
-            let (name, phase_start_ns) = self.phases.get(after.checked_sub(1)?)?;
+        let phase_start = start_ns.and_then(|start_ns| {
+            let count = self.phases.partition_point(|(_, start)| *start <= start_ns);
+            let (name, phase_start_ns) = self.phases.get(count.checked_sub(1)?)?;
             Some((name.clone(), start_ns.saturating_sub(*phase_start_ns)))
         });
-        let (phase, since_phase_ns) = phase.unzip();
-        self.by_key.insert(folded, self.measures.len());
+        let (phase, since_phase_ns) = phase_start.unzip();
+        self.index_by_key.insert(match_key, self.measures.len());
         self.measures.push(Measure { key, category, unit, value, phase, since_phase_ns, doubtful, subject: None });
     }
 }
@@ -192,7 +193,7 @@ mod tests {
         collector.item(Category::Service, "Never", 50, None, false);
         collector.item(Category::Device, "", 50, Some(1), false);
         let measures = collector.finish();
-        let keys: Vec<&str> = measures.iter().map(|it| it.key.as_str()).collect();
+        let keys: Vec<&str> = measures.iter().map(|measure| measure.key.as_str()).collect();
         assert_eq!(
             keys,
             [
@@ -225,7 +226,7 @@ mod tests {
         collector.phase(&cpu("b.exe", MIN_SHARE_NS / 2));
         collector.phase(&cpu("c.exe", 2 * MIN_SHARE_NS));
         let measures = collector.finish();
-        let shares: Vec<(&str, i64)> = measures.iter().map(|it| (it.name(), it.value)).collect();
+        let shares: Vec<(&str, i64)> = measures.iter().map(|measure| (measure.name(), measure.value)).collect();
         assert_eq!(shares, [("c.exe", 2 * MIN_SHARE_NS), ("b.exe", MIN_SHARE_NS)]);
     }
 }

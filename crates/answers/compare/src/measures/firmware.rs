@@ -6,7 +6,7 @@ use crate::run::{Category, Exclusion, ExclusionReason, Run, RunSubject};
 use onoff_firmware_times::FirmwareReport;
 use onoff_trace::firmware::FirmwareProblemKind;
 
-/// Converts a firmware report. Drivers and devices count with their own time.
+/// Converts a firmware report. Drivers and devices count with their self time.
 #[must_use]
 pub fn firmware_run(origin: &Origin, report: &FirmwareReport) -> Run {
     let mut measures = Collector::new(RunSubject::Firmware);

@@ -1,5 +1,5 @@
-//! Converts boots, shutdowns and sleeps of Linux to runs. systemd units become services, so that one limit fits both
-//! systems.
+//! Converts boots, shutdowns and sleeps of Linux to runs. systemd units become services, so that the same limits work
+//! for both systems.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +21,8 @@ pub fn linux_boot_run(origin: &Origin, report: &LinuxBootReport) -> Run {
     let target = report.details.default_target.as_ref();
     measures.total("default_target", target.map(|target| target.reached_ns));
     measures.total("manager", report.details.manager.whole.duration_ns);
-    let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
-    for phase in of_boot() {
+    let boot_phases = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
+    for phase in boot_phases() {
         measures.phase(phase);
     }
     let doubtful = !report.details.losses_affecting_units.is_empty();
@@ -31,7 +31,8 @@ pub fn linux_boot_run(origin: &Origin, report: &LinuxBootReport) -> Run {
     }
     let doubtful = !report.details.losses_affecting_devices.is_empty();
     operations(&report.details.devices, doubtful, &mut measures);
-    let affecting_losses: Vec<String> = of_boot().flat_map(|phase| phase.affecting_losses.iter().cloned()).collect();
+    let affecting_losses: Vec<String> =
+        boot_phases().flat_map(|phase| phase.affecting_losses.iter().cloned()).collect();
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Boot,
@@ -80,19 +81,21 @@ pub fn linux_sleep_run(origin: &Origin, sleep: &LinuxSleep) -> Run {
     for phase in &sleep.phases {
         measures.phase(phase);
     }
-    // A callback is listed by device, and also by driver if that has several devices, which is a different sum.
-    let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    // A callback counts for its device. It also counts for its driver if the driver has several devices, because only
+    // then do the sums differ.
+    let mut devices_by_driver: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for callback in &sleep.details.callbacks {
         if let Some(phase) = callback.details.phase {
-            devices.entry((&callback.driver, phase.as_str())).or_default().insert(&callback.device);
+            devices_by_driver.entry((&callback.driver, phase.as_str())).or_default().insert(&callback.device);
         }
     }
     for callback in &sleep.details.callbacks {
         let Some(phase) = callback.details.phase else { continue };
-        let of_driver = devices.get(&(callback.driver.as_str(), phase.as_str())).map_or(0, BTreeSet::len);
+        let driver_devices =
+            devices_by_driver.get(&(callback.driver.as_str(), phase.as_str())).map_or(0, BTreeSet::len);
         for (category, name) in [(Category::Driver, &callback.driver), (Category::Device, &callback.device)] {
-            let is_once = category == Category::Device || of_driver > 1 || callback.device.is_empty();
-            if !name.is_empty() && is_once {
+            let is_distinct = category == Category::Device || driver_devices > 1 || callback.device.is_empty();
+            if !name.is_empty() && is_distinct {
                 measures.item(
                     category,
                     &format!("{name}.{}", phase.as_str()),
@@ -106,7 +109,7 @@ pub fn linux_sleep_run(origin: &Origin, sleep: &LinuxSleep) -> Run {
     Run {
         name: origin.name.clone(),
         transition: RunSubject::Suspend,
-        // An aborted sleep did not sleep, whatever was requested.
+        // An aborted suspend did not sleep, whatever was requested.
         kind: match sleep.details.outcome {
             SleepOutcome::Aborted => "aborted".to_owned(),
             _ => variant(sleep.variant),

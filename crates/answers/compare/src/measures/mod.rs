@@ -1,5 +1,5 @@
-//! Converts reports to runs, one module per transition. Modules for other systems produce the same keys for the same
-//! things.
+//! Converts reports to runs, one module per transition. The modules for Windows and Linux use the same keys for the
+//! same quantities.
 
 mod account;
 mod boot;
@@ -28,22 +28,22 @@ use collector::Collector;
 use onoff_transitions::{Transition, TypedTransition, Variant};
 use onoff_usage::devices::Device;
 
-/// Minimum CPU time of an image, or disk time of a file, that becomes a measure, ns: 1 ms.
+/// Minimum CPU time of an image, or disk time of a file, to become a measure, ns: 1 ms.
 pub const MIN_SHARE_NS: i64 = 1_000_000;
 
-/// Maximum number of files and of images per run: those with most time.
+/// Maximum number of files, and of images, per run. Those with the most time are kept.
 pub const MAX_SHARES: usize = 1_000;
 
-/// Key suffix of a service's own initialization, without starting its process and loading its image.
+/// Key suffix of a service's own initialization, excluding the time to start its process and load its image.
 pub const OWN_INITIALIZATION: &str = "initialization";
 
-/// Key suffix of the time a driver's requests blocked others: until pended, or else completed.
+/// Key suffix of the time in which a driver's requests blocked others: until they were pended or completed.
 pub const UNTIL_PENDED: &str = "until_pended";
 
-/// Origin of a run: its recording and computer.
+/// The recording and computer of a run.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// Name of the run: its file.
+    /// Name of the run, which is its file.
     pub name: String,
     /// True if call stacks were recorded (in analysis traces, not in timing traces).
     pub has_stacks: bool,
@@ -52,13 +52,14 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of a run without a trace: a capture or firmware tables.
+    /// Returns the origin of a run without a trace, from a capture or firmware tables.
     #[must_use]
     pub fn without_stacks(name: String) -> Self {
         Self { name, has_stacks: false, machine: None, recording: None }
     }
 
-    /// The origin of a run from `trace`. Stacks are detected only if it was opened with [`TableName::Inventory`].
+    /// Returns the origin of a run from `trace`. Stacks are detected only if the trace was opened with
+    /// [`TableName::Inventory`].
     #[must_use]
     pub fn from_trace(name: String, trace: &Trace) -> Self {
         let kinds = trace.inventory.iter().flat_map(|counts| &counts.kinds);
@@ -68,7 +69,7 @@ impl Origin {
             recording: RecordingIdentity::from_trace(trace),
             has_stacks: kinds
                 .into_iter()
-                .any(|kind| kind.events > 0 && STACKS.contains(&kind.id) && kind.provider == STACK_PROVIDER),
+                .any(|kind| kind.events > 0 && STACK_EVENTS.contains(&kind.id) && kind.provider == STACK_PROVIDER),
         }
     }
 
@@ -80,28 +81,28 @@ impl Origin {
     }
 }
 
-/// Kernel events that carry or reference a call stack.
-const STACKS: [u32; 3] = [0x1820, 0x1825, 0x1826];
+/// Ids of kernel events that contain or reference a call stack.
+const STACK_EVENTS: [u32; 3] = [0x1820, 0x1825, 0x1826];
 
-/// Their provider.
+/// Provider of these events.
 const STACK_PROVIDER: &str = "StackWalk";
 
-/// The exclusion for the losses in `affecting_losses` that affect the phases.
+/// Returns the exclusion for the losses that affect the phases; `affecting_losses` has their names.
 fn losses(losses: &Losses, affecting_losses: &[String]) -> Option<Exclusion> {
-    let mut losses_text: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     for name in affecting_losses {
         let text = format!("{} × {}", losses.count(name), name.replace('_', " "));
-        if !losses_text.contains(&text) {
-            losses_text.push(text);
+        if !texts.contains(&text) {
+            texts.push(text);
         }
     }
-    (!losses_text.is_empty()).then(|| Exclusion {
+    (!texts.is_empty()).then(|| Exclusion {
         reason: ExclusionReason::Losses,
-        text: format!("events were lost in the phases: {}", losses_text.join(", ")),
+        text: format!("events were lost in the phases: {}", texts.join(", ")),
     })
 }
 
-/// True for operations of the Linux kernel.
+/// Returns true for operations of the Linux kernel.
 const fn is_linux_operation(operation: &Device) -> bool {
     matches!(
         operation.details.kind,
@@ -113,18 +114,18 @@ const fn is_linux_operation(operation: &Device) -> bool {
 fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
     let mut operations: Vec<&Device> = devices.iter().collect();
     operations.sort_by_key(|operation| operation.start_ns);
-    // The init function of a module is most of its load: count it once.
-    let loaded: HashSet<&str> = operations
+    // The init function of a module takes most of its load time, so count it only once.
+    let loaded_modules: HashSet<&str> = operations
         .iter()
         .filter(|operation| operation.details.kind == DeviceOperationKind::ModuleLoad)
         .map(|operation| operation.driver.as_str())
         .collect();
     let is_within_load = |operation: &Device| {
-        operation.details.kind == DeviceOperationKind::Initcall && loaded.contains(operation.owner())
+        operation.details.kind == DeviceOperationKind::Initcall && loaded_modules.contains(operation.owner())
     };
     operations.retain(|operation| !is_within_load(operation));
     for operation in &operations {
-        let what = match operation.details.kind {
+        let action = match operation.details.kind {
             DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit => "init",
             DeviceOperationKind::DriverLoad | DeviceOperationKind::ModuleLoad => "load",
             DeviceOperationKind::DeviceStart => "start",
@@ -132,26 +133,32 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
             DeviceOperationKind::Initcall => "initcall",
             DeviceOperationKind::Probe => "probe",
         };
-        let both = [(Category::Driver, driver(operation.owner())), (Category::Device, operation.device.as_str())];
-        // An operation of the Linux kernel on a device is listed once, by device.
-        let of_device = is_linux_operation(operation) && !operation.device.is_empty();
-        for (category, name) in both.into_iter().skip(of_device.into()) {
+        let names = [(Category::Driver, driver_name(operation.owner())), (Category::Device, operation.device.as_str())];
+        // An operation of the Linux kernel on a device counts only for the device.
+        let skip_driver = is_linux_operation(operation) && !operation.device.is_empty();
+        for (category, name) in names.into_iter().skip(skip_driver.into()) {
             if !name.is_empty() {
-                measures.item(category, &format!("{name}.{what}"), operation.start_ns, operation.duration_ns, doubtful);
+                measures.item(
+                    category,
+                    &format!("{name}.{action}"),
+                    operation.start_ns,
+                    operation.duration_ns,
+                    doubtful,
+                );
             }
         }
     }
-    // Linux has no pended requests: it would be the duration again.
+    // Linux has no pended requests, so the value would repeat the duration.
     for operation in operations.into_iter().filter(|operation| !is_linux_operation(operation)) {
-        let name = driver(&operation.driver);
+        let name = driver_name(&operation.driver);
         if !name.is_empty() {
             measures.part(Category::Driver, &format!("{name}.{UNTIL_PENDED}"), operation.details.pre_pend_ns, doubtful);
         }
     }
 }
 
-/// The driver name without the driver-object folder, which only load records have.
-fn driver(name: &str) -> &str {
+/// Returns the driver name without the driver-object folder, which only load records have.
+fn driver_name(name: &str) -> &str {
     name.strip_prefix(r"\Driver\").unwrap_or(name)
 }
 
@@ -171,10 +178,10 @@ pub fn transition_run(origin: &Origin, transition: Transition) -> Run {
     }
 }
 
-/// The variant as the kind of a run; empty if unknown.
+/// Returns the variant as the kind of a run; empty if unknown.
 fn variant(variant: Variant) -> String {
     match variant {
         Variant::Unknown => String::new(),
-        known => known.as_str().to_owned(),
+        known_variant => known_variant.as_str().to_owned(),
     }
 }

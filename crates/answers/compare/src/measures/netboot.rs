@@ -1,4 +1,4 @@
-//! Converts a network boot to a run: its stages and files, without the clocks of capture and machine.
+//! Converts a network boot to a run: its stages and files, independent of the clocks of capture and machine.
 
 use onoff_netboot::transfer::Outcome;
 
@@ -7,8 +7,8 @@ use super::collector::Collector;
 use crate::run::{Category, Exclusion, ExclusionReason, MeasureUnit, Run, RunSubject};
 use onoff_network::report::NetworkBoot;
 
-/// Converts a network boot. Failed boots are of another kind than completed ones. Addresses, window and block size are
-/// not part of the kind, because they are what is compared.
+/// Converts a network boot. Failed and completed boots differ in kind. Addresses, window and block size are not part of
+/// the kind, because they are what users compare.
 #[must_use]
 pub fn network_boot_run(origin: &Origin, boot: &NetworkBoot) -> Run {
     let mut measures = Collector::new(RunSubject::Netboot);
@@ -49,7 +49,7 @@ pub fn network_boot_run(origin: &Origin, boot: &NetworkBoot) -> Run {
     }
 }
 
-/// IP version, window and block size of the largest completed file, otherwise HTTP.
+/// Returns IP version, window and block size of the largest completed file, or the IP version and `HTTP`.
 fn settings(boot: &NetworkBoot) -> String {
     let files = boot
         .transfers

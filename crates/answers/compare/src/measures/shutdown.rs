@@ -20,7 +20,7 @@ pub fn shutdown_run(origin: &Origin, report: &ShutdownReport) -> Run {
         measures.item(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
     }
     let doubtful = !report.details.losses_affecting_sessions.is_empty();
-    for application in report.details.sessions.iter().flat_map(|it| &it.applications) {
+    for application in report.details.sessions.iter().flat_map(|session| &session.applications) {
         measures.item(
             Category::Application,
             &application.name,
@@ -29,8 +29,9 @@ pub fn shutdown_run(origin: &Origin, report: &ShutdownReport) -> Run {
             doubtful,
         );
     }
-    for work in report.details.kernel_steps.iter().chain(&report.details.subscribers).chain(&report.details.scripts) {
-        measures.item(Category::Step, &work.name, work.start_ns, work.duration_ns, false);
+    for activity in report.details.kernel_steps.iter().chain(&report.details.subscribers).chain(&report.details.scripts)
+    {
+        measures.item(Category::Step, &activity.name, activity.start_ns, activity.duration_ns, false);
     }
     for device in &report.details.devices {
         measures.item(Category::Device, &device.device, device.start_ns, device.duration_ns, false);

@@ -40,14 +40,14 @@ pub fn suspend_run(origin: &Origin, transition: &PowerTransition) -> Run {
     for driver in &transition.details.drivers {
         if !driver.driver.is_empty() {
             let name = format!("{}.{}", driver.driver, driver.phase.as_str());
-            let at = transition
+            let phase_start_ns = transition
                 .phases
                 .iter()
                 .find(|phase| phase.name == driver.phase)
                 .and_then(|phase| phase.start_ns)
                 .or(transition.start_ns)
                 .unwrap_or(0);
-            measures.item(Category::Driver, &name, at, Some(driver.total_ns), false);
+            measures.item(Category::Driver, &name, phase_start_ns, Some(driver.total_ns), false);
         }
     }
     Run {

@@ -1,14 +1,14 @@
-//! Statistics for 3 to 10 runs: distribution-free, and exact where counting is feasible.
+//! Computes statistics for 3 to 10 runs, distribution-free, and exact where counting is feasible.
 //!
 //! Samples are sorted in ascending order.
 
 mod bootstrap;
 mod rank_sum;
 
-pub use bootstrap::interval;
+pub use bootstrap::confidence_interval;
 pub use rank_sum::{RankSumTest, rank_sum_test};
 
-/// The arithmetic mean, truncated to an integer. `None` if empty.
+/// Returns the arithmetic mean, truncated to an integer. `None` if empty.
 #[must_use]
 pub fn mean(values: &[i64]) -> Option<i64> {
     let sum: i128 = values.iter().map(|&value| i128::from(value)).sum();
@@ -16,7 +16,7 @@ pub fn mean(values: &[i64]) -> Option<i64> {
     i64::try_from(sum / count).ok()
 }
 
-/// The median; for an even count the mean of the middle two, truncated to an integer. `None` if empty.
+/// Returns the median; for an even count, the mean of the middle two values, truncated to an integer. `None` if empty.
 #[must_use]
 pub fn median(ascending: &[i64]) -> Option<i64> {
     let upper = *ascending.get(ascending.len() / 2)?;
@@ -27,24 +27,25 @@ pub fn median(ascending: &[i64]) -> Option<i64> {
     Some(midpoint(lower, upper))
 }
 
-/// The mean of two values, truncated to an integer.
+/// Returns the mean of two values, truncated to an integer.
 fn midpoint(lower: i64, upper: i64) -> i64 {
     let midpoint = (i128::from(lower) + i128::from(upper)) / 2;
     i64::try_from(midpoint).unwrap_or(upper)
 }
 
-/// The spread of values when nothing changed: the range of up to five values; of more, the range without the lowest and
-/// highest quarter, so that one disturbed run does not mask the others.
+/// Returns the spread of values when nothing changed: the range of up to five values, or the range of more values
+/// without the lowest and highest quarter, so that one disturbed run does not mask the others.
 #[must_use]
 pub fn spread(ascending: &[i64]) -> i64 {
     let count = ascending.len();
-    let outside = if count > 5 { count / 4 } else { 0 };
-    let low = ascending.get(outside);
-    let high = ascending.get(count.saturating_sub(1 + outside));
+    let trimmed = if count > 5 { count / 4 } else { 0 };
+    let low = ascending.get(trimmed);
+    let high = ascending.get(count.saturating_sub(1 + trimmed));
     low.zip(high).map_or(0, |(low, high)| high.saturating_sub(*low))
 }
 
-/// Cliff's delta: the share of pairs in which the candidate's value is larger, minus the share in which it is smaller.
+/// Returns Cliff's delta: the share of pairs in which the candidate's value is larger, minus the share in which it is
+/// smaller.
 #[must_use]
 pub fn cliffs_delta(baseline: &[i64], candidate: &[i64]) -> Option<f64> {
     if baseline.is_empty() || candidate.is_empty() {

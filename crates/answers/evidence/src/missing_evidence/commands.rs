@@ -7,8 +7,8 @@ use super::{Provider, Question, RecordingCommand, Source};
 /// Kernel flags that every recording needs to resolve names.
 const BASE_FLAGS: [&str; 2] = ["PROC_THREAD", "LOADER"];
 
-/// How to record the sources of `missing`; empty if nothing is missing.
-pub(super) fn commands(about: TransitionKind, missing: &[&Question]) -> Vec<RecordingCommand> {
+/// Returns the ways to record the sources of `missing`; empty if nothing is missing.
+pub(super) fn commands(transition: TransitionKind, missing: &[&Question]) -> Vec<RecordingCommand> {
     if missing.is_empty() {
         return Vec::new();
     }
@@ -16,8 +16,8 @@ pub(super) fn commands(about: TransitionKind, missing: &[&Question]) -> Vec<Reco
     let mut providers: Vec<&Provider> = Vec::new();
     for question in missing {
         match question.source {
-            Source::Kernel(more) => {
-                for flag in more {
+            Source::Kernel(kernel_flags) => {
+                for flag in kernel_flags {
                     if !flags.contains(flag) {
                         flags.push(flag);
                     }
@@ -27,7 +27,7 @@ pub(super) fn commands(about: TransitionKind, missing: &[&Question]) -> Vec<Reco
         }
     }
     let mut commands = Vec::new();
-    match about {
+    match transition {
         TransitionKind::Boot => {
             if !providers.is_empty() {
                 commands.push(autologger(&providers));
@@ -73,7 +73,7 @@ fn command(tool: &str, purpose: &str, lines: &[&str]) -> RecordingCommand {
     }
 }
 
-/// A recorder started on the running system.
+/// Returns the command for a recorder started on the running system.
 fn xperf(flags: &[&str], providers: &[&Provider]) -> RecordingCommand {
     let mut line = format!("xperf -on {} -f C:\\traces\\kernel.etl", flags.join("+"));
     if !providers.is_empty() {
@@ -86,13 +86,13 @@ fn xperf(flags: &[&str], providers: &[&Provider]) -> RecordingCommand {
     command("xperf", "only what was missing", &[&line])
 }
 
-/// A recorder that starts with the system (autologger).
+/// Returns the commands for a recorder that starts with the system (autologger).
 fn autologger(providers: &[&Provider]) -> RecordingCommand {
     let lines: Vec<String> = providers
         .iter()
         .enumerate()
-        .map(|(at, provider)| {
-            let verb = if at == 0 {
+        .map(|(index, provider)| {
+            let verb = if index == 0 {
                 "create trace autosession\\onoff -o C:\\traces\\user.etl"
             } else {
                 "update trace autosession\\onoff"

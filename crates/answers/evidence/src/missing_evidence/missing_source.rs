@@ -24,9 +24,9 @@ pub struct MissingSource {
 }
 
 impl MissingSource {
-    /// Evidence that needs no provider: a part of a Linux recording.
+    /// Creates evidence that needs no provider: a part of a Linux recording.
     #[must_use]
-    pub fn of(unknown: UnknownFact) -> Self {
+    pub fn new(unknown: UnknownFact) -> Self {
         Self {
             unknown,
             provider: String::new(),
@@ -37,9 +37,9 @@ impl MissingSource {
         }
     }
 
-    /// Evidence from the NT Kernel Logger.
+    /// Creates evidence from the NT Kernel Logger.
     #[must_use]
-    pub fn of_kernel_logger(unknown: UnknownFact, flags: &[&str]) -> Self {
-        Self { kernel_flags: flags.iter().map(|&flag| flag.to_owned()).collect(), ..Self::of(unknown) }
+    pub fn from_kernel_logger(unknown: UnknownFact, flags: &[&str]) -> Self {
+        Self { kernel_flags: flags.iter().map(|&flag| flag.to_owned()).collect(), ..Self::new(unknown) }
     }
 }

@@ -93,7 +93,7 @@ codes! {
 }
 
 impl UnknownFact {
-    /// The fact, as a noun phrase.
+    /// Returns the fact as a noun phrase.
     #[must_use]
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -141,8 +141,8 @@ impl UnknownFact {
         }
     }
 
-    /// The part of a Linux recording that contains the fact, and how to record it. `None` for facts about Windows,
-    /// whose source is in [`MissingEvidence`](crate::missing_evidence::MissingEvidence).
+    /// Returns the part of a Linux recording that contains the fact, and how to record it. `None` for facts about
+    /// Windows, whose source is in [`MissingEvidence`](crate::missing_evidence::MissingEvidence).
     #[must_use]
     pub const fn linux_source(self) -> Option<LinuxSource> {
         const UNITS: &str = "systemctl show '*' > units.txt";

@@ -7,7 +7,7 @@ use onoff_trace::Duration;
 
 use super::{IdleCutOff, IdleTime, Rule};
 
-/// What set an answer, as a phrase; empty if there is nothing to say.
+/// Formats the rule as a phrase; empty if there is nothing to say.
 impl Display for Rule {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
         match self {
@@ -18,13 +18,13 @@ impl Display for Rule {
             Self::PhaseStarts { phase } => write!(formatter, "the start of {}", phase.as_str()),
             Self::PhaseEnds { phase } => write!(formatter, "the end of {}", phase.as_str()),
             Self::FromSubsystemToProgram { ordinal, program } => {
-                let place = ordinal_word(*ordinal);
-                let from = format_args!("from the end of the {place} execution of csrss.exe");
-                write!(formatter, "{from} to the execution of {program} by the session manager")
+                let ordinal_text = ordinal_word(*ordinal);
+                let start_text = format_args!("from the end of the {ordinal_text} execution of csrss.exe");
+                write!(formatter, "{start_text} to the execution of {program} by the session manager")
             }
             Self::FromSubsystemStartToProgramStart { ordinal, program } => {
-                let place = ordinal_word(*ordinal);
-                write!(formatter, "from the {place} start of csrss.exe to the start of {program}")?;
+                let ordinal_text = ordinal_word(*ordinal);
+                write!(formatter, "from the {ordinal_text} start of csrss.exe to the start of {program}")?;
                 formatter.write_str(" (an upper bound: includes the start of csrss.exe itself)")
             }
             Self::UnitReached { unit } => write!(formatter, "{unit} reached"),
@@ -38,12 +38,12 @@ impl Display for Rule {
             }
             Self::IdleTime(wanted) => write!(formatter, "{wanted}"),
             Self::IdleTimeCutOff { wanted, ended, found_ns } => {
-                let ends = match ended {
+                let cut_off = match ended {
                     IdleCutOff::AnalyzedInterval => "the analyzed interval ended",
                     IdleCutOff::ProcessorTimes => "CPU usage data ended",
                     IdleCutOff::Recording => "the recording ended",
                 };
-                write!(formatter, "{wanted}; {ends} after {} of idle time", Duration::from_ns(*found_ns))
+                write!(formatter, "{wanted}; {cut_off} after {} of idle time", Duration::from_ns(*found_ns))
             }
             Self::IdleTimeNotRecorded(wanted) => {
                 write!(formatter, "{wanted}; unknown because CPU usage was not recorded")
@@ -72,7 +72,7 @@ impl Display for Rule {
 }
 
 impl Rule {
-    /// The phrase of a rule without arguments.
+    /// Returns the phrase of a rule without arguments.
     const fn fixed_phrase(&self) -> &'static str {
         match self {
             Self::None => "",
@@ -356,7 +356,7 @@ fn ordinal_word(ordinal: u32) -> Cow<'static, str> {
         1 => "first".into(),
         2 => "second".into(),
         3 => "third".into(),
-        other => format!("{other}th").into(),
+        number => format!("{number}th").into(),
     }
 }
 
@@ -381,11 +381,11 @@ mod tests {
     #[test]
     fn rules_serialize_as_codes_and_display_as_phrases() {
         let begin = Rule::ProcessStarts { process: "smss.exe".to_owned(), ordinal: 1 };
-        let whole =
+        let interval_rule =
             Rule::Between { start: Box::new(begin), end: Box::new(Rule::PhaseEnds { phase: PhaseName::SmssInit }) };
-        assert_eq!(whole.to_string(), "from the first start of smss.exe to the end of SMSSInit");
+        assert_eq!(interval_rule.to_string(), "from the first start of smss.exe to the end of SMSSInit");
         assert_eq!(
-            serde_json::to_value(&whole).unwrap(),
+            serde_json::to_value(&interval_rule).unwrap(),
             serde_json::json!({
                 "code": "between",
                 "start": { "code": "process_starts", "process": "smss.exe", "ordinal": 1 },

@@ -18,7 +18,7 @@ pub(super) fn long_calls(trace: &Trace, window: Interval) -> Outcome {
             continue;
         }
         let address = u64::from_str_radix(row.routine.trim_start_matches("0x"), 16).ok();
-        let long: Vec<Interval> = trace
+        let intervals: Vec<Interval> = trace
             .interrupts
             .iter()
             .filter(|call| {
@@ -39,9 +39,9 @@ pub(super) fn long_calls(trace: &Trace, window: Interval) -> Outcome {
             )
             .evidence(
                 row.longest_start_ns,
-                format!("longest: {}; {} of at least 10 ms", time(row.longest_ns), counted(long.len(), "call")),
+                format!("longest: {}; {} of at least 10 ms", time(row.longest_ns), counted(intervals.len(), "call")),
             )
-            .cost(Cost::at_most(covered_ns(long, window)))
+            .cost(Cost::at_most(covered_ns(intervals, window)))
             .advice("look for a newer driver that moves this work to a thread"),
         );
     }

@@ -43,9 +43,9 @@ pub struct BootTrace {
     pub files: u64,
     /// Time from the first to the last read, ns. The unit of the file (µs) is inferred.
     pub duration_ns: i64,
-    /// Reads that start where the previous read of the same file ended, percent of the reads of known files.
+    /// Share of the reads of known files that start where the previous read of the same file ended, percent.
     pub sequential_percent: f64,
-    /// Bytes read in each twentieth of that time.
+    /// Bytes read in each twentieth of the duration.
     pub bytes_by_slice: Vec<u64>,
     /// The files with the most bytes read, at most 50.
     pub top_files: Vec<BootTraceFile>,
@@ -54,18 +54,20 @@ pub struct BootTrace {
 }
 
 impl BootTrace {
-    pub(super) fn of(file: &PrefetchFile, boot: &ReadyBoot) -> Self {
+    pub(super) fn new(file: &PrefetchFile, boot: &ReadyBoot) -> Self {
         let mut reads: Vec<&ReadyBootRead> = boot.reads.iter().collect();
-        // Two lists of one period: sort by time, keeping the order within each.
+        // The file has two lists of reads of the same period: a stable sort by time keeps the order within each list.
         reads.sort_by_key(|read| read.time_us);
-        let times = reads.first().zip(reads.last()).map_or((0, 0), |(first, last)| (first.time_us, last.time_us));
-        let length = u64::from(times.1 - times.0) + 1;
+        let (first_us, last_us) =
+            reads.first().zip(reads.last()).map_or((0, 0), |(first, last)| (first.time_us, last.time_us));
+        let duration_us = u64::from(last_us - first_us) + 1;
+        // (reads, bytes, end of the last read) of each file.
         let mut by_file: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
         let mut trace = Self {
             name: file.name.clone(),
             modified_unix_ns: file.modified_unix_ns,
             reads: reads.len() as u64,
-            duration_ns: i64::from(times.1 - times.0) * 1000,
+            duration_ns: i64::from(last_us - first_us) * 1000,
             bytes_by_slice: vec![0; if reads.is_empty() { 0 } else { SLICES }],
             unreadable: boot.unreadable,
             ..Self::default()
@@ -74,7 +76,7 @@ impl BootTrace {
         for read in reads {
             let bytes = u64::from(read.bytes);
             trace.bytes += bytes;
-            let slice = u64::from(read.time_us - times.0) * SLICES as u64 / length;
+            let slice = u64::from(read.time_us - first_us) * SLICES as u64 / duration_us;
             if let Some(sum) = usize::try_from(slice).ok().and_then(|slice| trace.bytes_by_slice.get_mut(slice)) {
                 *sum += bytes;
             }
@@ -82,9 +84,11 @@ impl BootTrace {
                 trace.unattributed_reads += 1;
                 continue;
             };
-            let known = by_file.entry(file).or_default();
-            sequential += u64::from(known.0 > 0 && known.2 == read.offset);
-            *known = (known.0 + 1, known.1 + bytes, read.offset.saturating_add(bytes));
+            let (file_reads, file_bytes, end) = by_file.entry(file).or_default();
+            sequential += u64::from(*file_reads > 0 && *end == read.offset);
+            *file_reads += 1;
+            *file_bytes += bytes;
+            *end = read.offset.saturating_add(bytes);
         }
         let attributed = trace.reads - trace.unattributed_reads;
         trace.sequential_percent = if attributed == 0 { 0.0 } else { sequential as f64 * 100.0 / attributed as f64 };
@@ -110,21 +114,22 @@ pub(super) struct CommonFiles {
 
 impl CommonFiles {
     pub(super) fn add(&mut self, boot: &ReadyBoot) {
-        let read: BTreeSet<String> = boot
+        let boot_files: BTreeSet<String> = boot
             .reads
             .iter()
             .filter_map(|read| boot.files.get(read.file? as usize))
             .map(|path| path.to_uppercase())
             .collect();
         if self.boots == 0 {
-            self.files = read;
+            self.files = boot_files;
         } else {
-            self.files.retain(|path| read.contains(path));
+            self.files.retain(|path| boot_files.contains(path));
         }
         self.boots += 1;
     }
 
-    pub(super) fn files(&self) -> Option<u64> {
+    /// Returns the number of files; `None` with fewer than two boots.
+    pub(super) fn count(&self) -> Option<u64> {
         (self.boots > 1).then_some(self.files.len() as u64)
     }
 }

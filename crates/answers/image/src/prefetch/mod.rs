@@ -18,9 +18,11 @@ pub use read_ahead::{ReadAheadReport, ReadyBootTotals, TABLES, boot_read_ahead};
 use plans::PlanCollector;
 
 /// Maximum number of plans up to Windows 7 (source: Improving Performance in Windows Embedded Standard 7, which counts
-/// 123 of 128 launch plans), and since Windows 8.
-const MAX_PLANS: (u64, u64) = (128, 1024);
-/// Maximum number of boots kept by ReadyBoot.
+/// 123 of 128 launch plans).
+const MAX_PLANS_WINDOWS_7: u64 = 128;
+/// Maximum number of plans since Windows 8.
+const MAX_PLANS_WINDOWS_8: u64 = 1024;
+/// Maximum number of boot traces that ReadyBoot keeps.
 const MAX_KEPT_BOOTS: u64 = 5;
 
 /// A prefetch file.
@@ -49,7 +51,7 @@ pub type VolumeLookup<'a> = &'a dyn Fn(&str) -> Option<VolumeFile>;
 /// Options of [`analyze`].
 #[derive(Default)]
 pub struct PrefetchOptions<'a> {
-    /// Image names of the programs whose files are combined; all if empty.
+    /// Image names of the programs whose files are combined; all programs if empty.
     pub programs: Vec<String>,
     /// Access to the volume, if available.
     pub volume: Option<VolumeLookup<'a>>,
@@ -78,7 +80,7 @@ pub struct UnreadablePrefetchFile {
 pub enum TrainingEvidence {
     /// The training count in the recorded boot.
     RecordedBoot,
-    /// ReadyBoot's boot traces: at least this many boots trained it.
+    /// ReadyBoot's boot traces: each is of a boot that trained it, so their number is a minimum.
     ReadyBootTraces,
     /// The run count of the boot plan.
     BootPlan,
@@ -123,7 +125,7 @@ pub struct SuperfetchDatabase {
     pub volumes: u32,
     /// Number of files.
     pub files: u32,
-    /// Number of programs that used them.
+    /// Number of programs that used these files.
     pub sources: u32,
 }
 
@@ -139,7 +141,7 @@ pub struct PrefetchReport {
     pub launch_plans: u64,
     /// Maximum number of plans that Windows keeps; `None` without plans.
     pub max_plans: Option<u64>,
-    /// Programs covered by `files` and `shared`; all if empty.
+    /// Programs that `files` and `shared` cover; all programs if empty.
     pub programs: Vec<String>,
     /// Files of these programs, largest first.
     pub files: Vec<SharedFile>,
@@ -159,7 +161,7 @@ pub struct PrefetchReport {
     pub databases: Vec<SuperfetchDatabase>,
     /// Training state of ReadyBoot.
     pub training: Training,
-    /// Number of boots of the installation by the registry (`BootId`); `None` without the hive.
+    /// Number of boots of the installation, from the registry (`BootId`); `None` without the hive.
     pub boot_count: Option<u64>,
     /// `EnablePrefetcher` in the registry: 0 off, 1 programs, 2 boots, 3 both; `None` without the hive.
     pub enable_prefetcher: Option<u64>,
@@ -185,7 +187,7 @@ enum Kind {
 
 fn kind(name: &str, bytes: &[u8]) -> Option<Kind> {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name).to_ascii_lowercase();
-    let ends_with = |ending: &str| name.ends_with(ending);
+    let ends_with = |extension: &str| name.ends_with(extension);
     if is_ready_boot(bytes) {
         Some(Kind::ReadyBoot)
     } else if bytes.get(4..8) == Some(b"SCCA") || ends_with(".pf") {
@@ -228,9 +230,10 @@ pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
         read_ahead: None,
         unreadable: Vec::new(),
     };
-    let mut in_all = boot_traces::CommonFiles::default();
+    let mut common_files = boot_traces::CommonFiles::default();
     for file in files {
-        let unreadable = |error: Error| UnreadablePrefetchFile { name: file.name.clone(), reason: error.to_string() };
+        let unreadable_file =
+            |error: Error| UnreadablePrefetchFile { name: file.name.clone(), reason: error.to_string() };
         match kind(&file.name, &file.bytes) {
             None => report.unreadable.push(UnreadablePrefetchFile {
                 name: file.name.clone(),
@@ -238,7 +241,7 @@ pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
             }),
             Some(Kind::Plan) => match read_plan(&file.bytes) {
                 Ok(plan) => plans.add(file, &plan),
-                Err(error) => report.unreadable.push(unreadable(error)),
+                Err(error) => report.unreadable.push(unreadable_file(error)),
             },
             Some(Kind::Layout) => match read_layout(&file.bytes) {
                 Some(layout) => report.layout_files = Some(layout.files.len() as u64),
@@ -248,20 +251,20 @@ pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
                 }),
             },
             Some(Kind::ReadyBoot) => match read_ready_boot(&file.bytes) {
-                Ok(read) if read.is_trace => {
-                    in_all.add(&read);
-                    report.boots.push(BootTrace::of(file, &read));
+                Ok(boot) if boot.is_trace => {
+                    common_files.add(&boot);
+                    report.boots.push(BootTrace::new(file, &boot));
                 }
-                Ok(read) => report.next_boot_files = Some(read.files.len() as u64),
-                Err(error) => report.unreadable.push(unreadable(error)),
+                Ok(boot) => report.next_boot_files = Some(boot.files.len() as u64),
+                Err(error) => report.unreadable.push(unreadable_file(error)),
             },
             Some(Kind::Superfetch) => match read_superfetch(&file.bytes) {
                 Ok(header) => report.databases.push(database(file, &header)),
-                Err(error) => report.unreadable.push(unreadable(error)),
+                Err(error) => report.unreadable.push(unreadable_file(error)),
             },
         }
     }
-    report.files_in_all_boots = in_all.files();
+    report.files_in_all_boots = common_files.count();
     report.boots.sort_by(|a, b| (a.modified_unix_ns, &a.name).cmp(&(b.modified_unix_ns, &b.name)));
     plans.finish(&mut report);
     report.training = training(&report);
@@ -296,8 +299,8 @@ fn training_state(boots: u64) -> TrainingState {
 }
 
 fn training_after(boots: u64, evidence: TrainingEvidence) -> Training {
-    let missing = ReadAhead::TRAINED_BOOTS.unsigned_abs().saturating_sub(boots);
-    Training { state: training_state(boots), boots: Some(boots), missing_boots: Some(missing), evidence }
+    let missing_boots = ReadAhead::TRAINED_BOOTS.unsigned_abs().saturating_sub(boots);
+    Training { state: training_state(boots), boots: Some(boots), missing_boots: Some(missing_boots), evidence }
 }
 
 fn training(report: &PrefetchReport) -> Training {
@@ -319,17 +322,17 @@ impl PrefetchReport {
         self.read_ahead = Some(read_ahead);
     }
 
-    /// Adds registry values, which count only without other evidence: with too few boots or disabled prefetching there
-    /// is no training. Enough boots do not prove training.
-    pub fn add_registry(&mut self, boots_counted: Option<u64>, enable_prefetcher: Option<u64>) {
-        (self.boot_count, self.enable_prefetcher) = (boots_counted, enable_prefetcher);
+    /// Adds registry values, which count only without other evidence: too few boots or disabled prefetching rule out
+    /// training, but enough boots do not prove it.
+    pub fn add_registry(&mut self, boot_count: Option<u64>, enable_prefetcher: Option<u64>) {
+        (self.boot_count, self.enable_prefetcher) = (boot_count, enable_prefetcher);
         if self.training.evidence != TrainingEvidence::None {
             return;
         }
-        let needed = ReadAhead::TRAINED_BOOTS.unsigned_abs();
-        if enable_prefetcher.is_some_and(|what| what & 2 == 0) {
+        let required_boots = ReadAhead::TRAINED_BOOTS.unsigned_abs();
+        if enable_prefetcher.is_some_and(|flags| flags & 2 == 0) {
             self.training = training_after(0, TrainingEvidence::Disabled);
-        } else if let Some(boots) = boots_counted.filter(|&boots| boots < needed) {
+        } else if let Some(boots) = boot_count.filter(|&boots| boots < required_boots) {
             self.training = training_after(boots, TrainingEvidence::BootCounter);
         }
     }

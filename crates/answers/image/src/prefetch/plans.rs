@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use onoff_prefetch::{PAGE_SIZE, Plan};
 use serde::Serialize;
 
-use super::{MAX_PLANS, PrefetchFile, PrefetchOptions, PrefetchReport};
+use super::{MAX_PLANS_WINDOWS_7, MAX_PLANS_WINDOWS_8, PrefetchFile, PrefetchOptions, PrefetchReport};
 
 /// A prefetch plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -24,7 +24,7 @@ pub struct PlanReport {
     pub version: u32,
     /// True for the boot plan.
     pub is_boot: bool,
-    /// Number of runs of the program; for a boot plan, of boots.
+    /// Number of runs of the program, or number of boots for a boot plan.
     pub run_count: u32,
     /// Last run, ns since 1970-01-01 UTC.
     pub last_run_unix_ns: Option<i64>,
@@ -36,13 +36,13 @@ pub struct PlanReport {
     pub pages: u64,
     /// Bytes in these pages.
     pub bytes: u64,
-    /// Number of files on other volumes than the one with most of its pages.
+    /// Number of files outside the volume with most of the pages.
     pub other_volume_files: u64,
     /// True if the program was modified after the plan was written; `None` if either time is unknown.
     pub is_older_than_program: Option<bool>,
     /// Number of files missing from the system volume; `None` without the volume.
     pub missing_files: Option<u64>,
-    /// Number of its files modified after the plan was written; `None` without the volume or the plan's time.
+    /// Number of files that were modified after the plan was written; `None` without the volume or the plan's time.
     pub newer_files: Option<u64>,
     /// Number of unreadable entries.
     pub unreadable: u64,
@@ -56,11 +56,11 @@ pub struct SharedFile {
     pub path: String,
     /// Number of plans with this file.
     pub plans: u64,
-    /// Largest number of its pages in any plan.
+    /// Largest number of pages of this file in any plan.
     pub pages: u64,
     /// Bytes in these pages.
     pub bytes: u64,
-    /// Bytes of this file in all plans together.
+    /// Bytes of this file, summed over all plans.
     pub planned_bytes: u64,
     /// File size, bytes; `None` without the volume.
     pub file_bytes: Option<u64>,
@@ -77,7 +77,7 @@ pub struct SharedFiles {
     /// Bytes if each file is read once, with the largest number of pages in any plan: the minimum for a cold start of
     /// all programs.
     pub bytes: u64,
-    /// Bytes in all plans together.
+    /// Bytes, summed over all plans.
     pub planned_bytes: u64,
     /// Number of files in two or more plans.
     pub shared_files: u64,
@@ -97,7 +97,7 @@ pub struct PlannedVolume {
     pub created_unix_ns: Option<i64>,
     /// True for the Windows volume.
     pub is_system: bool,
-    /// Number of plans with files on it.
+    /// Number of plans with files on this volume.
     pub plans: u64,
     /// Number of distinct files.
     pub files: u64,
@@ -109,9 +109,9 @@ pub struct PlannedVolume {
 pub(super) struct PlanCollector<'a> {
     options: &'a PrefetchOptions<'a>,
     plans: Vec<PlanReport>,
-    /// By upper-case path.
+    /// Files by upper-case path.
     files: BTreeMap<String, SharedFile>,
-    /// By upper-case device.
+    /// Volumes by upper-case device.
     volumes: BTreeMap<String, PlannedVolume>,
     /// (volume, pages) of each file in any plan, by upper-case path.
     pages_by_file: BTreeMap<String, (String, u64)>,
@@ -119,12 +119,12 @@ pub(super) struct PlanCollector<'a> {
 }
 
 /// True if a path relative to a volume is in the Windows folder.
-fn is_in_windows(below: &str) -> bool {
-    below.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(r"\WINDOWS\"))
+fn is_in_windows(path: &str) -> bool {
+    path.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(r"\WINDOWS\"))
 }
 
-/// The path of `file` relative to `device`.
-fn below<'f>(file: &'f str, device: &str) -> Option<&'f str> {
+/// Returns the path of `file` relative to `device`; `None` if the file is on another device.
+fn path_on_device<'f>(file: &'f str, device: &str) -> Option<&'f str> {
     let start = file.get(..device.len())?;
     let rest = file.get(device.len()..)?;
     (start.eq_ignore_ascii_case(device) && rest.starts_with('\\')).then_some(rest)
@@ -144,7 +144,7 @@ impl<'a> PlanCollector<'a> {
 
     pub(super) fn add(&mut self, file: &PrefetchFile, plan: &Plan) {
         self.max_version = self.max_version.max(plan.version);
-        let written = file.modified_unix_ns;
+        let written_unix_ns = file.modified_unix_ns;
         let mut report = PlanReport {
             name: file.name.clone(),
             executable: plan.executable.clone(),
@@ -153,34 +153,36 @@ impl<'a> PlanCollector<'a> {
             is_boot: plan.is_boot,
             run_count: plan.run_count,
             last_run_unix_ns: plan.last_runs_unix_ns.first().copied(),
-            modified_unix_ns: written,
+            modified_unix_ns: written_unix_ns,
             files: plan.files.len() as u64,
             unreadable: plan.unreadable,
             ..PlanReport::default()
         };
-        let wanted = &self.options.programs;
-        let chosen = wanted.is_empty() || wanted.iter().any(|name| name.eq_ignore_ascii_case(&plan.executable));
+        let programs = &self.options.programs;
+        let is_chosen = programs.is_empty() || programs.iter().any(|name| name.eq_ignore_ascii_case(&plan.executable));
+        // (pages, files) of each volume, and of files on unknown volumes.
         let mut by_volume: Vec<(u64, u64)> = vec![(0, 0); plan.volumes.len() + 1];
-        let system = plan.files.iter().find_map(|file| {
-            plan.volumes.iter().position(|volume| below(&file.path, &volume.device).is_some_and(is_in_windows))
+        let system_volume = plan.files.iter().find_map(|file| {
+            plan.volumes.iter().position(|volume| path_on_device(&file.path, &volume.device).is_some_and(is_in_windows))
         });
-        let (mut missing, mut newer) = (0, 0);
+        let (mut missing_files, mut newer_files) = (0, 0);
         for planned in &plan.files {
             let pages = u64::from(planned.trace_entries);
             report.pages += pages;
-            let at = plan.volumes.iter().position(|volume| below(&planned.path, &volume.device).is_some());
-            let slot = &mut by_volume[at.unwrap_or(plan.volumes.len())];
-            slot.0 += pages;
-            slot.1 += 1;
-            let device = at.map_or("", |at| plan.volumes[at].device.as_str());
-            let rest = below(&planned.path, device).unwrap_or(&planned.path);
-            let found = match (self.options.volume, at == system && at.is_some()) {
+            let volume_index =
+                plan.volumes.iter().position(|volume| path_on_device(&planned.path, &volume.device).is_some());
+            let totals = &mut by_volume[volume_index.unwrap_or(plan.volumes.len())];
+            totals.0 += pages;
+            totals.1 += 1;
+            let device = volume_index.map_or("", |index| plan.volumes[index].device.as_str());
+            let relative_path = path_on_device(&planned.path, device).unwrap_or(&planned.path);
+            let volume_file = match (self.options.volume, volume_index == system_volume && volume_index.is_some()) {
                 (Some(volume), true) => {
-                    let found = volume(rest);
-                    missing += u64::from(found.is_none());
-                    let changed = found.and_then(|found| found.modified_unix_ns).zip(written);
-                    newer += u64::from(changed.is_some_and(|(changed, written)| changed > written));
-                    found
+                    let volume_file = volume(relative_path);
+                    missing_files += u64::from(volume_file.is_none());
+                    let times = volume_file.and_then(|file| file.modified_unix_ns).zip(written_unix_ns);
+                    newer_files += u64::from(times.is_some_and(|(modified, written)| modified > written));
+                    volume_file
                 }
                 _ => None,
             };
@@ -190,14 +192,14 @@ impl<'a> PlanCollector<'a> {
                 && name.get(..plan.executable.len()).is_some_and(|start| start.eq_ignore_ascii_case(&plan.executable))
                 && (name.len() == plan.executable.len() || plan.executable.chars().count() >= 29);
             if is_program && report.path.is_empty() && !plan.executable.is_empty() {
-                rest.clone_into(&mut report.path);
-                let changed = found.and_then(|found| found.modified_unix_ns);
-                report.is_older_than_program = changed.zip(written).map(|(changed, written)| changed > written);
+                relative_path.clone_into(&mut report.path);
+                let times = volume_file.and_then(|file| file.modified_unix_ns).zip(written_unix_ns);
+                report.is_older_than_program = times.map(|(modified, written)| modified > written);
             }
             let key = planned.path.to_uppercase();
             let pages_by_file = self.pages_by_file.entry(key.clone()).or_insert_with(|| (device.to_uppercase(), 0));
             pages_by_file.1 = pages_by_file.1.max(pages);
-            if chosen {
+            if is_chosen {
                 let shared = self
                     .files
                     .entry(key)
@@ -205,25 +207,25 @@ impl<'a> PlanCollector<'a> {
                 shared.plans += 1;
                 shared.pages = shared.pages.max(pages);
                 shared.planned_bytes = shared.planned_bytes.saturating_add(pages * PAGE_SIZE);
-                shared.file_bytes = shared.file_bytes.or(found.map(|found| found.bytes));
+                shared.file_bytes = shared.file_bytes.or(volume_file.map(|file| file.bytes));
             }
         }
-        let all = plan.files.len() as u64;
-        report.other_volume_files = all - by_volume.iter().max().map_or(0, |volume| volume.1);
+        let file_count = plan.files.len() as u64;
+        report.other_volume_files = file_count - by_volume.iter().max().map_or(0, |volume| volume.1);
         report.bytes = report.pages * PAGE_SIZE;
-        if self.options.volume.is_some() && system.is_some() {
-            report.missing_files = Some(missing);
-            report.newer_files = written.map(|_| newer);
+        if self.options.volume.is_some() && system_volume.is_some() {
+            report.missing_files = Some(missing_files);
+            report.newer_files = written_unix_ns.map(|_| newer_files);
         }
-        for (at, volume) in plan.volumes.iter().enumerate() {
-            let known = self.volumes.entry(volume.device.to_uppercase()).or_insert_with(|| PlannedVolume {
+        for (index, volume) in plan.volumes.iter().enumerate() {
+            let volume_report = self.volumes.entry(volume.device.to_uppercase()).or_insert_with(|| PlannedVolume {
                 device: volume.device.clone(),
                 serial: format!("{:08X}", volume.serial),
                 created_unix_ns: volume.created_unix_ns,
                 ..PlannedVolume::default()
             });
-            known.plans += 1;
-            known.is_system |= system == Some(at);
+            volume_report.plans += 1;
+            volume_report.is_system |= system_volume == Some(index);
         }
         self.plans.push(report);
     }
@@ -251,11 +253,11 @@ impl<'a> PlanCollector<'a> {
             }
         }
         report.files.sort_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
-        let wanted = &report.programs;
-        let chosen = |plan: &&PlanReport| {
-            wanted.is_empty() || wanted.iter().any(|name| name.eq_ignore_ascii_case(&plan.executable))
+        let programs = &report.programs;
+        let is_chosen = |plan: &&PlanReport| {
+            programs.is_empty() || programs.iter().any(|name| name.eq_ignore_ascii_case(&plan.executable))
         };
-        report.shared.plans = self.plans.iter().filter(chosen).count() as u64;
+        report.shared.plans = self.plans.iter().filter(is_chosen).count() as u64;
         report.plans = self.plans;
         report
             .plans
@@ -263,10 +265,10 @@ impl<'a> PlanCollector<'a> {
         report.launch_plans = report.plans.iter().filter(|plan| !plan.is_boot).count() as u64;
         (report.windows, report.max_plans) = match self.max_version {
             0 => ("", None),
-            17 => ("Windows XP", Some(MAX_PLANS.0)),
-            23 => ("Windows Vista or 7", Some(MAX_PLANS.0)),
-            26 => ("Windows 8 or 8.1", Some(MAX_PLANS.1)),
-            _ => ("Windows 10 or 11", Some(MAX_PLANS.1)),
+            17 => ("Windows XP", Some(MAX_PLANS_WINDOWS_7)),
+            23 => ("Windows Vista or 7", Some(MAX_PLANS_WINDOWS_7)),
+            26 => ("Windows 8 or 8.1", Some(MAX_PLANS_WINDOWS_8)),
+            _ => ("Windows 10 or 11", Some(MAX_PLANS_WINDOWS_8)),
         };
     }
 }

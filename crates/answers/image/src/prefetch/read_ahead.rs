@@ -11,9 +11,9 @@ use onoff_transitions::boot::{self, BootReport};
 use onoff_usage::disk::{DiskWork, is_read_ahead};
 
 /// The tables that [`boot_read_ahead`] reads.
-pub const TABLES: TableSet = boot::TABLES.union(TableSet::of(&[TableName::DiskIos]));
+pub const TABLES: TableSet = boot::TABLES.union(TableSet::from_names(&[TableName::DiskIos]));
 
-/// Totals reported by ReadyBoot at its end.
+/// Totals that ReadyBoot reports when it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadyBootTotals {
@@ -49,74 +49,74 @@ pub struct ReadAheadReport {
     pub late: DiskWork,
     /// Writes.
     pub writes: DiskWork,
-    /// ReadyBoot's own totals; `None` if not recorded.
+    /// Totals reported by ReadyBoot; `None` if not recorded.
     pub totals: Option<ReadyBootTotals>,
-    /// Prefetched bytes that were not used. `None` without `sums`.
+    /// Prefetched bytes that were not used. `None` without `totals`.
     pub wasted_bytes: Option<u64>,
     /// Disk time of all reads, ns.
     pub read_ns: i64,
     /// Estimated disk time without read-ahead, ns: each hit would have been a miss of average duration. `None` without
-    /// `sums` or without a miss.
+    /// `totals` or without a miss.
     pub read_without_ns: Option<i64>,
     /// Certainty of `read_without_ns`.
     pub certainty: Certainty,
 }
 
-/// The read-ahead of the boot in `report`.
+/// Computes the read-ahead of the boot in `report`.
 #[must_use]
-pub fn boot_read_ahead(trace: &Trace, report: &BootReport, sums: Option<ReadyBootTotals>) -> ReadAheadReport {
-    let end = report.phase(PhaseName::PostBoot).and_then(|phase| phase.end_ns).unwrap_or(trace.duration_ns);
+pub fn boot_read_ahead(trace: &Trace, report: &BootReport, totals: Option<ReadyBootTotals>) -> ReadAheadReport {
+    let end_ns = report.phase(PhaseName::PostBoot).and_then(|phase| phase.end_ns).unwrap_or(trace.duration_ns);
     let mut work = ReadAheadReport {
-        boot_ns: end.max(0),
+        boot_ns: end_ns.max(0),
         training_count: report.details.read_ahead.training_count.and_then(|count| u64::try_from(count).ok()),
-        totals: sums,
+        totals,
         ..ReadAheadReport::default()
     };
-    // (disk, first byte, end, completion) of each prefetch read, last completion first.
-    let mut ahead: Vec<(u32, u64, u64, i64)> = Vec::new();
-    let mut demand = Vec::new();
-    for row in trace.disk_ios.iter().filter(|row| (0..end).contains(&row.complete_ns)) {
+    // (disk, start, end, completion) of each prefetch read, last completion first.
+    let mut prefetch_reads: Vec<(u32, u64, u64, i64)> = Vec::new();
+    let mut demand_reads = Vec::new();
+    for row in trace.disk_ios.iter().filter(|row| (0..end_ns).contains(&row.complete_ns)) {
         match row.operation {
             DiskOperation::Read if is_read_ahead(trace.system.kind, &row) => {
                 work.ahead.add(&row);
-                ahead.push((row.disk, row.offset, row.offset.saturating_add(row.size), row.complete_ns));
+                prefetch_reads.push((row.disk, row.offset, row.offset.saturating_add(row.size), row.complete_ns));
             }
             DiskOperation::Read => {
                 work.misses.add(&row);
-                demand.push(row);
+                demand_reads.push(row);
             }
             DiskOperation::Write => work.writes.add(&row),
             DiskOperation::Flush => {}
         }
     }
-    ahead.sort_by_key(|&(.., done)| std::cmp::Reverse(done));
-    // Sorted by the time they were needed, last first, so that each prefetch read that completed later is added to the
-    // ranges once.
-    let needed =
+    prefetch_reads.sort_by_key(|&(.., complete_ns)| std::cmp::Reverse(complete_ns));
+    // Demand reads are sorted by the time when the data was needed, last first, so each prefetch read that completed
+    // later is added to the ranges once.
+    let needed_ns =
         |row: &onoff_trace::DiskIo| row.issue_ns.unwrap_or_else(|| row.complete_ns.saturating_sub(row.service_ns));
-    demand.sort_by_key(|row| std::cmp::Reverse(needed(row)));
-    let mut ranges = Ranges::default();
-    let mut next = ahead.iter().peekable();
-    for row in &demand {
-        while let Some(&&(disk, from, to, done)) = next.peek() {
-            if done <= needed(row) {
+    demand_reads.sort_by_key(|row| std::cmp::Reverse(needed_ns(row)));
+    let mut late_ranges = Ranges::default();
+    let mut next_prefetches = prefetch_reads.iter().peekable();
+    for row in &demand_reads {
+        while let Some(&&(disk, start, end, complete_ns)) = next_prefetches.peek() {
+            if complete_ns <= needed_ns(row) {
                 break;
             }
-            ranges.add(disk, from, to);
-            next.next();
+            late_ranges.add(disk, start, end);
+            next_prefetches.next();
         }
-        if ranges.overlaps(row.disk, row.offset, row.offset.saturating_add(row.size)) {
+        if late_ranges.overlaps(row.disk, row.offset, row.offset.saturating_add(row.size)) {
             work.late.add(row);
         }
     }
     work.read_ns = work.ahead.service_ns.saturating_add(work.misses.service_ns);
-    if let Some(sums) = sums {
-        work.wasted_bytes = Some(sums.prefetch_bytes.saturating_sub(sums.hit_bytes));
-        if let (Ok(misses), Ok(hits)) = (i64::try_from(work.misses.operations), i64::try_from(sums.hits))
+    if let Some(totals) = totals {
+        work.wasted_bytes = Some(totals.prefetch_bytes.saturating_sub(totals.hit_bytes));
+        if let (Ok(misses), Ok(hits)) = (i64::try_from(work.misses.operations), i64::try_from(totals.hits))
             && misses > 0
         {
-            let mean = work.misses.service_ns / misses;
-            work.read_without_ns = Some(mean.saturating_mul(hits).saturating_add(work.misses.service_ns));
+            let average_ns = work.misses.service_ns / misses;
+            work.read_without_ns = Some(average_ns.saturating_mul(hits).saturating_add(work.misses.service_ns));
             work.certainty = Certainty::Inferred;
         }
     }
@@ -126,30 +126,31 @@ pub fn boot_read_ahead(trace: &Trace, report: &BootReport, sums: Option<ReadyBoo
     work
 }
 
-/// Byte ranges on disks; adjacent ones are merged.
+/// Byte ranges on disks; adjacent ranges are merged.
 #[derive(Debug, Default)]
 struct Ranges {
+    /// End of each range by disk and start.
     by_start: BTreeMap<(u32, u64), u64>,
 }
 
 impl Ranges {
-    fn add(&mut self, disk: u32, mut from: u64, mut to: u64) {
-        if from >= to {
+    fn add(&mut self, disk: u32, mut start: u64, mut end: u64) {
+        if start >= end {
             return;
         }
-        while let Some((&(other, start), &end)) = self.by_start.range(..=(disk, to)).next_back() {
-            if other != disk || end < from {
+        while let Some((&(range_disk, range_start), &range_end)) = self.by_start.range(..=(disk, end)).next_back() {
+            if range_disk != disk || range_end < start {
                 break;
             }
-            from = from.min(start);
-            to = to.max(end);
-            self.by_start.remove(&(disk, start));
+            start = start.min(range_start);
+            end = end.max(range_end);
+            self.by_start.remove(&(disk, range_start));
         }
-        self.by_start.insert((disk, from), to);
+        self.by_start.insert((disk, start), end);
     }
 
-    fn overlaps(&self, disk: u32, from: u64, to: u64) -> bool {
-        let before = self.by_start.range(..(disk, to)).next_back();
-        before.is_some_and(|(&(other, _), &end)| other == disk && end > from)
+    fn overlaps(&self, disk: u32, start: u64, end: u64) -> bool {
+        let last_range = self.by_start.range(..(disk, end)).next_back();
+        last_range.is_some_and(|(&(range_disk, _), &range_end)| range_disk == disk && range_end > start)
     }
 }

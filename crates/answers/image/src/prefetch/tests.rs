@@ -30,20 +30,27 @@ const NTDLL: &str = r"\WINDOWS\SYSTEM32\NTDLL.DLL";
 
 #[test]
 fn registry_counts_only_without_other_evidence() {
-    let none = || analyze(&[file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10)]).bytes())], &PrefetchOptions::default());
-    let with = |mut report: PrefetchReport, boots, prefetcher| {
+    let no_evidence =
+        || analyze(&[file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10)]).bytes())], &PrefetchOptions::default());
+    let training = |mut report: PrefetchReport, boots, prefetcher| {
         report.add_registry(boots, prefetcher);
         (report.training.state, report.training.missing_boots, report.training.evidence)
     };
-    assert_eq!(with(none(), Some(1), Some(3)), (TrainingState::Training, Some(2), TrainingEvidence::BootCounter));
-    assert_eq!(with(none(), Some(90), Some(1)), (TrainingState::Untrained, Some(3), TrainingEvidence::Disabled));
+    assert_eq!(
+        training(no_evidence(), Some(1), Some(3)),
+        (TrainingState::Training, Some(2), TrainingEvidence::BootCounter)
+    );
+    assert_eq!(
+        training(no_evidence(), Some(90), Some(1)),
+        (TrainingState::Untrained, Some(3), TrainingEvidence::Disabled)
+    );
     // Many boots do not prove training.
-    assert_eq!(with(none(), Some(90), Some(3)), (TrainingState::Unknown, None, TrainingEvidence::None));
-    assert_eq!(with(none(), None, None), (TrainingState::Unknown, None, TrainingEvidence::None));
+    assert_eq!(training(no_evidence(), Some(90), Some(3)), (TrainingState::Unknown, None, TrainingEvidence::None));
+    assert_eq!(training(no_evidence(), None, None), (TrainingState::Unknown, None, TrainingEvidence::None));
     // The boot plan takes precedence.
     let boot = PrefetchPlan { is_boot: true, run_count: 5, ..plan("NTOSBOOT", &[(NTDLL, 10)]) };
-    let known = analyze(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
-    assert_eq!(with(known, Some(1), Some(0)), (TrainingState::Trained, Some(0), TrainingEvidence::BootPlan));
+    let trained = analyze(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
+    assert_eq!(training(trained, Some(1), Some(0)), (TrainingState::Trained, Some(0), TrainingEvidence::BootPlan));
 }
 
 #[test]
@@ -97,7 +104,7 @@ fn counts_training_from_boot_plan_and_traces() {
     assert_eq!(report.launch_plans, 0);
     let reads = [("\\Device\\a", 0, 4096, 0), ("\\Device\\a", 4096, 4096, 500), ("\\Device\\b", 0, 100, 1000)];
     let trace = ready_boot_trace([&reads, &[("", 9, 512, 2000)]]);
-    let files: Vec<_> = (0..3).map(|at| file(&format!("Trace{at}.fx"), trace.clone())).collect();
+    let files: Vec<_> = (0..3).map(|number| file(&format!("Trace{number}.fx"), trace.clone())).collect();
     let report = analyze(&files, &PrefetchOptions::default());
     assert_eq!(report.training.state, TrainingState::Trained);
     assert_eq!(report.files_in_all_boots, Some(2));
@@ -110,14 +117,14 @@ fn counts_training_from_boot_plan_and_traces() {
 /// As many boots as ReadyBoot keeps, with different files, times and order.
 #[test]
 fn reports_five_boots() {
-    // Boot n first reads n consecutive blocks of one file, then n scattered ones of another.
+    // Boot n first reads n consecutive blocks of one file, then n scattered blocks of another file.
     let boot = |number: u64| {
         let mut reads: Vec<(&str, u64, u32, u32)> = Vec::new();
-        for at in 0..number {
-            reads.push(("\\Device\\sequential", at * 65_536, 65_536, at as u32));
+        for index in 0..number {
+            reads.push(("\\Device\\sequential", index * 65_536, 65_536, index as u32));
         }
-        for at in 0..number {
-            reads.push(("\\Device\\scattered", (number - at) * 1_000_000, 4096, 10_500_000 + at as u32));
+        for index in 0..number {
+            reads.push(("\\Device\\scattered", (number - index) * 1_000_000, 4096, 10_500_000 + index as u32));
         }
         if number == 5 {
             reads.push(("\\Device\\last-only", 0, 1 << 20, 12_500_000));
@@ -126,8 +133,8 @@ fn reports_five_boots() {
     };
     let mut files: Vec<PrefetchFile> = (1..=5).map(|number| file(&format!("Trace{number}.fx"), boot(number))).collect();
     // Sorted by boot time, whatever the order of the files.
-    for (at, file) in (1..).zip(&mut files) {
-        file.modified_unix_ns = Some(at * 1_000);
+    for (number, file) in (1..).zip(&mut files) {
+        file.modified_unix_ns = Some(number * 1_000);
     }
     files.swap(0, 4);
     let report = analyze(&files, &PrefetchOptions::default());
@@ -135,13 +142,13 @@ fn reports_five_boots() {
     assert_eq!((report.boots.len(), report.files_in_all_boots), (5, Some(2)));
     for (number, boot) in (1..).zip(&report.boots) {
         assert_eq!(boot.name, format!("Trace{number}.fx"));
-        let last = if number == 5 { 1 << 20 } else { 0 };
-        assert_eq!(boot.bytes, number * (65_536 + 4096) + last + 512);
+        let last_only_bytes = if number == 5 { 1 << 20 } else { 0 };
+        assert_eq!(boot.bytes, number * (65_536 + 4096) + last_only_bytes + 512);
         // Twenty slices of one second: sequential reads in the first, scattered reads in the eleventh, and the last
         // read, which has no file, in the last.
         let mut by_slice = vec![0; 20];
         (by_slice[0], by_slice[10], by_slice[19]) = (number * 65_536, number * 4096, 512);
-        by_slice[12] += last;
+        by_slice[12] += last_only_bytes;
         assert_eq!(boot.bytes_by_slice, by_slice);
         // n - 1 of n sequential reads follow another one; no scattered read does.
         let attributed = 2 * number + u64::from(number == 5);
@@ -172,21 +179,21 @@ fn recognizes_all_file_kinds() {
     assert!(!report.is_empty() && analyze(&[], &PrefetchOptions::default()).is_empty());
 }
 
-fn read(trace: &mut Trace, at_ms: (i64, i64), offset: u64, is_ahead: bool) {
-    let file = if is_ahead { StringId::EMPTY } else { trace.strings.intern("a.dll") };
+fn read(trace: &mut Trace, (issue_ms, complete_ms): (i64, i64), offset: u64, is_prefetch: bool) {
+    let file = if is_prefetch { StringId::EMPTY } else { trace.strings.intern("a.dll") };
     trace.disk_ios.push(DiskIo {
-        issue_ns: Some(at_ms.0 * MS),
-        complete_ns: at_ms.1 * MS,
+        issue_ns: Some(issue_ms * MS),
+        complete_ns: complete_ms * MS,
         disk: 0,
         operation: DiskOperation::Read,
         offset,
         size: 8192,
         priority: IoPriority::Normal,
-        service_ns: (at_ms.1 - at_ms.0) * MS,
+        service_ns: (complete_ms - issue_ms) * MS,
         pid: None,
         tid: None,
         file,
-        file_object: u64::from(!is_ahead),
+        file_object: u64::from(!is_prefetch),
         irp: 0,
         irp_flags: 0,
     });
@@ -196,7 +203,7 @@ fn read(trace: &mut Trace, at_ms: (i64, i64), offset: u64, is_ahead: bool) {
 fn computes_late_reads_and_savings() {
     let mut trace = Trace { duration_ns: 1_000 * MS, ..Trace::default() };
     read(&mut trace, (10, 20), 0, true);
-    // Needed after it had been prefetched: not late, whatever made the disk serve it.
+    // Needed after the data had been prefetched: not late, although the disk served the read.
     read(&mut trace, (30, 40), 4096, false);
     read(&mut trace, (50, 90), 100_000, true);
     // Needed while being prefetched.
@@ -210,8 +217,8 @@ fn computes_late_reads_and_savings() {
     assert_eq!((work.ahead.operations, work.misses.operations, work.late.operations), (2, 3, 1));
     // Without ReadyBoot's totals the hits are unknown.
     assert_eq!((work.wasted_bytes, work.read_without_ns, work.certainty), (None, None, Certainty::Missing));
-    let sums = ReadyBootTotals { hits: 10, hit_bytes: 10_000, prefetch_bytes: 16_384, ..ReadyBootTotals::default() };
-    let work = boot_read_ahead(&trace, &report, Some(sums));
+    let totals = ReadyBootTotals { hits: 10, hit_bytes: 10_000, prefetch_bytes: 16_384, ..ReadyBootTotals::default() };
+    let work = boot_read_ahead(&trace, &report, Some(totals));
     assert_eq!(work.wasted_bytes, Some(6384));
     // Misses took 10, 20 and 30 ms, so ten hits would have taken 200 ms.
     assert_eq!((work.read_ns, work.read_without_ns), (110 * MS, Some(260 * MS)));

@@ -1,4 +1,4 @@
-//! Blocks larger than a frame: IP fragments each one, and one lost fragment loses the block.
+//! Blocks larger than a frame: IP fragments each block, and one lost fragment loses the block.
 
 use super::{Facts, Finding};
 

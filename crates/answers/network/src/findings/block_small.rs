@@ -23,11 +23,12 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
             worst = Some((&file.file, file.block_size, gain, file.requested.block_size));
         }
     }
-    let Some((name, block_size, _, asked)) = worst.filter(|_| saved >= MIN_COST_NS) else { return Vec::new() };
+    let Some((name, block_size, _, requested)) = worst.filter(|_| saved >= MIN_COST_NS) else { return Vec::new() };
     // A client that requested more than it got is not the cause.
-    let error = asked.is_some_and(|asked| asked > block_size);
-    let asked = if error { format!(", of {} that the client requested", asked.unwrap_or(0)) } else { String::new() };
-    let advice = if error {
+    let is_reduced = requested.is_some_and(|requested| requested > block_size);
+    let request_note =
+        if is_reduced { format!(", of {} that the client requested", requested.unwrap_or(0)) } else { String::new() };
+    let advice = if is_reduced {
         "let the server grant larger blocks (RFC 2348): turn its blksize option on, or raise its limit"
     } else {
         "have the client request blksize 1468 (1448 with IPv6); a loader with a fixed block size of 512 (shim, some GRUB builds) needs an update"
@@ -35,7 +36,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     vec![Finding {
         rule: "block_small",
         title: format!(
-            "{name} came in blocks of {block_size} bytes{asked}; full frames would save at least {}",
+            "{name} came in blocks of {block_size} bytes{request_note}; full frames would save at least {}",
             time(saved)
         ),
         cost_ns: Some(saved),

@@ -15,10 +15,10 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
             && !exchange.complete
             && exchange.messages.iter().any(|message| message.time_ns == boot.outcome.time_ns)
     };
-    boot.dhcp.iter().filter(|exchange| !is_outcome(exchange)).filter_map(retried).collect()
+    boot.dhcp.iter().filter(|exchange| !is_outcome(exchange)).filter_map(retry_finding).collect()
 }
 
-fn retried(exchange: &DhcpExchange) -> Option<Finding> {
+fn retry_finding(exchange: &DhcpExchange) -> Option<Finding> {
     let family = if exchange.ip_version == 4 { "DHCPv4" } else { "DHCPv6" };
     let waited = exchange.waits_ns.iter().fold(0_i64, |sum, &wait| sum.saturating_add(wait));
     let waits: Vec<String> = exchange.waits_ns.iter().take(6).map(|&wait| time(wait).to_string()).collect();

@@ -56,7 +56,7 @@ const RULES: [Rule; 15] = [
     wrong_file::check,
 ];
 
-/// Returns the findings about a boot: those that stopped it first, then by cost.
+/// Returns the findings about a boot: first the findings that stopped it, then the others by cost.
 pub(super) fn findings(boot: &NetworkBoot, fitted: &[FittedTransfer]) -> Vec<Finding> {
     let facts = Facts { boot, fitted };
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&facts)).collect();
@@ -68,6 +68,6 @@ pub(super) const fn time(ns: i64) -> Duration {
     Duration::from_ns(ns)
 }
 
-fn plural(count: u64, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+fn plural(count: u64, singular: &str) -> String {
+    if count == 1 { format!("1 {singular}") } else { format!("{count} {singular}s") }
 }

@@ -16,7 +16,8 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let (Some(client), Some(server)) = (file.client_turn.usual_ns, file.server_turn.usual_ns) else {
         return Vec::new();
     };
-    // The network accounts for at most this much of a turn, wherever the capture was taken; the rest is the client.
+    // The network accounts for at most this much of a turn, wherever the capture was taken. The rest is the client's
+    // time.
     let Some(round_trip) = facts.boot.max_round_trip_ns else { return Vec::new() };
     let turn = client.saturating_sub(round_trip).max(0);
     let window = file.window_mean.unwrap_or(1.0).max(1.0);

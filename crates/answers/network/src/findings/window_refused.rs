@@ -12,13 +12,13 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         .filter(|file| file.outcome == Outcome::Complete && file.downgraded.contains(&"windowsize"))
         .collect();
     let Some(first) = refused.first() else { return Vec::new() };
-    let asked = first.requested.window.unwrap_or(1);
+    let requested = first.requested.window.unwrap_or(1);
     let granted = first.window;
-    let got = if granted == 1 { "granted none".to_owned() } else { format!("granted {granted}") };
+    let result = if granted == 1 { "granted none".to_owned() } else { format!("granted {granted}") };
     vec![Finding {
         rule: "window_refused",
         title: format!(
-            "the client requested windows of {asked} blocks and {} {got}, in {}",
+            "the client requested windows of {requested} blocks and {} {result}, in {}",
             first.server.rsplit_once(':').map_or(first.server.as_str(), |(host, _)| host),
             plural(refused.len() as u64, "transfer"),
         ),

@@ -11,12 +11,12 @@ const MIN_COST_NS: i64 = 100_000_000;
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let outcome = &facts.boot.outcome;
     // The request that stopped the boot has a separate finding.
-    let stopped = outcome.verdict == Verdict::Failed && outcome.reason == Reason::FileRefused;
+    let is_boot_failure = outcome.verdict == Verdict::Failed && outcome.reason == Reason::FileRefused;
     let refused: Vec<_> = facts
         .boot
         .transfers
         .iter()
-        .filter(|file| file.outcome == Outcome::Refused && !(stopped && file.end_ns == outcome.time_ns))
+        .filter(|file| file.outcome == Outcome::Refused && !(is_boot_failure && file.end_ns == outcome.time_ns))
         .collect();
     let Some(first) = refused.first() else { return Vec::new() };
     let cost = refused.iter().fold(0_i64, |sum, file| sum.saturating_add(file.end_ns.saturating_sub(file.request_ns)));
@@ -25,13 +25,13 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     }
     let error = first.error.as_ref();
     let text = error.map_or_else(String::new, |error| format!(" (code {}: {})", error.code, error.text));
-    let more = match refused.len() as u64 - 1 {
+    let suffix = match refused.len() as u64 - 1 {
         0 => String::new(),
-        more => format!(" and {} more like it", plural(more, "request")),
+        others => format!(" and {} more like it", plural(others, "request")),
     };
     vec![Finding {
         rule: "wrong_file",
-        title: format!("the server refused {}{text}{more}, {} in total", first.file, time(cost)),
+        title: format!("the server refused {}{text}{suffix}, {} in total", first.file, time(cost)),
         cost_ns: Some(cost),
         stops_boot: false,
         advice: "put the file where the client expects it, correct the name in the DHCP or loader configuration, or stop the loader from looking for it".to_owned(),

@@ -9,7 +9,7 @@ use super::super::report::StageKind;
 use super::{Conclusion, Evidence, Reason, time};
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Conclusion {
-    // The dialogue that came furthest; among equals, the last one that has ended.
+    // The dialogue that came furthest. Of several, the last dialogue that has ended.
     let attempts = evidence.dhcp.iter().filter(|exchange| exchange.stack != Stack::OperatingSystem);
     let best = attempts.max_by_key(|exchange| (progress(exchange), evidence.has_ended(exchange), exchange.start_ns));
     let Some(best) = best else {
@@ -18,8 +18,8 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Conclusion {
     };
     let last_ns = best.messages.last().map_or(best.start_ns, |message| message.time_ns);
     let until_ns = evidence.dialogues_after(last_ns).map(|next| next.start_ns).min().unwrap_or(i64::MAX);
-    let span_ns = best.start_ns..until_ns;
-    let messages = || evidence.traffic.dhcp.iter().filter(|message| span_ns.contains(&message.time_ns));
+    let interval_ns = best.start_ns..until_ns;
+    let messages = || evidence.traffic.dhcp.iter().filter(|message| interval_ns.contains(&message.time_ns));
     if let Some(message) = messages().rfind(|message| message.kind == DhcpKind::Decline) {
         let address = message.address.map_or_else(|| "the address".to_owned(), |address| address.to_string());
         return failed(
@@ -53,24 +53,24 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Conclusion {
         return unacknowledged(evidence, best, last_ns);
     }
     if best.offer_delay_ns.is_some() {
-        let gave_up = evidence.has_ended(best) || best.attempts > 1;
-        return if gave_up {
+        let has_given_up = evidence.has_ended(best) || best.attempts > 1;
+        return if has_given_up {
             offers_not_accepted(evidence, best, last_ns)
         } else {
-            ends(evidence, StageKind::Dhcp, last_ns)
+            capture_ends(evidence, StageKind::Dhcp, last_ns)
         };
     }
     let family = if best.ip_version == 4 { "DHCPv4" } else { "DHCPv6" };
     if best.attempts < 2 && !evidence.has_ended(best) {
-        return ends(evidence, StageKind::Dhcp, last_ns);
+        return capture_ends(evidence, StageKind::Dhcp, last_ns);
     }
-    let times = if best.attempts == 1 { "1 request".to_owned() } else { format!("{} requests", best.attempts) };
+    let requests = if best.attempts == 1 { "1 request".to_owned() } else { format!("{} requests", best.attempts) };
     failed(
         Reason::NoDhcpAnswer,
         StageKind::Dhcp,
         best,
         last_ns,
-        format!("no {family} server answered {times} within {}", time(best.duration_ns)),
+        format!("no {family} server answered {requests} within {}", time(best.duration_ns)),
         "start the DHCP server or the relay of the client's network; let the switch port forward at once (portfast); if only the other IP version is served, put its boot entry first",
     )
 }
@@ -96,10 +96,10 @@ fn failed(
     Conclusion { ip_version: exchange.ip_version, ..Conclusion::failed(reason, stage, time_ns, description, advice) }
 }
 
-fn ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64) -> Conclusion {
+fn capture_ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64) -> Conclusion {
     let description = format!(
         "the capture ends {} after the last message, before the dialogue was complete",
-        time(evidence.rest_ns(last_ns))
+        time(evidence.remaining_ns(last_ns))
     );
     Conclusion::unknown(
         Reason::CaptureEnds,
@@ -112,11 +112,11 @@ fn ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64) -> Conclusion {
 
 fn boot_server(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusion {
     let last_ns = exchange.messages.last().map_or(exchange.start_ns, |message| message.time_ns);
-    let questions = exchange.request_attempts.max(exchange.attempts);
-    if questions < 2 && !evidence.has_ended(exchange) {
-        return ends(evidence, StageKind::BootServer, last_ns);
+    let requests = exchange.request_attempts.max(exchange.attempts);
+    if requests < 2 && !evidence.has_ended(exchange) {
+        return capture_ends(evidence, StageKind::BootServer, last_ns);
     }
-    let plural = if questions == 1 { "request".to_owned() } else { format!("{questions} requests") };
+    let plural = if requests == 1 { "request".to_owned() } else { format!("{requests} requests") };
     failed(
         Reason::BootServerSilent,
         StageKind::BootServer,
@@ -127,10 +127,10 @@ fn boot_server(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusion {
     )
 }
 
-/// The client accepted an offer, but the server did not confirm it.
+/// Handles boots where the client accepted an offer, but the server did not confirm it.
 fn unacknowledged(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64) -> Conclusion {
     if exchange.request_attempts < 2 && !evidence.has_ended(exchange) {
-        return ends(evidence, StageKind::Dhcp, last_ns);
+        return capture_ends(evidence, StageKind::Dhcp, last_ns);
     }
     let address = exchange.address.as_deref().unwrap_or("an address");
     let server = exchange.servers.first().map_or("the server", String::as_str);
@@ -151,7 +151,7 @@ fn unacknowledged(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64
 
 /// Offers came, but the client accepted none.
 fn offers_not_accepted(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64) -> Conclusion {
-    if exchange.boot_file.is_some() || cut(evidence, exchange) {
+    if exchange.boot_file.is_some() || is_truncated(evidence, exchange) {
         let description = format!("offers came, but the client accepted none within {}", time(exchange.duration_ns));
         return failed(
             Reason::NoBootFile,
@@ -169,7 +169,7 @@ fn offers_not_accepted(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns
 
 const NAME_A_FILE: &str = "name the boot file and its server in the DHCP configuration (options 66 and 67, next-server and filename; DHCPv6 option 59), or start the ProxyDHCP service that names them";
 
-fn cut(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> bool {
+fn is_truncated(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> bool {
     evidence
         .traffic
         .dhcp
@@ -177,16 +177,16 @@ fn cut(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> bool {
         .any(|message| message.truncated && (exchange.start_ns..=exchange.end_ns).contains(&message.time_ns))
 }
 
-/// The client has an address but requested no file.
+/// Handles boots where the client has an address but requested no file.
 fn without_request(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusion {
-    let named = evidence.dhcp.iter().filter_map(|exchange| exchange.boot_file.as_deref()).next_back();
-    let rest = time(evidence.rest_ns(exchange.end_ns));
+    let boot_file = evidence.dhcp.iter().filter_map(|exchange| exchange.boot_file.as_deref()).next_back();
+    let remaining = time(evidence.remaining_ns(exchange.end_ns));
     if let Some(unresolved) = unresolved_server(evidence, exchange) {
         let ArpTarget { target, requests, is_server } = unresolved;
         let server = if is_server { format!("the server {target}") } else { target.to_string() };
         let via = if is_server { "" } else { " (the router to its server, or another server)" };
         let description = format!("{requests} ARP requests for {server}{via} were not answered on the client's link");
-        let found = failed(
+        let conclusion = failed(
             Reason::ServerNotOnLink,
             StageKind::BootProgram,
             exchange,
@@ -194,10 +194,10 @@ fn without_request(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusi
             description,
             "turn the server on, or correct its address in the DHCP configuration (next-server, option 66), the subnet mask or the router",
         );
-        return if is_server { found } else { found.likely() };
+        return if is_server { conclusion } else { conclusion.likely() };
     }
     if !evidence.has_ended(exchange) {
-        let description = format!("the capture ends {rest} after the client got its address");
+        let description = format!("the capture ends {remaining} after the client got its address");
         return Conclusion::unknown(
             Reason::CaptureEnds,
             Some(StageKind::Dhcp),
@@ -206,12 +206,12 @@ fn without_request(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusi
             "capture until the client gives up or has booted",
         );
     }
-    if named.is_none() && !evidence.traffic.dhcp.iter().any(|message| message.truncated) {
+    if boot_file.is_none() && !evidence.traffic.dhcp.iter().any(|message| message.truncated) {
         let description = "the client has an address, but no answer names a boot file".to_owned();
         return failed(Reason::NoBootFile, StageKind::Dhcp, exchange, exchange.end_ns, description, NAME_A_FILE);
     }
     let description =
-        format!("the client has an address, but the capture contains no file request in the following {rest}");
+        format!("the client has an address, but the capture contains no file request in the following {remaining}");
     Conclusion::unknown(
         Reason::NoRequest,
         Some(StageKind::BootProgram),
@@ -224,7 +224,7 @@ fn without_request(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Conclusi
 /// Maximum number of ARP targets per client, which are normally its server and a router.
 const MAX_TARGETS: usize = 16;
 
-/// An address the client could not resolve on its link.
+/// An address that the client could not resolve on its link.
 struct ArpTarget {
     target: IpAddr,
     requests: usize,
@@ -232,21 +232,22 @@ struct ArpTarget {
     is_server: bool,
 }
 
-/// The address the client could not resolve after it got its own: the boot server, or the most requested one, such as
-/// the router.
+/// Returns the address that the client could not resolve after it got an address: the boot server, or the most
+/// requested address, such as the router.
 fn unresolved_server(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Option<ArpTarget> {
     let client = evidence.client.mac?;
-    let own: Vec<IpAddr> = evidence.client.addresses.iter().filter_map(|address| address.parse().ok()).collect();
+    let client_addresses: Vec<IpAddr> =
+        evidence.client.addresses.iter().filter_map(|address| address.parse().ok()).collect();
     let servers: Vec<IpAddr> =
         evidence.dhcp.iter().filter_map(|exchange| exchange.boot_server.as_deref()?.parse().ok()).collect();
     let mut targets: Vec<ArpTarget> = Vec::new();
     for target in evidence.link.requested_by(client, exchange.start_ns, evidence.until_ns) {
         // A client sends ARP requests for its new address to check that it is free.
-        if own.contains(&target) || evidence.capture.addresses.contains_key(&target) {
+        if client_addresses.contains(&target) || evidence.capture.addresses.contains_key(&target) {
             continue;
         }
-        if let Some(known) = targets.iter_mut().find(|known| known.target == target) {
-            known.requests += 1;
+        if let Some(existing) = targets.iter_mut().find(|existing| existing.target == target) {
+            existing.requests += 1;
         } else if targets.len() < MAX_TARGETS {
             targets.push(ArpTarget { target, requests: 1, is_server: servers.contains(&target) });
         }

@@ -2,8 +2,9 @@
 
 use super::{ErrorCode, Reason};
 
-/// The error codes for a reason. UEFI: as shown by OVMF on its serial console in a recorded boot for each reason (E05
-/// and E09: from EDK II's UefiPxeBcDxe). BIOS: the list of Intel's PXE option ROMs, from which most others are derived.
+/// Returns the error codes for a reason. UEFI: as shown by OVMF on its serial console in a recorded boot for each
+/// reason (E05 and E09: from EDK II's UefiPxeBcDxe). BIOS: the list of Intel's PXE option ROMs, from which most others
+/// are derived.
 pub(super) fn codes(reason: Reason, bios: Option<bool>, ip_version: u8) -> Vec<ErrorCode> {
     let (uefi, rom): (&[&'static str], &[&'static str]) = match (reason, ip_version) {
         (Reason::NoDhcpAnswer, 6) => (&["PXE-E16"], &[]),
@@ -21,12 +22,12 @@ pub(super) fn codes(reason: Reason, bios: Option<bool>, ip_version: u8) -> Vec<E
         (Reason::FileTooLarge, _) => (&["PXE-E05", "PXE-E07", "PXE-E09"], &["PXE-E79"]),
         _ => (&[], &[]),
     };
-    let of = |codes: &[&'static str], shown_by: &'static str| {
+    let shown_codes = |codes: &[&'static str], shown_by: &'static str| {
         codes.iter().map(|code| ErrorCode { code, shown_by }).collect::<Vec<_>>()
     };
     match bios {
-        Some(true) => of(rom, "BIOS"),
-        Some(false) => of(uefi, "UEFI"),
-        None => [of(uefi, "UEFI"), of(rom, "BIOS")].concat(),
+        Some(true) => shown_codes(rom, "BIOS"),
+        Some(false) => shown_codes(uefi, "UEFI"),
+        None => [shown_codes(uefi, "UEFI"), shown_codes(rom, "BIOS")].concat(),
     }
 }

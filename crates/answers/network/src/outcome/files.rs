@@ -13,8 +13,8 @@ use super::{Conclusion, Evidence, MIN_LOOP_LOADS, Reason, Verdict, time};
 
 /// Largest 16-bit block number.
 const MAX_BLOCK_NUMBER: u64 = 65_535;
-/// Minimum number of repetitions without anything new before the other end counts as gone: a single one may follow a
-/// lost packet.
+/// Minimum number of repetitions without anything new before the other end counts as gone. A single repetition may
+/// follow a lost packet.
 const MIN_REPEATS: u64 = 2;
 const CAPTURE_LONGER: &str = "capture until the client gives up or has booted";
 
@@ -29,16 +29,16 @@ pub(super) struct Loaded {
 }
 
 pub(super) fn last_loaded(evidence: &Evidence<'_>) -> Option<Loaded> {
-    let complete = |file: &&FileTransfer| is_load(file) && file.outcome == Outcome::Complete;
-    let files = evidence.files.iter().filter(complete).map(|file| (file.end_ns, file.file.clone(), file.role, true));
+    let is_complete = |file: &&FileTransfer| is_load(file) && file.outcome == Outcome::Complete;
+    let files = evidence.files.iter().filter(is_complete).map(|file| (file.end_ns, file.file.clone(), file.role, true));
     let downloads = evidence.downloads.iter().filter(|download| is_received(download)).map(|download| {
         // The size inside TLS is unknown.
         (download.end_ns, download.url.clone(), super::super::http::role(download), download.status.is_some())
     });
-    let mut all: Vec<_> = files.chain(downloads).collect();
-    all.sort_by_key(|(end_ns, ..)| *end_ns);
-    let count = all.len() as u64;
-    all.pop().map(|(end_ns, name, role, certain)| Loaded { name, end_ns, role, files: count, certain })
+    let mut loads: Vec<_> = files.chain(downloads).collect();
+    loads.sort_by_key(|(end_ns, ..)| *end_ns);
+    let count = loads.len() as u64;
+    loads.pop().map(|(end_ns, name, role, certain)| Loaded { name, end_ns, role, files: count, certain })
 }
 
 fn is_load(file: &FileTransfer) -> bool {
@@ -46,12 +46,12 @@ fn is_load(file: &FileTransfer) -> bool {
 }
 
 fn is_received(download: &Download) -> bool {
-    let encrypted = download.method.is_empty();
-    let refused = download.status.is_some_and(|status| status >= 400);
-    !refused && download.method != "HEAD" && download.bytes > 0 && (download.complete || encrypted)
+    let is_encrypted = download.method.is_empty();
+    let is_refused = download.status.is_some_and(|status| status >= 400);
+    !is_refused && download.method != "HEAD" && download.bytes > 0 && (download.complete || is_encrypted)
 }
 
-/// The boot program is for another architecture, and nothing was loaded after it.
+/// Handles boots where the boot program is for another architecture, and nothing was loaded after it.
 pub(super) fn wrong_architecture(evidence: &Evidence<'_>, loaded: Option<&Loaded>) -> Option<Conclusion> {
     let loaded = loaded.filter(|loaded| loaded.role == FileRole::BootProgram)?;
     let file = evidence.files.iter().find(|file| file.end_ns == loaded.end_ns && file.file == loaded.name)?;
@@ -82,10 +82,10 @@ pub(super) fn wrong_architecture(evidence: &Evidence<'_>, loaded: Option<&Loaded
         None => {
             // The first block was truncated, or it is not a UEFI program: judge by its name.
             let name = loaded.name.to_ascii_lowercase();
-            let for_bios =
+            let is_bios_name =
                 [".0", ".kpxe", ".kkpxe", ".pxe", ".n12", ".com"].iter().any(|ending| name.ends_with(ending));
-            let silent = evidence.is_over(loaded.end_ns);
-            (for_bios && code != 0 && silent).then(|| {
+            let is_silent = evidence.is_over(loaded.end_ns);
+            (is_bios_name && code != 0 && is_silent).then(|| {
                 let description = format!(
                     "{} looks like a BIOS program by its name, the client is {client} (architecture {code}), and nothing was requested after it",
                     loaded.name
@@ -99,7 +99,7 @@ pub(super) fn wrong_architecture(evidence: &Evidence<'_>, loaded: Option<&Loaded
 /// True if a program runs on an architecture (RFC 4578 and its registry); `None` if the architecture is unknown.
 fn fits(code: u16, machine: ProgramMachine) -> Option<bool> {
     use ProgramMachine as M;
-    let own = match code {
+    let native = match code {
         2 => M::Itanium,
         6 | 15 => M::X86,
         // RFC 4578 swaps 7 and 9: both are used for x64.
@@ -110,42 +110,42 @@ fn fits(code: u16, machine: ProgramMachine) -> Option<bool> {
         39 | 40 => M::LoongArch64,
         _ => return None,
     };
-    Some(machine == own || machine == M::ByteCode)
+    Some(machine == native || machine == M::ByteCode)
 }
 
 /// Returns what failed after the last complete file; `None` if nothing did.
-pub(super) fn after(evidence: &Evidence<'_>, loaded: Option<&Loaded>, after_ns: i64) -> Option<Conclusion> {
+pub(super) fn failure_after(evidence: &Evidence<'_>, loaded: Option<&Loaded>, after_ns: i64) -> Option<Conclusion> {
     let attempts = evidence
         .files
         .iter()
         .zip(&evidence.traffic.transfers)
         .filter(|(file, _)| is_load(file) && file.request_ns >= after_ns && file.outcome != Outcome::Complete);
     // An attempt that has ended is better evidence than a later, unfinished one that has not come as far.
-    let restarted = |ns: i64, until_ns: i64| evidence.dialogues_after(ns).any(|next| next.start_ns < until_ns);
-    let last = attempts.clone().next_back();
-    let ended = last
-        .filter(|(file, transfer)| file.answer_ns.is_none() && !stopped(evidence, file, transfer))
-        .and_then(|(pending, _)| attempts.clone().rfind(|(file, _)| restarted(file.end_ns, pending.request_ns)));
-    let last = ended.or(last);
+    let is_restarted = |ns: i64, until_ns: i64| evidence.dialogues_after(ns).any(|next| next.start_ns < until_ns);
+    let last_attempt = attempts.clone().next_back();
+    let ended = last_attempt
+        .filter(|(file, transfer)| file.answer_ns.is_none() && !has_stopped(evidence, file, transfer))
+        .and_then(|(pending, _)| attempts.clone().rfind(|(file, _)| is_restarted(file.end_ns, pending.request_ns)));
+    let last = ended.or(last_attempt);
     let download = evidence.downloads.iter().rfind(|download| download.end_ns > after_ns && !is_received(download));
-    let decides = |found: &Conclusion, is_coming: bool| {
-        let is_later = last.is_some_and(|(file, _)| restarted(file.end_ns, i64::MAX));
-        found.verdict != Verdict::Unknown || is_coming || !is_later
+    let is_decisive = |conclusion: &Conclusion, is_receiving: bool| {
+        let is_later = last.is_some_and(|(file, _)| is_restarted(file.end_ns, i64::MAX));
+        conclusion.verdict != Verdict::Unknown || is_receiving || !is_later
     };
-    let probe_only = last.is_some_and(|(file, _)| file.outcome == Outcome::SizeProbe);
+    let is_probe_only = last.is_some_and(|(file, _)| file.outcome == Outcome::SizeProbe);
     if let Some(download) = download
         && last.is_none_or(|(file, _)| file.request_ns < download.start_ns)
-        && let Some(found) = self::download(evidence, download)
-        && decides(&found, download.first_byte_ns.is_some())
+        && let Some(conclusion) = self::download(evidence, download)
+        && is_decisive(&conclusion, download.first_byte_ns.is_some())
     {
-        return Some(found);
+        return Some(conclusion);
     }
-    if let Some(found) = connection(evidence, after_ns).or_else(|| name_lookup(evidence, after_ns))
-        && decides(&found, false)
+    if let Some(conclusion) = connection(evidence, after_ns).or_else(|| name_lookup(evidence, after_ns))
+        && is_decisive(&conclusion, false)
     {
-        return Some(found);
+        return Some(conclusion);
     }
-    let (file, transfer) = if probe_only {
+    let (file, transfer) = if is_probe_only {
         // A size request is not an attempt, but an earlier request may be one.
         let failed = attempts.clone().rfind(|(file, _)| file.outcome != Outcome::SizeProbe);
         match failed {
@@ -164,12 +164,17 @@ pub(super) fn after(evidence: &Evidence<'_>, loaded: Option<&Loaded>, after_ns: 
     Some(transfer_failed(evidence, file, transfer))
 }
 
-/// The client requested the size of a file but not the file.
+/// Handles boots where the client requested the size of a file but not the file.
 fn size_only(evidence: &Evidence<'_>, file: &FileTransfer) -> Option<Conclusion> {
     let bytes = file.granted.as_ref().and_then(|granted| granted.file_bytes);
     let stage = stage(evidence, file);
     if !evidence.is_over(file.end_ns) {
-        return Some(ends(evidence, stage, file.end_ns, &format!("the client requested the size of {}", file.file)));
+        return Some(capture_ends(
+            evidence,
+            stage,
+            file.end_ns,
+            &format!("the client requested the size of {}", file.file),
+        ));
     }
     // A server that supports options responds with an OACK, others send the first block.
     if file.granted.is_none() && file.counts.data_packets > 0 {
@@ -186,12 +191,12 @@ fn size_only(evidence: &Evidence<'_>, file: &FileTransfer) -> Option<Conclusion>
     Some(Conclusion::failed(Reason::FileTooLarge, stage, file.end_ns, description, advice).likely())
 }
 
-fn ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64, description: &str) -> Conclusion {
-    let description = format!("{description}; the capture ends {} later", time(evidence.rest_ns(last_ns)));
+fn capture_ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64, description: &str) -> Conclusion {
+    let description = format!("{description}; the capture ends {} later", time(evidence.remaining_ns(last_ns)));
     Conclusion::unknown(Reason::CaptureEnds, Some(stage), last_ns, description, CAPTURE_LONGER)
 }
 
-/// A boot program was loaded, and the server refused the files it then requested.
+/// Handles boots where a boot program was loaded, and the server refused the files it then requested.
 fn refused_after(evidence: &Evidence<'_>, loaded: &Loaded, file: &FileTransfer, refused: usize) -> Option<Conclusion> {
     if matches!(loaded.role, FileRole::Kernel | FileRole::Ramdisk | FileRole::Other) {
         // Loaders look for optional files.
@@ -203,20 +208,23 @@ fn refused_after(evidence: &Evidence<'_>, loaded: &Loaded, file: &FileTransfer, 
         loaded.name, file.file
     );
     if !evidence.is_over(file.end_ns) {
-        return Some(ends(evidence, stage(evidence, file), file.end_ns, &description));
+        return Some(capture_ends(evidence, stage(evidence, file), file.end_ns, &description));
     }
     let advice = "put the loader's configuration where it looks for it (its requests are listed under files), or correct its prefix";
-    let mut found =
+    let mut conclusion =
         Conclusion::failed(Reason::FileRefused, stage(evidence, file), file.end_ns, description, advice).likely();
-    found.tftp_code = file.error.as_ref().map(|error| error.code);
-    Some(found)
+    conclusion.tftp_code = file.error.as_ref().map(|error| error.code);
+    Some(conclusion)
 }
 
 fn stage(evidence: &Evidence<'_>, file: &FileTransfer) -> StageKind {
     // The first file the firmware requests is the boot program, whatever its name.
-    let first = evidence.files.iter().all(|other| other.request_ns >= file.request_ns || other.file == file.file);
+    let is_first = evidence
+        .files
+        .iter()
+        .all(|other_file| other_file.request_ns >= file.request_ns || other_file.file == file.file);
     match file.role {
-        FileRole::Other if first && evidence.firmware_dialogues().next().is_some() => StageKind::BootProgram,
+        FileRole::Other if is_first && evidence.firmware_dialogues().next().is_some() => StageKind::BootProgram,
         FileRole::BootProgram => StageKind::BootProgram,
         FileRole::Loader => StageKind::Loader,
         FileRole::Configuration => StageKind::Configuration,
@@ -240,7 +248,7 @@ fn transfer_failed(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Tran
     };
     if transfer.highest_block == MAX_BLOCK_NUMBER
         && file.outcome != Outcome::Refused
-        && stopped(evidence, file, transfer)
+        && has_stopped(evidence, file, transfer)
     {
         let description = format!(
             "{name} stopped at block 65,535 ({bytes} bytes in blocks of {}): one side does not let the block number wrap",
@@ -254,14 +262,14 @@ fn transfer_failed(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Tran
         Outcome::Refused => {
             let (code, text) = error.map_or((0, ""), |error| (error.code, error.text.as_str()));
             let description = format!("the server refused {name}: {text} (TFTP error {code})");
-            let mut found = fail(Reason::FileRefused, description, refusal_advice(code));
-            found.tftp_code = Some(code);
-            found
+            let mut conclusion = fail(Reason::FileRefused, description, refusal_advice(code));
+            conclusion.tftp_code = Some(code);
+            conclusion
         }
         Outcome::Aborted => aborted(file, name, fail),
         _ if file.answer_ns.is_none() => unanswered(evidence, file, transfer, fail),
-        _ if !stopped(evidence, file, transfer) => {
-            ends(evidence, stage, end_ns, &format!("{name} was being transferred, {bytes} bytes so far"))
+        _ if !has_stopped(evidence, file, transfer) => {
+            capture_ends(evidence, stage, end_ns, &format!("{name} was being transferred, {bytes} bytes so far"))
         }
         _ => silent(name, bytes, transfer, fail),
     }
@@ -327,9 +335,9 @@ fn refusal_advice(code: u16) -> &'static str {
 fn aborted(file: &FileTransfer, name: &str, fail: impl Fn(Reason, String, &str) -> Conclusion) -> Conclusion {
     let (code, text) = file.error.as_ref().map_or((0, String::new()), |error| (error.code, error.text.clone()));
     let message = format!("after {} bytes: {text} (TFTP error {code})", file.counts.bytes);
-    let lower = text.to_ascii_lowercase();
-    let room = ["alloc", "full", "memory", "space", "too large", "too big", "buffer"];
-    let mut found = if code == 3 || room.iter().any(|word| lower.contains(word)) {
+    let lowercase = text.to_ascii_lowercase();
+    let memory_words = ["alloc", "full", "memory", "space", "too large", "too big", "buffer"];
+    let mut conclusion = if code == 3 || memory_words.iter().any(|word| lowercase.contains(word)) {
         let description = format!("the client has no room for {name} and aborted it {message}");
         fail(Reason::FileTooLarge, description, "serve a smaller file, or give the client more memory")
     } else if file.counts.blocks == 0 && file.granted.is_some() {
@@ -341,11 +349,11 @@ fn aborted(file: &FileTransfer, name: &str, fail: impl Fn(Reason, String, &str) 
         let description = format!("the client aborted {name} {message}");
         fail(Reason::ClientAborted, description, "check the client's screen or log: it ended the transfer itself")
     };
-    found.tftp_code = Some(code);
-    found
+    conclusion.tftp_code = Some(code);
+    conclusion
 }
 
-/// The server sent no packet.
+/// Handles transfers where the server sent no packet.
 fn unanswered(
     evidence: &Evidence<'_>,
     file: &FileTransfer,
@@ -375,12 +383,12 @@ fn unanswered(
         };
         return Conclusion { time_ns: report.time_ns, ..fail(Reason::ServerUnreachable, description, advice) };
     }
-    if !stopped(evidence, file, transfer) {
-        return ends(evidence, stage(evidence, file), file.end_ns, &format!("the client requested {name}"));
+    if !has_stopped(evidence, file, transfer) {
+        return capture_ends(evidence, stage(evidence, file), file.end_ns, &format!("the client requested {name}"));
     }
-    let times = if file.requests == 1 { "1 request".to_owned() } else { format!("{} requests", file.requests) };
+    let requests = if file.requests == 1 { "1 request".to_owned() } else { format!("{} requests", file.requests) };
     let description =
-        format!("{server} did not answer {times} for {name} in {}", time(evidence.rest_ns(file.request_ns)));
+        format!("{server} did not answer {requests} for {name} in {}", time(evidence.remaining_ns(file.request_ns)));
     fail(
         Reason::RequestUnanswered,
         description,
@@ -390,7 +398,7 @@ fn unanswered(
 
 /// True if an incomplete transfer is over: one side repeats itself without effect, the capture continues without it, or
 /// the client does something else.
-fn stopped(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Transfer) -> bool {
+fn has_stopped(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Transfer) -> bool {
     let is_repeating = transfer.client_retransmissions.max(transfer.server_retransmissions) >= MIN_REPEATS;
     (is_repeating && evidence.is_over(transfer.last_new_ns)) || evidence.is_over(file.end_ns)
 }
@@ -409,27 +417,27 @@ fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Conclusion> 
             500.. => "check the HTTP server's log at this time",
             _ => "check the HTTP server's log: it does not accept the client's request",
         };
-        let mut found = fail(Reason::HttpError, format!("the server answered {status} for {url}"), advice);
-        found.http_status = Some(status);
-        return Some(found);
+        let mut conclusion = fail(Reason::HttpError, format!("the server answered {status} for {url}"), advice);
+        conclusion.http_status = Some(status);
+        return Some(conclusion);
     }
     if download.method == "HEAD" && download.status.is_some() {
         return None;
     }
     let connection = connection_of(evidence, download);
-    // Repeated requests do not count as a sign of the server.
-    let heard_ns = match download.first_byte_ns {
+    // Repeated requests do not show that the server is active.
+    let last_activity_ns = match download.first_byte_ns {
         Some(_) => download.end_ns,
         None => connection.map_or(download.end_ns, |connection| connection.last_new_ns),
     };
-    if !evidence.is_over(heard_ns) {
-        return Some(ends(evidence, StageKind::Http, download.end_ns, &format!("{url} was being transferred")));
+    if !evidence.is_over(last_activity_ns) {
+        return Some(capture_ends(evidence, StageKind::Http, download.end_ns, &format!("{url} was being transferred")));
     }
     if download.first_byte_ns.is_none() {
-        let encrypted = download.method.is_empty();
-        let closed = connection
+        let is_encrypted = download.method.is_empty();
+        let is_closed = connection
             .is_some_and(|connection| connection.requests.len() == 1 && (connection.closed || connection.reset));
-        if encrypted && closed {
+        if is_encrypted && is_closed {
             // TLS 1.3 encrypts the alert for a refused certificate.
             let description = format!("the connection to {} was closed right after its TLS handshake", download.server);
             return Some(fail(Reason::TlsFailed, description, CHECK_CERTIFICATES).likely());
@@ -449,30 +457,31 @@ fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Conclusion> 
     )
 }
 
-/// The connection of a download.
+/// Finds the connection of a download.
 fn connection_of<'a>(evidence: &Evidence<'a>, download: &Download) -> Option<&'a Connection> {
     let start_ns = download.start_ns;
     evidence.traffic.connections.iter().copied().find(|connection| {
-        let opens = !download.reused && connection.opened_ns.unwrap_or(connection.first_ns) == start_ns;
-        opens || connection.requests.iter().any(|request| request.sent_ns == start_ns)
+        let is_opening = !download.reused && connection.opened_ns.unwrap_or(connection.first_ns) == start_ns;
+        is_opening || connection.requests.iter().any(|request| request.sent_ns == start_ns)
     })
 }
 
-/// The last HTTP boot connection, if it carried no request.
+/// Handles the last HTTP boot connection if it carried no request.
 fn connection(evidence: &Evidence<'_>, after_ns: i64) -> Option<Conclusion> {
-    let over_http = evidence.dhcp.iter().filter(|exchange| exchange.stack != Stack::OperatingSystem).any(|exchange| {
-        exchange.vendor_class.starts_with("HTTPClient")
-            || exchange.boot_file.as_ref().is_some_and(|file| file.starts_with("http"))
-    });
+    let is_http_boot =
+        evidence.dhcp.iter().filter(|exchange| exchange.stack != Stack::OperatingSystem).any(|exchange| {
+            exchange.vendor_class.starts_with("HTTPClient")
+                || exchange.boot_file.as_ref().is_some_and(|file| file.starts_with("http"))
+        });
     let until_ns = evidence.system_ns.unwrap_or(i64::MAX);
     let connection =
         evidence.traffic.connections.iter().rfind(|connection| {
             (after_ns..until_ns).contains(&connection.first_ns) && connection.requests.is_empty()
         })?;
-    if connection.protocol == Protocol::Tls && (over_http || has_program(evidence)) {
+    if connection.protocol == Protocol::Tls && (is_http_boot || has_program(evidence)) {
         return tls(evidence, connection);
     }
-    if !over_http {
+    if !is_http_boot {
         return None;
     }
     let server = connection.server;
@@ -496,16 +505,16 @@ fn has_program(evidence: &Evidence<'_>) -> bool {
 
 const CHECK_CERTIFICATES: &str = "enroll the server's CA certificate in the client's firmware, and check that the server's certificate matches the host in the URL and has not expired, and that the client's clock is correct";
 
-/// A TLS handshake without a request after it.
+/// Handles a TLS handshake without a request after it.
 fn tls(evidence: &Evidence<'_>, connection: &Connection) -> Option<Conclusion> {
     let server = connection.server;
     let fail = |description: String, advice: &str| {
         Conclusion::failed(Reason::TlsFailed, StageKind::Http, connection.last_ns, description, advice)
     };
     if let Some(alert) = connection.tls_alert {
-        let who = if alert.from_client { "the client" } else { "the server" };
+        let sender = if alert.from_client { "the client" } else { "the server" };
         let name = alert.name();
-        let description = format!("{who} aborted the TLS handshake with {server}: {name} (alert {})", alert.code);
+        let description = format!("{sender} aborted the TLS handshake with {server}: {name} (alert {})", alert.code);
         let advice = if alert.is_about_certificate() {
             CHECK_CERTIFICATES
         } else {
@@ -515,35 +524,35 @@ fn tls(evidence: &Evidence<'_>, connection: &Connection) -> Option<Conclusion> {
     }
     if !connection.closed && !connection.reset && !evidence.is_over(connection.last_new_ns) {
         let description = format!("the TLS handshake with {server} was in progress");
-        return Some(ends(evidence, StageKind::Http, connection.last_ns, &description));
+        return Some(capture_ends(evidence, StageKind::Http, connection.last_ns, &description));
     }
     Some(fail(format!("the TLS handshake with {server} ended without a request"), CHECK_CERTIFICATES).likely())
 }
 
-/// A DNS lookup of the server that failed and after which the client did nothing else.
+/// Handles a DNS lookup of the server that failed and after which the client did nothing else.
 fn name_lookup(evidence: &Evidence<'_>, after_ns: i64) -> Option<Conclusion> {
     let until_ns = evidence.system_ns.unwrap_or(evidence.until_ns);
     let clients = evidence.client.addresses.iter().filter_map(|address| address.parse().ok());
     let lookups: Vec<&Lookup> = clients.flat_map(|client| evidence.link.lookups(client, after_ns, until_ns)).collect();
     let last = lookups.iter().max_by_key(|lookup| lookup.query_ns)?;
     let name = &last.name;
-    // IPv4 and IPv6 addresses are looked up separately; one of them is enough.
-    let same = || lookups.iter().filter(|lookup| lookup.name.eq_ignore_ascii_case(name));
-    let connected = evidence.traffic.connections.iter().any(|connection| connection.first_ns > last.query_ns);
-    let requested = evidence.traffic.transfers.iter().any(|transfer| transfer.request_ns > last.query_ns);
-    if same().any(|lookup| lookup.has_record) || connected || requested {
+    // IPv4 and IPv6 addresses are looked up separately; one answer is enough.
+    let same_name = || lookups.iter().filter(|lookup| lookup.name.eq_ignore_ascii_case(name));
+    let has_connected = evidence.traffic.connections.iter().any(|connection| connection.first_ns > last.query_ns);
+    let has_requested = evidence.traffic.transfers.iter().any(|transfer| transfer.request_ns > last.query_ns);
+    if same_name().any(|lookup| lookup.has_record) || has_connected || has_requested {
         return None;
     }
     let urls = evidence.dhcp.iter().filter_map(|exchange| exchange.boot_file.as_deref());
-    let named = urls.filter_map(host_of).any(|host| host.eq_ignore_ascii_case(name));
-    if !named && !has_program(evidence) {
+    let is_boot_host = urls.filter_map(host_of).any(|host| host.eq_ignore_ascii_case(name));
+    if !is_boot_host && !has_program(evidence) {
         return None;
     }
     let last_ns = last.response_ns.unwrap_or(last.query_ns);
     if !evidence.is_over(last_ns) {
-        return Some(ends(evidence, StageKind::Http, last_ns, &format!("the client looked up {name}")));
+        return Some(capture_ends(evidence, StageKind::Http, last_ns, &format!("the client looked up {name}")));
     }
-    let code = same().filter_map(|lookup| lookup.code).max();
+    let code = same_name().filter_map(|lookup| lookup.code).max();
     let (description, advice) = match code {
         None => (
             format!("no DNS server answered the client's query for {name}"),
@@ -562,31 +571,31 @@ fn name_lookup(evidence: &Evidence<'_>, after_ns: i64) -> Option<Conclusion> {
             "check the DNS server's log at this time: it refused the query or could not answer it",
         ),
     };
-    let found = Conclusion::failed(Reason::NameNotResolved, StageKind::Http, last_ns, description, advice);
-    Some(if named { found } else { found.likely() })
+    let conclusion = Conclusion::failed(Reason::NameNotResolved, StageKind::Http, last_ns, description, advice);
+    Some(if is_boot_host { conclusion } else { conclusion.likely() })
 }
 
 /// Returns the host of a URL; `None` for a path.
 fn host_of(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    rest.split(['/', ':', '?']).next()
+    let (_, authority) = url.split_once("://")?;
+    authority.split(['/', ':', '?']).next()
 }
 
-/// A file was received completely, and no later one failed.
-pub(super) fn loaded(evidence: &Evidence<'_>, loaded: &Loaded) -> Conclusion {
+/// Handles boots where a file was received completely, and no later file failed.
+pub(super) fn loaded_conclusion(evidence: &Evidence<'_>, loaded: &Loaded) -> Conclusion {
     let programs = evidence
         .files
         .iter()
         .filter(|file| file.role == FileRole::BootProgram && is_load(file) && file.outcome == Outcome::Complete)
         .count() as u64;
-    let again = evidence.firmware_dialogues().filter(|exchange| exchange.start_ns > loaded.end_ns).last();
+    let repeated_dialogue = evidence.firmware_dialogues().filter(|exchange| exchange.start_ns > loaded.end_ns).last();
     if programs >= MIN_LOOP_LOADS {
         let description =
             format!("the boot program was loaded {programs} times, and no operating system network started");
         let advice = "check the client's screen: the boot program exits or resets the computer each time";
         return Conclusion::failed(Reason::Loop, StageKind::Client, loaded.end_ns, description, advice);
     }
-    if let Some(again) = again {
+    if let Some(again) = repeated_dialogue {
         let description = format!(
             "{} after {} was loaded, the firmware requested an address again: the program returned to the firmware, or the computer was reset",
             time(again.start_ns.saturating_sub(loaded.end_ns)),
@@ -609,21 +618,21 @@ pub(super) fn loaded(evidence: &Evidence<'_>, loaded: &Loaded) -> Conclusion {
             };
         }
     }
-    let others = match loaded.files {
+    let position = match loaded.files {
         1 => "it is the only file".to_owned(),
         files => format!("it is the last of {files} files"),
     };
-    let after = match evidence.rest_ns(loaded.end_ns) {
+    let silence = match evidence.remaining_ns(loaded.end_ns) {
         ..1_000_000 => "the capture ends there".to_owned(),
-        rest_ns => format!("no operating system network started in the following {}", time(rest_ns)),
+        remaining_ns => format!("no operating system network started in the following {}", time(remaining_ns)),
     };
-    let description = format!("{} was loaded, {others}; {after}", loaded.name);
-    let found = Conclusion::new(Verdict::Loaded, Reason::FilesLoaded, loaded.end_ns, description);
-    // Only enough time without another attempt shows that the client ran it.
-    if loaded.certain && evidence.is_over(loaded.end_ns) { found } else { found.likely() }
+    let description = format!("{} was loaded, {position}; {silence}", loaded.name);
+    let conclusion = Conclusion::new(Verdict::Loaded, Reason::FilesLoaded, loaded.end_ns, description);
+    // Only a long silence without another attempt shows that the client ran the file.
+    if loaded.certain && evidence.is_over(loaded.end_ns) { conclusion } else { conclusion.likely() }
 }
 
-/// Only transfers whose request was not captured.
+/// Handles captures whose only transfers started before the capture.
 pub(super) fn started_before_capture(evidence: &Evidence<'_>) -> Option<Conclusion> {
     let file = evidence.files.iter().rfind(|file| file.started_before_capture)?;
     let end = if file.outcome == Outcome::Complete { "was complete" } else { "did not finish within the capture" };

@@ -38,7 +38,7 @@ pub struct CaptureSummary {
     pub files: Vec<CaptureFileSummary>,
     /// UTC time of the first frame, such as `2026-11-20T10:49:31.411279000`; `None` if there are no frames.
     pub start_utc: Option<String>,
-    /// The same, ns since 1970-01-01 UTC.
+    /// Time of the first frame, ns since 1970-01-01 UTC.
     #[serde(skip)]
     pub start_unix_ns: Option<i64>,
     /// From the first frame to the last, ns.
@@ -78,8 +78,8 @@ pub struct NetworkBoot {
     pub outcome: BootOutcome,
     /// Where the capture was taken, judged by the shortest responses of both ends.
     pub capture_side: CaptureSide,
-    /// Upper bound of the round trip between the client and its main server, ns: the sum of the shortest responses of
-    /// both ends to each other (turns, TCP handshakes, ARP, ICMP).
+    /// Upper bound of the round trip between the client and its main server, ns. It is the sum of the shortest
+    /// responses of both ends to each other (turns, TCP handshakes, ARP, ICMP).
     pub max_round_trip_ns: Option<i64>,
     /// The stages in order, without gaps.
     pub stages: Vec<Stage>,
@@ -166,7 +166,7 @@ pub enum StageKind {
 }
 
 impl StageKind {
-    /// Display name.
+    /// Returns the display name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -268,7 +268,7 @@ pub struct FileTransfer {
     pub window: u32,
     /// True if the window varies (an extension of Microsoft's server and loader).
     pub variable_window: bool,
-    /// Options of which less was granted than requested.
+    /// Options for which the server granted less than requested.
     pub downgraded: Vec<&'static str>,
     pub counts: TransferCounts,
     /// Retransmitted DATA packets, percent.
@@ -289,7 +289,7 @@ pub struct FileTransfer {
     pub turns_by_window: Vec<WindowTurnaround>,
     /// Between blocks of one window.
     pub gap: Turnaround,
-    /// Silences of half a second or more before a retransmission; the first 256.
+    /// The first 256 silences of half a second or more before a retransmission.
     pub timeouts: Vec<Timeout>,
     pub timeout_count: u64,
     /// Total duration of the timeouts, ns.

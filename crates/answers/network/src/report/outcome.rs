@@ -29,7 +29,7 @@ pub struct BootOutcome {
     pub attempts: u64,
 }
 
-/// Whether the boot loaded its files.
+/// The verdict on whether the boot loaded its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LoadVerdict"))]
 #[serde(rename_all = "snake_case")]
@@ -42,7 +42,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// JSON name.
+    /// Returns the JSON name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -117,7 +117,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// JSON name.
+    /// Returns the JSON name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

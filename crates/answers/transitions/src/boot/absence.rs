@@ -5,9 +5,9 @@ use onoff_trace::{ActivityKind, Trace, milestone};
 use super::phases::started_too_late;
 use super::report::NoBoot;
 use crate::{TransitionKind, contents};
-use onoff_usage::processes::runs;
+use onoff_usage::processes::has_image_name;
 
-/// Milestones that only a booting system sets.
+/// Milestones that are recorded only while the system boots.
 const BOOT_MILESTONES: [&str; 5] = [
     milestone::SYSTEM_START,
     milestone::BOOT_START_BEGIN,
@@ -20,26 +20,26 @@ const BOOT_MILESTONES: [&str; 5] = [
 /// session.
 const ONCE_PER_BOOT: [&str; 3] = ["wininit.exe", "services.exe", "lsass.exe"];
 
-/// Whether the recording shows any sign of a boot.
+/// Returns whether the recording shows any sign of a boot.
 pub(super) fn contains_a_boot(trace: &Trace) -> bool {
-    let milestones = BOOT_MILESTONES
+    let has_milestone = BOOT_MILESTONES
         .iter()
         .filter_map(|name| trace.strings.find(name))
         .any(|name| trace.milestones.iter().any(|row| row.name == name));
-    let programs = || {
-        let first_session_manager = !started_too_late(trace);
+    let has_program_start = || {
+        let session_manager_starts = !started_too_late(trace);
         trace.processes.iter().any(|process| {
             process.start_ns.is_some()
-                && (ONCE_PER_BOOT.iter().any(|name| runs(trace, &process, name))
-                    || (first_session_manager && runs(trace, &process, "smss.exe")))
+                && (ONCE_PER_BOOT.iter().any(|name| has_image_name(trace, &process, name))
+                    || (session_manager_starts && has_image_name(trace, &process, "smss.exe")))
         })
     };
-    let session_manager = || {
+    let has_session_program = || {
         trace.activities.iter().any(|row| {
             row.kind == ActivityKind::SessionProgram && trace.text(row.name).to_lowercase().contains("wininit")
         })
     };
-    milestones || programs() || session_manager()
+    has_milestone || has_program_start() || has_session_program()
 }
 
 /// Describes a recording without a boot.

@@ -1,10 +1,10 @@
-//! The boot part of a fast startup: the user's new session on a kernel restored from a memory image.
+//! Describes the boot half of a fast startup: the user's new session on a kernel restored from a memory image.
 
 use onoff_trace::{SystemKind, Trace, milestone};
 
 use super::{BeforeKernel, BootOptions, BootReport, EarlierTime, TrainingState, WindowsBoot, session, startup};
 use crate::suspend::PowerTransition;
-use crate::{Phase, PhaseName, SuspendStage, TransitionKind, Variant, losses_touching};
+use crate::{Phase, PhaseName, SuspendStage, TransitionKind, Variant, losses_affecting};
 use onoff_evidence::activity::NamedActivity;
 use onoff_evidence::missing_evidence;
 use onoff_evidence::rule::Rule;
@@ -15,47 +15,49 @@ use onoff_usage::processes;
 use onoff_usage::units;
 
 /// Describes the new session of `transition` as a boot: phases, logon, policy, service starts and startup programs
-/// after the computer woke up. Work restored from the memory image is excluded. `None` if it is not a fast startup or
-/// its resume was not recorded.
+/// after the computer woke up. Work restored from the memory image is excluded. Returns `None` if `transition` is not a
+/// fast startup or its resume was not recorded.
 #[must_use]
 pub fn fast_startup(trace: &Trace, transition: &PowerTransition, options: &BootOptions) -> Option<BootReport> {
     let awake_ns = transition.details.resume.measured.start_ns?;
     if transition.variant != Variant::FastStartup {
         return None;
     }
-    let is_of_session = |phase: &&Phase| phase.half == Some(SuspendStage::After) && phase.start_ns.is_some();
-    let phases: Vec<Phase> = transition.phases.iter().filter(is_of_session).cloned().collect();
+    let is_new_session = |phase: &&Phase| phase.half == Some(SuspendStage::After) && phase.start_ns.is_some();
+    let phases: Vec<Phase> = transition.phases.iter().filter(is_new_session).cloned().collect();
     if phases.is_empty() {
         return None;
     }
     let desktop = phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit);
     let desktop_ns = desktop.and_then(|phase| phase.end_ns);
-    let later = |works: &mut Vec<NamedActivity>| works.retain(|work| work.start_ns >= awake_ns);
+    let retain_new = |activities: &mut Vec<NamedActivity>| {
+        activities.retain(|activity| activity.start_ns >= awake_ns);
+    };
     let mut logon = session::logon(trace, &options.shell, (awake_ns, desktop_ns));
-    for works in [
+    for activities in [
         &mut logon.welcome_screens,
         &mut logon.credential_requests,
         &mut logon.authentications,
         &mut logon.user_profiles,
         &mut logon.notification_subscribers,
     ] {
-        later(works);
+        retain_new(activities);
     }
     let mut group_policy = session::group_policy(trace);
-    for works in [
+    for activities in [
         &mut group_policy.applications,
         &mut group_policy.extensions,
         &mut group_policy.scripts,
         &mut group_policy.network_waits,
     ] {
-        later(works);
+        retain_new(activities);
     }
     let mut startup_applications = startup::startup_applications(trace, &phases);
     startup_applications.programs.retain(|program| program.start_ns >= awake_ns);
-    later(&mut startup_applications.lists);
+    retain_new(&mut startup_applications.lists);
     let mut units = units::units(trace);
     units.retain(|unit| unit.start_ns >= awake_ns);
-    let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
+    let (processes, process_summary) = processes::process_lifetimes(trace, &options.expected_processes);
     let user_input = value(trace, milestone::RESUME_USER_TIME).filter(|&(ns, _)| ns > 0);
     let firmware = transition.phase(PhaseName::BiosInit).filter(|phase| phase.duration_ns.is_some());
     let before_kernel = BeforeKernel {
@@ -121,7 +123,7 @@ pub fn fast_startup(trace: &Trace, transition: &PowerTransition, options: &BootO
         total_at_least_ns: transition.details.resume.at_least_ns,
         total_certainty: transition.details.resume.measured.certainty,
         user_input_ns: transition.user_input_ns,
-        affecting_losses: losses_touching(&phases),
+        affecting_losses: losses_affecting(&phases),
         settling: transition.settling.clone(),
         phases,
         units,

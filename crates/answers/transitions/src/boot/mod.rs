@@ -13,7 +13,7 @@ mod startup;
 mod tests;
 
 use crate::{Phase, PhaseName};
-use crate::{PhaseInterval, TransitionKind, Variant, losses_touching};
+use crate::{PhaseInterval, TransitionKind, Variant, losses_affecting};
 use onoff_trace::{SystemKind, TableName, TableSet, Trace};
 
 pub use fast_startup::fast_startup;
@@ -38,7 +38,7 @@ use onoff_usage::user_input::{UserInputTime, without_user_input};
 use phases::MainPath;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -50,7 +50,7 @@ pub const TABLES: TableSet = TableSet::of(&[
     TableName::Activities,
 ]);
 
-/// The tables that set phase boundaries.
+/// The tables that boundary rules read.
 const BOUNDARY_TABLES: [TableName; 3] = [TableName::Processes, TableName::Milestones, TableName::Activities];
 
 /// Analyzes the boot in `trace`.
@@ -75,20 +75,20 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     let kernel_ns = path.kernel_start.time_ns.unwrap_or(0);
     // If the user had not logged on when the recording ended, the wait extends beyond the recorded part of the boot.
     let until_ns = path.desktop_ready.time_ns.unwrap_or_else(|| path.latest_ns());
-    let person = UserInputTime::before_desktop(trace, &options.shell, (kernel_ns, until_ns));
-    phases.iter_mut().for_each(|phase| phase.set_person_time(&person));
-    let user_input_ns = person.ns();
+    let input_time = UserInputTime::before_desktop(trace, &options.shell, (kernel_ns, until_ns));
+    phases.iter_mut().for_each(|phase| phase.set_user_input(&input_time));
+    let user_input_ns = input_time.total_ns();
     let before_kernel =
         onoff_firmware_times::before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
     let os_loader_ns = before_kernel.os_loader.duration_ns;
     // A disk password is entered before the kernel starts, so it counts only in times measured from reset.
-    let from_reset_person_ns = user_input_ns.saturating_add(before_kernel.user_input.duration_ns.unwrap_or(0));
+    let user_input_from_reset_ns = user_input_ns.saturating_add(before_kernel.user_input.duration_ns.unwrap_or(0));
     let settled_ns = post_boot.end_ns.map(|end| end.saturating_sub(post_boot.idle_ns));
     let intervals: Vec<_> = phases.iter().map(Phase::interval).collect();
     let axis = AxisInputs {
         firmware_table: before_kernel.firmware_table.as_ref(),
         manager_difference_ns: None,
-        user_input_ns: from_reset_person_ns,
+        user_input_ns: user_input_from_reset_ns,
     }
     .axis(
         trace,
@@ -108,7 +108,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     };
 
     let units = units::units(trace);
-    let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
+    let (processes, process_summary) = processes::process_lifetimes(trace, &options.expected_processes);
     let devices = devices::operations(trace);
     let details = WindowsBoot {
         total_with_idle_ns,
@@ -127,7 +127,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         before_kernel,
         axis,
         main_path_boot: DerivedInterval::between(&path.kernel_start, &path.desktop_ready),
-        auto_start: auto_start::window(trace),
+        auto_start: auto_start::auto_start_interval(trace),
         service_groups: units::groups(trace, &units),
         losses_affecting_units: affecting_losses(trace, &[TableName::ServiceTransitions]),
         device_phases: devices::phases(trace, &devices),
@@ -151,7 +151,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         number: 1,
         start_ns: path.kernel_start.time_ns,
         end_ns: post_boot.end_ns,
-        affecting_losses: losses_touching(&phases),
+        affecting_losses: losses_affecting(&phases),
         total_ns,
         total_at_least_ns: total_ns
             .unwrap_or_else(|| without_user_input(path.latest_ns(), user_input_ns).saturating_add(post_boot.busy_ns)),
@@ -168,8 +168,8 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     })
 }
 
-/// Start and end of each phase except `TraceTail`, ns, without CPU and disk usage. Empty if the recording contains no
-/// boot.
+/// Returns start and end of each phase except `TraceTail`, in ns, without CPU and disk usage. Empty if the recording
+/// contains no boot.
 #[must_use]
 pub(crate) fn phase_intervals(trace: &Trace, options: &BootOptions) -> Vec<PhaseInterval> {
     if !absence::contains_a_boot(trace) {
@@ -183,12 +183,12 @@ pub(crate) fn phase_intervals(trace: &Trace, options: &BootOptions) -> Vec<Phase
         .filter_map(|name| match name {
             PhaseName::TraceTail => None,
             PhaseName::PostBoot => Some((name, ready_ns, settled_ns)),
-            _ => path.ends(name).map(|(start, end)| (name, start.time_ns, end.time_ns)),
+            _ => path.boundaries(name).map(|(start, end)| (name, start.time_ns, end.time_ns)),
         })
         .collect()
 }
 
-/// The six phases, with CPU and disk usage.
+/// Builds the six phases, with CPU and disk usage.
 fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<Phase> {
     let settled = Boundary {
         time_ns: post_boot.end_ns,
@@ -208,10 +208,10 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
         certainty: Certainty::Measured,
         unmatched_rules: Vec::new(),
     };
-    let ends = |name: PhaseName| match name {
+    let boundaries = |name: PhaseName| match name {
         PhaseName::PostBoot => (&path.desktop_ready, &settled),
         PhaseName::TraceTail => (&settled, &last_event),
-        _ => path.ends(name).unwrap_or((&settled, &settled)),
+        _ => path.boundaries(name).unwrap_or((&settled, &settled)),
     };
     let mut tables = BOUNDARY_TABLES.to_vec();
     let boundary_losses = affecting_losses(trace, &tables);
@@ -222,19 +222,22 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
     let mut phases: Vec<Phase> = PhaseName::WINDOWS_BOOT
         .into_iter()
         .map(|name| {
-            let (start, end) = ends(name);
-            let phase = Phase::between(name, start, end);
-            // If PostBoot did not end in the recording, it is described up to the end of the recording.
+            let (start, end) = boundaries(name);
+            let phase = Phase::from_boundaries(name, start, end);
+            // A PostBoot phase that did not end in the recording is described up to the end of the recording.
             let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
-            let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
-            Phase { affecting_losses: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
+            let affecting_losses = match name {
+                PhaseName::PostBoot | PhaseName::TraceTail => settling_losses.clone(),
+                _ => boundary_losses.clone(),
+            };
+            Phase { affecting_losses, ..phase }
         })
         .collect();
     usage::fill(trace, &mut phases);
     phases
 }
 
-/// The kind of boot reported by the boot manager.
+/// Returns the kind of boot reported by the boot manager.
 fn variant(trace: &Trace) -> Variant {
     match onoff_firmware_times::before_kernel::value(trace, onoff_trace::milestone::BOOT_TYPE) {
         Some((0, _)) => Variant::Cold,

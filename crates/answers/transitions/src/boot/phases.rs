@@ -1,5 +1,5 @@
-//! Finds the end of each boot phase by rules in order of trust. The first match wins; the result names that rule and
-//! the better ones that did not match.
+//! Finds the end of each boot phase by rules, most trusted first. The first match wins; the result names its rule and
+//! the preferred rules that did not match.
 //!
 //! Sources: the Microsoft paper for the meaning of each phase; provider manifests and published readers of the same
 //! recordings for the events. xperf's own choice between the start of winlogon.exe and nearby events is undocumented;
@@ -13,7 +13,7 @@ use crate::desktop::{contains, desktop_ready_rules, first_start, process_start, 
 use crate::search::{Match, Search, first_of};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
-use onoff_usage::processes::runs;
+use onoff_usage::processes::has_image_name;
 
 /// The ends of the phases on the main path, in ascending order.
 #[derive(Clone, Debug)]
@@ -30,8 +30,8 @@ pub(super) struct MainPath {
 }
 
 impl MainPath {
-    /// Start and end of a phase on the main path.
-    pub(super) fn ends(&self, phase: PhaseName) -> Option<(&Boundary, &Boundary)> {
+    /// Returns the start and end of a phase on the main path.
+    pub(super) fn boundaries(&self, phase: PhaseName) -> Option<(&Boundary, &Boundary)> {
         match phase {
             PhaseName::PreSmss => Some((&self.kernel_start, &self.session_manager)),
             PhaseName::SmssInit => Some((&self.session_manager, &self.logon_process)),
@@ -41,7 +41,7 @@ impl MainPath {
         }
     }
 
-    /// The latest known boundary.
+    /// Returns the latest known boundary, in ns.
     pub(super) fn latest_ns(&self) -> i64 {
         [&self.session_manager, &self.logon_process, &self.shell_start, &self.desktop_ready]
             .into_iter()
@@ -65,21 +65,21 @@ pub(super) fn main_path(trace: &Trace, options: &BootOptions) -> MainPath {
         let session_manager = first_of(&session_manager_rules(trace), 0);
         (kernel_start(&session_manager), session_manager)
     };
-    let mut reached = session_manager.time_ns.unwrap_or(0);
-    let logon_process = first_of(&logon_process_rules(trace), reached);
-    reached = logon_process.time_ns.unwrap_or(reached);
-    let shell_start = first_of(&shell_start_rules(trace, shell), reached);
-    reached = shell_start.time_ns.unwrap_or(reached);
-    let desktop_ready = first_of(&desktop_ready_rules(trace), reached);
+    let mut previous_ns = session_manager.time_ns.unwrap_or(0);
+    let logon_process = first_of(&logon_process_rules(trace), previous_ns);
+    previous_ns = logon_process.time_ns.unwrap_or(previous_ns);
+    let shell_start = first_of(&shell_start_rules(trace, shell), previous_ns);
+    previous_ns = shell_start.time_ns.unwrap_or(previous_ns);
+    let desktop_ready = first_of(&desktop_ready_rules(trace), previous_ns);
     MainPath { kernel_start, session_manager, logon_process, shell_start, desktop_ready }
 }
 
-/// Whether the session manager was already running when the recording started.
+/// Returns whether the session manager was already running when the recording started.
 pub(super) fn started_too_late(trace: &Trace) -> bool {
-    trace.processes.iter().any(|process| process.start_ns.is_none() && runs(trace, &process, "smss.exe"))
+    trace.processes.iter().any(|process| process.start_ns.is_none() && has_image_name(trace, &process, "smss.exe"))
 }
 
-/// The first event of the recording is the kernel start; a later start of the session manager confirms it.
+/// Takes the first event of the recording as the kernel start; a later start of the session manager confirms it.
 fn kernel_start(session_manager: &Boundary) -> Boundary {
     Boundary {
         time_ns: Some(0),
@@ -95,46 +95,46 @@ fn kernel_start(session_manager: &Boundary) -> Boundary {
 
 fn session_manager_rules(trace: &Trace) -> Vec<Search<'_>> {
     vec![
-        Search::measured(first_start("smss.exe"), |from| process_start(trace, "smss.exe", from, 0)),
-        Search::inferred(Rule::SessionManagerFirstProgram, |from| {
+        Search::measured(first_start("smss.exe"), |from_ns| process_start(trace, "smss.exe", from_ns, 0)),
+        Search::inferred(Rule::SessionManagerFirstProgram, |from_ns| {
             [ActivityKind::SessionProgram, ActivityKind::SessionSubsystem]
                 .into_iter()
-                .filter_map(|kind| activity(trace, kind, from, |_| true))
+                .filter_map(|kind| activity(trace, kind, from_ns, |_| true))
                 .min()
         }),
-        Search::inferred(first_start("csrss.exe"), |from| process_start(trace, "csrss.exe", from, 0)),
+        Search::inferred(first_start("csrss.exe"), |from_ns| process_start(trace, "csrss.exe", from_ns, 0)),
     ]
 }
 
 fn logon_process_rules(trace: &Trace) -> Vec<Search<'_>> {
     vec![
-        Search::measured(first_start("winlogon.exe"), |from| process_start(trace, "winlogon.exe", from, 0)),
-        Search::inferred(Rule::SessionManagerRunsLogonProcess, |from| {
-            activity(trace, ActivityKind::SessionProgram, from, |name| contains(name, "winlogon"))
+        Search::measured(first_start("winlogon.exe"), |from_ns| process_start(trace, "winlogon.exe", from_ns, 0)),
+        Search::inferred(Rule::SessionManagerRunsLogonProcess, |from_ns| {
+            activity(trace, ActivityKind::SessionProgram, from_ns, |name| contains(name, "winlogon"))
         }),
-        Search::inferred(Rule::ProcessStarts { process: "csrss.exe".to_owned(), ordinal: 2 }, |from| {
-            process_start(trace, "csrss.exe", from, 1)
+        Search::inferred(Rule::ProcessStarts { process: "csrss.exe".to_owned(), ordinal: 2 }, |from_ns| {
+            process_start(trace, "csrss.exe", from_ns, 1)
         }),
-        Search::inferred(Rule::LastSubsystemLoaded, |from| last_subsystem_loaded(trace, from)),
+        Search::inferred(Rule::LastSubsystemLoaded, |from_ns| last_subsystem_loaded(trace, from_ns)),
     ]
 }
 
-fn activity(trace: &Trace, kind: ActivityKind, from: i64, named: impl Fn(&str) -> bool) -> Option<Match> {
+fn activity(trace: &Trace, kind: ActivityKind, from_ns: i64, is_name: impl Fn(&str) -> bool) -> Option<Match> {
     trace
         .activities
         .iter()
-        .filter(|row| row.kind == kind && row.start_ns >= from && named(trace.text(row.name)))
+        .filter(|row| row.kind == kind && row.start_ns >= from_ns && is_name(trace.text(row.name)))
         .min_by_key(|row| row.start_ns)
         .map(|row| (row.start_ns, trace.text(row.event).to_owned()))
 }
 
-fn last_subsystem_loaded(trace: &Trace, from: i64) -> Option<Match> {
+fn last_subsystem_loaded(trace: &Trace, from_ns: i64) -> Option<Match> {
     trace
         .activities
         .iter()
         .filter(|row| row.kind == ActivityKind::SessionSubsystem)
         .filter_map(|row| row.end_ns.map(|end| (end, row.event)))
-        .filter(|&(end, _)| end >= from)
+        .filter(|&(end, _)| end >= from_ns)
         .max_by_key(|&(end, _)| end)
         .map(|(end, event)| (end, trace.text(event).to_owned()))
 }

@@ -92,7 +92,7 @@ pub struct StartupApplication {
     pub name: String,
     /// When the shell began to start it, ns.
     pub start_ns: i64,
-    /// When the shell had started it, ns; `None` if not in the recording.
+    /// When the shell finished starting it, ns; `None` if not in the recording.
     pub end_ns: Option<i64>,
     /// Time the shell took to start it, ns; not the cost of the program itself.
     pub duration_ns: Option<i64>,
@@ -125,7 +125,7 @@ pub struct StartupApplications {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrainingState {
-    /// Not trained since the last servicing: expect a slow boot.
+    /// Not trained since the last servicing, so the boot is slow.
     Untrained,
     /// Fewer boots than [`ReadAhead::TRAINED_BOOTS`].
     Training,
@@ -172,7 +172,7 @@ pub struct WindowsBoot {
     /// Loader time, ns: before time zero and not part of `total_ns`.
     pub os_loader_ns: Option<i64>,
     pub before_kernel: BeforeKernel,
-    /// The boot on one time axis with firmware data and network packets; `None` without either.
+    /// The boot, firmware data and network packets on one time axis; `None` without firmware data and packets.
     pub axis: Option<BootAxis>,
     /// PreSMSS to ExplorerInit: from kernel start to the desktop.
     pub main_path_boot: DerivedInterval,
@@ -210,7 +210,7 @@ pub struct WindowsBoot {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("no boot in this recording ({reason}): {found}")]
 pub struct NoBoot {
-    /// What was looked for and not found.
+    /// The evidence of a boot that was not found.
     pub reason: String,
     /// What the recording contains instead, as a clause.
     pub found: String,
@@ -220,7 +220,7 @@ pub struct NoBoot {
     /// Processes that were running when the recording started.
     pub processes_before: u64,
     pub processes_started: u64,
-    /// Processes that exited in it.
+    /// Processes that exited during the recording.
     pub processes_ended: u64,
     /// All losses.
     pub losses: Losses,
@@ -239,8 +239,8 @@ impl BootReport {
     #[must_use]
     pub fn main_path_ns(&self) -> Option<i64> {
         let path = &self.details.main_path_boot;
-        let user_input_ns = self.phases.iter().filter(|phase| phase.start_ns >= path.start_ns);
-        let user_input_ns = user_input_ns.fold(0_i64, |sum, phase| sum.saturating_add(phase.user_input_ns));
+        let path_phases = self.phases.iter().filter(|phase| phase.start_ns >= path.start_ns);
+        let user_input_ns = path_phases.fold(0_i64, |sum, phase| sum.saturating_add(phase.user_input_ns));
         Some(without_user_input(path.duration_ns?, user_input_ns))
     }
 }

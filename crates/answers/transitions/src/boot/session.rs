@@ -1,26 +1,26 @@
-//! Work around the user session: video initialization, logon, policy, read-ahead.
+//! Measures the work around the user session: video initialization, logon, policy, read-ahead.
 
 use onoff_trace::{Activity, ActivityKind, Trace, milestone};
 
 use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialization};
-use onoff_evidence::activity::{of_kind, sort_longest_first};
+use onoff_evidence::activity::{activities_of_kind, sort_longest_first};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Certainty, DerivedInterval};
 use onoff_firmware_times::before_kernel::value;
-use onoff_usage::processes::runs;
+use onoff_usage::processes::has_image_name;
 use onoff_usage::user_input;
 
-/// Initialization of the video driver in both sessions, measured as in the Microsoft paper.
+/// Measures the initialization of the video driver in both sessions, as in the Microsoft paper.
 pub(super) fn video(trace: &Trace) -> VideoInitialization {
     VideoInitialization {
-        system_session: video_in(trace, 0, "wininit.exe"),
-        user_session: video_in(trace, 1, "winlogon.exe"),
+        system_session: session_video(trace, 0, "wininit.exe"),
+        user_session: session_video(trace, 1, "winlogon.exe"),
     }
 }
 
-/// From the end of the `nth` start of csrss.exe to the start of `next`.
-fn video_in(trace: &Trace, nth: usize, next: &str) -> DerivedInterval {
-    let ordinal = u32::try_from(nth).unwrap_or(u32::MAX).saturating_add(1);
+/// Measures from the end of a start of csrss.exe (number `start_index`, from 0) to the start of `next`.
+fn session_video(trace: &Trace, start_index: usize, next: &str) -> DerivedInterval {
+    let ordinal = u32::try_from(start_index).unwrap_or(u32::MAX).saturating_add(1);
     let programs = |name: &str| -> Vec<Activity> {
         let mut rows: Vec<Activity> = trace
             .activities
@@ -31,68 +31,68 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> DerivedInterval {
         rows.sort_by_key(|row| row.start_ns);
         rows
     };
-    let interval = |start: i64, end: i64, certainty, rule: Rule, event: String, missing| DerivedInterval {
+    let interval = |start: i64, end: i64, certainty, rule: Rule, event: String, unmatched_rules| DerivedInterval {
         start_ns: Some(start),
         end_ns: Some(end),
         duration_ns: Some(end.saturating_sub(start)),
         rule,
         event,
         certainty,
-        unmatched_rules: missing,
+        unmatched_rules,
     };
-    let best = Rule::FromSubsystemToProgram { ordinal, program: next.to_owned() };
+    let best_rule = Rule::FromSubsystemToProgram { ordinal, program: next.to_owned() };
     let stem = next.trim_end_matches(".exe");
-    if let Some(started) = programs("csrss").get(nth)
-        && let Some(start) = started.end_ns
+    if let Some(subsystem) = programs("csrss").get(start_index)
+        && let Some(start) = subsystem.end_ns
         && let Some(row) = programs(stem).into_iter().find(|row| row.start_ns >= start)
     {
         let event = trace.text(row.event).to_owned();
-        return interval(start, row.start_ns, Certainty::Inferred, best, event, Vec::new());
+        return interval(start, row.start_ns, Certainty::Inferred, best_rule, event, Vec::new());
     }
 
     let starts = |image: &str| -> Vec<i64> {
         let mut starts: Vec<i64> = trace
             .processes
             .iter()
-            .filter(|process| runs(trace, process, image))
+            .filter(|process| has_image_name(trace, process, image))
             .filter_map(|process| process.start_ns)
             .collect();
         starts.sort();
         starts
     };
-    if let Some(&start) = starts("csrss.exe").get(nth)
+    if let Some(&start) = starts("csrss.exe").get(start_index)
         && let Some(end) = starts(next).into_iter().find(|&end| end >= start)
     {
         let rule = Rule::FromSubsystemStartToProgramStart { ordinal, program: next.to_owned() };
-        return interval(start, end, Certainty::Inferred, rule, "Process/Start".to_owned(), vec![best]);
+        return interval(start, end, Certainty::Inferred, rule, "Process/Start".to_owned(), vec![best_rule]);
     }
-    DerivedInterval::not_found([best])
+    DerivedInterval::not_found([best_rule])
 }
 
-/// Logon between `start_ns` and a desktop that was ready at `desktop_ns`, in a session with shell `shell`.
+/// Describes the logon from `start_ns` to `desktop_ns`, when the desktop was ready, in a session with shell `shell`.
 pub(super) fn logon(trace: &Trace, shell: &str, (start_ns, desktop_ns): (i64, Option<i64>)) -> Logon {
-    let mut notification_subscribers = of_kind(trace, ActivityKind::NotificationSubscriber);
+    let mut notification_subscribers = activities_of_kind(trace, ActivityKind::NotificationSubscriber);
     sort_longest_first(&mut notification_subscribers);
-    let logged_on = |desktop_ns: i64| {
-        let logged_on_ns = user_input::logged_on_ns(trace, shell, (start_ns, desktop_ns))?;
+    let logon_to_desktop_ns = |desktop_ns: i64| {
+        let logged_on_ns = user_input::logon_ns(trace, shell, (start_ns, desktop_ns))?;
         Some(desktop_ns.saturating_sub(logged_on_ns))
     };
     Logon {
-        to_desktop_ns: desktop_ns.and_then(logged_on),
-        welcome_screens: of_kind(trace, ActivityKind::WelcomeScreen),
-        credential_requests: of_kind(trace, ActivityKind::CredentialRequest),
-        authentications: of_kind(trace, ActivityKind::Authentication),
-        user_profiles: of_kind(trace, ActivityKind::UserProfile),
+        to_desktop_ns: desktop_ns.and_then(logon_to_desktop_ns),
+        welcome_screens: activities_of_kind(trace, ActivityKind::WelcomeScreen),
+        credential_requests: activities_of_kind(trace, ActivityKind::CredentialRequest),
+        authentications: activities_of_kind(trace, ActivityKind::Authentication),
+        user_profiles: activities_of_kind(trace, ActivityKind::UserProfile),
         notification_subscribers,
     }
 }
 
-/// Group Policy and its scripts.
+/// Lists the work of Group Policy and its scripts.
 pub(super) fn group_policy(trace: &Trace) -> GroupPolicy {
     let longest_first = |kind| {
-        let mut works = of_kind(trace, kind);
-        sort_longest_first(&mut works);
-        works
+        let mut activities = activities_of_kind(trace, kind);
+        sort_longest_first(&mut activities);
+        activities
     };
     GroupPolicy {
         applications: longest_first(ActivityKind::GroupPolicy),
@@ -102,10 +102,10 @@ pub(super) fn group_policy(trace: &Trace) -> GroupPolicy {
     }
 }
 
-/// ReadyBoot and its training state.
+/// Describes ReadyBoot and its training state.
 pub(super) fn read_ahead(trace: &Trace) -> ReadAhead {
-    let found = value(trace, milestone::READ_AHEAD_TRAINING).or_else(|| value(trace, milestone::SYSTEM_BOOT_END));
-    let training_count = found.map(|(count, _)| count);
+    let training = value(trace, milestone::READ_AHEAD_TRAINING).or_else(|| value(trace, milestone::SYSTEM_BOOT_END));
+    let training_count = training.map(|(count, _)| count);
     ReadAhead {
         training_count,
         state: match training_count {
@@ -114,8 +114,8 @@ pub(super) fn read_ahead(trace: &Trace) -> ReadAhead {
             Some(count) if count < ReadAhead::TRAINED_BOOTS => TrainingState::Training,
             Some(_) => TrainingState::Trained,
         },
-        work: of_kind(trace, ActivityKind::Prefetch),
-        event: found.map(|(_, row)| trace.text(row.event).to_owned()).unwrap_or_default(),
+        work: activities_of_kind(trace, ActivityKind::Prefetch),
+        event: training.map(|(_, row)| trace.text(row.event).to_owned()).unwrap_or_default(),
     }
 }
 
@@ -159,15 +159,16 @@ mod tests {
         for (start_ms, end_ms) in [(1_000, 5_000), (2_000, 3_000), (4_000, 6_000), (7_000, 7_005)] {
             activity(&mut trace, request, "", start_ms * MS, Some(end_ms * MS));
         }
-        let until = |ms: i64| user_input::UserInputTime::before_desktop(&trace, "explorer.exe", (0, ms * MS)).ns() / MS;
-        assert_eq!((until(90_000), until(5_500), until(500)), (5_000, 4_500, 0));
+        let input_ms_until =
+            |ms: i64| user_input::UserInputTime::before_desktop(&trace, "explorer.exe", (0, ms * MS)).total_ns() / MS;
+        assert_eq!((input_ms_until(90_000), input_ms_until(5_500), input_ms_until(500)), (5_000, 4_500, 0));
         // The last response is the logon, whether it came from the user or automatically.
         let to_desktop = logon(&trace, "explorer.exe", (0, Some(9_000 * MS))).to_desktop_ns;
         assert_eq!(to_desktop, Some(1_995 * MS));
         // A request without a response counts until the recording ends.
         activity(&mut trace, request, "", 95_000 * MS, None);
-        let whole = user_input::UserInputTime::before_desktop(&trace, "explorer.exe", (0, trace.duration_ns));
-        assert_eq!(whole.ns() / MS, 10_000);
+        let input_time = user_input::UserInputTime::before_desktop(&trace, "explorer.exe", (0, trace.duration_ns));
+        assert_eq!(input_time.total_ns() / MS, 10_000);
     }
 
     #[test]

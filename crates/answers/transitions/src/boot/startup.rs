@@ -1,4 +1,4 @@
-//! Programs that start with the session: the processes they became, and the cost of those.
+//! Finds the programs that start with the session, their processes, and the CPU and disk time of these processes.
 
 use std::cmp::Reverse;
 
@@ -7,45 +7,45 @@ use onoff_trace::{ActivityKind, Process, Trace};
 
 use super::report::{StartupApplication, StartupApplications};
 use crate::Phase;
-use onoff_evidence::activity::{NamedActivity, of_kind};
+use onoff_evidence::activity::{NamedActivity, activities_of_kind};
 use onoff_usage::owners::file_name;
 
 /// Maximum number of candidate processes per program; the shell creates one process for each program it starts.
 const MAX_CANDIDATES: usize = 64;
 
-/// The programs that the shell started from its lists, most expensive first.
+/// Returns the programs that the shell started from its startup lists, most expensive first.
 pub(super) fn startup_applications(trace: &Trace, phases: &[Phase]) -> StartupApplications {
-    let children = Children::of(trace);
-    let costs = Costs::of(phases);
-    let mut programs: Vec<StartupApplication> = of_kind(trace, ActivityKind::StartupApplication)
+    let children = Children::from_trace(trace);
+    let costs = Costs::from_phases(phases);
+    let mut programs: Vec<StartupApplication> = activities_of_kind(trace, ActivityKind::StartupApplication)
         .into_iter()
-        .map(|work| program(trace, &children, &costs, work))
+        .map(|launch| program(trace, &children, &costs, launch))
         .collect();
     programs.sort_by_key(|program| {
-        let cost = |ns: Option<i64>| ns.unwrap_or(0);
-        (Reverse(cost(program.cpu_ns).saturating_add(cost(program.disk_service_ns))), program.start_ns)
+        let cost_ns = program.cpu_ns.unwrap_or(0).saturating_add(program.disk_service_ns.unwrap_or(0));
+        (Reverse(cost_ns), program.start_ns)
     });
-    StartupApplications { programs, lists: of_kind(trace, ActivityKind::StartupEnumeration) }
+    StartupApplications { programs, lists: activities_of_kind(trace, ActivityKind::StartupEnumeration) }
 }
 
-fn program(trace: &Trace, children: &Children, costs: &Costs<'_>, work: NamedActivity) -> StartupApplication {
-    let process = children.started(trace, &work);
+fn program(trace: &Trace, children: &Children, costs: &Costs<'_>, launch: NamedActivity) -> StartupApplication {
+    let process = children.process_started_by(trace, &launch);
     let image = process.map_or("", |process| file_name(trace.text(process.image)));
-    let cost = |recorded: bool, by_process: &HashMap<(u32, &str), i64>| {
-        let process = process.filter(|_| recorded)?;
+    let cost = |is_recorded: bool, by_process: &HashMap<(u32, &str), i64>| {
+        let process = process.filter(|_| is_recorded)?;
         Some(by_process.get(&(process.pid, image)).copied().unwrap_or(0))
     };
     StartupApplication {
-        name: work.name,
-        start_ns: work.start_ns,
-        end_ns: work.end_ns,
-        duration_ns: work.duration_ns,
+        name: launch.name,
+        start_ns: launch.start_ns,
+        end_ns: launch.end_ns,
+        duration_ns: launch.duration_ns,
         process_pid: process.map(|process| process.pid),
         image: image.to_owned(),
         process_end_ns: process.and_then(|process| process.end_ns),
         cpu_ns: cost(costs.cpu_recorded, &costs.cpu_ns),
         disk_service_ns: cost(costs.disk_recorded, &costs.disk_service_ns),
-        event: work.event,
+        event: launch.event,
     }
 }
 
@@ -59,7 +59,7 @@ struct Costs<'a> {
 }
 
 impl<'a> Costs<'a> {
-    fn of(phases: &'a [Phase]) -> Self {
+    fn from_phases(phases: &'a [Phase]) -> Self {
         let mut costs = Self::default();
         for cpu in phases.iter().filter_map(|phase| phase.cpu.as_ref()) {
             costs.cpu_recorded = true;
@@ -90,7 +90,7 @@ struct Children {
 }
 
 impl Children {
-    fn of(trace: &Trace) -> Self {
+    fn from_trace(trace: &Trace) -> Self {
         let mut rows: Vec<(u32, i64, Process)> = trace
             .processes
             .iter()
@@ -100,15 +100,15 @@ impl Children {
         Self { rows }
     }
 
-    /// The process that the shell created while it started the program; if there are several, the one named in the
-    /// command.
-    fn started(&self, trace: &Trace, work: &NamedActivity) -> Option<Process> {
-        let shell = work.pid?;
-        let end = work.end_ns?;
-        let command = work.name.to_lowercase();
-        let first = self.rows.partition_point(|&(parent, start, _)| (parent, start) < (shell, work.start_ns));
+    /// Returns the process that the shell created while it started the program. Among several, prefers the one named in
+    /// the command line.
+    fn process_started_by(&self, trace: &Trace, launch: &NamedActivity) -> Option<Process> {
+        let shell = launch.pid?;
+        let end = launch.end_ns?;
+        let command = launch.name.to_lowercase();
+        let first_index = self.rows.partition_point(|&(parent, start, _)| (parent, start) < (shell, launch.start_ns));
         self.rows
-            .get(first..)?
+            .get(first_index..)?
             .iter()
             .take_while(|&&(parent, start, _)| parent == shell && start <= end)
             .take(MAX_CANDIDATES)
@@ -141,8 +141,8 @@ mod tests {
         process(&mut trace, 58, "box.exe", Some(250 * MS), None);
         let report = analyze(&trace, &BootOptions::default()).unwrap();
         let programs = report.details.startup_applications.programs;
-        let found: Vec<_> = programs.iter().map(|program| (program.process_pid, program.image.as_str())).collect();
-        assert_eq!(found, [(Some(54), "box.exe"), (None, "")]);
+        let processes: Vec<_> = programs.iter().map(|program| (program.process_pid, program.image.as_str())).collect();
+        assert_eq!(processes, [(Some(54), "box.exe"), (None, "")]);
         assert_eq!(programs[0].process_end_ns, Some(900 * MS));
         assert_eq!(programs[0].cpu_ns, None, "neither context switches nor samples were recorded");
     }

@@ -1,4 +1,4 @@
-//! Whole synthetic boots with the numbers from table 5 of the Microsoft paper.
+//! Analyzes complete synthetic boots with the numbers from table 5 of the Microsoft paper.
 
 use onoff_trace::{Counter, IoPriority, Severity, TableName, Trace, milestone};
 
@@ -7,8 +7,7 @@ use onoff_testkit::hostile::hostile_trace;
 use onoff_testkit::synthetic::{MS, disk, milestone, milestone_value, process, switches, thread};
 use onoff_usage::idle::IdleMetric;
 
-/// Phase durations from the paper, ms. Every run includes the fraction of a millisecond that the paper's rounding
-/// implies.
+/// Phase durations from the paper, ms. The synthetic boots add a fraction of a millisecond, because the paper rounds.
 struct Run {
     phases: [i64; 4],
     post_boot_busy: i64,
@@ -19,10 +18,10 @@ const US: i64 = 1000;
 fn boot(run: &Run) -> Trace {
     let mut trace = Trace::default();
     trace.system.processors = 1;
-    let mut at = 0;
+    let mut end_ns = 0;
     let mut ends = run.phases.iter().map(|&length| {
-        at += length * MS + 300 * US;
-        at
+        end_ns += length * MS + 300 * US;
+        end_ns
     });
     let (smss, winlogon, explorer, ready) =
         (ends.next().unwrap(), ends.next().unwrap(), ends.next().unwrap(), ends.next().unwrap());
@@ -33,7 +32,7 @@ fn boot(run: &Run) -> Trace {
     thread(&mut trace, 604, 600, Some(explorer), None);
     milestone(&mut trace, ready, milestone::DESKTOP_READY, "");
     milestone_value(&mut trace, 1, milestone::OS_LOADER, "", Some(1926 * MS));
-    // Idle until the shell starts; the shell then runs without a pause until the busy part of PostBoot is over.
+    // The CPU is idle until the shell starts. The shell then runs until the busy part of PostBoot is over.
     let quiet = ready + run.post_boot_busy * MS;
     switches(
         &mut trace,
@@ -49,7 +48,7 @@ fn ms(ns: Option<i64>) -> Option<i64> {
     ns.map(|ns| ns / MS)
 }
 
-fn analyzed(trace: &Trace) -> BootReport {
+fn analyze_with_defaults(trace: &Trace) -> BootReport {
     analyze(trace, &BootOptions::default()).unwrap()
 }
 
@@ -59,13 +58,13 @@ fn phases_match_table_five() {
         (Run { phases: [10_753, 5461, 3697, 4861], post_boot_busy: 6200 }, 16_200, 24_773, 30_973),
         (Run { phases: [10_642, 5601, 3947, 3408], post_boot_busy: 7100 }, 17_100, 23_599, 30_699),
     ];
-    for (run, post_boot, via_explorer, total) in runs {
+    for (run, post_boot, main_path, total) in runs {
         let trace = boot(&run);
-        let report = analyzed(&trace);
+        let report = analyze_with_defaults(&trace);
         let lengths: Vec<_> = report.phases.iter().map(|phase| ms(phase.duration_ns)).collect();
         let [pre_smss, smss, winlogon, explorer] = run.phases.map(Some);
         assert_eq!(lengths[..5], [pre_smss, smss, winlogon, explorer, Some(post_boot)]);
-        assert_eq!(ms(report.details.main_path_boot.duration_ns), Some(via_explorer));
+        assert_eq!(ms(report.details.main_path_boot.duration_ns), Some(main_path));
         assert_eq!(ms(report.total_ns), Some(total));
         assert_eq!(ms(report.details.total_with_idle_ns), Some(total + 10_000));
         assert_eq!(ms(report.details.os_loader_ns), Some(1926));
@@ -80,7 +79,7 @@ fn phases_match_table_five() {
 #[test]
 fn phases_are_contiguous_up_to_the_end_of_the_recording() {
     let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.phases[0].start_ns, Some(0));
     assert!(report.phases.windows(2).all(|pair| pair[0].end_ns == pair[1].start_ns));
     assert_eq!(report.phases[5].end_ns, Some(trace.duration_ns));
@@ -91,7 +90,7 @@ fn phases_are_contiguous_up_to_the_end_of_the_recording() {
 #[test]
 fn each_phase_has_its_own_usage() {
     let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     let cpu = explorer.cpu.as_ref().unwrap();
     assert_eq!(cpu.by_process[0].image, "explorer.exe");
@@ -101,9 +100,9 @@ fn each_phase_has_its_own_usage() {
     assert_eq!(files[0].name, r"\Windows\explorer.exe");
     let post_boot = report.phase(PhaseName::PostBoot).unwrap();
     assert_eq!(post_boot.cpu.as_ref().unwrap().busy_ns, 500 * MS);
-    let first = report.phase(PhaseName::PreSmss).unwrap();
-    assert_eq!(first.disk.as_ref().unwrap().read_ahead.operations, 1);
-    assert_eq!(first.cpu.as_ref().unwrap().busy_ns, 0);
+    let pre_smss = report.phase(PhaseName::PreSmss).unwrap();
+    assert_eq!(pre_smss.disk.as_ref().unwrap().read_ahead.operations, 1);
+    assert_eq!(pre_smss.cpu.as_ref().unwrap().busy_ns, 0);
 }
 
 #[test]
@@ -112,7 +111,7 @@ fn without_the_desktop_event_the_result_is_inferred() {
     let mut trace = boot(&run);
     trace.milestones = onoff_trace::Milestones::new();
     milestone(&mut trace, 1100 * MS, milestone::SHELL_INITIALIZATION_END, "");
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.details.main_path_boot.end_ns, Some(1100 * MS));
     assert_eq!(report.details.main_path_boot.certainty, Certainty::Inferred);
     assert_eq!(report.total_certainty, Certainty::Inferred);
@@ -126,7 +125,7 @@ fn without_the_desktop_event_the_result_is_inferred() {
 fn without_a_desktop_later_phases_have_no_end() {
     let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     trace.milestones = onoff_trace::Milestones::new();
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!((report.total_ns, report.total_certainty), (None, Certainty::Missing));
     assert_eq!(report.total_at_least_ns, 600 * MS + 900 * US);
     assert_eq!(report.phase(PhaseName::ExplorerInit).unwrap().end_ns, None);
@@ -140,7 +139,7 @@ fn a_recording_cut_off_in_post_boot_gives_a_lower_bound() {
     let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let ready = 1001 * MS + 200 * US;
     trace.duration_ns = ready + 2500 * MS;
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, ready + 500 * MS);
     assert_eq!(report.settling.as_ref().unwrap().idle_ns, 2000 * MS);
@@ -169,7 +168,7 @@ fn losses_are_listed_only_where_they_apply() {
     };
     let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     trace.losses.add(&SWITCHES, 3);
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.settling.as_ref().unwrap().affecting_losses, ["switches_lost"]);
     assert!(report.phases[0].affecting_losses.is_empty());
     assert_eq!(report.phases[0].cpu.as_ref().unwrap().affecting_losses, ["switches_lost"]);
@@ -184,19 +183,19 @@ fn error_for_a_recording_without_a_boot() {
 
 #[test]
 fn random_traces_are_analyzed_without_panic() {
-    let mut answered = 0;
+    let mut report_count = 0;
     for seed in 0..600 {
         let trace = hostile_trace(seed);
         for idle in [IdleMetric::XPERF, IdleMetric::ADK] {
             let options = BootOptions { idle, ..BootOptions::default() };
             if let Ok(report) = analyze(&trace, &options) {
-                answered += 1;
+                report_count += 1;
                 assert_eq!(report.phases.len(), 6, "seed {seed}");
-                let known: Vec<i64> =
+                let boundaries: Vec<i64> =
                     report.phases.iter().take(5).flat_map(|phase| [phase.start_ns, phase.end_ns]).flatten().collect();
-                assert!(known.is_sorted(), "seed {seed}: {known:?}");
+                assert!(boundaries.is_sorted(), "seed {seed}: {boundaries:?}");
             }
         }
     }
-    assert!(answered > 100, "only {answered} recordings contained a boot");
+    assert!(report_count > 100, "only {report_count} recordings contained a boot");
 }

@@ -55,12 +55,12 @@ pub struct FirmwareFit<'a> {
     pub in_recording: bool,
     /// Whether the recording contains the same five times.
     pub same_times: bool,
-    /// End of firmware and loader in the table, minus the same end as reported by the service manager, ns; `None` if
-    /// the latter is not recorded.
+    /// End of firmware and loader in the table, minus the end that the service manager reported, ns; `None` if the
+    /// service manager's time was not recorded.
     pub manager_difference_ns: Option<i64>,
 }
 
-/// The boot on one axis; `None` without firmware tables and capture.
+/// Puts the boot on one axis; `None` without firmware tables and capture.
 #[must_use]
 pub fn axis(
     recording: Option<&AxisRecording<'_>>,
@@ -70,27 +70,27 @@ pub fn axis(
     if firmware.is_none() && capture.is_none() {
         return None;
     }
-    let mut all = Vec::new();
+    let mut joins = Vec::new();
     let firmware_shift_ns = firmware.and_then(|firmware| {
         let (join, shift_ns) = joins::firmware(recording, firmware);
-        all.extend(join);
+        joins.extend(join);
         shift_ns
     });
-    let placed = firmware.zip(firmware_shift_ns);
+    let shifted_firmware = firmware.zip(firmware_shift_ns);
     let mut packets = None;
     if let Some(capture) = capture {
-        let (join, boot) = joins::capture(recording, placed, capture);
-        all.push(join);
+        let (join, boot) = joins::capture(recording, shifted_firmware, capture);
+        joins.push(join);
         packets = boot;
     }
-    let stages = stages::stages(recording, placed, packets);
+    let stages = stages::stages(recording, shifted_firmware, packets);
     let start_ns = stages.first().map(|stage| stage.start_ns);
     let end_ns = match recording {
         Some(recording) => recording.settled_ns,
         None => stages.last().map(|stage| stage.end_ns),
     };
     Some(BootAxis {
-        origin: match (recording, placed) {
+        origin: match (recording, shifted_firmware) {
             (Some(_), _) => AxisOrigin::Recording,
             (None, Some(_)) => AxisOrigin::Reset,
             (None, None) => AxisOrigin::Capture,
@@ -101,13 +101,13 @@ pub fn axis(
             without_user_input(end.saturating_sub(start), recording.map_or(0, |recording| recording.user_input_ns))
         }),
         stages,
-        joins: all,
+        joins,
     })
 }
 
 /// The inputs to the axis from a boot report.
 pub(crate) struct AxisInputs<'a> {
-    /// The firmware's times as placed by the report.
+    /// The firmware's times, as placed by the report.
     pub(crate) firmware_table: Option<&'a FirmwareBeforeKernel>,
     /// End of firmware and loader in the table, minus the same end as reported by the service manager, ns.
     pub(crate) manager_difference_ns: Option<i64>,
@@ -127,7 +127,7 @@ impl AxisInputs<'_> {
         let recording = AxisRecording {
             kernel_ns,
             kernel_unix_ns: trace.clock.unix_ns(kernel_ns),
-            mac_addresses: stations(trace),
+            mac_addresses: mac_addresses(trace),
             phases,
             settled_ns,
             user_input_ns: self.user_input_ns,
@@ -146,26 +146,27 @@ impl AxisInputs<'_> {
     }
 }
 
-/// MAC addresses of the recorded machine: those of its adapters, and the one that a network boot passed to the kernel
-/// (`BOOTIF`).
+/// Returns the MAC addresses of the recorded machine: the addresses of its adapters, and the address that a network
+/// boot passed to the kernel (`BOOTIF`).
 #[must_use]
-pub(crate) fn stations(trace: &Trace) -> Vec<String> {
+pub(crate) fn mac_addresses(trace: &Trace) -> Vec<String> {
     let system = &trace.system;
     let adapters = system.network_adapters.iter().map(|adapter| adapter.physical_address.as_str());
     let words = system.kernel_command_line.split_ascii_whitespace();
     // PXELINUX, GRUB and iPXE pass the hardware type (01: Ethernet) and the address they booted from.
     let booted_from = words.filter_map(|word| word.strip_prefix("BOOTIF=")?.strip_prefix("01-"));
-    let mut stations: Vec<String> = adapters.chain(booted_from).filter_map(digits).collect();
-    stations.sort();
-    stations.dedup();
-    stations
+    let mut addresses: Vec<String> = adapters.chain(booted_from).filter_map(digits).collect();
+    addresses.sort();
+    addresses.dedup();
+    addresses
 }
 
-/// The twelve digits of a MAC address, without separators; `None` if it is not a MAC address or all zeros.
+/// Returns the twelve digits of a MAC address, without separators; `None` if it is not a MAC address or all zeros.
 fn digits(address: &str) -> Option<String> {
     let digits: String =
         address.chars().filter(|letter| !matches!(letter, ':' | '-' | '.')).collect::<String>().to_ascii_lowercase();
-    let is_address =
-        digits.len() == 12 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) && digits.bytes().any(|b| b != b'0');
+    let is_address = digits.len() == 12
+        && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && digits.bytes().any(|byte| byte != b'0');
     is_address.then_some(digits)
 }

@@ -91,7 +91,7 @@ pub struct AxisJoin {
     pub certainty: Certainty,
     /// Shift that was added to the times, ns; `None` if not joined.
     pub shift_ns: Option<i64>,
-    /// Its times may be up to this much earlier, ns; `None` if unbounded.
+    /// How much earlier the times of the source may be, ns; `None` if unbounded.
     pub max_earlier_ns: Option<i64>,
     /// Evidence for the join.
     pub evidence: Vec<AxisEvidence>,
@@ -159,13 +159,14 @@ pub enum AxisEvidenceKind {
     SameTimes,
     /// The recording contains different times.
     OtherTimes,
-    /// End of firmware and loader in the table, compared with the service manager's.
+    /// The end of firmware and loader in the table, compared with the end that the service manager reports.
     ServiceManagerTimes,
     /// The times do not start at the reset of this boot: the firmware's clock kept running over earlier boots.
     SpansResets,
     /// The times do not include the return of `ExitBootServices`, as after a legacy boot.
     NoExitTime,
-    /// The capture's client has a MAC address of the recorded machine; as evidence against a join: it has none of them.
+    /// The capture's client has a MAC address of the recorded machine. As evidence against a join: it has none of its
+    /// addresses.
     MacAddress,
     /// The clocks of the capture and the recording, as placed by the join.
     Clocks,
@@ -180,13 +181,13 @@ pub enum AxisEvidenceKind {
 }
 
 impl AxisEvidence {
-    /// Evidence of a kind without further data.
-    pub(super) fn of(kind: AxisEvidenceKind) -> Self {
+    /// Returns evidence of a kind without further data.
+    pub(super) fn new(kind: AxisEvidenceKind) -> Self {
         Self { kind, first: None, second: None, difference_ns: None, load_ns: None, detail: String::new() }
     }
 
-    /// Evidence about two moments.
+    /// Returns evidence about two moments.
     pub(super) fn moments(kind: AxisEvidenceKind, first: AxisMoment, second: AxisMoment) -> Self {
-        Self { first: Some(first), second: Some(second), ..Self::of(kind) }
+        Self { first: Some(first), second: Some(second), ..Self::new(kind) }
     }
 }

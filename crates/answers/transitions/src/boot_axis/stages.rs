@@ -7,7 +7,7 @@ use onoff_evidence::phase_name::PhaseName;
 use onoff_firmware_times::stages as firmware_stages;
 use onoff_network::report::{NetworkBoot, StageKind};
 
-/// The stages, ordered by start: firmware, recording, and before them the part that only packets show.
+/// Returns the stages, ordered by start: firmware, recording, and any earlier part that only packets show.
 pub(super) fn stages(
     recording: Option<&AxisRecording<'_>>,
     firmware: Option<(&AxisFirmware<'_>, i64)>,
@@ -17,15 +17,14 @@ pub(super) fn stages(
     let mut stage = |name: &str, source, start_ns: i64, end_ns: i64| {
         if end_ns >= start_ns {
             let duration_ns = end_ns.saturating_sub(start_ns);
-            let (inside, off_network_ns) = (Vec::new(), None);
             stages.push(AxisStage {
                 name: name.to_owned(),
                 source,
                 start_ns,
                 end_ns,
                 duration_ns,
-                parts: inside,
-                off_network_ns,
+                parts: Vec::new(),
+                off_network_ns: None,
             });
         }
     };
@@ -43,21 +42,22 @@ pub(super) fn stages(
         }
         if let (Some(start), Some(end)) = (start_ns, end_ns) {
             // PostBoot ends with required idle time, which does not count.
-            let settled = recording.and_then(|recording| recording.settled_ns).filter(|_| name == PhaseName::PostBoot);
-            stage(name.as_str(), AxisSource::Recording, start, settled.unwrap_or(end).min(end));
+            let settled_ns =
+                recording.and_then(|recording| recording.settled_ns).filter(|_| name == PhaseName::PostBoot);
+            stage(name.as_str(), AxisSource::Recording, start, settled_ns.unwrap_or(end).min(end));
         }
     }
     if let Some((boot, shift)) = packets {
         let start = boot.start_ns.saturating_add(shift);
         let end = boot.end_ns.saturating_add(shift);
-        let known = stages_start(&stages);
-        if known.is_none_or(|known| start < known) {
+        let first_stage_ns = first_start_ns(&stages);
+        if first_stage_ns.is_none_or(|first| start < first) {
             stages.push(AxisStage {
                 name: "network_boot".to_owned(),
                 source: AxisSource::Capture,
                 start_ns: start,
-                end_ns: known.unwrap_or(end),
-                duration_ns: known.unwrap_or(end).saturating_sub(start),
+                end_ns: first_stage_ns.unwrap_or(end),
+                duration_ns: first_stage_ns.unwrap_or(end).saturating_sub(start),
                 parts: Vec::new(),
                 off_network_ns: None,
             });
@@ -76,7 +76,7 @@ pub(super) fn stages(
     stages
 }
 
-fn stages_start(stages: &[AxisStage]) -> Option<i64> {
+fn first_start_ns(stages: &[AxisStage]) -> Option<i64> {
     stages.iter().map(|stage| stage.start_ns).min()
 }
 
@@ -93,9 +93,9 @@ fn firmware_parts(stage: &mut AxisStage, firmware: &AxisFirmware<'_>, shift_ns: 
 
 /// Adds the network boot stages to a stage, and computes its time off the network.
 fn network_parts(stage: &mut AxisStage, (boot, shift_ns): (&NetworkBoot, i64)) {
-    let from = stage.start_ns.max(boot.start_ns.saturating_add(shift_ns));
-    let until = stage.end_ns.min(boot.end_ns.saturating_add(shift_ns));
-    if until <= from {
+    let start_ns = stage.start_ns.max(boot.start_ns.saturating_add(shift_ns));
+    let end_ns = stage.end_ns.min(boot.end_ns.saturating_add(shift_ns));
+    if end_ns <= start_ns {
         return;
     }
     let mut on_network_ns = 0_i64;
@@ -109,12 +109,13 @@ fn network_parts(stage: &mut AxisStage, (boot, shift_ns): (&NetworkBoot, i64)) {
         on_network_ns = on_network_ns.saturating_add(add_part(stage, (name, AxisSource::Capture, &part.detail), ends));
     }
     // Time in the operating system does not count as off-network time.
-    let loads = stage.source != AxisSource::Recording
+    let is_before_system = stage.source != AxisSource::Recording
         || [PhaseName::Firmware, PhaseName::Loader].iter().any(|phase| phase.as_str() == stage.name);
-    stage.off_network_ns = loads.then(|| until.saturating_sub(from).saturating_sub(on_network_ns).max(0));
+    stage.off_network_ns =
+        is_before_system.then(|| end_ns.saturating_sub(start_ns).saturating_sub(on_network_ns).max(0));
 }
 
-/// Adds the part clipped to the stage; returns its duration, ns.
+/// Adds the part, clipped to the stage, and returns its duration in ns.
 fn add_part(stage: &mut AxisStage, (name, source, detail): (&str, AxisSource, &str), (start, end): (i64, i64)) -> i64 {
     let (start_ns, end_ns) = (start.max(stage.start_ns), end.min(stage.end_ns));
     if end_ns <= start_ns {

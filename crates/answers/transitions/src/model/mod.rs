@@ -8,4 +8,4 @@ pub use onoff_evidence::phase_name::{PhaseInterval, PhaseName, SuspendStage};
 pub use onoff_evidence::transition_kind::TransitionKind;
 pub use phase::{CallbackReason, CallbackStep, LastFinished, Phase, PhaseWork};
 pub use transition::{Details, Transition, Transitions, TypedTransition, Variant};
-pub(crate) use transition::{losses_touching, total_of_halves};
+pub(crate) use transition::{losses_affecting, total_of_halves};

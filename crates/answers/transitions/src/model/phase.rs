@@ -8,12 +8,12 @@ use onoff_usage::cpu::CpuUsage;
 use onoff_usage::disk::DiskUsage;
 use onoff_usage::user_input::{UserInputTime, without_user_input};
 
-/// A phase: its interval, the rules that set its ends, and what the machine did in it.
+/// A phase: its interval, the rules that set its ends, and the activity of the machine during the phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
     pub name: PhaseName,
-    /// Its part of a suspend and resume; `None` in other transitions.
+    /// Half of a suspend and resume; `None` in other transitions.
     pub half: Option<SuspendStage>,
     /// Start, ns; negative before the kernel. `None` if no rule matched.
     pub start_ns: Option<i64>,
@@ -25,21 +25,21 @@ pub struct Phase {
     pub user_input_ns: i64,
     /// The recorded part, ns: a lower bound of the length.
     pub recorded_ns: i64,
-    /// Certainty of the weaker end.
+    /// Certainty of the less certain boundary.
     pub certainty: Certainty,
     /// The boundary at the start.
     pub starts: Boundary,
-    /// The boundary at the end. If only the system's own times name the phase: what set its length.
+    /// The boundary at the end. If only the system's own times show the phase, the rule that set its length.
     pub ends: Boundary,
     /// Detail as recorded, e.g. which CPUs; empty if there is none.
     pub detail: String,
-    /// The applications, services or device callbacks in it.
+    /// The requests to applications, services or devices in the phase.
     pub work: PhaseWork,
     /// CPU usage; `None` if not recorded or an end is unknown.
     pub cpu: Option<CpuUsage>,
     /// Disk activity; `None` if no disk request was recorded or an end is unknown.
     pub disk: Option<DiskUsage>,
-    /// Names of the losses that can affect its ends.
+    /// Names of the losses that can affect the boundaries.
     pub affecting_losses: Vec<String>,
 }
 
@@ -58,10 +58,10 @@ pub struct PhaseWork {
     pub other_ns: Option<i64>,
     /// Windows: the request that completed last and so ended the phase.
     pub last: Option<LastFinished>,
-    /// Linux: the critical path of the phase, latest first: the callback that ended last, the one it waited for, and so
-    /// on.
+    /// Linux: the critical path of the phase, latest first: the callback that ended last, the callback it waited for,
+    /// and so on.
     pub path: Vec<CallbackStep>,
-    /// Time in the callbacks of the path, ns; the rest is kernel work between them.
+    /// Time in the callbacks of the path, ns. The remaining time is kernel work between callbacks.
     pub path_ns: i64,
 }
 
@@ -75,8 +75,8 @@ pub struct LastFinished {
     pub driver: String,
     pub duration_ns: i64,
     pub end_ns: i64,
-    /// Time since the second-last request completed, ns: how much shorter the phase could be. `None` if it is the only
-    /// one.
+    /// Time since the second-last request completed, ns: how much shorter the phase could be. `None` if there was only
+    /// one request.
     pub after_others_ns: Option<i64>,
 }
 
@@ -131,7 +131,7 @@ impl Phase {
         }
     }
 
-    pub(crate) fn between(name: PhaseName, starts: &Boundary, ends: &Boundary) -> Self {
+    pub(crate) fn from_boundaries(name: PhaseName, starts: &Boundary, ends: &Boundary) -> Self {
         let interval = DerivedInterval::between(starts, ends);
         Self {
             start_ns: interval.start_ns,
@@ -145,7 +145,7 @@ impl Phase {
         }
     }
 
-    /// Marks it as a part of a suspend and resume.
+    /// Sets the half of a suspend and resume that the phase belongs to.
     pub(crate) fn with_half(self) -> Self {
         Self { half: self.name.half(), ..self }
     }
@@ -161,26 +161,26 @@ impl Phase {
 
     /// Length without the time spent waiting for user input, ns. `None` if the length is unknown.
     #[must_use]
-    pub fn took_ns(&self) -> Option<i64> {
+    pub fn duration_without_input_ns(&self) -> Option<i64> {
         Some(without_user_input(self.duration_ns?, self.user_input_ns))
     }
 
     /// Sets the time spent waiting for user input.
-    pub(crate) fn set_person_time(&mut self, person: &UserInputTime) {
-        if let Some(window) = self.recorded() {
-            self.user_input_ns = person.within(window);
+    pub(crate) fn set_user_input(&mut self, input_time: &UserInputTime) {
+        if let Some(window) = self.recorded_interval() {
+            self.user_input_ns = input_time.ns_in(window);
         }
     }
 
-    /// Its name, start and end.
+    /// The name, start and end of the phase.
     #[must_use]
     pub const fn interval(&self) -> PhaseInterval {
         (self.name, self.start_ns, self.end_ns)
     }
 
-    /// Start and end of the recorded part, ns. `None` if it has none, or its end is neither known nor assumed.
+    /// Start and end of the recorded part, ns. `None` if nothing was recorded, or the end is neither known nor assumed.
     #[must_use]
-    pub fn recorded(&self) -> Option<(i64, i64)> {
+    pub fn recorded_interval(&self) -> Option<(i64, i64)> {
         let start = self.start_ns.filter(|&start| start >= 0)?;
         let end = self.end_ns.or((self.recorded_ns > 0).then(|| start.saturating_add(self.recorded_ns)))?;
         (start <= end).then_some((start, end))
@@ -198,14 +198,14 @@ mod tests {
 
     #[test]
     fn an_unknown_end_counts_as_recorded_only_up_to_the_assumed_end() {
-        let at = |time_ns| Boundary { time_ns, ..Boundary::default() };
-        let open = Phase::between(PhaseName::PostBoot, &at(Some(10)), &at(None));
-        assert_eq!((open.recorded(), open.recorded_ns), (None, 0));
+        let boundary = |time_ns| Boundary { time_ns, ..Boundary::default() };
+        let open = Phase::from_boundaries(PhaseName::PostBoot, &boundary(Some(10)), &boundary(None));
+        assert_eq!((open.recorded_interval(), open.recorded_ns), (None, 0));
         let open = open.recorded_until(25);
-        assert_eq!((open.recorded(), open.recorded_ns), (Some((10, 25)), 15));
-        let before = Phase::between(PhaseName::Firmware, &at(Some(-10)), &at(Some(5)));
-        assert_eq!((before.recorded(), before.recorded_ns), (None, 15));
-        let moment = Phase::between(PhaseName::Sync, &at(Some(5)), &at(Some(5)));
-        assert_eq!(moment.recorded(), Some((5, 5)));
+        assert_eq!((open.recorded_interval(), open.recorded_ns), (Some((10, 25)), 15));
+        let early = Phase::from_boundaries(PhaseName::Firmware, &boundary(Some(-10)), &boundary(Some(5)));
+        assert_eq!((early.recorded_interval(), early.recorded_ns), (None, 15));
+        let instant = Phase::from_boundaries(PhaseName::Sync, &boundary(Some(5)), &boundary(Some(5)));
+        assert_eq!(instant.recorded_interval(), Some((5, 5)));
     }
 }

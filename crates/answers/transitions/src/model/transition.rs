@@ -128,7 +128,7 @@ impl<D> Transition<D> {
         self.phases.iter().find(|phase| phase.name == name)
     }
 
-    /// The idle detection after a boot or resume, if it found an end.
+    /// The idle detection after a boot or resume; `None` if the computer did not become idle.
     #[must_use]
     pub fn settled(&self) -> Option<&Settling> {
         self.settling.as_ref().filter(|settling| settling.end_ns.is_some())
@@ -140,8 +140,8 @@ impl<D> Transition<D> {
         self.start_ns.unwrap_or(0)
     }
 
-    /// The culprit that [`Self::fix_first`] is about, or `None` if it is about something else. Without such a finding:
-    /// the first culprit.
+    /// The culprit that [`Self::fix_first`] is about, or `None` if it is about something else. If there is no such
+    /// finding, the first culprit.
     #[must_use]
     pub fn first_culprit(&self) -> Option<&Culprit> {
         let Some(fix) = &self.fix_first else { return self.culprits.first() };
@@ -214,11 +214,12 @@ impl<D> Transition<D> {
     }
 }
 
-/// Duration of suspend plus resume: the total, its lower bound, and the certainty of the total.
+/// Returns the duration of suspend plus resume, its lower bound, and its certainty; times in ns.
 pub(crate) fn total_of_halves(suspend: &DerivedInterval, resume: &DerivedInterval) -> (Option<i64>, i64, Certainty) {
-    let total_ns = suspend.duration_ns.zip(resume.duration_ns).map(|(down, up)| down.saturating_add(up));
-    let known = |half: &DerivedInterval| half.duration_ns.unwrap_or(0);
-    let at_least_ns = total_ns.unwrap_or_else(|| known(suspend).saturating_add(known(resume)));
+    let total_ns =
+        suspend.duration_ns.zip(resume.duration_ns).map(|(suspend_ns, resume_ns)| suspend_ns.saturating_add(resume_ns));
+    let known_ns = |half: &DerivedInterval| half.duration_ns.unwrap_or(0);
+    let at_least_ns = total_ns.unwrap_or_else(|| known_ns(suspend).saturating_add(known_ns(resume)));
     let certainty = match total_ns {
         Some(_) => suspend.certainty.and(resume.certainty),
         None => Certainty::Missing,
@@ -226,8 +227,8 @@ pub(crate) fn total_of_halves(suspend: &DerivedInterval, resume: &DerivedInterva
     (total_ns, at_least_ns, certainty)
 }
 
-/// Names of the losses that can affect any of `phases` except `TraceTail`, without duplicates.
-pub(crate) fn losses_touching(phases: &[Phase]) -> Vec<String> {
+/// Returns the names of the losses that can affect any of `phases` except `TraceTail`, without duplicates.
+pub(crate) fn losses_affecting(phases: &[Phase]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let phases = phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
     for name in phases.flat_map(|phase| &phase.affecting_losses) {
@@ -293,7 +294,7 @@ macro_rules! details {
             fn from(transition: Transition) -> Self {
                 let (common, details) = transition.split();
                 match details {
-                    $(Details::$name(own) => Self::$name(Box::new(common.map(|()| *own))),)*
+                    $(Details::$name(details) => Self::$name(Box::new(common.map(|()| *details))),)*
                 }
             }
         }

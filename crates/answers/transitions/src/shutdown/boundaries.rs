@@ -1,4 +1,4 @@
-//! Finds the boundaries of a shutdown and of its phases, and the kind of shutdown.
+//! Finds the boundaries of a shutdown and its phases, and the kind of shutdown.
 //!
 //! Sources: the Microsoft paper for the meaning of each phase; provider manifests for the events.
 
@@ -7,7 +7,7 @@ use crate::Variant;
 use onoff_trace::{Activity, ActivityKind, NotificationKind, Trace, milestone, shutdown_step};
 
 use super::exits::Burst;
-use crate::search::{Match, Search, first_of, milestone_at, milestones};
+use crate::search::{Match, Search, first_milestone, first_of, milestones};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
@@ -17,7 +17,7 @@ const SHUTDOWN: i64 = 4;
 const RESTART: i64 = 5;
 const POWER_OFF: i64 = 6;
 
-/// `SYSTEM_POWER_STATE`: hibernation.
+/// `SYSTEM_POWER_STATE` value for hibernation.
 const S4: i64 = 5;
 
 /// The boundaries of a shutdown.
@@ -53,12 +53,12 @@ pub(super) struct Events<'a> {
     steps: Vec<Activity>,
     /// Kernel steps, ordered by start.
     kernel_steps: Vec<Activity>,
-    /// Start of writing a memory image, if the kernel does that instead of shutting down.
-    power: Option<Match>,
+    /// Start of writing a memory image, if the kernel did that instead of shutting down.
+    image_write: Option<Match>,
 }
 
 impl<'a> Events<'a> {
-    pub(super) fn of(trace: &'a Trace, burst: Option<Burst>) -> Self {
+    pub(super) fn new(trace: &'a Trace, burst: Option<Burst>) -> Self {
         let rows = |kind: ActivityKind| -> Vec<Activity> {
             let mut rows: Vec<Activity> = trace.activities.iter().filter(|row| row.kind == kind).collect();
             rows.sort_by_key(|row| row.start_ns);
@@ -70,12 +70,12 @@ impl<'a> Events<'a> {
             sessions: rows(ActivityKind::SessionShutdown),
             steps: rows(ActivityKind::ShutdownStep),
             kernel_steps: rows(ActivityKind::KernelShutdownStep),
-            power: power(trace),
+            image_write: image_write(trace),
         }
     }
 
-    /// Whether any event belongs to a shutdown.
-    pub(super) fn show_a_shutdown(&self) -> bool {
+    /// Returns whether any event belongs to a shutdown.
+    pub(super) fn contain_shutdown(&self) -> bool {
         !self.sessions.is_empty()
             || !self.steps.is_empty()
             || !self.kernel_steps.is_empty()
@@ -83,10 +83,10 @@ impl<'a> Events<'a> {
             || [milestone::KERNEL_SHUTDOWN, milestone::SHUTDOWN_REQUEST]
                 .iter()
                 .any(|name| milestones(self.trace, name).next().is_some())
-            || self.applications().next().is_some()
+            || self.application_notifications().next().is_some()
     }
 
-    fn applications(&self) -> impl Iterator<Item = onoff_trace::Notification> {
+    fn application_notifications(&self) -> impl Iterator<Item = onoff_trace::Notification> {
         let rows = self.trace.notifications.iter();
         rows.filter(|row| row.kind == NotificationKind::ApplicationShutdown)
     }
@@ -95,16 +95,16 @@ impl<'a> Events<'a> {
         rows.iter().find(|row| self.trace.text(row.name) == name).copied()
     }
 
-    fn matched(&self, time_ns: i64, row: &Activity) -> Match {
+    fn match_at(&self, time_ns: i64, row: &Activity) -> Match {
         (time_ns, self.trace.text(row.event).to_owned())
     }
 
-    fn start(&self, row: Option<Activity>) -> Option<Match> {
-        row.map(|row| self.matched(row.start_ns, &row))
+    fn start_of(&self, row: Option<Activity>) -> Option<Match> {
+        row.map(|row| self.match_at(row.start_ns, &row))
     }
 
-    fn end(&self, row: Option<Activity>) -> Option<Match> {
-        row.and_then(|row| Some(self.matched(row.end_ns?, &row)))
+    fn end_of(&self, row: Option<Activity>) -> Option<Match> {
+        row.and_then(|row| Some(self.match_at(row.end_ns?, &row)))
     }
 
     fn system_session(&self) -> Option<Activity> {
@@ -116,27 +116,27 @@ impl<'a> Events<'a> {
         self.step(&self.steps, shutdown_step::PRE_SHUTDOWN_NOTIFICATION)
     }
 
-    /// Start of the system shutdown: the user sessions have ended by then, as far as recorded.
+    /// Returns the start of the system shutdown. User sessions that were recorded have ended by then.
     fn system_shutdown(&self) -> Option<Match> {
         [
-            self.start(self.pre_shutdown()),
-            self.start(self.system_session()),
+            self.start_of(self.pre_shutdown()),
+            self.start_of(self.system_session()),
             milestones(self.trace, milestone::KERNEL_SHUTDOWN)
                 .next()
                 .map(|row| (row.time_ns, self.trace.text(row.event).to_owned())),
-            self.start(self.kernel_steps.first().copied()),
-            self.power.clone(),
+            self.start_of(self.kernel_steps.first().copied()),
+            self.image_write.clone(),
         ]
         .into_iter()
         .flatten()
         .min()
     }
 
-    /// The request that led to this shutdown: the last one before the last user session ended. Earlier requests were
-    /// refused or belong to another logoff.
+    /// Returns the request that led to this shutdown: the last request before the last user session ended. Earlier
+    /// requests were refused or belong to another logoff.
     fn request(&self) -> Option<Match> {
-        let shutdown_ns = self.system_shutdown().map_or(i64::MAX, |found| found.0);
-        let last_user = self
+        let shutdown_ns = self.system_shutdown().map_or(i64::MAX, |(time_ns, _)| time_ns);
+        let last_session_ns = self
             .sessions
             .iter()
             .filter(|row| row.session != Some(0) && row.start_ns <= shutdown_ns)
@@ -144,50 +144,50 @@ impl<'a> Events<'a> {
             .next_back()
             .unwrap_or(shutdown_ns);
         milestones(self.trace, milestone::SHUTDOWN_REQUEST)
-            .filter(|row| row.time_ns <= last_user)
+            .filter(|row| row.time_ns <= last_session_ns)
             .max_by_key(|row| row.time_ns)
             .map(|row| (row.time_ns, self.trace.text(row.event).to_owned()))
     }
 
     fn starts(&self) -> Boundary {
-        let first_application = |_| {
-            let first = self.applications().min_by_key(|row| row.start_ns)?;
-            Some((first.start_ns, self.trace.text(first.event).to_owned()))
+        let first_application_start = |_| {
+            let first_application = self.application_notifications().min_by_key(|row| row.start_ns)?;
+            Some((first_application.start_ns, self.trace.text(first_application.event).to_owned()))
         };
         first_of(
             &[
                 Search::measured(Rule::RequestForShutdown, |_| self.request()),
                 Search::measured(Rule::LogonProcessRequestsShutdown, |_| {
-                    self.start(self.step(&self.steps, shutdown_step::INITIATE_SHUTDOWN))
+                    self.start_of(self.step(&self.steps, shutdown_step::INITIATE_SHUTDOWN))
                 }),
-                Search::inferred(Rule::RequestToLogOff, |from| {
-                    milestone_at(self.trace, milestone::LOGOFF_REQUEST, from)
+                Search::inferred(Rule::RequestToLogOff, |from_ns| {
+                    first_milestone(self.trace, milestone::LOGOFF_REQUEST, from_ns)
                 }),
-                Search::inferred(Rule::FirstSessionStep, |_| self.start(self.steps.first().copied())),
-                Search::inferred(Rule::FirstSessionNotified, |_| self.start(self.sessions.first().copied())),
-                Search::inferred(Rule::FirstApplicationNotified, first_application),
-                Search::inferred(Rule::KernelRequested, |from| {
-                    milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
+                Search::inferred(Rule::FirstSessionStep, |_| self.start_of(self.steps.first().copied())),
+                Search::inferred(Rule::FirstSessionNotified, |_| self.start_of(self.sessions.first().copied())),
+                Search::inferred(Rule::FirstApplicationNotified, first_application_start),
+                Search::inferred(Rule::KernelRequested, |from_ns| {
+                    first_milestone(self.trace, milestone::KERNEL_SHUTDOWN, from_ns)
                 }),
-                Search::inferred(Rule::KernelFirstStep, |_| self.start(self.kernel_steps.first().copied())),
+                Search::inferred(Rule::KernelFirstStep, |_| self.start_of(self.kernel_steps.first().copied())),
                 Search::inferred(Rule::FirstProcessEnds, |_| Some((self.burst?.first_ns, "Process/End".to_owned()))),
             ],
             0,
         )
     }
 
-    /// The boundaries of the shutdown and its phases.
+    /// Finds the boundaries of the shutdown and its phases.
     pub(super) fn boundaries(&self) -> ShutdownBoundaries {
         let starts = self.starts();
-        let from = starts.time_ns.unwrap_or(0);
-        let (variant, variant_rule) = self.variant(from);
-        let user = self.user(from);
-        let reached = user.1.time_ns.or(user.0.time_ns).unwrap_or(from);
-        let system = self.system(variant, reached);
-        let reached = system.1.time_ns.or(system.0.time_ns).unwrap_or(reached);
-        let kernel = self.kernel(variant, &system.1, reached);
+        let from_ns = starts.time_ns.unwrap_or(0);
+        let (variant, variant_rule) = self.variant(from_ns);
+        let user = self.user_phase(from_ns);
+        let user_end_ns = latest_ns(&user).unwrap_or(from_ns);
+        let system = self.system_phase(variant, user_end_ns);
+        let system_end_ns = latest_ns(&system).unwrap_or(user_end_ns);
+        let kernel = self.kernel_phase(variant, &system.1, system_end_ns);
         let ends = match variant {
-            Variant::FastStartup => self.power.clone().map(|(time_ns, event)| Boundary {
+            Variant::FastStartup => self.image_write.clone().map(|(time_ns, event)| Boundary {
                 time_ns: Some(time_ns),
                 rule: Rule::PowerTransitionFollows,
                 event,
@@ -197,8 +197,8 @@ impl<'a> Events<'a> {
             Variant::Logoff => Some(user.1.clone()),
             _ => None,
         };
-        // Before a fast startup, everything belongs to the end of the user session, including logoff subscribers and
-        // scripts; the power transition that follows uses the same interval.
+        // Before a fast startup, all work belongs to the end of the user session, including logoff subscribers and
+        // scripts. The power transition that follows uses the same interval.
         let user = match (&ends, variant) {
             (Some(ends), Variant::FastStartup) if starts.time_ns <= ends.time_ns => (starts.clone(), ends.clone()),
             _ => user,
@@ -214,183 +214,190 @@ impl<'a> Events<'a> {
         }
     }
 
-    fn user(&self, from: i64) -> (Boundary, Boundary) {
+    fn user_phase(&self, from_ns: i64) -> (Boundary, Boundary) {
         let rows: Vec<&Activity> =
-            self.sessions.iter().filter(|row| row.session != Some(0) && row.start_ns >= from).collect();
+            self.sessions.iter().filter(|row| row.session != Some(0) && row.start_ns >= from_ns).collect();
         let notified: Vec<_> = self
-            .applications()
-            .filter(|row| row.session.is_some_and(|session| session > 0) && row.start_ns >= from)
+            .application_notifications()
+            .filter(|row| row.session.is_some_and(|session| session > 0) && row.start_ns >= from_ns)
             .collect();
         // Process exits are used only if there is no better evidence.
-        let exits = || {
-            let unnotified = self.sessions.is_empty() && notified.is_empty();
-            self.burst.filter(|_| unnotified && self.steps.is_empty()).and_then(|burst| burst.users)
+        let user_exits = || {
+            let is_only_evidence = self.sessions.is_empty() && notified.is_empty() && self.steps.is_empty();
+            self.burst.filter(|_| is_only_evidence).and_then(|burst| burst.users)
         };
         let starts = first_of(
             &[
-                Search::measured(Rule::FirstUserSessionNotified, |_| self.start(rows.first().map(|&&row| row))),
+                Search::measured(Rule::FirstUserSessionNotified, |_| self.start_of(rows.first().map(|&&row| row))),
                 Search::inferred(Rule::FirstUserApplicationNotified, |_| {
-                    let first = notified.iter().min_by_key(|row| row.start_ns)?;
-                    Some((first.start_ns, self.trace.text(first.event).to_owned()))
+                    let first_notified = notified.iter().min_by_key(|row| row.start_ns)?;
+                    Some((first_notified.start_ns, self.trace.text(first_notified.event).to_owned()))
                 }),
-                Search::inferred(Rule::FirstUserProgramEnds, |_| Some((exits()?.0, "Process/End".to_owned()))),
+                Search::inferred(Rule::FirstUserProgramEnds, |_| {
+                    let (first_exit_ns, _) = user_exits()?;
+                    Some((first_exit_ns, "Process/End".to_owned()))
+                }),
             ],
-            from,
+            from_ns,
         );
-        let reached = starts.time_ns.unwrap_or(from);
+        let start_ns = starts.time_ns.unwrap_or(from_ns);
         let all_ended = rows.iter().all(|row| row.end_ns.is_some());
         let ends = first_of(
             &[
                 Search::measured(Rule::UserSessionsEnded, |_| {
-                    let last = rows.iter().max_by_key(|row| row.end_ns)?;
-                    self.end(Some(**last).filter(|_| all_ended))
+                    let last_session = rows.iter().max_by_key(|row| row.end_ns)?;
+                    self.end_of(Some(**last_session).filter(|_| all_ended))
                 }),
-                Search::inferred(Rule::AfterUserSessions, |from| {
-                    let follows = self.system_shutdown().filter(|found| found.0 >= from)?;
-                    starts.time_ns.map(|_| follows)
+                Search::inferred(Rule::AfterUserSessions, |from_ns| {
+                    let system_shutdown = self.system_shutdown().filter(|&(time_ns, _)| time_ns >= from_ns)?;
+                    starts.time_ns.map(|_| system_shutdown)
                 }),
                 Search::inferred(Rule::LastUserApplicationResponded, |_| {
-                    let last = notified.iter().max_by_key(|row| row.end_ns)?;
-                    let answered = rows.is_empty() && notified.iter().all(|row| row.end_ns.is_some());
-                    let end = last.end_ns.filter(|_| answered)?;
-                    Some((end, self.trace.text(last.event).to_owned()))
+                    let last_notified = notified.iter().max_by_key(|row| row.end_ns)?;
+                    let all_responded = rows.is_empty() && notified.iter().all(|row| row.end_ns.is_some());
+                    let end = last_notified.end_ns.filter(|_| all_responded)?;
+                    Some((end, self.trace.text(last_notified.event).to_owned()))
                 }),
-                Search::inferred(Rule::LastUserProgramEnds, |_| Some((exits()?.1, "Process/End".to_owned()))),
+                Search::inferred(Rule::LastUserProgramEnds, |_| {
+                    let (_, last_exit_ns) = user_exits()?;
+                    Some((last_exit_ns, "Process/End".to_owned()))
+                }),
             ],
-            reached,
+            start_ns,
         );
         (starts, ends)
     }
 
-    fn system(&self, variant: Variant, from: i64) -> (Boundary, Boundary) {
+    fn system_phase(&self, variant: Variant, from_ns: i64) -> (Boundary, Boundary) {
         if matches!(variant, Variant::FastStartup | Variant::Logoff) {
-            return (not_part(variant), not_part(variant));
+            return (not_applicable(variant), not_applicable(variant));
         }
-        let session = self.system_session().filter(|row| row.start_ns >= from);
-        let pre_shutdown = self.pre_shutdown().filter(|row| row.start_ns >= from);
-        let exits = || {
-            let unnotified = session.is_none() && pre_shutdown.is_none() && self.steps.is_empty();
-            self.burst.filter(|_| unnotified)?.last_host_ns
+        let session = self.system_session().filter(|row| row.start_ns >= from_ns);
+        let pre_shutdown = self.pre_shutdown().filter(|row| row.start_ns >= from_ns);
+        let last_host_exit = || {
+            let is_only_evidence = session.is_none() && pre_shutdown.is_none() && self.steps.is_empty();
+            self.burst.filter(|_| is_only_evidence)?.last_host_ns
         };
-        let first_stop = |from: i64| {
+        let first_stop = |from_ns: i64| {
             let stops = self
                 .trace
                 .service_transitions
                 .iter()
-                .filter(|row| row.kind == onoff_trace::ServiceChange::Stop && row.start_ns >= from);
-            let first = stops.min_by_key(|row| row.start_ns)?;
-            Some((first.start_ns, self.trace.text(first.event).to_owned()))
+                .filter(|row| row.kind == onoff_trace::ServiceChange::Stop && row.start_ns >= from_ns);
+            let stop = stops.min_by_key(|row| row.start_ns)?;
+            Some((stop.start_ns, self.trace.text(stop.event).to_owned()))
         };
         let starts = first_of(
             &[
-                Search::measured(Rule::PreShutdownNotified, |_| self.start(pre_shutdown)),
-                Search::measured(Rule::SystemSessionNotified, |_| self.start(session)),
-                Search::inferred(Rule::FirstServiceStopRequested, |from| {
-                    first_stop(from).filter(|_| !self.ends_with_user_sessions())
+                Search::measured(Rule::PreShutdownNotified, |_| self.start_of(pre_shutdown)),
+                Search::measured(Rule::SystemSessionNotified, |_| self.start_of(session)),
+                Search::inferred(Rule::FirstServiceStopRequested, |from_ns| {
+                    first_stop(from_ns).filter(|_| !self.ends_with_user_sessions())
                 }),
-                Search::inferred(Rule::LastUserProgramEnds, |from| {
-                    exits().filter(|&last| last >= from)?;
-                    Some((self.burst?.users?.1.max(from), "Process/End".to_owned()))
+                Search::inferred(Rule::LastUserProgramEnds, |from_ns| {
+                    last_host_exit().filter(|&time_ns| time_ns >= from_ns)?;
+                    let (_, last_user_exit_ns) = self.burst?.users?;
+                    Some((last_user_exit_ns.max(from_ns), "Process/End".to_owned()))
                 }),
             ],
-            from,
+            from_ns,
         );
-        let reached = starts.time_ns.unwrap_or(from);
+        let start_ns = starts.time_ns.unwrap_or(from_ns);
         let ends = first_of(
             &[
-                Search::measured(Rule::SystemSessionShutdownEnds, |_| self.end(session)),
-                Search::inferred(Rule::SystemProcessWaitEnds, |from| {
+                Search::measured(Rule::SystemSessionShutdownEnds, |_| self.end_of(session)),
+                Search::inferred(Rule::SystemProcessWaitEnds, |from_ns| {
                     let step = self.step(&self.steps, shutdown_step::WAIT_FOR_SYSTEM_PROCESSES);
-                    self.end(step).filter(|found| found.0 >= from)
+                    self.end_of(step).filter(|&(time_ns, _)| time_ns >= from_ns)
                 }),
-                Search::inferred(Rule::KernelRequested, |from| {
+                Search::inferred(Rule::KernelRequested, |from_ns| {
                     starts.time_ns?;
-                    milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
+                    first_milestone(self.trace, milestone::KERNEL_SHUTDOWN, from_ns)
                 }),
-                Search::inferred(Rule::KernelFirstStep, |from| {
+                Search::inferred(Rule::KernelFirstStep, |from_ns| {
                     starts.time_ns?;
-                    self.start(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
+                    self.start_of(self.kernel_steps.first().copied()).filter(|&(time_ns, _)| time_ns >= from_ns)
                 }),
-                Search::inferred(Rule::LastServiceHostEnds, |from| {
-                    let last = exits().filter(|&last| last >= from)?;
-                    Some((last, "Process/End".to_owned()))
+                Search::inferred(Rule::LastServiceHostEnds, |from_ns| {
+                    let last_exit_ns = last_host_exit().filter(|&time_ns| time_ns >= from_ns)?;
+                    Some((last_exit_ns, "Process/End".to_owned()))
                 }),
             ],
-            reached,
+            start_ns,
         );
         (starts, ends)
     }
 
-    fn kernel(&self, variant: Variant, system_ends: &Boundary, from: i64) -> (Boundary, Boundary) {
+    fn kernel_phase(&self, variant: Variant, system_ends: &Boundary, from_ns: i64) -> (Boundary, Boundary) {
         if matches!(variant, Variant::FastStartup | Variant::Logoff) {
-            return (not_part(variant), not_part(variant));
+            return (not_applicable(variant), not_applicable(variant));
         }
         let starts = first_of(
             &[
-                Search::measured(Rule::KernelRequested, |from| {
-                    milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
+                Search::measured(Rule::KernelRequested, |from_ns| {
+                    first_milestone(self.trace, milestone::KERNEL_SHUTDOWN, from_ns)
                 }),
-                Search::measured(Rule::KernelFirstStep, |from| {
-                    self.start(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
+                Search::measured(Rule::KernelFirstStep, |from_ns| {
+                    self.start_of(self.kernel_steps.first().copied()).filter(|&(time_ns, _)| time_ns >= from_ns)
                 }),
-                Search::inferred(Rule::KernelRecordsAction, |from| {
-                    milestone_at(self.trace, milestone::SHUTDOWN_ACTION, from)
-                        .or_else(|| milestone_at(self.trace, milestone::SYSTEM_STOP, from))
+                Search::inferred(Rule::KernelRecordsAction, |from_ns| {
+                    first_milestone(self.trace, milestone::SHUTDOWN_ACTION, from_ns)
+                        .or_else(|| first_milestone(self.trace, milestone::SYSTEM_STOP, from_ns))
                 }),
                 Search::inferred(Rule::SystemSessionEnds, |_| Some((system_ends.time_ns?, system_ends.event.clone()))),
             ],
-            from,
+            from_ns,
         );
-        let reached = starts.time_ns.unwrap_or(from);
-        let whole = self.step(&self.kernel_steps, shutdown_step::GRACEFUL_SHUTDOWN);
-        // The kernel may continue after it reports the end of the orderly part. The end is unknown until all of that
-        // has ended.
-        let over_ns = whole.and_then(|whole| whole.end_ns).unwrap_or(i64::MAX);
-        let is_later = |row: &&Activity| row.end_ns.map_or(row.start_ns >= over_ns, |end| end > over_ns);
-        let later = || self.kernel_steps.iter().filter(is_later);
-        let all_ended = later().all(|row| row.end_ns.is_some());
-        let last = later().max_by_key(|row| row.end_ns).copied();
-        let rule = if last.is_some() { Rule::KernelLastStepEnds } else { Rule::KernelOrderlyShutdownEnds };
+        let start_ns = starts.time_ns.unwrap_or(from_ns);
+        let orderly_part = self.step(&self.kernel_steps, shutdown_step::GRACEFUL_SHUTDOWN);
+        // The kernel may continue after it reports the end of the orderly part. The end is known only if all later
+        // steps ended.
+        let orderly_end_ns = orderly_part.and_then(|step| step.end_ns).unwrap_or(i64::MAX);
+        let is_later = |row: &&Activity| row.end_ns.map_or(row.start_ns >= orderly_end_ns, |end| end > orderly_end_ns);
+        let later_steps = || self.kernel_steps.iter().filter(is_later);
+        let all_ended = later_steps().all(|row| row.end_ns.is_some());
+        let last_step = later_steps().max_by_key(|row| row.end_ns).copied();
+        let rule = if last_step.is_some() { Rule::KernelLastStepEnds } else { Rule::KernelOrderlyShutdownEnds };
         let ends = first_of(
-            &[Search::measured(rule, |from| {
-                self.end(last.or(whole).filter(|_| all_ended)).filter(|found| found.0 >= from)
+            &[Search::measured(rule, |from_ns| {
+                self.end_of(last_step.or(orderly_part).filter(|_| all_ended)).filter(|&(time_ns, _)| time_ns >= from_ns)
             })],
-            reached,
+            start_ns,
         );
         (starts, ends)
     }
 
-    /// Whether only user sessions ended.
+    /// Returns whether only user sessions ended.
     fn ends_with_user_sessions(&self) -> bool {
         !self.sessions.is_empty() && self.system_shutdown().is_none()
     }
 
-    fn variant(&self, from: i64) -> (Variant, Rule) {
+    fn variant(&self, from_ns: i64) -> (Variant, Rule) {
         let action = milestones(self.trace, milestone::SHUTDOWN_ACTION)
-            .filter(|row| row.time_ns >= from)
+            .filter(|row| row.time_ns >= from_ns)
             .find_map(|row| Some((row.value?, self.trace.text(row.event))));
-        let kernel =
+        let kernel_stops =
             !self.kernel_steps.is_empty() || milestones(self.trace, milestone::KERNEL_SHUTDOWN).next().is_some();
         match action {
             Some((RESTART, event)) => {
                 return (Variant::Restart, Rule::KindKernelRestarts { event: event.to_owned() });
             }
-            Some((SHUTDOWN | POWER_OFF, event)) if kernel || self.power.is_none() => {
+            Some((SHUTDOWN | POWER_OFF, event)) if kernel_stops || self.image_write.is_none() => {
                 return (Variant::PowerOff, Rule::KindKernelPowersOff { event: event.to_owned() });
             }
-            Some((HIBERNATE, event)) if !kernel => {
+            Some((HIBERNATE, event)) if !kernel_stops => {
                 return (Variant::FastStartup, Rule::KindImageWriteRequested { event: event.to_owned() });
             }
             _ => {}
         }
-        let users = self.sessions.iter().any(|row| row.session != Some(0));
-        if let Some((_, event)) = self.power.as_ref().filter(|_| users && !kernel) {
+        let has_user_session = self.sessions.iter().any(|row| row.session != Some(0));
+        if let Some((_, event)) = self.image_write.as_ref().filter(|_| has_user_session && !kernel_stops) {
             return (Variant::FastStartup, Rule::KindImageAfterSession { event: event.clone() });
         }
-        let requested = |name| milestones(self.trace, name).next().is_some();
+        let is_recorded = |name| milestones(self.trace, name).next().is_some();
         if self.ends_with_user_sessions()
-            && requested(milestone::LOGOFF_REQUEST)
-            && !requested(milestone::SHUTDOWN_REQUEST)
+            && is_recorded(milestone::LOGOFF_REQUEST)
+            && !is_recorded(milestone::SHUTDOWN_REQUEST)
             && self.burst.is_none()
         {
             return (Variant::Logoff, Rule::LogoffAndNoShutdown);
@@ -399,7 +406,12 @@ impl<'a> Events<'a> {
     }
 }
 
-fn not_part(variant: Variant) -> Boundary {
+/// Returns the latest known boundary of a phase, in ns.
+fn latest_ns((start, end): &(Boundary, Boundary)) -> Option<i64> {
+    end.time_ns.or(start.time_ns)
+}
+
+fn not_applicable(variant: Variant) -> Boundary {
     Boundary {
         rule: match variant {
             Variant::FastStartup => Rule::NotPartOfFastStartup,
@@ -410,17 +422,17 @@ fn not_part(variant: Variant) -> Boundary {
     }
 }
 
-/// When the system started to write a memory image, if it did.
-fn power(trace: &Trace) -> Option<Match> {
-    let hibernates = milestones(trace, milestone::HIBERNATE).next().is_some()
+/// Returns when the system started to write a memory image, if it did.
+fn image_write(trace: &Trace) -> Option<Match> {
+    let writes_image = milestones(trace, milestone::HIBERNATE).next().is_some()
         || milestones(trace, milestone::HYBRID_SHUTDOWN_TIME).next().is_some()
         || milestones(trace, milestone::SLEEP)
             .any(|row| row.value == Some(S4) || trace.text(row.detail).parse() == Ok(S4));
-    let first = trace
+    let first_row = trace
         .activities
         .iter()
         .filter(|row| matches!(row.kind, ActivityKind::PowerTransition | ActivityKind::PowerPhase))
         .min_by_key(|row| row.start_ns)
-        .filter(|_| hibernates)?;
-    Some((first.start_ns, trace.text(first.event).to_owned()))
+        .filter(|_| writes_image)?;
+    Some((first_row.start_ns, trace.text(first_row.event).to_owned()))
 }

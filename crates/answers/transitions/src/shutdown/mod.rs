@@ -5,7 +5,7 @@
 
 mod boundaries;
 mod exits;
-pub use exits::exits_waited_for;
+pub use exits::exit_waits;
 mod longest;
 pub mod report;
 mod services;
@@ -13,7 +13,7 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
-use crate::losses_touching;
+use crate::losses_affecting;
 use crate::{Phase, PhaseName};
 use onoff_trace::{
     ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, SystemKind, TableName, TableSet, Trace,
@@ -22,20 +22,20 @@ use onoff_trace::{
 
 pub use report::*;
 pub use services::{LATER_TIME_OUT_NS, VISTA_TIME_OUT_NS, WINDOWS_7_TIME_OUT_NS};
-pub use sessions::{APPLICATION_TIME_OUT_NS, FORCED_ORDER_NS, FORCED_QUESTION_NS};
+pub use sessions::{APPLICATION_TIME_OUT_NS, FORCED_END_TIME_OUT_NS, FORCED_QUERY_TIME_OUT_NS};
 
 use crate::Variant;
 use crate::usage;
 use crate::{TransitionKind, contents};
 use boundaries::{Events, ShutdownBoundaries};
-use onoff_evidence::activity::{NamedActivity, of_kind, sort_longest_first};
+use onoff_evidence::activity::{NamedActivity, activities_of_kind, sort_longest_first};
 use onoff_evidence::missing_evidence;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty, DerivedInterval, affecting_losses};
-use services::Windows;
+use services::NotificationWindows;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::Images,
@@ -49,7 +49,7 @@ pub const TABLES: TableSet = TableSet::of(&[
     TableName::PowerRequests,
 ]);
 
-/// The tables that set phase boundaries.
+/// The tables that boundary rules read.
 const BOUNDARY_TABLES: [TableName; 4] =
     [TableName::Processes, TableName::Milestones, TableName::Activities, TableName::Notifications];
 
@@ -58,32 +58,32 @@ const BOUNDARY_TABLES: [TableName; 4] =
 /// # Errors
 /// The recording contains no shutdown; the error describes what it contains instead.
 pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownReport, Box<NoShutdown>> {
-    let events = Events::of(trace, exits::burst(trace));
-    if !events.show_a_shutdown() {
+    let events = Events::new(trace, exits::burst(trace));
+    if !events.contain_shutdown() {
         return Err(Box::new(not_a_shutdown(trace)));
     }
     let boundaries = events.boundaries();
-    let from = boundaries.starts.time_ns.unwrap_or(0);
+    let from_ns = boundaries.starts.time_ns.unwrap_or(0);
     let total_ns = boundaries.starts.time_ns.zip(boundaries.ends.time_ns).map(|(start, end)| end.saturating_sub(start));
-    let total_at_least_ns = total_ns.unwrap_or_else(|| trace.duration_ns.saturating_sub(from));
+    let total_at_least_ns = total_ns.unwrap_or_else(|| trace.duration_ns.saturating_sub(from_ns));
     let phases = phases(trace, &boundaries);
-    let sessions = sessions::sessions(trace, from);
+    let sessions = sessions::sessions(trace, from_ns);
     let service_time_out = services::time_out(trace, options);
-    let (pre_shutdown, service_shutdown) = service_windows(trace, from, &sessions, &boundaries);
-    let windows = Windows { pre_shutdown: &pre_shutdown, shutdown: &service_shutdown };
-    let units = services::services(trace, from, &windows, &service_time_out);
+    let (pre_shutdown, service_shutdown) = service_windows(trace, from_ns, &sessions, &boundaries);
+    let windows = NotificationWindows { pre_shutdown: &pre_shutdown, shutdown: &service_shutdown };
+    let units = services::services(trace, from_ns, &windows, &service_time_out);
     // After the memory image of a fast startup, work belongs to the next session.
-    let until = boundaries.ends.time_ns.filter(|_| boundaries.variant == Variant::FastStartup).unwrap_or(i64::MAX);
-    let since = |kind: ActivityKind| -> Vec<NamedActivity> {
-        let mut works = of_kind(trace, kind);
-        works.retain(|work| work.start_ns >= from && work.start_ns <= until);
-        works.sort_by_key(|work| work.start_ns);
-        works
+    let until_ns = boundaries.ends.time_ns.filter(|_| boundaries.variant == Variant::FastStartup).unwrap_or(i64::MAX);
+    let activities = |kind: ActivityKind| -> Vec<NamedActivity> {
+        let mut activities = activities_of_kind(trace, kind);
+        activities.retain(|activity| activity.start_ns >= from_ns && activity.start_ns <= until_ns);
+        activities.sort_by_key(|activity| activity.start_ns);
+        activities
     };
     let longest_first = |kind| {
-        let mut works = since(kind);
-        sort_longest_first(&mut works);
-        works
+        let mut activities = activities(kind);
+        sort_longest_first(&mut activities);
+        activities
     };
     let details = WindowsShutdown {
         variant_rule: boundaries.variant_rule.clone(),
@@ -96,13 +96,13 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         service_shutdown,
         service_time_out,
         losses_affecting_units: affecting_losses(trace, &[TableName::ServiceTransitions]),
-        notifications: since(ActivityKind::LogonNotification),
+        notifications: activities(ActivityKind::LogonNotification),
         subscribers: longest_first(ActivityKind::NotificationSubscriber),
         scripts: longest_first(ActivityKind::GroupPolicyScript),
-        session_steps: since(ActivityKind::ShutdownStep),
-        kernel_steps: since(ActivityKind::KernelShutdownStep),
+        session_steps: activities(ActivityKind::ShutdownStep),
+        kernel_steps: activities(ActivityKind::KernelShutdownStep),
         devices: devices(trace, &boundaries),
-        exits: exits::exits(trace, from),
+        exits: exits::exits(trace, from_ns),
         starts: boundaries.starts.clone(),
         ends: boundaries.ends.clone(),
     };
@@ -114,7 +114,7 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         start_ns: boundaries.starts.time_ns,
         end_ns: boundaries.ends.time_ns,
         settling: None,
-        affecting_losses: losses_touching(&phases),
+        affecting_losses: losses_affecting(&phases),
         details,
         total_ns,
         total_at_least_ns,
@@ -148,15 +148,15 @@ fn not_a_shutdown(trace: &Trace) -> NoShutdown {
     }
 }
 
-/// The three phases, with CPU and disk usage.
+/// Builds the three phases, with CPU and disk usage.
 fn phases(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<Phase> {
     let affecting_losses = affecting_losses(trace, &BOUNDARY_TABLES);
     let mut phases: Vec<Phase> = PhaseName::WINDOWS_SHUTDOWN
         .into_iter()
         .map(|name| {
             let (starts, ends) = boundaries.phase(name);
-            // If a phase did not end in the recording, it is described up to the end of the recording.
-            let phase = Phase::between(name, starts, ends).recorded_until(trace.duration_ns);
+            // A phase that did not end in the recording is described up to the end of the recording.
+            let phase = Phase::from_boundaries(name, starts, ends).recorded_until(trace.duration_ns);
             Phase { affecting_losses: affecting_losses.clone(), ..phase }
         })
         .collect();
@@ -164,9 +164,9 @@ fn phases(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<Phase> {
     phases
 }
 
-/// The intervals between the request and the phases.
+/// Returns the intervals between the request and the phases.
 fn intervals(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<ShutdownInterval> {
-    let mut works: Vec<NamedActivity> = [
+    let mut activities: Vec<NamedActivity> = [
         ActivityKind::ShutdownStep,
         ActivityKind::LogonNotification,
         ActivityKind::NotificationSubscriber,
@@ -174,42 +174,44 @@ fn intervals(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<ShutdownInte
         ActivityKind::UserProfile,
     ]
     .into_iter()
-    .flat_map(|kind| of_kind(trace, kind))
+    .flat_map(|kind| activities_of_kind(trace, kind))
     .collect();
-    works.sort_by_key(|work| work.start_ns);
+    activities.sort_by_key(|activity| activity.start_ns);
     let mut intervals = Vec::new();
-    let mut before = ("request", boundaries.starts.time_ns);
+    let (mut previous_name, mut previous_end_ns) = ("request", boundaries.starts.time_ns);
     for name in PhaseName::WINDOWS_SHUTDOWN {
         let (start, end) = boundaries.phase(name);
-        if let (Some(from), Some(to)) = (before.1, start.time_ns)
-            && to > from
+        if let (Some(start_ns), Some(end_ns)) = (previous_end_ns, start.time_ns)
+            && end_ns > start_ns
         {
-            let overlaps = |work: &&NamedActivity| work.start_ns < to && work.end_ns.is_none_or(|end| end > from);
+            let overlaps = |activity: &&NamedActivity| {
+                activity.start_ns < end_ns && activity.end_ns.is_none_or(|activity_end| activity_end > start_ns)
+            };
             intervals.push(ShutdownInterval {
-                name: format!("{} to {}", before.0, name.as_str()),
-                start_ns: from,
-                end_ns: to,
-                duration_ns: to.saturating_sub(from),
-                work: works.iter().filter(overlaps).cloned().collect(),
+                name: format!("{previous_name} to {}", name.as_str()),
+                start_ns,
+                end_ns,
+                duration_ns: end_ns.saturating_sub(start_ns),
+                work: activities.iter().filter(overlaps).cloned().collect(),
             });
         }
         if start.time_ns.is_some() {
-            before = (name.as_str(), end.time_ns);
+            (previous_name, previous_end_ns) = (name.as_str(), end.time_ns);
         }
     }
     intervals
 }
 
-/// When services were notified: pre-shutdown services, and all others.
+/// Returns the intervals in which pre-shutdown services and all other services were notified.
 fn service_windows(
     trace: &Trace,
-    from: i64,
+    from_ns: i64,
     sessions: &[SessionEnd],
     boundaries: &ShutdownBoundaries,
 ) -> (DerivedInterval, DerivedInterval) {
-    let step = of_kind(trace, ActivityKind::ShutdownStep)
+    let step = activities_of_kind(trace, ActivityKind::ShutdownStep)
         .into_iter()
-        .find(|work| work.name == shutdown_step::PRE_SHUTDOWN_NOTIFICATION && work.start_ns >= from);
+        .find(|work| work.name == shutdown_step::PRE_SHUTDOWN_NOTIFICATION && work.start_ns >= from_ns);
     let pre_shutdown = match step {
         Some(work) => DerivedInterval {
             start_ns: Some(work.start_ns),
@@ -233,7 +235,7 @@ fn service_windows(
             certainty: Certainty::Measured,
             unmatched_rules: Vec::new(),
         },
-        // Without it: the rest of the phase after the pre-shutdown services.
+        // Without events of the system session, use the rest of the phase after the pre-shutdown services.
         None => {
             let (start, end) = &boundaries.system;
             let pre_shutdown_end = pre_shutdown.end_ns.map(|end_ns| Boundary {
@@ -242,9 +244,9 @@ fn service_windows(
                 certainty: Certainty::Inferred,
                 ..start.clone()
             });
-            let stops =
-                trace.service_transitions.iter().any(|row| row.kind == ServiceChange::Stop && row.start_ns >= from);
-            if stops {
+            let has_stops =
+                trace.service_transitions.iter().any(|row| row.kind == ServiceChange::Stop && row.start_ns >= from_ns);
+            if has_stops {
                 DerivedInterval::between(pre_shutdown_end.as_ref().unwrap_or(start), end)
             } else {
                 DerivedInterval::not_found([Rule::SystemSession])
@@ -254,7 +256,7 @@ fn service_windows(
     (pre_shutdown, shutdown)
 }
 
-/// Kernel time by subtraction, as computed by readers of xperf's output.
+/// Computes the kernel time by subtraction, as readers of xperf's output do.
 fn difference(
     sessions: &[SessionEnd],
     phases: &[Phase],
@@ -262,10 +264,10 @@ fn difference(
     total_at_least_ns: i64,
 ) -> KernelDifference {
     let sum = |lengths: &mut dyn Iterator<Item = i64>| lengths.fold(0_i64, |sum, ns| sum.saturating_add(ns));
-    let mut recorded =
+    let mut recorded_ns =
         phases.iter().filter(|phase| phase.name != PhaseName::KernelShutdown).map(|phase| phase.recorded_ns);
     let sessions_ns = if sessions.is_empty() {
-        sum(&mut recorded)
+        sum(&mut recorded_ns)
     } else {
         sum(&mut sessions.iter().filter_map(|session| session.duration_ns))
     };
@@ -277,14 +279,14 @@ fn difference(
     }
 }
 
-/// Devices that the kernel asked to power down, longest first.
+/// Returns the devices that the kernel asked to power down, longest first.
 fn devices(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<DeviceEnd> {
-    let Some(from) = boundaries.kernel.0.time_ns else { return Vec::new() };
+    let Some(from_ns) = boundaries.kernel.0.time_ns else { return Vec::new() };
     let mut devices: Vec<DeviceEnd> = trace
         .power_requests
         .iter()
         .filter(|row| {
-            row.kind == PowerRequestKind::Set && row.scope == PowerRequestScope::Device && row.start_ns >= from
+            row.kind == PowerRequestKind::Set && row.scope == PowerRequestScope::Device && row.start_ns >= from_ns
         })
         .map(|row| DeviceEnd {
             device: trace.text(row.device).to_owned(),

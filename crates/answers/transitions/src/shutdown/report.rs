@@ -7,7 +7,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use onoff_evidence::activity::NamedActivity;
-use onoff_evidence::notified::Notified;
+use onoff_evidence::notified::Notification;
 use onoff_evidence::reason::Reason;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty, DerivedInterval};
@@ -45,22 +45,22 @@ pub struct SessionEnd {
     pub duration_ns: Option<i64>,
     /// Time in which at least one of its applications was ending, ns.
     pub applications_ns: i64,
-    /// The rest of its duration, ns.
+    /// Time in which no application was ending, ns.
     pub other_ns: Option<i64>,
-    /// Its applications, in the order of their notifications.
+    /// The applications, ordered by notification.
     pub applications: Vec<ApplicationEnd>,
     /// The record that set the start; empty if derived from the applications.
     pub event: String,
 }
 
 /// A request to an application to end.
-pub type ApplicationEnd = Notified<EndRequest>;
+pub type ApplicationEnd = Notification<EndRequest>;
 
 /// Fields specific to a request to end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndRequest {
-    /// Exit of its process, ns, before or after the response; `None` if it was still running when the recording ended.
+    /// Exit of the process, ns, before or after the response; `None` if it was still running when the recording ended.
     pub process_end_ns: Option<i64>,
     /// Shutdown level, as recorded; higher levels are notified first.
     pub level: Option<u32>,
@@ -68,11 +68,11 @@ pub struct EndRequest {
     pub flags: Option<u32>,
     /// The kind of program, inferred from the requests to it.
     pub program: ProgramKind,
-    /// True if it was terminated because it did not exit.
+    /// True if Windows terminated the application because it did not exit.
     pub terminated: bool,
-    /// Time-outs it exceeded, ordered by time.
+    /// Exceeded time-outs, ordered by time.
     pub time_outs: Vec<TimeOut>,
-    /// Requests to its GUI threads, ordered by start.
+    /// Requests to the GUI threads of the application, ordered by start.
     pub threads: Vec<WindowThreadRequest>,
 }
 
@@ -81,7 +81,7 @@ pub struct EndRequest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramKind {
-    /// A GUI program: its windows were asked.
+    /// A GUI program: its windows were asked to end.
     Window,
     /// A console program: its control handler was called.
     Console,
@@ -96,9 +96,9 @@ pub enum ProgramKind {
 pub struct WindowThreadRequest {
     /// Thread id.
     pub tid: Option<u32>,
-    /// When it was asked, ns.
+    /// When the request was sent, ns.
     pub start_ns: i64,
-    /// When it responded or Windows stopped waiting, ns.
+    /// When the thread responded or Windows stopped waiting, ns.
     pub end_ns: Option<i64>,
     pub duration_ns: Option<i64>,
     /// Flags, as recorded.
@@ -109,9 +109,9 @@ pub struct WindowThreadRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceTimeOut {
-    /// The time-out, ns; `None` if neither given nor known from the Windows version.
+    /// The time-out, ns; `None` if it was neither given nor follows from the Windows version.
     pub limit_ns: Option<i64>,
-    /// Where it comes from.
+    /// The source of the time-out.
     pub rule: Rule,
     pub certainty: Certainty,
 }
@@ -154,7 +154,8 @@ pub struct ProcessExit {
     pub since_first_ns: i64,
     /// Time since the previous exit, ns.
     pub since_previous_ns: i64,
-    /// From the first exit of its threads in the shutdown to its own exit, ns; `None` if no thread exit was recorded.
+    /// From the first exit of one of its threads in the shutdown to the process exit, ns; `None` if no thread exit was
+    /// recorded.
     pub dying_ns: Option<i64>,
     /// Number of its threads that exited in the shutdown.
     pub threads_ended: u64,
@@ -240,7 +241,7 @@ pub struct WindowsShutdown {
     pub service_time_out: ServiceTimeOut,
     /// Names of the losses that can affect services.
     pub losses_affecting_units: Vec<String>,
-    /// Winlogon notifications to its subscribers, ordered by start.
+    /// Notifications from Winlogon to its subscribers, ordered by start.
     pub notifications: Vec<NamedActivity>,
     /// Winlogon subscribers, longest first.
     pub subscribers: Vec<NamedActivity>,
@@ -263,7 +264,7 @@ pub struct WindowsShutdown {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("no shutdown in this recording ({reason}): {found}")]
 pub struct NoShutdown {
-    /// What was looked for and not found.
+    /// The evidence of a shutdown that was not found.
     pub reason: String,
     /// What the recording contains instead, as a clause.
     pub found: String,
@@ -273,7 +274,7 @@ pub struct NoShutdown {
     /// Processes that were running when the recording started.
     pub processes_before: u64,
     pub processes_started: u64,
-    /// Processes that exited in it.
+    /// Processes that exited during the recording.
     pub processes_ended: u64,
     /// All losses.
     pub losses: Losses,

@@ -1,4 +1,4 @@
-//! Services: stop times and time-outs.
+//! Measures how long services took to stop, and which time-outs they exceeded.
 
 use onoff_trace::{ServiceChange, ServiceTransition, Trace};
 
@@ -20,12 +20,12 @@ pub const WINDOWS_7_TIME_OUT_NS: i64 = 12_000_000_000;
 /// Default service shutdown time-out of later versions, ns.
 pub const LATER_TIME_OUT_NS: i64 = 5_000_000_000;
 
-/// First builds of Windows Vista, of Windows 7, and after Windows 7.
+/// First build numbers of Windows Vista, Windows 7, and later versions.
 const VISTA: u32 = 6_000;
 const WINDOWS_7: u32 = 7_600;
 const AFTER_WINDOWS_7: u32 = 7_602;
 
-/// The service shutdown time-out of the recorded computer.
+/// Returns the service shutdown time-out of the recorded computer.
 pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeOut {
     if let Some(limit) = options.service_time_out_ns {
         return ServiceTimeOut { limit_ns: Some(limit), rule: Rule::Given, certainty: Certainty::Measured };
@@ -43,16 +43,21 @@ pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeO
 }
 
 /// The intervals in which services were notified, as far as recorded.
-pub(super) struct Windows<'a> {
+pub(super) struct NotificationWindows<'a> {
     /// Pre-shutdown services.
     pub pre_shutdown: &'a DerivedInterval,
     /// All other services.
     pub shutdown: &'a DerivedInterval,
 }
 
-/// The services that were asked to stop at or after `from_ns`, ordered by start.
-pub(super) fn services(trace: &Trace, from_ns: i64, windows: &Windows<'_>, limit: &ServiceTimeOut) -> Vec<Unit> {
-    let images = Images::of(trace);
+/// Returns the services that were asked to stop at or after `from_ns`, ordered by start.
+pub(super) fn services(
+    trace: &Trace,
+    from_ns: i64,
+    windows: &NotificationWindows<'_>,
+    limit: &ServiceTimeOut,
+) -> Vec<Unit> {
+    let images = Images::new(trace);
     let mut services: Vec<Unit> = trace
         .service_transitions
         .iter()
@@ -67,24 +72,24 @@ fn service(
     trace: &Trace,
     images: &Images<'_>,
     row: &ServiceTransition,
-    windows: &Windows<'_>,
+    windows: &NotificationWindows<'_>,
     limit: &ServiceTimeOut,
 ) -> Unit {
     let notification = notification(row.start_ns, windows);
     let time_out = match notification {
         ServiceNotification::Earlier => None,
-        _ => time_out_of(trace, row, notification, windows, limit),
+        _ => exceeded_time_out(trace, row, notification, windows, limit),
     };
     Unit { notification, time_out, ..unit(trace, images, row) }
 }
 
-fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
-    let started = |window: &DerivedInterval| window.start_ns.is_some_and(|start| start <= start_ns);
-    let over = |window: &DerivedInterval| window.end_ns.is_some_and(|end| end < start_ns);
-    if started(windows.shutdown) {
+fn notification(start_ns: i64, windows: &NotificationWindows<'_>) -> ServiceNotification {
+    let has_started = |window: &DerivedInterval| window.start_ns.is_some_and(|start| start <= start_ns);
+    let has_ended = |window: &DerivedInterval| window.end_ns.is_some_and(|end| end < start_ns);
+    if has_started(windows.shutdown) {
         ServiceNotification::Shutdown
-    } else if started(windows.pre_shutdown) {
-        if over(windows.pre_shutdown) { ServiceNotification::Unknown } else { ServiceNotification::PreShutdown }
+    } else if has_started(windows.pre_shutdown) {
+        if has_ended(windows.pre_shutdown) { ServiceNotification::Unknown } else { ServiceNotification::PreShutdown }
     } else if windows.shutdown.start_ns.is_some() || windows.pre_shutdown.start_ns.is_some() {
         ServiceNotification::Earlier
     } else {
@@ -92,36 +97,41 @@ fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
     }
 }
 
-/// The time-out that a service exceeded, if any.
+/// Returns the time-out that a service exceeded, if any.
 ///
-/// Pre-shutdown services have time-outs of their own, which are not recorded: only those that never stopped count.
-fn time_out_of(
+/// The individual time-outs of pre-shutdown services are not recorded, so only services that never stopped count.
+fn exceeded_time_out(
     trace: &Trace,
     row: &ServiceTransition,
     notification: ServiceNotification,
-    windows: &Windows<'_>,
+    windows: &NotificationWindows<'_>,
     limit: &ServiceTimeOut,
 ) -> Option<TimeOut> {
     let waited_ns = |until: i64| until.saturating_sub(row.start_ns);
-    let of = |at_ns, limit_ns, certainty, evidence: Reason| {
+    let time_out = |at_ns, limit_ns, certainty, evidence: Reason| {
         Some(TimeOut { kind: TimeOutKind::Service, at_ns, limit_ns: Some(limit_ns), certainty, evidence })
     };
     let window = match notification {
         ServiceNotification::PreShutdown => windows.pre_shutdown,
         _ => windows.shutdown,
     };
-    let known = limit.limit_ns.filter(|_| notification != ServiceNotification::PreShutdown);
-    match (row.end_ns, known, window.end_ns) {
-        (Some(end), Some(limit_ns), _) if waited_ns(end) >= limit_ns - CLOCK_RESOLUTION_NS => {
-            of(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, limit.certainty, Reason::StoppedAfterTimeOut)
-        }
+    let known_limit_ns = limit.limit_ns.filter(|_| notification != ServiceNotification::PreShutdown);
+    match (row.end_ns, known_limit_ns, window.end_ns) {
+        (Some(end), Some(limit_ns), _) if waited_ns(end) >= limit_ns - CLOCK_RESOLUTION_NS => time_out(
+            Some(row.start_ns.saturating_add(limit_ns)),
+            limit_ns,
+            limit.certainty,
+            Reason::StoppedAfterTimeOut,
+        ),
         (Some(_), ..) => None,
-        (None, Some(limit_ns), Some(over)) if waited_ns(over) >= limit_ns - CLOCK_RESOLUTION_NS => {
-            of(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, Certainty::Measured, Reason::NeverStopped)
+        (None, Some(limit_ns), Some(window_end)) if waited_ns(window_end) >= limit_ns - CLOCK_RESOLUTION_NS => {
+            time_out(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, Certainty::Measured, Reason::NeverStopped)
         }
         // The time-out differs from the assumed one, or Windows did not wait for this service.
-        (None, _, Some(over)) => of(Some(over), waited_ns(over), Certainty::Inferred, Reason::NotStoppedWhenWaitEnded),
-        (None, Some(limit_ns), None) if waited_ns(trace.duration_ns) >= limit_ns => of(
+        (None, _, Some(window_end)) => {
+            time_out(Some(window_end), waited_ns(window_end), Certainty::Inferred, Reason::NotStoppedWhenWaitEnded)
+        }
+        (None, Some(limit_ns), None) if waited_ns(trace.duration_ns) >= limit_ns => time_out(
             Some(row.start_ns.saturating_add(limit_ns)),
             limit_ns,
             Certainty::Inferred,

@@ -1,7 +1,7 @@
-//! Sessions and their applications: notifications, durations and time-outs.
+//! Describes how sessions and their applications ended: notifications, durations and time-outs.
 //!
-//! A time-out is not recorded as such. It is *measured* if its consequence was recorded (the process is terminated, or
-//! the request is repeated), otherwise *inferred* from the duration.
+//! Time-outs are not recorded as events. A time-out is *measured* if its consequence was recorded (the process was
+//! terminated, or the request was repeated), otherwise *inferred* from the duration.
 
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, Notification, NotificationKind, Trace};
@@ -18,10 +18,10 @@ use onoff_usage::units::{TimeOut, TimeOutKind};
 pub const APPLICATION_TIME_OUT_NS: i64 = 5_000_000_000;
 
 /// Time-out for a window to respond to the query in a forced shutdown, ns (same source).
-pub const FORCED_QUESTION_NS: i64 = 250_000_000;
+pub const FORCED_QUERY_TIME_OUT_NS: i64 = 250_000_000;
 
 /// Time-out for a window to end its session in a forced shutdown, ns (same source).
-pub const FORCED_ORDER_NS: i64 = 500_000_000;
+pub const FORCED_END_TIME_OUT_NS: i64 = 500_000_000;
 
 /// Resolution of the clock that measures time-outs: a response this much before the time-out still counts as a
 /// time-out.
@@ -33,10 +33,11 @@ const STATUS_TIME_OUT: u32 = 0x102;
 /// Maximum number of threads or terminations considered per application; no program has as many windows.
 const MAX_ROWS_PER_APPLICATION: usize = 1_024;
 
-/// The process that a row is about: named in the row, or the process that the notifying thread is working on.
+/// The process that a row is about: either recorded in the row, or the process that the sending thread is working on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Recipient {
     Process(u32),
+    /// Process id and thread id of the sender.
     NotifiedBy(Option<u32>, Option<u32>),
 }
 
@@ -54,7 +55,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(trace: &Trace, from_ns: i64) -> Self {
+    fn from_trace(trace: &Trace, from_ns: i64) -> Self {
         let rows = |kind: NotificationKind| -> Vec<Notification> {
             let mut rows: Vec<Notification> =
                 trace.notifications.iter().filter(|row| row.kind == kind && row.start_ns >= from_ns).collect();
@@ -78,10 +79,10 @@ impl Rows {
     }
 }
 
-/// The sessions that ended at or after `from_ns`, ordered by start.
+/// Returns the sessions that ended at or after `from_ns`, ordered by start.
 pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
-    let rows = Rows::of(trace, from_ns);
-    let images = Images::of(trace);
+    let rows = Rows::from_trace(trace, from_ns);
+    let images = Images::new(trace);
     let mut sessions: Vec<SessionEnd> = trace
         .activities
         .iter()
@@ -98,16 +99,16 @@ pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
         })
         .collect();
     sessions.sort_by_key(|session| session.start_ns);
-    let reported = sessions.len();
+    let recorded_count = sessions.len();
     for row in &rows.applications {
         let application = application(trace, &images, &rows, row);
-        let of_session = |session: &SessionEnd| session.session == row.session;
-        let at = sessions
+        let is_same_session = |session: &SessionEnd| session.session == row.session;
+        let latest_index = sessions
             .iter()
-            .rposition(|session| of_session(session) && session.start_ns <= row.start_ns)
-            .or_else(|| sessions.iter().position(of_session));
-        let at = at.unwrap_or_else(|| {
-            // The session's own records are missing: derive the session from its applications.
+            .rposition(|session| is_same_session(session) && session.start_ns <= row.start_ns)
+            .or_else(|| sessions.iter().position(is_same_session));
+        let index = latest_index.unwrap_or_else(|| {
+            // No event of this session was recorded: derive the session from its applications.
             sessions.push(SessionEnd {
                 session: row.session,
                 start_ns: row.start_ns,
@@ -120,33 +121,33 @@ pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
             });
             sessions.len() - 1
         });
-        if let Some(session) = sessions.get_mut(at) {
+        if let Some(session) = sessions.get_mut(index) {
             session.applications.push(application);
         }
     }
-    for (at, session) in sessions.iter_mut().enumerate() {
-        set_totals(trace, session, at >= reported);
+    for (index, session) in sessions.iter_mut().enumerate() {
+        set_totals(trace, session, index >= recorded_count);
     }
     sessions.sort_by_key(|session| session.start_ns);
     sessions
 }
 
 /// Sets the fields that are derived from a session's applications.
-fn set_totals(trace: &Trace, session: &mut SessionEnd, by_applications: bool) {
+fn set_totals(trace: &Trace, session: &mut SessionEnd, is_derived: bool) {
     let ends = session.applications.iter().map(|row| row.end_ns);
-    if by_applications {
+    if is_derived {
         session.end_ns = ends.max().flatten();
         session.duration_ns = session.end_ns.map(|end| end.saturating_sub(session.start_ns));
     }
-    let until = session.end_ns.unwrap_or(trace.duration_ns);
-    let mut covered = session.start_ns;
+    let end_ns = session.end_ns.unwrap_or(trace.duration_ns);
+    let mut covered_until_ns = session.start_ns;
     let mut sum = 0_i64;
     for application in &session.applications {
-        let start = application.start_ns.max(covered);
-        let end = application.end_ns.unwrap_or(until).min(until);
+        let start = application.start_ns.max(covered_until_ns);
+        let end = application.end_ns.unwrap_or(end_ns).min(end_ns);
         if end > start {
             sum = sum.saturating_add(end.saturating_sub(start));
-            covered = end;
+            covered_until_ns = end;
         }
     }
     session.applications_ns = sum;
@@ -154,21 +155,22 @@ fn set_totals(trace: &Trace, session: &mut SessionEnd, by_applications: bool) {
 }
 
 fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notification) -> ApplicationEnd {
-    let process = row.pid.and_then(|pid| images.row_at(pid, row.start_ns)).and_then(|at| trace.processes.get(at));
-    let until = row.end_ns.unwrap_or(i64::MAX);
-    let inside = |rows: &ByRecipient| -> Vec<Notification> {
-        let groups = [row.pid.map(Recipient::Process), Some(Recipient::NotifiedBy(row.sender_pid, row.sender_tid))];
-        let mut found = Vec::new();
-        for rows in groups.into_iter().flatten().filter_map(|key| rows.get(&key)) {
-            let first = rows.partition_point(|inner| inner.start_ns < row.start_ns);
-            let rows = rows.get(first..).unwrap_or_default().iter();
-            found.extend(rows.take(MAX_ROWS_PER_APPLICATION).take_while(|inner| inner.start_ns <= until));
+    let process = row.pid.and_then(|pid| images.row_at(pid, row.start_ns)).and_then(|index| trace.processes.get(index));
+    let end_ns = row.end_ns.unwrap_or(i64::MAX);
+    let rows_during = |rows: &ByRecipient| -> Vec<Notification> {
+        let recipients = [row.pid.map(Recipient::Process), Some(Recipient::NotifiedBy(row.sender_pid, row.sender_tid))];
+        let mut matching_rows = Vec::new();
+        for rows in recipients.into_iter().flatten().filter_map(|recipient| rows.get(&recipient)) {
+            let first_index = rows.partition_point(|inner| inner.start_ns < row.start_ns);
+            let later_rows = rows.get(first_index..).unwrap_or_default().iter();
+            matching_rows
+                .extend(later_rows.take(MAX_ROWS_PER_APPLICATION).take_while(|inner| inner.start_ns <= end_ns));
         }
-        found.sort_by_key(|inner: &Notification| inner.start_ns);
-        found
+        matching_rows.sort_by_key(|inner: &Notification| inner.start_ns);
+        matching_rows
     };
-    let requests = inside(&rows.threads);
-    let termination = inside(&rows.terminations).first().copied();
+    let requests = rows_during(&rows.threads);
+    let termination = rows_during(&rows.terminations).first().copied();
     let program = match (rows.threads.is_empty(), requests.is_empty()) {
         (_, false) => ProgramKind::Window,
         (true, true) => ProgramKind::Unknown,
@@ -208,7 +210,7 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
     }
 }
 
-/// The time-outs that an application exceeded.
+/// Returns the time-outs that an application exceeded.
 fn time_outs(
     trace: &Trace,
     row: &Notification,
@@ -216,39 +218,39 @@ fn time_outs(
     requests: &[Notification],
     termination: Option<Notification>,
 ) -> Vec<TimeOut> {
-    let length = |from: i64, to: Option<i64>| to.unwrap_or(trace.duration_ns).saturating_sub(from);
-    let terminated_at = termination.map(|row| row.start_ns);
-    let mut found = Vec::new();
-    let mut add = |kind, from: i64, limit_ns: i64, certainty, evidence: Reason| {
-        found.push(TimeOut {
+    let duration_ns = |start_ns: i64, end_ns: Option<i64>| end_ns.unwrap_or(trace.duration_ns).saturating_sub(start_ns);
+    let terminated_ns = termination.map(|row| row.start_ns);
+    let mut time_outs = Vec::new();
+    let mut add = |kind, start_ns: i64, limit_ns: i64, certainty, evidence: Reason| {
+        time_outs.push(TimeOut {
             kind,
-            at_ns: Some(from.saturating_add(limit_ns)),
+            at_ns: Some(start_ns.saturating_add(limit_ns)),
             limit_ns: Some(limit_ns),
             certainty,
             evidence,
         });
     };
-    let mut waited_for_a_window = false;
-    for (at, thread) in requests.iter().enumerate() {
-        let took = length(thread.start_ns, thread.end_ns);
-        let again = requests.iter().skip(at + 1).any(|later| later.tid == thread.tid);
-        let forced = waited_for_a_window && requests.iter().take(at).any(|earlier| earlier.tid == thread.tid);
-        let timed_out = took >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS;
-        if forced && !timed_out {
-            let both = FORCED_QUESTION_NS + FORCED_ORDER_NS;
-            let limit = [both, FORCED_ORDER_NS, FORCED_QUESTION_NS]
+    let mut window_timed_out = false;
+    for (index, thread) in requests.iter().enumerate() {
+        let took_ns = duration_ns(thread.start_ns, thread.end_ns);
+        let is_asked_again = requests.iter().skip(index + 1).any(|later| later.tid == thread.tid);
+        let is_forced = window_timed_out && requests.iter().take(index).any(|earlier| earlier.tid == thread.tid);
+        let timed_out = took_ns >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS;
+        if is_forced && !timed_out {
+            let forced_total_ns = FORCED_QUERY_TIME_OUT_NS + FORCED_END_TIME_OUT_NS;
+            let limit = [forced_total_ns, FORCED_END_TIME_OUT_NS, FORCED_QUERY_TIME_OUT_NS]
                 .into_iter()
-                .find(|limit| took >= limit - CLOCK_RESOLUTION_NS);
+                .find(|limit| took_ns >= limit - CLOCK_RESOLUTION_NS);
             if let Some(limit) = limit {
-                let (certainty, evidence) = match terminated_at {
+                let (certainty, evidence) = match terminated_ns {
                     Some(_) => (Certainty::Measured, Reason::AskedAgainAndTerminated),
                     None => (Certainty::Inferred, Reason::AskedAgain),
                 };
                 add(TimeOutKind::Forced, thread.start_ns, limit, certainty, evidence);
             }
         } else if timed_out {
-            waited_for_a_window = true;
-            let (certainty, evidence) = match (again, terminated_at) {
+            window_timed_out = true;
+            let (certainty, evidence) = match (is_asked_again, terminated_ns) {
                 (true, _) => (Certainty::Measured, Reason::WindowUnresponsiveTwice),
                 (false, Some(_)) => (Certainty::Measured, Reason::WindowUnresponsiveAndTerminated),
                 _ => (Certainty::Inferred, Reason::WindowUnresponsive),
@@ -256,24 +258,24 @@ fn time_outs(
             add(TimeOutKind::Window, thread.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
         }
     }
-    if !waited_for_a_window && length(row.start_ns, row.end_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS {
+    if !window_timed_out && duration_ns(row.start_ns, row.end_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS {
         let kind = match program {
             ProgramKind::Console => TimeOutKind::Console,
             _ => TimeOutKind::Application,
         };
-        let (certainty, evidence) = match terminated_at {
-            Some(at) if at.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS => {
+        let (certainty, evidence) = match terminated_ns {
+            Some(time_ns) if time_ns.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS => {
                 (Certainty::Measured, Reason::TerminatedAfterNotification)
             }
             _ if row.status == Some(STATUS_TIME_OUT) => (Certainty::Measured, Reason::TimeOutStatus),
             _ => (Certainty::Inferred, Reason::Unresponsive),
         };
-        // Windows that respond slowly one after another do not exceed a time-out. In the system session, the service
-        // manager responds when its services have stopped.
-        let responds_late = program == ProgramKind::Window || row.session == Some(0);
-        if !responds_late || certainty == Certainty::Measured {
+        // Several windows that respond slowly in turn do not exceed a time-out. In the system session, the service
+        // control manager responds only after its services have stopped.
+        let may_respond_late = program == ProgramKind::Window || row.session == Some(0);
+        if !may_respond_late || certainty == Certainty::Measured {
             add(kind, row.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
         }
     }
-    found
+    time_outs
 }

@@ -1,4 +1,5 @@
-//! Whole synthetic shutdowns. The first has the numbers from the Microsoft paper's explanation of KernelShutdown.
+//! Analyzes complete synthetic shutdowns. The first has the numbers from the Microsoft paper's explanation of
+//! KernelShutdown.
 
 use crate::Variant;
 use onoff_trace::{ActivityKind, IoPriority, NotificationKind as Kind, Trace, milestone, shutdown_step};
@@ -13,8 +14,8 @@ use onoff_usage::units::{ServiceNotification, TimeOutKind};
 const US: i64 = 1_000;
 const S: i64 = 1_000 * MS;
 
-/// Session 1 lasts from 448 to 7091 ms (6642 ms), session 0 from 8335 to 11010 ms (2675 ms), the whole shutdown 13066
-/// ms: 3749 ms remain for the kernel. The fractions of a millisecond are within what truncation allows.
+/// Returns the shutdown from the paper: session 1 lasts from 448 to 7091 ms (6642 ms), session 0 from 8335 to 11010 ms
+/// (2675 ms), and the shutdown 13066 ms, so 3749 ms remain for the kernel. The paper truncates to milliseconds.
 fn paper() -> Trace {
     let mut trace = Trace { duration_ns: 13_066_900 * US, ..Trace::default() };
     trace.system.os_build = 7601;
@@ -48,7 +49,7 @@ fn paper() -> Trace {
     trace
 }
 
-fn analyzed(trace: &Trace) -> ShutdownReport {
+fn analyze_with_defaults(trace: &Trace) -> ShutdownReport {
     analyze(trace, &ShutdownOptions::default()).unwrap()
 }
 
@@ -58,7 +59,7 @@ fn ms(ns: i64) -> i64 {
 
 #[test]
 fn kernel_time_matches_the_paper() {
-    let report = analyzed(&paper());
+    let report = analyze_with_defaults(&paper());
     assert_eq!(report.variant, Variant::PowerOff);
     assert_eq!(report.total_ns, Some(13_066_600 * US));
     assert_eq!(report.total_certainty, Certainty::Measured);
@@ -78,28 +79,28 @@ fn kernel_time_matches_the_paper() {
 
 #[test]
 fn a_shutdown_lasts_until_the_last_kernel_step() {
-    // A step within the orderly part does not set the end.
-    let report = analyzed(&paper());
+    // A step within the orderly part does not determine the end.
+    let report = analyze_with_defaults(&paper());
     assert_eq!(report.details.ends.rule, Rule::KernelOrderlyShutdownEnds);
     // After the orderly part, the page file is cleared for 3 s.
     let mut trace = paper();
     trace.duration_ns = 17 * S;
     let kernel = ActivityKind::KernelShutdownStep;
     activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, Some(16_067 * MS));
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.total_ns, Some(16_067 * MS - 100 * US));
     assert_eq!(report.details.ends.rule, Rule::KernelLastStepEnds);
     // A last step that does not end in the recording leaves the end of the shutdown unknown.
     let mut trace = paper();
     trace.duration_ns = 17 * S;
     activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, None);
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!((report.total_ns, report.total_certainty), (None, Certainty::Missing));
 }
 
 #[test]
 fn phases_and_intervals_between_them_add_up_to_the_total() {
-    let report = analyzed(&paper());
+    let report = analyze_with_defaults(&paper());
     let phases: Vec<(&str, Option<i64>, Option<i64>, Certainty)> = report
         .phases
         .iter()
@@ -117,9 +118,9 @@ fn phases_and_intervals_between_them_add_up_to_the_total() {
             ("KernelShutdown", Some(11_020), Some(13_066), measured),
         ]
     );
-    let inside: i64 = report.phases.iter().filter_map(|phase| phase.duration_ns).sum();
-    let between: i64 = report.details.intervals.iter().map(|row| row.duration_ns).sum();
-    assert_eq!(Some(inside + between), report.total_ns);
+    let in_phases_ns: i64 = report.phases.iter().filter_map(|phase| phase.duration_ns).sum();
+    let between_phases_ns: i64 = report.details.intervals.iter().map(|row| row.duration_ns).sum();
+    assert_eq!(Some(in_phases_ns + between_phases_ns), report.total_ns);
     let names: Vec<&str> = report.details.intervals.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["request to UserSession", "UserSession to SystemSession", "SystemSession to KernelShutdown"]);
     // Disk requests count in the phase in which they completed.
@@ -134,7 +135,7 @@ fn phases_and_intervals_between_them_add_up_to_the_total() {
 
 #[test]
 fn applications_and_services_have_durations() {
-    let report = analyzed(&paper());
+    let report = analyze_with_defaults(&paper());
     let user = &report.details.sessions[0];
     assert_eq!(user.applications_ns, 4_510 * MS);
     assert_eq!(user.other_ns, Some(6_642_800 * US - 4_510 * MS));
@@ -147,10 +148,7 @@ fn applications_and_services_have_durations() {
     let services: Vec<(&str, Option<i64>, ServiceNotification, bool)> = report
         .units
         .iter()
-        .map(|row| {
-            let took = row.duration_ns.map(ms);
-            (row.name.as_str(), took, row.notification, row.time_out.is_some())
-        })
+        .map(|row| (row.name.as_str(), row.duration_ns.map(ms), row.notification, row.time_out.is_some()))
         .collect();
     assert_eq!(
         services,
@@ -161,7 +159,7 @@ fn applications_and_services_have_durations() {
         ]
     );
     assert_eq!(report.details.service_time_out.limit_ns, Some(12 * S));
-    // The service control manager is skipped: its time is that of its services.
+    // The service control manager is skipped, because it only waits for its services.
     let longest = report.details.longest.unwrap();
     assert_eq!((longest.kind, longest.name.as_str()), (LongestKind::Application, "mail.exe"));
 }
@@ -185,7 +183,7 @@ fn a_console_program_is_terminated_after_its_time_out() {
     milestone(&mut trace, 7 * S, milestone::KERNEL_SHUTDOWN, "");
     let kernel = ActivityKind::KernelShutdownStep;
     activity(&mut trace, kernel, shutdown_step::GRACEFUL_SHUTDOWN, 7 * S, Some(17 * S));
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     let editor = &report.details.sessions[0].applications[0];
     assert_eq!(editor.details.program, ProgramKind::Window);
     assert_eq!(editor.details.threads[0].duration_ns, Some(130 * MS));
@@ -205,7 +203,7 @@ fn a_console_program_is_terminated_after_its_time_out() {
     assert_eq!(longest.reason.to_string(), "console program, terminated after its 5.00 s time-out");
 }
 
-/// The user forces the shutdown: the window is asked again, for 0.25 and 0.5 s.
+/// The user forces the shutdown, so Windows asks the window again, for 0.25 and 0.5 s.
 #[test]
 fn a_hung_window_is_asked_again_in_a_forced_shutdown() {
     let mut trace = Trace { duration_ns: 12 * S, ..Trace::default() };
@@ -216,7 +214,7 @@ fn a_hung_window_is_asked_again_in_a_forced_shutdown() {
     let asked = (Kind::ThreadShutdown, Some(900), Some(904), 1);
     notification(&mut trace, asked, 10 * MS, Some(5_010 * MS));
     notification(&mut trace, asked, 7 * S, Some(7_750 * MS));
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     let hung = &report.details.sessions[0].applications[0];
     let kinds: Vec<(TimeOutKind, Option<i64>, Certainty)> =
         hung.details.time_outs.iter().map(|limit| (limit.kind, limit.limit_ns, limit.certainty)).collect();
@@ -231,15 +229,13 @@ fn a_hung_window_is_asked_again_in_a_forced_shutdown() {
 
 #[test]
 fn a_service_that_never_stops_has_a_measured_time_out() {
-    let mut trace = paper();
-    trace.system.os_build = 7601;
     // The system session lasts as long as the service control manager waits.
-    let mut waits = Trace { duration_ns: 30 * S, ..Trace::default() };
-    waits.system.os_build = 7601;
-    session_shutdown(&mut waits, 0, S, Some(13_100 * MS));
-    service_stop(&mut waits, "Stuck", 700, (1_050 * MS, Some(1_060 * MS), None));
-    service_stop(&mut waits, "Good", 704, (1_051 * MS, Some(1_052 * MS), Some(2 * S)));
-    let report = analyzed(&waits);
+    let mut trace = Trace { duration_ns: 30 * S, ..Trace::default() };
+    trace.system.os_build = 7601;
+    session_shutdown(&mut trace, 0, S, Some(13_100 * MS));
+    service_stop(&mut trace, "Stuck", 700, (1_050 * MS, Some(1_060 * MS), None));
+    service_stop(&mut trace, "Good", 704, (1_051 * MS, Some(1_052 * MS), Some(2 * S)));
+    let report = analyze_with_defaults(&trace);
     let stuck = report.units.iter().find(|row| row.name == "Stuck").unwrap();
     assert!(stuck.time_out.is_some());
     let limit = stuck.time_out.as_ref().unwrap();
@@ -252,7 +248,7 @@ fn a_service_that_never_stops_has_a_measured_time_out() {
 
     // A configured time-out overrides the default of the Windows version.
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
-    let report = analyze(&waits, &options).unwrap();
+    let report = analyze(&trace, &options).unwrap();
     assert!(report.units.iter().all(|row| row.time_out.is_some()));
     assert_eq!(report.details.service_time_out.certainty, Certainty::Measured);
 }
@@ -283,7 +279,7 @@ fn a_recording_that_ends_in_the_kernel_phase_has_no_total() {
             row
         })
         .collect();
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, 12 * S - 100 * US);
     assert_eq!(report.total_certainty, Certainty::Missing);
@@ -303,11 +299,11 @@ fn the_user_part_of_a_fast_startup_ends_where_the_memory_image_starts() {
     session_shutdown(&mut trace, 1, 100 * MS, Some(900 * MS));
     activity(&mut trace, ActivityKind::PowerTransition, "4", 1_500 * MS, None);
     milestone(&mut trace, 3 * S, milestone::HIBERNATE, "");
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.variant, Variant::FastStartup);
     assert_eq!(report.total_ns, Some(1_490 * MS));
     let user = report.phase(PhaseName::UserSession).unwrap();
-    // All of it is the end of the session, from the request on: work after the applications belongs to the logoff.
+    // From the request on, everything is the end of the session: work after the applications belongs to the logoff.
     assert_eq!((user.start_ns, user.end_ns), (Some(10 * MS), Some(1_500 * MS)));
     assert_eq!(report.phase(PhaseName::KernelShutdown).unwrap().start_ns, None);
 }
@@ -321,24 +317,24 @@ fn an_earlier_logoff_is_not_part_of_the_shutdown() {
         rows.sort_by_key(|row| row.start_ns);
         rows.into_iter().collect()
     };
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.details.sessions.len(), 2);
     assert_eq!(report.details.starts.time_ns, Some(100 * US));
 }
 
-/// Only processes, threads and modules, as recorded by Windows' built-in shutdown recorder.
+/// Returns a trace with only processes, threads and modules, as recorded by the built-in shutdown recorder of Windows.
 fn only_exits() -> Trace {
     let mut trace = Trace { duration_ns: 105 * S, ..Trace::default() };
     process(&mut trace, 600, "services.exe", None, None);
     // A program that exited long before the shutdown.
     process(&mut trace, 899, "notepad.exe", None, Some(S));
-    for at in 0..12_u32 {
-        let end = 100 * S + i64::from(at) * 100 * MS;
-        process(&mut trace, 900 + at, "app.exe", None, Some(end));
+    for number in 0..12_u32 {
+        let end = 100 * S + i64::from(number) * 100 * MS;
+        process(&mut trace, 900 + number, "app.exe", None, Some(end));
     }
-    for at in 0..5_u32 {
-        let end = 101_500 * MS + i64::from(at) * 400 * MS;
-        process(&mut trace, 1_000 + at, "svchost.exe", None, Some(end));
+    for number in 0..5_u32 {
+        let end = 101_500 * MS + i64::from(number) * 400 * MS;
+        process(&mut trace, 1_000 + number, "svchost.exe", None, Some(end));
     }
     let rows: Vec<_> = trace.processes.iter().collect();
     trace.processes = rows
@@ -357,7 +353,7 @@ fn only_exits() -> Trace {
 
 #[test]
 fn process_exits_give_an_inferred_result() {
-    let report = analyzed(&only_exits());
+    let report = analyze_with_defaults(&only_exits());
     assert_eq!(report.details.starts.time_ns, Some(100 * S));
     assert_eq!(report.details.starts.certainty, Certainty::Inferred);
     let phases: Vec<(Option<i64>, Option<i64>, Certainty)> =
@@ -389,26 +385,26 @@ fn process_exits_give_an_inferred_result() {
 fn a_few_process_exits_are_not_a_shutdown() {
     let mut trace = only_exits();
     trace.processes = trace.processes.iter().filter(|row| row.pid < 1_000).collect();
-    let answer = analyze(&trace, &ShutdownOptions::default()).unwrap_err();
-    assert_eq!(answer.processes_ended, 13);
-    let text = answer.to_string();
+    let error = analyze(&trace, &ShutdownOptions::default()).unwrap_err();
+    assert_eq!(error.processes_ended, 13);
+    let text = error.to_string();
     assert!(text.starts_with("no shutdown in this recording ("), "{text}");
     assert!(text.ends_with("0 processes started and 13 exited in 105 s"), "{text}");
 }
 
 #[test]
 fn random_traces_are_analyzed_without_panic() {
-    let mut answered = 0;
+    let mut report_count = 0;
     for seed in 0..600 {
         let trace = hostile_trace(seed);
         if let Ok(report) = analyze(&trace, &ShutdownOptions::default()) {
-            answered += 1;
+            report_count += 1;
             assert_eq!(report.phases.len(), 3, "seed {seed}");
-            let known: Vec<i64> =
+            let boundaries: Vec<i64> =
                 report.phases.iter().flat_map(|phase| [phase.start_ns, phase.end_ns]).flatten().collect();
-            assert!(known.is_sorted(), "seed {seed}: {known:?}");
+            assert!(boundaries.is_sorted(), "seed {seed}: {boundaries:?}");
             assert!(report.details.intervals.iter().all(|row| row.duration_ns >= 0), "seed {seed}");
         }
     }
-    assert!(answered > 100, "only {answered} recordings contained a shutdown");
+    assert!(report_count > 100, "only {report_count} recordings contained a shutdown");
 }

@@ -36,10 +36,10 @@ const FIGURES: &[(&str, &str)] = &[
 /// Maximum number of figures per transition.
 const MAX_FIGURES: usize = 256;
 
-/// All times recorded by the kernel, in the order of the table above.
+/// Returns all times recorded by the kernel, in the order of [`FIGURES`].
 pub(super) fn account(trace: &Trace, cycle: &Cycle) -> Vec<KernelFigure> {
-    let known = FIGURES.iter().filter_map(|&(name, label)| Some((trace.strings.find(name)?, label)));
-    known
+    let recorded_figures = FIGURES.iter().filter_map(|&(name, label)| Some((trace.strings.find(name)?, label)));
+    recorded_figures
         .flat_map(|(name, label)| {
             cycle.milestones.iter().filter(move |row| row.name == name).filter_map(move |row| {
                 Some(KernelFigure {
@@ -54,7 +54,7 @@ pub(super) fn account(trace: &Trace, cycle: &Cycle) -> Vec<KernelFigure> {
         .collect()
 }
 
-/// The parts of a resume from a memory image.
+/// Returns the parts of a resume from a memory image.
 pub(super) fn resume_parts(trace: &Trace, cycle: &Cycle) -> Option<ResumeParts> {
     let value = |name: &str| cycle.value(trace, name).map(|(ns, _)| ns);
     let (_, row) = [
@@ -84,19 +84,21 @@ pub(super) fn resume_parts(trace: &Trace, cycle: &Cycle) -> Option<ResumeParts> 
     Some(parts)
 }
 
-/// The kernel's duration of modern standby must agree with the recording's clock within a tenth, or within a second.
+/// The kernel's duration of modern standby must agree with the recording's clock within a tenth or a second, whichever
+/// is larger.
 const STANDBY_TOLERANCE_DIVISOR: i64 = 10;
 const STANDBY_TOLERANCE_NS: i64 = 1_000_000_000;
 
-/// Modern standby figures; `None` for other kinds.
+/// Returns the modern standby figures; `None` for other kinds.
 pub(super) fn standby(trace: &Trace, cycle: &Cycle) -> Option<StandbyFigures> {
     let (enter, exit) = cycle.standby?;
-    let on_axis = enter.zip(exit).map(|(enter, exit)| exit.time_ns.saturating_sub(enter.time_ns));
+    let axis_duration_ns = enter.zip(exit).map(|(enter, exit)| exit.time_ns.saturating_sub(enter.time_ns));
     let total_ns = cycle.value(trace, milestone::STANDBY_TIME).map(|(ns, _)| ns);
-    // The fields are microseconds only by name. The recording's clock keeps running in standby, so the unit is
-    // confirmed if the clock agrees with the total; otherwise the values are not reported.
-    let is_confirmed = on_axis.zip(total_ns).is_some_and(|(axis, total)| {
-        axis.saturating_sub(total).saturating_abs() <= (axis / STANDBY_TOLERANCE_DIVISOR).max(STANDBY_TOLERANCE_NS)
+    // Only the field names say that the unit is microseconds. The recording's clock keeps running in standby: if it
+    // agrees with the total, the unit is confirmed; otherwise the values are not reported.
+    let is_confirmed = axis_duration_ns.zip(total_ns).is_some_and(|(axis_ns, total)| {
+        axis_ns.saturating_sub(total).saturating_abs()
+            <= (axis_ns / STANDBY_TOLERANCE_DIVISOR).max(STANDBY_TOLERANCE_NS)
     });
     let value = |name: &str| cycle.value(trace, name).map(|(ns, _)| ns).filter(|_| is_confirmed);
     Some(StandbyFigures {
@@ -109,7 +111,7 @@ pub(super) fn standby(trace: &Trace, cycle: &Cycle) -> Option<StandbyFigures> {
     })
 }
 
-/// The firmware's own times.
+/// Returns the sleep times reported by the firmware.
 pub(super) fn firmware(trace: &Trace, cycle: &Cycle) -> FirmwareSleep {
     let value = |name: &str| cycle.value(trace, name).map(|(ns, _)| ns);
     FirmwareSleep {

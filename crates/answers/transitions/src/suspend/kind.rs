@@ -9,7 +9,7 @@ use onoff_evidence::rule::Rule;
 use onoff_usage::asleep::cycles::Cycle;
 use onoff_usage::asleep::cycles::is_kernel_logger;
 
-/// `SYSTEM_POWER_STATE` values: hibernation and off; 2 to 4 are S1 to S3.
+/// `SYSTEM_POWER_STATE` values for hibernation and off; 2 to 4 are S1 to S3.
 const HIBERNATE: i64 = 5;
 const OFF: i64 = 6;
 
@@ -32,11 +32,11 @@ struct Facts {
     effective: Option<i64>,
     woke_from: Option<i64>,
     /// A memory image was written or was about to be written.
-    written: bool,
+    image_written: bool,
     /// A memory image was read.
-    read: bool,
+    image_read: bool,
     /// The kernel reported that no image was read.
-    not_read: bool,
+    image_not_read: bool,
     fast_startup: bool,
     session_ended: bool,
     boot_type: Option<i64>,
@@ -47,7 +47,7 @@ struct Facts {
     evidence: Vec<KindEvidence>,
 }
 
-/// Decides the kind of `cycle`. `session_ended`: whether the user session ended just before it.
+/// Decides the kind of `cycle`. `session_ended` is true if the user session ended just before.
 pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> KindDecision {
     if cycle.standby.is_some() {
         return KindDecision {
@@ -73,26 +73,26 @@ pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], se
 
 fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
     use Certainty::{Inferred, Measured};
-    let sleeping = |state: Option<i64>| matches!(state, Some(2..=4));
+    let is_sleep = |state: Option<i64>| matches!(state, Some(2..=4));
     if facts.fast_startup {
         return (Variant::FastStartup, Rule::KindFastStartupBySystem, Measured);
     }
     if facts.boot_type == Some(1) {
         return (Variant::FastStartup, Rule::KindFastStartupByBootType, Measured);
     }
-    if facts.written && facts.target == Some(OFF) {
+    if facts.image_written && facts.target == Some(OFF) {
         return (Variant::FastStartup, Rule::KindImageWrittenBeforePowerOff, Measured);
     }
-    if facts.session_ended && (facts.written || facts.effective == Some(HIBERNATE)) {
+    if facts.session_ended && (facts.image_written || facts.effective == Some(HIBERNATE)) {
         return (Variant::FastStartup, Rule::KindImageWrittenAfterSession, Inferred);
     }
-    if facts.written && (sleeping(facts.target) || sleeping(facts.woke_from)) {
+    if facts.image_written && (is_sleep(facts.target) || is_sleep(facts.woke_from)) {
         return (Variant::HybridSleep, Rule::KindImageWrittenBeforeSleep, Measured);
     }
-    if sleeping(facts.target) && facts.effective == Some(HIBERNATE) && !facts.read {
+    if is_sleep(facts.target) && facts.effective == Some(HIBERNATE) && !facts.image_read {
         return (Variant::HybridSleep, Rule::KindDevicesPreparedForHibernation, Inferred);
     }
-    if facts.read || facts.woke_from == Some(HIBERNATE) || facts.boot_type == Some(2) {
+    if facts.image_read || facts.woke_from == Some(HIBERNATE) || facts.boot_type == Some(2) {
         return (Variant::Hibernate, Rule::KindResumedFromImage, Measured);
     }
     if facts.idle_detection == "hibernate" {
@@ -101,13 +101,13 @@ fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
     if facts.target == Some(HIBERNATE) || facts.effective == Some(HIBERNATE) {
         return (Variant::Hibernate, Rule::KindHibernationRequested, Measured);
     }
-    if facts.written && facts.not_read {
+    if facts.image_written && facts.image_not_read {
         return (Variant::HybridSleep, Rule::KindImageWrittenNotRead, Inferred);
     }
-    if facts.written {
+    if facts.image_written {
         return (Variant::Hibernate, Rule::KindImageWritten, Inferred);
     }
-    if sleeping(facts.target) || sleeping(facts.woke_from) {
+    if is_sleep(facts.target) || is_sleep(facts.woke_from) {
         return (Variant::Sleep, Rule::KindSleepEntered, Measured);
     }
     if facts.idle_detection == "sleep" {
@@ -125,7 +125,7 @@ fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
 fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> Facts {
     let mut facts = Facts { session_ended, ..Facts::default() };
     let mut evidence: Vec<KindEvidence> = Vec::new();
-    let mut add = |fact: KindFact, row: Milestone| evidence.push(KindEvidence::of(fact, trace.text(row.event)));
+    let mut add = |fact: KindFact, row: Milestone| evidence.push(KindEvidence::new(fact, trace.text(row.event)));
     if let Some((target, row)) = cycle.value(trace, milestone::SLEEP) {
         facts.target = Some(target);
         facts.effective = trace.text(row.detail).parse().ok();
@@ -136,23 +136,23 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
         add(KindFact::Woke { from_state: state }, row);
     }
     if let Some(row) = cycle.milestone(trace, milestone::HIBERNATE) {
-        facts.written = true;
+        facts.image_written = true;
         add(KindFact::ImageWriteRequested, row);
     }
     if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_WRITE_TIME) {
-        facts.written |= ns > 0;
+        facts.image_written |= ns > 0;
         add(KindFact::ImageWriteTime { spent: ns > 0 }, row);
     }
     if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_READ_TIME) {
-        facts.read = ns > 0;
-        facts.not_read = ns == 0;
+        facts.image_read = ns > 0;
+        facts.image_not_read = ns == 0;
         add(KindFact::ImageReadTime { spent: ns > 0 }, row);
     }
     for name in [milestone::RESUME_KERNEL_READ_TIME, milestone::RESUME_LOADER_READ_TIME] {
-        if let Some((_, row)) = cycle.length(trace, name)
-            && !facts.read
+        if let Some((_, row)) = cycle.duration(trace, name)
+            && !facts.image_read
         {
-            facts.read = true;
+            facts.image_read = true;
             add(KindFact::ImageReadTime { spent: true }, row);
         }
     }
@@ -160,7 +160,7 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
         (milestone::HYBRID_SHUTDOWN_TIME, KindFact::FastStartupShutdownTime),
         (milestone::HYBRID_BOOT_MAIN_PATH, KindFact::FastStartupTime),
     ] {
-        if let Some((_, row)) = cycle.length(trace, name) {
+        if let Some((_, row)) = cycle.duration(trace, name) {
             facts.fast_startup = true;
             add(fact, row);
         }
@@ -175,28 +175,28 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
         add(KindFact::BootType { value: kind }, row);
     }
     if session_ended {
-        evidence.push(KindEvidence::of(KindFact::SessionEndedBefore, ""));
+        evidence.push(KindEvidence::new(KindFact::SessionEndedBefore, ""));
     }
-    if let Some(row) = cycle.whole.filter(|row| is_kernel_logger(trace, row.event)) {
+    if let Some(row) = cycle.transition.filter(|row| is_kernel_logger(trace, row.event)) {
         facts.action = trace.text(row.name).parse().ok();
         if let Some(value) = facts.action {
-            evidence.push(KindEvidence::of(KindFact::PowerAction { value }, trace.text(row.event)));
+            evidence.push(KindEvidence::new(KindFact::PowerAction { value }, trace.text(row.event)));
         }
     }
     facts.requested_state = requested_state(requests, cycle);
     if let Some(state) = facts.requested_state {
-        evidence.push(KindEvidence::of(KindFact::DevicesRequested { state }, ""));
+        evidence.push(KindEvidence::new(KindFact::DevicesRequested { state }, ""));
     }
     facts.evidence = evidence;
     facts
 }
 
-/// The deepest system state that devices were requested to enter; `requests` must be sorted by start.
+/// Returns the deepest system state that devices were requested to enter; `requests` must be sorted by start.
 fn requested_state(requests: &[PowerRequest], cycle: &Cycle) -> Option<i64> {
-    let first = requests.partition_point(|row| row.start_ns < cycle.first_ns);
+    let start_index = requests.partition_point(|row| row.start_ns < cycle.first_ns);
     requests
         .iter()
-        .skip(first)
+        .skip(start_index)
         .take_while(|row| row.start_ns < cycle.until_ns)
         .filter(|row| row.kind == PowerRequestKind::Set && row.state_kind == PowerStateKind::System)
         .filter_map(|row| row.state)
@@ -209,6 +209,6 @@ fn standby_evidence(trace: &Trace, cycle: &Cycle) -> Vec<KindEvidence> {
     let Some((enter, exit)) = &cycle.standby else { return Vec::new() };
     [(enter, KindFact::StandbyEntered), (exit, KindFact::StandbyExited)]
         .into_iter()
-        .filter_map(|(row, fact)| Some(KindEvidence::of(fact, trace.text(row.as_ref()?.event))))
+        .filter_map(|(row, fact)| Some(KindEvidence::new(fact, trace.text(row.as_ref()?.event))))
         .collect()
 }

@@ -9,12 +9,12 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindEvidence {
     pub fact: KindFact,
-    /// The event; empty if the evidence comes from another part of the recording.
+    /// The event; empty if the evidence is not an event.
     pub event: String,
 }
 
 impl KindEvidence {
-    pub(super) fn of(fact: KindFact, event: &str) -> Self {
+    pub(super) fn new(fact: KindFact, event: &str) -> Self {
         Self { fact, event: event.to_owned() }
     }
 }
@@ -51,7 +51,7 @@ pub enum KindFact {
     FastStartupTime,
     /// Windows started idle detection.
     IdleDetection {
-        /// The transition before it, as named by Windows.
+        /// The preceding transition, as named by Windows.
         after: String,
     },
     /// The boot type was recorded.
@@ -59,7 +59,7 @@ pub enum KindFact {
         /// As recorded: 0 cold, 1 fast startup, 2 resume from hibernation.
         value: i64,
     },
-    /// The user session ended just before.
+    /// The user session ended just before the transition.
     SessionEndedBefore,
     /// A power action was recorded.
     PowerAction {
@@ -77,7 +77,7 @@ pub enum KindFact {
     StandbyExited,
 }
 
-/// The phrase, with the event in parentheses.
+/// Writes the fact as a phrase, with the event in parentheses.
 impl Display for KindEvidence {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         self.fact.fmt(f)?;
@@ -123,6 +123,6 @@ pub fn state_name(state: i64) -> String {
         4 => "S3 (sleep)".to_owned(),
         5 => "S4 (hibernation)".to_owned(),
         6 => "S5 (off)".to_owned(),
-        other => format!("state {other}"),
+        unknown => format!("state {unknown}"),
     }
 }

@@ -39,7 +39,7 @@ use onoff_usage::processes::Images;
 use onoff_usage::user_input::UserInputTime;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -51,11 +51,11 @@ pub const TABLES: TableSet = TableSet::of(&[
     TableName::PowerRequests,
 ]);
 
-/// The tables that set boundaries.
+/// The tables that boundary rules read.
 const BOUNDARY_TABLES: [TableName; 4] =
     [TableName::Milestones, TableName::Activities, TableName::Notifications, TableName::PowerRequests];
 
-/// Maximum time after a resume in which idle time is searched, ns.
+/// Maximum time after a resume to search for idle time, in ns.
 const MAX_POST_RESUME_NS: i64 = 3_600_000_000_000;
 
 /// Analyzes the power transitions in `trace`.
@@ -68,15 +68,15 @@ pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
         return Err(NoSuspend::None(describe_recording(trace)));
     }
     let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
-    let source = Source::of(trace);
-    let mut owners = Owners::of(trace);
+    let source = Source::new(trace);
+    let mut owners = Owners::from_trace(trace);
     let mut transitions = Vec::new();
-    let mut before_ns = i64::MIN;
+    let mut previous_ns = i64::MIN;
     for (number, cycle) in (1_u32..).zip(&cycles) {
-        if options.transition.is_none_or(|wanted| wanted == number) {
-            transitions.push(source.describe(number, cycle, before_ns, &mut owners, options));
+        if options.transition.is_none_or(|requested| requested == number) {
+            transitions.push(source.describe(number, cycle, previous_ns, &mut owners, options));
         }
-        before_ns = cycle.first_ns;
+        previous_ns = cycle.first_ns;
     }
     if transitions.is_empty() {
         return Err(NoSuspend::NoSuch {
@@ -114,7 +114,7 @@ fn describe_recording(trace: &Trace) -> String {
     )
 }
 
-/// A trace, with rows sorted by start.
+/// A trace with its notifications and requests sorted by start time.
 struct Source<'a> {
     trace: &'a Trace,
     images: Images<'a>,
@@ -125,17 +125,17 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(trace: &'a Trace) -> Self {
+    fn new(trace: &'a Trace) -> Self {
         let mut notifications: Vec<Notification> = trace.notifications.iter().collect();
         notifications.sort_by_key(|row| row.start_ns);
         let mut requests: Vec<PowerRequest> = trace.power_requests.iter().collect();
         requests.sort_by_key(|row| row.start_ns);
         Self {
             trace,
-            images: Images::of(trace),
+            images: Images::new(trace),
             notifications,
             requests,
-            sessions: session::Sessions::of(trace),
+            sessions: session::Sessions::from_trace(trace),
             missing_evidence: missing_evidence::for_suspend(trace),
         }
     }
@@ -144,14 +144,14 @@ impl<'a> Source<'a> {
         &self,
         number: u32,
         cycle: &Cycle,
-        before_ns: i64,
+        previous_ns: i64,
         owners: &mut Owners,
         options: &SuspendOptions,
     ) -> PowerTransition {
         let trace = self.trace;
-        let mut phases = phases::recorded(trace, cycle);
+        let mut phases = phases::recorded_phases(trace, cycle);
         let session_end =
-            self.sessions.end_request(trace, before_ns, cycle.first_ns).filter(|_| cycle.standby.is_none());
+            self.sessions.end_request(trace, previous_ns, cycle.first_ns).filter(|_| cycle.standby.is_none());
         let decision = kind::decide(trace, cycle, &self.requests, session_end.is_some());
         let is_fast = decision.variant == Variant::FastStartup;
         let mut from_ns = cycle.first_ns;
@@ -160,20 +160,20 @@ impl<'a> Source<'a> {
             phases.push(session::user_session(&start, &phases, cycle.first_ns));
         }
         let window = (from_ns, cycle.until_ns);
-        let mut notifications = notified::between(trace, &self.notifications, &self.images, window, is_fast);
+        let mut notifications = notified::in_window(trace, &self.notifications, &self.images, window, is_fast);
         phases::infer_from_notifications(&mut phases, &notifications);
-        // In modern standby, devices sleep and wake on their own all the time.
+        // In modern standby, devices enter and leave low-power states independently of the transition.
         if cycle.standby.is_none() {
             requests::infer_phases(&mut phases, &self.requests, window);
         }
-        let mut halves = suspend_resume::of(trace, cycle, &phases, decision.variant);
+        let mut halves = suspend_resume::measure(trace, cycle, &phases, decision.variant);
         let asleep = &halves.asleep.measured;
         if asleep.duration_ns.is_some() {
             let name = match decision.variant {
                 Variant::ModernStandby => PhaseName::Standby,
                 _ => PhaseName::Asleep,
             };
-            phases.push(phases::of_interval(name, asleep));
+            phases.push(phases::from_interval(name, asleep));
         }
 
         let resumed = Boundary {
@@ -184,7 +184,7 @@ impl<'a> Source<'a> {
             unmatched_rules: Vec::new(),
         };
         let mut user_input_ns = match halves.resume.unrecorded_ns {
-            Some(_) => phases::set_loader_person_time(trace, cycle, &mut phases),
+            Some(_) => phases::set_loader_input_time(trace, cycle, &mut phases),
             None => 0,
         };
         if is_fast {
@@ -195,13 +195,13 @@ impl<'a> Source<'a> {
                 halves.resume.extend_to_desktop(desktop_ns);
             }
             if let Some((awake_ns, desktop_ns)) = halves.resume.measured.start_ns.zip(desktop_ns) {
-                let person = UserInputTime::before_desktop(trace, &options.shell, (awake_ns, desktop_ns));
-                let of_session = |phase: &&mut Phase| phase.half == Some(SuspendStage::After);
-                phases.iter_mut().filter(of_session).for_each(|phase| phase.set_person_time(&person));
-                user_input_ns = user_input_ns.saturating_add(person.ns());
+                let input_time = UserInputTime::before_desktop(trace, &options.shell, (awake_ns, desktop_ns));
+                let is_new_session = |phase: &&mut Phase| phase.half == Some(SuspendStage::After);
+                phases.iter_mut().filter(is_new_session).for_each(|phase| phase.set_user_input(&input_time));
+                user_input_ns = user_input_ns.saturating_add(input_time.total_ns());
             }
         }
-        halves.resume.subtract_person_time(user_input_ns);
+        halves.resume.subtract_user_input(user_input_ns);
         let post_resume = self.settle(&resumed, &phases, cycle, owners, options);
         phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
 
@@ -213,7 +213,7 @@ impl<'a> Source<'a> {
             .max()
             .map_or(cycle.until_ns, |end| end.saturating_add(1).min(cycle.until_ns));
         let requests::Requests { mut devices, drivers } = match cycle.standby {
-            None => requests::between(trace, &self.requests, &phases, (from_ns, requests_until)),
+            None => requests::in_window(trace, &self.requests, &phases, (from_ns, requests_until)),
             Some(_) => requests::Requests::default(),
         };
         if cycle.standby.is_some() {
@@ -224,8 +224,8 @@ impl<'a> Source<'a> {
 
         let start_ns = halves.suspend.measured.start_ns.unwrap_or(from_ns).min(from_ns);
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
-        let number_of = |id: StringId| trace.text(id).parse::<u32>().ok();
-        let by_power_manager = cycle.whole.filter(|row| !is_kernel_logger(trace, row.event));
+        let parse_number = |id: StringId| trace.text(id).parse::<u32>().ok();
+        let power_manager_row = cycle.transition.filter(|row| !is_kernel_logger(trace, row.event));
         let (total_ns, total_at_least_ns, total_certainty) = halves.total(decision.variant);
         let mut transition = PowerTransition {
             system: SystemKind::Windows,
@@ -253,8 +253,8 @@ impl<'a> Source<'a> {
                 target_state: decision.target_state,
                 effective_state: decision.effective_state,
                 woke_from_state: decision.woke_from_state,
-                reason: by_power_manager.and_then(|row| number_of(row.name)),
-                status: cycle.whole.and_then(|row| row.status),
+                reason: power_manager_row.and_then(|row| parse_number(row.name)),
+                status: cycle.transition.and_then(|row| row.status),
                 wake_source: cycle
                     .milestone(trace, onoff_trace::milestone::WAKE_SOURCE)
                     .map(|row| trace.text(row.detail).to_owned())
@@ -274,11 +274,11 @@ impl<'a> Source<'a> {
                 unmatched_rules: Vec::new(),
             },
         };
-        transition.details.unmatched_rules = missing(&transition);
+        transition.details.unmatched_rules = unmatched_rules(&transition);
         transition
     }
 
-    /// Finds when the computer was idle, from the end of the resume or the desktop of a new session.
+    /// Finds when the computer became idle after the resume, or after the desktop of a new session was ready.
     fn settle(
         &self,
         resumed: &Boundary,
@@ -310,36 +310,36 @@ fn desktop(phases: &[Phase]) -> Option<&Phase> {
 fn post_resume_phase(settling: &Settling, phases: &[Phase], is_fast: bool) -> Option<Phase> {
     let name = if is_fast && desktop(phases).is_some() { PhaseName::PostBoot } else { PhaseName::PostResume };
     let start_ns = settling.start_ns?;
-    let starts = Boundary {
+    let start_boundary = Boundary {
         time_ns: Some(start_ns),
         rule: Rule::ResumeEndsOrDesktop,
         certainty: settling.certainty,
         ..Boundary::default()
     };
-    let ends = Boundary {
+    let end_boundary = Boundary {
         time_ns: settling.end_ns,
         rule: settling.rule.clone(),
         event: String::new(),
         certainty: settling.certainty,
         unmatched_rules: settling.unmatched_rules.clone(),
     };
-    Some(Phase::between(name, &starts, &ends).with_half())
+    Some(Phase::from_boundaries(name, &start_boundary, &end_boundary).with_half())
 }
 
 /// The rules that did not match in any part of a transition, without duplicates.
-fn missing(transition: &PowerTransition) -> Vec<Rule> {
-    let mut all: Vec<Rule> = Vec::new();
-    let parts =
+fn unmatched_rules(transition: &PowerTransition) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = Vec::new();
+    let halves =
         [&transition.details.suspend.measured.unmatched_rules, &transition.details.resume.measured.unmatched_rules];
-    let of_phases =
+    let boundaries =
         transition.phases.iter().flat_map(|phase| [&phase.starts.unmatched_rules, &phase.ends.unmatched_rules]);
-    for name in parts.into_iter().chain(of_phases).flatten() {
-        if !all.contains(name) {
-            all.push(name.clone());
+    for rule in halves.into_iter().chain(boundaries).flatten() {
+        if !rules.contains(rule) {
+            rules.push(rule.clone());
         }
     }
     if transition.details.variant_certainty == Certainty::Missing {
-        all.push(Rule::StateEntered);
+        rules.push(Rule::StateEntered);
     }
-    all
+    rules
 }

@@ -21,7 +21,7 @@ pub const SERVICE_TIME_OUT_NS: i64 = 30_000_000_000;
 /// time-out.
 const CLOCK_RESOLUTION_NS: i64 = 16_000_000;
 
-/// The phase in which this notification is sent; `None` if it is not about suspend or resume.
+/// Returns the phase in which a notification of this kind is sent; `None` if it is not about suspend or resume.
 const fn phase_of(kind: NotificationKind) -> Option<PhaseName> {
     Some(match kind {
         NotificationKind::ApplicationShutdown => PhaseName::UserSession,
@@ -35,17 +35,17 @@ const fn phase_of(kind: NotificationKind) -> Option<PhaseName> {
     })
 }
 
-/// The notifications between two times. `with_session` includes those at the end of the user session.
-pub(super) fn between(
+/// Returns the notifications sent in a window of time. `with_session` includes those at the end of the user session.
+pub(super) fn in_window(
     trace: &Trace,
     rows: &[Notification],
     images: &Images<'_>,
     (from_ns, until_ns): (i64, i64),
     with_session: bool,
 ) -> Vec<PowerNotification> {
-    let first = rows.partition_point(|row| row.start_ns < from_ns);
+    let start_index = rows.partition_point(|row| row.start_ns < from_ns);
     rows.iter()
-        .skip(first)
+        .skip(start_index)
         .take_while(|row| row.start_ns < until_ns)
         .filter_map(|row| Some((row, phase_of(row.kind)?)))
         .filter(|&(_, phase)| with_session || phase != PhaseName::UserSession)
@@ -56,7 +56,7 @@ pub(super) fn between(
 fn describe(trace: &Trace, row: &Notification, phase: PhaseName, images: &Images<'_>) -> PowerNotification {
     let path = trace.text(row.name);
     let name = match row.pid {
-        Some(pid) if path.is_empty() => images.at(pid, row.start_ns).unwrap_or_default(),
+        Some(pid) if path.is_empty() => images.image_at(pid, row.start_ns).unwrap_or_default(),
         _ => file_name(path),
     };
     let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns));
@@ -79,13 +79,13 @@ fn describe(trace: &Trace, row: &Notification, phase: PhaseName, images: &Images
 }
 
 fn time_out(kind: NotificationKind, start_ns: i64, duration_ns: i64) -> Option<TimeOut> {
-    let (of, limit_ns) = match kind {
+    let (time_out_kind, limit_ns) = match kind {
         NotificationKind::ApplicationSuspend => (TimeOutKind::Application, APPLICATION_TIME_OUT_NS),
         NotificationKind::ServiceSuspend => (TimeOutKind::Service, SERVICE_TIME_OUT_NS),
         _ => return None,
     };
     (duration_ns >= limit_ns - CLOCK_RESOLUTION_NS).then(|| TimeOut {
-        kind: of,
+        kind: time_out_kind,
         at_ns: Some(start_ns.saturating_add(limit_ns)),
         limit_ns: Some(limit_ns),
         certainty: Certainty::Inferred,

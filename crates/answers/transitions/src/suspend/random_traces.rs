@@ -131,26 +131,26 @@ fn random_trace(seed: u64) -> Trace {
 
 #[test]
 fn random_traces_are_analyzed_without_panic() {
-    let mut answered = 0;
+    let mut report_count = 0;
     for seed in 0..600 {
         let trace = random_trace(seed);
         let options = SuspendOptions { transition: (seed % 5 == 0).then_some(2), ..SuspendOptions::default() };
         if let Ok(report) = analyze(&trace, &options) {
-            answered += 1;
+            report_count += 1;
             assert!(report.transitions.len() <= report.found as usize);
         }
         let _ = fast_startup(&trace, &options);
     }
-    assert!(answered > 200, "only {answered} recordings contained a transition");
+    assert!(report_count > 200, "only {report_count} recordings contained a transition");
 }
 
 #[test]
 fn work_is_linear_in_the_number_of_transitions() {
     let mut trace = Trace::default();
-    let [name, up, device] =
+    let [suspend_phase, resume_phase, device] =
         [power_phase::SUSPEND_APPS, power_phase::RESUME_DEVICES, "A"].map(|text| trace.strings.intern(text));
     for start_ns in (0..60_000).step_by(10) {
-        for (name, start_ns) in [(name, start_ns), (up, start_ns + 5)] {
+        for (name, start_ns) in [(suspend_phase, start_ns), (resume_phase, start_ns + 5)] {
             trace.activities.push(Activity {
                 kind: ActivityKind::PowerPhase,
                 name,
@@ -188,7 +188,7 @@ fn work_is_linear_in_the_number_of_transitions() {
     }
     let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.found, 6_000);
-    // The last transition is analyzed like the first one.
+    // The last transition is analyzed like the first.
     let rule = |transition: &PowerTransition| transition.settling.as_ref().unwrap().rule.to_string();
     let (first, last) = (report.transitions.first().unwrap(), report.transitions.last().unwrap());
     assert_eq!(rule(last), rule(first));

@@ -7,7 +7,7 @@ use onoff_trace::{NotificationKind, PowerRequestKind, PowerStateKind};
 use serde::Serialize;
 use thiserror::Error;
 
-use onoff_evidence::notified::Notified;
+use onoff_evidence::notified::Notification;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Certainty, DerivedInterval};
 use onoff_usage::device_work::DeviceWork;
@@ -79,7 +79,7 @@ pub struct WindowsSuspend {
     pub hibernate_file_bytes: Option<i64>,
     /// Pages in the memory image.
     pub hibernate_pages: Option<i64>,
-    /// Better rules that did not match, without duplicates.
+    /// Preferred rules that did not match, without duplicates.
     pub unmatched_rules: Vec<Rule>,
 }
 
@@ -87,7 +87,7 @@ impl WindowsSuspend {
     /// Whether a phase counts toward the duration of the transition. `ResumeCritical` overlaps other phases, work after
     /// the resume does not delay it, and a half that was not recorded belongs to another recording.
     #[must_use]
-    pub fn counts(&self, phase: &Phase) -> bool {
+    pub fn counts_toward_duration(&self, phase: &Phase) -> bool {
         match phase.half {
             Some(SuspendStage::Suspend) => self.suspend.is_recorded(),
             Some(SuspendStage::Resume) => phase.name != PhaseName::ResumeCritical && self.resume.is_recorded(),
@@ -127,9 +127,9 @@ impl PowerTotal {
         self.measured.start_ns.is_some() || self.measured.end_ns.is_some()
     }
 
-    /// Duration of this half by the kernel's own times alone, ns; for a half without recorded events.
+    /// Duration of this half by the kernel's own times, ns; for a half without recorded events.
     #[must_use]
-    pub fn by_kernel_ns(&self) -> Option<i64> {
+    pub fn kernel_duration_ns(&self) -> Option<i64> {
         self.kernel_ns.map(|ns| ns.saturating_add(self.unrecorded_ns.unwrap_or(0)))
     }
 }
@@ -158,7 +158,7 @@ pub struct SleepGap {
 }
 
 /// A suspend or resume notification to an application or service.
-pub type PowerNotification = Notified<SleepNotice>;
+pub type PowerNotification = Notification<SleepNotice>;
 
 /// Fields specific to a suspend or resume notification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -168,7 +168,7 @@ pub struct SleepNotice {
     pub phase: PhaseName,
     /// Whether records of this kind have an end; resume notifications do not.
     pub has_end: bool,
-    /// The time-out it exceeded; `None` if it responded in time.
+    /// The exceeded time-out; `None` if the response came in time.
     pub time_out: Option<TimeOut>,
 }
 
@@ -189,9 +189,9 @@ pub struct StateRequest {
     pub state: Option<u8>,
     /// When the power manager had nothing left to do but wait for this request, ns.
     pub waiting_ns: Option<i64>,
-    /// Time in its phase without any other device request in flight, ns: what it cost the phase alone.
+    /// Time in its phase without any other device request in flight, ns: what it alone cost the phase.
     pub exclusive_ns: Option<i64>,
-    /// Whether it was the last device request to complete, and so ended the phase.
+    /// Whether it was the last device request of its phase to complete.
     pub ends_phase: bool,
     /// Result status.
     pub status: Option<u32>,
@@ -203,7 +203,7 @@ pub struct StateRequest {
     pub tid: Option<u32>,
     /// The part of each driver in the device stack, ordered by start.
     pub drivers: Vec<PowerDriverPart>,
-    /// Requests that the device's own drivers sent to it in the meantime, ordered by start.
+    /// Requests that the device's own drivers sent to it during this request, ordered by start.
     pub nested: Vec<PowerDevice>,
 }
 
@@ -214,7 +214,7 @@ pub struct PowerDriverPart {
     pub driver: String,
     /// When the request entered the driver, ns.
     pub start_ns: i64,
-    /// When it left the driver, ns.
+    /// When the request left the driver, ns.
     pub end_ns: Option<i64>,
     pub duration_ns: Option<i64>,
 }

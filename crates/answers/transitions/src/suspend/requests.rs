@@ -22,7 +22,7 @@ pub(super) struct Requests {
     pub drivers: Vec<PowerDriverTotal>,
 }
 
-/// The phase that a request belongs to, judging by what it requests.
+/// Returns the phase that a request belongs to, judging by its kind and requested state.
 fn phase_of(row: &PowerRequest) -> Option<PhaseName> {
     match (row.kind, row.state) {
         (PowerRequestKind::Query, _) => Some(Name::QueryDevices),
@@ -44,17 +44,17 @@ pub(super) fn infer_phases(phases: &mut Vec<Phase>, rows: &[PowerRequest], (from
             .filter(|row| row.state_kind == PowerStateKind::System)
             .filter(|row| phase_of(row) == Some(name))
             .map(|row| (row.start_ns, row.end_ns));
-        phases.extend(super::phases::inferred(name, times));
+        phases.extend(super::phases::inferred_phase(name, times));
     }
 }
 
 fn window(rows: &[PowerRequest], from_ns: i64, until_ns: i64) -> impl Iterator<Item = &PowerRequest> {
-    let first = rows.partition_point(|row| row.start_ns < from_ns);
-    rows.iter().skip(first).take_while(move |row| row.start_ns < until_ns)
+    let start_index = rows.partition_point(|row| row.start_ns < from_ns);
+    rows.iter().skip(start_index).take_while(move |row| row.start_ns < until_ns)
 }
 
-/// The requests between two times; `rows` must be sorted by start.
-pub(super) fn between(
+/// Returns the requests that started in a window of time; `rows` must be sorted by start.
+pub(super) fn in_window(
     trace: &Trace,
     rows: &[PowerRequest],
     phases: &[Phase],
@@ -62,15 +62,15 @@ pub(super) fn between(
 ) -> Requests {
     let rows: Vec<&PowerRequest> = window(rows, from_ns, until_ns).collect();
     let mut devices: Vec<Option<PowerDevice>> = Vec::new();
-    let mut of_devices: Vec<&PowerRequest> = Vec::new();
-    let mut by_packet: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut device_rows: Vec<&PowerRequest> = Vec::new();
+    let mut requests_by_irp: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut drivers = DriverTotals::default();
     for row in &rows {
         let phase = phase_at(phases, row, until_ns);
         match row.scope {
             PowerRequestScope::Device => {
-                by_packet.entry(row.irp).or_default().push(devices.len());
-                of_devices.push(row);
+                requests_by_irp.entry(row.irp).or_default().push(devices.len());
+                device_rows.push(row);
                 devices.push(Some(describe(trace, row, phase)));
                 if let Some(phase) = phase {
                     drivers.add(phase, row, false);
@@ -78,7 +78,8 @@ pub(super) fn between(
             }
             PowerRequestScope::Driver => {
                 // Rows are sorted by start, so this row belongs to the latest request with the same IRP.
-                let request = by_packet.get(&row.irp).and_then(|requests| devices.get_mut(*requests.last()?)?.as_mut());
+                let request =
+                    requests_by_irp.get(&row.irp).and_then(|requests| devices.get_mut(*requests.last()?)?.as_mut());
                 if let Some(request) = request {
                     request.details.drivers.push(PowerDriverPart {
                         driver: trace.text(row.driver).to_owned(),
@@ -93,12 +94,12 @@ pub(super) fn between(
             }
         }
     }
-    let parents = parents(&of_devices);
-    // In reverse order, so that nested requests are complete before they move; parents are never nested themselves.
-    for (at, parent) in parents.iter().enumerate().rev() {
-        if let Some(parent) = *parent
-            && let Some(nested) = devices.get_mut(at).and_then(Option::take)
-            && let Some(Some(parent)) = devices.get_mut(parent)
+    let parent_indices = parent_requests(&device_rows);
+    // Latest first, so that a request is complete before it moves into its parent.
+    for (index, parent_index) in parent_indices.iter().enumerate().rev() {
+        if let Some(parent_index) = *parent_index
+            && let Some(nested) = devices.get_mut(index).and_then(Option::take)
+            && let Some(Some(parent)) = devices.get_mut(parent_index)
         {
             parent.details.nested.push(nested);
         }
@@ -122,22 +123,23 @@ fn phase_at(phases: &[Phase], row: &PowerRequest, until_ns: i64) -> Option<Phase
     candidates().find(|phase| Some(phase.name) == requested).or_else(|| candidates().next()).map(|phase| phase.name)
 }
 
-/// For each device power request, the system power request to the same device that it is part of.
-fn parents(rows: &[&PowerRequest]) -> Vec<Option<usize>> {
-    let mut latest: HashMap<StringId, usize> = HashMap::new();
+/// Returns, for each row, the index of the system power request that it is part of. Only device power requests have a
+/// parent.
+fn parent_requests(rows: &[&PowerRequest]) -> Vec<Option<usize>> {
+    let mut latest_by_device: HashMap<StringId, usize> = HashMap::new();
     rows.iter()
         .enumerate()
-        .map(|(at, row)| {
+        .map(|(index, row)| {
             if row.device.is_empty() {
                 return None;
             }
             match row.state_kind {
                 PowerStateKind::System => {
-                    latest.insert(row.device, at);
+                    latest_by_device.insert(row.device, index);
                     None
                 }
                 PowerStateKind::Device => {
-                    let parent = *latest.get(&row.device)?;
+                    let parent = *latest_by_device.get(&row.device)?;
                     let end_ns = rows.get(parent)?.end_ns.unwrap_or(i64::MAX);
                     (row.start_ns <= end_ns).then_some(parent)
                 }
@@ -176,10 +178,10 @@ fn describe(trace: &Trace, row: &PowerRequest, phase: Option<PhaseName>) -> Powe
     }
 }
 
-/// Sums by phase, driver, and whether the time is the driver's own part of requests.
+/// Totals by phase, driver, and whether the time covers only the driver's own part of a request.
 #[derive(Default)]
 struct DriverTotals {
-    sums: HashMap<(PhaseName, StringId, bool), (u64, i64, i64)>,
+    totals: HashMap<(PhaseName, StringId, bool), (u64, i64, i64)>,
 }
 
 impl DriverTotals {
@@ -189,20 +191,20 @@ impl DriverTotals {
         if !own_part && row.state_kind == PowerStateKind::Device {
             return;
         }
-        let took = end.saturating_sub(row.start_ns);
-        let (requests, total, longest) = self.sums.entry((phase, row.driver, own_part)).or_default();
+        let duration_ns = end.saturating_sub(row.start_ns);
+        let (requests, total, longest) = self.totals.entry((phase, row.driver, own_part)).or_default();
         *requests += 1;
-        *total = total.saturating_add(took);
-        *longest = took.max(*longest);
+        *total = total.saturating_add(duration_ns);
+        *longest = duration_ns.max(*longest);
     }
 
-    /// Sorted by total time, longest first. If drivers' own parts were recorded, only those.
+    /// Returns the totals, longest first. If the drivers' own parts were recorded, returns only those.
     fn finish(self, trace: &Trace) -> Vec<PowerDriverTotal> {
-        let own_parts = self.sums.keys().any(|&(.., own_part)| own_part);
+        let has_own_parts = self.totals.keys().any(|&(.., own_part)| own_part);
         let mut totals: Vec<PowerDriverTotal> = self
-            .sums
+            .totals
             .into_iter()
-            .filter(|&((.., own_part), _)| own_part == own_parts)
+            .filter(|&((.., own_part), _)| own_part == has_own_parts)
             .map(|((phase, driver, own_part), (requests, total_ns, longest_ns))| PowerDriverTotal {
                 phase,
                 driver: trace.text(driver).to_owned(),

@@ -1,4 +1,4 @@
-//! The user session in a fast startup: it ends before the memory image is written, and a new one starts after the
+//! Finds the user sessions of a fast startup: one ends before the memory image is written, another starts after the
 //! resume.
 
 use crate::{Phase, PhaseName};
@@ -20,17 +20,17 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    pub(super) fn of(trace: &Trace) -> Self {
-        let named =
+    pub(super) fn from_trace(trace: &Trace) -> Self {
+        let string_ids =
             |names: &[&str]| -> Vec<StringId> { names.iter().filter_map(|name| trace.strings.find(name)).collect() };
-        let of_logon = named(&LOGON_MILESTONES);
-        let of_end = named(&[milestone::LOGOFF_REQUEST, milestone::SHUTDOWN_REQUEST]);
+        let logon_names = string_ids(&LOGON_MILESTONES);
+        let end_names = string_ids(&[milestone::LOGOFF_REQUEST, milestone::SHUTDOWN_REQUEST]);
         let mut logons = Vec::new();
         let mut ends = Vec::new();
         for row in trace.milestones.iter() {
-            if of_logon.contains(&row.name) {
+            if logon_names.contains(&row.name) {
                 logons.push(row.time_ns);
-            } else if of_end.contains(&row.name) {
+            } else if end_names.contains(&row.name) {
                 ends.push((row.time_ns, Rule::RequestToEndSession, row.event));
             }
         }
@@ -46,13 +46,13 @@ impl Sessions {
         Self { logons, ends }
     }
 
-    /// When the user session was requested to end between two times, if no session started after that.
+    /// Returns the first request to end the user session in a window, after the last logon in it.
     pub(super) fn end_request(&self, trace: &Trace, after_ns: i64, before_ns: i64) -> Option<Boundary> {
-        let logons = self.logons.partition_point(|&time| time < before_ns);
-        let last_logon = logons.checked_sub(1).and_then(|at| self.logons.get(at));
+        let logon_count = self.logons.partition_point(|&time| time < before_ns);
+        let last_logon = logon_count.checked_sub(1).and_then(|index| self.logons.get(index));
         let after_ns = last_logon.map_or(after_ns, |&logon| logon.max(after_ns));
-        let first = self.ends.partition_point(|&(time, ..)| time < after_ns);
-        let (time_ns, rule, event) = self.ends.get(first)?.clone();
+        let end_index = self.ends.partition_point(|&(time, ..)| time < after_ns);
+        let (time_ns, rule, event) = self.ends.get(end_index)?.clone();
         (time_ns < before_ns).then(|| Boundary {
             time_ns: Some(time_ns),
             rule,
@@ -63,13 +63,13 @@ impl Sessions {
     }
 }
 
-/// The phase in which the user session ends: until the first record of the power manager.
+/// Builds the phase in which the user session ends, up to the first record of the power manager.
 pub(super) fn user_session(start: &Boundary, phases: &[Phase], first_ns: i64) -> Phase {
-    let apps = phases
+    let suspend_apps = phases
         .iter()
         .find(|phase| phase.name == PhaseName::SuspendApps)
         .and_then(|phase| Some((phase.start_ns?, phase)));
-    let end = match apps {
+    let end = match suspend_apps {
         Some((time_ns, phase)) => Boundary {
             time_ns: Some(time_ns),
             rule: Rule::PhaseStarts { phase: PhaseName::SuspendApps },
@@ -85,23 +85,24 @@ pub(super) fn user_session(start: &Boundary, phases: &[Phase], first_ns: i64) ->
             ..Boundary::default()
         },
     };
-    Phase::between(PhaseName::UserSession, start, &end).with_half()
+    Phase::from_boundaries(PhaseName::UserSession, start, &end).with_half()
 }
 
-/// The phases of the new session after the resume that ended at `resumed`, up to its desktop, by the rules of a boot.
+/// Finds the phases of the new session, from the end of the resume (`resumed`) to the desktop, by the rules of a boot.
 pub(super) fn new_session(trace: &Trace, resumed: &Boundary, until_ns: i64, shell: &str) -> Vec<Phase> {
     let Some(from_ns) = resumed.time_ns else { return Vec::new() };
-    let within = |boundary: Boundary| boundary.time_ns.is_some_and(|time_ns| time_ns < until_ns).then_some(boundary);
-    let shell_start = within(first_of(&shell_start_rules(trace, shell), from_ns));
-    let reached_ns = shell_start.as_ref().and_then(|start| start.time_ns).unwrap_or(from_ns);
-    let desktop = within(first_of(&desktop_ready_rules(trace), reached_ns));
+    let before_end =
+        |boundary: Boundary| boundary.time_ns.is_some_and(|time_ns| time_ns < until_ns).then_some(boundary);
+    let shell_start = before_end(first_of(&shell_start_rules(trace, shell), from_ns));
+    let shell_ns = shell_start.as_ref().and_then(|start| start.time_ns).unwrap_or(from_ns);
+    let desktop = before_end(first_of(&desktop_ready_rules(trace), shell_ns));
     let mut phases = Vec::new();
     if let Some(shell_start) = &shell_start {
-        phases.push(Phase::between(PhaseName::WinLogonInit, resumed, shell_start).with_half());
+        phases.push(Phase::from_boundaries(PhaseName::WinLogonInit, resumed, shell_start).with_half());
     }
     if let Some(desktop) = &desktop {
         let start = shell_start.as_ref().unwrap_or(resumed);
-        phases.push(Phase::between(PhaseName::ExplorerInit, start, desktop).with_half());
+        phases.push(Phase::from_boundaries(PhaseName::ExplorerInit, start, desktop).with_half());
     }
     phases
 }

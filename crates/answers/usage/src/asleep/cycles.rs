@@ -1,4 +1,4 @@
-//! Finds the power transitions in a recording, and the rows of each.
+//! Finds the power transitions in a recording, and groups their rows.
 //!
 //! A transition consists of suspend and resume; a suspend row after a resume row starts the next transition.
 //!
@@ -17,7 +17,7 @@ use onoff_trace::{Activity, ActivityKind, Milestone, StringId, Trace, milestone}
 #[derive(Clone, Debug, Default)]
 pub struct Cycle {
     /// The row of the whole transition.
-    pub whole: Option<Activity>,
+    pub transition: Option<Activity>,
     /// Phases, ordered by start.
     pub phases: Vec<(PhaseName, Activity)>,
     /// Milestones, ordered by time.
@@ -30,19 +30,20 @@ pub struct Cycle {
     pub until_ns: i64,
     /// Whether the resume has started.
     resuming: bool,
-    /// Whether its end was recorded.
+    /// Whether the end was recorded.
     ended: bool,
 }
 
 impl Cycle {
-    /// The first milestone with this name.
+    /// Returns the first milestone with this name.
     pub fn milestone(&self, trace: &Trace, name: &str) -> Option<Milestone> {
         let name = trace.strings.find(name)?;
         self.milestones.iter().find(|row| row.name == name).copied()
     }
 
-    /// The first record after the sleep. The kernel writes it before it sets the wall clock for the sleep: if the axis
-    /// is the wall clock, this record has a time before the sleep, and the clock change is the first record after it.
+    /// Returns the first record after the sleep. The kernel writes the wake record before it sets the wall clock for
+    /// the sleep. If the axis is the wall clock, the wake record therefore has a time before the sleep, and the clock
+    /// change is the first record after it.
     pub fn wake(&self, trace: &Trace) -> Option<Milestone> {
         /// Minimum clock change to consider, ns.
         const MIN_NS: i64 = 1_000_000_000;
@@ -55,40 +56,41 @@ impl Cycle {
         Some(clock_set.unwrap_or(wake))
     }
 
-    /// All changes of the wall clock, and whether each was made for the sleep; true if the reason was not recorded, as
-    /// on older systems.
+    /// Returns all changes of the wall clock, each with a flag that is true if the change was made for the sleep, or if
+    /// its reason was not recorded, as on older systems.
     pub(crate) fn clock_sets(&self, trace: &Trace) -> impl Iterator<Item = (Milestone, bool)> {
         /// Reason code: the system had slept.
         const SLEPT: i64 = 2;
         let [set, reason] = [milestone::CLOCK_SET, milestone::CLOCK_SET_REASON].map(|name| trace.strings.find(name));
         let rows = self.milestones.iter().enumerate().filter(move |(_, row)| Some(row.name) == set);
-        rows.map(move |(at, row)| {
+        rows.map(move |(index, row)| {
             // Both milestones come from the same event.
-            let mut of_event = self.milestones.iter().skip(at).take_while(|other| other.time_ns == row.time_ns);
-            let reason = of_event.find(|other| Some(other.name) == reason).and_then(|row| row.value);
+            let mut same_event = self.milestones.iter().skip(index).take_while(|other| other.time_ns == row.time_ns);
+            let reason = same_event.find(|other| Some(other.name) == reason).and_then(|row| row.value);
             (*row, reason.is_none_or(|reason| reason == SLEPT))
         })
     }
 
-    /// When the computer was awake again: the wake record, or the first resume phase; `None` if neither was recorded.
+    /// Returns when the computer was awake again, in ns: at the wake record or the first resume phase, whichever is
+    /// earlier. `None` if neither was recorded.
     pub fn awake_ns(&self, trace: &Trace) -> Option<i64> {
         let wake = self.wake(trace).map(|row| row.time_ns);
         let resume_phases = self.phases.iter().filter(|(name, _)| name.half() == Some(SuspendStage::Resume));
         resume_phases.map(|(_, row)| row.start_ns).chain(wake).min()
     }
 
-    /// When writing the memory image started. An image record after the resume only shows that there was an image, so
-    /// it does not count.
-    pub fn image_begins(&self, trace: &Trace) -> Option<Milestone> {
+    /// Returns the record of the start of writing the memory image. An image record after the resume only shows that
+    /// there was an image, so it does not count.
+    pub fn image_start(&self, trace: &Trace) -> Option<Milestone> {
         let row = self.milestone(trace, milestone::HIBERNATE)?;
         self.awake_ns(trace).is_none_or(|awake_ns| row.time_ns < awake_ns).then_some(row)
     }
 
-    /// Whether an image record belongs to this transition, whose resume has already started.
-    fn takes_image_record(&self, trace: &Trace) -> bool {
-        /// `SYSTEM_POWER_STATE`: hibernation.
+    /// Returns whether an image record belongs to this transition although its resume has already started.
+    fn accepts_image_record(&self, trace: &Trace) -> bool {
+        /// `SYSTEM_POWER_STATE` value for hibernation.
         const HIBERNATE: i64 = 5;
-        let of_image = |row: &Milestone| match trace.text(row.name) {
+        let is_hibernation = |row: &Milestone| match trace.text(row.name) {
             milestone::WAKE => row.value == Some(HIBERNATE),
             milestone::SLEEP => row.value == Some(HIBERNATE) || trace.text(row.detail) == "5",
             _ => false,
@@ -96,17 +98,17 @@ impl Cycle {
         self.resuming
             && !self.ended
             && self.milestone(trace, milestone::HIBERNATE).is_none()
-            && self.milestones.iter().any(of_image)
+            && self.milestones.iter().any(is_hibernation)
     }
 
-    /// The first milestone with this name that has a value: the value and the record.
+    /// Returns the first milestone with this name that has a value, preceded by the value.
     pub fn value(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
         let name = trace.strings.find(name)?;
         self.milestones.iter().filter(|row| row.name == name).find_map(|row| Some((row.value?, *row)))
     }
 
-    /// One of the kernel's own times, if positive, ns.
-    pub fn length(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
+    /// Returns one of the kernel's own times, in ns, if positive.
+    pub fn duration(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
         self.value(trace, name).filter(|&(ns, _)| ns > 0)
     }
 }
@@ -115,48 +117,48 @@ impl Cycle {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Belongs to the suspend.
-    Down,
+    Suspend,
     /// Belongs to the resume; a recording may start with it.
-    Up,
+    Resume,
     /// Describes an existing transition.
     Account,
 }
 
 const ROLES: &[(&str, Role)] = &[
-    (milestone::SLEEP, Role::Down),
-    (milestone::HIBERNATE, Role::Down),
-    (milestone::WAKE, Role::Up),
+    (milestone::SLEEP, Role::Suspend),
+    (milestone::HIBERNATE, Role::Suspend),
+    (milestone::WAKE, Role::Resume),
     (milestone::POWER_BEGIN_UTC, Role::Account),
     (milestone::POWER_END_UTC, Role::Account),
     (milestone::WAKE_SOURCE, Role::Account),
     (milestone::CLOCK_SET, Role::Account),
     (milestone::CLOCK_SET_REASON, Role::Account),
-    (milestone::POWER_SUSPEND_TIME, Role::Up),
-    (milestone::POWER_RESUME_TIME, Role::Up),
-    (milestone::POWER_DRIVER_WAKE_TIME, Role::Up),
-    (milestone::POWER_HIBERNATE_WRITE_TIME, Role::Up),
-    (milestone::POWER_HIBERNATE_READ_TIME, Role::Up),
-    (milestone::POWER_FIRMWARE_TIME, Role::Up),
-    (milestone::POWER_HIBERNATE_PAGES, Role::Up),
+    (milestone::POWER_SUSPEND_TIME, Role::Resume),
+    (milestone::POWER_RESUME_TIME, Role::Resume),
+    (milestone::POWER_DRIVER_WAKE_TIME, Role::Resume),
+    (milestone::POWER_HIBERNATE_WRITE_TIME, Role::Resume),
+    (milestone::POWER_HIBERNATE_READ_TIME, Role::Resume),
+    (milestone::POWER_FIRMWARE_TIME, Role::Resume),
+    (milestone::POWER_HIBERNATE_PAGES, Role::Resume),
     (milestone::HIBERNATE_FILE_SIZE, Role::Account),
     (milestone::HIBERNATE_TIME, Role::Account),
     (milestone::HIBERNATE_FILE_TIME, Role::Account),
     (milestone::HIBERNATE_INIT_TIME, Role::Account),
-    (milestone::RESUME_TIME, Role::Up),
+    (milestone::RESUME_TIME, Role::Resume),
     (milestone::RESUME_APPS_TIME, Role::Account),
     (milestone::RESUME_SERVICES_TIME, Role::Account),
-    (milestone::RESUME_FIRMWARE_TIME, Role::Up),
-    (milestone::RESUME_BOOT_MANAGER_TIME, Role::Up),
-    (milestone::RESUME_LOADER_TIME, Role::Up),
-    (milestone::RESUME_LOADER_READ_TIME, Role::Up),
-    (milestone::RESUME_USER_TIME, Role::Up),
-    (milestone::RESUME_KERNEL_READ_TIME, Role::Up),
-    (milestone::RESUME_DEVICES_TIME, Role::Up),
+    (milestone::RESUME_FIRMWARE_TIME, Role::Resume),
+    (milestone::RESUME_BOOT_MANAGER_TIME, Role::Resume),
+    (milestone::RESUME_LOADER_TIME, Role::Resume),
+    (milestone::RESUME_LOADER_READ_TIME, Role::Resume),
+    (milestone::RESUME_USER_TIME, Role::Resume),
+    (milestone::RESUME_KERNEL_READ_TIME, Role::Resume),
+    (milestone::RESUME_DEVICES_TIME, Role::Resume),
     (milestone::HYBRID_SHUTDOWN_TIME, Role::Account),
     (milestone::HYBRID_SHUTDOWN_FILE_TIME, Role::Account),
-    (milestone::HYBRID_BOOT_MAIN_PATH, Role::Up),
-    (milestone::HYBRID_BOOT_FIRMWARE, Role::Up),
-    (milestone::HYBRID_BOOT_RESUME, Role::Up),
+    (milestone::HYBRID_BOOT_MAIN_PATH, Role::Resume),
+    (milestone::HYBRID_BOOT_FIRMWARE, Role::Resume),
+    (milestone::HYBRID_BOOT_RESUME, Role::Resume),
     (milestone::FIRMWARE_SUSPEND_BEGIN, Role::Account),
     (milestone::FIRMWARE_SUSPEND_END, Role::Account),
     (milestone::FIRMWARE_RESUME_TIME, Role::Account),
@@ -165,23 +167,23 @@ const ROLES: &[(&str, Role)] = &[
 
 enum Item {
     End,
-    Whole(Activity),
+    Transition(Activity),
     Phase(PhaseName, Activity),
     Milestone(Role, Milestone),
 }
 
 impl Item {
-    /// Order of items at the same time.
+    /// Returns the order of items at the same time.
     fn rank(&self) -> u8 {
         match self {
             Self::End => 0,
-            Self::Whole(_) => 1,
+            Self::Transition(_) => 1,
             _ => 2,
         }
     }
 }
 
-/// The transitions, ordered by start.
+/// Returns the transitions, ordered by start.
 pub fn find(trace: &Trace) -> Vec<Cycle> {
     let mut cycles = power_cycles(trace);
     let last_step_ns = trace
@@ -190,12 +192,12 @@ pub fn find(trace: &Trace) -> Vec<Cycle> {
         .filter(|row| row.kind == ActivityKind::KernelShutdownStep)
         .map(|row| row.start_ns)
         .max();
-    cycles.retain(|cycle| !is_a_shutdown(trace, cycle, last_step_ns));
+    cycles.retain(|cycle| !is_shutdown(trace, cycle, last_step_ns));
     cycles.extend(standbys(trace));
     cycles.sort_by_key(|cycle| cycle.first_ns);
     let starts: Vec<i64> = cycles.iter().map(|cycle| cycle.first_ns).collect();
-    for (at, cycle) in cycles.iter_mut().enumerate() {
-        cycle.until_ns = starts.get(at + 1).copied().unwrap_or(i64::MAX);
+    for (index, cycle) in cycles.iter_mut().enumerate() {
+        cycle.until_ns = starts.get(index + 1).copied().unwrap_or(i64::MAX);
     }
     cycles
 }
@@ -204,38 +206,38 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
     let mut cycles: Vec<Cycle> = Vec::new();
     for (time_ns, item) in items(trace) {
         let current = cycles.last();
-        let fresh = match &item {
+        let starts_cycle = match &item {
             Item::End | Item::Milestone(Role::Account, _) => false,
-            Item::Whole(_) => current.is_none_or(|cycle| cycle.resuming || cycle.whole.is_some()),
+            Item::Transition(_) => current.is_none_or(|cycle| cycle.resuming || cycle.transition.is_some()),
             Item::Phase(name, _) => match name.half() {
                 // Zeroing happens much later and does not show the state of the transition.
                 _ if *name == PhaseName::ZeroHiberFile => false,
                 Some(SuspendStage::Suspend) => current.is_none_or(|cycle| {
-                    let again = || cycle.phases.iter().any(|(other, _)| other == name);
-                    cycle.resuming || (cycle.whole.is_none() && again())
+                    let is_repeated = || cycle.phases.iter().any(|(other, _)| other == name);
+                    cycle.resuming || (cycle.transition.is_none() && is_repeated())
                 }),
                 _ => current.is_none(),
             },
-            Item::Milestone(Role::Down, row) => current.is_none_or(|cycle| {
+            Item::Milestone(Role::Suspend, row) => current.is_none_or(|cycle| {
                 let is_image_record =
-                    || trace.text(row.name) == milestone::HIBERNATE && cycle.takes_image_record(trace);
+                    || trace.text(row.name) == milestone::HIBERNATE && cycle.accepts_image_record(trace);
                 cycle.resuming && !is_image_record()
             }),
-            Item::Milestone(Role::Up, _) => current.is_none(),
+            Item::Milestone(Role::Resume, _) => current.is_none(),
         };
-        if fresh {
+        if starts_cycle {
             cycles.push(Cycle { first_ns: time_ns, ..Cycle::default() });
         }
         let Some(cycle) = cycles.last_mut() else { continue };
         match item {
             Item::End => (cycle.resuming, cycle.ended) = (true, true),
-            Item::Whole(row) => cycle.whole = Some(row),
+            Item::Transition(row) => cycle.transition = Some(row),
             Item::Phase(name, row) => {
                 cycle.resuming |= name.half() == Some(SuspendStage::Resume);
                 cycle.phases.push((name, row));
             }
             Item::Milestone(role, row) => {
-                cycle.resuming |= role == Role::Up;
+                cycle.resuming |= role == Role::Resume;
                 cycle.milestones.push(row);
             }
         }
@@ -248,7 +250,7 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
     for row in trace.activities.iter() {
         match row.kind {
             ActivityKind::PowerTransition => {
-                items.push((row.start_ns, Item::Whole(row)));
+                items.push((row.start_ns, Item::Transition(row)));
                 if let Some(end) = row.end_ns {
                     items.push((end, Item::End));
                 }
@@ -261,9 +263,9 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
             _ => {}
         }
     }
-    let known: Vec<_> = ROLES.iter().filter_map(|&(name, role)| Some((trace.strings.find(name)?, role))).collect();
+    let roles: Vec<_> = ROLES.iter().filter_map(|&(name, role)| Some((trace.strings.find(name)?, role))).collect();
     for row in trace.milestones.iter() {
-        if let Some(role) = role_of(trace, &row, &known) {
+        if let Some(role) = role_of(trace, &row, &roles) {
             items.push((row.time_ns, Item::Milestone(role, row)));
         }
     }
@@ -271,37 +273,37 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
     items
 }
 
-fn role_of(trace: &Trace, row: &Milestone, known: &[(StringId, Role)]) -> Option<Role> {
-    if let Some(&(_, role)) = known.iter().find(|(name, _)| *name == row.name) {
+fn role_of(trace: &Trace, row: &Milestone, roles: &[(StringId, Role)]) -> Option<Role> {
+    if let Some(&(_, role)) = roles.iter().find(|(name, _)| *name == row.name) {
         return Some(role);
     }
     match trace.text(row.name) {
         // A boot from power-off does not end a transition.
-        milestone::BOOT_TYPE => matches!(row.value, Some(1 | 2)).then_some(Role::Up),
+        milestone::BOOT_TYPE => matches!(row.value, Some(1 | 2)).then_some(Role::Resume),
         milestone::IDLE_DETECTION_BEGIN => match trace.text(row.detail) {
-            "sleep" | "hibernate" | "fast_startup" => Some(Role::Up),
+            "sleep" | "hibernate" | "fast_startup" => Some(Role::Resume),
             _ => None,
         },
         _ => None,
     }
 }
 
-/// Whether it is a shutdown, which the power manager starts like a transition: the kernel records shutdown steps, and
-/// there is no sleep.
-fn is_a_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> bool {
-    let sleeps = cycle
+/// Returns whether a transition is a shutdown, which the power manager starts in the same way: the kernel records a
+/// shutdown action or shutdown steps, and there is no sleep.
+fn is_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> bool {
+    let has_slept = cycle
         .milestones
         .iter()
         .any(|row| !matches!(trace.text(row.name), milestone::POWER_BEGIN_UTC | milestone::POWER_END_UTC))
         || cycle.phases.iter().any(|(name, _)| name.half() == Some(SuspendStage::Resume));
-    let by_kernel_logger = cycle.whole.filter(|row| is_kernel_logger(trace, row.event));
+    let kernel_logger_row = cycle.transition.filter(|row| is_kernel_logger(trace, row.event));
     // `POWER_ACTION`: 4 shutdown, 5 restart, 6 power off, 7 eject, 8 display off.
-    let action = by_kernel_logger.and_then(|row| trace.text(row.name).parse::<u32>().ok());
-    let steps = last_step_ns.is_some_and(|step| step >= cycle.first_ns);
-    !sleeps && (matches!(action, Some(4..=8)) || steps)
+    let action = kernel_logger_row.and_then(|row| trace.text(row.name).parse::<u32>().ok());
+    let has_shutdown_step = last_step_ns.is_some_and(|step| step >= cycle.first_ns);
+    !has_slept && (matches!(action, Some(4..=8)) || has_shutdown_step)
 }
 
-/// Modern standby: each entry with the exit after it.
+/// Returns the modern standbys, each with its entry and exit.
 fn standbys(trace: &Trace) -> Vec<Cycle> {
     let (enter, exit) = (trace.strings.find(milestone::STANDBY_ENTER), trace.strings.find(milestone::STANDBY_EXIT));
     let figures: Vec<_> = [
@@ -320,7 +322,7 @@ fn standbys(trace: &Trace) -> Vec<Cycle> {
             cycles.push(standby(row.time_ns, Some(row), None));
         } else if Some(row.name) == exit {
             match cycles.last_mut().and_then(|cycle| cycle.standby.as_mut()) {
-                Some((_, end @ None)) => *end = Some(row),
+                Some((_, exit @ None)) => *exit = Some(row),
                 _ => cycles.push(standby(row.time_ns, None, Some(row))),
             }
         } else if figures.contains(&row.name)
@@ -332,7 +334,7 @@ fn standbys(trace: &Trace) -> Vec<Cycle> {
     cycles
 }
 
-/// Whether a row is from the NT Kernel Logger rather than the Kernel-Power provider.
+/// Returns whether a row is from the NT Kernel Logger rather than the Kernel-Power provider.
 pub fn is_kernel_logger(trace: &Trace, event: StringId) -> bool {
     trace.text(event).starts_with("Power/")
 }

@@ -3,7 +3,7 @@
 use onoff_evidence::phase_name::PhaseName;
 use onoff_trace::power_phase;
 
-/// The phase that a row belongs to.
+/// Returns the phase that a row belongs to.
 pub(crate) fn phase_of_row(name: &str) -> Option<PhaseName> {
     Some(match name {
         power_phase::QUERY_APPS => PhaseName::QueryApps,

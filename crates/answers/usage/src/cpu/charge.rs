@@ -1,10 +1,10 @@
-//! Attributes CPU time to threads: every interval between two cuts, on each CPU.
+//! Attributes CPU time to threads, on each CPU and in each interval between two cuts.
 
 use std::ops::Range;
 
 use onoff_trace::Trace;
 
-use super::{CpuSource, recorded, source};
+use super::{CpuSource, recorded_interval, source};
 use crate::asleep::SleepIntervals;
 use crate::owners::{OwnerIndex, Owners};
 
@@ -27,12 +27,12 @@ pub struct CpuInterval {
     pub start_ns: i64,
     /// Length, ns.
     pub ns: i64,
-    /// Whether the thread was already running before this interval, with a sleep in between.
-    pub continues: bool,
+    /// Whether the thread was already running before a sleep that ended where this interval starts.
+    pub resumes_after_sleep: bool,
 }
 
-/// Attributes all CPU time between the first and the last of `cuts`, which must be in ascending order. Calls for one
-/// CPU are in order of time.
+/// Attributes all CPU time between the first and the last of `cuts`, which must be in ascending order. For each CPU,
+/// calls of `charge` are in order of time.
 pub fn charge(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnMut(CpuInterval)) -> CpuSource {
     let source = source(trace);
     match source {
@@ -44,7 +44,7 @@ pub fn charge(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnM
 }
 
 /// Like [`charge`], but always from profile samples: only samples have addresses.
-pub fn charge_samples_of(
+pub fn charge_from_samples(
     trace: &Trace,
     owners: &mut Owners,
     cuts: &[i64],
@@ -71,7 +71,7 @@ pub(crate) fn charge_switches_of(
     CpuSource::ContextSwitches
 }
 
-/// The running thread of a CPU, and the time since which it is not yet charged.
+/// The running thread of a CPU, and the time up to which it has been charged.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     tid: u32,
@@ -79,7 +79,7 @@ struct Running {
     life: u32,
     priority: u8,
     processor: u16,
-    since_ns: i64,
+    charged_until_ns: i64,
     interval: usize,
     interval_end_ns: i64,
 }
@@ -95,11 +95,11 @@ impl Running {
         charge: &mut impl FnMut(CpuInterval),
     ) {
         while time_ns > self.interval_end_ns {
-            self.charge_one(self.interval_end_ns, asleep, charge);
+            self.charge_in_interval(self.interval_end_ns, asleep, charge);
             self.interval += 1;
             self.interval_end_ns = cuts.get(self.interval + 1).copied().unwrap_or(i64::MAX);
         }
-        self.charge_one(time_ns, asleep, charge);
+        self.charge_in_interval(time_ns, asleep, charge);
     }
 
     /// Like [`charge_until`](Self::charge_until), for a row that switches away from thread `tid`. If another thread was
@@ -109,22 +109,22 @@ impl Running {
         &mut self,
         tid: u32,
         time_ns: i64,
-        within: (&[i64], &SleepIntervals),
+        cuts_and_sleeps: (&[i64], &SleepIntervals),
         charge: &mut impl FnMut(CpuInterval),
     ) {
         if self.tid == tid {
-            self.charge_until(time_ns, within, charge);
+            self.charge_until(time_ns, cuts_and_sleeps, charge);
         } else {
-            self.charge_until(time_ns, within, &mut |_| {});
+            self.charge_until(time_ns, cuts_and_sleeps, &mut |_| {});
         }
     }
 
     #[inline]
-    fn charge_one(&mut self, time_ns: i64, asleep: &SleepIntervals, charge: &mut impl FnMut(CpuInterval)) {
-        if time_ns <= self.since_ns {
+    fn charge_in_interval(&mut self, time_ns: i64, asleep: &SleepIntervals, charge: &mut impl FnMut(CpuInterval)) {
+        if time_ns <= self.charged_until_ns {
             return;
         }
-        let mut ran = CpuInterval {
+        let mut run = CpuInterval {
             interval: self.interval,
             processor: self.processor,
             tid: self.tid,
@@ -132,88 +132,89 @@ impl Running {
             life: self.life,
             priority: self.priority,
             address: 0,
-            start_ns: self.since_ns,
-            ns: time_ns.saturating_sub(self.since_ns),
-            continues: false,
+            start_ns: self.charged_until_ns,
+            ns: time_ns.saturating_sub(self.charged_until_ns),
+            resumes_after_sleep: false,
         };
-        self.since_ns = time_ns;
+        self.charged_until_ns = time_ns;
         if asleep.is_empty() {
-            return charge(ran);
+            return charge(run);
         }
-        for (start_ns, end_ns) in asleep.awake(ran.start_ns, time_ns) {
-            charge(CpuInterval { start_ns, ns: end_ns.saturating_sub(start_ns), ..ran });
-            ran.continues = true;
+        for (start_ns, end_ns) in asleep.awake(run.start_ns, time_ns) {
+            charge(CpuInterval { start_ns, ns: end_ns.saturating_sub(start_ns), ..run });
+            run.resumes_after_sleep = true;
         }
     }
 }
 
 fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(CpuInterval)) {
-    let (Some(&begin), Some(&end), Some(recorded)) = (cuts.first(), cuts.last(), recorded(trace)) else { return };
-    let (begin, end) = (begin.max(recorded.0), end.min(recorded.1));
+    let (Some(&first_cut), Some(&last_cut)) = (cuts.first(), cuts.last()) else { return };
+    let Some((recorded_begin, recorded_end)) = recorded_interval(trace) else { return };
+    let (begin, end) = (first_cut.max(recorded_begin), last_cut.min(recorded_end));
     let interval = cuts.partition_point(|&cut| cut <= begin).saturating_sub(1);
     let range = trace.switches_between(begin, end);
     let asleep = owners.asleep();
-    let within = (cuts, &*asleep);
+    let cuts_and_sleeps = (cuts, &*asleep);
     let mut running: Vec<Option<Running>> = Vec::new();
-    for (processor, occupant) in range.before() {
+    for (processor, occupant) in range.threads_before() {
         let (owner, life) = owners.owner_at(occupant.tid, occupant.since_ns);
-        let at = usize::from(processor);
-        if at >= running.len() {
-            running.resize(at + 1, None);
+        let index = usize::from(processor);
+        if index >= running.len() {
+            running.resize(index + 1, None);
         }
-        running[at] = Some(Running {
+        running[index] = Some(Running {
             tid: occupant.tid,
             owner,
             life,
-            priority: clamped(occupant.priority),
+            priority: clamp_priority(occupant.priority),
             processor,
-            since_ns: begin,
+            charged_until_ns: begin,
             interval,
             interval_end_ns: cuts.get(interval + 1).copied().unwrap_or(i64::MAX),
         });
     }
     for (chunk, rows) in range.rows(&trace.context_switches) {
-        let threads = part(&chunk.new_tid, &rows).iter().zip(part(&chunk.old_tid, &rows));
-        let changes = threads.zip(part(&chunk.new_priority, &rows));
+        let threads = rows_of(&chunk.new_tid, &rows).iter().zip(rows_of(&chunk.old_tid, &rows));
+        let changes = threads.zip(rows_of(&chunk.new_priority, &rows));
         for ((&time_ns, &cpu), ((&new_tid, &old_tid), &new_priority)) in
-            part(&chunk.time_ns, &rows).iter().zip(part(&chunk.cpu, &rows)).zip(changes)
+            rows_of(&chunk.time_ns, &rows).iter().zip(rows_of(&chunk.cpu, &rows)).zip(changes)
         {
-            let Some(Some(processor)) = running.get_mut(usize::from(cpu)) else { continue };
-            processor.switch_from(old_tid, time_ns.min(end), within, &mut charge);
-            processor.tid = new_tid;
-            (processor.owner, processor.life) = owners.owner_at(new_tid, time_ns);
-            processor.priority = clamped(new_priority);
+            let Some(Some(running)) = running.get_mut(usize::from(cpu)) else { continue };
+            running.switch_from(old_tid, time_ns.min(end), cuts_and_sleeps, &mut charge);
+            running.tid = new_tid;
+            (running.owner, running.life) = owners.owner_at(new_tid, time_ns);
+            running.priority = clamp_priority(new_priority);
         }
     }
-    for (processor, occupant) in range.after() {
+    for (processor, occupant) in range.threads_after() {
         let Some(Some(running)) = running.get_mut(usize::from(processor)) else { continue };
-        running.switch_from(occupant.next_switched_out().unwrap_or(running.tid), end, within, &mut charge);
+        running.switch_from(occupant.next_switched_out().unwrap_or(running.tid), end, cuts_and_sleeps, &mut charge);
     }
 }
 
-/// Some rows of a column.
-fn part<'c, T>(column: &'c [T], rows: &Range<usize>) -> &'c [T] {
+/// Returns the given rows of a column.
+fn rows_of<'c, T>(column: &'c [T], rows: &Range<usize>) -> &'c [T] {
     column.get(rows.clone()).unwrap_or_default()
 }
 
 #[allow(clippy::cast_sign_loss, reason = "clamped to 0..=31")]
-fn clamped(priority: i8) -> u8 {
+fn clamp_priority(priority: i8) -> u8 {
     priority.clamp(0, 31) as u8
 }
 
-/// Every sample represents one sampling period: the most common distance between two samples of a CPU.
+/// Charges one sampling period per sample.
 fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(CpuInterval)) {
     let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return };
     let period_ns = sampling_period(trace);
     let mut interval = 0;
     for (chunk, rows) in trace.samples_between(begin, end) {
-        let rows = part(&chunk.time_ns, &rows)
+        let rows = rows_of(&chunk.time_ns, &rows)
             .iter()
-            .zip(part(&chunk.cpu, &rows).iter().zip(part(&chunk.tid, &rows)))
-            .zip(part(&chunk.count, &rows).iter().zip(part(&chunk.source, &rows)))
-            .zip(part(&chunk.address, &rows));
+            .zip(rows_of(&chunk.cpu, &rows).iter().zip(rows_of(&chunk.tid, &rows)))
+            .zip(rows_of(&chunk.count, &rows).iter().zip(rows_of(&chunk.source, &rows)))
+            .zip(rows_of(&chunk.address, &rows));
         for (((&time_ns, (&processor, &tid)), (&count, &source)), &address) in rows {
-            // Other sources count cache misses and the like rather than time.
+            // Other sources count events such as cache misses, not time.
             if source != 0 || time_ns < begin || time_ns >= end {
                 continue;
             }
@@ -231,18 +232,18 @@ fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: 
                 address,
                 start_ns: time_ns,
                 ns: period_ns.saturating_mul(i64::from(count.max(1))),
-                continues: false,
+                resumes_after_sleep: false,
             });
         }
     }
 }
 
-/// The median distance between consecutive samples of one CPU, ns, from the first few thousand samples; 1 ms, the
-/// Windows default, if there are too few.
+/// Returns the median distance between consecutive samples of a CPU, in ns, from the first few thousand samples. If
+/// there are too few, returns the Windows default of 1 ms.
 pub fn sampling_period(trace: &Trace) -> i64 {
     const MAX_DISTANCES: usize = 8192;
     const DEFAULT_NS: i64 = 1_000_000;
-    let mut last: Vec<Option<i64>> = Vec::new();
+    let mut last_times: Vec<Option<i64>> = Vec::new();
     let mut distances = Vec::new();
     for chunk in trace.samples.chunks() {
         for ((&time_ns, &cpu), &source) in chunk.time_ns.iter().zip(&chunk.cpu).zip(&chunk.source) {
@@ -250,13 +251,13 @@ pub fn sampling_period(trace: &Trace) -> i64 {
             if source != 0 {
                 continue;
             }
-            if cpu >= last.len() {
-                last.resize(cpu + 1, None);
+            if cpu >= last_times.len() {
+                last_times.resize(cpu + 1, None);
             }
-            if let Some(before) = last[cpu].replace(time_ns)
-                && time_ns > before
+            if let Some(previous_ns) = last_times[cpu].replace(time_ns)
+                && time_ns > previous_ns
             {
-                distances.push(time_ns.saturating_sub(before));
+                distances.push(time_ns.saturating_sub(previous_ns));
             }
             if distances.len() >= MAX_DISTANCES {
                 break;

@@ -1,10 +1,10 @@
-//! CPU usage by process and priority; exact from context switches, otherwise estimated from samples.
+//! Measures CPU usage by process and priority; exact from context switches, otherwise estimated from samples.
 //!
 //! A CPU runs the thread that was switched in last until the next switch. Before the first switch it ran the thread
-//! that was switched out; after the last one, the thread that was switched in. If no CPU switches for more than
-//! [`MAX_SILENCE_NS`] at the start or end of the recording, switches were not recorded there (the recorder started later or
-//! stopped earlier than another one), and that time is unknown. Interrupts and deferred procedure calls count for the
-//! interrupted thread. No thread runs while the machine is asleep, whatever the last switches were.
+//! that was switched out; after the last switch, the thread that was switched in. If no CPU switches for more than
+//! [`MAX_SILENCE_NS`] at the start or end of the recording, switches were not recorded there (the recorder started
+//! later or stopped earlier than other recorders), and that time is unknown. Interrupts and deferred procedure calls
+//! count for the interrupted thread. No thread runs while the machine is asleep, whatever the last switches were.
 
 mod charge;
 pub mod grid;
@@ -19,7 +19,7 @@ use crate::owners::{IDLE, Owners, UNKNOWN, file_name};
 use onoff_evidence::interval::Interval;
 use onoff_evidence::{Certainty, affecting_losses};
 
-pub use charge::{CpuInterval, charge, charge_samples_of, sampling_period};
+pub use charge::{CpuInterval, charge, charge_from_samples, sampling_period};
 pub use ready::{ReadyWait, ready_waits};
 pub use totals::Capacity;
 pub use totals::CpuTotals;
@@ -31,7 +31,7 @@ pub use totals::CpuTotals;
 pub enum CpuSource {
     /// Context switches: exact.
     ContextSwitches,
-    /// Profile samples, an estimate: each counts as one sampling period.
+    /// Profile samples: an estimate in which a sample counts as one sampling period.
     Samples,
     /// Neither was recorded.
     #[default]
@@ -93,7 +93,7 @@ pub struct CpuUsage {
 /// Number of thread priorities.
 const PRIORITIES: usize = 32;
 
-/// The best recorded source of CPU times in `trace`.
+/// Returns the best recorded source of CPU times in `trace`.
 #[must_use]
 pub fn source(trace: &Trace) -> CpuSource {
     if !trace.context_switches.is_empty() {
@@ -106,7 +106,7 @@ pub fn source(trace: &Trace) -> CpuSource {
 }
 
 impl CpuSource {
-    /// Certainty of CPU times from this source.
+    /// Returns the certainty of CPU times from this source.
     #[must_use]
     pub const fn certainty(self) -> Certainty {
         match self {
@@ -116,7 +116,7 @@ impl CpuSource {
         }
     }
 
-    /// The tables whose losses can affect CPU times from this source.
+    /// Returns the tables whose losses can affect CPU times from this source.
     #[must_use]
     pub const fn tables(self) -> &'static [TableName] {
         match self {
@@ -127,82 +127,83 @@ impl CpuSource {
     }
 }
 
-/// Number of logical processors: the configured number, or as many as were active if that is higher.
+/// Returns the number of logical processors: the configured number, or the number of active processors if that is
+/// higher.
 #[must_use]
 pub fn processors(trace: &Trace) -> u32 {
     trace.recorded_processors().max(trace.system.processors).clamp(1, MAX_PROCESSORS)
 }
 
-/// Time without any context switch or sample, ns, at the start or end of a recording, beyond which that part counts as
-/// not recorded: 1 s. Even an idle Windows switches many times a second.
+/// Maximum time without any context switch or sample at the start or end of a recording, ns: 1 s. A longer silence
+/// counts as not recorded, because even an idle Windows machine switches many times a second.
 pub const MAX_SILENCE_NS: i64 = 1_000_000_000;
 
-/// The interval with CPU times, ns: the whole recording, or less if switches or samples start late or end early. `None`
-/// if neither was recorded.
+/// Returns the interval with CPU times, in ns: the whole recording, or less if switches or samples start late or end
+/// early. `None` if neither was recorded.
 #[must_use]
-pub fn recorded(trace: &Trace) -> Option<(i64, i64)> {
+pub fn recorded_interval(trace: &Trace) -> Option<(i64, i64)> {
     recorded_by(trace, source(trace))
 }
 
 fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
-    fn ends<'a>(mut chunks: impl DoubleEndedIterator<Item = &'a [i64]>) -> Option<(i64, i64)> {
-        let first = chunks.next()?;
-        let last = chunks.next_back().unwrap_or(first);
-        Some((*first.first()?, *last.last()?))
+    fn first_and_last<'a>(mut chunks: impl DoubleEndedIterator<Item = &'a [i64]>) -> Option<(i64, i64)> {
+        let first_chunk = chunks.next()?;
+        let last_chunk = chunks.next_back().unwrap_or(first_chunk);
+        Some((*first_chunk.first()?, *last_chunk.last()?))
     }
-    let (first, last) = match source {
+    let (first_ns, last_ns) = match source {
         CpuSource::ContextSwitches => {
             let chunks = trace.context_switches.chunks().iter();
-            ends(chunks.map(|chunk| &*chunk.time_ns))
+            first_and_last(chunks.map(|chunk| &*chunk.time_ns))
         }
-        CpuSource::Samples => ends(trace.samples.chunks().iter().map(|chunk| &*chunk.time_ns)),
+        CpuSource::Samples => first_and_last(trace.samples.chunks().iter().map(|chunk| &*chunk.time_ns)),
         CpuSource::None => None,
     }?;
-    let begin = if first.saturating_sub(trace.start_ns) > MAX_SILENCE_NS { first } else { trace.start_ns };
-    let end = if trace.duration_ns.saturating_sub(last) > MAX_SILENCE_NS { last } else { trace.duration_ns };
+    let begin = if first_ns.saturating_sub(trace.start_ns) > MAX_SILENCE_NS { first_ns } else { trace.start_ns };
+    let end = if trace.duration_ns.saturating_sub(last_ns) > MAX_SILENCE_NS { last_ns } else { trace.duration_ns };
     Some((begin, end))
 }
 
-/// Maximum number of sums per batch: one for each owner of threads in each interval.
+/// Maximum number of sums per batch; there is one sum for each owner of threads in each interval.
 const MAX_SUMS: usize = 1 << 22;
 
-/// CPU usage in the intervals between consecutive `cuts`, which must be in ascending order.
+/// Measures the CPU usage in the intervals between consecutive `cuts`, which must be in ascending order.
 #[must_use]
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
-    usage_by(trace, &mut Owners::of(trace), cuts)
+    usage_with_owners(trace, &mut Owners::from_trace(trace), cuts)
 }
 
-/// Like [`usage`], with known thread owners.
-pub fn usage_by(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsage> {
+/// Like [`usage`], with given thread owners.
+pub fn usage_with_owners(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsage> {
     let batch_len = (MAX_SUMS / owners.list().len().max(1)).max(1);
     let mut usages = Vec::with_capacity(cuts.len());
-    let mut rest = cuts;
-    while rest.len() > 1 {
-        let batch = &rest[..rest.len().min(batch_len + 1)];
+    let mut remaining_cuts = cuts;
+    while remaining_cuts.len() > 1 {
+        let batch = &remaining_cuts[..remaining_cuts.len().min(batch_len + 1)];
         usages.append(&mut usage_of_batch(trace, owners, batch));
-        rest = &rest[batch.len() - 1..];
+        remaining_cuts = &remaining_cuts[batch.len() - 1..];
     }
     usages
 }
 
 fn usage_of_batch(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsage> {
-    let intervals = cuts.len().saturating_sub(1);
+    let interval_count = cuts.len().saturating_sub(1);
     let stride = owners.list().len();
-    let mut by_owner = vec![0_i64; stride * intervals];
-    let mut by_priority = vec![[0_i64; PRIORITIES]; intervals];
-    let source = charge(trace, owners, cuts, |ran| {
-        if let Some(sum) = by_owner.get_mut(ran.interval * stride + ran.owner as usize) {
-            *sum = sum.saturating_add(ran.ns);
+    let mut by_owner = vec![0_i64; stride * interval_count];
+    let mut by_priority = vec![[0_i64; PRIORITIES]; interval_count];
+    let source = charge(trace, owners, cuts, |run| {
+        if let Some(sum) = by_owner.get_mut(run.interval * stride + run.owner as usize) {
+            *sum = sum.saturating_add(run.ns);
         }
-        if ran.owner != IDLE
-            && let Some(sums) = by_priority.get_mut(ran.interval)
+        if run.owner != IDLE
+            && let Some(sums) = by_priority.get_mut(run.interval)
         {
-            let sum = &mut sums[usize::from(ran.priority) % PRIORITIES];
-            *sum = sum.saturating_add(ran.ns);
+            let sum = &mut sums[usize::from(run.priority) % PRIORITIES];
+            *sum = sum.saturating_add(run.ns);
         }
     });
 
-    let capacity = Capacity::of(trace, owners);
+    let capacity = Capacity::new(trace, owners);
     let affecting_losses = affecting_losses(trace, source.tables());
     cuts.windows(2)
         .enumerate()
@@ -248,22 +249,27 @@ fn usage_of_batch(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUs
         .collect()
 }
 
-/// Busy time in each slice between consecutive `cuts`, ns, summed over CPUs, without idle threads and threads with a
-/// priority below `lowest_priority`.
-pub(crate) fn busy(trace: &Trace, owners: &mut Owners, cuts: &[i64], lowest_priority: u8) -> (CpuSource, Vec<i64>) {
-    let mut busy = vec![0_i64; cuts.len().saturating_sub(1)];
-    let source = charge(trace, owners, cuts, |ran| {
-        if ran.owner != IDLE
-            && ran.priority >= lowest_priority
-            && let Some(sum) = busy.get_mut(ran.interval)
+/// Returns the busy time in each slice between consecutive `cuts`, in ns, summed over CPUs. Excludes idle threads and
+/// threads with a priority below `lowest_priority`.
+pub(crate) fn busy_times(
+    trace: &Trace,
+    owners: &mut Owners,
+    cuts: &[i64],
+    lowest_priority: u8,
+) -> (CpuSource, Vec<i64>) {
+    let mut busy_ns = vec![0_i64; cuts.len().saturating_sub(1)];
+    let source = charge(trace, owners, cuts, |run| {
+        if run.owner != IDLE
+            && run.priority >= lowest_priority
+            && let Some(sum) = busy_ns.get_mut(run.interval)
         {
-            *sum = sum.saturating_add(ran.ns);
+            *sum = sum.saturating_add(run.ns);
         }
     });
-    (source, busy)
+    (source, busy_ns)
 }
 
-/// `part` as a percentage of `whole`; 0 if `whole` is not positive.
+/// Returns `part` as a percentage of `whole`; 0 if `whole` is not positive.
 #[allow(clippy::cast_precision_loss, reason = "a percentage needs at most 52 bits")]
 pub fn percent_of(part: i64, whole: i64) -> f64 {
     if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }

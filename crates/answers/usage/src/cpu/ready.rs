@@ -1,4 +1,4 @@
-//! Time that ready threads waited for a CPU.
+//! Measures the time that ready threads waited for a CPU.
 //!
 //! A wait starts when the thread is readied, or when it is preempted, and ends when it is switched in.
 
@@ -19,16 +19,16 @@ pub struct ReadyWait {
     pub owner: OwnerIndex,
     /// Lifetime of the thread id.
     pub life: u32,
-    /// Priority at which it then ran.
+    /// Priority of the thread when it was switched in.
     pub priority: u8,
-    /// CPU on which it then ran.
+    /// CPU on which the thread was switched in.
     pub processor: u16,
     /// Length, ns.
     pub ns: i64,
 }
 
 impl ReadyWait {
-    /// An empty interval at the time it was switched in.
+    /// Returns an empty CPU interval with the thread and CPU of the wait.
     pub const fn interval(&self) -> CpuInterval {
         CpuInterval {
             interval: 0,
@@ -40,7 +40,7 @@ impl ReadyWait {
             address: 0,
             start_ns: 0,
             ns: 0,
-            continues: false,
+            resumes_after_sleep: false,
         }
     }
 }
@@ -48,7 +48,7 @@ impl ReadyWait {
 /// Calls `report` for every wait for a CPU that overlaps `range` and ended in the recording.
 pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut report: impl FnMut(ReadyWait)) {
     let asleep = owners.asleep();
-    let mut since: HashMap<u32, i64> = HashMap::new();
+    let mut ready_since: HashMap<u32, i64> = HashMap::new();
     let mut readies = trace
         .ready_threads
         .chunks()
@@ -66,15 +66,15 @@ pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut repo
         for (((&time_ns, (&processor, &priority)), (&new_tid, &old_tid)), &old_state) in rows {
             while let Some((&ready_ns, &tid)) = readies.next_if(|&(&ready, _)| ready <= time_ns) {
                 if ready_ns < range.end_ns {
-                    since.entry(tid).or_insert(ready_ns);
+                    ready_since.entry(tid).or_insert(ready_ns);
                 }
             }
-            if time_ns >= range.end_ns && since.is_empty() {
+            if time_ns >= range.end_ns && ready_since.is_empty() {
                 return;
             }
-            if let Some(ready_ns) = since.remove(&new_tid) {
-                let (from, to) = (ready_ns.max(range.start_ns), time_ns.min(range.end_ns));
-                let ns = to.saturating_sub(from).saturating_sub(asleep.silent_ns(from, to));
+            if let Some(ready_ns) = ready_since.remove(&new_tid) {
+                let (start_ns, end_ns) = (ready_ns.max(range.start_ns), time_ns.min(range.end_ns));
+                let ns = end_ns.saturating_sub(start_ns).saturating_sub(asleep.silent_ns(start_ns, end_ns));
                 let (owner, life) = owners.owner_at(new_tid, time_ns);
                 if ns > 0 && owner != IDLE {
                     report(ReadyWait {
@@ -89,10 +89,10 @@ pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut repo
             }
             if old_tid != 0 {
                 if old_state == READY && time_ns < range.end_ns {
-                    since.insert(old_tid, time_ns);
+                    ready_since.insert(old_tid, time_ns);
                 } else {
-                    // It ran until now, so any earlier ready-thread event is obsolete.
-                    since.remove(&old_tid);
+                    // The thread ran until now, so any earlier ready-thread event is obsolete.
+                    ready_since.remove(&old_tid);
                 }
             }
         }
@@ -114,7 +114,7 @@ mod tests {
         // Thread 8 is ready at 10 and runs at 18; thread 12 is ready at 20 and runs at 40.
         switches(&mut trace, &[(18 * MS, 0, 0, 8, 9), (40 * MS, 0, 8, 12, 4)]);
         let mut waits = Vec::new();
-        let mut owners = Owners::of(&trace);
+        let mut owners = Owners::from_trace(&trace);
         ready_waits(&trace, &mut owners, Interval::new(12 * MS, 30 * MS), |wait| {
             waits.push((wait.tid, wait.priority, wait.ns / MS));
         });

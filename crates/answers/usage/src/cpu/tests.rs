@@ -22,23 +22,24 @@ fn time_is_charged_to_the_running_thread_and_split_at_cuts() {
         &[(10 * MS, 0, 0, 8, 9), (30 * MS, 0, 8, 12, 4), (40 * MS, 0, 12, 0, 0), (50 * MS, 1, 8, 0, 0)],
     );
     let usage = usage(&trace, &[0, 20 * MS, 100 * MS]);
-    let first = &usage[0];
+    let first_interval = &usage[0];
     // CPU 0: idle 10, busy.exe 10. CPU 1: thread 8 before its first switch, 20.
-    assert_eq!(first.source, CpuSource::ContextSwitches);
-    assert_eq!(first.capacity_ns, 40 * MS);
-    assert_eq!((first.busy_ns, first.idle_ns, first.unknown_ns), (30 * MS, 10 * MS, 0));
-    assert_eq!(first.by_process.len(), 1);
-    assert_eq!(first.by_process[0].image, "busy.exe");
-    assert!((first.by_process[0].percent - 75.0).abs() < 1e-9);
-    let priorities: Vec<_> = first.by_priority.iter().map(|row| (row.priority, row.cpu_ns)).collect();
+    assert_eq!(first_interval.source, CpuSource::ContextSwitches);
+    assert_eq!(first_interval.capacity_ns, 40 * MS);
+    assert_eq!((first_interval.busy_ns, first_interval.idle_ns, first_interval.unknown_ns), (30 * MS, 10 * MS, 0));
+    assert_eq!(first_interval.by_process.len(), 1);
+    assert_eq!(first_interval.by_process[0].image, "busy.exe");
+    assert!((first_interval.by_process[0].percent - 75.0).abs() < 1e-9);
+    let priorities: Vec<_> = first_interval.by_priority.iter().map(|row| (row.priority, row.cpu_ns)).collect();
     assert_eq!(priorities, [(9, 10 * MS), (8, 20 * MS)]);
 
     // CPU 0: busy.exe 10, lazy.exe 10, idle 60 to the end. CPU 1: thread 8 30, idle 50.
-    let second = &usage[1];
-    let processes: Vec<_> = second.by_process.iter().map(|row| (row.image.as_str(), row.pid, row.cpu_ns)).collect();
+    let second_interval = &usage[1];
+    let processes: Vec<_> =
+        second_interval.by_process.iter().map(|row| (row.image.as_str(), row.pid, row.cpu_ns)).collect();
     assert_eq!(processes, [("busy.exe", Some(100), 40 * MS), ("lazy.exe", Some(200), 10 * MS)]);
-    assert_eq!(second.idle_ns, 110 * MS);
-    assert_eq!(second.unknown_ns, 0);
+    assert_eq!(second_interval.idle_ns, 110 * MS);
+    assert_eq!(second_interval.unknown_ns, 0);
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn time_without_recorded_switches_is_unknown() {
     let mut trace = machine();
     trace.duration_ns = 20_000 * MS;
     switches(&mut trace, &[(3000 * MS, 0, 8, 0, 0), (3000 * MS, 1, 0, 8, 8), (9000 * MS, 0, 0, 8, 8)]);
-    assert_eq!(recorded(&trace), Some((3000 * MS, 9000 * MS)));
+    assert_eq!(recorded_interval(&trace), Some((3000 * MS, 9000 * MS)));
     let usage = usage(&trace, &[0, 5000 * MS, 20_000 * MS]);
     let times = |usage: &CpuUsage| (usage.busy_ns / MS, usage.idle_ns / MS, usage.unknown_ns / MS);
     assert_eq!(times(&usage[0]), (2000, 2000, 6000));
@@ -86,10 +87,10 @@ fn time_without_recorded_switches_is_unknown() {
 fn each_sample_represents_one_period() {
     let mut trace = machine();
     let samples: Samples = (0..100)
-        .map(|at| Sample {
-            time_ns: at * MS,
+        .map(|index| Sample {
+            time_ns: index * MS,
             cpu: 0,
-            tid: if at < 25 { 8 } else { 0 },
+            tid: if index < 25 { 8 } else { 0 },
             address: 0,
             count: 1,
             source: 0,
@@ -111,8 +112,9 @@ fn without_data_the_usage_is_missing() {
     assert_eq!(usage[0].unknown_ns, 20 * MS);
 }
 
-/// The System process starts a sleep of 20 s on CPU 0, where no other thread is switched in; CPU 1 is idle. The sleep's
-/// records are 1 s after the last switch before it and 1 s before the first one after it.
+/// Returns a trace in which the System process starts a sleep of 20 s on CPU 0, where no other thread is switched in;
+/// CPU 1 is idle. The sleep records are 1 s after the last switch before the sleep and 1 s before the first switch
+/// after it.
 fn slept() -> Trace {
     const SECOND: i64 = 1_000 * MS;
     let mut trace = Trace { duration_ns: 30 * SECOND, ..Trace::default() };
@@ -135,25 +137,28 @@ fn with_sleep_records(trace: &mut Trace) {
 #[test]
 fn no_thread_runs_while_the_machine_sleeps() {
     const SECOND: i64 = 1_000 * MS;
-    let whole = [0, 30 * SECOND];
+    let cuts_of_recording = [0, 30 * SECOND];
     let mut trace = slept();
-    // Without the sleep's records, the sleep is not known.
-    let without = usage(&trace, &whole);
-    assert_eq!((without[0].busy_ns, without[0].asleep_ns), (25 * SECOND + SECOND / 2, 0));
+    // Without the sleep records, the sleep is unknown.
+    let without_records = usage(&trace, &cuts_of_recording);
+    assert_eq!((without_records[0].busy_ns, without_records[0].asleep_ns), (25 * SECOND + SECOND / 2, 0));
     with_sleep_records(&mut trace);
-    let with = &usage(&trace, &whole)[0];
-    assert_eq!((with.busy_ns, with.asleep_ns, with.unknown_ns), (4 * SECOND + SECOND / 2, 42 * SECOND, 0));
-    assert_eq!(with.by_process.iter().map(|row| row.cpu_ns).sum::<i64>(), with.busy_ns);
-    // In parts, and per CPU.
+    let with_records = &usage(&trace, &cuts_of_recording)[0];
+    assert_eq!(
+        (with_records.busy_ns, with_records.asleep_ns, with_records.unknown_ns),
+        (4 * SECOND + SECOND / 2, 42 * SECOND, 0)
+    );
+    assert_eq!(with_records.by_process.iter().map(|row| row.cpu_ns).sum::<i64>(), with_records.busy_ns);
+    // The same in parts, and per CPU.
     let cuts = [0, 10 * SECOND, 25 * SECOND, 30 * SECOND];
     let parts: Vec<(i64, i64)> = usage(&trace, &cuts).iter().map(|part| (part.busy_ns, part.asleep_ns)).collect();
     assert_eq!(parts, [(2 * SECOND + SECOND / 2, 14 * SECOND), (SECOND, 28 * SECOND), (SECOND, 0)]);
     let grid = grid::grid(&trace, &cuts, CpuSource::ContextSwitches, false);
-    assert_eq!(grid.interval(1), [SECOND, 0]);
+    assert_eq!(grid.busy(1), [SECOND, 0]);
 }
 
-/// Time in the sleep window that is not time asleep: 5 s of writing the image and 2 s of firmware, neither of which has
-/// records.
+/// The sleep window contains time that is not time asleep and has no records: 5 s to write the image and 2 s of
+/// firmware.
 #[test]
 fn writing_the_image_is_neither_recorded_nor_time_asleep() {
     const SECOND: i64 = 1_000 * MS;
@@ -166,7 +171,7 @@ fn writing_the_image_is_neither_recorded_nor_time_asleep() {
     assert_eq!(usage.unknown_ns, 14 * SECOND);
 }
 
-/// CPUs that are active between the sleep's records were awake: the machine slept where they were silent.
+/// CPUs that are active between the sleep records were awake: the machine slept while they were silent.
 #[test]
 fn a_sleep_starts_with_the_last_cpu_activity() {
     const SECOND: i64 = 1_000 * MS;
@@ -175,8 +180,8 @@ fn a_sleep_starts_with_the_last_cpu_activity() {
     process(&mut trace, 4, "System", Some(0), None);
     thread(&mut trace, 8, 4, Some(0), None);
     with_sleep_records(&mut trace);
-    let at = [0, 3, 4, 5, 20, 22, 24, 28].map(|second| second * SECOND);
-    let rows: Vec<_> = at.iter().map(|&at| (at, 0, 8, 8, 9)).collect();
+    let times = [0, 3, 4, 5, 20, 22, 24, 28].map(|second| second * SECOND);
+    let rows: Vec<_> = times.iter().map(|&time_ns| (time_ns, 0, 8, 8, 9)).collect();
     switches(&mut trace, &rows);
     let usage = &usage(&trace, &[0, 30 * SECOND])[0];
     // The time after the last switch is unknown.

@@ -1,4 +1,4 @@
-//! CPU capacity of a range, divided into busy, idle, asleep and unknown.
+//! Divides the CPU capacity of a range into busy, idle, asleep and unknown time.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct CpuTotals {
     pub unattributed_ns: i64,
 }
 
-/// What the totals of all ranges of a recording have in common.
+/// The values that the totals of all ranges of a recording share.
 #[derive(Clone, Debug)]
 pub struct Capacity {
     source: CpuSource,
@@ -43,19 +43,19 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// For `trace`, with the thread owners `owners`.
-    pub fn of(trace: &Trace, owners: &Owners) -> Self {
+    /// Reads the capacity of `trace`, with its thread owners.
+    pub fn new(trace: &Trace, owners: &Owners) -> Self {
         Self::from_source(trace, owners, source(trace))
     }
 
-    /// For `trace`, with CPU times from `source`.
+    /// Reads the capacity of `trace`, with CPU times from `source`.
     pub fn from_source(trace: &Trace, owners: &Owners, source: CpuSource) -> Self {
         let recorded = recorded_by(trace, source);
         Self { source, processors: processors(trace), recorded, asleep: owners.asleep() }
     }
 
-    /// The totals of `range`, in which threads ran for `busy_ns`, of which `unattributed_ns` in unknown processes, and
-    /// idle threads for `idle_ns`.
+    /// Returns the totals of `range`, in which threads ran for `busy_ns` and idle threads for `idle_ns`. Threads of
+    /// unknown processes account for `unattributed_ns` of `busy_ns`.
     pub fn totals(&self, range: Interval, busy_ns: i64, idle_ns: i64, unattributed_ns: i64) -> CpuTotals {
         let processors = i64::from(self.processors);
         let capacity_ns = range.duration_ns().saturating_mul(processors);
@@ -65,8 +65,8 @@ impl Capacity {
             CpuSource::Samples => self
                 .recorded
                 .map_or(0, |(begin, end)| {
-                    let (from, to) = (begin.max(range.start_ns), end.min(range.end_ns));
-                    range.overlap_ns(begin, end).saturating_sub(self.asleep.silent_ns(from, to))
+                    let (start_ns, end_ns) = (begin.max(range.start_ns), end.min(range.end_ns));
+                    range.overlap_ns(begin, end).saturating_sub(self.asleep.silent_ns(start_ns, end_ns))
                 })
                 .saturating_mul(processors)
                 .saturating_sub(busy_ns)
@@ -88,7 +88,7 @@ impl Capacity {
 }
 
 impl CpuTotals {
-    /// `ns` as a percentage of the capacity.
+    /// Returns `ns` as a percentage of the capacity.
     #[must_use]
     pub fn percent(&self, ns: i64) -> f64 {
         percent_of(ns, self.capacity_ns)

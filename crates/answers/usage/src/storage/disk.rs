@@ -1,4 +1,4 @@
-//! Disk requests: which ones, by which process, and how long they took.
+//! Analyzes disk requests: how many, by which process, and how long they took.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
 
 /// The tables that [`analyze`] reads.
-pub const TABLES: TableSet = TableSet::of(&[TableName::DiskIos, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::from_names(&[TableName::DiskIos, TableName::Processes]);
 
 /// The result of `onoff disk`.
 #[derive(Clone, Debug, Serialize)]
@@ -45,12 +45,12 @@ pub struct DiskActivity {
     /// The requests that completed in the range.
     #[serde(flatten)]
     pub operations: DiskOperations,
-    /// Read-ahead requests among the reads. Windows: reads without a file, which during a boot are those of ReadyBoot.
-    /// Linux: reads flagged by the kernel.
+    /// Read-ahead requests among the reads. Windows: reads without a file, which ReadyBoot issues during a boot. Linux:
+    /// reads flagged by the kernel.
     pub read_ahead: DiskWork,
     /// Time in the range in which the disk worked on a request, ns.
     pub busy_ns: i64,
-    /// The rest of the range, ns.
+    /// Remaining time in the range, ns.
     pub idle_ns: i64,
     /// Mean number of outstanding requests over the range.
     pub mean_queue: f64,
@@ -97,30 +97,30 @@ pub struct DiskAmounts {
     pub flushes: u64,
     /// Service time of flushes, ns.
     pub flush_service_ns: i64,
-    /// Sum over all requests of the number of requests outstanding on the disk at their issue; divided by `requests`,
-    /// the mean queue length at issue.
+    /// Sum over all requests of the number of requests outstanding on the disk when they were issued. Divided by
+    /// `requests`, this is the mean queue length at issue.
     pub queue_depth_sum: u64,
-    /// Maximum number of requests outstanding at the issue of one of them.
+    /// Maximum number of requests outstanding when a request was issued.
     pub max_queue_depth: u32,
 }
 
-/// Disk requests in `scope`, grouped by `by`; without keys there is one group.
+/// Analyzes the disk requests in `scope`, grouped by `keys`; without keys there is one group.
 #[must_use]
-pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
+pub fn analyze(trace: &Trace, scope: &Scope, keys: &[Key]) -> DiskReport {
     let range = scope.range;
-    let mut names = Names::of(trace, scope);
-    let mut groups: Groups<DiskAmounts> = Groups::by(by);
+    let mut names = Names::new(trace, scope);
+    let mut groups: Groups<DiskAmounts> = Groups::with_keys(keys);
     let mut total = DiskAmounts::default();
     let mut disks: BTreeMap<u32, Meter> = BTreeMap::new();
-    let found = neighbors(trace);
-    for (io, neighbors) in trace.disk_ios.iter().zip(found) {
+    let neighbors_by_row = neighbors(trace);
+    for (io, neighbors) in trace.disk_ios.iter().zip(neighbors_by_row) {
         let meter = disks.entry(io.disk).or_default();
         meter.add(&io, neighbors.at_issue, range);
         if !range.contains(io.complete_ns) {
             continue;
         }
         meter.complete(trace.system.kind, &io);
-        if let Some(subject) = names.of_request(&io) {
+        if let Some(subject) = names.request_subject(&io) {
             for amounts in [groups.entry(&names, subject), &mut total] {
                 amounts.add(&io, neighbors.at_issue);
             }
@@ -134,7 +134,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
     });
     DiskReport {
         range,
-        by: by.to_vec(),
+        by: keys.to_vec(),
         disks: disks.into_iter().map(|(disk, meter)| meter.finish(trace, disk, range)).collect(),
         total,
         groups,
@@ -151,7 +151,7 @@ impl DiskAmounts {
         let (requests, bytes, sum_ns) = match io.operation {
             DiskOperation::Read => (&mut self.reads, &mut self.read_bytes, &mut self.read_service_ns),
             DiskOperation::Write => (&mut self.writes, &mut self.write_bytes, &mut self.write_service_ns),
-            // A flush transfers no bytes, whatever its record contains.
+            // A flush transfers no bytes, even if its record has a size.
             DiskOperation::Flush => (&mut self.flushes, &mut 0, &mut self.flush_service_ns),
         };
         *requests += 1;
@@ -179,8 +179,8 @@ struct Meter {
     busy_until_ns: Option<i64>,
     outstanding_ns: i128,
     longest_queue: u32,
-    /// Outstanding requests at the start of the range.
-    at_start: u32,
+    /// Number of outstanding requests at the start of the range.
+    outstanding_at_start: u32,
 }
 
 impl Meter {
@@ -188,16 +188,16 @@ impl Meter {
     fn add(&mut self, io: &DiskIo, queued_before: u32, range: Interval) {
         let issued_ns = issued_ns(io);
         // Requests are in order of completion. Overlapping service times count once.
-        let start_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
-        let start_ns = start_ns.max(self.busy_until_ns.unwrap_or(i64::MIN));
+        let service_start_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
+        let busy_start_ns = service_start_ns.max(self.busy_until_ns.unwrap_or(i64::MIN));
         self.busy_until_ns = self.busy_until_ns.max(Some(io.complete_ns));
-        let within = |from: i64| range.overlap_ns(from, io.complete_ns);
-        self.busy_ns = self.busy_ns.saturating_add(within(start_ns));
-        self.outstanding_ns += i128::from(within(issued_ns));
+        let time_in_range = |start_ns: i64| range.overlap_ns(start_ns, io.complete_ns);
+        self.busy_ns = self.busy_ns.saturating_add(time_in_range(busy_start_ns));
+        self.outstanding_ns += i128::from(time_in_range(issued_ns));
         if range.contains(issued_ns) {
             self.longest_queue = self.longest_queue.max(queued_before.saturating_add(1));
         } else if issued_ns < range.start_ns && io.complete_ns > range.start_ns {
-            self.at_start = self.at_start.saturating_add(1);
+            self.outstanding_at_start = self.outstanding_at_start.saturating_add(1);
         }
     }
 
@@ -210,8 +210,12 @@ impl Meter {
 
     fn finish(self, trace: &Trace, disk: u32, range: Interval) -> DiskActivity {
         let length_ns = range.duration_ns();
-        let model =
-            trace.system.disks.iter().find(|known| known.number == disk).map(|known| known.model.trim().to_owned());
+        let model = trace
+            .system
+            .disks
+            .iter()
+            .find(|description| description.number == disk)
+            .map(|description| description.model.trim().to_owned());
         DiskActivity {
             disk,
             model: model.unwrap_or_default(),
@@ -220,7 +224,7 @@ impl Meter {
             busy_ns: self.busy_ns,
             idle_ns: length_ns.saturating_sub(self.busy_ns).max(0),
             mean_queue: if length_ns == 0 { 0.0 } else { self.outstanding_ns as f64 / length_ns as f64 },
-            longest_queue: self.longest_queue.max(self.at_start),
+            longest_queue: self.longest_queue.max(self.outstanding_at_start),
         }
     }
 }
@@ -261,7 +265,7 @@ mod tests {
         trace
     }
 
-    /// Two requests are queued on disk 0 while a third is served; disk 1 flushes.
+    /// Returns a trace in which two requests are queued on disk 0 while a third is served, and disk 1 flushes.
     fn busy() -> Trace {
         use DiskOperation::{Flush, Read, Write};
         use IoPriority::{Normal, VeryLow};
@@ -284,7 +288,7 @@ mod tests {
             &[Key::File, Key::Extension, Key::Disk, Key::Operation],
             &Key::ALL,
         ] {
-            let report = analyze(&trace, &Scope::whole(&trace), by);
+            let report = analyze(&trace, &Scope::whole_recording(&trace), by);
             let sum = |amount: fn(&DiskAmounts) -> i64| -> i64 {
                 let groups = report.groups.iter();
                 groups.map(|group| amount(&group.amounts)).sum()
@@ -299,7 +303,7 @@ mod tests {
     #[test]
     fn a_group_has_the_values_its_members_share() {
         let trace = busy();
-        let report = analyze(&trace, &Scope::whole(&trace), &[Key::Process, Key::Extension]);
+        let report = analyze(&trace, &Scope::whole_recording(&trace), &[Key::Process, Key::Extension]);
         let rows: Vec<_> = report
             .groups
             .iter()
@@ -323,14 +327,14 @@ mod tests {
                 ("scan.exe", "txt", Some(r"\b.txt"), Some("very_low"), Some("read")),
             ]
         );
-        let report = analyze(&trace, &Scope::whole(&trace), &[Key::Path]);
+        let report = analyze(&trace, &Scope::whole_recording(&trace), &[Key::Path]);
         assert!(report.groups.iter().any(|group| group.shared.path.as_deref() == Some(super::super::NO_FILE)));
     }
 
     #[test]
     fn disk_activity_does_not_depend_on_the_selected_processes() {
         let trace = busy();
-        let scope = Scope::whole(&trace).of_processes(vec![Pattern::new("scan.exe")]);
+        let scope = Scope::whole_recording(&trace).with_processes(vec![Pattern::new("scan.exe")]);
         let report = analyze(&trace, &scope, &[Key::Process]);
         assert_eq!(report.total.requests, 2);
         let disk = &report.disks[0];
@@ -355,7 +359,7 @@ mod tests {
         assert_eq!(report.disks[0].idle_ns, 0);
         assert_eq!(report.disks[0].longest_queue, 3);
         assert_eq!(report.disks[1].idle_ns, 15 * MS);
-        // Outstanding at the issue of the request at 12 ms: one; of the one at 10 ms: none.
+        // One request is outstanding when the request at 12 ms is issued, none at 10 ms.
         assert_eq!(report.total.queue_depth_sum, 1);
     }
 

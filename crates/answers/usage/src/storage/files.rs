@@ -1,4 +1,4 @@
-//! File operations of programs, and the disk requests they caused.
+//! Analyzes the file operations of programs, and the disk requests they caused.
 
 use hashbrown::HashMap;
 use onoff_trace::{DiskIo, DiskOperation, FileIo, FileOperation, Losses, TableName, TableSet, Trace};
@@ -12,7 +12,7 @@ use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
 
 /// The tables that [`analyze`] reads.
-pub const TABLES: TableSet = TableSet::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::from_names(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
 
 /// The result of `onoff files`.
 #[derive(Clone, Debug, Serialize)]
@@ -46,7 +46,7 @@ pub struct FileGroup {
     pub amounts: FileAmounts,
 }
 
-/// Totals of file operations. An operation that one file system passes on to another counts twice.
+/// Totals of file operations. An operation that a file system passes on to another file system counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileAmounts {
@@ -98,24 +98,24 @@ pub struct FileFlush {
     pub image: String,
     /// Path of the file; empty if unknown.
     pub path: String,
-    /// Flushes of the disk cache that its thread issued in that time.
+    /// Flushes of the disk cache that the thread issued during the flush.
     pub disk_flushes: u64,
     /// Disk time of these flushes, ns.
     pub disk_service_ns: i64,
 }
 
-/// The file operations in `scope`, grouped by `by`; without keys there is one group. Files have neither disk nor
-/// priority: those keys are ignored.
+/// Analyzes the file operations in `scope`, grouped by `keys`; without keys there is one group. The keys for disk and
+/// priority are ignored, because file operations have neither.
 ///
 /// An operation without a recorded end counts at its start.
 #[must_use]
-pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
-    let by: Vec<Key> = by.iter().copied().filter(|key| !matches!(key, Key::Disk | Key::Priority)).collect();
-    let mut names = Names::of(trace, scope);
-    let mut groups: Groups<FileAmounts> = Groups::by(&by);
+pub fn analyze(trace: &Trace, scope: &Scope, keys: &[Key]) -> FileReport {
+    let keys: Vec<Key> = keys.iter().copied().filter(|key| !matches!(key, Key::Disk | Key::Priority)).collect();
+    let mut names = Names::new(trace, scope);
+    let mut groups: Groups<FileAmounts> = Groups::with_keys(&keys);
     let mut total = FileAmounts::default();
     let mut flushes = Vec::new();
-    let device_flushes = DeviceFlushes::of(trace);
+    let device_flushes = DeviceFlushes::from_trace(trace);
     for io in trace.file_ios.iter() {
         if !scope.range.contains(io.end_ns.unwrap_or(io.start_ns)) {
             continue;
@@ -134,7 +134,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
         if !scope.range.contains(io.complete_ns) {
             continue;
         }
-        let Some(subject) = names.of_request(&io) else { continue };
+        let Some(subject) = names.request_subject(&io) else { continue };
         match groups.existing(&names, subject.without_disk()) {
             Some(amounts) => {
                 for amounts in [amounts, &mut total] {
@@ -152,7 +152,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
     });
     FileReport {
         range: scope.range,
-        by,
+        by: keys,
         total,
         groups,
         disk_alone,
@@ -184,9 +184,10 @@ impl FileAmounts {
             FileOperation::Flush => self.flushes += 1,
             _ => self.others += 1,
         }
-        let waits = matches!(io.operation, FileOperation::DirectoryNotification | FileOperation::FileSystemControl);
+        let waits_for_event =
+            matches!(io.operation, FileOperation::DirectoryNotification | FileOperation::FileSystemControl);
         match duration_ns(io) {
-            Some(_) if waits => {}
+            Some(_) if waits_for_event => {}
             Some(time_ns) => {
                 self.time_ns = self.time_ns.saturating_add(time_ns);
                 self.longest_ns = self.longest_ns.max(time_ns);
@@ -216,15 +217,15 @@ fn duration_ns(io: &FileIo) -> Option<i64> {
     io.end_ns.map(|end_ns| end_ns.saturating_sub(io.start_ns).max(0))
 }
 
-/// Whether a status is an error: its two highest bits are set (source: the layout of `NTSTATUS`). This also holds for
-/// negative error numbers.
+/// Returns whether a status is an error: its two highest bits are set (source: the layout of `NTSTATUS`). This also
+/// holds for negative error numbers.
 fn is_failure(status: u32) -> bool {
     status >> 30 == 3
 }
 
 fn flush(io: &FileIo, names: &Names<'_>, device_flushes: &DeviceFlushes) -> FileFlush {
     let (disk_flushes, disk_service_ns) =
-        io.end_ns.map(|end_ns| device_flushes.between(io.tid, io.start_ns, end_ns)).unwrap_or_default();
+        io.end_ns.map(|end_ns| device_flushes.count_and_service_ns(io.tid, io.start_ns, end_ns)).unwrap_or_default();
     FileFlush {
         start_ns: io.start_ns,
         end_ns: io.end_ns,
@@ -245,7 +246,7 @@ struct DeviceFlushes {
 }
 
 impl DeviceFlushes {
-    fn of(trace: &Trace) -> Self {
+    fn from_trace(trace: &Trace) -> Self {
         let mut by_thread: HashMap<u32, Vec<(i64, i64)>> = HashMap::new();
         for io in trace.disk_ios.iter() {
             if let (DiskOperation::Flush, Some(tid)) = (io.operation, io.tid) {
@@ -264,17 +265,17 @@ impl DeviceFlushes {
         Self { by_thread }
     }
 
-    /// Number of flushes that `tid` issued between two times, and their service time, ns.
-    fn between(&self, tid: Option<u32>, start_ns: i64, end_ns: i64) -> (u64, i64) {
+    /// Returns the number of flushes that `tid` issued between two times, and their service time in ns.
+    fn count_and_service_ns(&self, tid: Option<u32>, start_ns: i64, end_ns: i64) -> (u64, i64) {
         let Some(flushes) = tid.and_then(|tid| self.by_thread.get(&tid)) else { return (0, 0) };
-        let before = flushes.partition_point(|&(issue, _)| issue < start_ns);
-        let until = flushes.partition_point(|&(issue, _)| issue <= end_ns);
+        let count_before = flushes.partition_point(|&(issue, _)| issue < start_ns);
+        let count_until = flushes.partition_point(|&(issue, _)| issue <= end_ns);
         let sum_ns = |count: usize| {
-            let last = count.checked_sub(1).and_then(|last| flushes.get(last));
+            let last = count.checked_sub(1).and_then(|index| flushes.get(index));
             last.map_or(0, |&(_, sum_ns)| sum_ns)
         };
-        let count = until.saturating_sub(before) as u64;
-        (count, sum_ns(until).saturating_sub(sum_ns(before)))
+        let count = count_until.saturating_sub(count_before) as u64;
+        (count, sum_ns(count_until).saturating_sub(sum_ns(count_before)))
     }
 }
 
@@ -306,7 +307,7 @@ mod tests {
         });
     }
 
-    /// A program that tries to open a file, opens, reads and flushes it, and watches it.
+    /// Returns a trace of a program that fails to open a file, then opens, reads, flushes and watches it.
     fn recording() -> Trace {
         use FileOperation::{Create, DirectoryNotification, Flush, Read, Write};
         const FILE: &str = r"\Windows\a.dll";
@@ -347,7 +348,7 @@ mod tests {
     #[test]
     fn file_operations_and_their_disk_requests() {
         let trace = recording();
-        let report = analyze(&trace, &Scope::whole(&trace), &[Key::Path]);
+        let report = analyze(&trace, &Scope::whole_recording(&trace), &[Key::Path]);
         assert_eq!(report.groups.len(), 1);
         let group = &report.groups[0];
         assert_eq!(group.shared.path.as_deref(), Some(r"\Windows\a.dll"));
@@ -360,7 +361,7 @@ mod tests {
         assert_eq!((amounts.writes, amounts.write_bytes), (1, 700));
         assert_eq!((amounts.flushes, amounts.others), (2, 1));
         assert_eq!(amounts.unfinished, 1);
-        // The change notification does not count, because it waits for others.
+        // The change notification does not count, because it waits for an event.
         assert_eq!(amounts.time_ns, (1 + 2 + 10 + 1 + 10) * MS);
         assert_eq!(amounts.longest_ns, 10 * MS);
         assert_eq!(amounts.disk_read_bytes, 4096);
@@ -372,7 +373,7 @@ mod tests {
     #[test]
     fn disk_requests_count_for_the_process_that_issued_them() {
         let trace = recording();
-        let report = analyze(&trace, &Scope::whole(&trace), &[Key::Process]);
+        let report = analyze(&trace, &Scope::whole_recording(&trace), &[Key::Process]);
         assert_eq!(report.groups.len(), 1);
         assert_eq!(report.groups[0].amounts.disk_requests, 3);
         // The System process read from the disk but had no file operation.
@@ -382,7 +383,7 @@ mod tests {
     #[test]
     fn flushes_are_listed_with_the_device_flushes_they_caused() {
         let trace = recording();
-        let report = analyze(&trace, &Scope::whole(&trace), &[]);
+        let report = analyze(&trace, &Scope::whole_recording(&trace), &[]);
         let flushes: Vec<_> = report
             .flushes
             .iter()

@@ -1,7 +1,7 @@
 //! Groups rows by process, file, priority and other keys.
 //!
-//! Every value of a key is interned as a small number, so that a row is grouped with one look-up; texts are created
-//! once per distinct file and process.
+//! Every value of a key is interned as a small number, so that grouping a row takes one lookup. Texts are created once
+//! per distinct file and process.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub enum Key {
     Disk,
     /// Priority of the request.
     Priority,
-    /// Kind of operation: read, write, flush and other file operations.
+    /// Kind of operation: read, write, flush or another file operation.
     Operation,
 }
 
@@ -57,12 +57,12 @@ impl Key {
     }
 }
 
-/// File name shown for reads without a file. During a boot these are the reads of ReadyBoot, which works below the file
-/// system; xperf shows them as file `Unknown (0x0)`.
+/// File name shown for reads without a file. During a boot these are reads of ReadyBoot, which works below the file
+/// system; xperf shows them as `Unknown (0x0)`.
 pub const NO_FILE: &str = "no file (read-ahead)";
 
-/// The values that all members of a group have in common, whether or not they are keys: a group by process has a path
-/// if all members use one file.
+/// The values that all members of a group have in common, whether or not they are keys. For example, a group by process
+/// has a path if all members use the same file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SharedValues {
@@ -86,7 +86,7 @@ pub struct SharedValues {
 }
 
 impl SharedValues {
-    /// A tie-breaker for groups that are otherwise equal, so that the order is deterministic.
+    /// Returns a tie-breaker that makes the order of groups deterministic.
     pub(super) fn order(&self) -> impl Ord + '_ {
         (
             self.image.as_deref(),
@@ -125,10 +125,10 @@ pub(super) struct Names<'t> {
     images: Images<'t>,
     paths: DrivePaths<'t>,
     processes: Interned<(Option<u32>, &'t str)>,
-    /// For each process, whether it is selected.
-    selected: Vec<bool>,
+    /// Whether each process is selected, by index.
+    is_selected: Vec<bool>,
     files: Interned<FileKey>,
-    described: Vec<FileDescription<'t>>,
+    descriptions: Vec<FileDescription<'t>>,
     file_texts: Interned<String>,
     extensions: Interned<String>,
 }
@@ -147,42 +147,42 @@ struct FileDescription<'t> {
 }
 
 impl<'t> Names<'t> {
-    pub(super) fn of(trace: &'t Trace, scope: &'t Scope) -> Self {
+    pub(super) fn new(trace: &'t Trace, scope: &'t Scope) -> Self {
         Self {
             trace,
             scope,
-            images: Images::of(trace),
-            paths: DrivePaths::of(trace),
+            images: Images::new(trace),
+            paths: DrivePaths::from_trace(trace),
             processes: Interned::default(),
-            selected: Vec::new(),
+            is_selected: Vec::new(),
             files: Interned::default(),
-            described: Vec::new(),
+            descriptions: Vec::new(),
             file_texts: Interned::default(),
             extensions: Interned::default(),
         }
     }
 
-    /// Image file name of a process; empty if unknown.
+    /// Returns the image file name of a process; empty if unknown.
     pub(super) fn image(&self, pid: Option<u32>, time_ns: i64) -> &'t str {
-        pid.and_then(|pid| self.images.at(pid, time_ns)).unwrap_or_default()
+        pid.and_then(|pid| self.images.image_at(pid, time_ns)).unwrap_or_default()
     }
 
-    /// Display path of a subject's file; empty if unknown.
+    /// Returns the display path of a subject's file; empty if unknown.
     pub(super) fn path_of(&self, subject: Subject) -> &str {
-        self.described.get(subject.file as usize).map_or("", |file| &file.path)
+        self.descriptions.get(subject.file as usize).map_or("", |file| &file.path)
     }
 
-    /// Process id and image file name of a subject; the name is empty if unknown.
+    /// Returns the process id and image file name of a subject; the name is empty if unknown.
     pub(super) fn process_of(&self, subject: Subject) -> (Option<u32>, &'t str) {
         self.processes.get(subject.process).copied().unwrap_or_default()
     }
 
-    /// Display path of a file.
+    /// Returns the display path of a file.
     pub(super) fn path(&self, file: StringId) -> Cow<'t, str> {
         self.paths.readable(self.trace.text(file))
     }
 
-    /// The subject of a row, or `None` if its process is not selected.
+    /// Returns the subject of a row, or `None` if its process is not selected.
     pub(super) fn subject(
         &mut self,
         (pid, time_ns): (Option<u32>, i64),
@@ -191,10 +191,10 @@ impl<'t> Names<'t> {
     ) -> Option<Subject> {
         let image = self.image(pid, time_ns);
         let process = self.processes.number((pid, image));
-        if process as usize == self.selected.len() {
-            self.selected.push(self.scope.has_process(pid, image));
+        if process as usize == self.is_selected.len() {
+            self.is_selected.push(self.scope.has_process(pid, image));
         }
-        (self.selected.get(process as usize) == Some(&true)).then(|| Subject {
+        (self.is_selected.get(process as usize) == Some(&true)).then(|| Subject {
             process,
             file: self.file(FileKey::Named(file)),
             disk: None,
@@ -203,8 +203,8 @@ impl<'t> Names<'t> {
         })
     }
 
-    /// The subject of a disk request, or `None` if its process is not selected.
-    pub(super) fn of_request(&mut self, io: &DiskIo) -> Option<Subject> {
+    /// Returns the subject of a disk request, or `None` if its process is not selected.
+    pub(super) fn request_subject(&mut self, io: &DiskIo) -> Option<Subject> {
         let subject = self.subject((io.pid, issued_ns(io)), io.file, io.operation.as_str())?;
         let file =
             if is_read_ahead(self.trace.system.kind, io) { self.file(FileKey::NoFileRead) } else { subject.file };
@@ -213,7 +213,7 @@ impl<'t> Names<'t> {
 
     fn file(&mut self, key: FileKey) -> u32 {
         let number = self.files.number(key);
-        if number as usize == self.described.len() {
+        if number as usize == self.descriptions.len() {
             let path = match key {
                 FileKey::Named(file) => self.path(file),
                 FileKey::NoFileRead => Cow::Borrowed(NO_FILE),
@@ -222,7 +222,7 @@ impl<'t> Names<'t> {
                 FileKey::Named(_) => (file_name(&path).to_owned(), extension(&path)),
                 FileKey::NoFileRead => (NO_FILE.to_owned(), String::new()),
             };
-            self.described.push(FileDescription {
+            self.descriptions.push(FileDescription {
                 file: self.file_texts.number(file),
                 extension: self.extensions.number(extension),
                 path,
@@ -250,7 +250,7 @@ impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
         if let Some(&number) = self.numbers.get(&value) {
             return number;
         }
-        // Tables have fewer rows than this, because texts and processes are also numbered by u32.
+        // Tables have fewer rows than `u32::MAX`, because texts and processes are also numbered by u32.
         let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
         self.values.push(value.clone());
         self.numbers.insert(value, number);
@@ -262,13 +262,13 @@ impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
     }
 }
 
-/// The numbers of a group's values; 0 for none.
+/// The numbers of a group's values, by key; 0 if a key is not used.
 type Values = [u32; KEYS];
 
 /// Groups under construction, with totals of type `A`.
 #[derive(Debug)]
 pub(super) struct Groups<A> {
-    by: [bool; KEYS],
+    is_key: [bool; KEYS],
     numbers: HashMap<Values, u32>,
     groups: Vec<Group<A>>,
     operations: Vec<&'static str>,
@@ -282,15 +282,15 @@ struct Group<A> {
 }
 
 impl<A: Default> Groups<A> {
-    pub(super) fn by(keys: &[Key]) -> Self {
-        let mut by = [false; KEYS];
+    pub(super) fn with_keys(keys: &[Key]) -> Self {
+        let mut is_key = [false; KEYS];
         for &key in keys {
-            by[key as usize] = true;
+            is_key[key as usize] = true;
         }
-        Self { by, numbers: HashMap::new(), groups: Vec::new(), operations: Vec::new() }
+        Self { is_key, numbers: HashMap::new(), groups: Vec::new(), operations: Vec::new() }
     }
 
-    /// The totals of the group that `subject` belongs to.
+    /// Returns the totals of the group that `subject` belongs to, and creates the group if needed.
     pub(super) fn entry(&mut self, names: &Names<'_>, subject: Subject) -> &mut A {
         let values = self.values(names, subject);
         let key = self.key(values);
@@ -300,13 +300,13 @@ impl<A: Default> Groups<A> {
             self.groups.push(Group { values, differs: [false; KEYS], amounts: A::default() });
         }
         let group = &mut self.groups[number as usize];
-        for ((differs, first), value) in group.differs.iter_mut().zip(group.values).zip(values) {
-            *differs |= first != value;
+        for ((differs, first_value), value) in group.differs.iter_mut().zip(group.values).zip(values) {
+            *differs |= first_value != value;
         }
         &mut group.amounts
     }
 
-    /// The totals of the group that `subject` would belong to, if it exists. `subject` does not become a member.
+    /// Returns the totals of the group that `subject` would belong to, if it exists, without adding `subject` to it.
     pub(super) fn existing(&mut self, names: &Names<'_>, subject: Subject) -> Option<&mut A> {
         let values = self.values(names, subject);
         let number = *self.numbers.get(&self.key(values))?;
@@ -315,8 +315,8 @@ impl<A: Default> Groups<A> {
     }
 
     fn key(&self, mut values: Values) -> Values {
-        for (value, by) in values.iter_mut().zip(self.by) {
-            if !by {
+        for (value, is_key) in values.iter_mut().zip(self.is_key) {
+            if !is_key {
                 *value = 0;
             }
         }
@@ -324,14 +324,14 @@ impl<A: Default> Groups<A> {
     }
 
     fn values(&mut self, names: &Names<'_>, subject: Subject) -> Values {
-        let operation = match self.operations.iter().position(|&known| known == subject.operation) {
-            Some(at) => at,
+        let operation = match self.operations.iter().position(|&operation| operation == subject.operation) {
+            Some(index) => index,
             None => {
                 self.operations.push(subject.operation);
                 self.operations.len() - 1
             }
         };
-        let description = names.described.get(subject.file as usize);
+        let description = names.descriptions.get(subject.file as usize);
         let mut values = [0; KEYS];
         values[Key::Process as usize] = subject.process;
         values[Key::Path as usize] = subject.file;
@@ -343,7 +343,7 @@ impl<A: Default> Groups<A> {
         values
     }
 
-    /// The groups, with the values that their members share.
+    /// Returns the groups, with the values that their members share.
     pub(super) fn finish(self, names: &Names<'_>) -> Vec<(SharedValues, A)> {
         let operations = self.operations;
         self.groups
@@ -351,7 +351,7 @@ impl<A: Default> Groups<A> {
             .map(|group| {
                 let value = |key: Key| (!group.differs[key as usize]).then(|| group.values[key as usize]);
                 let process = value(Key::Process).and_then(|number| names.processes.get(number));
-                let path = value(Key::Path).and_then(|file| names.described.get(file as usize));
+                let path = value(Key::Path).and_then(|file| names.descriptions.get(file as usize));
                 let shared = SharedValues {
                     pid: process.and_then(|&(pid, _)| pid),
                     image: process.map(|&(_, image)| image.to_owned()),

@@ -1,4 +1,4 @@
-//! Hard faults (page faults that were read from disk), by process, file or extension.
+//! Analyzes hard faults (page faults that read from disk) by process, file or extension.
 
 use onoff_trace::{Losses, TableName, TableSet, Trace};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
 
 /// The tables that [`analyze`] reads.
-pub const TABLES: TableSet = TableSet::of(&[TableName::HardFaults, TableName::Processes]);
+pub const TABLES: TableSet = TableSet::from_names(&[TableName::HardFaults, TableName::Processes]);
 
 /// The result of `onoff hardfaults`.
 #[derive(Clone, Debug, Serialize)]
@@ -61,11 +61,11 @@ impl HardFaultAmounts {
     }
 }
 
-/// The hard faults that ended in `scope`, grouped by `by`; without keys there is one group.
+/// Analyzes the hard faults that ended in `scope`, grouped by `keys`; without keys there is one group.
 #[must_use]
-pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> HardFaultReport {
-    let mut names = Names::of(trace, scope);
-    let mut groups: Groups<HardFaultAmounts> = Groups::by(by);
+pub fn analyze(trace: &Trace, scope: &Scope, keys: &[Key]) -> HardFaultReport {
+    let mut names = Names::new(trace, scope);
+    let mut groups: Groups<HardFaultAmounts> = Groups::with_keys(keys);
     let mut total = HardFaultAmounts::default();
     for fault in trace.hard_faults.iter() {
         if !scope.range.contains(fault.end_ns) {
@@ -87,7 +87,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> HardFaultReport {
     });
     HardFaultReport {
         range: scope.range,
-        by: by.to_vec(),
+        by: keys.to_vec(),
         total,
         groups,
         recorded: trace.hard_faults.len() as u64,
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(report.total.bytes, 16384);
         assert_eq!(report.total.longest_ns, 10 * MS);
 
-        let scope = scope.of_processes(vec![Pattern::new("mail.exe")]);
+        let scope = scope.with_processes(vec![Pattern::new("mail.exe")]);
         let report = analyze(&trace, &scope, &[Key::Process]);
         assert_eq!(report.groups.len(), 1);
         assert_eq!(report.groups[0].shared.pid, Some(200));

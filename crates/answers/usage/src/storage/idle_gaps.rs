@@ -1,4 +1,4 @@
-//! Idle gaps of disks: how long they could have spun down or saved power.
+//! Finds the idle gaps of disks, in which they could have spun down or saved power.
 
 use std::collections::BTreeMap;
 
@@ -19,37 +19,37 @@ pub struct DiskGaps {
     pub gaps: Vec<Interval>,
 }
 
-/// The idle gaps of every disk in the range of `scope`. Requests of other processes, and requests to files that match
-/// `ignored`, do not count.
+/// Returns the idle gaps of every disk in the range of `scope`. Requests of other processes, and requests to files that
+/// match `ignored`, do not count.
 #[must_use]
 pub fn gaps(trace: &Trace, scope: &Scope, ignored: &dyn Fn(&str) -> bool) -> Vec<DiskGaps> {
-    let mut names = Names::of(trace, scope);
+    let mut names = Names::new(trace, scope);
     let mut disks: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
     for io in trace.disk_ios.iter() {
         let busy = disks.entry(io.disk).or_default();
-        match names.of_request(&io) {
+        match names.request_subject(&io) {
             Some(subject) if !ignored(names.path_of(subject)) => {
                 busy.push((issued_ns(&io), io.complete_ns));
             }
             _ => {}
         }
     }
-    disks.into_iter().map(|(disk, busy)| DiskGaps { disk, gaps: between(busy, scope.range) }).collect()
+    disks.into_iter().map(|(disk, busy)| DiskGaps { disk, gaps: gaps_between(busy, scope.range) }).collect()
 }
 
-fn between(mut busy: Vec<(i64, i64)>, range: Interval) -> Vec<Interval> {
+fn gaps_between(mut busy: Vec<(i64, i64)>, range: Interval) -> Vec<Interval> {
     busy.sort();
     let mut gaps = Vec::new();
-    let mut idle_from_ns = range.start_ns;
+    let mut idle_start_ns = range.start_ns;
     for (issued_ns, completed_ns) in busy {
-        let until_ns = issued_ns.min(range.end_ns);
-        if until_ns > idle_from_ns {
-            gaps.push(Interval::new(idle_from_ns, until_ns));
+        let idle_end_ns = issued_ns.min(range.end_ns);
+        if idle_end_ns > idle_start_ns {
+            gaps.push(Interval::new(idle_start_ns, idle_end_ns));
         }
-        idle_from_ns = idle_from_ns.max(completed_ns);
+        idle_start_ns = idle_start_ns.max(completed_ns);
     }
-    if range.end_ns > idle_from_ns {
-        gaps.push(Interval::new(idle_from_ns, range.end_ns));
+    if range.end_ns > idle_start_ns {
+        gaps.push(Interval::new(idle_start_ns, range.end_ns));
     }
     gaps
 }
@@ -70,10 +70,10 @@ mod tests {
             let gaps = gaps.gaps.iter();
             gaps.map(|gap| (gap.start_ns / MS, gap.end_ns / MS)).collect()
         };
-        let found = gaps(&trace, &scope, &|_| false);
-        assert_eq!(starts_and_ends(&found[0]), [(0, 5), (30, 50), (60, 90)]);
-        assert_eq!(starts_and_ends(&found[1]), []);
-        let found = gaps(&trace, &scope, &|path| path.ends_with("a.dll"));
-        assert_eq!(starts_and_ends(&found[1]), [(0, 90)]);
+        let disk_gaps = gaps(&trace, &scope, &|_| false);
+        assert_eq!(starts_and_ends(&disk_gaps[0]), [(0, 5), (30, 50), (60, 90)]);
+        assert_eq!(starts_and_ends(&disk_gaps[1]), []);
+        let disk_gaps = gaps(&trace, &scope, &|path| path.ends_with("a.dll"));
+        assert_eq!(starts_and_ends(&disk_gaps[1]), [(0, 90)]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | [`disk`] | disk requests: which ones, by which process, and how long they took |
+//! | [`disk`] | disk requests: how many, by which process, and how long they took |
 //! | [`files`] | file operations, and the disk requests they caused |
 //! | [`hard_faults`] | hard faults by file and process |
 //! | [`requests`] | each request in detail |
@@ -10,7 +10,7 @@
 //! | [`queue`] | which requests waited for which |
 //! | [`idle_gaps`] | idle gaps of each disk |
 //!
-//! A request, operation or fault counts entirely in the range in which it ends.
+//! A request, operation or fault belongs entirely to the range in which it ends.
 
 pub mod disk;
 pub mod files;

@@ -1,36 +1,36 @@
-//! Disk queues: which requests waited for which.
+//! Counts, for each disk request, the other requests in the queue of the disk.
 //!
-//! Two requests are outstanding together if each was issued before the other completed. Queues are per disk: requests
-//! to other disks do not count. Counting uses completion ranks and one Fenwick tree per disk, in O(n log n).
+//! Two requests are outstanding together if each was issued before the other completed. Each disk has its own queue.
+//! Counting uses completion ranks and one Fenwick tree per disk, in O(n log n).
 
 use std::collections::BTreeMap;
 
 use onoff_trace::{DiskIo, Trace};
 use serde::Serialize;
 
-/// Numbers of other requests on the same disk relative to a request.
+/// Numbers of other requests on the same disk, relative to a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighbors {
-    /// Outstanding at its issue.
+    /// Outstanding when it was issued.
     pub at_issue: u32,
-    /// Outstanding at its completion.
+    /// Outstanding when it completed.
     pub at_completion: u32,
-    /// Issued before it, outstanding at its issue, and completed before it.
+    /// Issued before it, outstanding when it was issued, and completed before it.
     pub before_and_completed: u32,
-    /// Issued before it and completed after it: it overtook them.
+    /// Issued before it and completed after it: this request overtook them.
     pub before_and_outlived: u32,
-    /// Issued after it and completed before it: they overtook it.
+    /// Issued after it and completed before it: they overtook this request.
     pub after_and_completed: u32,
 }
 
-/// When a request was issued; its completion time if the issue was not recorded.
+/// Returns when a request was issued, in ns; its completion time if the issue was not recorded.
 #[must_use]
 pub fn issued_ns(io: &DiskIo) -> i64 {
     io.issue_ns.unwrap_or(io.complete_ns)
 }
 
-/// The neighbors of each request, in the order of [`Trace::disk_ios`].
+/// Returns the neighbors of each request, in the order of [`Trace::disk_ios`].
 #[must_use]
 pub fn neighbors(trace: &Trace) -> Vec<Neighbors> {
     let mut disks: BTreeMap<u32, Vec<Request>> = BTreeMap::new();
@@ -41,11 +41,11 @@ pub fn neighbors(trace: &Trace) -> Vec<Neighbors> {
             completed_ns: io.complete_ns,
         });
     }
-    let mut found = vec![Neighbors::default(); trace.disk_ios.len()];
+    let mut neighbors = vec![Neighbors::default(); trace.disk_ios.len()];
     for requests in disks.values_mut() {
-        of_one_disk(requests, &mut found);
+        count_on_disk(requests, &mut neighbors);
     }
-    found
+    neighbors
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,8 @@ struct Request {
     completed_ns: i64,
 }
 
-fn of_one_disk(requests: &mut [Request], found: &mut [Neighbors]) {
+/// Sets the neighbors of the requests of one disk.
+fn count_on_disk(requests: &mut [Request], neighbors: &mut [Neighbors]) {
     // From here on, the index of a request is its completion rank.
     requests.sort_by_key(|request| (request.completed_ns, request.row));
     let mut by_issue: Vec<usize> = (0..requests.len()).collect();
@@ -66,28 +67,28 @@ fn of_one_disk(requests: &mut [Request], found: &mut [Neighbors]) {
         let request = requests[rank];
         let completed_at_issue = requests.partition_point(|other| other.completed_ns <= request.issued_ns);
         let outstanding = issued_before.saturating_sub(completed_at_issue);
-        let outlived = issued_before - issued_so_far.below(rank);
+        let outlived = issued_before - issued_so_far.count_below(rank);
         let issued_at_completion = issues.partition_point(|&issue| issue < request.completed_ns);
-        // The request itself was issued by then, unless it has no duration.
-        let others = issued_at_completion.saturating_sub(usize::from(request.issued_ns < request.completed_ns));
+        // The request itself counts as issued by then, unless it has no duration.
+        let others_issued = issued_at_completion.saturating_sub(usize::from(request.issued_ns < request.completed_ns));
         issued_so_far.add(rank);
-        if let Some(found) = found.get_mut(request.row) {
-            *found = Neighbors {
-                at_issue: number(outstanding),
-                at_completion: number(others.saturating_sub(rank)),
-                before_and_completed: number(outstanding.saturating_sub(outlived)),
-                before_and_outlived: number(outlived),
-                after_and_completed: number(rank.saturating_sub(issued_before - outlived)),
+        if let Some(neighbors) = neighbors.get_mut(request.row) {
+            *neighbors = Neighbors {
+                at_issue: saturate(outstanding),
+                at_completion: saturate(others_issued.saturating_sub(rank)),
+                before_and_completed: saturate(outstanding.saturating_sub(outlived)),
+                before_and_outlived: saturate(outlived),
+                after_and_completed: saturate(rank.saturating_sub(issued_before - outlived)),
             };
         }
     }
 }
 
-fn number(count: usize) -> u32 {
+fn saturate(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Counts the members of a set with a rank below a given one: a Fenwick tree.
+/// A Fenwick tree that counts the members of a set below a rank.
 #[derive(Debug)]
 struct Counts {
     sums: Vec<u32>,
@@ -99,19 +100,19 @@ impl Counts {
     }
 
     fn add(&mut self, rank: usize) {
-        let mut at = rank + 1;
-        while let Some(sum) = self.sums.get_mut(at) {
+        let mut index = rank + 1;
+        while let Some(sum) = self.sums.get_mut(index) {
             *sum += 1;
-            at += at & at.wrapping_neg();
+            index += index & index.wrapping_neg();
         }
     }
 
-    fn below(&self, rank: usize) -> usize {
-        let mut at = rank;
+    fn count_below(&self, rank: usize) -> usize {
+        let mut index = rank;
         let mut count = 0;
-        while at > 0 {
-            count += self.sums.get(at).map_or(0, |&sum| sum as usize);
-            at &= at - 1;
+        while index > 0 {
+            count += self.sums.get(index).map_or(0, |&sum| sum as usize);
+            index &= index - 1;
         }
         count
     }
@@ -122,15 +123,15 @@ mod tests {
     use super::*;
     use onoff_testkit::synthetic::{MS, request};
 
-    /// The expected numbers, counted directly by their definitions.
-    fn counted(rows: &[(u32, i64, i64)], at: usize) -> Neighbors {
-        let (disk, issued, completed) = rows[at];
+    /// Counts the expected numbers directly by their definitions.
+    fn expected_neighbors(rows: &[(u32, i64, i64)], index: usize) -> Neighbors {
+        let (disk, issued, completed) = rows[index];
         let others = || {
-            let others = rows.iter().enumerate();
-            others.filter(move |&(other, row)| other != at && row.0 == disk)
+            let rows = rows.iter().enumerate();
+            rows.filter(move |&(other, row)| other != index && row.0 == disk)
         };
-        let count = |is: &dyn Fn(i64, i64) -> bool| {
-            u32::try_from(others().filter(|(_, row)| is(row.1, row.2)).count()).unwrap()
+        let count = |is_counted: &dyn Fn(i64, i64) -> bool| {
+            u32::try_from(others().filter(|(_, row)| is_counted(row.1, row.2)).count()).unwrap()
         };
         Neighbors {
             at_issue: count(&|start, end| start < issued && end > issued),
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn counts_match_the_definitions() {
-        // Times are distinct to avoid ties; the numbers step through the ranges in pseudo-random order.
+        // Distinct times avoid ties. The multiplications produce a pseudo-random order.
         let mut rows: Vec<(u32, i64, i64)> = (0..300_i64)
             .map(|number| {
                 let issued = number * 7_919 % 300 * 2 * MS;
@@ -156,11 +157,11 @@ mod tests {
         for &(disk, issued, completed) in &rows {
             request(&mut trace, disk, issued, completed);
         }
-        let found = neighbors(&trace);
-        for (at, found) in found.iter().enumerate() {
-            assert_eq!(*found, counted(&rows, at), "request {at}: {:?}", rows[at]);
+        let neighbors = neighbors(&trace);
+        for (index, neighbors) in neighbors.iter().enumerate() {
+            assert_eq!(*neighbors, expected_neighbors(&rows, index), "request {index}: {:?}", rows[index]);
         }
-        assert!(found.iter().any(|found| found.after_and_completed > 3));
+        assert!(neighbors.iter().any(|neighbors| neighbors.after_and_completed > 3));
     }
 
     #[test]
@@ -178,6 +179,6 @@ mod tests {
         for _ in 0..4 {
             request(&mut trace, 0, MS, MS);
         }
-        assert!(neighbors(&trace).iter().all(|found| found.at_issue <= 3));
+        assert!(neighbors(&trace).iter().all(|neighbors| neighbors.at_issue <= 3));
     }
 }

@@ -1,4 +1,4 @@
-//! Each disk request in detail.
+//! Lists disk requests in detail.
 
 use onoff_trace::{DiskIo, Trace};
 
@@ -22,14 +22,18 @@ pub struct Request<'r> {
     pub path: &'r str,
 }
 
-/// Calls `visit` for each request that completed in `scope`, in that order, until it fails.
+/// Calls `visit` for each request that completed in `scope`, in order of completion, until it fails.
 ///
 /// # Errors
-/// The error of `visit`.
-pub fn each<E>(trace: &Trace, scope: &Scope, visit: &mut dyn FnMut(&Request<'_>) -> Result<(), E>) -> Result<(), E> {
-    let mut names = Names::of(trace, scope);
-    let found = neighbors(trace);
-    for (io, neighbors) in trace.disk_ios.iter().zip(found) {
+/// Returns the error of `visit`.
+pub fn visit_requests<E>(
+    trace: &Trace,
+    scope: &Scope,
+    visit: &mut dyn FnMut(&Request<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut names = Names::new(trace, scope);
+    let neighbors_by_row = neighbors(trace);
+    for (io, neighbors) in trace.disk_ios.iter().zip(neighbors_by_row) {
         if !scope.range.contains(io.complete_ns) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Utilization of each disk per interval, and time at each queue depth.
+//! Measures the utilization of each disk per interval, and the time at each queue depth.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::queue::issued_ns;
 use onoff_evidence::interval::Interval;
 
-/// Maximum number of intervals, summed over disks; intervals are made longer to stay below it.
+/// Maximum number of intervals, summed over disks. Intervals become longer if there would be more.
 const MAX_INTERVALS: usize = 1 << 20;
 
 /// Utilization of the disks per interval.
@@ -25,49 +25,47 @@ pub struct Utilization {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BusyInterval {
     pub range: Interval,
-    /// Time that each disk worked in it, ns, in the order of [`Utilization::disks`].
+    /// Time that each disk was busy, ns, in the order of [`Utilization::disks`].
     pub busy_ns: Vec<i64>,
-    /// Part of it spent on requests with low or very low priority, ns, in the same order.
+    /// Time that each disk was busy with requests of low or very low priority, ns, in the same order.
     #[serde(skip)]
     pub low_ns: Vec<i64>,
 }
 
-/// Utilization of each disk in `range`, in intervals of `interval_ns`; the last one may be shorter.
+/// Measures the utilization of each disk in `range`, in intervals of `interval_ns`. The last interval may be shorter.
 #[must_use]
 pub fn utilization(trace: &Trace, range: Interval, interval_ns: i64) -> Utilization {
     let disks: BTreeSet<u32> = trace.disk_ios.iter().map(|io| io.disk).collect();
     let max_intervals = i64::try_from((MAX_INTERVALS / disks.len().max(1)).max(1)).unwrap_or(1);
     let interval_ns = interval_ns.max(1).max(range.duration_ns() / max_intervals + 1);
-    let places: BTreeMap<u32, usize> = disks.iter().copied().zip(0..).collect();
+    let index_by_disk: BTreeMap<u32, usize> = disks.iter().copied().zip(0..).collect();
     let mut intervals = Vec::new();
     let mut start_ns = range.start_ns;
     while start_ns < range.end_ns {
         let end_ns = start_ns.saturating_add(interval_ns).min(range.end_ns);
-        let none = vec![0; disks.len()];
-        intervals.push(BusyInterval { range: Interval::new(start_ns, end_ns), busy_ns: none.clone(), low_ns: none });
+        let zeros = vec![0; disks.len()];
+        intervals.push(BusyInterval { range: Interval::new(start_ns, end_ns), busy_ns: zeros.clone(), low_ns: zeros });
         start_ns = end_ns;
     }
-    // Overlapping requests on a disk count once: each adds only the time after earlier ones. This also bounds the total
-    // number of steps by requests plus intervals.
+    // Overlapping requests on a disk count once: a request adds only the time after earlier requests. This also bounds
+    // the total number of steps by requests plus intervals.
     let mut busy_until = vec![i64::MIN; disks.len()];
     for io in trace.disk_ios.iter() {
-        let Some((place, until_ns)) = places.get(&io.disk).and_then(|&place| Some((place, busy_until.get_mut(place)?)))
-        else {
-            continue;
-        };
-        let start_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
-        let start_ns = start_ns.max(*until_ns);
-        *until_ns = io.complete_ns.max(*until_ns);
-        let first = intervals.partition_point(|interval| interval.range.end_ns <= start_ns);
-        for interval in intervals.iter_mut().skip(first) {
+        let Some(&disk_index) = index_by_disk.get(&io.disk) else { continue };
+        let Some(busy_until_ns) = busy_until.get_mut(disk_index) else { continue };
+        let service_start_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
+        let start_ns = service_start_ns.max(*busy_until_ns);
+        *busy_until_ns = io.complete_ns.max(*busy_until_ns);
+        let first_interval = intervals.partition_point(|interval| interval.range.end_ns <= start_ns);
+        for interval in intervals.iter_mut().skip(first_interval) {
             if interval.range.start_ns >= io.complete_ns {
                 break;
             }
             let part_ns = interval.range.overlap_ns(start_ns, io.complete_ns);
-            if let Some(busy_ns) = interval.busy_ns.get_mut(place) {
+            if let Some(busy_ns) = interval.busy_ns.get_mut(disk_index) {
                 *busy_ns = busy_ns.saturating_add(part_ns);
             }
-            if let Some(low_ns) = interval.low_ns.get_mut(place).filter(|_| io.priority.is_low()) {
+            if let Some(low_ns) = interval.low_ns.get_mut(disk_index).filter(|_| io.priority.is_low()) {
                 *low_ns = low_ns.saturating_add(part_ns);
             }
         }
@@ -84,11 +82,11 @@ pub struct QueueDepth {
     pub outstanding: u64,
     /// Time in the range at this depth, ns.
     pub time_ns: i64,
-    /// Requests issued at this depth: each had this many requests before it.
+    /// Number of requests issued at this depth.
     pub issued: u64,
 }
 
-/// Time at each queue depth in `range`, by disk and depth.
+/// Measures the time at each queue depth in `range`, by disk and depth.
 #[must_use]
 pub fn queue_depths(trace: &Trace, range: Interval) -> Vec<QueueDepth> {
     // A completion comes before an issue at the same time.
@@ -105,15 +103,16 @@ pub fn queue_depths(trace: &Trace, range: Interval) -> Vec<QueueDepth> {
         steps.sort();
         let mut by_depth: BTreeMap<u64, (i64, u64)> = BTreeMap::new();
         let mut outstanding: u64 = 0;
-        let mut since_ns = range.start_ns;
-        for (time_ns, issue) in steps {
-            let depth = by_depth.entry(outstanding).or_default();
-            depth.0 += range.overlap_ns(since_ns, time_ns);
-            depth.1 += u64::from(issue && range.contains(time_ns));
-            since_ns = since_ns.max(time_ns);
-            outstanding = if issue { outstanding + 1 } else { outstanding.saturating_sub(1) };
+        let mut previous_ns = range.start_ns;
+        for (time_ns, is_issue) in steps {
+            let (depth_ns, issued) = by_depth.entry(outstanding).or_default();
+            *depth_ns += range.overlap_ns(previous_ns, time_ns);
+            *issued += u64::from(is_issue && range.contains(time_ns));
+            previous_ns = previous_ns.max(time_ns);
+            outstanding = if is_issue { outstanding + 1 } else { outstanding.saturating_sub(1) };
         }
-        by_depth.entry(outstanding).or_default().0 += range.overlap_ns(since_ns, range.end_ns);
+        let (last_depth_ns, _) = by_depth.entry(outstanding).or_default();
+        *last_depth_ns += range.overlap_ns(previous_ns, range.end_ns);
         depths.extend(
             by_depth
                 .into_iter()
@@ -136,19 +135,19 @@ mod tests {
         let mut trace = Trace::default();
         request(&mut trace, 0, 2 * MS, 12 * MS);
         request(&mut trace, 3, 0, 30 * MS);
-        let found = utilization(&trace, RANGE, 10 * MS);
-        assert_eq!(found.disks, [0, 3]);
+        let utilization = utilization(&trace, RANGE, 10 * MS);
+        assert_eq!(utilization.disks, [0, 3]);
         let busy: Vec<_> =
-            found.intervals.iter().map(|interval| (interval.busy_ns[0] / MS, interval.busy_ns[1] / MS)).collect();
+            utilization.intervals.iter().map(|interval| (interval.busy_ns[0] / MS, interval.busy_ns[1] / MS)).collect();
         assert_eq!(busy, [(8, 10), (2, 10), (0, 5)]);
-        assert_eq!(found.intervals[2].range.duration_ns(), 5 * MS);
+        assert_eq!(utilization.intervals[2].range.duration_ns(), 5 * MS);
     }
 
     #[test]
     fn a_huge_range_has_a_bounded_number_of_intervals() {
         let range = Interval::new(0, i64::MAX);
-        let found = utilization(&Trace::default(), range, 1);
-        assert!(found.intervals.len() <= MAX_INTERVALS + 1);
+        let utilization = utilization(&Trace::default(), range, 1);
+        assert!(utilization.intervals.len() <= MAX_INTERVALS + 1);
     }
 
     #[test]

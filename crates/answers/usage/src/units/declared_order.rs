@@ -1,8 +1,8 @@
-//! Waits between systemd units, from their declared order.
+//! Finds waits between systemd units from their declared order.
 //!
-//! systemd starts a unit once every unit ordered before it has started or failed, if that one is to be started at all.
-//! So the unit among them that finished last released it. A oneshot unit has finished once it has exited;
-//! `systemd-analyze critical-chain` skips those, because they never become active.
+//! systemd starts a unit once all requested units that are ordered before it have started or failed. The last of them
+//! to finish therefore released it. A oneshot unit finishes when it exits; `systemd-analyze critical-chain` skips
+//! oneshot units, because they never become active.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{
@@ -12,8 +12,8 @@ use onoff_trace::{
 use super::unit::{StillStarting, Unit, UnitWait, WaitKind};
 use onoff_evidence::Certainty;
 
-/// Maximum time, ns, from the end of one start to the next one that counts as immediate; after a longer gap, something
-/// else may have delayed the service manager: 100 ms.
+/// Maximum time, ns, from the end of a start to the next start that counts as immediate: 100 ms. After a longer gap,
+/// something else may have delayed the service manager.
 pub(crate) const NOTABLE_GAP_NS: i64 = 100_000_000;
 
 /// Maximum error of times from log messages relative to each other, ns: 20 ms.
@@ -42,84 +42,88 @@ const NON_BOOT_TARGETS: [&str; 11] = [
 const DEVICE_SCAN: &str = "systemd-udev-trigger.service";
 
 /// The unit starts in a recording, and their waits.
-pub struct Starts<'t> {
+pub struct UnitStarts<'t> {
     trace: &'t Trace,
     rows: Vec<ServiceTransition>,
     /// The units that each unit is ordered after.
-    after: HashMap<StringId, Vec<StringId>>,
-    /// The units that started units are ordered after.
-    awaited: HashSet<StringId>,
+    preceding_units: HashMap<StringId, Vec<StringId>>,
+    /// The units that any started unit is ordered after.
+    predecessors: HashSet<StringId>,
     /// Indices in `rows`, by unit.
-    places: HashMap<StringId, Vec<usize>>,
+    indices: HashMap<StringId, Vec<usize>>,
     /// End times with indices, by unit, ordered by time.
     ends: HashMap<StringId, Vec<(i64, usize)>>,
-    /// When the service manager had loaded its units.
+    /// When the service manager finished loading its units.
     loaded_ns: Option<i64>,
 }
 
-impl<'t> Starts<'t> {
-    pub fn of(trace: &'t Trace) -> Self {
+impl<'t> UnitStarts<'t> {
+    pub fn new(trace: &'t Trace) -> Self {
         let mut rows: Vec<ServiceTransition> =
             trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start).collect();
         rows.sort_by(|a, b| (a.start_ns, trace.text(a.service)).cmp(&(b.start_ns, trace.text(b.service))));
-        let mut places: HashMap<StringId, Vec<usize>> = HashMap::new();
+        let mut indices: HashMap<StringId, Vec<usize>> = HashMap::new();
         let mut ends: HashMap<StringId, Vec<(i64, usize)>> = HashMap::new();
-        for (at, row) in rows.iter().enumerate() {
-            places.entry(row.service).or_default().push(at);
+        for (index, row) in rows.iter().enumerate() {
+            indices.entry(row.service).or_default().push(index);
             if let Some(end_ns) = row.end_ns {
-                ends.entry(row.service).or_default().push((end_ns, at));
+                ends.entry(row.service).or_default().push((end_ns, index));
             }
         }
         for ends in ends.values_mut() {
             ends.sort();
         }
-        let mut after: HashMap<StringId, Vec<StringId>> = HashMap::new();
-        let mut awaited = HashSet::new();
+        let mut preceding_units: HashMap<StringId, Vec<StringId>> = HashMap::new();
+        let mut predecessors = HashSet::new();
         for row in trace.service_dependencies.iter() {
             if row.kind == DependencyKind::After {
-                after.entry(row.service).or_default().push(row.on);
-                if places.contains_key(&row.service) {
-                    awaited.insert(row.on);
+                preceding_units.entry(row.service).or_default().push(row.on);
+                if indices.contains_key(&row.service) {
+                    predecessors.insert(row.on);
                 }
             }
         }
-        let loaded =
-            [milestone::UNITS_LOAD_END, milestone::USER_SPACE_BEGIN].into_iter().find_map(|name| first(trace, name));
-        Self { trace, rows, after, awaited, places, ends, loaded_ns: loaded.map(|row| row.time_ns) }
+        let loaded = [milestone::UNITS_LOAD_END, milestone::USER_SPACE_BEGIN]
+            .into_iter()
+            .find_map(|name| first_milestone(trace, name));
+        Self { trace, rows, preceding_units, predecessors, indices, ends, loaded_ns: loaded.map(|row| row.time_ns) }
     }
 
-    /// Whether dependencies were recorded.
+    /// Returns whether dependencies were recorded.
     pub fn has_dependencies(&self) -> bool {
-        !self.after.is_empty()
+        !self.preceding_units.is_empty()
     }
 
-    pub fn row(&self, at: usize) -> Option<&ServiceTransition> {
-        self.rows.get(at)
+    pub fn row(&self, index: usize) -> Option<&ServiceTransition> {
+        self.rows.get(index)
     }
 
-    /// The starts that were unfinished at `until_ns`, longest first.
+    /// Returns the starts that were unfinished at `until_ns`, longest first.
     pub fn unfinished(&self, until_ns: i64) -> Vec<StillStarting> {
-        let last = |row: &ServiceTransition| {
-            let last = self.places.get(&row.service).and_then(|places| self.rows.get(*places.last()?));
-            last.is_some_and(|last| last.start_ns == row.start_ns)
+        let is_last_start = |row: &ServiceTransition| {
+            let last_start = self.indices.get(&row.service).and_then(|indices| self.rows.get(*indices.last()?));
+            last_start.is_some_and(|last_start| last_start.start_ns == row.start_ns)
         };
-        let open = |row: &&ServiceTransition| {
-            row.outcome == ServiceOutcome::Unfinished && row.end_ns.is_none() && row.start_ns <= until_ns && last(row)
+        let is_unfinished = |row: &&ServiceTransition| {
+            row.outcome == ServiceOutcome::Unfinished
+                && row.end_ns.is_none()
+                && row.start_ns <= until_ns
+                && is_last_start(row)
         };
-        let mut waiting: HashMap<StringId, Vec<String>> = HashMap::new();
-        for (unit, after) in &self.after {
-            if !self.places.contains_key(unit) && !NON_BOOT_TARGETS.contains(&self.trace.text(*unit)) {
-                for on in after {
-                    waiting.entry(*on).or_default().push(self.trace.text(*unit).to_owned());
+        let mut waiting_units: HashMap<StringId, Vec<String>> = HashMap::new();
+        for (unit, preceding_units) in &self.preceding_units {
+            if !self.indices.contains_key(unit) && !NON_BOOT_TARGETS.contains(&self.trace.text(*unit)) {
+                for preceding_unit in preceding_units {
+                    waiting_units.entry(*preceding_unit).or_default().push(self.trace.text(*unit).to_owned());
                 }
             }
         }
-        let mut found: Vec<StillStarting> = self
+        let mut unfinished: Vec<StillStarting> = self
             .rows
             .iter()
-            .filter(open)
+            .filter(is_unfinished)
             .map(|row| {
-                let mut holds_up = waiting.get(&row.service).cloned().unwrap_or_default();
+                let mut holds_up = waiting_units.get(&row.service).cloned().unwrap_or_default();
                 holds_up.sort();
                 holds_up.dedup();
                 StillStarting {
@@ -131,50 +135,52 @@ impl<'t> Starts<'t> {
                 }
             })
             .collect();
-        found.sort_by(|a, b| b.elapsed_ns.cmp(&a.elapsed_ns).then(a.unit.cmp(&b.unit)));
-        found
+        unfinished.sort_by(|a, b| b.elapsed_ns.cmp(&a.elapsed_ns).then(a.unit.cmp(&b.unit)));
+        unfinished
     }
 
-    /// Index of the unit's start that finished at `end_ns`, otherwise its first start.
-    pub fn place(&self, unit: &str, end_ns: i64) -> Option<usize> {
-        let places = self.places.get(&self.trace.strings.find(unit)?)?;
-        places
+    /// Returns the index of the unit's start that finished at `end_ns`, otherwise of its first start.
+    pub fn index_of(&self, unit: &str, end_ns: i64) -> Option<usize> {
+        let indices = self.indices.get(&self.trace.strings.find(unit)?)?;
+        indices
             .iter()
             .copied()
-            .find(|&at| self.rows.get(at).is_some_and(|row| row.end_ns == Some(end_ns)))
-            .or_else(|| places.first().copied())
+            .find(|&index| self.rows.get(index).is_some_and(|row| row.end_ns == Some(end_ns)))
+            .or_else(|| indices.first().copied())
     }
 
-    /// What released the start at index `at`: the index of the other start, if it is one, and the release.
-    pub fn release(&self, at: usize) -> Option<(Option<usize>, UnitWait)> {
-        let row = self.rows.get(at)?;
+    /// Returns what released the start at `index`: the wait, and the index of the start it waited for, if any.
+    pub fn release(&self, index: usize) -> Option<(Option<usize>, UnitWait)> {
+        let row = self.rows.get(index)?;
         if !self.has_dependencies() {
             return None;
         }
         let name = self.trace.text(row.service);
         if name.ends_with(".device")
-            && let Some(release) = self.device_scan(row)
+            && let Some(release) = self.device_scan_release(row)
         {
             return Some(release);
         }
         let until_ns = row.start_ns.saturating_add(self.error_ns(row));
-        let last = self
-            .after
+        let last_end = self
+            .preceding_units
             .get(&row.service)
             .into_iter()
             .flatten()
-            .filter(|&&on| on != row.service)
-            .filter_map(|on| {
-                let ends = self.ends.get(on)?;
-                let before = ends.partition_point(|&(end_ns, _)| end_ns <= until_ns);
-                ends.get(before.checked_sub(1)?).copied()
+            .filter(|&&unit| unit != row.service)
+            .filter_map(|unit| {
+                let ends = self.ends.get(unit)?;
+                let count = ends.partition_point(|&(end_ns, _)| end_ns <= until_ns);
+                ends.get(count.checked_sub(1)?).copied()
             })
             .max();
-        let Some((time_ns, other)) = last else { return self.manager(row).map(|release| (None, release)) };
-        let unit = self.trace.text(self.rows.get(other)?.service);
+        let Some((time_ns, predecessor)) = last_end else {
+            return self.manager_release(row).map(|release| (None, release));
+        };
+        let unit = self.trace.text(self.rows.get(predecessor)?.service);
         let gap_ns = row.start_ns.saturating_sub(time_ns).max(0);
         Some((
-            Some(other),
+            Some(predecessor),
             UnitWait {
                 name: unit.to_owned(),
                 kind: WaitKind::DeclaredOrder,
@@ -185,21 +191,22 @@ impl<'t> Starts<'t> {
         ))
     }
 
-    /// Devices are not started but announced, after the device manager scans for devices. A device that
-    /// existed before it was needed has no duration, and is only followed if another unit waits for it.
-    fn device_scan(&self, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
-        let places = self.places.get(&self.trace.strings.find(DEVICE_SCAN)?)?;
+    /// Returns the device scan as the release of a device. Devices are not started; the device manager announces them
+    /// after a scan. A device that existed before it was needed has no duration, and is only followed if another unit
+    /// waits for it.
+    fn device_scan_release(&self, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
+        let scan_indices = self.indices.get(&self.trace.strings.find(DEVICE_SCAN)?)?;
         let end_ns = row.end_ns?;
-        if row.start_ns >= end_ns && !self.awaited.contains(&row.service) {
+        if row.start_ns >= end_ns && !self.predecessors.contains(&row.service) {
             return None;
         }
-        let (scan_ns, other) = places
+        let (scan_ns, scan_index) = scan_indices
             .iter()
-            .filter_map(|&other| Some((self.rows.get(other)?.start_ns, other)))
+            .filter_map(|&index| Some((self.rows.get(index)?.start_ns, index)))
             .filter(|&(start_ns, _)| start_ns <= end_ns)
             .max()?;
         Some((
-            Some(other),
+            Some(scan_index),
             UnitWait {
                 name: DEVICE_SCAN.to_owned(),
                 kind: WaitKind::DeviceScan,
@@ -210,7 +217,7 @@ impl<'t> Starts<'t> {
         ))
     }
 
-    fn manager(&self, row: &ServiceTransition) -> Option<UnitWait> {
+    fn manager_release(&self, row: &ServiceTransition) -> Option<UnitWait> {
         let time_ns = self.loaded_ns.filter(|&loaded| loaded <= row.start_ns)?;
         let gap_ns = row.start_ns.saturating_sub(time_ns);
         Some(UnitWait { name: String::new(), kind: WaitKind::Manager, time_ns, gap_ns, certainty: certainty(gap_ns) })
@@ -220,48 +227,52 @@ impl<'t> Starts<'t> {
         if self.trace.text(row.event).starts_with("journal") { MESSAGE_ERROR_NS } else { 0 }
     }
 
-    /// What released a start, unless it is beyond [`MAX_RESTARTS`].
-    fn release_of_first(&self, at: usize, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
-        self.places
+    /// Returns what released a start, unless it is beyond [`MAX_RESTARTS`].
+    fn release_if_counted(&self, index: usize, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
+        self.indices
             .get(&row.service)
-            .and_then(|places| places.get(MAX_RESTARTS))
-            .is_none_or(|&place| at < place)
-            .then(|| self.release(at))
+            .and_then(|indices| indices.get(MAX_RESTARTS))
+            .is_none_or(|&first_excluded| index < first_excluded)
+            .then(|| self.release(index))
             .flatten()
     }
 }
 
-/// What each unit waited for, with the index of that unit if it is an earlier one. `units` must be sorted by start.
+/// Returns what each unit waited for, with the index of that unit if it started earlier. `units` must be sorted by
+/// start.
 pub(super) fn waits(trace: &Trace, units: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>> {
     let mut waits: Vec<Option<(Option<usize>, UnitWait)>> = units.iter().map(|_| None).collect();
-    let places: HashMap<(&str, i64), usize> = units
+    let unit_indices: HashMap<(&str, i64), usize> = units
         .iter()
         .enumerate()
         .filter(|(_, unit)| unit.kind == ServiceChange::Start)
-        .map(|(at, unit)| ((unit.name.as_str(), unit.start_ns), at))
+        .map(|(index, unit)| ((unit.name.as_str(), unit.start_ns), index))
         .collect();
-    let starts = Starts::of(trace);
-    for (at, row) in starts.rows.iter().enumerate() {
-        let place = |row: &ServiceTransition| places.get(&(trace.text(row.service), row.start_ns)).copied();
-        if let Some((other, release)) = starts.release_of_first(at, row)
-            && let Some(unit) = place(row)
+    let starts = UnitStarts::new(trace);
+    let unit_index = |row: &ServiceTransition| unit_indices.get(&(trace.text(row.service), row.start_ns)).copied();
+    for (index, row) in starts.rows.iter().enumerate() {
+        if let Some((predecessor, release)) = starts.release_if_counted(index, row)
+            && let Some(unit) = unit_index(row)
             && let Some(wait) = waits.get_mut(unit)
         {
             // A device that appeared during the scan did not wait for its end.
-            let held_up = |other: &ServiceTransition| {
-                release.kind != WaitKind::DeviceScan || other.end_ns.is_some_and(|end| Some(end) <= row.end_ns)
+            let is_held_up_by = |predecessor: &ServiceTransition| {
+                release.kind != WaitKind::DeviceScan || predecessor.end_ns.is_some_and(|end| Some(end) <= row.end_ns)
             };
-            let earlier = other.and_then(|other| starts.rows.get(other)).filter(|other| held_up(other));
-            let earlier = earlier.and_then(place).filter(|&earlier| earlier < unit);
+            let earlier = predecessor
+                .and_then(|predecessor| starts.rows.get(predecessor))
+                .filter(|predecessor| is_held_up_by(predecessor))
+                .and_then(unit_index)
+                .filter(|&earlier| earlier < unit);
             *wait = Some((earlier, release));
         }
     }
     waits
 }
 
-/// The first milestone with this name: from the service manager's own timestamps, otherwise from its messages,
+/// Returns the first milestone with this name: from the service manager's own timestamps, otherwise from its messages,
 /// otherwise from the kernel log.
-pub fn first(trace: &Trace, name: &str) -> Option<Milestone> {
+pub fn first_milestone(trace: &Trace, name: &str) -> Option<Milestone> {
     let name = trace.strings.find(name)?;
     trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| {
         let event = trace.text(row.event);
@@ -328,17 +339,16 @@ mod tests {
             trace.service_dependencies.push(row);
         }
         let services = units(&trace);
-        let of = |name: &str| services.iter().find(|unit| unit.name == name).unwrap();
-        // The scan found both; the third device existed before it started.
+        let find = |name: &str| services.iter().find(|unit| unit.name == name).unwrap();
+        // The scan found the first two devices; the third device existed before the scan started.
         for (device, found_by) in
             [("dev-early.device", DEVICE_SCAN), ("dev-late.device", DEVICE_SCAN), ("dev-before.device", "")]
         {
-            let by = of(device).waited_for.as_ref().map_or("", |wait| wait.name.as_str());
-            assert_eq!(by, found_by, "{device}");
+            let waited_for = find(device).waited_for.as_ref().map_or("", |wait| wait.name.as_str());
+            assert_eq!(waited_for, found_by, "{device}");
         }
-        // Units are sorted by start and only earlier ones hold up others: the device jobs started before the scan, so
-        // none is in its list.
-        assert_eq!(of(DEVICE_SCAN).held_up, [""; 0]);
+        // Only units that started earlier hold up others. The device jobs started before the scan, so it held up none.
+        assert_eq!(find(DEVICE_SCAN).held_up, [""; 0]);
     }
 
     #[test]

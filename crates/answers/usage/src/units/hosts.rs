@@ -1,4 +1,4 @@
-//! The services hosted by each process.
+//! Finds the services hosted by each process.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,14 @@ use onoff_trace::{StringId, Trace};
 
 use crate::processes::Images;
 
-/// The services of each process, by its row in the table of processes: those that changed state in it, and those that
-/// the configuration lists at the end of the recording. Names are compared case-insensitively.
-pub fn hosted(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<String>> {
-    let mut hosted: HashMap<usize, BTreeSet<String>> = HashMap::new();
+/// Returns the services of each process, by its row in the table of processes: services that changed state in it, and
+/// services that the system configuration lists for it at the end of the recording. Names that differ only in case
+/// count once.
+pub fn services_by_process(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<String>> {
+    let mut services_by_process: HashMap<usize, BTreeSet<String>> = HashMap::new();
     let mut add = |row: usize, name: &str| {
-        let services = hosted.entry(row).or_default();
-        if !services.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        let services = services_by_process.entry(row).or_default();
+        if !services.iter().any(|service| service.eq_ignore_ascii_case(name)) {
             services.insert(name.to_owned());
         }
     };
@@ -23,23 +24,23 @@ pub fn hosted(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<Str
             add(host, trace.text(row.service));
         }
     }
-    // A process of a service command lives while its service starts, stops or runs.
+    // A process of a service command exists while its service starts, stops or runs.
     if !trace.service_processes.is_empty() {
         let mut first_ns: HashMap<StringId, i64> = HashMap::new();
         for change in trace.service_transitions.iter() {
-            let first = first_ns.entry(change.service).or_insert(change.start_ns);
-            *first = change.start_ns.min(*first);
+            let earliest_ns = first_ns.entry(change.service).or_insert(change.start_ns);
+            *earliest_ns = change.start_ns.min(*earliest_ns);
         }
-        let mut services: HashMap<u32, Vec<StringId>> = HashMap::new();
+        let mut services_by_pid: HashMap<u32, Vec<StringId>> = HashMap::new();
         for row in trace.service_processes.iter() {
-            services.entry(row.pid).or_default().push(row.service);
+            services_by_pid.entry(row.pid).or_default().push(row.service);
         }
-        for (at, process) in trace.processes.iter().enumerate() {
+        for (index, process) in trace.processes.iter().enumerate() {
             let has_started = |service: &&StringId| {
-                first_ns.get(*service).zip(process.start_ns).is_some_and(|(&first, start)| first <= start)
+                first_ns.get(*service).zip(process.start_ns).is_some_and(|(&earliest_ns, start)| earliest_ns <= start)
             };
-            for service in services.get(&process.pid).into_iter().flatten().filter(has_started) {
-                add(at, trace.text(*service));
+            for service in services_by_pid.get(&process.pid).into_iter().flatten().filter(has_started) {
+                add(index, trace.text(*service));
             }
         }
     }
@@ -48,5 +49,5 @@ pub fn hosted(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<Str
             add(host, &service.name);
         }
     }
-    hosted
+    services_by_process
 }

@@ -1,46 +1,48 @@
-//! Waits between Windows services, inferred from the order of starts.
+//! Infers waits between Windows services from the order of starts.
 //!
-//! * A service in a group that was requested within [`WAIT_GAP_NS`] of the end of another one's start counts as having waited for it.
-//! * A service that was requested within [`CONTAINER_GAP_NS`] of the creation of an earlier service's host process counts as having waited for
-//!   that: host processes are created one at a time.
+//! * A service in a group counts as having waited for another service if it was requested within [`WAIT_GAP_NS`] after
+//!   the other service had started.
+//! * A service counts as having waited for the host process of an earlier service if it was requested within
+//!   [`CONTAINER_GAP_NS`] of its creation, because host processes are created one at a time.
 //!
-//! The later of the two events is the cause.
+//! If both apply, the later event is the cause.
 
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, ServiceChange, Trace};
 
 use super::unit::{ServiceGroup, Unit, UnitWait, WaitKind};
 use onoff_evidence::Certainty;
-use onoff_evidence::activity::{NamedActivity, of_kind};
+use onoff_evidence::activity::{NamedActivity, activities_of_kind};
 
-/// Maximum time, ns, from the end of a service start to the start of one that counts as having waited for it: 50 ms. In
-/// published summaries the gap is 0 to 31 ms.
+/// Maximum time, ns, from the end of a service start to the start of a service that counts as having waited for it:
+/// 50 ms. In published summaries the gap is 0 to 31 ms.
 pub const WAIT_GAP_NS: i64 = 50_000_000;
 
 /// Maximum time, ns, from the creation of a host process to the start of a service that counts as having waited for it:
 /// 10 ms. In published summaries the gap is 0 to 2 ms.
 pub const CONTAINER_GAP_NS: i64 = 10_000_000;
 
-/// Host process creation shorter than this, ns, did not delay other services: 1 ms. Services that share a host find it
-/// running.
+/// Minimum duration of a host process creation that delays other services, ns: 1 ms. Services that share a host find
+/// it running.
 const NOTABLE_CONTAINER_NS: i64 = 1_000_000;
 
-/// For each service, the index of the one it waited for, and the evidence. `services` must be sorted by start.
+/// Returns, for each service, the index of the service it waited for, and the evidence. `services` must be sorted by
+/// start.
 pub(super) fn waits(trace: &Trace, services: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>> {
-    let groups = of_kind(trace, ActivityKind::ServiceGroup);
+    let groups = activities_of_kind(trace, ActivityKind::ServiceGroup);
     let starts = || services.iter().enumerate().filter(|(_, service)| is_ordered_start(service));
-    // The candidates, ordered by time; the latest one before a start counts. Services without a group start in parallel
-    // once the groups are done, so only services in groups can delay others until they have started.
-    let mut ended: Vec<(i64, usize)> = starts()
-        .filter(|(_, service)| holds_up(&groups, service))
-        .filter_map(|(at, service)| Some((service.end_ns?, at)))
+    // Candidates, ordered by time: the latest candidate before a start counts. Services without a group start in
+    // parallel once the groups are done, so only services in groups can delay others until they have started.
+    let mut start_ends: Vec<(i64, usize)> = starts()
+        .filter(|(_, service)| delays_groups(&groups, service))
+        .filter_map(|(index, service)| Some((service.end_ns?, index)))
         .collect();
-    ended.sort();
-    let mut contained: Vec<(i64, usize)> = starts()
+    start_ends.sort();
+    let mut host_creations: Vec<(i64, usize)> = starts()
         .filter(|(_, service)| service.container_ns >= Some(NOTABLE_CONTAINER_NS))
-        .filter_map(|(at, service)| Some((service.checkpoint_ns?, at)))
+        .filter_map(|(index, service)| Some((service.checkpoint_ns?, index)))
         .collect();
-    contained.sort();
+    host_creations.sort();
 
     services
         .iter()
@@ -49,38 +51,38 @@ pub(super) fn waits(trace: &Trace, services: &[Unit]) -> Vec<Option<(Option<usiz
                 return None;
             }
             let candidate = |events: &[(i64, usize)], gap_ns: i64| -> Option<(i64, usize)> {
-                let before = events.partition_point(|&(time, _)| time <= service.start_ns);
-                let (time, earlier) = *events.get(before.checked_sub(1)?)?;
+                let count = events.partition_point(|&(time, _)| time <= service.start_ns);
+                let (time, earlier) = *events.get(count.checked_sub(1)?)?;
                 // A service that was requested at the same time or later did not delay it.
                 let is_earlier = services.get(earlier)?.start_ns < service.start_ns;
                 (is_earlier && service.start_ns.saturating_sub(time) <= gap_ns).then_some((time, earlier))
             };
-            let end = candidate(&ended, WAIT_GAP_NS);
-            let container = candidate(&contained, CONTAINER_GAP_NS);
+            let end = candidate(&start_ends, WAIT_GAP_NS);
+            let container = candidate(&host_creations, CONTAINER_GAP_NS);
             let by_container = match (end, container) {
                 (Some((end, _)), Some((container, _))) => container > end,
                 (end, _) => end.is_none(),
             };
             let (time, earlier) = if by_container { container? } else { end? };
             let gap_ns = service.start_ns.saturating_sub(time);
-            let before = services.get(earlier)?;
-            Some((Some(earlier), waited_for(service, before, time, gap_ns, by_container)))
+            let earlier_service = services.get(earlier)?;
+            Some((Some(earlier), unit_wait(service, earlier_service, time, gap_ns, by_container)))
         })
         .collect()
 }
 
-/// Whether later load-order groups wait until `service` has started: it is an automatic start in a group, and the
-/// service control manager did not proceed to the next group before the service was running, if that was recorded.
+/// Returns whether later load-order groups waited until `service` had started: it is an automatic start in a group, and
+/// there is no record that the service control manager proceeded to the next group before the service was running.
 #[must_use]
-pub fn holds_up_its_group(trace: &Trace, service: &Unit) -> bool {
-    holds_up(&of_kind(trace, ActivityKind::ServiceGroup), service)
+pub fn delays_later_groups(trace: &Trace, service: &Unit) -> bool {
+    delays_groups(&activities_of_kind(trace, ActivityKind::ServiceGroup), service)
 }
 
-fn holds_up(groups: &[NamedActivity], service: &Unit) -> bool {
+fn delays_groups(groups: &[NamedActivity], service: &Unit) -> bool {
     if !is_ordered_start(service) || service.group.is_empty() || service.start_type == Some(DEMAND_START) {
         return false;
     }
-    // The group during whose start the service was started; services naming the group may start later.
+    // Only a start during the start of the group counts; services of the group may also start later.
     let mut same_group = groups.iter().filter(|group| group.name.eq_ignore_ascii_case(&service.group)).peekable();
     if same_group.peek().is_none() {
         return true;
@@ -88,7 +90,7 @@ fn holds_up(groups: &[NamedActivity], service: &Unit) -> bool {
     same_group.any(|group| {
         group.start_ns <= service.start_ns
             && match (group.end_ns, service.end_ns) {
-                // A group that was unfinished when the recording ended waits for any service that has not started.
+                // A group that was unfinished when the recording ended waits for all services that have not started.
                 (None, _) => true,
                 (Some(group_end), Some(end)) => end <= group_end,
                 (Some(_), None) => false,
@@ -103,31 +105,31 @@ fn is_ordered_start(service: &Unit) -> bool {
     service.kind == ServiceChange::Start && service.automatic
 }
 
-fn waited_for(service: &Unit, before: &Unit, time_ns: i64, gap_ns: i64, by_container: bool) -> UnitWait {
+fn unit_wait(service: &Unit, earlier: &Unit, time_ns: i64, gap_ns: i64, by_container: bool) -> UnitWait {
     let kind = if by_container {
         WaitKind::Container
-    } else if service.group == before.group {
+    } else if service.group == earlier.group {
         WaitKind::SameGroup
     } else {
         WaitKind::EarlierGroup
     };
-    UnitWait { name: before.name.clone(), kind, time_ns, gap_ns, certainty: Certainty::Inferred }
+    UnitWait { name: earlier.name.clone(), kind, time_ns, gap_ns, certainty: Certainty::Inferred }
 }
 
-/// The load-order groups, as reported by the service control manager, otherwise derived from their services.
+/// Returns the load-order groups as reported by the service control manager, otherwise derived from their services.
 #[must_use]
 pub fn groups(trace: &Trace, services: &[Unit]) -> Vec<ServiceGroup> {
     let mut groups: Vec<ServiceGroup> = Vec::new();
-    let mut positions: HashMap<&str, usize> = HashMap::new();
+    let mut index_by_name: HashMap<&str, usize> = HashMap::new();
     for service in services.iter().filter(|service| is_ordered_start(service) && !service.group.is_empty()) {
-        match positions.get(service.group.as_str()) {
-            Some(&at) => {
-                let group = &mut groups[at];
+        match index_by_name.get(service.group.as_str()) {
+            Some(&index) => {
+                let group = &mut groups[index];
                 group.end_ns = group.end_ns.zip(service.end_ns).map(|(a, b)| a.max(b));
                 group.services += 1;
             }
             None => {
-                positions.insert(&service.group, groups.len());
+                index_by_name.insert(&service.group, groups.len());
                 groups.push(ServiceGroup {
                     name: service.group.clone(),
                     start_ns: service.start_ns,
@@ -142,16 +144,16 @@ pub fn groups(trace: &Trace, services: &[Unit]) -> Vec<ServiceGroup> {
     for group in &mut groups {
         group.duration_ns = group.end_ns.map(|end| end.saturating_sub(group.start_ns));
     }
-    let reported = of_kind(trace, ActivityKind::ServiceGroup);
+    let reported = activities_of_kind(trace, ActivityKind::ServiceGroup);
     if !reported.is_empty() {
         return reported
             .into_iter()
-            .map(|work| ServiceGroup {
-                services: positions.get(work.name.as_str()).map_or(0, |&at| groups[at].services),
-                name: work.name,
-                start_ns: work.start_ns,
-                end_ns: work.end_ns,
-                duration_ns: work.duration_ns,
+            .map(|group| ServiceGroup {
+                services: index_by_name.get(group.name.as_str()).map_or(0, |&index| groups[index].services),
+                name: group.name,
+                start_ns: group.start_ns,
+                end_ns: group.end_ns,
+                duration_ns: group.duration_ns,
                 certainty: Certainty::Measured,
             })
             .collect();
@@ -165,7 +167,7 @@ mod tests {
     use crate::units::units;
     use onoff_testkit::synthetic::{MS, activity, service};
 
-    /// The excerpt from the paper on Windows Embedded Standard 7.
+    /// Returns the excerpt from the paper on Windows Embedded Standard 7.
     fn excerpt() -> Trace {
         let mut trace = Trace::default();
         let plug_play = "PlugPlay";
@@ -227,8 +229,8 @@ mod tests {
             ]
         );
         assert_eq!(services[1].held_up, ["DcomLaunch", "RpcEptMapper"]);
-        let waited = services[1].waited_for.as_ref().unwrap();
-        assert_eq!((waited.name.as_str(), waited.kind), ("PlugPlay", WaitKind::SameGroup));
+        let wait = services[1].waited_for.as_ref().unwrap();
+        assert_eq!((wait.name.as_str(), wait.kind), ("PlugPlay", WaitKind::SameGroup));
     }
 
     #[test]
@@ -275,8 +277,8 @@ mod tests {
             ]
         );
         assert_eq!(services[1].held_up, ["RpcEptMapper", "eventlog"]);
-        let in_turn: Vec<_> = services.iter().map(|service| service.held_up_total).collect();
-        assert_eq!(in_turn, [4, 3, 1, 0, 0]);
+        let totals: Vec<_> = services.iter().map(|service| service.held_up_total).collect();
+        assert_eq!(totals, [4, 3, 1, 0, 0]);
     }
 
     #[test]
@@ -311,14 +313,14 @@ mod tests {
                 rows.into_iter().map(|row| onoff_trace::ServiceTransition { start_type, ..row }).collect();
             service(&mut trace, "Next", "Later", (3_005, Some(3_010), None, Some(3_020)));
             let services = units(&trace);
-            let waits = services[1].waited_for.as_ref().is_some_and(|wait| wait.name == "Slow");
-            assert_eq!(waits, holds_up_its_group(&trace, &services[0]));
-            waits
+            let has_waited = services[1].waited_for.as_ref().is_some_and(|wait| wait.name == "Slow");
+            assert_eq!(has_waited, delays_later_groups(&trace, &services[0]));
+            has_waited
         };
         assert!(held_up(None, None));
         assert!(held_up(Some(2), None));
         assert!(held_up(Some(2), Some(3_001)));
-        // The service control manager proceeded to other groups long before it was running.
+        // The service control manager proceeded to other groups long before the service was running.
         assert!(!held_up(Some(2), Some(200)));
         // A demand start while the group was being started.
         assert!(!held_up(Some(3), None));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use onoff_evidence::Certainty;
 use onoff_evidence::reason::Reason;
 
-/// Evidence that a unit waited for another.
+/// Evidence that a unit waited for another unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -17,12 +17,11 @@ pub enum WaitKind {
     EarlierGroup,
     /// Windows: the host process of an earlier service had to be created.
     Container,
-    /// Linux: the unit is ordered after the other (at a stop: the other is ordered after it), which was the last of
-    /// these to finish.
+    /// Linux: the unit is ordered after the other unit (for a stop: before it), which was the last such unit to finish.
     DeclaredOrder,
     /// Linux: a device, announced after the scan for existing devices started.
     DeviceScan,
-    /// Linux: no unit it is ordered after was started, so it could start once the service manager had loaded its units.
+    /// Linux: no unit that precedes it was started, so it could start once the service manager had loaded its units.
     Manager,
 }
 
@@ -33,9 +32,9 @@ pub struct UnitWait {
     /// The other unit; empty for the service manager itself.
     pub name: String,
     pub kind: WaitKind,
-    /// When the other unit had finished, or its host process existed, ns.
+    /// When the other unit finished, or its host process was created, ns.
     pub time_ns: i64,
-    /// Time from then until this unit's start or stop, ns: the service manager was busy, or the unit was requested
+    /// Time from `time_ns` until this unit's start or stop, ns: the service manager was busy, or the unit was requested
     /// later.
     pub gap_ns: i64,
     /// Measured only if the order is declared: an observed order of starts is evidence, not proof.
@@ -43,33 +42,35 @@ pub struct UnitWait {
 }
 
 impl UnitWait {
-    /// Describes why the start of `unit` waited for this.
+    /// Describes why the start of `unit` had to wait.
     #[must_use]
     pub fn phrase(&self, unit: &str) -> String {
-        let (other, gap) = (&self.name, Duration::from_ns(self.gap_ns));
+        let (predecessor, gap) = (&self.name, Duration::from_ns(self.gap_ns));
         match self.kind {
             WaitKind::SameGroup => {
                 format!(
-                    "{unit} was requested {gap} after {other} had started, and both are in the same load-order group"
+                    "{unit} was requested {gap} after {predecessor} had started, and both are in the same load-order \
+                     group"
                 )
             }
             WaitKind::EarlierGroup => {
-                format!("{unit} was requested {gap} after {other} had started, which is in an earlier load-order group")
+                format!("{unit} was requested {gap} after {predecessor}, in an earlier load-order group, had started")
             }
             WaitKind::Container => format!(
-                "{unit} was requested {gap} after the host process of {other} was created; host processes are created \
-                 one at a time"
+                "{unit} was requested {gap} after the host process of {predecessor} was created; host processes are \
+                 created one at a time"
             ),
             WaitKind::DeclaredOrder if self.certainty == Certainty::Measured => {
-                format!("{unit} is ordered after {other}, which finished last, {gap} earlier")
+                format!("{unit} is ordered after {predecessor}, which finished last, {gap} earlier")
             }
             WaitKind::DeclaredOrder => format!(
-                "{unit} is ordered after {other}, which finished last, but {gap} earlier; the service manager was busy, or the unit was \
-                 requested later"
+                "{unit} is ordered after {predecessor}, which finished last, but {gap} earlier; the service manager \
+                 was busy, or the unit was requested later"
             ),
-            WaitKind::DeviceScan => format!("{unit} was announced after {other} started the device scan"),
+            WaitKind::DeviceScan => format!("{unit} was announced after {predecessor} started the device scan"),
             WaitKind::Manager => format!(
-                "no unit that {unit} is ordered after was started before it; the service manager had loaded its units {gap} earlier"
+                "no unit that {unit} is ordered after was started before it; the service manager had loaded its units \
+                 {gap} earlier"
             ),
         }
     }
@@ -84,11 +85,11 @@ pub enum TimeOutKind {
     Window,
     /// A console handler did not return within 5 s.
     Console,
-    /// An application did not respond; for a shutdown, either of the two above.
+    /// An application did not respond; in a shutdown, a window or a console application.
     Application,
     /// In a forced shutdown, a window did not respond to the query within 0.25 s or did not end within 0.5 s.
     Forced,
-    /// A service or unit had not started, stopped or responded when its manager stopped waiting.
+    /// A service or unit did not start, stop or respond before its manager stopped waiting.
     Service,
 }
 
@@ -99,9 +100,9 @@ pub struct TimeOut {
     pub kind: TimeOutKind,
     /// When it expired, ns; `None` if unknown.
     pub at_ns: Option<i64>,
-    /// Its length, ns; `None` if unknown.
+    /// The limit, ns; `None` if unknown.
     pub limit_ns: Option<i64>,
-    /// Most time-outs are not recorded as such.
+    /// Most time-outs are inferred, because they are not recorded as events.
     pub certainty: Certainty,
     pub evidence: Reason,
 }
@@ -115,7 +116,7 @@ pub enum ServiceNotification {
     PreShutdown,
     /// With all other services, in parallel.
     Shutdown,
-    /// It stopped before services were notified of the shutdown, for another reason.
+    /// Not part of the shutdown: it stopped earlier, for another reason.
     Earlier,
     /// Not recorded, or not a service in a shutdown.
     #[default]
@@ -149,20 +150,20 @@ pub struct Unit {
     pub kind: ServiceChange,
     /// When it was requested, ns.
     pub start_ns: i64,
-    /// First checkpoint, ns. Start: its process existed. Stop: it reported for the first time that it was stopping.
-    /// `None` if not recorded.
+    /// First checkpoint, ns. For a start, when its process existed; for a stop, when it first reported that it was
+    /// stopping. `None` if not recorded.
     pub checkpoint_ns: Option<i64>,
     /// When the image was loaded, ns; `None` if not recorded.
     pub load_done_ns: Option<i64>,
-    /// When it had finished, ns; `None` if it was unfinished when the recording ended.
+    /// When it finished, ns; `None` if it was unfinished when the recording ended.
     pub end_ns: Option<i64>,
     /// Duration, ns; on Linux, the time from `systemd-analyze blame`.
     pub duration_ns: Option<i64>,
-    /// Time until the first checkpoint, ns; for a start, creating the process.
+    /// Time until the first checkpoint, ns; for a start, the time to create the process.
     pub container_ns: Option<i64>,
     /// Time to load the service image, ns.
     pub image_load_ns: Option<i64>,
-    /// The rest, ns; for a start, initialization.
+    /// Remaining time, ns; for a start, initialization.
     pub initialization_ns: Option<i64>,
     /// Command line of its process; empty if unknown.
     pub command: String,
@@ -177,7 +178,7 @@ pub struct Unit {
     pub result: String,
     /// Time-out of the service manager for this unit, ns; `None` if infinite or not recorded.
     pub limit_ns: Option<i64>,
-    /// The time-out that it exceeded, if any.
+    /// The exceeded time-out, if any.
     pub time_out: Option<TimeOut>,
     /// When it was notified in a Windows shutdown.
     pub notification: ServiceNotification,
@@ -185,15 +186,15 @@ pub struct Unit {
     pub automatic: bool,
     /// Start type as on Windows: 2 automatic, 3 demand; `None` if not recorded.
     pub start_type: Option<u32>,
-    /// Whether it is on the critical path of the boot or of stopping. False if no such path is known.
+    /// Whether it is on the critical path of the boot or of stopping. False if the path is unknown.
     pub on_path: bool,
     /// What it waited for last; `None` if not recorded.
     pub waited_for: Option<UnitWait>,
-    /// Names of the units that waited for this one.
+    /// Names of the units that waited for this unit.
     pub held_up: Vec<String>,
-    /// Number of units that waited for this one, directly or indirectly.
+    /// Number of units that waited for this unit, directly or indirectly.
     pub held_up_total: u64,
-    /// For a stop on Linux: its own processes and its stop commands, ordered by end.
+    /// For a stop on Linux, the processes of the unit and its stop commands, ordered by end.
     pub processes: Vec<UnitProcess>,
     /// The record that set the start.
     pub event: String,
@@ -210,7 +211,7 @@ pub struct StillStarting {
     pub elapsed_ns: i64,
     /// Start time-out of the service manager, ns; `None` if infinite or unknown.
     pub limit_ns: Option<i64>,
-    /// Units that are ordered after it and were not started; empty if dependencies were not recorded.
+    /// Units that are ordered after this unit and were not started; empty if dependencies were not recorded.
     pub holds_up: Vec<String>,
 }
 

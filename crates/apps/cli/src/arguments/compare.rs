@@ -21,8 +21,8 @@ pub enum CompareFormat {
     Svg,
 }
 
-/// Reasons for excluding a run that `--include` overrides.
-const INCLUDED: [Choice<ExclusionReason>; 5] = [
+/// Exclusion reasons that `--include` overrides.
+const OVERRIDABLE_REASONS: [Choice<ExclusionReason>; 5] = [
     ("untrained", "Boots before ReadyBoot was trained", ExclusionReason::Untrained),
     ("losses", "Runs and values affected by lost events", ExclusionReason::Losses),
     ("analysis-tracing", "Recordings with call stacks, which slow down the run", ExclusionReason::AnalysisTracing),
@@ -48,7 +48,7 @@ pub struct ComparisonArguments {
     pub transition: Option<String>,
 
     /// Include runs normally excluded for this reason; can be repeated
-    #[arg(long, value_name = "REASON", value_parser = one_of(&INCLUDED))]
+    #[arg(long, value_name = "REASON", value_parser = one_of(&OVERRIDABLE_REASONS))]
     pub include: Vec<ExclusionReason>,
 
     /// Minimum runs per side to report a difference

@@ -19,7 +19,7 @@ const GROUPS: [Choice<Grouping<CpuGroup>>; 7] = [
     ("stack", "Call stack of each CPU sample", Grouping::Code(CodeGroup::Stack)),
 ];
 
-const TIMES: [Choice<TimeKind>; 2] = [
+const TIME_KINDS: [Choice<TimeKind>; 2] = [
     ("samples", "CPU samples", TimeKind::Samples),
     ("waits", "Waits: from a thread's switch out to its switch in", TimeKind::Waits),
 ];
@@ -48,12 +48,12 @@ pub struct CpuArguments {
     pub recording: RecordingArguments,
 
     /// Group by; separate several keys with commas
-    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process", value_parser = one_of(&GROUPS))]
-    pub by: Vec<Grouping<CpuGroup>>,
+    #[arg(long = "by", value_name = "KEY", value_delimiter = ',', default_value = "process", value_parser = one_of(&GROUPS))]
+    pub group_by: Vec<Grouping<CpuGroup>>,
 
     /// What to count with '--by module', 'function' or 'stack' and in flame graphs [default: samples]
-    #[arg(long, value_name = "WHAT", value_parser = one_of(&TIMES))]
-    pub of: Option<TimeKind>,
+    #[arg(long = "of", value_name = "WHAT", value_parser = one_of(&TIME_KINDS))]
+    pub time_kind: Option<TimeKind>,
 
     #[command(flatten)]
     pub symbols: SymbolArguments,

@@ -63,8 +63,8 @@ pub struct ImageArguments {
     pub exclusions: Vec<String>,
 
     /// What the rows of '--format csv' are
-    #[arg(long, value_name = "WHAT", default_value = "service", value_parser = one_of(&ROWS))]
-    pub by: ImageRows,
+    #[arg(long = "by", value_name = "WHAT", default_value = "service", value_parser = one_of(&ROWS))]
+    pub rows: ImageRows,
 
     /// Rows per list in text, 0 for all; other formats show all rows
     #[arg(long, value_name = "N", default_value_t = 15)]

@@ -30,8 +30,8 @@ pub struct InterruptsArguments {
     pub recording: RecordingArguments,
 
     /// Group by kind and this; separate several keys with commas
-    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "module", value_parser = one_of(&GROUPS))]
-    pub by: Vec<InterruptGroup>,
+    #[arg(long = "by", value_name = "KEY", value_delimiter = ',', default_value = "module", value_parser = one_of(&GROUPS))]
+    pub group_by: Vec<InterruptGroup>,
 
     #[command(flatten)]
     pub table: TableArguments,

@@ -52,7 +52,7 @@ pub struct IoArguments {
     pub compare: Option<PathBuf>,
 
     #[command(flatten)]
-    pub question: IoQuestionArguments,
+    pub analysis: IoAnalysisArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -76,7 +76,7 @@ pub struct IoRecordArguments {
     pub keep: Option<PathBuf>,
 
     #[command(flatten)]
-    pub question: IoQuestionArguments,
+    pub analysis: IoAnalysisArguments,
 
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -84,10 +84,10 @@ pub struct IoRecordArguments {
 }
 
 #[derive(Debug, Args)]
-pub struct IoQuestionArguments {
+pub struct IoAnalysisArguments {
     /// Group by (comma-separated)
-    #[arg(long, value_name = "KEYS", value_delimiter = ',', default_value = "process,file", value_parser = one_of(&GROUPS))]
-    pub by: Vec<GroupKey>,
+    #[arg(long = "by", value_name = "KEYS", value_delimiter = ',', default_value = "process,file", value_parser = one_of(&GROUPS))]
+    pub group_by: Vec<GroupKey>,
 
     /// Length of a time slice for --by slice
     #[arg(long, value_name = "TIME", default_value = "1s")]

@@ -45,8 +45,8 @@ pub struct PrefetchArguments {
     pub programs: Vec<String>,
 
     /// What the rows of '--format csv' are
-    #[arg(long, value_name = "WHAT", default_value = "plan", value_parser = one_of(&ROWS))]
-    pub by: PrefetchRows,
+    #[arg(long = "by", value_name = "WHAT", default_value = "plan", value_parser = one_of(&ROWS))]
+    pub rows: PrefetchRows,
 
     /// Rows per list in text, 0 for all; other formats show all rows
     #[arg(long, value_name = "N", default_value_t = 10)]

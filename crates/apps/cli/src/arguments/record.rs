@@ -7,7 +7,7 @@ use onoff_record::job::{LoaderChoice, SleepMethod, Transition};
 
 use super::{Choice, one_of};
 
-const RECORDED: [Choice<Transition>; 5] = [
+const TRANSITIONS: [Choice<Transition>; 5] = [
     ("boot", "From kernel start until the computer is idle; restarts the computer", Transition::Boot),
     ("shutdown", "From the request until the last process ends; restarts the computer", Transition::Shutdown),
     ("suspend", "Sleep and wake up", Transition::Suspend),
@@ -27,7 +27,7 @@ const LOADERS: [Choice<LoaderChoice>; 2] = [
     ("manual", "You have changed it already", LoaderChoice::Manual),
 ];
 
-const SLEEP_BY: [Choice<SleepMethod>; 2] = [
+const SLEEP_METHODS: [Choice<SleepMethod>; 2] = [
     ("kernel", "Write to /sys/power/state", SleepMethod::Kernel),
     ("systemd", "Ask systemd, which runs sleep hooks", SleepMethod::Systemd),
 ];
@@ -60,7 +60,7 @@ Exit codes:
   64  usage error")]
 pub struct RecordArguments {
     /// What to record
-    #[arg(value_name = "WHAT", value_parser = one_of(&RECORDED))]
+    #[arg(value_name = "WHAT", value_parser = one_of(&TRANSITIONS))]
     pub transition: Option<Transition>,
 
     /// Number of recordings [default: 1; with --plan windows 3]
@@ -95,7 +95,7 @@ pub struct RecordArguments {
     pub loader: LoaderChoice,
 
     /// On Linux, how to put the computer to sleep
-    #[arg(long, value_name = "HOW", default_value = "kernel", value_parser = one_of(&SLEEP_BY))]
+    #[arg(long, value_name = "HOW", default_value = "kernel", value_parser = one_of(&SLEEP_METHODS))]
     pub sleep_by: SleepMethod,
 
     /// On Linux, for suspend: state from /sys/power/state

@@ -70,8 +70,8 @@ pub struct DiskArguments {
     pub recording: RecordingArguments,
 
     /// Group by; separate several keys with commas
-    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process", value_parser = one_of(&DISK_KEYS))]
-    pub by: Vec<Grouping<Key>>,
+    #[arg(long = "by", value_name = "KEY", value_delimiter = ',', default_value = "process", value_parser = one_of(&DISK_KEYS))]
+    pub group_by: Vec<Grouping<Key>>,
 
     #[command(flatten)]
     pub symbols: SymbolArguments,
@@ -102,8 +102,8 @@ pub struct FilesArguments {
     pub recording: RecordingArguments,
 
     /// Group by; separate several keys with commas
-    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "path", value_parser = one_of(&FILE_KEYS))]
-    pub by: Vec<Key>,
+    #[arg(long = "by", value_name = "KEY", value_delimiter = ',', default_value = "path", value_parser = one_of(&FILE_KEYS))]
+    pub group_by: Vec<Key>,
 
     #[command(flatten)]
     pub table: TableArguments,
@@ -128,8 +128,8 @@ pub struct HardFaultsArguments {
     pub recording: RecordingArguments,
 
     /// Group by; separate several keys with commas
-    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process", value_parser = one_of(&HARD_FAULT_KEYS))]
-    pub by: Vec<Grouping<Key>>,
+    #[arg(long = "by", value_name = "KEY", value_delimiter = ',', default_value = "process", value_parser = one_of(&HARD_FAULT_KEYS))]
+    pub group_by: Vec<Grouping<Key>>,
 
     #[command(flatten)]
     pub symbols: SymbolArguments,

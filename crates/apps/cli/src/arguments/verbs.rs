@@ -89,7 +89,7 @@ pub fn page() -> String {
     page
 }
 
-/// The message for a word that is neither a file nor in the place of a verb; suggests a similar verb.
+/// Returns the error for a first argument that is neither a file nor a verb. Suggests a similar verb.
 pub fn no_such_file_or_verb(word: &str) -> String {
     let verbs = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().map(|(name, _)| *name));
     if verbs.clone().any(|verb| verb == word) {
@@ -116,13 +116,14 @@ mod tests {
 
     #[test]
     fn every_verb_is_in_exactly_one_group() {
-        let shown: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().map(|(name, _)| *name)).collect();
-        let once: BTreeSet<&str> = shown.iter().copied().collect();
-        assert_eq!(once.len(), shown.len());
+        let listed_verbs: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().map(|(name, _)| *name)).collect();
+        let unique_verbs: BTreeSet<&str> = listed_verbs.iter().copied().collect();
+        assert_eq!(unique_verbs.len(), listed_verbs.len());
         let command = crate::arguments::Arguments::command();
-        let all: BTreeSet<&str> =
+        let all_verbs: BTreeSet<&str> =
             command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name).collect();
-        assert_eq!(once, all);
+        assert_eq!(unique_verbs, all_verbs);
     }
 
     #[test]

@@ -26,14 +26,15 @@ pub fn resolve(arguments: BootArguments) -> Result<Invocation, Failure> {
         if !matches!(format, TransitionFormat::Text | TransitionFormat::Json) {
             return no_data("--list-boots supports text and JSON only");
         }
-        let invocation = Invocation::new(recording, output, move |recording, to| list(recording, format, to));
+        let invocation =
+            Invocation::new(recording, output, move |recording, destination| list(recording, format, destination));
         return Ok(invocation.single_recording().text_if(format == TransitionFormat::Text));
     }
     if format == TransitionFormat::Svg {
         if !inputs.is_empty() {
             return no_data("--format svg does not support --firmware and --capture; use text or json");
         }
-        return Ok(picture::of(TransitionKind::Boot, recording, output));
+        return Ok(picture::resolve(TransitionKind::Boot, recording, output));
     }
     if csv.is_some() && format != TransitionFormat::Csv {
         return no_data("--csv requires '--format csv'");
@@ -49,7 +50,7 @@ pub fn resolve(arguments: BootArguments) -> Result<Invocation, Failure> {
     let invocation = Invocation::new(recording, output, move |recording, destination| {
         run(recording, options, (format, csv, top), &inputs, destination)
     });
-    Ok(invocation.single_recording().text_if(format == TransitionFormat::Text).reading(paths))
+    Ok(invocation.single_recording().text_if(format == TransitionFormat::Text).with_inputs(paths))
 }
 
 fn run(
@@ -62,9 +63,9 @@ fn run(
     let mut provenances = inputs.add_to(&mut options, &recording.options)?;
     // The tables and captures may be from another computer, so do not combine them with this one's journal.
     if recording.files.is_empty() && !inputs.is_empty() {
-        return without_a_recording(&options, (format, &provenances), destination);
+        return write_axis_only(&options, (format, &provenances), destination);
     }
-    let (session, answer) = super::ask(recording, |session| session.boot(&options))?;
+    let (session, answer) = super::query(recording, |session| session.boot(&options))?;
     let answer = answer.map_err(no_boot)?;
     if matches!(answer.report, Boot::FastStartup(_)) && !inputs.is_empty() {
         let message = "--firmware and --capture do not work with a fast startup: the recording does not show when the loader \
@@ -102,13 +103,13 @@ fn run(
     })
 }
 
-fn no_boot(refusal: QueryError<Box<NoBoot>>) -> Failure {
-    Failure::from_refusal_with(refusal, |reason| text::boot::no_boot(&reason))
+fn no_boot(error: QueryError<Box<NoBoot>>) -> Failure {
+    Failure::from_query_error_with(error, |reason| text::boot::no_boot(&reason))
 }
 
 /// Lists the boots in the journals of a recording.
 fn list(recording: Recording, format: TransitionFormat, destination: &Destination) -> Result<(), Failure> {
-    let (session, boots) = super::ask(recording, onoff::Session::boots)?;
+    let (session, boots) = super::query(recording, onoff::Session::boots)?;
     let list = linux::boot::BootList { boots: boots? };
     if list.boots.is_empty() {
         return Err(Failure::no_data("no journal in this recording, so no list of boots"));
@@ -123,7 +124,7 @@ fn list(recording: Recording, format: TransitionFormat, destination: &Destinatio
 }
 
 /// Shows the boot axis of firmware tables, a capture, or both.
-fn without_a_recording(
+fn write_axis_only(
     options: &BootOptions,
     (format, provenances): (TransitionFormat, &[Provenance]),
     destination: &Destination,

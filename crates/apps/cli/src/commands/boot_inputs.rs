@@ -30,12 +30,12 @@ impl BootInputs {
     pub fn add_to(&self, boot: &mut BootOptions, options: &Options) -> Result<Vec<Provenance>, Failure> {
         let mut provenances = Vec::new();
         if !self.firmware.is_empty() {
-            provenances.push(add_firmware(boot, &self.firmware, options).map_err(Failure::from_refusal)?);
+            provenances.push(add_firmware(boot, &self.firmware, options).map_err(Failure::from_query_error)?);
         }
         if !self.capture.is_empty() {
-            let added = add_capture(boot, &self.capture, options);
-            let failure = |refusal| Failure::from_refusal_with(refusal, |reason| format!("--capture: {reason}"));
-            provenances.push(added.map_err(failure)?);
+            let provenance = add_capture(boot, &self.capture, options);
+            let to_failure = |error| Failure::from_query_error_with(error, |reason| format!("--capture: {reason}"));
+            provenances.push(provenance.map_err(to_failure)?);
         }
         Ok(provenances)
     }

@@ -6,7 +6,7 @@ use crate::output::Destination;
 
 /// Packs this computer's boot logs.
 #[cfg(target_os = "linux")]
-pub fn run(question: &CollectArguments, destination: &Destination) -> Result<(), Failure> {
+pub fn run(arguments: &CollectArguments, destination: &Destination) -> Result<(), Failure> {
     use std::io::BufWriter;
 
     use onoff_record::collection::{CollectionOptions, redaction_for, write};
@@ -14,44 +14,43 @@ pub fn run(question: &CollectArguments, destination: &Destination) -> Result<(),
     use onoff_record::running::{JournalFile, Scope, inspect};
     use onoff_sink::OutputFile;
 
-    let path = &question.output;
-    let failed = |error: std::io::Error| match error.kind() {
+    let path = &arguments.output;
+    let cannot_write = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
             Failure::no_data(format!("{}: the file already exists; choose another name", path.display()))
         }
         _ => Failure::Unreadable(format!("{}: cannot write: {error}", path.display())),
     };
     // Fail early if the file cannot be created: collecting takes a while.
-    let file = OutputFile::create_new(path).map_err(failed)?;
-    let mut machine = LiveMachine::new(question.root.clone());
-    let found = inspect(&mut machine, Scope::ThisBoot);
-    super::local_machine::report_unread(&found);
-    if found.journals.is_empty() && found.files.is_empty() {
+    let file = OutputFile::create_new(path).map_err(cannot_write)?;
+    let mut machine = LiveMachine::new(arguments.root.clone());
+    let sources = inspect(&mut machine, Scope::ThisBoot);
+    super::local_machine::report_unread(&sources);
+    if sources.journals.is_empty() && sources.files.is_empty() {
         return Err(Failure::no_data("no boot data is readable for this user; try sudo"));
     }
-    let journals = match found.journals.is_empty() {
-        true => None,
-        false => {
-            Some(onoff_files::open_files_and_bytes(&found.journals, Vec::new(), &onoff_files::Options::default())?)
-        }
+    let journals = if sources.journals.is_empty() {
+        None
+    } else {
+        Some(onoff_files::open_files_and_bytes(&sources.journals, Vec::new(), &onoff_files::Options::default())?)
     };
     // Files damaged beyond repair are skipped, as in all verbs.
-    let opened: Vec<JournalFile<'_>> = journals
+    let opened_journals: Vec<JournalFile<'_>> = journals
         .iter()
         .flat_map(|files| files.iter())
         .filter_map(|file| JournalFile::open(file.bytes()).ok())
         .collect();
-    let wanted = CollectionOptions { boots: question.boots.into(), redact: question.redact };
-    let redaction = question.redact.then(|| redaction_for(&machine));
-    let writer = BufWriter::new(file.writer().map_err(failed)?);
-    let collected = write(&found, &opened, wanted, redaction, writer).map_err(failed)?;
-    file.commit().map_err(failed)?;
+    let options = CollectionOptions { boots: arguments.boots.into(), redact: arguments.redact };
+    let redaction = arguments.redact.then(|| redaction_for(&machine));
+    let writer = BufWriter::new(file.writer().map_err(cannot_write)?);
+    let summary = write(&sources, &opened_journals, options, redaction, writer).map_err(cannot_write)?;
+    file.commit().map_err(cannot_write)?;
     destination.write(|out| {
         writeln!(out, "Wrote {}:", path.display())?;
-        writeln!(out, "  boots            {}", collected.boots.len())?;
-        writeln!(out, "  journal entries  {}", collected.entries)?;
-        writeln!(out, "  other files      {}", found.files.len())?;
-        if let Some(replaced) = collected.replaced {
+        writeln!(out, "  boots            {}", summary.boots.len())?;
+        writeln!(out, "  journal entries  {}", summary.entries)?;
+        writeln!(out, "  other files      {}", sources.files.len())?;
+        if let Some(replaced) = summary.replaced {
             writeln!(out, "Replaced:")?;
             writeln!(out, "  computer names  {}", replaced.hosts)?;
             writeln!(out, "  user names      {}", replaced.users)?;
@@ -66,7 +65,7 @@ pub fn run(question: &CollectArguments, destination: &Destination) -> Result<(),
     })
 }
 
-/// Other systems have no journal to collect.
+/// Fails, because other systems have no journal to collect.
 #[cfg(not(target_os = "linux"))]
 pub fn run(_: &CollectArguments, _: &Destination) -> Result<(), Failure> {
     let message = "collect works on Linux only; 'onoff record boot --plan windows' shows how to record on Windows";

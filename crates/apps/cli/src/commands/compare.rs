@@ -28,10 +28,10 @@ pub struct ComparedRuns {
 }
 
 impl ComparedRuns {
-    /// All input files.
+    /// Returns all input files.
     pub fn paths(&self) -> Vec<PathBuf> {
-        let named = self.runs.configurations.iter().flat_map(|configuration| &configuration.paths);
-        let files = named.flat_map(|path| split_recording_path(path));
+        let paths = self.runs.configurations.iter().flat_map(|configuration| &configuration.paths);
+        let files = paths.flat_map(|path| split_recording_path(path));
         self.runs.options.manifests.iter().cloned().chain(files).collect()
     }
 }
@@ -51,39 +51,40 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
             return Err(Failure::usage("--boots supports text, json and csv only"));
         }
         let local_root = files.is_empty().then_some(arguments.root);
-        let recording = Recording { local_root, ..Recording::of(files) };
-        let invocation =
-            Invocation::new(recording, arguments.output, move |recording, to| history(recording, last, format, to));
+        let recording = Recording { local_root, ..Recording::from_files(files) };
+        let invocation = Invocation::new(recording, arguments.output, move |recording, destination| {
+            history(recording, last, format, destination)
+        });
         return Ok(invocation.single_recording().text_if(is_text));
     }
     let (compared, tables) = match &arguments.study {
         Some(path) => from_study(path, arguments.runs)?,
         None => {
             let sides = arguments.runs.all_sides()?;
-            (runs(sides, reading(arguments.runs.manifests), false)?, Vec::new())
+            (runs(sides, reading_options(arguments.runs.manifests), false)?, Vec::new())
         }
     };
     if each_run && matches!(format, CompareFormat::Json | CompareFormat::Markdown | CompareFormat::Svg) {
         return Err(Failure::usage("--runs supports text and csv only; use '--format csv'"));
     }
     let paths = compared.paths();
-    let shown = OutputOptions { each_run, tables, format, top };
+    let output_options = OutputOptions { each_run, tables, format, top };
     let invocation =
-        Invocation::without_recording(arguments.output, move |destination| run(&compared, shown, destination));
-    Ok(invocation.text_if(is_text).reading(arguments.study).reading(paths))
+        Invocation::without_recording(arguments.output, move |destination| run(&compared, output_options, destination));
+    Ok(invocation.text_if(is_text).with_inputs(arguments.study).with_inputs(paths))
 }
 
 /// Reads a study file.
 fn from_study(path: &Path, arguments: RunsArguments) -> Result<(ComparedRuns, Vec<TableSpecification>), Failure> {
     let (study, configurations) = read_study(path)?;
-    let mut compared = compared(arguments.sides, reading(arguments.manifests), configurations);
+    let mut compared = compared_runs(arguments.sides, reading_options(arguments.manifests), configurations);
     compared.runs.transition = transition(study.transition.as_deref())?;
     compared.options.allow_mixed_kinds = true;
     Ok((compared, study.tables))
 }
 
 impl RunsArguments {
-    /// The two sides, given as a pair or by --baseline and --candidate.
+    /// Returns the two sides, given as a pair or by --baseline and --candidate.
     pub fn all_sides(&self) -> Result<ComparisonArguments, Failure> {
         let mut sides = self.sides.clone();
         match self.pair.as_slice() {
@@ -101,37 +102,41 @@ impl RunsArguments {
     }
 }
 
-/// Resolves the sides to runs. Without a candidate, `baseline_alone` must be set.
-pub fn runs(arguments: ComparisonArguments, reading: Options, baseline_alone: bool) -> Result<ComparedRuns, Failure> {
-    let named =
+/// Resolves the sides to runs. Accepts a missing candidate only if `allow_baseline_only` is set.
+pub fn runs(
+    arguments: ComparisonArguments,
+    options: Options,
+    allow_baseline_only: bool,
+) -> Result<ComparedRuns, Failure> {
+    let configuration =
         |name: &str, paths: Vec<PathBuf>| ConfigurationSource { name: name.to_owned(), factors: Vec::new(), paths };
     for (name, paths) in [("--baseline", &arguments.baseline), ("--candidate", &arguments.candidate)] {
-        if paths.is_empty() && !(baseline_alone && name == "--candidate") {
+        if paths.is_empty() && !(allow_baseline_only && name == "--candidate") {
             let message = format!("pass two recordings or folders, OLD and NEW, or use {name}");
             return Err(Failure::NoData(message));
         }
     }
-    let mut configurations = vec![named("baseline", arguments.baseline.clone())];
+    let mut configurations = vec![configuration("baseline", arguments.baseline.clone())];
     if !arguments.candidate.is_empty() {
-        configurations.push(named("candidate", arguments.candidate.clone()));
+        configurations.push(configuration("candidate", arguments.candidate.clone()));
     }
     let transition = transition(arguments.transition.as_deref())?;
-    let mut compared = compared(arguments, reading, configurations);
+    let mut compared = compared_runs(arguments, options, configurations);
     compared.runs.transition = transition;
     Ok(compared)
 }
 
-pub fn reading(manifests: Vec<PathBuf>) -> Options {
+pub fn reading_options(manifests: Vec<PathBuf>) -> Options {
     Options { manifests, ..Options::default() }
 }
 
-fn compared(
+fn compared_runs(
     arguments: ComparisonArguments,
-    reading: Options,
+    options: Options,
     configurations: Vec<ConfigurationSource>,
 ) -> ComparedRuns {
     ComparedRuns {
-        runs: RunsQuery { configurations, transition: TransitionChoice::default(), options: reading },
+        runs: RunsQuery { configurations, transition: TransitionChoice::default(), options },
         options: CompareOptions {
             include: arguments.include,
             min_runs: usize::from(arguments.min_runs),
@@ -153,19 +158,19 @@ fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
         ))
     };
     let name = RunSubject::from_name(name).ok_or_else(invalid)?;
-    let several = matches!(name, RunSubject::Suspend | RunSubject::Netboot);
-    if text.contains(':') && (number.is_none() || !several) {
+    let can_repeat = matches!(name, RunSubject::Suspend | RunSubject::Netboot);
+    if text.contains(':') && (number.is_none() || !can_repeat) {
         return Err(invalid());
     }
     Ok(TransitionChoice { name: Some(name), number })
 }
 
-fn run(compared: &ComparedRuns, shown: OutputOptions, destination: &Destination) -> Result<(), Failure> {
-    let OutputOptions { each_run, mut tables, format, top } = shown;
+fn run(compared: &ComparedRuns, options: OutputOptions, destination: &Destination) -> Result<(), Failure> {
+    let OutputOptions { each_run, mut tables, format, top } = options;
     let ReadRuns { configurations, provenances: recordings, .. } =
-        super::runs(&compared.runs, format == CompareFormat::Json, BadRecording::Exclude)?;
+        super::read_runs(&compared.runs, format == CompareFormat::Json, BadRecording::Exclude)?;
     let mut comparison =
-        compare(&configurations, &compared.options).map_err(|answer| Failure::NoData(answer.to_string()))?;
+        compare(&configurations, &compared.options).map_err(|error| Failure::NoData(error.to_string()))?;
     if tables.is_empty() && format == CompareFormat::Markdown {
         tables.push(TableSpecification::totals_and_phases(&comparison));
     }
@@ -173,7 +178,7 @@ fn run(compared: &ComparedRuns, shown: OutputOptions, destination: &Destination)
         .iter()
         .map(|table| table.build(&comparison))
         .collect::<Result<_, _>>()
-        .map_err(|refusal| Failure::NoData(refusal.to_string()))?;
+        .map_err(|error| Failure::NoData(error.to_string()))?;
     destination.write(|out| {
         match format {
             CompareFormat::Text => {
@@ -194,24 +199,29 @@ fn run(compared: &ComparedRuns, shown: OutputOptions, destination: &Destination)
         }
         Ok(())
     })?;
-    let is_unread = |apart: &Exclusion| apart.reason == ExclusionReason::Unreadable;
+    let is_unreadable = |exclusion: &Exclusion| exclusion.reason == ExclusionReason::Unreadable;
     let runs = comparison.configurations.iter().flat_map(|configuration| &configuration.runs);
-    match runs.flat_map(|run| &run.exclusions).any(is_unread) {
+    match runs.flat_map(|run| &run.exclusions).any(is_unreadable) {
         true => Err(Failure::Reported(1)),
         false => Ok(()),
     }
 }
 
 /// Compares the last boots of a journal with each other.
-fn history(recording: Recording, last: usize, format: CompareFormat, destination: &Destination) -> Result<(), Failure> {
-    let (session, history) = super::ask(recording, |session| session.boot_history(last))?;
+fn history(
+    recording: Recording,
+    boot_count: usize,
+    format: CompareFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let (session, history) = super::query(recording, |session| session.boot_history(boot_count))?;
     let history = history?;
     if history.boots.is_empty() {
         return Err(Failure::no_data("no journal in this recording, so no boots to compare"));
     }
     destination.write(|out| {
         match format {
-            CompareFormat::Text => text::linux::boot::history::write(&history, last, out)?,
+            CompareFormat::Text => text::linux::boot::history::write(&history, boot_count, out)?,
             CompareFormat::Json => json::document::write(&[session.provenance()?], &history, out)?,
             // Other formats were rejected earlier.
             _ => section::csv::write(&[text::linux::boot::history::boots(&history, history.boots.len())], out)?,
@@ -226,7 +236,7 @@ mod tests {
 
     #[test]
     fn parses_transition_names_and_numbers() {
-        let choice = |text| transition(Some(text)).ok().map(|it| (it.name, it.number));
+        let choice = |text| transition(Some(text)).ok().map(|choice| (choice.name, choice.number));
         assert_eq!(choice("boot"), Some((Some(RunSubject::Boot), None)));
         assert_eq!(choice("netboot:3"), Some((Some(RunSubject::Netboot), Some(3))));
         assert_eq!(choice("suspend:2"), Some((Some(RunSubject::Suspend), Some(2))));

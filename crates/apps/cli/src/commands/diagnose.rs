@@ -20,7 +20,7 @@ use crate::output::Destination;
 /// Exit code if a finding reaches the `--fail-on` cost.
 const COST_LIMIT_REACHED: u8 = 3;
 
-struct Question {
+struct Task {
     options: DiagnosisOptions,
     /// The Windows installation of the recorded computer.
     image: Vec<PathBuf>,
@@ -29,12 +29,16 @@ struct Question {
 }
 
 pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
-    let fail_on = arguments.fail_on.as_deref().map(cost).transpose()?;
+    let fail_on = arguments.fail_on.as_deref().map(parse_cost).transpose()?;
     let (format, top) = (arguments.format, arguments.top);
     let invocation = match arguments.explain {
-        _ if arguments.list => Invocation::without_recording(arguments.output, move |to| list(format, to)),
+        _ if arguments.list => {
+            Invocation::without_recording(arguments.output, move |destination| list(format, destination))
+        }
         Some(code) => match onoff_findings::find(&code) {
-            Some(rule) => Invocation::without_recording(arguments.output, move |to| explain(rule, format, to)),
+            Some(rule) => {
+                Invocation::without_recording(arguments.output, move |destination| explain(rule, format, destination))
+            }
             None => {
                 return Err(Failure::no_data(format!(
                     "--explain: unknown rule '{code}'; 'onoff diagnose --list' shows all rules"
@@ -47,11 +51,11 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
             if let Some(milliseconds) = arguments.noise {
                 options.noise_ns = i64::from(milliseconds) * 1_000_000;
             }
-            let question = Question { options, image: arguments.image.clone(), fail_on };
+            let task = Task { options, image: arguments.image.clone(), fail_on };
             Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
-                run(recording, &question, (format, top), destination)
+                run(recording, &task, (format, top), destination)
             })
-            .reading(arguments.image)
+            .with_inputs(arguments.image)
         }
     };
     let mut invocation = invocation.single_recording().text_if(format == PlainFormat::Text);
@@ -60,8 +64,8 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
 }
 
 /// Parses a cost: a duration with a unit. Returns ns.
-fn cost(text: &str) -> Result<i64, Failure> {
-    let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());
+fn parse_cost(text: &str) -> Result<i64, Failure> {
+    let has_unit = text.ends_with(|character: char| character.is_ascii_alphabetic());
     match TimePoint::parse(text) {
         Some(TimePoint::SinceStart(ns)) if has_unit => Ok(ns),
         _ => Err(Failure::usage(format!("--fail-on: '{text}' is not a duration; use 500ms or 2s"))),
@@ -93,19 +97,19 @@ fn explain(rule: &Rule, format: PlainFormat, destination: &Destination) -> Resul
 
 fn run(
     recording: Recording,
-    question: &Question,
+    task: &Task,
     (format, top): (PlainFormat, usize),
     destination: &Destination,
 ) -> Result<(), Failure> {
     let paths: Vec<String> = recording.files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let (session, diagnosis) = super::ask(recording, |session| session.diagnose(&question.options))?;
+    let (session, diagnosis) = super::query(recording, |session| session.diagnose(&task.options))?;
     let mut diagnosis = diagnosis?;
     diagnosis.insert_recording_paths(paths.iter().map(String::as_str));
     if diagnosis.transitions.is_empty() {
         return Err(Failure::no_data("no boot, shutdown or sleep in this recording; 'onoff info' shows its contents"));
     }
-    if !question.image.is_empty() {
-        add_image_evidence(&mut diagnosis, &super::image::open(&question.image)?.report);
+    if !task.image.is_empty() {
+        add_image_evidence(&mut diagnosis, &super::image::open(&task.image)?.report);
     }
     // Already cached by the diagnosis.
     let trace = session.tables(TABLES)?;
@@ -116,7 +120,7 @@ fn run(
         }
         Ok(())
     })?;
-    match (diagnosis.max_measured_cost_ns(), question.fail_on) {
+    match (diagnosis.max_measured_cost_ns(), task.fail_on) {
         (Some(highest), Some(limit)) if highest >= limit => Err(Failure::Reported(COST_LIMIT_REACHED)),
         _ => Ok(()),
     }

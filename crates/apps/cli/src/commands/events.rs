@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use onoff::{EventQuery, EventsError, QueryError, RangeError, Session};
+use onoff_report::text;
 use onoff_report::text::quantity::duration;
-use onoff_report::text::{self, losses};
 use onoff_sections::json::event::EventLines;
 use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, Losses, SystemKind};
@@ -26,81 +26,83 @@ pub fn resolve(arguments: EventsArguments) -> Result<Invocation, Failure> {
         ..EventFilter::default()
     };
     let range = time_range(arguments.range.as_deref())?;
-    let question = EventQuery { filter, range, phase: arguments.phase };
+    let query = EventQuery { filter, range, phase: arguments.phase };
     let format = arguments.format;
     Ok(Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
-        run(recording, &question, format, destination)
+        run(recording, &query, format, destination)
     }))
 }
 
 fn run(
     recording: Recording,
-    question: &EventQuery,
+    query: &EventQuery,
     format: PlainFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
     let mut options = recording.options;
     let files = {
-        let line = ProgressLine::reading();
-        options.progress = Some(line.listener());
-        super::files_of(&recording.files, recording.local_root.as_deref(), &options)?
+        let progress = ProgressLine::reading();
+        options.progress = Some(progress.listener());
+        super::open_files(&recording.files, recording.local_root.as_deref(), &options)?
     };
     // No progress line if rows go to the terminal.
-    let line = (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
-    options.progress = line.as_ref().map(ProgressLine::listener);
+    let progress = (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
+    options.progress = progress.as_ref().map(ProgressLine::listener);
     let session = Session::new(files, options.read()?);
-    let events = session.events(question).map_err(failure)?;
+    let events = session.events(query).map_err(failure)?;
     if let Some(phase) = events.phase() {
         // On stderr, to keep the rows machine-readable. A closed stderr does not affect them.
         let (start, end) = (duration(phase.start_ns), duration(phase.end_ns));
         let _ = writeln!(io::stderr(), "onoff: {phase}: {start} to {end}");
     }
-    let mut shown = 0;
-    let mut lost = Losses::new();
-    let mut is_cut = false;
+    let mut visited = 0;
+    let mut losses = Losses::new();
+    let mut is_interrupted = false;
     // JSON escapes all control characters, so there are no color sequences to strip.
     let mut destination = destination.clone();
     destination.display.is_unstyled = format == PlainFormat::Json;
     destination.write(|out| {
         let end = match (format, events.system()) {
             (PlainFormat::Json, _) => {
-                events.write_each(|| Box::new(JsonLines::default()), |text| flow(out.write_all(text)))
+                events.write_each(|| Box::new(JsonLines::default()), |text| stop_on_error(out.write_all(text)))
             }
-            (PlainFormat::Text, SystemKind::Linux) => events.for_each(|event| flow(text::events::write(event, out))),
+            (PlainFormat::Text, SystemKind::Linux) => {
+                events.for_each(|event| stop_on_error(text::events::write(event, out)))
+            }
             (PlainFormat::Text, _) => {
                 let mut dumper = Dumper::new();
                 dumper.begin(events.header(), out)?;
-                events.for_each(|event| flow(dumper.event(event, out)))
+                events.for_each(|event| stop_on_error(dumper.event(event, out)))
             }
         }?;
-        shown = end.visited;
-        lost = end.losses;
+        visited = end.visited;
+        losses = end.losses;
         match end.outcome {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => {
-                is_cut = true;
+                is_interrupted = true;
                 Err(error.into())
             }
         }
     })?;
-    drop(line);
-    if is_cut {
+    drop(progress);
+    if is_interrupted {
         // The reader closed the pipe, so the counts are incomplete.
         return Ok(());
     }
-    show_losses(&lost);
-    if shown == 0 {
+    show_losses(&losses);
+    if visited == 0 {
         return Err(Failure::no_data("no event matches"));
     }
     Ok(())
 }
 
-fn failure(refusal: QueryError<EventsError>) -> Failure {
-    match refusal {
+fn failure(error: QueryError<EventsError>) -> Failure {
+    match error {
         QueryError::Unanswerable(EventsError::Range(error @ RangeError::Order { .. })) => {
             Failure::usage(format!("--range: {error}"))
         }
-        refusal => Failure::from_refusal_with(refusal, |reason| match reason {
+        error => Failure::from_query_error_with(error, |reason| match reason {
             EventsError::Range(error) => format!("--range: {error}"),
             EventsError::Phase(error) => error.to_string(),
         }),
@@ -108,17 +110,17 @@ fn failure(refusal: QueryError<EventsError>) -> Failure {
 }
 
 /// Prints losses on stderr, to keep the rows machine-readable.
-fn show_losses(lost: &Losses) {
-    if lost.is_empty() {
+fn show_losses(losses: &Losses) {
+    if losses.is_empty() {
         return;
     }
     // A closed stderr is not an error.
-    let _ = losses::write(lost, &mut anstream::stderr().lock() as &mut dyn Write);
+    let _ = text::losses::write(losses, &mut anstream::stderr().lock() as &mut dyn Write);
 }
 
 /// Stops the event stream after a write error.
-fn flow(written: io::Result<()>) -> ControlFlow<io::Error> {
-    written.map_or_else(ControlFlow::Break, ControlFlow::Continue)
+fn stop_on_error(result: io::Result<()>) -> ControlFlow<io::Error> {
+    result.map_or_else(ControlFlow::Break, ControlFlow::Continue)
 }
 
 /// Writes each event as a line of JSON.

@@ -9,19 +9,19 @@ use crate::output::Destination;
 
 const MAX_SUGGESTIONS: usize = 8;
 
-/// Explains a term; without one, lists all terms.
+/// Explains the term in `words`, or lists all terms if there are no words.
 pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
     if words.is_empty() {
         return list(destination);
     }
-    let word = &*words.join(" ");
-    if let Some(rule) = onoff_findings::find(word) {
+    let term = &*words.join(" ");
+    if let Some(rule) = onoff_findings::find(term) {
         return destination.write(|out| Ok(text::diagnose::explain(rule, out)?));
     }
-    let entries = find(word);
-    let columns = columns(word);
+    let entries = find(term);
+    let columns = columns(term);
     if entries.is_empty() && columns.is_empty() {
-        return Err(Failure::NoData(unknown_term(word)));
+        return Err(Failure::NoData(unknown_term(term)));
     }
     destination.write(|out| {
         for entry in entries {
@@ -39,12 +39,12 @@ pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
     })
 }
 
-fn unknown_term(word: &str) -> String {
-    let mut suggestions = suggestions(word);
+fn unknown_term(term: &str) -> String {
+    let mut suggestions = suggestions(term);
     suggestions.truncate(MAX_SUGGESTIONS);
     match suggestions.as_slice() {
-        [] => format!("explain: '{word}' is not in the glossary; 'onoff explain' lists all terms"),
-        suggestions => format!("explain: '{word}' is not in the glossary; similar terms: {}", suggestions.join(", ")),
+        [] => format!("explain: '{term}' is not in the glossary; 'onoff explain' lists all terms"),
+        suggestions => format!("explain: '{term}' is not in the glossary; similar terms: {}", suggestions.join(", ")),
     }
 }
 
@@ -53,9 +53,9 @@ fn list(destination: &Destination) -> Result<(), Failure> {
     destination.write(|out| {
         for part in onoff_sections::glossary::PARTS {
             writeln!(out, "{HEADLINE}{}{HEADLINE:#}", part.title)?;
-            let mut words: Vec<&str> = part.entries.iter().map(|entry| entry.term).collect();
-            words.sort_by_key(|word| word.to_lowercase());
-            writeln!(out, "  {}", words.join(", "))?;
+            let mut terms: Vec<&str> = part.entries.iter().map(|entry| entry.term).collect();
+            terms.sort_by_key(|term| term.to_lowercase());
+            writeln!(out, "  {}", terms.join(", "))?;
         }
         writeln!(out, "{HEADLINE}Findings{HEADLINE:#}\n  any code from 'onoff diagnose --list'")?;
         writeln!(out, "{HEADLINE}Columns{HEADLINE:#}\n  any column of a recording's tables, such as duration_ns")?;

@@ -1,7 +1,7 @@
 //! `onoff export`.
 
 use onoff_evidence::Scope;
-use onoff_export::{ExportError, ExportedTable, Format, Question, export};
+use onoff_export::{ExportError, ExportOptions, ExportedTable, Format, export};
 use onoff_lists::functions::{CodeTimes, TimeKind};
 use onoff_page::export::{firefox, perfetto};
 use onoff_report::text::quantity::{count, size};
@@ -20,28 +20,28 @@ pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
     if symbols.symbols.is_some() && format != ExportFormat::Firefox {
         return Err(Failure::usage("--symbols requires --format firefox"));
     }
-    let viewer = matches!(format, ExportFormat::Perfetto | ExportFormat::Firefox);
-    if viewer && tables.is_some() {
+    let is_for_viewer = matches!(format, ExportFormat::Perfetto | ExportFormat::Firefox);
+    if is_for_viewer && tables.is_some() {
         return Err(Failure::usage("--tables requires --format parquet, arrow or csv"));
     }
     let destination = Destination { path: Some(output), ..Destination::default() };
     let invocation = match format {
         ExportFormat::Perfetto => Invocation::new(recording, destination, |recording, destination| {
-            let shown = view::one_recording(&recording)?;
-            destination.write_bytes(|out| Ok(perfetto::write(&shown, out)?))
+            let loaded = view::one_recording(&recording)?;
+            destination.write_bytes(|out| Ok(perfetto::write(&loaded, out)?))
         }),
         ExportFormat::Firefox => {
             let symbols = SymbolTask::resolve(symbols);
             Invocation::new(recording, destination, |recording, destination| {
-                let shown = view::one_recording(&recording)?;
-                let names = names_of_samples(&shown.trace, symbols);
-                destination.write_bytes(|out| Ok(firefox::write(&shown, &names, out)?))
+                let loaded = view::one_recording(&recording)?;
+                let names = sampled_function_names(&loaded.trace, symbols);
+                destination.write_bytes(|out| Ok(firefox::write(&loaded, &names, out)?))
             })
         }
         ExportFormat::Parquet | ExportFormat::Arrow | ExportFormat::Csv => {
-            let question = Question { format: table_format(format)?, tables };
+            let options = ExportOptions { format: table_format(format)?, tables };
             Invocation::new(recording, destination, move |recording, destination| {
-                self::tables(recording, &question, destination)
+                export_tables(recording, &options, destination)
             })
         }
     };
@@ -62,27 +62,27 @@ fn table_format(format: ExportFormat) -> Result<Format, Failure> {
     }
 }
 
-fn names_of_samples(trace: &Trace, symbols: SymbolTask) -> FunctionNames {
-    let places = CodeTimes::new(trace, &Scope::whole(trace), TimeKind::Samples).locations();
-    functions::names(symbols)(trace, &places)
+fn sampled_function_names(trace: &Trace, symbols: SymbolTask) -> FunctionNames {
+    let places = CodeTimes::new(trace, &Scope::whole_recording(trace), TimeKind::Samples).locations();
+    functions::name_resolver(symbols)(trace, &places)
 }
 
-fn tables(recording: Recording, question: &Question, destination: &Destination) -> Result<(), Failure> {
+fn export_tables(recording: Recording, options: &ExportOptions, destination: &Destination) -> Result<(), Failure> {
     let Some(folder) = &destination.path else { return Err(Failure::usage("name a folder with --output")) };
-    let (_, written) = super::ask(recording, |session| export(session, question, folder, &mut |_| {}))?;
-    let written = written.map_err(|error| match error {
+    let (_, exported) = super::query(recording, |session| export(session, options, folder, &mut |_| {}))?;
+    let exported = exported.map_err(|error| match error {
         ExportError::Unreadable(error) => error.into(),
         ExportError::NoRows => Failure::NoData(error.to_string()),
         ExportError::NoTable(_) => Failure::Usage(error.to_string()),
         error @ ExportError::Unwritable { .. } => Failure::Unreadable(error.to_string()),
     })?;
-    let width = |of: fn(&ExportedTable) -> usize| written.iter().map(of).max().unwrap_or(0);
-    let names = width(|table| table.file.len());
-    let rows = width(|table| count(table.rows).len());
+    let max_width = |text_width: fn(&ExportedTable) -> usize| exported.iter().map(text_width).max().unwrap_or(0);
+    let name_width = max_width(|table| table.file.len());
+    let count_width = max_width(|table| count(table.rows).len());
     Destination { path: None, ..destination.clone() }.write(|out| {
-        for table in &written {
-            let (rows_of, size_of) = (count(table.rows), size(table.bytes));
-            writeln!(out, "{:<names$}  {rows_of:>rows$} rows  {size_of:>9}", table.file)?;
+        for table in &exported {
+            let (row_count, file_size) = (count(table.rows), size(table.bytes));
+            writeln!(out, "{:<name_width$}  {row_count:>count_width$} rows  {file_size:>9}", table.file)?;
         }
         Ok(())
     })

@@ -3,17 +3,17 @@
 use onoff::resolve_functions;
 use onoff_symbols::SymbolFinder;
 use onoff_trace::Trace;
-use onoff_usage::functions::{CodePlace, FunctionNames};
+use onoff_usage::functions::{CodeLocation, FunctionNames};
 
 use super::symbols::SymbolTask;
 
-/// True if symbol servers are not contacted.
+/// Returns true if symbol servers are not contacted.
 pub const fn is_offline(symbols: &SymbolTask) -> bool {
     symbols.offline || cfg!(not(feature = "download"))
 }
 
 /// Returns a lookup of function names by code address.
-pub fn names(symbols: SymbolTask) -> impl FnMut(&Trace, &[CodePlace]) -> FunctionNames {
+pub fn name_resolver(symbols: SymbolTask) -> impl FnMut(&Trace, &[CodeLocation]) -> FunctionNames {
     let servers_skipped = is_offline(&symbols) && !symbols.path.servers().is_empty();
     let mut finder = finder(symbols);
     move |trace, places| resolve_functions(trace, places, &mut finder, servers_skipped)

@@ -28,37 +28,37 @@ pub fn resolve(arguments: ImageArguments) -> Result<Invocation, Failure> {
         exclusions: arguments.exclusions.clone(),
     };
     let is_text = table::without_page(arguments.format)? == TableFormat::Text;
-    let recording = Recording::of(arguments.trace.clone());
-    let named = [&arguments.compare, &arguments.needed].into_iter().flatten().cloned().collect::<Vec<_>>();
+    let recording = Recording::from_files(arguments.trace.clone());
+    let other_inputs = [&arguments.compare, &arguments.needed].into_iter().flatten().cloned().collect::<Vec<_>>();
     let paths = arguments.paths.clone();
     let invocation = Invocation::new(recording, arguments.output.clone(), move |recording, destination| {
         run(recording, &arguments, limits, destination)
     });
-    Ok(invocation.text_if(is_text).reading(paths).reading(named))
+    Ok(invocation.text_if(is_text).with_inputs(paths).with_inputs(other_inputs))
 }
 
 fn run(
     recording: Recording,
-    question: &ImageArguments,
+    arguments: &ImageArguments,
     limits: OverlayLimits,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let top = table::all_if_zero(question.top);
-    let image = open(&question.paths)?;
-    if let Some(other) = &question.compare {
+    let top = table::all_if_zero(arguments.top);
+    let image = open(&arguments.paths)?;
+    if let Some(other) = &arguments.compare {
         let comparison = compare(&open(std::slice::from_ref(other))?.report, &image.report);
         return destination.write(|out| {
-            match question.format {
+            match arguments.format {
                 TableFormat::Text => text::image::write_comparison(&comparison, top, out)?,
                 TableFormat::Json => json::document::write(&[], &comparison, out)?,
                 // Other formats were rejected earlier.
-                _ => section::csv::write(&[text::image::changed(&comparison, usize::MAX)], out)?,
+                _ => section::csv::write(&[text::image::changes(&comparison, usize::MAX)], out)?,
             }
             Ok(())
         });
     }
-    let needed = match &question.needed {
-        Some(path) => names(path)?,
+    let needed = match &arguments.needed {
+        Some(path) => read_service_names(path)?,
         None => Vec::new(),
     };
     let mut recordings = Vec::new();
@@ -71,16 +71,16 @@ fn run(
         let no_writes = "--trace: no disk writes in this recording; record the kernel flags DISK_IO and FILENAME";
         Some(growth.ok_or_else(|| Failure::no_data(no_writes))?)
     };
-    let knowledge = ImageContext { needed, is_power_cut: question.power_cut };
-    let audit = image.audit(&knowledge, overlay.as_ref());
-    let answer = ImageDiagnosis { image: image.report, audit, overlay, unreadable: image.unreadable };
+    let context = ImageContext { needed, is_power_cut: arguments.power_cut };
+    let audit = image.audit(&context, overlay.as_ref());
+    let diagnosis = ImageDiagnosis { image: image.report, audit, overlay, unreadable: image.unreadable };
     destination.write(|out| {
-        match question.format {
-            TableFormat::Text => text::image::write(&answer, top, out)?,
-            TableFormat::Json => json::document::write(&recordings, &answer, out)?,
+        match arguments.format {
+            TableFormat::Text => text::image::write(&diagnosis, top, out)?,
+            TableFormat::Json => json::document::write(&recordings, &diagnosis, out)?,
             // Other formats were rejected earlier.
             _ => {
-                let rows = text::image::rows(&answer.image, &answer.audit, question.by);
+                let rows = text::image::rows(&diagnosis.image, &diagnosis.audit, arguments.rows);
                 section::csv::write(&[rows], out)?
             }
         }
@@ -98,13 +98,13 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<OpenedImage, Failure> {
 }
 
 /// Reads service names, one per line.
-fn names(path: &Path) -> Result<Vec<String>, Failure> {
-    let failed = |reason: &str| Failure::Unreadable(format!("{}: {reason}", path.display()));
-    let list = std::fs::read(path).map_err(|error| failed(&error.to_string()))?;
-    if list.len() > MAX_LIST_BYTES {
-        return Err(failed("larger than 1 MiB, the limit for a list of services"));
+fn read_service_names(path: &Path) -> Result<Vec<String>, Failure> {
+    let cannot_read = |reason: &str| Failure::Unreadable(format!("{}: {reason}", path.display()));
+    let bytes = std::fs::read(path).map_err(|error| cannot_read(&error.to_string()))?;
+    if bytes.len() > MAX_LIST_BYTES {
+        return Err(cannot_read("larger than 1 MiB, the limit for a list of services"));
     }
-    let text = String::from_utf8_lossy(&list);
+    let text = String::from_utf8_lossy(&bytes);
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let names: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
     if names.is_empty() {

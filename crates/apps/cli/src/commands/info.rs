@@ -10,12 +10,13 @@ use crate::output::Destination;
 
 pub fn resolve(arguments: InfoArguments) -> Invocation {
     let InfoArguments { recording, format, top, output } = arguments;
-    let invocation = Invocation::new(recording, output, move |recording, to| run(recording, (format, top), to));
+    let invocation =
+        Invocation::new(recording, output, move |recording, destination| run(recording, (format, top), destination));
     invocation.single_recording().text_if(format == PlainFormat::Text)
 }
 
 fn run(recording: Recording, (format, top): (PlainFormat, usize), destination: &Destination) -> Result<(), Failure> {
-    let (session, summary) = super::ask(recording, onoff::Session::summary)?;
+    let (session, summary) = super::query(recording, onoff::Session::summary)?;
     let summary = summary?;
     destination.write(|out| {
         match format {

@@ -26,100 +26,106 @@ pub fn resolve(
     table: TableArguments,
     output: OutputArguments,
 ) -> Result<Invocation, Failure> {
-    let (question, format) = table::resolve(table)?;
-    Ok(listed(list, recording, (question, table::without_picture(format)?), output))
+    let (query, format) = table::resolve(table)?;
+    Ok(list_invocation(list, recording, (query, table::without_picture(format)?), output))
 }
 
-fn listed(
+fn list_invocation(
     list: List,
     recording: RecordingArguments,
-    (question, format): (ListQuery, TableFormat),
+    (query, format): (ListQuery, TableFormat),
     output: OutputArguments,
 ) -> Invocation {
-    let invocation =
-        Invocation::new(recording, output, move |recording, to| run(recording, &list, (&question, format), to));
+    let invocation = Invocation::new(recording, output, move |recording, destination| {
+        run(recording, &list, (&query, format), destination)
+    });
     invocation.single_recording().text_if(format == TableFormat::Text)
 }
 
-pub fn cpu(it: CpuArguments) -> Result<Invocation, Failure> {
+pub fn cpu(arguments: CpuArguments) -> Result<Invocation, Failure> {
+    let CpuArguments { recording, group_by, time_kind, symbols, table, output } = arguments;
     // Without --of, `--by module` uses the CPU list, which has more columns.
-    let of_code = |by| match by {
-        Grouping::Key(CpuGroup::Module) if it.of.is_some() => Grouping::Code(CodeGroup::Module),
-        by => by,
+    let module_as_code = |grouping| match grouping {
+        Grouping::Key(CpuGroup::Module) if time_kind.is_some() => Grouping::Code(CodeGroup::Module),
+        grouping => grouping,
     };
-    let by = it.by.into_iter().map(of_code).collect();
-    let groups = Groups { by, process: CpuGroup::Process, list: List::Cpu };
-    let code = Code { of: it.of.unwrap_or(TimeKind::Samples), symbols: it.symbols, is_chosen: it.of.is_some() };
-    list_or_functions(groups, code, it.recording, it.table, it.output)
+    let groupings = group_by.into_iter().map(module_as_code).collect();
+    let groups = Groups { groupings, process: CpuGroup::Process, list: List::Cpu };
+    let code =
+        CodeOptions { time_kind: time_kind.unwrap_or(TimeKind::Samples), symbols, is_explicit: time_kind.is_some() };
+    list_or_functions(groups, code, recording, table, output)
 }
 
-pub fn disk(it: DiskArguments) -> Result<Invocation, Failure> {
-    let groups = Groups { by: it.by, process: Key::Process, list: List::Disk };
-    let code = Code { of: TimeKind::DiskRequests, symbols: it.symbols, is_chosen: false };
-    list_or_functions(groups, code, it.recording, it.table, it.output)
+pub fn disk(arguments: DiskArguments) -> Result<Invocation, Failure> {
+    let DiskArguments { recording, group_by, symbols, table, output } = arguments;
+    let groups = Groups { groupings: group_by, process: Key::Process, list: List::Disk };
+    let code = CodeOptions { time_kind: TimeKind::DiskRequests, symbols, is_explicit: false };
+    list_or_functions(groups, code, recording, table, output)
 }
 
-pub fn hard_faults(it: HardFaultsArguments) -> Result<Invocation, Failure> {
-    let groups = Groups { by: it.by, process: Key::Process, list: List::HardFaults };
-    let code = Code { of: TimeKind::HardFaults, symbols: it.symbols, is_chosen: false };
-    list_or_functions(groups, code, it.recording, it.table, it.output)
+pub fn hard_faults(arguments: HardFaultsArguments) -> Result<Invocation, Failure> {
+    let HardFaultsArguments { recording, group_by, symbols, table, output } = arguments;
+    let groups = Groups { groupings: group_by, process: Key::Process, list: List::HardFaults };
+    let code = CodeOptions { time_kind: TimeKind::HardFaults, symbols, is_explicit: false };
+    list_or_functions(groups, code, recording, table, output)
 }
 
-/// The groups of a list.
+/// How a list is grouped.
 struct Groups<K> {
-    by: Vec<Grouping<K>>,
-    /// The only key that can be combined with code.
+    groupings: Vec<Grouping<K>>,
+    /// The only key that can be combined with modules, functions or call stacks.
     process: K,
-    /// Creates the list for groups that are all keys.
+    /// Creates the list if all groupings are keys.
     list: fn(Vec<K>) -> List,
 }
 
 /// Options for lists grouped by code.
-struct Code {
-    of: TimeKind,
+struct CodeOptions {
+    time_kind: TimeKind,
     symbols: SymbolArguments,
-    /// `of` was given on the command line, so ignoring it is an error.
-    is_chosen: bool,
+    /// True if `--of` was passed, which is an error if the list does not use it.
+    is_explicit: bool,
 }
 
-/// Builds a list that is grouped by keys, or by code and optionally process. Pictures always show processes and call
+/// Builds a list that is grouped by keys, or by code and optionally by process. Pictures always show processes and call
 /// stacks.
 fn list_or_functions<K: Copy + PartialEq>(
-    Groups { by, process, list }: Groups<K>,
-    code: Code,
+    Groups { groupings, process, list }: Groups<K>,
+    code: CodeOptions,
     recording: RecordingArguments,
     table: TableArguments,
     output: OutputArguments,
 ) -> Result<Invocation, Failure> {
     let usage_error = |message: &str| Err(Failure::usage(message));
-    let (question, format) = table::resolve(table)?;
-    let groups: Vec<CodeGroup> = by
+    let (query, format) = table::resolve(table)?;
+    let code_groups: Vec<CodeGroup> = groupings
         .iter()
-        .filter_map(|&by| match by {
+        .filter_map(|&grouping| match grouping {
             Grouping::Code(group) => Some(group),
             Grouping::Key(key) => (key == process).then_some(CodeGroup::Process),
         })
         .collect();
-    let has_code = by.iter().any(|by| matches!(by, Grouping::Code(_)));
+    let has_code = groupings.iter().any(|grouping| matches!(grouping, Grouping::Code(_)));
     if !has_code && !format.is_picture() {
-        if code.is_chosen {
+        if code.is_explicit {
             return usage_error("--of requires '--by module', 'function' or 'stack', or a flame graph format");
         }
         if code.symbols.symbols.is_some() {
             return usage_error("--symbols requires '--by function' or '--by stack'");
         }
-        let keys = by.into_iter().filter_map(|by| match by {
+        let keys = groupings.into_iter().filter_map(|grouping| match grouping {
             Grouping::Key(key) => Some(key),
             Grouping::Code(_) => None,
         });
-        return Ok(listed(list(keys.collect()), recording, (question, format), output));
+        return Ok(list_invocation(list(keys.collect()), recording, (query, format), output));
     }
-    if groups.len() < by.len() || groups.iter().filter(|&&group| group != CodeGroup::Process).count() > 1 {
+    let is_code = |group: &&CodeGroup| **group != CodeGroup::Process;
+    if code_groups.len() < groupings.len() || code_groups.iter().filter(is_code).count() > 1 {
         return usage_error("--by: 'module', 'function', 'stack' and flame graphs can be combined with 'process' only");
     }
     let symbols = SymbolTask::resolve(code.symbols);
-    let invocation = Invocation::new(recording, output, move |recording, to| {
-        run_functions(recording, (code.of, &groups), (&question, format), symbols, to)
+    let invocation = Invocation::new(recording, output, move |recording, destination| {
+        run_functions(recording, (code.time_kind, &code_groups), (&query, format), symbols, destination)
     });
     Ok(invocation.single_recording().text_if(format == TableFormat::Text))
 }
@@ -127,48 +133,54 @@ fn list_or_functions<K: Copy + PartialEq>(
 fn run(
     recording: Recording,
     list: &List,
-    (question, format): (&ListQuery, TableFormat),
-    to: &Destination,
+    (query, format): (&ListQuery, TableFormat),
+    destination: &Destination,
 ) -> Result<(), Failure> {
-    let (session, answer) = super::ask(recording, |session| session.list(list, question))?;
+    let (session, answer) = super::query(recording, |session| session.list(list, query))?;
     let answer = answer.map_err(failure)?;
-    write(&session, &answer, format, to)
+    write(&session, &answer, format, destination)
 }
 
 /// Writes the time by function, as a list or a flame graph.
 fn run_functions(
     recording: Recording,
-    (of, by): (TimeKind, &[CodeGroup]),
-    (question, format): (&ListQuery, TableFormat),
+    (time_kind, groups): (TimeKind, &[CodeGroup]),
+    (query, format): (&ListQuery, TableFormat),
     symbols: SymbolTask,
-    to: &Destination,
+    destination: &Destination,
 ) -> Result<(), Failure> {
-    let mut name = functions::names(symbols);
+    let mut resolve_names = functions::name_resolver(symbols);
     if !format.is_picture() {
-        let (session, answer) = super::ask(recording, |session| session.functions(of, by, question, &mut name))?;
-        return write(&session, &answer.map_err(failure)?, format, to);
+        let (session, answer) =
+            super::query(recording, |session| session.functions(time_kind, groups, query, &mut resolve_names))?;
+        return write(&session, &answer.map_err(failure)?, format, destination);
     }
-    let (_, answer) = super::ask(recording, |session| session.flame(of, question, &mut name))?;
+    let (_, answer) = super::query(recording, |session| session.flame(time_kind, query, &mut resolve_names))?;
     let (flame, scope) = answer.map_err(failure)?;
-    let (title, what) = match of {
+    let (title, unit) = match time_kind {
         TimeKind::Samples => ("CPU time", "samples"),
         TimeKind::Waits => ("Wait time", "waits"),
         TimeKind::DiskRequests => ("Disk requests", "disk requests"),
         TimeKind::HardFaults => ("Hard faults", "hard faults"),
     };
-    let (from, until) = (duration(scope.range.start_ns), duration(scope.range.end_ns));
-    to.write(|out| {
+    let (start, end) = (duration(scope.range.start_ns), duration(scope.range.end_ns));
+    destination.write(|out| {
         match format {
             TableFormat::Folded => folded::write_flame(&flame, out)?,
             TableFormat::Speedscope => speedscope::write(&flame, title, out)?,
-            _ => svg::flame::write(&flame, title, &format!("{what}, {from} to {until}"), out)?,
+            _ => svg::flame::write(&flame, title, &format!("{unit}, {start} to {end}"), out)?,
         }
         Ok(())
     })
 }
 
-fn write(session: &Session, answer: &ListAnswer, format: TableFormat, to: &Destination) -> Result<(), Failure> {
-    to.write(|out| {
+fn write(
+    session: &Session,
+    answer: &ListAnswer,
+    format: TableFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    destination.write(|out| {
         match format {
             TableFormat::Text => answer.write_text(out)?,
             TableFormat::Html => answer.write_html(out)?,
@@ -180,8 +192,8 @@ fn write(session: &Session, answer: &ListAnswer, format: TableFormat, to: &Desti
     })
 }
 
-fn failure(refusal: QueryError<ListError>) -> Failure {
-    match refusal {
+fn failure(error: QueryError<ListError>) -> Failure {
+    match error {
         QueryError::Unreadable(error) => error.into(),
         QueryError::Unanswerable(ListError::Column(error)) => Failure::usage(format!("--sort: {error}")),
         QueryError::Unanswerable(error @ ListError::NotPerProcess(_)) => Failure::usage(format!("--process: {error}")),

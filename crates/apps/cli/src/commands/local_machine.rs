@@ -15,31 +15,31 @@ pub fn open(root: &Path, options: &Options) -> Result<Files, Failure> {
     use onoff_record::running::{Scope, inspect};
 
     let mut machine = LiveMachine::new(root.to_owned());
-    let wanted = Scope::for_boot(options.boot.as_deref(), &machine.boot_id());
-    let found = inspect(&mut machine, wanted);
-    report_unread(&found);
-    let others: Vec<(String, Vec<u8>)> = found.files.into_iter().map(|member| (member.name, member.bytes)).collect();
-    if found.journals.is_empty() && others.is_empty() {
+    let scope = Scope::for_boot(options.boot.as_deref(), &machine.boot_id());
+    let sources = inspect(&mut machine, scope);
+    report_unread(&sources);
+    let files: Vec<(String, Vec<u8>)> = sources.files.into_iter().map(|file| (file.name, file.bytes)).collect();
+    if sources.journals.is_empty() && files.is_empty() {
         let message = "no boot data is readable for this user; pass a recording, or see 'onoff record'";
         return Err(Failure::no_data(message));
     }
-    Ok(onoff_files::open_files_and_bytes(&found.journals, others, options)?)
+    Ok(onoff_files::open_files_and_bytes(&sources.journals, files, options)?)
 }
 
 /// Prints on stderr which sources could not be read, and what to do about it.
 #[cfg(target_os = "linux")]
-pub fn report_unread(found: &onoff_record::running::RunningSystem) {
+pub fn report_unread(sources: &onoff_record::running::RunningSystem) {
     use std::io::Write;
 
-    for unread in &found.unreadable {
-        let line = format!("not read: {}. Try: {}.", unread.problem, unread.remedy);
+    for source in &sources.unreadable {
+        let line = format!("not read: {}. Try: {}.", source.problem, source.remedy);
         let line = onoff_report::text::printable::printable(&line).into_owned();
         // A closed stderr does not affect the output.
         let _ = writeln!(std::io::stderr(), "onoff: {line}");
     }
 }
 
-/// Other systems have no journal, so a recording is required.
+/// Fails, because only Linux has a journal to read in place of a recording.
 #[cfg(not(target_os = "linux"))]
 pub fn open(_: &Path, _: &Options) -> Result<Files, Failure> {
     let message =

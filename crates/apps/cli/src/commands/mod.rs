@@ -67,13 +67,13 @@ pub fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
     Ok(invocation)
 }
 
-/// Without a verb, all arguments must be files.
+/// Resolves arguments without a verb, which must all be files.
 fn resolve_overview(files: Vec<PathBuf>) -> Result<Invocation, Failure> {
     let exists = |path: &PathBuf| onoff_files::is_standard_input(path) || path.exists();
     if let Some(missing) = files.iter().find(|path| !exists(path)) {
         return Err(Failure::Usage(verbs::no_such_file_or_verb(&missing.to_string_lossy())));
     }
-    let invocation = Invocation::new(Recording::of(files), Destination::default(), overview::run);
+    let invocation = Invocation::new(Recording::from_files(files), Destination::default(), overview::run);
     Ok(invocation.single_recording().text_if(true))
 }
 
@@ -90,84 +90,99 @@ fn resolve_verb(command: Command) -> Result<Invocation, Failure> {
         Command::Info(arguments) => Ok(info::resolve(arguments)),
         Command::Events(arguments) => events::resolve(arguments),
         Command::Firmware(arguments) => Ok(firmware::resolve(arguments)),
-        Command::Processes(it) => lists::resolve(List::Processes, it.recording, it.table, it.output),
+        Command::Processes(arguments) => {
+            lists::resolve(List::Processes, arguments.recording, arguments.table, arguments.output)
+        }
         Command::Cpu(arguments) => lists::cpu(arguments),
-        Command::Interrupts(it) => lists::resolve(List::Interrupts(it.by), it.recording, it.table, it.output),
+        Command::Interrupts(arguments) => {
+            lists::resolve(List::Interrupts(arguments.group_by), arguments.recording, arguments.table, arguments.output)
+        }
         Command::Disk(arguments) => lists::disk(arguments),
-        Command::Files(it) => lists::resolve(List::Files(it.by), it.recording, it.table, it.output),
+        Command::Files(arguments) => {
+            lists::resolve(List::Files(arguments.group_by), arguments.recording, arguments.table, arguments.output)
+        }
         Command::HardFaults(arguments) => lists::hard_faults(arguments),
-        Command::Services(it) => lists::resolve(List::Services, it.recording, it.table, it.output),
-        Command::Devices(it) => lists::resolve(List::Devices, it.recording, it.table, it.output),
-        Command::Policy(it) => lists::resolve(List::Policy, it.recording, it.table, it.output),
+        Command::Services(arguments) => {
+            lists::resolve(List::Services, arguments.recording, arguments.table, arguments.output)
+        }
+        Command::Devices(arguments) => {
+            lists::resolve(List::Devices, arguments.recording, arguments.table, arguments.output)
+        }
+        Command::Policy(arguments) => {
+            lists::resolve(List::Policy, arguments.recording, arguments.table, arguments.output)
+        }
         Command::Io(arguments) => io::resolve(arguments),
         Command::Netboot(arguments) => netboot::resolve(arguments),
         Command::Image(arguments) => image::resolve(arguments),
         Command::Prefetch(arguments) => prefetch::resolve(arguments),
         Command::Record(arguments) => record::resolve(arguments),
-        Command::Collect(it) => {
-            Ok(Invocation::without_recording(Destination::default(), move |to| collect::run(&it, to)))
+        Command::Collect(arguments) => Ok(Invocation::without_recording(Destination::default(), move |destination| {
+            collect::run(&arguments, destination)
+        })),
+        Command::Explain(arguments) => Ok(Invocation::without_recording(arguments.output, move |destination| {
+            explain::run(&arguments.words, destination)
+        })
+        .text_if(true)),
+        Command::Guide(arguments) => Ok(Invocation::without_recording(arguments.output, guide::run).text_if(true)),
+        Command::Mcp(arguments) => {
+            Ok(Invocation::without_recording(Destination::default(), move |_| mcp::run(&arguments.folders)))
         }
-        Command::Explain(it) => {
-            Ok(Invocation::without_recording(it.output, move |to| explain::run(&it.words, to)).text_if(true))
-        }
-        Command::Guide(it) => Ok(Invocation::without_recording(it.output, guide::run).text_if(true)),
-        Command::Mcp(it) => Ok(Invocation::without_recording(Destination::default(), move |_| mcp::run(&it.folders))),
-        Command::Completions(it) => {
-            Ok(Invocation::without_recording(it.output, move |to| shell::completions(it.shell, to)))
-        }
-        Command::Manual(it) => {
-            Ok(Invocation::without_recording(Destination::default(), move |_| shell::manual(&it.folder)))
+        Command::Completions(arguments) => Ok(Invocation::without_recording(arguments.output, move |destination| {
+            shell::completions(arguments.shell, destination)
+        })),
+        Command::Manual(arguments) => {
+            Ok(Invocation::without_recording(Destination::default(), move |_| shell::manual(&arguments.folder)))
         }
         Command::Compare(arguments) => compare::resolve(arguments),
         Command::Gate(arguments) => gate::resolve(arguments),
-        Command::Xperf(it) => xperf::resolve(it.words),
+        Command::Xperf(arguments) => xperf::resolve(arguments.words),
     }
 }
 
 pub fn run(invocation: Invocation) -> Result<(), Failure> {
     reject_overwriting(&invocation)?;
-    summary::reject_several(&invocation)?;
+    summary::reject_multiple_recordings(&invocation)?;
     let Invocation { recording, destination, work, .. } = invocation;
     let paths = recording.files.clone();
     work(recording, &destination).map_err(|failure| verb_suggestion::add(failure, &paths))
 }
 
-/// Opens the recording and runs `question` on it, with a progress line.
-fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<(Session, T), Failure> {
-    let line = ProgressLine::reading();
+/// Opens the recording and runs `answer_query` on it, with a progress line.
+fn query<T>(recording: Recording, answer_query: impl FnOnce(&Session) -> T) -> Result<(Session, T), Failure> {
+    let progress = ProgressLine::reading();
     let mut options = recording.options;
-    options.progress = Some(line.listener());
-    let files = files_of(&recording.files, recording.local_root.as_deref(), &options)?;
+    options.progress = Some(progress.listener());
+    let files = open_files(&recording.files, recording.local_root.as_deref(), &options)?;
     let session = Session::new(files, options.read()?);
-    let answer = question(&session);
+    let answer = answer_query(&session);
     Ok((session, answer))
 }
 
 /// Reads tables with a progress line.
-fn open(recording: Recording, wanted: TableSet) -> Result<(Session, Arc<Trace>), Failure> {
-    let (session, trace) = ask(recording, |session| session.tables(wanted))?;
+fn open(recording: Recording, tables: TableSet) -> Result<(Session, Arc<Trace>), Failure> {
+    let (session, trace) = query(recording, |session| session.tables(tables))?;
     Ok((session, trace?))
 }
 
 /// Reads the runs to compare, with a progress line.
-fn runs(question: &RunsQuery, with_provenance: bool, bad: BadRecording) -> Result<ReadRuns, Failure> {
-    let mut line = None;
-    let mut progress = |number: usize, of: usize| -> Option<Listener> {
+fn read_runs(query: &RunsQuery, with_provenance: bool, on_bad_recording: BadRecording) -> Result<ReadRuns, Failure> {
+    let mut progress_line = None;
+    let mut progress = |number: usize, count: usize| -> Option<Listener> {
         // Clear the previous line first.
-        line = None;
-        Some(line.insert(ProgressLine::reading_one(number, of)).listener())
+        progress_line = None;
+        Some(progress_line.insert(ProgressLine::reading_one(number, count)).listener())
     };
-    onoff::read_runs(question, with_provenance, bad, &mut progress).map_err(Failure::from_refusal)
+    onoff::read_runs(query, with_provenance, on_bad_recording, &mut progress).map_err(Failure::from_query_error)
 }
 
 /// Opens the recording's files, or this computer's logs if `local_root` is set.
-fn files_of(files: &[PathBuf], local_root: Option<&Path>, options: &Options) -> Result<Files, Failure> {
+fn open_files(files: &[PathBuf], local_root: Option<&Path>, options: &Options) -> Result<Files, Failure> {
     match local_root {
         Some(root) => local_machine::open(root, options),
         None => Ok(onoff_files::open_all_with_progress(files, options)?),
     }
 }
 
-fn no_xml_of_linux() -> Failure {
+fn no_linux_xml() -> Failure {
     Failure::no_data("'--format xml' is an xperf format for Windows recordings; use text, json or csv")
 }

@@ -22,7 +22,7 @@ pub fn resolve(arguments: NetbootArguments) -> Result<Invocation, Failure> {
         what_if: settings(&arguments)?,
     };
     let NetbootArguments { files, format, top, output, .. } = arguments;
-    let invocation = Invocation::new(Recording::of(files), output, move |recording, destination| {
+    let invocation = Invocation::new(Recording::from_files(files), output, move |recording, destination| {
         run(recording, &options, (format, top), destination)
     });
     Ok(invocation.text_if(format == NetbootOutput::Text))
@@ -36,9 +36,9 @@ fn client_filter(text: &str) -> Result<ClientFilter, Failure> {
     })
 }
 
-/// The what-if settings.
+/// Parses the what-if settings.
 fn settings(arguments: &NetbootArguments) -> Result<Settings, Failure> {
-    let within = |name: &str, value: Option<u32>, range: std::ops::RangeInclusive<u32>| match value {
+    let check_range = |name: &str, value: Option<u32>, range: std::ops::RangeInclusive<u32>| match value {
         Some(value) if !range.contains(&value) => {
             Err(Failure::no_data(format!("--{name}: {value} is outside {} to {}", range.start(), range.end())))
         }
@@ -46,8 +46,8 @@ fn settings(arguments: &NetbootArguments) -> Result<Settings, Failure> {
     };
     Ok(Settings {
         // Limits from RFC 7440 and RFC 2348.
-        window: within("window", arguments.window, 1..=65_535)?,
-        block_size: within("block", arguments.block, 8..=65_464)?,
+        window: check_range("window", arguments.window, 1..=65_535)?,
+        block_size: check_range("block", arguments.block, 8..=65_464)?,
         round_trip_ns: arguments.rtt.as_deref().map(round_trip).transpose()?,
         loss: arguments.loss.as_deref().map(loss).transpose()?,
     })
@@ -56,9 +56,10 @@ fn settings(arguments: &NetbootArguments) -> Result<Settings, Failure> {
 /// Parses a round-trip time: `800us`, `5ms`, `0.1s`. Returns ns.
 fn round_trip(text: &str) -> Result<i64, Failure> {
     let units = [("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
-    let found =
-        units.into_iter().find_map(|(unit, ns)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * ns));
-    match found {
+    let time_ns = units
+        .into_iter()
+        .find_map(|(unit, unit_ns)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * unit_ns));
+    match time_ns {
         Some(ns) if (0.0..=60e9).contains(&ns) => Ok(ns as i64),
         _ => Err(Failure::no_data(format!("--rtt: '{text}' is not a time of at most 60 s; use 800us, 5ms or 0.1s"))),
     }
@@ -75,9 +76,9 @@ fn loss(text: &str) -> Result<f64, Failure> {
 /// Parses a link speed: `100M`, `1G`, `2.5G`. Returns bits per second.
 fn link_rate(text: &str) -> Result<u64, Failure> {
     let (digits, factor) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
-        Some((at, 'm' | 'M')) => (&text[..at], 1e6),
-        Some((at, 'g' | 'G')) => (&text[..at], 1e9),
+        Some((index, 'k' | 'K')) => (&text[..index], 1e3),
+        Some((index, 'm' | 'M')) => (&text[..index], 1e6),
+        Some((index, 'g' | 'G')) => (&text[..index], 1e9),
         _ => (text, 1.0),
     };
     let rate = digits.parse::<f64>().ok().map(|rate| rate * factor);
@@ -93,8 +94,8 @@ fn run(
     (format, top): (NetbootOutput, usize),
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (session, report) = super::ask(recording, |session| session.netboot(options))?;
-    let report = report.map_err(Failure::from_refusal)?;
+    let (session, report) = super::query(recording, |session| session.netboot(options))?;
+    let report = report.map_err(Failure::from_query_error)?;
     destination.write(|out| {
         match format {
             NetbootOutput::Text => {

@@ -19,7 +19,7 @@ pub fn run(recording: Recording, destination: &Destination) -> Result<(), Failur
     {
         return write(&overview, destination);
     }
-    let overview = match super::ask(recording, Session::overview) {
+    let overview = match super::query(recording, Session::overview) {
         // Firmware tables alone contain no transition of a system.
         Ok((session, _)) if session.files().are_firmware_tables() => {
             file_overview(&paths).ok_or_else(|| no_verb(&paths))?

@@ -21,20 +21,20 @@ use crate::output::Destination;
 /// The recording of the invocation is `--trace`.
 pub fn resolve(arguments: PrefetchArguments) -> Result<Invocation, Failure> {
     let is_text = table::without_page(arguments.format)? == TableFormat::Text;
-    let (recording, paths) = (Recording::of(arguments.trace.clone()), arguments.paths.clone());
+    let (recording, paths) = (Recording::from_files(arguments.trace.clone()), arguments.paths.clone());
     let invocation = Invocation::new(recording, arguments.output.clone(), move |recording, destination| {
         run(recording, &arguments, destination)
     });
-    Ok(invocation.text_if(is_text).reading(paths))
+    Ok(invocation.text_if(is_text).with_inputs(paths))
 }
 
-fn run(recording: Recording, question: &PrefetchArguments, destination: &Destination) -> Result<(), Failure> {
-    let mut report = onoff::prefetch(&question.paths, question.programs.clone())?;
+fn run(recording: Recording, arguments: &PrefetchArguments, destination: &Destination) -> Result<(), Failure> {
+    let mut report = onoff::prefetch(&arguments.paths, arguments.programs.clone())?;
     let mut recordings = Vec::new();
     if !recording.files.is_empty() {
-        let (session, work) = read_ahead(recording)?;
+        let (session, read_ahead) = analyze_read_ahead(recording)?;
         recordings.push(session.provenance()?);
-        report.add_boot(work);
+        report.add_boot(read_ahead);
     }
     if report.is_empty() {
         let reason =
@@ -44,18 +44,18 @@ fn run(recording: Recording, question: &PrefetchArguments, destination: &Destina
         )));
     }
     destination.write(|out| {
-        match question.format {
-            TableFormat::Text => text::prefetch::write(&report, table::all_if_zero(question.top), out)?,
+        match arguments.format {
+            TableFormat::Text => text::prefetch::write(&report, table::all_if_zero(arguments.top), out)?,
             TableFormat::Json => json::document::write(&recordings, &report, out)?,
             // Other formats were rejected earlier.
-            _ => section::csv::write(&[text::prefetch::rows(&report, question.by)], out)?,
+            _ => section::csv::write(&[text::prefetch::rows(&report, arguments.rows)], out)?,
         }
         Ok(())
     })
 }
 
 /// Analyzes the read-ahead of a recorded boot, including ReadyBoot's own events if recorded.
-fn read_ahead(recording: Recording) -> Result<(Session, ReadAheadReport), Failure> {
+fn analyze_read_ahead(recording: Recording) -> Result<(Session, ReadAheadReport), Failure> {
     let options = recording.options.read()?;
     let files = onoff_files::open_all(&recording.files, &recording.options.limits)?;
     let mut ready_boot = ReadyBoot::default();
@@ -68,7 +68,7 @@ fn read_ahead(recording: Recording) -> Result<(Session, ReadAheadReport), Failur
     debug_assert!(end.outcome.is_continue(), "the visitor never breaks");
     let (session, trace) = super::open(recording, TABLES)?;
     let report = boot::analyze(&trace, &BootOptions::default())
-        .map_err(|answer| Failure::NoData(text::boot::no_boot(&answer)))?;
+        .map_err(|no_boot| Failure::NoData(text::boot::no_boot(&no_boot)))?;
     if trace.disk_ios.is_empty() {
         return Err(Failure::no_data(
             "--trace: no disk requests in this recording; record the kernel flags DISK_IO and FILENAME",

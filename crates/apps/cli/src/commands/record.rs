@@ -26,7 +26,7 @@ use crate::output::Destination;
 #[derive(Debug)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "some tasks exist on Linux only"))]
 pub enum RecordTask {
-    /// If true, records without asking for confirmation.
+    /// Records; if the flag is set, without asking for confirmation.
     Record(Job, bool),
     /// Shows what can be recorded and what is missing, for the system below a root folder.
     Check(Job, PathBuf),
@@ -106,10 +106,10 @@ fn job(arguments: &RecordArguments) -> Result<Job, Failure> {
     })
 }
 
-/// The user and group ids of the user who ran `sudo`.
+/// Returns the user and group ids of the user who ran `sudo`.
 fn sudo_user() -> Option<(u32, u32)> {
-    let number = |name| std::env::var(name).ok()?.parse().ok();
-    Some((number("SUDO_UID")?, number("SUDO_GID")?))
+    let id = |name| std::env::var(name).ok()?.parse().ok();
+    Some((id("SUDO_UID")?, id("SUDO_GID")?))
 }
 
 /// Parses groups and single events, as in `sched+irq,block:block_rq_issue`.
@@ -117,7 +117,7 @@ fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
     let mut groups = Vec::new();
     let mut events = Vec::new();
     for word in text.split(['+', ',']).map(str::trim) {
-        let group = TraceGroup::ALL.into_iter().find(|it| it.name() == word);
+        let group = TraceGroup::ALL.into_iter().find(|group| group.name() == word);
         let is_event = word.split_once(':').is_some_and(|(system, event)| {
             let is_name =
                 |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -127,10 +127,10 @@ fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
             Some(group) => groups.push(group),
             None if is_event => events.push(word.to_owned()),
             None => {
-                let words: Vec<&str> = TraceGroup::ALL.map(TraceGroup::name).to_vec();
+                let group_names: Vec<&str> = TraceGroup::ALL.map(TraceGroup::name).to_vec();
                 return Err(Failure::no_data(format!(
                     "--trace-flags: '{word}' is invalid; use {} or system:event",
-                    words.join(", ")
+                    group_names.join(", ")
                 )));
             }
         }
@@ -141,26 +141,27 @@ fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
 fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
     match task {
         RecordTask::PlanWindows(job) => plan_windows(&job, destination),
-        task => run_here(task, destination),
+        task => run_locally(task, destination),
     }
 }
 
 #[cfg(target_os = "linux")]
-use linux::run as run_here;
+use linux::run as run_locally;
 #[cfg(windows)]
-use local_windows::run as run_here;
+use local_windows::run as run_locally;
 
 #[cfg(not(any(target_os = "linux", windows)))]
-fn run_here(_: RecordTask, _: &Destination) -> Result<(), Failure> {
+fn run_locally(_: RecordTask, _: &Destination) -> Result<(), Failure> {
     Err(Failure::no_data("record works on Linux and Windows only; '--plan windows' shows the commands for Windows"))
 }
 
 /// Prints the command lines and writes the recording profile.
 fn plan_windows(job: &Job, destination: &Destination) -> Result<(), Failure> {
     let path = std::path::Path::new(&job.out).join(windows::PROFILE_FILE);
-    let failed = |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write: {error}", path.display()));
-    std::fs::create_dir_all(&job.out).map_err(failed)?;
-    std::fs::write(&path, windows::profile::text()).map_err(failed)?;
+    let cannot_write =
+        |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write: {error}", path.display()));
+    std::fs::create_dir_all(&job.out).map_err(cannot_write)?;
+    std::fs::write(&path, windows::profile::profile_xml()).map_err(cannot_write)?;
     destination.write(|out| {
         for section in windows::plan(job) {
             writeln!(out, "{}:", section.title)?;
@@ -186,20 +187,20 @@ impl From<Error> for Failure {
 
 #[cfg(any(target_os = "linux", windows))]
 /// Asks for confirmation before a sleep without a wake-up timer.
-fn consent(job: &Job) -> Result<(), Failure> {
+fn confirm(job: &Job) -> Result<(), Failure> {
     use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 
     if job.transition.restarts() || job.wake_after_s.is_some() {
         return Ok(());
     }
-    let word = job.transition.name();
+    let transition = job.transition.name();
     let times = match job.total_runs() {
         1 => String::new(),
         runs => format!(", {runs} times"),
     };
     if !stdin().is_terminal() {
         return Err(Failure::no_data(format!(
-            "record {word}: no wake-up timer is set, so this computer has to be woken manually{times}; add '--wake-after SECONDS', or '--yes' to continue anyway"
+            "record {transition}: no wake-up timer is set, so this computer has to be woken manually{times}; add '--wake-after SECONDS', or '--yes' to continue anyway"
         )));
     }
     let mut answer = String::new();
@@ -207,7 +208,7 @@ fn consent(job: &Job) -> Result<(), Failure> {
     stdin().lock().read_line(&mut answer)?;
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure::no_data(format!("record {word}: canceled"))),
+        _ => Err(Failure::no_data(format!("record {transition}: canceled"))),
     }
 }
 
@@ -226,8 +227,8 @@ fn report_progress(machine: &mut impl Machine, progress: &Progress, follow: &str
 }
 
 #[cfg(any(target_os = "linux", windows))]
-/// The path of this program.
-fn program() -> Result<String, Failure> {
+/// Returns the path of this program.
+fn program_path() -> Result<String, Failure> {
     let path = std::env::current_exe()?;
     match path.to_str() {
         Some(path) => Ok(path.to_owned()),
@@ -241,12 +242,12 @@ fn write_check(items: &[CheckItem], destination: &Destination) -> Result<(), Fai
     let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
     destination.write(|out| {
         for item in items {
-            let standing = match item.availability {
+            let availability = match item.availability {
                 Availability::Available => "ok     ",
                 Availability::Limited => "limited",
                 Availability::Missing => "missing",
             };
-            writeln!(out, "{standing}  {:width$}  {}", item.name, item.text)?;
+            writeln!(out, "{availability}  {:width$}  {}", item.name, item.text)?;
         }
         Ok(())
     })?;

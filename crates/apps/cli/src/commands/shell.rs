@@ -16,7 +16,8 @@ pub fn completions(shell: Shell, destination: &Destination) -> Result<(), Failur
 
 /// Writes man pages for the program and each verb to `folder`.
 pub fn manual(folder: &Path) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write: {error}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    clap_mangen::generate_to(command(), folder).map_err(failed)
+    let cannot_write =
+        |error: std::io::Error| Failure::Unreadable(format!("{}: cannot write: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(cannot_write)?;
+    clap_mangen::generate_to(command(), folder).map_err(cannot_write)
 }

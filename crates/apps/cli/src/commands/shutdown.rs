@@ -22,10 +22,11 @@ pub fn resolve(arguments: ShutdownArguments) -> Invocation {
         recording.options.boot.get_or_insert_with(|| "-1".to_owned());
     }
     if format == TransitionFormat::Svg {
-        return picture::of(TransitionKind::Shutdown, recording, output);
+        return picture::resolve(TransitionKind::Shutdown, recording, output);
     }
-    let invocation =
-        Invocation::new(recording, output, move |recording, to| run(recording, &options, (format, top), to));
+    let invocation = Invocation::new(recording, output, move |recording, destination| {
+        run(recording, &options, (format, top), destination)
+    });
     invocation.single_recording().text_if(format == TransitionFormat::Text)
 }
 
@@ -35,9 +36,9 @@ fn run(
     (format, top): (TransitionFormat, usize),
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (session, answer) = super::ask(recording, |session| session.shutdown(options))?;
+    let (session, answer) = super::query(recording, |session| session.shutdown(options))?;
     let answer =
-        answer.map_err(|refusal| Failure::from_refusal_with(refusal, |reason| text::shutdown::no_shutdown(&reason)))?;
+        answer.map_err(|error| Failure::from_query_error_with(error, |reason| text::shutdown::no_shutdown(&reason)))?;
     destination.write(|out| {
         match (format, &answer.report) {
             (TransitionFormat::Text, _) => answer.write_text_with(top, out)?,
@@ -46,7 +47,7 @@ fn run(
             (TransitionFormat::Xml, Shutdown::Windows(report)) => {
                 shutdown_xml::write(report, &ShutdownXmlOptions::default(), out)?
             }
-            (TransitionFormat::Xml, Shutdown::Linux(_)) => return Err(super::no_xml_of_linux()),
+            (TransitionFormat::Xml, Shutdown::Linux(_)) => return Err(super::no_linux_xml()),
             (TransitionFormat::Csv | TransitionFormat::Svg, _) => answer.write_csv(out)?,
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `onoff summary`, and the check that other verbs get only one recording.
+//! `onoff summary`, and the check that the other verbs get only one recording.
 
 use std::path::PathBuf;
 
@@ -23,27 +23,28 @@ pub fn resolve(arguments: SummaryArguments) -> Result<Invocation, Failure> {
     if matches!(format, TableFormat::Folded | TableFormat::Speedscope) {
         return Err(Failure::usage("--format: a summary has no call stacks; use 'onoff cpu', 'disk' or 'hardfaults'"));
     }
-    let order = RowSelection { sort, reverse, top: (top > 0).then_some(top) };
-    let invocation = Invocation::new(Recording::of(paths), output, move |recording, destination| {
-        run(&recording, &order, format, destination)
+    let selection = RowSelection { sort, reverse, top: (top > 0).then_some(top) };
+    let invocation = Invocation::new(Recording::from_files(paths), output, move |recording, destination| {
+        run(&recording, &selection, format, destination)
     });
     Ok(invocation.text_if(format == TableFormat::Text))
 }
 
 fn run(
     recording: &Recording,
-    order: &RowSelection,
+    selection: &RowSelection,
     format: TableFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let found = onoff_files::recordings(&recording.files)?;
-    let (other_files, unusable) = (found.other_files, found.unusable.len());
-    let recordings = found.all();
-    let line = ProgressLine::recordings(recordings.len());
-    let summary = summarize_all(&recordings, &recording.options, &|| line.increment());
-    drop(line);
+    let search = onoff_files::find_recordings(&recording.files)?;
+    let (other_files, unusable_count) = (search.other_files, search.unusable.len());
+    let recordings = search.into_all_paths();
+    let progress = ProgressLine::recordings(recordings.len());
+    let summary = summarize_all(&recordings, &recording.options, &|| progress.increment());
+    drop(progress);
     let mut summary = Summary { other_files, ..summary };
-    let omitted = sort_and_truncate(&mut summary, order).map_err(|error| Failure::usage(format!("--sort: {error}")))?;
+    let omitted =
+        sort_and_truncate(&mut summary, selection).map_err(|error| Failure::usage(format!("--sort: {error}")))?;
     if summary.rows.is_empty() {
         return Err(Failure::NoData(summary.empty_message()));
     }
@@ -52,13 +53,13 @@ fn run(
             TableFormat::Text => write_on(&summary, omitted, &mut TextWriter(out))?,
             TableFormat::Html => HtmlWriter::write("Summary", out, |writer| write_on(&summary, omitted, writer))?,
             TableFormat::Json => json::document::write(&[], &summary, out)?,
-            // The last two were rejected earlier.
+            // Folded and Speedscope were rejected earlier.
             TableFormat::Csv | TableFormat::Folded | TableFormat::Speedscope => write_csv(&summary, out)?,
             TableFormat::Svg => svg::summary::write(&summary, out)?,
         }
         Ok(())
     })?;
-    match (summary.unreadable.max(unusable as u64), summary.transitions) {
+    match (summary.unreadable.max(unusable_count as u64), summary.transitions) {
         (0, 0) => Err(Failure::Reported(2)),
         (0, _) => Ok(()),
         _ => Err(Failure::Reported(1)),
@@ -70,15 +71,15 @@ fn is_image(paths: &[PathBuf]) -> bool {
     matches!(paths, [path] if Volume::open(path).is_some())
 }
 
-/// Rejects several recordings for a verb that takes one: read together, they would look like one.
-pub fn reject_several(invocation: &Invocation) -> Result<(), Failure> {
+/// Rejects multiple recordings for a verb that takes one, because reading them together would merge them.
+pub fn reject_multiple_recordings(invocation: &Invocation) -> Result<(), Failure> {
     let recording = &invocation.recording;
     // A single file is a single recording; no need to open it.
-    let one_file = matches!(&recording.files[..], [path] if !path.is_dir()) || is_image(&recording.files);
-    if !invocation.takes_one || one_file || recording.files.is_empty() {
+    let is_single_file = matches!(&recording.files[..], [path] if !path.is_dir()) || is_image(&recording.files);
+    if !invocation.requires_single_recording || is_single_file || recording.files.is_empty() {
         return Ok(());
     }
-    let recordings = onoff_files::recordings(&recording.files)?.recordings;
+    let recordings = onoff_files::find_recordings(&recording.files)?.recordings;
     let names: Vec<String> = recordings.iter().flatten().take(2).map(|path| path.display().to_string()).collect();
     match (recordings.len(), &names[..]) {
         (2.., [first, second, ..]) => Err(Failure::usage(format!(

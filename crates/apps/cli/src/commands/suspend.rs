@@ -17,7 +17,7 @@ pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
         return Err(Failure::no_data("--timeunit requires '--format xml'; the other formats include their units"));
     }
     if format == PowerFormat::Svg {
-        return Ok(picture::of(TransitionKind::Suspend, recording, output));
+        return Ok(picture::resolve(TransitionKind::Suspend, recording, output));
     }
     let xml = timeunit.as_deref().map(time_unit).transpose()?.unwrap_or_default();
     let options = SuspendOptions { transition, idle, shell };
@@ -48,15 +48,15 @@ fn run(
     (format, xml, top): (PowerFormat, &SuspendXmlOptions, usize),
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (session, answer) = super::ask(recording, |session| session.sleeps(options))?;
-    let answer = answer.map_err(Failure::from_refusal)?;
+    let (session, answer) = super::query(recording, |session| session.sleeps(options))?;
+    let answer = answer.map_err(Failure::from_query_error)?;
     destination.write(|out| {
         match (format, &answer.report) {
             (PowerFormat::Text, _) => answer.write_text_with(top, out)?,
             (PowerFormat::Html, _) => answer.write_html(top, out)?,
             (PowerFormat::Json, _) => answer.write_json(&[session.provenance()?], out)?,
             (PowerFormat::Xml, Sleeps::Windows(report)) => suspend_xml::write(report, xml, out)?,
-            (PowerFormat::Xml, Sleeps::Linux(_)) => return Err(super::no_xml_of_linux()),
+            (PowerFormat::Xml, Sleeps::Linux(_)) => return Err(super::no_linux_xml()),
             (PowerFormat::Csv | PowerFormat::Svg, _) => answer.write_csv(out)?,
         }
         Ok(())

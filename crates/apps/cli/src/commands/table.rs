@@ -14,13 +14,13 @@ pub fn resolve(arguments: TableArguments) -> Result<(ListQuery, TableFormat), Fa
         (Some(0) | None, _) => None,
         (top, _) => top,
     };
-    let question = ListQuery {
+    let query = ListQuery {
         range: time_range(arguments.range.as_deref())?,
         phase: arguments.phase,
         processes: arguments.processes.iter().map(|text| Pattern::new(text)).collect(),
         selection: RowSelection { sort: arguments.sort, reverse: arguments.reverse, top },
     };
-    Ok((question, arguments.format))
+    Ok((query, arguments.format))
 }
 
 /// Rejects picture formats.
@@ -41,7 +41,7 @@ pub fn without_page(format: TableFormat) -> Result<TableFormat, Failure> {
     without_picture(format)
 }
 
-/// The number of rows per list; 0 means all.
+/// Returns the number of rows per list; 0 means all.
 pub const fn all_if_zero(top: usize) -> usize {
     if top == 0 { usize::MAX } else { top }
 }

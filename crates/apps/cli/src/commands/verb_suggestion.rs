@@ -8,7 +8,7 @@ use onoff_sources::KnownKind;
 
 use crate::failure::Failure;
 
-/// Names the first of `paths` in a [`Failure::NoData`]; if another verb reads it, names that verb.
+/// Adds the first of `paths` to the message of a [`Failure::NoData`], and the verb that reads this file, if any.
 pub fn add(failure: Failure, paths: &[PathBuf]) -> Failure {
     let Failure::NoData(message) = failure else { return failure };
     let Some(first) = paths.first() else { return Failure::NoData(message) };
@@ -17,11 +17,11 @@ pub fn add(failure: Failure, paths: &[PathBuf]) -> Failure {
         (false, 1) => first.display().to_string(),
         (false, files) => format!("{} (1 of {files} files)", first.display()),
     };
-    let is_named = paths.iter().any(|path| message.contains(&*path.to_string_lossy())) || message.contains(&name);
-    let message = if is_named { message } else { format!("{name}: {message}") };
+    let names_file = paths.iter().any(|path| message.contains(&*path.to_string_lossy())) || message.contains(&name);
+    let message = if names_file { message } else { format!("{name}: {message}") };
     match identify_other_kind(paths) {
-        Some(KnownKind { description: is, read_by, .. }) if !message.contains(is) => {
-            Failure::no_data(format!("{message}. It is {is}: {read_by} reads it"))
+        Some(KnownKind { description, read_by, .. }) if !message.contains(description) => {
+            Failure::no_data(format!("{message}. It is {description}: {read_by} reads it"))
         }
         _ => Failure::NoData(message),
     }

@@ -23,20 +23,20 @@ use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
 struct Task {
-    /// Without the times, which depend on the recording's clock and phases.
+    /// The question without its times, which depend on the recording's clock and phases.
     question: WhyQuestion,
-    at: Option<TimePoint>,
+    time: Option<TimePoint>,
     /// Restricts the question to this phase.
     phase: Option<String>,
     symbols: SymbolTask,
 }
 
 /// Flame graphs and pictures use every step.
-const EVERY_STEP: PathOptions = PathOptions { min_step_ns: 0, max_steps: 1 << 22 };
+const ALL_STEPS: PathOptions = PathOptions { min_step_ns: 0, max_steps: 1 << 22 };
 
 pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     let symbols = SymbolTask::resolve(arguments.symbols);
-    let at = match &arguments.at {
+    let time = match &arguments.at {
         Some(text) => Some(TimePoint::parse(text).ok_or_else(|| {
             Failure::no_data(format!(
                 "--at: '{text}' is not a time; use 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
@@ -46,7 +46,7 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     };
     let phase = arguments.phase.clone();
     let pattern = |text: Option<String>| text.map(|text| Pattern::new(&text));
-    let about = if let Some(process) = pattern(arguments.process) {
+    let target = if let Some(process) = pattern(arguments.process) {
         WhyTarget::Process(process)
     } else if let Some(tid) = arguments.thread {
         WhyTarget::Thread(tid)
@@ -60,22 +60,22 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
         WhyTarget::Phase(pattern(arguments.phase), arguments.transition)
     };
     let (format, steps) = (arguments.format, arguments.steps);
-    let path = match format {
+    let path_options = match format {
         WhyFormat::Text => PathOptions { min_step_ns: 0, ..PathOptions::default() },
         WhyFormat::Json => PathOptions::default(),
-        WhyFormat::Folded | WhyFormat::Svg | WhyFormat::Flamegraph => EVERY_STEP,
+        WhyFormat::Folded | WhyFormat::Svg | WhyFormat::Flamegraph => ALL_STEPS,
     };
     let question = WhyQuestion {
-        target: about,
+        target,
         at_ns: None,
         within: None,
         min_duration_ns: i64::from(arguments.min) * 1_000_000,
         max_intervals: Some(arguments.top),
         include_work_waits: arguments.idle,
-        path,
+        path: path_options,
     };
     let phase = phase.filter(|_| !matches!(question.target, WhyTarget::Phase(..) | WhyTarget::LongestPhase(_)));
-    let task = Task { question, at, phase, symbols };
+    let task = Task { question, time, phase, symbols };
     let invocation = Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
         run(recording, task, (format, steps), destination)
     });
@@ -88,7 +88,7 @@ fn run(
     (format, steps): (WhyFormat, usize),
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (session, report) = super::ask(recording, |session| answer(session, task))?;
+    let (session, report) = super::query(recording, |session| answer(session, task))?;
     let report = report?;
     destination.write(|out| {
         match format {
@@ -105,26 +105,26 @@ fn run(
 /// Draws all critical paths as one flame graph.
 fn flame_graph(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
     let paths: Vec<CriticalPath> = report.intervals.iter().map(|interval| interval.path.clone()).collect();
-    let from_ns = paths.iter().map(|path| path.start_ns).min().unwrap_or(0);
-    let until_ns = paths.iter().map(|path| path.end_ns).max().unwrap_or(0);
-    let flame = flame::path_flame(&paths, Interval::new(from_ns, until_ns));
+    let start_ns = paths.iter().map(|path| path.start_ns).min().unwrap_or(0);
+    let end_ns = paths.iter().map(|path| path.end_ns).max().unwrap_or(0);
+    let flame = flame::path_flame(&paths, Interval::new(start_ns, end_ns));
     svg::flame::write(&flame, "Waits", "on the critical path", out)
 }
 
 fn answer(session: &Session, mut task: Task) -> Result<WhyReport, Failure> {
     // Read all tables needed below in one pass.
     session.tables(Session::WAIT_TABLES)?;
-    if let Some(at) = task.at {
-        let no_time =
+    if let Some(time) = task.time {
+        let describe =
             |_: RangeError| "--at: the time is out of range, or the recording has no wall-clock time".to_owned();
         task.question.at_ns =
-            Some(session.resolve_time(at).map_err(|refusal| Failure::from_refusal_with(refusal, no_time))?);
+            Some(session.resolve_time(time).map_err(|error| Failure::from_query_error_with(error, describe))?);
     }
     if let Some(name) = &task.phase {
-        let phase = session.phase(name).map_err(Failure::from_refusal)?;
+        let phase = session.phase(name).map_err(Failure::from_query_error)?;
         task.question.within = Some(Interval::new(phase.start_ns, phase.end_ns));
     }
-    let mut report = session.why(&task.question).map_err(Failure::from_refusal)?;
+    let mut report = session.why(&task.question).map_err(Failure::from_query_error)?;
     let servers_skipped = functions::is_offline(&task.symbols) && !task.symbols.path.servers().is_empty();
     session.name_functions(&mut report, functions::finder(task.symbols), servers_skipped)?;
     Ok(report)

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use onoff_usage::functions::NameFunctions;
+use onoff_usage::functions::FunctionResolver;
 use onoff_xperf::{CommandLine, help};
 
 use super::functions;
@@ -14,32 +14,33 @@ use crate::invocation::Invocation;
 use crate::output::Destination;
 use crate::progress::ProgressLine;
 
-/// xperf's arguments name the input and output files.
+/// Parses xperf's arguments, which name the input and output files.
 pub fn resolve(words: Vec<OsString>) -> Result<Invocation, Failure> {
-    let line = onoff_xperf::parse(words)?;
-    let (reads, writes): (Vec<PathBuf>, Vec<PathBuf>) = match &line {
-        CommandLine::Process(line) => {
-            let of_calls = line.calls.iter().flat_map(|call| [&call.output, &call.errors]);
-            (line.inputs.clone(), of_calls.chain([&line.output]).flatten().cloned().collect())
+    let command_line = onoff_xperf::parse(words)?;
+    let (inputs, outputs): (Vec<PathBuf>, Vec<PathBuf>) = match &command_line {
+        CommandLine::Process(command) => {
+            let call_outputs = command.calls.iter().flat_map(|call| [&call.output, &call.errors]);
+            (command.inputs.clone(), call_outputs.chain([&command.output]).flatten().cloned().collect())
         }
-        CommandLine::Merge(merging) => (merging.inputs.clone(), vec![merging.output.clone()]),
+        CommandLine::Merge(merge) => (merge.inputs.clone(), vec![merge.output.clone()]),
         CommandLine::Help(_) | CommandLine::Providers => (Vec::new(), Vec::new()),
     };
-    let invocation = Invocation::without_recording(Destination::default(), |destination| run(line, destination));
-    Ok(invocation.reading(reads).writing(writes))
+    let invocation =
+        Invocation::without_recording(Destination::default(), |destination| run(command_line, destination));
+    Ok(invocation.with_inputs(inputs).with_outputs(outputs))
 }
 
-fn run(line: CommandLine, destination: &Destination) -> Result<(), Failure> {
-    match line {
+fn run(command_line: CommandLine, destination: &Destination) -> Result<(), Failure> {
+    match command_line {
         CommandLine::Help(topic) => destination.write(|out| Ok(help::write(topic.as_deref(), out)?)),
         CommandLine::Providers => destination.write(|out| Ok(help::write_providers(out)?)),
-        CommandLine::Merge(merging) => Ok(onoff_xperf::merge(&merging)?),
-        CommandLine::Process(line) => {
+        CommandLine::Merge(merge) => Ok(onoff_xperf::merge(&merge)?),
+        CommandLine::Process(command) => {
             let symbols = SymbolTask::resolve(SymbolArguments { symbols: None, offline: false });
-            let has_place = !symbols.path.places().is_empty() || !symbols.path.servers().is_empty();
-            let mut names = functions::names(symbols);
-            let functions = has_place.then_some(&mut names as NameFunctions<'_>);
-            Ok(onoff_xperf::run(line, &|| Box::new(ProgressLine::reading()), functions)?)
+            let has_symbol_source = !symbols.path.places().is_empty() || !symbols.path.servers().is_empty();
+            let mut resolve_names = functions::name_resolver(symbols);
+            let functions = has_symbol_source.then_some(&mut resolve_names as FunctionResolver<'_>);
+            Ok(onoff_xperf::run(command, &|| Box::new(ProgressLine::reading()), functions)?)
         }
     }
 }

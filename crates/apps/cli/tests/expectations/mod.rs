@@ -1,5 +1,5 @@
-//! Expected results of scenarios: from `crates/support/simulator/expected/findings.toml`, and injected times computed
-//! from the scenarios themselves. The computation uses only the scenario file, not the code that reads recordings.
+//! Expected results of scenarios, from `crates/support/simulator/expected/findings.toml`, and injected times, computed
+//! from the scenarios. The computation uses only the scenario file, not the code that reads recordings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -53,17 +53,17 @@ pub struct Cost {
 pub struct Chain {
     /// The arguments of `onoff why`.
     pub question: String,
-    /// The processes in the longest step of the chain, from the waiting to the awaited one.
+    /// The processes in the longest step of the chain, from the waiting process to the one it waits for.
     #[serde(default)]
     pub through: Vec<String>,
-    /// The same as threads, if the scenario names them.
+    /// The corresponding threads, if the scenario names them.
     #[serde(default)]
     pub threads: Vec<u32>,
     /// The kind of time: `cpu`, `disk`, `timer`, `device`, `other`.
     pub ends: String,
-    /// Its subject: a process, file or driver; or part of the reason if unknown.
+    /// The subject of the time: a process, file or driver, or part of the reason if it is unknown.
     pub of: String,
-    /// Only work for requests to this device.
+    /// Restricts the time to requests to this device.
     pub device: Option<String>,
     /// The injected time.
     pub put_in: String,
@@ -73,24 +73,24 @@ pub struct Chain {
     pub because: String,
 }
 
-/// All scenarios in the file.
+/// Returns the expected results of all scenarios.
 pub fn all() -> BTreeMap<String, Expected> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/expected/findings.toml");
     toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The names of all scenarios.
-pub fn scenarios() -> BTreeSet<String> {
+/// Returns the names of all scenarios.
+pub fn scenario_names() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios");
     let paths = std::fs::read_dir(folder).unwrap();
     paths
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|it| it == "toml"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
         .collect()
 }
 
-/// The source of a scenario.
+/// Reads a scenario.
 pub fn scenario(name: &str) -> Scenario {
     let path: PathBuf =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(format!("{name}.toml"));
@@ -105,23 +105,23 @@ pub fn scenario(name: &str) -> Scenario {
 /// * `requests beyond a healthy disk`: all requests, minus the time of a healthy hard disk;
 /// * `start and enumeration of DRIVER`, `suspend of DRIVER`, `waits for DRIVER`, `calls of DRIVER`;
 /// * `subscriber NAME`, `answer of IMAGE`, `limit of services`.
-pub fn injected_ns(scenario: &Scenario, what: &str) -> i64 {
-    let of = |prefix: &str| what.strip_prefix(prefix);
-    let threads = |image: &str, length: &dyn Fn(&WorkStep) -> i64| -> i64 {
-        let its = scenario.processes.iter().filter(|it| it.image == image);
-        its.flat_map(|process| &process.thread).flat_map(|thread| &thread.work).map(length).sum()
+pub fn injected_ns(scenario: &Scenario, subject: &str) -> i64 {
+    let subject_after = |prefix: &str| subject.strip_prefix(prefix);
+    let process_ns = |image: &str, step_ns: &dyn Fn(&WorkStep) -> i64| -> i64 {
+        let processes = scenario.processes.iter().filter(|process| process.image == image);
+        processes.flat_map(|process| &process.thread).flat_map(|thread| &thread.work).map(step_ns).sum()
     };
-    let service = |name: &str, length: &dyn Fn(&WorkStep) -> i64| -> i64 {
-        let its = scenario.services.service.iter().filter(|it| it.name == name);
-        its.flat_map(|service| &service.work).map(length).sum()
+    let service_ns = |name: &str, step_ns: &dyn Fn(&WorkStep) -> i64| -> i64 {
+        let services = scenario.services.service.iter().filter(|service| service.name == name);
+        services.flat_map(|service| &service.work).map(step_ns).sum()
     };
-    let cpu = |work: &WorkStep| match work {
+    let cpu_ns = |work: &WorkStep| match work {
         WorkStep::Cpu(time) => time.as_ns(),
         _ => 0,
     };
-    let sum = if what == "requests beyond a healthy disk" {
+    let sum = if subject == "requests beyond a healthy disk" {
         let bytes_ns = |bytes: u64, mebibyte_ns: i64| i64::try_from(bytes).unwrap() * mebibyte_ns / (1 << 20);
-        let beyond = |work: &WorkStep| match work {
+        let excess_ns = |work: &WorkStep| match work {
             WorkStep::Disk { count, size, .. } => {
                 let bytes = u64::from(*size);
                 i64::from(*count)
@@ -129,77 +129,81 @@ pub fn injected_ns(scenario: &Scenario, what: &str) -> i64 {
             }
             _ => 0,
         };
-        main_work(scenario).map(beyond).sum()
-    } else if what == "limit of services" {
+        main_work(scenario).map(excess_ns).sum()
+    } else if subject == "limit of services" {
         let shutdown = scenario.shutdown.as_ref().unwrap();
         shutdown.service_timeout.as_ns()
-    } else if let Some(image) = of("sleep of ") {
-        threads(image, &|work| match work {
+    } else if let Some(image) = subject_after("sleep of ") {
+        process_ns(image, &|work| match work {
             WorkStep::Sleep(time) => time.as_ns(),
             _ => 0,
         })
-    } else if let Some(name) = of("cpu of service ") {
-        service(name, &cpu)
-    } else if let Some(image) = of("cpu of ") {
-        threads(image, &cpu)
-    } else if let Some(name) = of("time-out of service ") {
-        service(name, &|work| match work {
+    } else if let Some(name) = subject_after("cpu of service ") {
+        service_ns(name, &cpu_ns)
+    } else if let Some(image) = subject_after("cpu of ") {
+        process_ns(image, &cpu_ns)
+    } else if let Some(name) = subject_after("time-out of service ") {
+        service_ns(name, &|work| match work {
             WorkStep::WaitAtMost(_, time) => time.as_ns(),
             _ => 0,
         })
-    } else if let Some(path) = of("reads of ") {
-        let reads = |work: &WorkStep| match work {
-            WorkStep::Disk { count, size, path: read, .. } if read.starts_with(path) => {
+    } else if let Some(path) = subject_after("reads of ") {
+        let read_ns = |work: &WorkStep| match work {
+            WorkStep::Disk { count, size, path: read_path, .. } if read_path.starts_with(path) => {
                 i64::from(*count) * request_ns(scenario, u64::from(*size))
             }
             _ => 0,
         };
-        main_work(scenario).map(reads).sum()
-    } else if let Some(name) = of("start and enumeration of ") {
+        main_work(scenario).map(read_ns).sum()
+    } else if let Some(name) = subject_after("start and enumeration of ") {
         let kernel = &scenario.kernel;
         let drivers = kernel.boot_start.iter().chain(&kernel.system_start);
         drivers
             .filter(|driver| driver.name == name)
             .map(|driver| driver.start.as_ns() + driver.enumerate.unwrap().as_ns())
             .sum()
-    } else if let Some(name) = of("suspend of ") {
-        let devices = scenario.devices.iter().filter(|it| it.driver == name);
+    } else if let Some(name) = subject_after("suspend of ") {
+        let devices = scenario.devices.iter().filter(|device| device.driver == name);
         devices.map(|device| device.suspend.as_ns()).sum()
-    } else if let Some(name) = of("waits for ") {
-        let waits = |work: &WorkStep| match work {
+    } else if let Some(name) = subject_after("waits for ") {
+        let wait_ns = |work: &WorkStep| match work {
             WorkStep::Device { time, driver, .. } if driver == name => time.as_ns(),
             _ => 0,
         };
-        main_work(scenario).map(waits).sum()
-    } else if let Some(name) = of("calls of ") {
-        let calls = |work: &WorkStep| match work {
+        main_work(scenario).map(wait_ns).sum()
+    } else if let Some(name) = subject_after("calls of ") {
+        let dpc_ns = |work: &WorkStep| match work {
             WorkStep::Dpc { time, driver } if driver == name => time.as_ns(),
             _ => 0,
         };
-        let parallel = scenario.applications.iter().flat_map(|it| &it.background);
-        main_work(scenario).chain(parallel).map(calls).sum()
-    } else if let Some(name) = of("subscriber ") {
+        let parallel_work = scenario.applications.iter().flat_map(|application| &application.background);
+        main_work(scenario).chain(parallel_work).map(dpc_ns).sum()
+    } else if let Some(name) = subject_after("subscriber ") {
         let subscribers = scenario.logon.subscriber.iter();
         subscribers.filter(|subscriber| subscriber.name == name).map(|subscriber| subscriber.time.as_ns()).sum()
-    } else if let Some(image) = of("answer of ") {
-        let its = scenario.applications.iter().filter(|it| it.image == image);
-        its.flat_map(|it| [&it.query, &it.suspend]).flatten().map(|answer| answer.time.as_ns()).sum()
+    } else if let Some(image) = subject_after("answer of ") {
+        let applications = scenario.applications.iter().filter(|application| application.image == image);
+        applications
+            .flat_map(|application| [&application.query, &application.suspend])
+            .flatten()
+            .map(|answer| answer.time.as_ns())
+            .sum()
     } else {
-        panic!("what is `{what}`?")
+        panic!("unknown injected time `{subject}`")
     };
-    assert!(sum > 0, "the scenario holds nothing of `{what}`");
+    assert!(sum > 0, "the scenario has no `{subject}`");
     sum
 }
 
-/// The time the scenario's disk needs for a request, in ns.
+/// Returns the time that the scenario's disk needs for a request, in ns.
 fn request_ns(scenario: &Scenario, bytes: u64) -> i64 {
     let machine = &scenario.machine;
     machine.disk_access.as_ns() + machine.disk_per_mib.as_ns() * i64::try_from(bytes).unwrap() / (1 << 20)
 }
 
-/// Work on the boot's critical path.
+/// Returns the work on the critical path of the boot.
 fn main_work(scenario: &Scenario) -> impl Iterator<Item = &WorkStep> {
-    let services = scenario.services.service.iter().flat_map(|it| &it.work);
+    let services = scenario.services.service.iter().flat_map(|service| &service.work);
     (scenario.kernel.work.iter())
         .chain(&scenario.session.registry)
         .chain(&scenario.session.work)
@@ -208,10 +212,10 @@ fn main_work(scenario: &Scenario) -> impl Iterator<Item = &WorkStep> {
         .chain(services)
 }
 
-/// The process image name of a thread.
+/// Returns the image name of a thread's process.
 pub fn image(truth: &Truth, tid: u32) -> String {
     let pid = truth.threads[&tid];
-    let found = truth.processes.iter().rev().find(|row| row.pid == pid);
-    let path = found.map_or("", |row| row.image.as_str());
+    let process = truth.processes.iter().rev().find(|process| process.pid == pid);
+    let path = process.map_or("", |process| process.image.as_str());
     path.rsplit('\\').next().unwrap().to_owned()
 }

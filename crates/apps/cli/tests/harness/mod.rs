@@ -33,7 +33,7 @@ impl Folder {
         Self::boot_and_truth(scenario).0
     }
 
-    /// Also returns the simulated truth.
+    /// Simulates a scenario, writes `boot.etl`, and returns the simulated truth.
     pub fn boot_and_truth(scenario: &str) -> (Self, Truth) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(scenario);
         let text = std::fs::read_to_string(path).unwrap();
@@ -43,7 +43,7 @@ impl Folder {
         (folder, simulated.truth)
     }
 
-    /// The program with arguments separated by blanks, to run in the folder.
+    /// Returns a command that runs the program in the folder; blanks separate the arguments.
     pub fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_onoff"));
         command.args(arguments.split_whitespace()).current_dir(self.folder.path()).stdin(Stdio::null());
@@ -59,8 +59,8 @@ impl Folder {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs with a reader that closes the pipe before the first byte.
-    pub fn unread(&self, mut command: Command) -> Output {
+    /// Runs a command whose stdout is a pipe that the reader closed before the first byte.
+    pub fn run_with_closed_pipe(&self, mut command: Command) -> Output {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap()
@@ -74,8 +74,9 @@ impl Folder {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs the program, which must print a table without rows, exit with 0 and give the reason on stderr.
-    pub fn columns_alone(&self, arguments: &str) -> (String, String) {
+    /// Runs the program, which must print a table without rows, exit with 0 and print the reason on stderr. Returns
+    /// stdout and stderr.
+    pub fn empty_table(&self, arguments: &str) -> (String, String) {
         let output = self.run(arguments);
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(0), "onoff {arguments}: {stderr}");
@@ -84,7 +85,7 @@ impl Folder {
     }
 
     /// Runs the program, which must fail with empty stdout and one line on stderr. Returns the exit code and stderr.
-    pub fn refusal(&self, arguments: &str) -> (i32, String) {
+    pub fn failure(&self, arguments: &str) -> (i32, String) {
         let output = self.run(arguments);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "onoff {arguments}");
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -93,8 +94,8 @@ impl Folder {
     }
 }
 
-/// The parts of a small Linux recording: `slow.service` takes 6 s on the path to the default target, `side.service`
-/// takes 8 s in parallel; the journal has an earlier boot.
+/// The parts of a small Linux recording. `slow.service` takes 6 s on the critical path to the default target,
+/// `side.service` takes 8 s in parallel. The journal also has an earlier boot.
 pub const LINUX_BOOT: [(&str, &str); 3] = [
     (
         "manager.txt",

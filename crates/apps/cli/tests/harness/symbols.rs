@@ -7,7 +7,7 @@ use onoff_simulator::Scenario;
 
 use super::Folder;
 
-/// A recording of a program with the PDB in `crates/support/symbols/tests`, which waits with a known call stack.
+/// A recording of a program that waits with a known call stack. Its PDB is in `crates/support/symbols/tests`.
 const WITH_SYMBOLS: &str = r#"
 name = "A program with symbols"
 seed = 7
@@ -33,23 +33,23 @@ pub const PDB_IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
 
 /// Writes the recording as `boot.etl`.
 pub fn with_symbols() -> Folder {
-    simulated(WITH_SYMBOLS)
+    simulate(WITH_SYMBOLS)
 }
 
-/// Adds samples: 50 ms in the program's innermost function.
+/// Writes the recording with samples: 50 ms in the innermost function of the program.
 pub fn with_samples() -> Folder {
-    let sampled = WITH_SYMBOLS.replace("tail =", "sample_interval = \"1ms\"\ntail =");
-    simulated(&sampled.replace("cpu 1ms\", \"sleep", "cpu 50ms\", \"sleep"))
+    let scenario = WITH_SYMBOLS.replace("tail =", "sample_interval = \"1ms\"\ntail =");
+    simulate(&scenario.replace("cpu 1ms\", \"sleep", "cpu 50ms\", \"sleep"))
 }
 
-fn simulated(scenario: &str) -> Folder {
-    let simulated = Scenario::from_toml(scenario).unwrap().simulate().unwrap();
+fn simulate(scenario: &str) -> Folder {
+    let simulation = Scenario::from_toml(scenario).unwrap().simulate().unwrap();
     let folder = Folder::new();
-    folder.file("boot.etl", &simulated.files[0]);
+    folder.file("boot.etl", &simulation.files[0]);
     folder
 }
 
-/// The bytes of the PDB.
+/// Returns the bytes of the PDB.
 pub fn pdb() -> Vec<u8> {
     let packed = include_bytes!("../../../../support/symbols/tests/data/driver.pdb.gz");
     let mut pdb = Vec::new();

@@ -6,9 +6,9 @@
 use serde_json::Value;
 
 /// The type of a property.
-enum Holds {
+enum PropertyType {
     Text,
-    Truth,
+    Boolean,
     /// An integer with this minimum.
     Number(i64),
     OneOf(&'static [&'static str]),
@@ -16,18 +16,18 @@ enum Holds {
     Reference,
     /// An object of this type.
     Object(&'static str),
-    /// An array of this type; if true, items must be unique.
+    /// An array of this type. If the flag is set, the items must be unique.
     List(&'static str, bool),
     /// A map from names to strings.
     Texts,
 }
 
-use Holds::{List, Number, Object, OneOf, Reference, Text, Texts, Truth};
+use PropertyType::{Boolean, List, Number, Object, OneOf, Reference, Text, Texts};
 
 /// An object type: name, required properties (`|` separates alternatives), optional properties.
-type Shape = (&'static str, &'static [&'static str], &'static [(&'static str, Holds)]);
+type ObjectType = (&'static str, &'static [&'static str], &'static [(&'static str, PropertyType)]);
 
-const SHAPES: &[Shape] = &[
+const OBJECT_TYPES: &[ObjectType] = &[
     (
         "sarifLog",
         &["version", "runs"],
@@ -46,7 +46,7 @@ const SHAPES: &[Shape] = &[
         &[("id", Text), ("name", Text), ("shortDescription", Object("multiformatMessageString"))],
     ),
     ("multiformatMessageString", &["text"], &[("text", Text)]),
-    ("invocation", &["executionSuccessful"], &[("executionSuccessful", Truth)]),
+    ("invocation", &["executionSuccessful"], &[("executionSuccessful", Boolean)]),
     (
         "result",
         &["message"],
@@ -72,52 +72,52 @@ const SHAPES: &[Shape] = &[
 ];
 
 /// Returns the schema violations of a SARIF document.
-pub fn faults_of_sarif(document: &Value) -> Vec<String> {
-    let mut faults = Vec::new();
-    object("sarifLog", document, "", &mut faults);
-    faults
+pub fn sarif_violations(document: &Value) -> Vec<String> {
+    let mut violations = Vec::new();
+    check_object("sarifLog", document, "", &mut violations);
+    violations
 }
 
-fn object(name: &str, value: &Value, at: &str, faults: &mut Vec<String>) {
-    let (_, required, properties) = SHAPES.iter().find(|shape| shape.0 == name).unwrap();
+fn check_object(name: &str, value: &Value, path: &str, violations: &mut Vec<String>) {
+    let (_, required, properties) = OBJECT_TYPES.iter().find(|(type_name, ..)| *type_name == name).unwrap();
     let Some(map) = value.as_object() else {
-        return faults.push(format!("{at} is no {name}"));
+        return violations.push(format!("{path} is not of type {name}"));
     };
     for names in *required {
         if !names.split('|').any(|name| map.contains_key(name)) {
-            faults.push(format!("{at} lacks {names}"));
+            violations.push(format!("{path} has no {names}"));
         }
     }
     for (key, value) in map {
-        let at = format!("{at}/{key}");
+        let path = format!("{path}/{key}");
         match properties.iter().find(|(name, _)| name == key) {
-            Some((_, holds)) => property(holds, value, &at, faults),
-            None => faults.push(format!("{at} is not known of {name}")),
+            Some((_, property_type)) => check_property(property_type, value, &path, violations),
+            None => violations.push(format!("{path} is not a property of {name}")),
         }
     }
 }
 
-fn property(holds: &Holds, value: &Value, at: &str, faults: &mut Vec<String>) {
+fn check_property(property_type: &PropertyType, value: &Value, path: &str, violations: &mut Vec<String>) {
     let text = value.as_str();
-    let is_right = match holds {
+    let is_valid = match property_type {
         Text => text.is_some(),
-        Truth => value.is_boolean(),
-        Number(least) => value.as_i64().is_some_and(|number| number >= *least),
+        Boolean => value.is_boolean(),
+        Number(minimum) => value.as_i64().is_some_and(|number| number >= *minimum),
         OneOf(words) => text.is_some_and(|text| words.contains(&text)),
         Reference => text
             .is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte))),
         Texts => value.as_object().is_some_and(|map| map.values().all(Value::is_string)),
-        Object(name) => return object(name, value, at, faults),
-        List(name, is_set) => {
-            let rows = value.as_array().map_or(&[][..], Vec::as_slice);
-            for (index, row) in rows.iter().enumerate() {
-                object(name, row, &format!("{at}/{index}"), faults);
+        Object(name) => return check_object(name, value, path, violations),
+        List(name, must_be_unique) => {
+            let list_items = value.as_array().map_or(&[][..], Vec::as_slice);
+            for (index, item) in list_items.iter().enumerate() {
+                check_object(name, item, &format!("{path}/{index}"), violations);
             }
-            let is_new = |(index, row): (usize, &Value)| !rows[..index].contains(row);
-            value.is_array() && (!is_set || rows.iter().enumerate().all(is_new))
+            let is_new = |(index, item): (usize, &Value)| !list_items[..index].contains(item);
+            value.is_array() && (!must_be_unique || list_items.iter().enumerate().all(is_new))
         }
     };
-    if !is_right {
-        faults.push(format!("{at} may not be {value}"));
+    if !is_valid {
+        violations.push(format!("{path} has the invalid value {value}"));
     }
 }

@@ -18,24 +18,24 @@ pub const ACTION: Action = Action {
   -expectedProcessesFile F   file with the image names of expected processes, one per line
   -minIntervalToShow N       hide driver and device operations shorter than N µs [default: 10]
   -userShellExecutable NAME  the user's shell [default: explorer.exe]",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut options = BootOptions::default();
-    let mut document = BootXmlOptions { min_device_ns: 10_000, ..BootXmlOptions::default() };
+    let mut xml_options = BootXmlOptions { min_device_ns: 10_000, ..BootXmlOptions::default() };
     while let Some(option) = words.option()? {
         match option.as_str() {
             "mincputoshow" => {
-                document.min_cpu_percent = words.number(&option)?;
-                if !(0.0..=100.0).contains(&document.min_cpu_percent) {
+                xml_options.min_cpu_percent = words.number(&option)?;
+                if !(0.0..=100.0).contains(&xml_options.min_cpu_percent) {
                     return Err(usage("-minCPUToShow: write a percentage from 0 to 100"));
                 }
             }
-            "maxfilestoshow" => document.max_files = Some(words.number(&option)?),
+            "maxfilestoshow" => xml_options.max_files = Some(words.number(&option)?),
             "minintervaltoshow" => {
                 let microseconds: u32 = words.number(&option)?;
-                document.min_device_ns = i64::from(microseconds) * 1_000;
+                xml_options.min_device_ns = i64::from(microseconds) * 1_000;
             }
             "expectedprocessesfile" => {
                 options.expected_processes = read_names(&words.path(&option)?)?;
@@ -46,8 +46,8 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     Ok(Query::tables(boot::TABLES, move |trace, out| {
         let report =
-            boot::analyze(trace, &options).map_err(|answer| Failure::Unanswerable(text::boot::no_boot(&answer)))?;
-        Ok(boot_xml::write(&report, &document, out)?)
+            boot::analyze(trace, &options).map_err(|error| Failure::Unanswerable(text::boot::no_boot(&error)))?;
+        Ok(boot_xml::write(&report, &xml_options, out)?)
     }))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::boot_prefetch;
 use crate::event_analyses::ready_boot::{EVENTS, ReadyBoot};
-use crate::layouts::boot_prefetch as report;
+use crate::layouts::boot_prefetch as layout;
 use onoff_report::text;
 use onoff_transitions::boot::{self, BootOptions};
 
@@ -18,7 +18,7 @@ pub const ACTION: Action = Action {
   -disktime      time of each disk during the boot, by kind of work
   -events        the requests that ReadyBoot saw, and its own totals
   -range T1 T2   with -events: only requests in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -50,7 +50,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
                      Microsoft-Windows-ReadyBoost",
                 ));
             }
-            Ok(report::write_events(&events, out)?)
+            Ok(layout::write_events(&events, out)?)
         }));
     }
     if range.is_some() {
@@ -58,16 +58,16 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     Ok(Query::tables(boot::TABLES, move |trace, out| {
         let boot = boot::analyze(trace, &BootOptions::default())
-            .map_err(|answer| Failure::Unanswerable(text::boot::no_boot(&answer)))?;
+            .map_err(|error| Failure::Unanswerable(text::boot::no_boot(&error)))?;
         if trace.disk_ios.is_empty() {
             return Err(usage(super::NO_DISK_REQUESTS));
         }
-        let answer = boot_prefetch::of_boot(trace, &boot);
+        let prefetch = boot_prefetch::analyze(trace, &boot);
         if summary || !disk_time {
-            report::write_summary(&answer, out)?;
+            layout::write_summary(&prefetch, out)?;
         }
         if disk_time {
-            report::write_disk_time(&answer, out)?;
+            layout::write_disk_time(&prefetch, out)?;
         }
         Ok(())
     }))

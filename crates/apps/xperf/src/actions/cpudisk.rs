@@ -22,7 +22,7 @@ pub const ACTION: Action = Action {
   -marks [TEXT…]    intervals between these marks; without a text, marks are ignored
   -times T1 T2 …    intervals between these times
                     default: intervals between all marks, or the whole recording if it has no marks",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 #[derive(Default)]
@@ -62,23 +62,23 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    let wanted = cpu_disk::wanted(options.threads).with(TableName::Milestones);
+    let wanted = cpu_disk::tables(options.threads).with(TableName::Milestones);
     Ok(Query::tables(wanted, move |trace, out| {
         let is_empty = trace.context_switches.is_empty() && trace.samples.is_empty() && trace.disk_ios.is_empty();
         let processors = processors(trace);
-        let cuts = cuts(trace, &options)?;
-        let mut any = false;
-        for ends in cuts.windows(2) {
-            let Some(scope) = Scope::between(trace, ends[0], ends[1]) else { continue };
-            let scope = scope.of_processes(options.processes.clone());
+        let boundaries = interval_boundaries(trace, &options)?;
+        let mut has_written = false;
+        for interval in boundaries.windows(2) {
+            let Some(scope) = Scope::between(trace, interval[0], interval[1]) else { continue };
+            let scope = scope.with_processes(options.processes.clone());
             let rows = cpu_disk::rows(trace, &scope, options.threads, options.without_interrupts);
-            if any {
+            if has_written {
                 writeln!(out)?;
             }
-            any = true;
+            has_written = true;
             cpudisk::write(&rows, scope.range, processors, options.threads, out)?;
         }
-        if !any {
+        if !has_written {
             return Err(usage("-times: all intervals are outside the recording"));
         }
         no_data_if(
@@ -88,33 +88,33 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }))
 }
 
-/// The boundaries of the requested intervals, ascending.
-fn cuts(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
-    let mut cuts = Vec::new();
+/// Returns the boundaries of the requested intervals, ascending, in ns.
+fn interval_boundaries(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
+    let mut boundaries = Vec::new();
     for time in &options.times {
         let time_ns = time.resolve_on(&trace.clock);
-        cuts.push(time_ns.ok_or_else(|| usage("-times: the time is out of range"))?);
+        boundaries.push(time_ns.ok_or_else(|| usage("-times: the time is out of range"))?);
     }
     if options.times.is_empty() && options.ignore_marks && options.marks.is_empty() {
-        cuts = vec![0, i64::MAX];
+        boundaries = vec![0, i64::MAX];
     } else if options.times.is_empty() {
         let marks = trace.milestones.iter().filter(|row| {
             let text = trace.text(row.detail);
             trace.text(row.name) == milestone::MARK
                 && (options.marks.is_empty() || options.marks.iter().any(|pattern| pattern.matches(text)))
         });
-        cuts.extend(marks.map(|row| row.time_ns));
-        if cuts.len() < 2 {
+        boundaries.extend(marks.map(|row| row.time_ns));
+        if boundaries.len() < 2 {
             if !options.marks.is_empty() {
                 return Err(usage("-marks: fewer than two marks match"));
             }
-            cuts = vec![0, i64::MAX];
+            boundaries = vec![0, i64::MAX];
         }
     }
-    cuts.sort();
-    cuts.dedup();
-    if cuts.len() < 2 {
+    boundaries.sort();
+    boundaries.dedup();
+    if boundaries.len() < 2 {
         return Err(usage("-times needs at least two different times"));
     }
-    Ok(cuts)
+    Ok(boundaries)
 }

@@ -4,12 +4,12 @@ use crate::layouts::cswitch::{self, CswitchOptions};
 use crate::layouts::utilization::{self, Share};
 use onoff_lists::cpu::{CpuGroup, list, tables};
 use onoff_usage::cpu::CpuSource;
-use onoff_usage::cpu::grid::{MAX_INTERVALS, grid, steps};
+use onoff_usage::cpu::grid::{MAX_INTERVALS, grid, interval_bounds};
 
 use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::{Failure, no_data_if};
-use crate::ranges::scope_of;
+use crate::ranges::resolve_scope;
 
 pub const ACTION: Action = Action {
     name: "cswitch",
@@ -20,12 +20,12 @@ pub const ACTION: Action = Action {
   -thread         time by thread, longest first
   -exc_dpcisr     exclude the time of interrupts and DPCs
   -range T1 T2    only this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 #[derive(Clone, Copy)]
 enum Report {
-    /// By processor, with the length of an interval in ns.
+    /// Share of each processor, with the length of an interval in ns.
     Processors(Share, i64),
     Owners {
         threads: bool,
@@ -51,20 +51,20 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         reports.push(Report::Processors(Share::Available, SECOND_NS));
     }
     Ok(Query::tables(tables(&[CpuGroup::Process]), move |trace, out| {
-        let scope = scope_of(trace, range)?;
+        let scope = resolve_scope(trace, range)?;
         let is_empty = trace.context_switches.is_empty();
         for report in reports {
             match report {
-                Report::Processors(share, step_ns) => {
-                    let cuts = cuts(scope.range.start_ns, scope.range.end_ns, step_ns)?;
+                Report::Processors(share, interval_ns) => {
+                    let boundaries_ns = interval_boundaries(scope.range.start_ns, scope.range.end_ns, interval_ns)?;
                     let source = CpuSource::ContextSwitches;
-                    let grid = grid(trace, &cuts, source, without_interrupts);
+                    let grid = grid(trace, &boundaries_ns, source, without_interrupts);
                     utilization::write(&grid, share, out)?;
                 }
                 Report::Owners { threads } => {
-                    let by = if threads { CpuGroup::Thread } else { CpuGroup::Process };
+                    let group = if threads { CpuGroup::Thread } else { CpuGroup::Process };
                     let options = CswitchOptions { threads, without_interrupts };
-                    cswitch::write(&list(trace, &scope, &[by]), options, out)?;
+                    cswitch::write(&list(trace, &scope, &[group]), options, out)?;
                 }
             }
         }
@@ -83,12 +83,12 @@ pub(super) fn interval(words: &mut Words) -> Result<i64, Failure> {
     }
 }
 
-/// The boundaries of intervals of `step_ns` in a range. An empty range gives one boundary, so no interval.
-pub(super) fn cuts(start_ns: i64, end_ns: i64, step_ns: i64) -> Result<Vec<i64>, Failure> {
+/// Returns the boundaries of intervals of `interval_ns` in a range. An empty range has one boundary, and no interval.
+pub(super) fn interval_boundaries(start_ns: i64, end_ns: i64, interval_ns: i64) -> Result<Vec<i64>, Failure> {
     if start_ns >= end_ns {
         return Ok(vec![start_ns]);
     }
-    steps(start_ns, end_ns, step_ns).ok_or_else(|| {
+    interval_bounds(start_ns, end_ns, interval_ns).ok_or_else(|| {
         usage(format!("the range has more than {MAX_INTERVALS} intervals; use a shorter range or longer intervals"))
     })
 }

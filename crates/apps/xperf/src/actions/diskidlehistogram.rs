@@ -6,7 +6,7 @@ use onoff_usage::storage::disk;
 use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::{Failure, no_data_if};
-use crate::ranges::scope_of;
+use crate::ranges::resolve_scope;
 
 pub const ACTION: Action = Action {
     name: "diskidlehistogram",
@@ -16,7 +16,7 @@ pub const ACTION: Action = Action {
   -spindown T             how often and how long the disk would be spun down after T of idle time
   -ignore NAME…           ignore requests to files whose path contains a name
   -range T1 T2            only this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -32,13 +32,13 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
                 options.buckets_ns = bounds;
             }
             "spindown" => options.spindown_ns = Some(words.duration(&option)?),
-            "ignore" => options.ignored = words.list(&option, "a part of a path")?,
+            "ignore" => options.ignored_paths = words.list(&option, "a part of a path")?,
             "range" => range = Some(words.range(&option)?),
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
     Ok(Query::tables(disk::TABLES, move |trace, out| {
-        let scope = scope_of(trace, range)?;
+        let scope = resolve_scope(trace, range)?;
         let is_empty = trace.disk_ios.is_empty();
         diskidlehistogram::write(trace, &scope, &options, out)?;
         no_data_if(is_empty, "no disk requests recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT")

@@ -6,7 +6,7 @@ use onoff_usage::storage::disk;
 use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::{Failure, no_data_if};
-use crate::ranges::scope_of;
+use crate::ranges::resolve_scope;
 
 pub const ACTION: Action = Action {
     name: "diskio",
@@ -18,7 +18,7 @@ pub const ACTION: Action = Action {
   -detail                 all requests, with the queue depth
   -overlap                time by number of outstanding requests
   -range T1 T2            only requests that completed in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -44,7 +44,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         }
     }
     Ok(Query::tables(disk::TABLES, move |trace, out| {
-        let scope = scope_of(trace, range)?;
+        let scope = resolve_scope(trace, range)?;
         let is_empty = trace.disk_ios.is_empty();
         diskio::write(trace, &scope, &options, out)?;
         no_data_if(is_empty, "no disk requests recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT")

@@ -4,11 +4,11 @@ use crate::layouts::dpcisr;
 use onoff_lists::interrupts::TABLES;
 use onoff_usage::interrupt_modules::by_module;
 
-use super::cswitch::{SECOND_NS, cuts, interval};
+use super::cswitch::{SECOND_NS, interval, interval_boundaries};
 use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::{Failure, no_data_if};
-use crate::ranges::scope_of;
+use crate::ranges::resolve_scope;
 
 pub const ACTION: Action = Action {
     name: "dpcisr",
@@ -19,13 +19,13 @@ pub const ACTION: Action = Action {
   -bucket [n]       histogram of durations; each bucket is n times as long as the previous one [default: 2]
                     default: all three reports
   -range T1 T2      only this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
-/// Largest bucket bound of a histogram, µs.
+/// Maximum bucket bound of a histogram, in µs.
 const MAX_BOUND_US: i64 = 2_048;
 
-/// Length of the intervals of the distribution, ns.
+/// Length of the intervals of the distribution, in ns.
 const DISTRIBUTION_NS: i64 = 2 * SECOND_NS;
 
 #[derive(Clone, Copy, Default)]
@@ -59,30 +59,30 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         .filter_map(|(title, is_dpc, is_wanted)| is_wanted.then_some((title, is_dpc)))
         .collect();
     Ok(Query::tables(TABLES, move |trace, out| {
-        let range = scope_of(trace, range)?.range;
+        let range = resolve_scope(trace, range)?.range;
         let is_empty = trace.interrupts.is_empty();
-        let whole = [range.start_ns, range.end_ns];
+        let range_ns = [range.start_ns, range.end_ns];
         let has_both = sections.len() == 2;
         for (title, is_dpc) in sections {
             dpcisr::write_title(title, out)?;
             if reports.summary {
-                dpcisr::write_usage(&by_module(trace, &whole, &[], is_dpc), whole, out)?;
+                dpcisr::write_usage(&by_module(trace, &range_ns, &[], is_dpc), range_ns, out)?;
             }
             if let Some(factor) = reports.bucket_factor {
                 let bounds_ns = bounds_ns(factor);
-                let found = by_module(trace, &whole, &bounds_ns, is_dpc);
-                dpcisr::write_histograms(&found, &bounds_ns, out)?;
+                let interrupts_by_module = by_module(trace, &range_ns, &bounds_ns, is_dpc);
+                dpcisr::write_histograms(&interrupts_by_module, &bounds_ns, out)?;
             }
-            if let Some(step_ns) = reports.interval_ns {
-                let cuts = cuts(range.start_ns, range.end_ns, step_ns)?;
-                let found = by_module(trace, &cuts, &[], is_dpc);
-                dpcisr::write_intervals(&found, &cuts, step_ns / SECOND_NS, out)?;
+            if let Some(interval_ns) = reports.interval_ns {
+                let boundaries_ns = interval_boundaries(range.start_ns, range.end_ns, interval_ns)?;
+                let interrupts_by_module = by_module(trace, &boundaries_ns, &[], is_dpc);
+                dpcisr::write_intervals(&interrupts_by_module, &boundaries_ns, interval_ns / SECOND_NS, out)?;
             }
         }
         if has_both && reports.interval_ns.is_some() {
-            let cuts = cuts(range.start_ns, range.end_ns, DISTRIBUTION_NS)?;
-            let [dpcs, interrupts] = [true, false].map(|is_dpc| by_module(trace, &cuts, &[], is_dpc));
-            dpcisr::write_distribution(&dpcs, &interrupts, &cuts, DISTRIBUTION_NS, out)?;
+            let boundaries_ns = interval_boundaries(range.start_ns, range.end_ns, DISTRIBUTION_NS)?;
+            let [dpcs, interrupts] = [true, false].map(|is_dpc| by_module(trace, &boundaries_ns, &[], is_dpc));
+            dpcisr::write_distribution(&dpcs, &interrupts, &boundaries_ns, DISTRIBUTION_NS, out)?;
         }
         no_data_if(is_empty, "no interrupts or DPCs recorded; this needs the kernel's INTERRUPT and DPC events")
     }))
@@ -96,9 +96,9 @@ fn factor(words: &mut Words) -> Result<i64, Failure> {
     }
 }
 
-/// Bucket bounds: 1 µs, then `factor` times the previous one, up to [`MAX_BOUND_US`].
+/// Returns the bucket bounds: 1 µs, then `factor` times the previous bound, up to [`MAX_BOUND_US`].
 fn bounds_ns(factor: i64) -> Vec<i64> {
-    std::iter::successors(Some(1), |&bound| Some(bound * factor))
+    std::iter::successors(Some(1), |&bound_us| Some(bound_us * factor))
         .take_while(|&bound_us| bound_us <= MAX_BOUND_US)
         .map(|bound_us| bound_us * 1_000)
         .collect()

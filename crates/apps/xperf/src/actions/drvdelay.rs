@@ -13,7 +13,7 @@ pub const ACTION: Action = Action {
     help: "  -min N         hide calls shorter than N µs [default: 0]
   -name DRIVER   only this driver, with or without .sys
   -range T1 T2   only calls in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -28,9 +28,9 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     let collector = DriverCallListener::new(min_ns, name.as_deref());
     Ok(Query::collect_events(&EVENTS, range, collector, DriverCallListener::take, |collector, out| {
-        let answer = collector.finish();
-        let is_empty = answer.drivers.is_empty() && answer.unfinished == 0;
-        driver_delays::write(&answer, out)?;
+        let driver_calls = collector.finish();
+        let is_empty = driver_calls.drivers.is_empty() && driver_calls.unfinished == 0;
+        driver_delays::write(&driver_calls, out)?;
         no_data_if(
             is_empty,
             "no matching driver calls recorded; this needs the kernel's driver events (xperf -on DRIVERS)",

@@ -22,7 +22,7 @@ pub const ACTION: Action = Action {
   -add_fieldnames         write fields as 'name : value' for events without fixed columns
   -add_rawdata, -add_pgodata, -add_inline
                           ignored",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -101,14 +101,14 @@ impl Listener for Dump {
         true
     }
 
-    fn schemas(&mut self, columns: &[EventSchema]) {
-        self.rows.dumper = Dumper::after_survey(columns.to_vec())
+    fn schemas(&mut self, schemas: &[EventSchema]) {
+        self.rows.dumper = Dumper::after_survey(schemas.to_vec())
             .with_names(self.with_names)
             .with_whole_stacks(self.whole_stacks)
             .with_functions(self.functions.clone());
     }
 
-    /// The header block is written with the first row.
+    /// Stores the header; the header block is written with the first row.
     fn begin(&mut self, header: &StreamHeader, _out: &mut dyn Write) -> io::Result<()> {
         self.header.clone_from(header);
         Ok(())
@@ -126,7 +126,7 @@ impl Listener for Dump {
         self.functions = Some(Arc::clone(names));
     }
 
-    /// After the survey, a row depends only on its event.
+    /// Returns a copy of the formatter. After the survey, a row depends only on its event.
     fn writer(&self) -> Option<Box<dyn EventWriter>> {
         Some(Box::new(self.rows.clone()))
     }
@@ -143,9 +143,9 @@ impl Listener for Dump {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         self.rows.event(event, &mut text);
-        let written = self.write_text(&text, out);
+        let result = self.write_text(&text, out);
         self.text = text;
-        written
+        result
     }
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {

@@ -12,14 +12,14 @@ pub const ACTION: Action = Action {
     summary: "names, ids and fields of each recorded event type (text)",
     help: "",
     accepts_losses: true,
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     if let Some(option) = words.option()? {
         return Err(words.unknown(ACTION.name, &option));
     }
-    Ok(Query::tables(TableSet::of(&[TableName::Inventory]), |trace, out| {
+    Ok(Query::tables(TableSet::from_names(&[TableName::Inventory]), |trace, out| {
         if let Some(inventory) = &trace.inventory {
             trace_stats::write_metadata(inventory, out)?;
         }

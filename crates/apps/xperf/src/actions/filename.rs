@@ -16,7 +16,7 @@ pub const ACTION: Action = Action {
     summary: "file names in the recording, with the keys that events use for them (text)",
     help: "\
   -range T1 T2            only names recorded in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -26,7 +26,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         events: hooks.chain([VOLUME_EVENT.to_owned()]).map(|name| Pattern::new(&name)).collect(),
         ..EventFilter::default()
     };
-    // Each volume is recorded once, at any time, so the range applies only to file names.
+    // A volume may be recorded only once, at any time, so the range applies only to file names.
     let listener = Names { range, bounds: Ok((i64::MIN, i64::MAX)), names: FileNames::default() };
     Ok(Query::events(filter, None, listener))
 }
@@ -47,7 +47,7 @@ impl Listener for Names {
 
     fn event(&mut self, event: &DescribedEvent<'_>, _out: &mut dyn Write) -> io::Result<()> {
         match self.bounds {
-            Ok((from, until)) if (from..until).contains(&event.time_ns) => self.names.event(event),
+            Ok((from_ns, until_ns)) if (from_ns..until_ns).contains(&event.time_ns) => self.names.event(event),
             _ => self.names.volume(event),
         }
         Ok(())

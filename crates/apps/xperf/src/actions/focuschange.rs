@@ -11,7 +11,7 @@ pub const ACTION: Action = Action {
     name: "focuschange",
     summary: "processes that had the keyboard focus, with start and end (text, µs)",
     help: "  -range T1 T2   only changes in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {

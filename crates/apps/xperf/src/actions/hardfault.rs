@@ -6,7 +6,7 @@ use onoff_usage::storage::hard_faults;
 use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
-use crate::ranges::scope_of;
+use crate::ranges::resolve_scope;
 
 pub const ACTION: Action = Action {
     name: "hardfault",
@@ -16,7 +16,7 @@ pub const ACTION: Action = Action {
   -file                   group by file, then by waiting process
   -bytes                  sort by bytes instead of by number of faults
   -range T1 T2            only faults that ended in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -31,7 +31,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         }
     }
     Ok(Query::tables(hard_faults::TABLES, move |trace, out| {
-        let scope = scope_of(trace, range)?;
+        let scope = resolve_scope(trace, range)?;
         let is_empty = trace.hard_faults.is_empty();
         hardfault::write(trace, &scope, &options, out)?;
         no_data_if(is_empty, "no hard faults recorded; this needs the kernel flag HARD_FAULTS")

@@ -11,15 +11,15 @@ pub const ACTION: Action = Action {
     name: "heap",
     summary: "heap allocations of processes, by heap, total and not freed (text, KB)",
     help: "  -range T1 T2   only allocations in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let range = words.range_only(ACTION.name)?;
     Ok(Query::collect_events(&EVENTS, range, HeapListener::default(), HeapListener::take, |collector, out| {
-        let answer = collector.finish();
-        let is_empty = answer.heaps.is_empty() && answer.unreadable == 0;
-        memory::write_heaps(&answer, out)?;
+        let heap_use = collector.finish();
+        let is_empty = heap_use.heaps.is_empty() && heap_use.unreadable == 0;
+        memory::write_heaps(&heap_use, out)?;
         no_data_if(is_empty, "no heap allocations recorded; this needs heap events (xperf -start HeapSession -heap)")
     }))
 }

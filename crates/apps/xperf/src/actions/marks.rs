@@ -6,7 +6,7 @@ use onoff_trace::{Milestone, TableName, TableSet, milestone};
 use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::Failure;
-use crate::ranges::range_of;
+use crate::ranges::resolve_range;
 
 pub const ACTION: Action = Action {
     name: "marks",
@@ -14,7 +14,7 @@ pub const ACTION: Action = Action {
     summary: "marks set during the recording (text, µs)",
     help: "  -summary       each text once, with count, first and last time
   -range T1 T2   only marks in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -27,13 +27,13 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Query::tables(TableSet::of(&[TableName::Milestones]), move |trace, out| {
-        let (from, until) = range_of(trace, range)?;
+    Ok(Query::tables(TableSet::from_names(&[TableName::Milestones]), move |trace, out| {
+        let (from_ns, until_ns) = resolve_range(trace, range)?;
         let marks: Vec<Milestone> = trace
             .milestones
             .iter()
             .filter(|row| trace.text(row.name) == milestone::MARK)
-            .filter(|row| (from..until).contains(&row.time_ns))
+            .filter(|row| (from_ns..until_ns).contains(&row.time_ns))
             .collect();
         match summary {
             true => marks::write_summary(trace, &marks, out)?,

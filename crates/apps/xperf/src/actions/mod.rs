@@ -86,7 +86,7 @@ pub const ACTIONS: &[&Action] = &[
 /// Finds an action by name or alias, in any case.
 pub fn find(name: &str) -> Option<&'static Action> {
     ACTIONS.iter().copied().find(|action| {
-        std::iter::once(&action.name).chain(action.aliases).any(|known| known.eq_ignore_ascii_case(name))
+        std::iter::once(&action.name).chain(action.aliases).any(|action_name| action_name.eq_ignore_ascii_case(name))
     })
 }
 
@@ -100,7 +100,7 @@ mod tests {
         for action in ACTIONS {
             assert!(!action.summary.is_empty(), "{}", action.name);
             assert!(!action.summary.ends_with('.'), "{}", action.name);
-            assert_eq!(find(&action.name.to_uppercase()).map(|found| found.name), Some(action.name));
+            assert_eq!(find(&action.name.to_uppercase()).map(|action| action.name), Some(action.name));
         }
     }
 }

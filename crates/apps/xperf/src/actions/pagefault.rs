@@ -17,7 +17,7 @@ pub const ACTION: Action = Action {
     help: "\
   -detail                 all faults instead of totals by process
   -range T1 T2            only faults in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {

@@ -11,7 +11,7 @@ pub const ACTION: Action = Action {
     name: "perfctrs",
     summary: "memory and handles of each process at its end (text, KB)",
     help: "  -range T1 T2   only processes that ended in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {

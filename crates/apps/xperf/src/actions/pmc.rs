@@ -19,7 +19,7 @@ pub const ACTION: Action = Action {
   -thread         counts by thread
   -range T1 T2    only this range
 Without -process and -thread: the counter overflow interrupts, as rows of the dump.",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 const INTERRUPT: &str = "PmcInterrupt";
@@ -40,12 +40,12 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     let collector = HardwareCounterListener::default();
     Ok(Query::collect_events(&[SWITCH], range, collector, HardwareCounterListener::take, move |collector, out| {
-        let answer = collector.finish();
+        let counters = collector.finish();
         for threads in reports {
-            hardware_counters::write(&answer, threads, out)?;
+            hardware_counters::write(&counters, threads, out)?;
         }
         no_data_if(
-            answer.threads.is_empty(),
+            counters.threads.is_empty(),
             "no context switches with counter values recorded; this needs CSWITCH events with counters (xperf -on CSWITCH -Pmc COUNTERS CSWITCH)",
         )
     }))

@@ -12,7 +12,7 @@ pub const ACTION: Action = Action {
     summary: "kernel pool allocations by tag; images are always Unknown (CSV, KB)",
     help: "  -pooltags   ignored: rows are always by tag
   -images     ignored: the column is always Unknown",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -24,12 +24,12 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     Ok(query(memory::write_pool))
 }
 
-/// A query for pool allocations, written by `write`.
+/// Creates a query for pool allocations, which `write` writes.
 pub(super) fn query(write: fn(&PoolUse, &mut dyn std::io::Write) -> std::io::Result<()>) -> Query {
     Query::collect_events(&EVENTS, None, PoolListener::default(), PoolListener::take, move |collector, out| {
-        let answer = collector.finish();
-        let is_empty = answer.tags.is_empty() && answer.unmatched_frees == 0;
-        write(&answer, out)?;
+        let pool_use = collector.finish();
+        let is_empty = pool_use.tags.is_empty() && pool_use.unmatched_frees == 0;
+        write(&pool_use, out)?;
         no_data_if(is_empty, "no pool allocations recorded; this needs the kernel's pool events (xperf -on POOL)")
     })
 }

@@ -11,7 +11,7 @@ pub const ACTION: Action = Action {
     name: "pooltag",
     summary: "kernel pool allocations by tag and type, total and not freed (text, KB)",
     help: "",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {

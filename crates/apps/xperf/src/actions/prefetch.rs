@@ -14,7 +14,7 @@ pub const ACTION: Action = Action {
     help: "  -summary                    all prefetch operations [default]
   -timeunit ns|us|ms|s [N]    unit of times, with N decimals [default: us 0]
   -min T                      hide operations shorter than T µs",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {

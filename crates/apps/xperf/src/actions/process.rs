@@ -6,7 +6,7 @@ use onoff_trace::{TableName, TableSet};
 use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::{Failure, no_data_if};
-use crate::ranges::scope_of;
+use crate::ranges::resolve_scope;
 
 pub const ACTION: Action = Action {
     name: "process",
@@ -18,7 +18,7 @@ pub const ACTION: Action = Action {
   -withsid           show the user's security identifier
   -withcmdline       show the command line
   -vm                not supported",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -43,7 +43,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     if options.tree && (options.threads || options.images) {
         return Err(usage("-tree cannot be combined with -thread or -image"));
     }
-    let mut wanted = TableSet::of(&[TableName::Processes]);
+    let mut wanted = TableSet::from_names(&[TableName::Processes]);
     if options.threads {
         wanted = wanted.with(TableName::Threads);
     }
@@ -51,7 +51,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         wanted = wanted.with(TableName::Images);
     }
     Ok(Query::tables(wanted, move |trace, out| {
-        let scope = scope_of(trace, range)?;
+        let scope = resolve_scope(trace, range)?;
         let is_empty = trace.processes.is_empty();
         process::write(trace, scope.range, &options, out)?;
         no_data_if(is_empty, "no processes recorded; this needs the kernel's process events")

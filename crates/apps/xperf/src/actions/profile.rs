@@ -7,11 +7,11 @@ use onoff_lists::functions::{self, CodeGroup, CodeTimes, TimeKind};
 use onoff_usage::cpu::CpuSource;
 use onoff_usage::cpu::grid::grid;
 
-use super::cswitch::{SECOND_NS, cuts, interval};
+use super::cswitch::{SECOND_NS, interval, interval_boundaries};
 use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
-use crate::ranges::scope_of;
+use crate::ranges::resolve_scope;
 
 pub const ACTION: Action = Action {
     name: "profile",
@@ -20,12 +20,12 @@ pub const ACTION: Action = Action {
   -detail         time by process and module, or by process and function with -symbols before the action
   -freq           number of samples by processor
   -range T1 T2    only this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 #[derive(Clone, Copy)]
 enum Report {
-    /// With the length of an interval in ns.
+    /// Busy share, with the length of an interval in ns.
     Utilization(i64),
     Detail,
     Frequency,
@@ -47,34 +47,39 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         reports.push(Report::Utilization(SECOND_NS));
     }
     let wanted = tables(&[CpuGroup::Module]).union(functions::tables(TimeKind::Samples));
-    Ok(Query::with_functions(wanted, move |trace, mut name, out| {
-        let scope = scope_of(trace, range)?;
+    Ok(Query::with_functions(wanted, move |trace, mut name_functions, out| {
+        let scope = resolve_scope(trace, range)?;
         let is_empty = trace.samples.is_empty();
         for report in reports {
             match report {
-                Report::Utilization(step_ns) => {
-                    let cuts = cuts(scope.range.start_ns, scope.range.end_ns, step_ns)?;
-                    let grid = grid(trace, &cuts, CpuSource::Samples, false);
+                Report::Utilization(interval_ns) => {
+                    let boundaries_ns = interval_boundaries(scope.range.start_ns, scope.range.end_ns, interval_ns)?;
+                    let grid = grid(trace, &boundaries_ns, CpuSource::Samples, false);
                     utilization::write(&grid, Share::Utilized, out)?;
                 }
                 Report::Detail => {
-                    let by = [CpuGroup::Process, CpuGroup::Module];
-                    let list = list(trace, &scope, &by);
-                    let of_modules = || list.rows.iter().map(CodeTime::of_module).collect();
-                    let rows = match &mut name {
-                        None => of_modules(),
-                        Some(name) => {
+                    let groups = [CpuGroup::Process, CpuGroup::Module];
+                    let list = list(trace, &scope, &groups);
+                    let module_rows = || list.rows.iter().map(CodeTime::from_cpu_row).collect();
+                    let rows = match &mut name_functions {
+                        None => module_rows(),
+                        Some(name_functions) => {
                             let times = CodeTimes::new(trace, &scope, TimeKind::Samples);
-                            let names = name(trace, &times.locations());
-                            let by_function = times.list(&[CodeGroup::Process, CodeGroup::Function], &names);
-                            by_function.rows.iter().filter(|row| row.own_ns > 0).map(CodeTime::of_function).collect()
+                            let names = name_functions(trace, &times.locations());
+                            let function_list = times.list(&[CodeGroup::Process, CodeGroup::Function], &names);
+                            function_list
+                                .rows
+                                .iter()
+                                .filter(|row| row.own_ns > 0)
+                                .map(CodeTime::from_function_row)
+                                .collect()
                         }
                     };
                     profile::write_detail(&list.cpu, rows, out)?;
                 }
                 Report::Frequency => {
-                    let by = [CpuGroup::Module, CpuGroup::Processor];
-                    profile::write_frequency(&list(trace, &scope, &by), out)?;
+                    let groups = [CpuGroup::Module, CpuGroup::Processor];
+                    profile::write_frequency(&list(trace, &scope, &groups), out)?;
                 }
             }
         }

@@ -16,7 +16,7 @@ pub const ACTION: Action = Action {
     summary: "ready-thread events, as rows of the dump (text, µs)",
     help: "  -stacks         with the call stacks of the readying threads
   -range T1 T2    only this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 const READY: &str = "ReadyThread";
@@ -70,7 +70,7 @@ impl Listener for ReadyThreads {
         }
         let is_wanted_stack = wants_stacks
             && event.name == STACK
-            && event.derived.stack_of_ns.is_some_and(|time_ns| self.recent.contains(&time_ns));
+            && event.derived.stack_event_ns.is_some_and(|time_ns| self.recent.contains(&time_ns));
         if is_wanted_stack {
             self.dumper.event(event, out)?;
         }

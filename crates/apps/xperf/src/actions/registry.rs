@@ -14,7 +14,7 @@ pub const ACTION: Action = Action {
   -tree          keys as a tree; counts include subkeys
   -unknown       only keys whose names were not recorded
   -range T1 T2   only operations in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -33,16 +33,16 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     let collector = RegistryListener::default();
     Ok(Query::collect_events(&EVENTS, range, collector, RegistryListener::take, move |collector, out| {
-        let answer = collector.finish();
-        let is_empty = answer.operations.is_empty();
+        let registry_use = collector.finish();
+        let is_empty = registry_use.operations.is_empty();
         if counts || !(tree || unknown) {
-            registry::write_counts(&answer, max_rows, out)?;
+            registry::write_counts(&registry_use, max_rows, out)?;
         }
         if tree {
-            registry::write_tree(&answer, out)?;
+            registry::write_tree(&registry_use, out)?;
         }
         if unknown {
-            registry::write_unknown(&answer, out)?;
+            registry::write_unknown(&registry_use, out)?;
         }
         no_data_if(
             is_empty,

@@ -8,7 +8,7 @@ use onoff_usage::units;
 use crate::action::{Action, Query};
 use crate::command_words::Words;
 use crate::failure::{Failure, no_data_if};
-use crate::ranges::range_of;
+use crate::ranges::resolve_range;
 
 pub const ACTION: Action = Action {
     name: "services",
@@ -17,11 +17,15 @@ pub const ACTION: Action = Action {
   -poiThreshold_ContainerInit T   after the rows, list services whose container took longer than T µs
   -poiThreshold_ImageLoad T       the same for loading the service's image
   -poiThreshold_ServiceInit T     the same for the service's initialization",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
-const TABLES: TableSet =
-    TableSet::of(&[TableName::ServiceTransitions, TableName::Processes, TableName::Milestones, TableName::Activities]);
+const TABLES: TableSet = TableSet::from_names(&[
+    TableName::ServiceTransitions,
+    TableName::Processes,
+    TableName::Milestones,
+    TableName::Activities,
+]);
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
     let mut range = None;
@@ -36,10 +40,11 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         }
     }
     Ok(Query::tables(TABLES, move |trace, out| {
-        let (from, until) = range_of(trace, range)?;
+        let (from_ns, until_ns) = resolve_range(trace, range)?;
         let mut services = units::units(trace);
-        services.retain(|service| service.start_ns < until && service.end_ns.unwrap_or(trace.duration_ns) >= from);
-        let window = auto_start::window(trace);
+        services
+            .retain(|service| service.start_ns < until_ns && service.end_ns.unwrap_or(trace.duration_ns) >= from_ns);
+        let window = auto_start::auto_start_interval(trace);
         let is_empty = services.is_empty() && window.start_ns.is_none();
         services_csv::write(&window, &services, &points, out)?;
         no_data_if(is_empty, "no service starts or stops recorded; this needs the events of Microsoft-Windows-Services")

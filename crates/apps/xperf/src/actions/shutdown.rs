@@ -13,26 +13,26 @@ pub const ACTION: Action = Action {
     summary: "summary of a shutdown: sessions, applications, services (XML, ms)",
     help: "  -minCPUToShow N     hide processes below N % of an interval's CPU time
   -maxFilesToShow N   show at most N files and N extensions per interval",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
-    let mut document = ShutdownXmlOptions::default();
+    let mut xml_options = ShutdownXmlOptions::default();
     while let Some(option) = words.option()? {
         match option.as_str() {
             "mincputoshow" => {
-                document.min_cpu_percent = words.number(&option)?;
-                if !(0.0..=100.0).contains(&document.min_cpu_percent) {
+                xml_options.min_cpu_percent = words.number(&option)?;
+                if !(0.0..=100.0).contains(&xml_options.min_cpu_percent) {
                     return Err(usage("-minCPUToShow: write a percentage from 0 to 100"));
                 }
             }
-            "maxfilestoshow" => document.max_files = Some(words.number(&option)?),
+            "maxfilestoshow" => xml_options.max_files = Some(words.number(&option)?),
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
     Ok(Query::tables(shutdown::TABLES, move |trace, out| {
         let report = shutdown::analyze(trace, &ShutdownOptions::default())
-            .map_err(|answer| Failure::Unanswerable(text::shutdown::no_shutdown(&answer)))?;
-        Ok(shutdown_xml::write(&report, &document, out)?)
+            .map_err(|error| Failure::Unanswerable(text::shutdown::no_shutdown(&error)))?;
+        Ok(shutdown_xml::write(&report, &xml_options, out)?)
     }))
 }

@@ -12,7 +12,7 @@ pub const ACTION: Action = Action {
     summary: "spin locks and the time spent waiting for them (text, cycles)",
     help: "  -summary       totals by module [default]
   -counts [N]    the N locks and callers with the longest waits [default: all]",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -26,13 +26,13 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     }
     let collector = SpinLockListener::default();
     Ok(Query::collect_events(&EVENTS, None, collector, SpinLockListener::take, move |collector, out| {
-        let answer = collector.finish();
-        let is_empty = answer.locks.is_empty();
+        let lock_use = collector.finish();
+        let is_empty = lock_use.locks.is_empty();
         if summary || counts.is_none() {
-            spin_locks::write_summary(&answer, out)?;
+            spin_locks::write_summary(&lock_use, out)?;
         }
         if let Some(max_rows) = counts {
-            spin_locks::write_counts(&answer, max_rows, out)?;
+            spin_locks::write_counts(&lock_use, max_rows, out)?;
         }
         no_data_if(is_empty, "no spin locks recorded; this needs the kernel's spin-lock events (xperf -on SPINLOCK)")
     }))

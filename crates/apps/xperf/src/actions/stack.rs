@@ -8,7 +8,7 @@ use regex_lite::{Regex, RegexBuilder};
 use crate::action::{Action, Query};
 use crate::command_words::{Words, usage};
 use crate::failure::{Failure, no_data_if};
-use crate::ranges::scope_of;
+use crate::ranges::resolve_scope;
 
 pub const ACTION: Action = Action {
     name: "stack",
@@ -23,7 +23,7 @@ pub const ACTION: Action = Action {
   -event RE         only stacks of matching events: SampledProfile, CSwitch, ReadyThread
   -range T1 T2      only this range
 With -symbols before the action: functions instead of modules.",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 #[derive(Clone, Copy)]
@@ -53,30 +53,30 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
         }
     }
     Ok(Query::with_functions(tables(event.is_some()), move |trace, functions, out| {
-        let range = scope_of(trace, range)?.range;
+        let range = resolve_scope(trace, range)?.range;
         let is_empty = trace.stacks.is_empty();
-        let is_process = process.as_ref().map(matcher);
-        let is_module = module.as_ref().map(matcher);
-        let is_event = event.as_ref().map(matcher);
+        let matches_process = process.as_ref().map(matcher);
+        let matches_module = module.as_ref().map(matcher);
+        let matches_event = event.as_ref().map(matcher);
         let filter = StackFilter {
             pids,
             tids,
-            process: is_process.as_ref().map(|test| test as _),
-            module: is_module.as_ref().map(|test| test as _),
-            event: is_event.as_ref().map(|test| test as _),
+            process: matches_process.as_ref().map(|predicate| predicate as _),
+            module: matches_module.as_ref().map(|predicate| predicate as _),
+            event: matches_event.as_ref().map(|predicate| predicate as _),
         };
-        let found = count(trace, range, &filter, functions);
-        if found.stacks == 0 && !is_empty {
+        let stacks = count(trace, range, &filter, functions);
+        if stacks.stacks == 0 && !is_empty {
             return Err(usage("no call stacks match these processes, threads, modules and events"));
         }
         match format {
-            OutputFormat::Butterfly(minimum) => write_butterfly(&found, minimum, out)?,
-            OutputFormat::Csv => write_csv(&found, out)?,
+            OutputFormat::Butterfly(min_hits) => write_butterfly(&stacks, min_hits, out)?,
+            OutputFormat::Csv => write_csv(&stacks, out)?,
             OutputFormat::Json => {
-                write_indented(&found, out)?;
+                write_indented(&stacks, out)?;
                 writeln!(out)?;
             }
-            OutputFormat::Xml => write_xml(&found, out)?,
+            OutputFormat::Xml => write_xml(&stacks, out)?,
         }
         no_data_if(is_empty, "no call stacks recorded; this needs stack walking for some event")
     }))

@@ -14,7 +14,7 @@ pub const ACTION: Action = Action {
   -dbgid     only the identity of its symbols; with -imageid, both
   -build     not supported: symbols are not downloaded",
     accepts_losses: true,
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {

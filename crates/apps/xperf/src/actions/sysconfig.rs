@@ -14,7 +14,7 @@ pub const ACTION: Action = Action {
   -netidentity -cpu -memory -build -etw -power -disk -idechannel -video -nic -irq -services -pnp
          only these sections [default: all]",
     accepts_losses: true,
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {

@@ -18,7 +18,7 @@ pub const ACTION: Action = Action {
                    ignored: start and end are always shown as recorded
   -timezone utc    times in UTC instead of the recorded computer's local time",
     accepts_losses: true,
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -36,16 +36,16 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
             "timezone" => match words.text(&option, "utc or local")?.to_ascii_lowercase().as_str() {
                 "utc" => options.utc = true,
                 "local" => options.utc = false,
-                other => {
-                    return Err(usage(format!("-timezone: '{other}' is not utc or local")));
+                zone => {
+                    return Err(usage(format!("-timezone: '{zone}' is not utc or local")));
                 }
             },
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
     let tables = match options.detail {
-        true if options.stacks => TableSet::of(&[TableName::Inventory]).union(call_stacks::tables(true)),
-        true => TableSet::of(&[TableName::Inventory]),
+        true if options.stacks => TableSet::from_names(&[TableName::Inventory]).union(call_stacks::tables(true)),
+        true => TableSet::from_names(&[TableName::Inventory]),
         false => TableSet::NONE,
     };
     Ok(Query::tables(tables, move |trace, out| Ok(trace_stats::write(trace, options, out)?)))

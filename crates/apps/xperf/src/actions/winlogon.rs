@@ -11,7 +11,7 @@ pub const ACTION: Action = Action {
     name: "winlogon",
     summary: "work of the logon process, with durations (text, µs)",
     help: "  -range T1 T2   only events in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {
@@ -24,7 +24,7 @@ fn parse(words: &mut Words) -> Result<Query, Failure> {
     )
 }
 
-/// A query for the work that providers report. `no_data` is the message if they reported none.
+/// Creates a query for the work that providers report. `no_data` is the message if they reported no work.
 pub(super) fn provider_work(
     words: &mut Words,
     action: &str,

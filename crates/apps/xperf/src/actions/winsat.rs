@@ -9,7 +9,7 @@ pub const ACTION: Action = Action {
     name: "winsat",
     summary: "work of the system assessment tool, with durations (text, µs)",
     help: "  -range T1 T2   only events in this range",
-    ..Action::of(parse)
+    ..Action::with_parser(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Query, Failure> {

@@ -29,7 +29,7 @@ pub struct DriverCall {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriverCalls {
-    /// Totals by driver, longest first. The time of a driver includes the drivers it calls.
+    /// Totals by driver, longest first. The time of a driver includes the time of the drivers that it calls.
     pub drivers: Vec<(String, DurationStats)>,
     /// Calls of at least the minimum duration, longest first.
     pub calls: Vec<DriverCall>,
@@ -42,7 +42,8 @@ pub struct DriverCalls {
 #[derive(Clone, Debug, Default)]
 pub struct DriverCallListener {
     min_ns: i64,
-    wanted: Option<String>,
+    driver_name: Option<String>,
+    /// Calls without a return so far, by match id.
     open: HashMap<u64, DriverCall>,
     drivers: Tally<String, DurationStats>,
     calls: Vec<DriverCall>,
@@ -50,10 +51,11 @@ pub struct DriverCallListener {
 }
 
 impl DriverCallListener {
-    /// Keeps calls of at least `min_ns`, of all drivers or only of `wanted` (in any case, with or without `.sys`).
+    /// Creates a listener for calls of at least `min_ns` by all drivers, or only by `driver_name` (in any case, with or
+    /// without `.sys`).
     #[must_use]
-    pub fn new(min_ns: i64, wanted: Option<&str>) -> Self {
-        Self { min_ns, wanted: wanted.map(normalized), ..Self::default() }
+    pub fn new(min_ns: i64, driver_name: Option<&str>) -> Self {
+        Self { min_ns, driver_name: driver_name.map(normalized), ..Self::default() }
     }
 
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
@@ -63,7 +65,7 @@ impl DriverCallListener {
                 let routine = number(event, "RoutineAddr");
                 let driver = event.directory.module(event.pid.unwrap_or(0), routine);
                 let driver = driver.unwrap_or_default();
-                if self.wanted.as_ref().is_some_and(|wanted| *wanted != normalized(driver)) {
+                if self.driver_name.as_ref().is_some_and(|name| *name != normalized(driver)) {
                     return;
                 }
                 if self.open.len() >= MAX_KEYS {
@@ -80,7 +82,7 @@ impl DriverCallListener {
                         end_ns: event.time_ns,
                         major: number(event, "MajorFunction") as u32,
                         minor: number(event, "MinorFunction") as u32,
-                        process: ProcessRef::of(event),
+                        process: ProcessRef::from_event(event),
                         file: file.unwrap_or_default().to_owned(),
                     },
                 );
@@ -107,7 +109,7 @@ impl DriverCallListener {
     #[must_use]
     pub fn finish(self) -> DriverCalls {
         let mut drivers: Vec<(String, DurationStats)> = self.drivers.sums.into_iter().collect();
-        drivers.sort_by(|(a, left), (b, right)| (right.total_ns, a).cmp(&(left.total_ns, b)));
+        drivers.sort_by(|(name_a, a), (name_b, b)| (b.total_ns, name_a).cmp(&(a.total_ns, name_b)));
         let mut calls = self.calls;
         calls.sort_by_key(|call| (call.start_ns.saturating_sub(call.end_ns), call.start_ns));
         DriverCalls { drivers, calls, unfinished: self.open.len() as u64, omitted: self.omitted + self.drivers.omitted }
@@ -141,19 +143,19 @@ mod tests {
                 (9_700, 0x0122, 3, 0x1010),
             ] {
                 let fields = [number("UniqMatchId", id), number("RoutineAddr", routine), number("MajorFunction", 3)];
-                listener.take(&EventTemplate::at(time_ns, &fields).kernel(hook, "DiskIo", &directory));
+                listener.take(&EventTemplate::new(time_ns, &fields).kernel(hook, "DiskIo", &directory));
             }
         };
         let mut listener = DriverCallListener::new(8_000, None);
         send(&mut listener);
-        let all = listener.finish();
-        let sums: Vec<_> = all.drivers.iter().map(|(name, sum)| (name.as_str(), sum.total_ns)).collect();
+        let report = listener.finish();
+        let sums: Vec<_> = report.drivers.iter().map(|(name, sum)| (name.as_str(), sum.total_ns)).collect();
         assert_eq!(sums, [("disk.sys", 8_500), ("Slow.SYS", 7_000)]);
-        assert_eq!((all.calls.len(), all.unfinished), (1, 1));
-        assert_eq!((all.calls[0].driver.as_str(), all.calls[0].major), ("disk.sys", 3));
+        assert_eq!((report.calls.len(), report.unfinished), (1, 1));
+        assert_eq!((report.calls[0].driver.as_str(), report.calls[0].major), ("disk.sys", 3));
         let mut listener = DriverCallListener::new(0, Some("slow"));
         send(&mut listener);
-        let one = listener.finish();
-        assert_eq!((one.drivers.len(), one.calls.len(), one.unfinished), (1, 1, 0));
+        let selected = listener.finish();
+        assert_eq!((selected.drivers.len(), selected.calls.len(), selected.unfinished), (1, 1, 0));
     }
 }

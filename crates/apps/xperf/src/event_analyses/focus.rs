@@ -1,4 +1,4 @@
-//! Keyboard focus: which process had it, with start and end.
+//! Intervals in which a process had the keyboard focus.
 
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
@@ -34,26 +34,31 @@ impl FocusListener {
         if !event.name.starts_with("Microsoft-Windows-Win32k/") {
             return;
         }
-        let pid_in = |field: &str| event.number(field).and_then(|pid| u32::try_from(pid).ok());
-        let session = pid_in("SessionId");
+        let id = |field: &str| event.number(field).and_then(|pid| u32::try_from(pid).ok());
+        let session = id("SessionId");
         match event.task {
             "FocusedProcessChange" => {
-                let (old, new) = (pid_in("OldProcessId"), pid_in("NewProcessId"));
-                self.change(event, session, old, new);
+                let (old_pid, new_pid) = (id("OldProcessId"), id("NewProcessId"));
+                self.change(event, session, old_pid, new_pid);
             }
             // The event has only thread ids; the process is known if the thread's start was recorded.
             "FocusChange" => {
                 let process = |field: &str| event.directory.thread_process(number(event, field) as u32);
-                let (old, new) = (process("OldThreadId"), process("NewThreadId"));
-                if old != new {
-                    self.change(event, None, old, new);
+                let (old_pid, new_pid) = (process("OldThreadId"), process("NewThreadId"));
+                if old_pid != new_pid {
+                    self.change(event, None, old_pid, new_pid);
                 }
             }
             // Logged periodically with the current owner of the focus.
             "UserActive" => {
-                let owner = pid_in("ProcessIdOwningFocus");
+                let owner_pid = id("ProcessIdOwningFocus");
                 if !self.by_session.contains_key(&session) && self.by_session.len() < MAX_KEYS {
-                    let focus = Focus { session, process: ProcessRef::at(event, owner), start_ns: None, end_ns: None };
+                    let focus = Focus {
+                        session,
+                        process: ProcessRef::from_pid(event, owner_pid),
+                        start_ns: None,
+                        end_ns: None,
+                    };
                     self.by_session.insert(session, focus);
                 }
             }
@@ -61,40 +66,39 @@ impl FocusListener {
         }
     }
 
-    fn change(&mut self, event: &DescribedEvent<'_>, session: Option<u32>, old: Option<u32>, new: Option<u32>) {
+    fn change(&mut self, event: &DescribedEvent<'_>, session: Option<u32>, old_pid: Option<u32>, new_pid: Option<u32>) {
         if self.changes.len() >= MAX_KEYS || self.by_session.len() >= MAX_KEYS {
             return;
         }
-        let after = Focus {
+        let new_focus = Focus {
             session,
-            process: ProcessRef::at(event, new.filter(|pid| *pid != 0)),
+            process: ProcessRef::from_pid(event, new_pid.filter(|pid| *pid != 0)),
             start_ns: Some(event.time_ns),
             end_ns: None,
         };
-        let before = self.by_session.insert(session, after);
-        let before = match before {
-            Some(before) => Some(before),
-            None => old.filter(|pid| *pid != 0).map(|pid| Focus {
+        let old_focus = match self.by_session.insert(session, new_focus) {
+            Some(focus) => Some(focus),
+            None => old_pid.filter(|pid| *pid != 0).map(|pid| Focus {
                 session,
-                process: ProcessRef::at(event, Some(pid)),
+                process: ProcessRef::from_pid(event, Some(pid)),
                 ..Focus::default()
             }),
         };
-        if let Some(before) = before.filter(|before| before.process.pid.is_some()) {
-            self.changes.push(Focus { end_ns: Some(event.time_ns), ..before });
+        if let Some(focus) = old_focus.filter(|focus| focus.process.pid.is_some()) {
+            self.changes.push(Focus { end_ns: Some(event.time_ns), ..focus });
         }
     }
 
-    /// Intervals by start. Changes that name only threads are used only if no process changes were recorded.
+    /// Returns the intervals by start. Changes with only thread ids are used only if no process changes were recorded.
     #[must_use]
     pub fn finish(self) -> Vec<Focus> {
-        let mut all = self.changes;
-        all.extend(self.by_session.into_values().filter(|focus| focus.process.pid.is_some()));
-        if all.iter().any(|focus| focus.session.is_some()) {
-            all.retain(|focus| focus.session.is_some());
+        let mut intervals = self.changes;
+        intervals.extend(self.by_session.into_values().filter(|focus| focus.process.pid.is_some()));
+        if intervals.iter().any(|focus| focus.session.is_some()) {
+            intervals.retain(|focus| focus.session.is_some());
         }
-        all.sort_by_key(|focus| (focus.start_ns, focus.end_ns.unwrap_or(i64::MAX), focus.session));
-        all
+        intervals.sort_by_key(|focus| (focus.start_ns, focus.end_ns.unwrap_or(i64::MAX), focus.session));
+        intervals
     }
 }
 
@@ -113,7 +117,7 @@ mod tests {
         let mut listener = FocusListener::default();
         let mut send = |time_ns: i64, name: &'static str, fields: &[(&'static str, u64)]| {
             let fields: Vec<_> = fields.iter().map(|&(name, value)| number(name, value)).collect();
-            listener.take(&EventTemplate::at(time_ns, &fields).event(name, "", &directory));
+            listener.take(&EventTemplate::new(time_ns, &fields).event(name, "", &directory));
         };
         let change = "Microsoft-Windows-Win32k/FocusedProcessChange";
         send(5, change, &[("SessionId", 1), ("OldProcessId", 10), ("NewProcessId", 20)]);

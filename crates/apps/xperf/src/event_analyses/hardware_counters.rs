@@ -10,13 +10,13 @@ pub const SWITCH: &str = "0x0524";
 
 const SWITCH_HOOK: u16 = 0x0524;
 
-/// Counts while a thread, or any thread of a process, ran.
+/// Counts during the runs of a thread, or of all threads of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadCounts {
     pub process: ProcessRef,
     /// `None` in totals of a process.
     pub tid: Option<u32>,
-    /// Number of times it was switched in and out.
+    /// Number of times the thread was switched in and out.
     pub runs: u64,
     pub ran_ns: i64,
     /// Increase of each counter.
@@ -27,8 +27,8 @@ impl ThreadCounts {
     fn add(&mut self, runs: u64, ran_ns: i64, counts: impl Iterator<Item = u64>) {
         self.runs += runs;
         self.ran_ns = self.ran_ns.saturating_add(ran_ns);
-        for (at, count) in counts.enumerate() {
-            match self.counts.get_mut(at) {
+        for (index, count) in counts.enumerate() {
+            match self.counts.get_mut(index) {
                 Some(sum) => *sum = sum.saturating_add(count),
                 None => self.counts.push(count),
             }
@@ -38,16 +38,16 @@ impl ThreadCounts {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HardwareCounters {
-    /// Names of the counters, as far as recorded.
+    /// Recorded names of the counters; may be fewer than the counters.
     pub names: Vec<String>,
-    /// Longest running first.
+    /// Longest run time first.
     pub threads: Vec<ThreadCounts>,
     /// Runs that were skipped: a counter decreased, or a context switch is missing.
     pub skipped_runs: u64,
 }
 
 impl HardwareCounters {
-    /// Totals by process, longest running first.
+    /// Returns the totals by process, longest run time first.
     #[must_use]
     pub fn by_process(&self) -> Vec<ThreadCounts> {
         let mut sums: HashMap<&ProcessRef, ThreadCounts> = HashMap::new();
@@ -87,7 +87,8 @@ pub struct HardwareCounterListener {
 impl HardwareCounterListener {
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         let id = |field: &str| event.number(field).and_then(|id| u32::try_from(id).ok());
-        let (Some(SWITCH_HOOK), Some(old), Some(new)) = (hook(event), id("OldThreadId"), id("NewThreadId")) else {
+        let (Some(SWITCH_HOOK), Some(old_tid), Some(new_tid)) = (hook(event), id("OldThreadId"), id("NewThreadId"))
+        else {
             return;
         };
         let counters = event.derived.counters;
@@ -97,23 +98,23 @@ impl HardwareCounterListener {
         if self.names.len() < event.derived.counter_names.len() {
             self.names = event.derived.counter_names.iter().map(ToString::to_string).collect();
         }
-        let running = Running { tid: new, since_ns: event.time_ns, counters: counters.to_vec() };
-        let Some(before) = self.running.insert(event.cpu, running) else { return };
-        let is_monotonic = before.counters.len() == counters.len()
-            && before.counters.iter().zip(counters).all(|(before, now)| before <= now);
-        if before.tid != old || !is_monotonic {
+        let running = Running { tid: new_tid, since_ns: event.time_ns, counters: counters.to_vec() };
+        let Some(previous) = self.running.insert(event.cpu, running) else { return };
+        let is_monotonic = previous.counters.len() == counters.len()
+            && previous.counters.iter().zip(counters).all(|(start, end)| start <= end);
+        if previous.tid != old_tid || !is_monotonic {
             self.skipped_runs += 1;
             return;
         }
-        let process = match old {
+        let process = match old_tid {
             0 => ProcessRef { image: "Idle".to_owned(), pid: Some(0) },
-            tid => ProcessRef::at(event, event.directory.thread_process(tid)),
+            tid => ProcessRef::from_pid(event, event.directory.thread_process(tid)),
         };
-        let Some(sum) = self.threads.entry((process.clone(), old)) else { return };
+        let Some(sum) = self.threads.entry((process.clone(), old_tid)) else { return };
         sum.process = process;
-        sum.tid = Some(old);
-        let ran_ns = event.time_ns.saturating_sub(before.since_ns);
-        sum.add(1, ran_ns, before.counters.iter().zip(counters).map(|(before, now)| now.saturating_sub(*before)));
+        sum.tid = Some(old_tid);
+        let ran_ns = event.time_ns.saturating_sub(previous.since_ns);
+        sum.add(1, ran_ns, previous.counters.iter().zip(counters).map(|(start, end)| end.saturating_sub(*start)));
     }
 
     #[must_use]
@@ -141,9 +142,9 @@ mod tests {
         directory.set_thread(102, 100, 0);
         let names: [Box<str>; 1] = ["Cycles".into()];
         let mut listener = HardwareCounterListener::default();
-        for &(time_ns, old, new, counters) in switches {
-            let fields = [number("NewThreadId", new), number("OldThreadId", old)];
-            let mut event = EventTemplate::at(time_ns, &fields).kernel(0x0524, "CSwitch", &directory);
+        for &(time_ns, old_tid, new_tid, counters) in switches {
+            let fields = [number("NewThreadId", new_tid), number("OldThreadId", old_tid)];
+            let mut event = EventTemplate::new(time_ns, &fields).kernel(0x0524, "CSwitch", &directory);
             event.derived = DerivedValues { counters, counter_names: &names, ..DerivedValues::default() };
             listener.take(&event);
         }
@@ -152,25 +153,25 @@ mod tests {
 
     #[test]
     fn counts_belong_to_the_running_thread() {
-        let answer =
+        let report =
             replay(&[(0, 0, 101, &[10, 1]), (50, 101, 102, &[40, 2]), (60, 102, 0, &[41, 2]), (90, 0, 101, &[50, 9])]);
-        let rows: Vec<_> = answer.threads.iter().map(|row| (row.tid, row.runs, row.ran_ns, &row.counts[..])).collect();
+        let rows: Vec<_> = report.threads.iter().map(|row| (row.tid, row.runs, row.ran_ns, &row.counts[..])).collect();
         assert_eq!(rows, [(Some(101), 1, 50, &[30, 1][..]), (Some(0), 1, 30, &[9, 7]), (Some(102), 1, 10, &[1, 0])]);
-        assert_eq!((answer.names, answer.skipped_runs), (vec!["Cycles".to_owned()], 0));
+        assert_eq!((report.names, report.skipped_runs), (vec!["Cycles".to_owned()], 0));
     }
 
     #[test]
     fn process_counts_are_sums_of_threads() {
-        let answer = replay(&[(0, 0, 101, &[1]), (50, 101, 102, &[4]), (60, 102, 101, &[6]), (65, 101, 0, &[6])]);
+        let report = replay(&[(0, 0, 101, &[1]), (50, 101, 102, &[4]), (60, 102, 101, &[6]), (65, 101, 0, &[6])]);
         let rows: Vec<_> =
-            answer.by_process().into_iter().map(|row| (row.process.image, row.runs, row.ran_ns, row.counts)).collect();
+            report.by_process().into_iter().map(|row| (row.process.image, row.runs, row.ran_ns, row.counts)).collect();
         assert_eq!(rows, [("spin.exe".to_owned(), 3, 65, vec![5])]);
     }
 
     #[test]
     fn skips_inconsistent_runs() {
         // A decreasing counter, a missing switch, and a switch without counters.
-        let answer = replay(&[(0, 0, 101, &[9]), (5, 101, 0, &[4]), (9, 102, 0, &[7]), (10, 0, 101, &[])]);
-        assert_eq!((answer.threads.len(), answer.skipped_runs), (0, 2));
+        let report = replay(&[(0, 0, 101, &[9]), (5, 101, 0, &[4]), (9, 102, 0, &[7]), (10, 0, 101, &[])]);
+        assert_eq!((report.threads.len(), report.skipped_runs), (0, 2));
     }
 }

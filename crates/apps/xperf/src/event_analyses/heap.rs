@@ -25,16 +25,21 @@ pub struct HeapUse {
     pub heaps: Vec<Heap>,
     /// Allocations beyond the limit.
     pub omitted: u64,
-    /// Ignored events that do not have the published layout, which does not cover 64-bit computers.
+    /// Ignored events without the published layout, which does not cover 64-bit computers.
     pub unreadable: u64,
 }
 
-type Key = (Option<u32>, u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct HeapKey {
+    pid: Option<u32>,
+    handle: u64,
+}
 
 #[derive(Clone, Debug, Default)]
 pub struct HeapListener {
-    heaps: Tally<Key, Heap>,
-    live: HashMap<(Option<u32>, u64), (Key, u64)>,
+    heaps: Tally<HeapKey, Heap>,
+    /// Heap and size in bytes of the live allocations, by process id and address.
+    live: HashMap<(Option<u32>, u64), (HeapKey, u64)>,
     omitted: u64,
     unreadable: u64,
 }
@@ -48,7 +53,7 @@ impl HeapListener {
             self.unreadable += 1;
             return;
         }
-        let key = (event.pid, number(event, "HeapHandle"));
+        let key = HeapKey { pid: event.pid, handle: number(event, "HeapHandle") };
         match hook(event) {
             Some(0x1021) => {
                 let (address, bytes) = (number(event, "AllocAddress"), number(event, "AllocSize"));
@@ -62,7 +67,7 @@ impl HeapListener {
             Some(0x1024) => self.free(key, number(event, "FreeAddress")),
             Some(0x1020 | 0x1023) => {
                 if let Some(heap) = self.heaps.entry(key) {
-                    heap.process = ProcessRef::of(event);
+                    heap.process = ProcessRef::from_event(event);
                     if hook(event) == Some(0x1023) {
                         heap.memory.outstanding = 0;
                         heap.memory.outstanding_bytes = 0;
@@ -73,10 +78,10 @@ impl HeapListener {
         }
     }
 
-    fn allocate(&mut self, event: &DescribedEvent<'_>, key: Key, address: u64, bytes: u64) {
+    fn allocate(&mut self, event: &DescribedEvent<'_>, key: HeapKey, address: u64, bytes: u64) {
         let Some(heap) = self.heaps.entry(key) else { return };
         if heap.process.image.is_empty() {
-            heap.process = ProcessRef::of(event);
+            heap.process = ProcessRef::from_event(event);
         }
         heap.memory.allocate(bytes);
         if self.live.len() >= MAX_KEYS {
@@ -84,22 +89,22 @@ impl HeapListener {
             return;
         }
         heap.memory.add_outstanding(bytes);
-        if let Some((before, bytes)) = self.live.insert((key.0, address), (key, bytes)) {
+        if let Some((previous_key, previous_bytes)) = self.live.insert((key.pid, address), (key, bytes)) {
             // The free of the previous allocation at this address was not recorded.
-            self.release(before, bytes);
+            self.release(previous_key, previous_bytes);
         }
     }
 
-    fn free(&mut self, key: Key, address: u64) {
+    fn free(&mut self, key: HeapKey, address: u64) {
         if let Some(heap) = self.heaps.entry(key) {
             heap.frees += 1;
         }
-        if let Some((key, bytes)) = self.live.remove(&(key.0, address)) {
+        if let Some((key, bytes)) = self.live.remove(&(key.pid, address)) {
             self.release(key, bytes);
         }
     }
 
-    fn release(&mut self, key: Key, bytes: u64) {
+    fn release(&mut self, key: HeapKey, bytes: u64) {
         if let Some(heap) = self.heaps.entry(key) {
             heap.memory.release(bytes);
         }
@@ -108,7 +113,7 @@ impl HeapListener {
     #[must_use]
     pub fn finish(self) -> HeapUse {
         let heaps = self.heaps.sums.into_iter();
-        let mut heaps: Vec<Heap> = heaps.map(|((_, handle), heap)| Heap { handle, ..heap }).collect();
+        let mut heaps: Vec<Heap> = heaps.map(|(key, heap)| Heap { handle: key.handle, ..heap }).collect();
         heaps.sort_by(|a, b| {
             (a.memory.sort_key(), &a.process, a.handle).cmp(&(b.memory.sort_key(), &b.process, b.handle))
         });
@@ -130,7 +135,7 @@ mod tests {
         let mut listener = HeapListener::default();
         let mut send = |hook: u16, fields: &[(&'static str, u64)]| {
             let fields: Vec<_> = fields.iter().map(|&(name, value)| number(name, value)).collect();
-            listener.take(&EventTemplate::at(0, &fields).kernel(hook, "Heap", &directory));
+            listener.take(&EventTemplate::new(0, &fields).kernel(hook, "Heap", &directory));
         };
         send(0x1021, &[("HeapHandle", 1), ("AllocSize", 10), ("AllocAddress", 0x10)]);
         send(0x1021, &[("HeapHandle", 1), ("AllocSize", 20), ("AllocAddress", 0x20)]);
@@ -138,8 +143,8 @@ mod tests {
         send(0x1024, &[("HeapHandle", 1), ("FreeAddress", 0x20)]);
         send(0x1021, &[("HeapHandle", 2), ("AllocSize", 7), ("AllocAddress", 0x40)]);
         send(0x1023, &[("HeapHandle", 2)]);
-        let answer = listener.finish();
-        let rows: Vec<_> = answer
+        let report = listener.finish();
+        let rows: Vec<_> = report
             .heaps
             .iter()
             .map(|Heap { handle, memory, frees, .. }| {
@@ -147,6 +152,6 @@ mod tests {
             })
             .collect();
         assert_eq!(rows, [(1, 3, 45, 2, 1, 15), (2, 1, 7, 0, 0, 0)]);
-        assert!(answer.heaps.iter().all(|heap| heap.process.image == "a.exe"));
+        assert!(report.heaps.iter().all(|heap| heap.process.image == "a.exe"));
     }
 }

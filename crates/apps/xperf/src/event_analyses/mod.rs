@@ -1,7 +1,7 @@
 //! Analyses of event types that the model has no table for.
 //!
-//! Each is a struct that receives [`DescribedEvent`]s in time order through `take`, ignores unrelated ones, and returns
-//! its result from `finish`. Memory is bounded: entries beyond the limit are counted but not stored.
+//! Each analysis is a struct that receives [`DescribedEvent`]s in time order through `take`, ignores unrelated events,
+//! and returns a result from `finish`. Memory is bounded: entries beyond the limit are counted but not stored.
 
 pub mod driver_calls;
 pub mod focus;
@@ -40,7 +40,7 @@ impl<K, V> Default for Tally<K, V> {
 }
 
 impl<K: Eq + Hash, V: Default> Tally<K, V> {
-    /// The sum of `key`. `None`, counted in `omitted`, if the key is new and the limit is reached.
+    /// Returns the sum of `key`. `None`, counted in `omitted`, if the key is new and the limit is reached.
     fn entry(&mut self, key: K) -> Option<&mut V> {
         if self.sums.len() >= MAX_KEYS && !self.sums.contains_key(&key) {
             self.omitted += 1;
@@ -93,7 +93,7 @@ impl Memory {
         self.outstanding_bytes = self.outstanding_bytes.saturating_sub(bytes);
     }
 
-    /// Sorts by outstanding bytes, then by allocated bytes, largest first.
+    /// Returns the key for sorting by outstanding bytes, then by allocated bytes, largest first.
     fn sort_key(&self) -> Reverse<(u64, u64)> {
         Reverse((self.outstanding_bytes, self.bytes))
     }
@@ -108,14 +108,14 @@ pub struct ProcessRef {
 }
 
 impl ProcessRef {
-    /// The process that has `pid` at the time of `event`.
-    fn at(event: &DescribedEvent<'_>, pid: Option<u32>) -> Self {
+    /// Returns the process that has `pid` at the time of `event`.
+    fn from_pid(event: &DescribedEvent<'_>, pid: Option<u32>) -> Self {
         let image = pid.and_then(|pid| event.directory.process(pid));
         Self { image: image.unwrap_or_default().to_owned(), pid }
     }
 
-    fn of(event: &DescribedEvent<'_>) -> Self {
-        Self::at(event, event.pid)
+    fn from_event(event: &DescribedEvent<'_>) -> Self {
+        Self::from_pid(event, event.pid)
     }
 }
 
@@ -126,12 +126,12 @@ fn hook(event: &DescribedEvent<'_>) -> Option<u16> {
     }
 }
 
-/// The value of a numeric field; 0 if missing.
+/// Returns the value of a numeric field; 0 if missing.
 fn number(event: &DescribedEvent<'_>, field: &str) -> u64 {
     event.number(field).unwrap_or(0)
 }
 
-/// The value of a text field; empty if missing.
+/// Returns the value of a text field; empty if missing.
 fn text<'e>(event: &'e DescribedEvent<'_>, field: &str) -> &'e str {
     event.field(field).and_then(|value| value.as_text()).unwrap_or_default()
 }

@@ -30,6 +30,7 @@ pub struct PoolUse {
 #[derive(Clone, Debug, Default)]
 pub struct PoolListener {
     tags: Tally<(u32, u32), Memory>,
+    /// Key in `tags` and size in bytes of the live allocations, by address.
     live: HashMap<u64, ((u32, u32), u64)>,
     unmatched_frees: u64,
     omitted: u64,
@@ -37,7 +38,7 @@ pub struct PoolListener {
 
 impl PoolListener {
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
-        let entry = number(event, "Entry");
+        let address = number(event, "Entry");
         match hook(event) {
             Some(0x0e20 | 0x0e21) => {
                 let bytes = number(event, "NumberOfBytes");
@@ -46,21 +47,22 @@ impl PoolListener {
                     self.omitted += 1;
                 } else {
                     // The free of a previous allocation at this address may not have been recorded.
-                    self.free(entry);
-                    self.live.insert(entry, (key, bytes));
+                    self.free(address);
+                    self.live.insert(address, (key, bytes));
                     if let Some(memory) = self.tags.entry(key) {
                         memory.allocate(bytes);
                         memory.add_outstanding(bytes);
                     }
                 }
             }
-            Some(0x0e22 | 0x0e23) if !self.free(entry) => self.unmatched_frees += 1,
+            Some(0x0e22 | 0x0e23) if !self.free(address) => self.unmatched_frees += 1,
             _ => {}
         }
     }
 
-    fn free(&mut self, entry: u64) -> bool {
-        let Some((key, bytes)) = self.live.remove(&entry) else { return false };
+    /// Removes a live allocation; returns false if there is none at this address.
+    fn free(&mut self, address: u64) -> bool {
+        let Some((key, bytes)) = self.live.remove(&address) else { return false };
         if let Some(memory) = self.tags.entry(key) {
             memory.release(bytes);
         }
@@ -104,15 +106,15 @@ mod tests {
                 number("NumberOfBytes", bytes),
                 number("Entry", entry),
             ];
-            listener.take(&EventTemplate::at(0, &fields).kernel(hook, "Pool", &directory));
+            listener.take(&EventTemplate::new(0, &fields).kernel(hook, "Pool", &directory));
         };
         send(0x0e20, b"File", 100, 1);
         send(0x0e20, b"File", 50, 2);
         send(0x0e21, b"Gdi ", 4096, 3);
         send(0x0e22, b"File", 100, 1);
         send(0x0e22, b"None", 8, 9);
-        let answer = listener.finish();
-        let rows: Vec<_> = answer
+        let report = listener.finish();
+        let rows: Vec<_> = report
             .tags
             .iter()
             .map(|PoolTag { tag, memory, .. }| {
@@ -120,6 +122,6 @@ mod tests {
             })
             .collect();
         assert_eq!(rows, [("Gdi ", 1, 4096, 1, 4096), ("File", 2, 150, 1, 50)]);
-        assert_eq!(answer.unmatched_frees, 1);
+        assert_eq!(report.unmatched_frees, 1);
     }
 }

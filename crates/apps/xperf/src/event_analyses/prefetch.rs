@@ -1,4 +1,4 @@
-//! Application prefetch: pages that the prefetcher read for each program, and durations.
+//! Application prefetch: the pages that the prefetcher read for each program, and how long it took.
 
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
@@ -36,23 +36,24 @@ impl Prefetch {
 
 #[derive(Clone, Debug, Default)]
 pub struct PrefetchListener {
+    /// Row indexes of open operations, by scenario hash, task and thread.
     open: HashMap<(u32, Box<str>, Option<u32>), usize>,
     rows: Vec<Prefetch>,
 }
 
 impl PrefetchListener {
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
-        let is_work = matches!(event.task, "PrefetchSections" | "PrefetchMetadata");
-        if event.provider != "Microsoft-Windows-Kernel-Prefetch" || !is_work || self.rows.len() >= MAX_KEYS {
+        let is_prefetch = matches!(event.task, "PrefetchSections" | "PrefetchMetadata");
+        if event.provider != "Microsoft-Windows-Kernel-Prefetch" || !is_prefetch || self.rows.len() >= MAX_KEYS {
             return;
         }
         let hash = number(event, "ScenarioHashId") as u32;
         let key = (hash, Box::from(event.task), event.tid);
-        let ended = match event.opcode {
+        let open_row = match event.opcode {
             2 => self.open.remove(&key),
             _ => None,
         };
-        let place = ended.unwrap_or_else(|| {
+        let index = open_row.unwrap_or_else(|| {
             self.rows.push(Prefetch {
                 scenario: text(event, "ScenarioName").trim_end_matches('\0').to_owned(),
                 hash,
@@ -62,10 +63,10 @@ impl PrefetchListener {
             });
             self.rows.len() - 1
         });
-        let Some(row) = self.rows.get_mut(place) else { return };
+        let Some(row) = self.rows.get_mut(index) else { return };
         if event.opcode == 1 {
             row.start_ns = Some(event.time_ns);
-            self.open.insert(key, place);
+            self.open.insert(key, index);
         } else {
             row.end_ns = Some(event.time_ns);
             row.pages = event.number("NumPagesPrefetched");
@@ -73,7 +74,7 @@ impl PrefetchListener {
         }
     }
 
-    /// Prefetch operations in the order of their first event.
+    /// Returns the prefetch operations in the order of their first event.
     #[must_use]
     pub fn finish(self) -> Vec<Prefetch> {
         self.rows
@@ -99,7 +100,7 @@ mod tests {
                 number("NumPagesPrefetched", 40),
                 number("NumReadLists", 2),
             ];
-            let template = EventTemplate::at(time_ns, &fields);
+            let template = EventTemplate::new(time_ns, &fields);
             let mut event = template.event("Microsoft-Windows-Kernel-Prefetch/PrefetchSections", "", &directory);
             event.opcode = opcode;
             listener.take(&event);

@@ -1,4 +1,4 @@
-//! Memory and handle counters of each process at its end, or at the end of the recording.
+//! Memory and handle counters of each process when it ended, or at the end of the recording.
 
 use onoff_trace::DescribedEvent;
 
@@ -11,7 +11,7 @@ pub const EVENTS: [&str; 2] = ["0x0320", "0x0321"];
 pub struct ProcessCounters {
     pub time_ns: i64,
     pub process: ProcessRef,
-    /// True if it was still running at the end of the recording.
+    /// True if the process was still running at the end of the recording.
     pub is_running: bool,
     pub page_faults: u64,
     pub handles: u64,
@@ -45,18 +45,18 @@ impl ProcessCounterListener {
             return;
         }
         let pid = event.number("ProcessId").and_then(|pid| u32::try_from(pid).ok());
-        let both = |last: &str, peak: &str| (number(event, last), number(event, peak));
+        let last_and_peak = |last: &str, peak: &str| (number(event, last), number(event, peak));
         self.rows.push(ProcessCounters {
             time_ns: event.time_ns,
-            process: ProcessRef::at(event, pid),
+            process: ProcessRef::from_pid(event, pid),
             is_running,
             page_faults: number(event, "PageFaultCount"),
             handles: number(event, "HandleCount"),
-            working_set: both("WorkingSetSize", "PeakWorkingSetSize"),
-            virtual_size: both("VirtualSize", "PeakVirtualSize"),
-            pagefile: both("PagefileUsage", "PeakPagefileUsage"),
-            paged_pool: both("QuotaPagedPoolUsage", "QuotaPeakPagedPoolUsage"),
-            nonpaged_pool: both("QuotaNonPagedPoolUsage", "QuotaPeakNonPagedPoolUsage"),
+            working_set: last_and_peak("WorkingSetSize", "PeakWorkingSetSize"),
+            virtual_size: last_and_peak("VirtualSize", "PeakVirtualSize"),
+            pagefile: last_and_peak("PagefileUsage", "PeakPagefileUsage"),
+            paged_pool: last_and_peak("QuotaPagedPoolUsage", "QuotaPeakPagedPoolUsage"),
+            nonpaged_pool: last_and_peak("QuotaNonPagedPoolUsage", "QuotaPeakNonPagedPoolUsage"),
             private_pages: number(event, "PrivatePageCount"),
         });
     }

@@ -89,14 +89,14 @@ mod tests {
         let directory = Directory::new();
         let mut ready_boot = ReadyBoot::default();
         let fields = [number("RB_IoReadKB", 2), number("RB_CacheHitCount", 3)];
-        let template = EventTemplate::at(1, &fields);
+        let template = EventTemplate::new(1, &fields);
         let mut event = template.event("Microsoft-Windows-ReadyBoost/ReadyBoot", "", &directory);
         event.id = 1015;
         ready_boot.take(&event);
         let sums = ready_boot.sums.unwrap();
         assert_eq!((sums.read_bytes, sums.hits), (2048, 3));
         let fields = [number("ByteLength", 4096), number("Flags", 5)];
-        let template = EventTemplate::at(2, &fields);
+        let template = EventTemplate::new(2, &fields);
         let mut event = template.event("Microsoft-Windows-ReadyBoostDriver/ReadyBootIO", "", &directory);
         event.id = 12;
         ready_boot.take(&event);

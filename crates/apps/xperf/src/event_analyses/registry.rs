@@ -59,7 +59,7 @@ impl RegistryWork {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegistryKey {
-    /// For a handle without a recorded path: `{0x…}` and the relative name.
+    /// Full path; `{0x…}` and the relative name for a handle without a recorded path.
     pub path: String,
     /// True if the path is complete.
     pub is_resolved: bool,
@@ -78,7 +78,8 @@ pub struct RegistryUse {
 
 #[derive(Clone, Debug, Default)]
 pub struct RegistryListener {
-    names: HashMap<u64, Box<str>>,
+    /// Key paths by handle.
+    paths: HashMap<u64, Box<str>>,
     operations: BTreeMap<u16, RegistryWork>,
     resolved: Tally<Box<str>, RegistryWork>,
     unresolved: Tally<(u64, Box<str>), RegistryWork>,
@@ -91,19 +92,19 @@ impl RegistryListener {
         let name = text(event, "KeyName");
         // Creation, deletion and rundown of a key control block: the name is the full path.
         if (0x16..=0x19).contains(&operation) {
-            if self.names.len() < MAX_KEYS && !name.is_empty() {
-                self.names.insert(handle, name.into());
+            if self.paths.len() < MAX_KEYS && !name.is_empty() {
+                self.paths.insert(handle, name.into());
             }
             return;
         }
-        if !OPERATIONS.iter().any(|&(number, _)| number == operation) {
+        if !OPERATIONS.iter().any(|&(code, _)| code == operation) {
             return;
         }
         let elapsed_ns = event.derived.elapsed_ns.unwrap_or(0);
         // An NTSTATUS is an error if its two upper bits are set.
         let failed = number(event, "Status") >> 30 & 3 == 3;
         self.operations.entry(operation).or_default().add(elapsed_ns, failed);
-        let work = match (handle, self.names.get(&handle)) {
+        let work = match (handle, self.paths.get(&handle)) {
             (0, _) => self.resolved.entry(name.into()),
             (_, Some(base)) => self.resolved.entry(join(base, name).into()),
             (_, None) => self.unresolved.entry((handle, name.into())),
@@ -117,7 +118,7 @@ impl RegistryListener {
     pub fn finish(mut self) -> RegistryUse {
         let mut keys = Vec::new();
         for ((handle, name), work) in self.unresolved.sums {
-            match self.names.get(&handle) {
+            match self.paths.get(&handle) {
                 Some(base) => {
                     let path: Box<str> = join(base, &name).into();
                     self.resolved.sums.entry(path).or_default().merge(work);
@@ -136,7 +137,7 @@ impl RegistryListener {
         RegistryUse {
             operations: OPERATIONS
                 .iter()
-                .filter_map(|(number, name)| Some((*name, *self.operations.get(number)?)))
+                .filter_map(|(code, name)| Some((*name, *self.operations.get(code)?)))
                 .collect(),
             keys,
             omitted: self.resolved.omitted + self.unresolved.omitted,
@@ -162,10 +163,10 @@ mod tests {
     fn resolves_handles_from_earlier_or_later_events() {
         let directory = Directory::new();
         let mut listener = RegistryListener::default();
-        let mut send = |hook: u16, handle: u64, name: &'static str, status: u64, took: i64| {
+        let mut send = |hook: u16, handle: u64, name: &'static str, status: u64, elapsed_ns: i64| {
             let fields = [number("KeyHandle", handle), text("KeyName", name), number("Status", status)];
-            let mut template = EventTemplate::at(0, &fields);
-            template.elapsed_ns = Some(took);
+            let mut template = EventTemplate::new(0, &fields);
+            template.elapsed_ns = Some(elapsed_ns);
             listener.take(&template.kernel(hook, "Registry", &directory));
         };
         send(0x0918, 0x10, r"\REGISTRY\MACHINE\SYSTEM", 0, 0);
@@ -178,8 +179,8 @@ mod tests {
         send(0x0916, 0x10, r"\REGISTRY\MACHINE\SOFTWARE", 0, 0);
         send(0x090b, 0x10, "Setup", 0, 1_000);
         send(0x0919, 0x20, r"\REGISTRY\USER\Environment", 0, 0);
-        let answer = listener.finish();
-        let paths: Vec<(&str, u64, u64, i64)> = answer
+        let report = listener.finish();
+        let paths: Vec<(&str, u64, u64, i64)> = report
             .keys
             .iter()
             .map(|key| {
@@ -197,10 +198,10 @@ mod tests {
                 ("{0x30}", 1, 0, 2_000),
             ]
         );
-        assert_eq!(answer.keys.iter().filter(|key| !key.is_resolved).count(), 1);
+        assert_eq!(report.keys.iter().filter(|key| !key.is_resolved).count(), 1);
         let names: Vec<(&str, u64)> =
-            answer.operations.iter().map(|(name, work)| (*name, work.durations.count)).collect();
+            report.operations.iter().map(|(name, work)| (*name, work.durations.count)).collect();
         assert_eq!(names, [("Open", 3), ("QueryValue", 2), ("Close", 1)]);
-        assert_eq!(answer.omitted, 0);
+        assert_eq!(report.omitted, 0);
     }
 }

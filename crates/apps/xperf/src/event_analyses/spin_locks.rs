@@ -16,7 +16,7 @@ pub struct SpinLock {
     pub caller: u64,
     /// Module of the caller; empty if unknown.
     pub module: String,
-    /// Number of acquisitions, as far as the recorder samples them.
+    /// Number of recorded acquisitions; the recorder may sample them.
     pub acquisitions: u64,
     /// Acquisitions that had to spin.
     pub contended: u64,
@@ -50,15 +50,15 @@ impl SpinLockListener {
             let module = event.directory.module(event.pid.unwrap_or(0), caller);
             sums.module = module.unwrap_or_default().to_owned();
         }
-        let (spins, waited) = (number(event, "SpinCount"), number(event, "WaitTimeInCycles"));
-        let held = number(event, "ReleaseTime").saturating_sub(number(event, "AcquireTime"));
+        let (spins, wait_cycles) = (number(event, "SpinCount"), number(event, "WaitTimeInCycles"));
+        let held_ticks = number(event, "ReleaseTime").saturating_sub(number(event, "AcquireTime"));
         sums.lock = lock;
         sums.caller = caller;
         sums.acquisitions += 1;
-        sums.contended += u64::from(spins > 0 || waited > 0);
+        sums.contended += u64::from(spins > 0 || wait_cycles > 0);
         sums.spins = sums.spins.saturating_add(spins);
-        sums.wait_cycles = sums.wait_cycles.saturating_add(waited);
-        sums.held_ticks = sums.held_ticks.saturating_add(held);
+        sums.wait_cycles = sums.wait_cycles.saturating_add(wait_cycles);
+        sums.held_ticks = sums.held_ticks.saturating_add(held_ticks);
     }
 
     #[must_use]
@@ -84,16 +84,16 @@ mod tests {
         let mut directory = Directory::new();
         directory.set_module(0, 0x1000, 0x1000, r"\SystemRoot\a.sys");
         let mut listener = SpinLockListener::default();
-        let mut send = |lock: u64, caller: u64, spins: u64, cycles: u64, held: (u64, u64)| {
+        let mut send = |lock: u64, caller: u64, spins: u64, cycles: u64, (acquire_time, release_time): (u64, u64)| {
             let fields = [
                 number("SpinLockAddress", lock),
                 number("CallerAddress", caller),
                 number("SpinCount", spins),
                 number("WaitTimeInCycles", cycles),
-                number("AcquireTime", held.0),
-                number("ReleaseTime", held.1),
+                number("AcquireTime", acquire_time),
+                number("ReleaseTime", release_time),
             ];
-            listener.take(&EventTemplate::at(0, &fields).kernel(0x0529, "Thread/SpinLock", &directory));
+            listener.take(&EventTemplate::new(0, &fields).kernel(0x0529, "Thread/SpinLock", &directory));
         };
         send(1, 0x1010, 0, 0, (10, 14));
         send(1, 0x1010, 3, 500, (20, 21));

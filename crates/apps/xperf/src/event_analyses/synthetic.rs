@@ -26,11 +26,11 @@ pub(super) struct EventTemplate<'a> {
 }
 
 impl<'a> EventTemplate<'a> {
-    pub(super) fn at(time_ns: i64, fields: &'a [Field<'a>]) -> Self {
+    pub(super) fn new(time_ns: i64, fields: &'a [Field<'a>]) -> Self {
         Self { time_ns, pid: 4, tid: 8, fields, elapsed_ns: None }
     }
 
-    /// A kernel event.
+    /// Creates a kernel event.
     pub(super) fn kernel(&self, hook: u16, name: &'a str, directory: &'a Directory) -> DescribedEvent<'a> {
         DescribedEvent {
             origin: EventOrigin::Kernel { hook },
@@ -40,7 +40,7 @@ impl<'a> EventTemplate<'a> {
         }
     }
 
-    /// A manifest event named `Provider/Task/Opcode`.
+    /// Creates a manifest event named `Provider/Task/Opcode`.
     pub(super) fn event(&self, name: &'a str, guid: &'a str, directory: &'a Directory) -> DescribedEvent<'a> {
         let mut parts = name.split('/');
         DescribedEvent {

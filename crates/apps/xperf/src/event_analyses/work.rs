@@ -1,4 +1,4 @@
-//! Work that providers report with start and stop events, and single events, for providers without a model table.
+//! Work that providers without a model table report, with start and stop events or as single events.
 
 use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, FieldValue};
@@ -10,7 +10,7 @@ use super::{MAX_KEYS, ProcessRef};
 pub struct ReportedWork {
     /// `None` if it started before the recording.
     pub start_ns: Option<i64>,
-    /// `None` if it did not end in the recording; equal to the start for a single event.
+    /// `None` if it did not end in the recording. Equal to the start for a single event.
     pub end_ns: Option<i64>,
     /// The task, or the event name if there is no task.
     pub name: String,
@@ -21,7 +21,7 @@ pub struct ReportedWork {
 }
 
 impl ReportedWork {
-    /// 0 for a single event.
+    /// Returns the duration; 0 for a single event.
     #[must_use]
     pub fn duration_ns(&self) -> Option<i64> {
         Some(self.end_ns?.saturating_sub(self.start_ns?).max(0))
@@ -49,8 +49,7 @@ impl WorkListener {
 
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         let name = event.provider.to_lowercase();
-        let matches = |text: &&&str| name.contains(**text) || event.guid == **text;
-        if self.providers.iter().any(|text| matches(&text)) {
+        if self.providers.iter().any(|provider| name.contains(provider) || event.guid == *provider) {
             self.add(event);
         }
     }
@@ -65,9 +64,9 @@ impl WorkListener {
         let task = if event.task.is_empty() { event.name } else { event.task };
         let key = (Box::from(task), (event.pid, event.tid));
         if event.opcode == STOP
-            && let Some(place) = self.open.get_mut(&key).and_then(Vec::pop)
+            && let Some(index) = self.open.get_mut(&key).and_then(Vec::pop)
         {
-            if let Some(row) = self.rows.get_mut(place) {
+            if let Some(row) = self.rows.get_mut(index) {
                 row.end_ns = Some(event.time_ns);
             }
             return;
@@ -84,7 +83,7 @@ impl WorkListener {
             start_ns,
             end_ns,
             name: task.to_owned(),
-            process: ProcessRef::of(event),
+            process: ProcessRef::from_event(event),
             tid: event.tid,
             detail: event
                 .fields
@@ -101,7 +100,7 @@ impl WorkListener {
     }
 }
 
-/// The text of a scalar field; `None` for lists and structures.
+/// Returns the text of a scalar field; `None` for lists and structures.
 fn scalar_text(value: &FieldValue<'_>) -> Option<String> {
     Some(match value {
         FieldValue::Null => String::new(),
@@ -128,7 +127,7 @@ mod tests {
         let mut listener = WorkListener::new(&["winlogon"]);
         let mut send = |time_ns: i64, tid: u32, opcode: u8, task: &'static str, name: &'static str| {
             let fields = [text("SubscriberName", name)];
-            let mut template = EventTemplate::at(time_ns, &fields);
+            let mut template = EventTemplate::new(time_ns, &fields);
             template.tid = tid;
             let path = format!("Microsoft-Windows-Winlogon/{task}");
             let mut event = template.event(&path, "", &directory);
@@ -142,23 +141,23 @@ mod tests {
         send(6, 1, 2, "NotifySubscriber", "C");
         send(7, 1, 2, "NotifySubscriber", "A");
         send(8, 1, 0, "Logoff", "");
-        let mut other = EventTemplate::at(9, &[]).event("Other/Task", "", &directory);
-        other.opcode = 1;
-        listener.take(&other);
+        let mut other_provider = EventTemplate::new(9, &[]).event("Other/Task", "", &directory);
+        other_provider.opcode = 1;
+        listener.take(&other_provider);
         let (rows, omitted) = listener.finish();
         let rows: Vec<_> = rows
             .iter()
             .map(|row| (row.name.as_str(), row.start_ns, row.end_ns, row.duration_ns(), row.detail.join(" ")))
             .collect();
-        let named = |name: &str| format!("SubscriberName={name}");
+        let detail = |name: &str| format!("SubscriberName={name}");
         assert_eq!(
             rows,
             [
-                ("UserBoot", None, Some(1), None, named("")),
-                ("NotifySubscriber", Some(2), Some(7), Some(5), named("A")),
-                ("NotifySubscriber", Some(3), None, None, named("B")),
-                ("NotifySubscriber", Some(4), Some(6), Some(2), named("C")),
-                ("Logoff", Some(8), Some(8), Some(0), named("")),
+                ("UserBoot", None, Some(1), None, detail("")),
+                ("NotifySubscriber", Some(2), Some(7), Some(5), detail("A")),
+                ("NotifySubscriber", Some(3), None, None, detail("B")),
+                ("NotifySubscriber", Some(4), Some(6), Some(2), detail("C")),
+                ("Logoff", Some(8), Some(8), Some(0), detail("")),
             ]
         );
         assert_eq!(omitted, 0);

@@ -11,14 +11,14 @@ use super::microseconds;
 use onoff_report::text::printable::printable;
 
 /// Writes the table of phases, with a dash in columns that only ReadyBoot's own events could fill.
-pub fn write_summary(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_summary(report: &BootPrefetch, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "ReadyBoot Summary Table")?;
     writeln!(
         out,
         "{:<18}, {:>9}, {:>9}, Prefetch MB,       #,  Pend,   Hit,     Miss MB,       #, Skipped,    Write MB,       #",
         "Boot Phase", "Start (s)", "Duration"
     )?;
-    for phase in &answer.phases {
+    for phase in &report.phases {
         let (prefetch, miss, write) = (&phase.prefetch, &phase.miss, &phase.write);
         writeln!(
             out,
@@ -53,8 +53,8 @@ fn title(phase: PhaseName) -> &'static str {
 }
 
 /// Writes the time of each disk during the boot, by kind of work.
-pub fn write_disk_time(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result<()> {
-    for disk in &answer.disks {
+pub fn write_disk_time(report: &BootPrefetch, out: &mut dyn Write) -> io::Result<()> {
+    for disk in &report.disks {
         let kind = if disk.is_system { "System" } else { "NonSystem" };
         writeln!(out, "{kind} Disk {}", disk.disk)?;
         writeln!(out, "{:<40}, {:>10}, {:>8}, {:>7}", "", "Time (s)", "%", "#")?;
@@ -80,8 +80,8 @@ pub fn write_disk_time(answer: &BootPrefetch, out: &mut dyn Write) -> io::Result
 }
 
 /// Writes the requests that ReadyBoot saw, and its totals.
-pub fn write_events(answer: &ReadyBoot, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(sums) = &answer.sums {
+pub fn write_events(report: &ReadyBoot, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(sums) = &report.sums {
         writeln!(out, "Reads: {} ({} bytes)", sums.reads, sums.read_bytes)?;
         writeln!(out, "Hits: {} ({} bytes)", sums.hits, sums.hit_bytes)?;
         writeln!(
@@ -92,7 +92,7 @@ pub fn write_events(answer: &ReadyBoot, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
     }
     writeln!(out, " TimeStamp,     ByteOffset,     IOSize,      Flags, FileName")?;
-    for request in &answer.requests {
+    for request in &report.requests {
         writeln!(
             out,
             "{:>10}, {:#014x}, {:#010x}, {:#010x}, \"{}\"",
@@ -103,8 +103,8 @@ pub fn write_events(answer: &ReadyBoot, out: &mut dyn Write) -> io::Result<()> {
             printable(&request.file)
         )?;
     }
-    if answer.omitted > 0 {
-        writeln!(out, "Requests beyond the number that is kept: {}", answer.omitted)?;
+    if report.omitted > 0 {
+        writeln!(out, "Requests omitted (limit reached): {}", report.omitted)?;
     }
     Ok(())
 }

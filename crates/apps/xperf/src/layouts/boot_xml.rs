@@ -10,7 +10,7 @@ use onoff_usage::processes::{Lifetime, ProcessLifetime};
 use onoff_usage::units::Unit;
 
 use super::interval_xml::{attribute, container, write_cpu, write_disk};
-use super::{milliseconds, rounded, whole_milliseconds};
+use super::{milliseconds, rounded, truncated_milliseconds};
 
 /// Thresholds below which entries are omitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,7 +19,7 @@ pub struct BootXmlOptions {
     pub min_cpu_percent: f64,
     /// Maximum number of files, and of extensions, per interval; `None` for no limit.
     pub max_files: Option<usize>,
-    /// Minimum duration of driver and device operations, ns.
+    /// Minimum duration of driver and device operations, in ns.
     pub min_device_ns: i64,
 }
 
@@ -71,8 +71,8 @@ fn write_process(process: &ProcessLifetime, out: &mut dyn Write) -> io::Result<(
 
 fn write_timing(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     let desktop = milliseconds(report.details.main_path_boot.end_ns);
-    let required = rounded(report.settling.as_ref().map_or(0, |it| it.metric.required_idle_ns), 1_000_000);
-    // Consumers add these up, so the rounded values must add up as well.
+    let required = rounded(report.settling.as_ref().map_or(0, |settling| settling.metric.required_idle_ns), 1_000_000);
+    // Scripts add these values up, so the rounded values must be consistent.
     let (disturbance, settled) = match report.settled() {
         Some(settling) if desktop >= 0 => {
             let disturbance = rounded(settling.busy_ns, 1_000_000);
@@ -87,13 +87,13 @@ fn write_timing(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Wri
     )?;
     write!(out, "postBootRequiredIdleTime=\"{required}\" postBootDisturbance=\"{disturbance}\"")?;
     for (prefix, phase) in [("pnpBootStart", DevicePhase::BootStart), ("pnpSystemStart", DevicePhase::SystemStart)] {
-        let span = device_phase(report, phase);
+        let device_phase = device_phase(report, phase);
         write!(
             out,
             "\n{prefix}StartTime=\"{}\" {prefix}EndTime=\"{}\" {prefix}Duration=\"{}\"",
-            milliseconds(span.and_then(|phase| phase.interval.start_ns)),
-            milliseconds(span.and_then(|phase| phase.interval.end_ns)),
-            milliseconds(span.and_then(|phase| phase.interval.duration_ns)),
+            milliseconds(device_phase.and_then(|phase| phase.interval.start_ns)),
+            milliseconds(device_phase.and_then(|phase| phase.interval.end_ns)),
+            milliseconds(device_phase.and_then(|phase| phase.interval.duration_ns)),
         )?;
     }
     writeln!(out, ">")?;
@@ -132,9 +132,9 @@ fn write_services(report: &BootReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<services autoStartStartTime=\"{}\" autoStartEndTime=\"{}\" autoStartDuration=\"{}\">",
-        whole_milliseconds(report.details.auto_start.start_ns),
-        whole_milliseconds(report.details.auto_start.end_ns),
-        whole_milliseconds(report.details.auto_start.duration_ns),
+        truncated_milliseconds(report.details.auto_start.start_ns),
+        truncated_milliseconds(report.details.auto_start.end_ns),
+        truncated_milliseconds(report.details.auto_start.duration_ns),
     )?;
     for service in &report.units {
         write_service(service, out)?;
@@ -154,13 +154,13 @@ pub(super) fn write_service(service: &Unit, out: &mut dyn Write) -> io::Result<(
         attribute(&service.name),
         attribute(&service.group),
         service.kind,
-        whole_milliseconds(service.duration_ns),
-        whole_milliseconds(Some(checkpoint.saturating_sub(service.start_ns))),
-        whole_milliseconds(service.end_ns.map(|end| end.saturating_sub(checkpoint))),
+        truncated_milliseconds(service.duration_ns),
+        truncated_milliseconds(Some(checkpoint.saturating_sub(service.start_ns))),
+        truncated_milliseconds(service.end_ns.map(|end| end.saturating_sub(checkpoint))),
         attribute(&container(&service.command, &service.image, service.pid)),
-        whole_milliseconds(Some(service.start_ns)),
-        whole_milliseconds(Some(checkpoint)),
-        whole_milliseconds(service.end_ns),
+        truncated_milliseconds(Some(service.start_ns)),
+        truncated_milliseconds(Some(checkpoint)),
+        truncated_milliseconds(service.end_ns),
     )
 }
 

@@ -16,8 +16,8 @@ pub struct CswitchOptions {
     pub without_interrupts: bool,
 }
 
-/// Writes one row per process or thread, longest first. Idle time is the process `Idle`. Times that do not come from
-/// context switches are omitted.
+/// Writes one row per process or thread, longest first. Idle time is the process `Idle`. Times from other
+/// sources than context switches are omitted.
 pub fn write(list: &CpuList, options: CswitchOptions, out: &mut dyn Write) -> io::Result<()> {
     let idle =
         CpuRow { image: "Idle".to_owned(), pid: Some(0), tid: Some(0), cpu_ns: list.cpu.idle_ns, ..CpuRow::default() };

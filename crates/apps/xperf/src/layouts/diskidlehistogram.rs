@@ -8,16 +8,16 @@ use onoff_evidence::Scope;
 use onoff_trace::Trace;
 use onoff_usage::storage::idle_gaps::{DiskGaps, gaps};
 
-use super::whole_microseconds;
+use super::truncated_microseconds;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskIdleOptions {
-    /// Upper bounds of the buckets, ns, ascending. Longer periods go to an additional last bucket.
+    /// Upper bounds of the buckets in ns, ascending. Longer periods are counted in an additional last bucket.
     pub buckets_ns: Vec<i64>,
-    /// Idle time after which the disk spins down, ns; `None` omits the spin-down report.
+    /// Idle time after which the disk spins down, in ns; `None` omits the spin-down report.
     pub spindown_ns: Option<i64>,
     /// Ignores requests to files whose path contains one of these, in any case.
-    pub ignored: Vec<String>,
+    pub ignored_paths: Vec<String>,
 }
 
 impl Default for DiskIdleOptions {
@@ -26,22 +26,22 @@ impl Default for DiskIdleOptions {
         Self {
             buckets_ns: milliseconds.map(|count| count * 1_000_000).to_vec(),
             spindown_ns: None,
-            ignored: Vec::new(),
+            ignored_paths: Vec::new(),
         }
     }
 }
 
 /// Writes one histogram per disk for `scope`.
 pub fn write(trace: &Trace, scope: &Scope, options: &DiskIdleOptions, out: &mut dyn Write) -> io::Result<()> {
-    let ignored: Vec<String> = options.ignored.iter().map(|part| part.to_lowercase()).collect();
+    let ignored: Vec<String> = options.ignored_paths.iter().map(|text| text.to_lowercase()).collect();
     let is_ignored = |path: &str| {
         !ignored.is_empty() && {
             let path = path.to_lowercase();
-            ignored.iter().any(|part| path.contains(part.as_str()))
+            ignored.iter().any(|text| path.contains(text.as_str()))
         }
     };
-    for (at, disk) in gaps(trace, scope, &is_ignored).iter().enumerate() {
-        if at > 0 {
+    for (index, disk) in gaps(trace, scope, &is_ignored).iter().enumerate() {
+        if index > 0 {
             writeln!(out)?;
         }
         write_disk(disk, scope.range.duration_ns(), options, out)?;
@@ -54,7 +54,7 @@ fn write_disk(disk: &DiskGaps, range_ns: i64, options: &DiskIdleOptions, out: &m
     let mut idle_ns: i64 = 0;
     for gap in &disk.gaps {
         let length_ns = gap.duration_ns();
-        let bucket = options.buckets_ns.partition_point(|&end| end < length_ns);
+        let bucket = options.buckets_ns.partition_point(|&bound_ns| bound_ns < length_ns);
         if let Some((count, sum_ns)) = buckets.get_mut(bucket) {
             *count += 1;
             *sum_ns = sum_ns.saturating_add(length_ns);
@@ -66,35 +66,35 @@ fn write_disk(disk: &DiskGaps, range_ns: i64, options: &DiskIdleOptions, out: &m
         out,
         "Disk {}: idle {} us of {} us, {:.2}%",
         disk.disk,
-        whole_microseconds(idle_ns),
-        whole_microseconds(range_ns),
+        truncated_microseconds(idle_ns),
+        truncated_microseconds(range_ns),
         share(idle_ns)
     )?;
     writeln!(out, "   Idle, > us,    AND <= us,    Count,         Time,       %")?;
-    let mut from = 0;
-    for (at, &(count, sum_ns)) in buckets.iter().enumerate() {
-        let end = options.buckets_ns.get(at).copied();
-        let end_text = end.map_or_else(|| "-".to_owned(), |end| whole_microseconds(end).to_string());
+    let mut lower_bound_ns = 0;
+    for (index, &(count, sum_ns)) in buckets.iter().enumerate() {
+        let upper_bound_ns = options.buckets_ns.get(index).copied();
+        let upper_bound = upper_bound_ns.map_or_else(|| "-".to_owned(), |ns| truncated_microseconds(ns).to_string());
         writeln!(
             out,
-            "{:>13}, {end_text:>12}, {count:>8}, {:>12}, {:>7.2}",
-            whole_microseconds(from),
-            whole_microseconds(sum_ns),
+            "{:>13}, {upper_bound:>12}, {count:>8}, {:>12}, {:>7.2}",
+            truncated_microseconds(lower_bound_ns),
+            truncated_microseconds(sum_ns),
             share(sum_ns)
         )?;
-        from = end.unwrap_or(from);
+        lower_bound_ns = upper_bound_ns.unwrap_or(lower_bound_ns);
     }
     if let Some(spindown_ns) = options.spindown_ns {
-        let long = disk.gaps.iter().map(|gap| gap.duration_ns());
-        let stopped: Vec<i64> =
-            long.filter(|&length| length > spindown_ns).map(|length| length - spindown_ns).collect();
-        let sum_ns = stopped.iter().fold(0_i64, |sum, &length| sum.saturating_add(length));
+        let gaps_ns = disk.gaps.iter().map(|gap| gap.duration_ns());
+        let spun_down_ns: Vec<i64> =
+            gaps_ns.filter(|&gap_ns| gap_ns > spindown_ns).map(|gap_ns| gap_ns - spindown_ns).collect();
+        let sum_ns = spun_down_ns.iter().fold(0_i64, |sum, &ns| sum.saturating_add(ns));
         writeln!(
             out,
             "Spun down after {} us: {} times, {} us, {:.2}%",
-            whole_microseconds(spindown_ns),
-            stopped.len(),
-            whole_microseconds(sum_ns),
+            truncated_microseconds(spindown_ns),
+            spun_down_ns.len(),
+            truncated_microseconds(sum_ns),
             share(sum_ns)
         )?;
     }
@@ -125,8 +125,8 @@ mod tests {
             });
         }
         trace.duration_ns = 100_000_000;
-        let scope = Scope::whole(&trace);
-        let written = |options: &DiskIdleOptions| {
+        let scope = Scope::whole_recording(&trace);
+        let write_report = |options: &DiskIdleOptions| {
             let mut out = Vec::new();
             write(&trace, &scope, options, &mut out).unwrap();
             String::from_utf8(out).unwrap()
@@ -134,10 +134,10 @@ mod tests {
         let options = DiskIdleOptions {
             buckets_ns: vec![5_000_000, 50_000_000],
             spindown_ns: Some(40_000_000),
-            ignored: Vec::new(),
+            ignored_paths: Vec::new(),
         };
         assert_eq!(
-            written(&options),
+            write_report(&options),
             "\
 Disk 2: idle 85000 us of 100000 us, 85.00%
    Idle, > us,    AND <= us,    Count,         Time,       %
@@ -147,7 +147,7 @@ Disk 2: idle 85000 us of 100000 us, 85.00%
 Spun down after 40000 us: 1 times, 20000 us, 20.00%
 "
         );
-        let ignoring = DiskIdleOptions { ignored: vec!["pagefile".to_owned()], ..options };
-        assert!(written(&ignoring).starts_with("Disk 2: idle 100000 us of 100000 us"));
+        let options_with_ignored_file = DiskIdleOptions { ignored_paths: vec!["pagefile".to_owned()], ..options };
+        assert!(write_report(&options_with_ignored_file).starts_with("Disk 2: idle 100000 us of 100000 us"));
     }
 }

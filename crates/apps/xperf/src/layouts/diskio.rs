@@ -10,10 +10,11 @@ use onoff_usage::storage::requests::{self, Request};
 use onoff_usage::storage::utilization::{queue_depths, utilization};
 use onoff_usage::storage::{Key, NO_FILE};
 
-use super::{process_cell, whole_microseconds};
+use super::{process_cell, truncated_microseconds};
 use onoff_report::text::printable::printable;
 
-/// The reports to write, in this order. The default is utilization per [`DiskIoOptions::DEFAULT_INTERVAL_NS`].
+/// The reports to write, in the order of the fields. The default is utilization per
+/// [`DiskIoOptions::DEFAULT_INTERVAL_NS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskIoOptions {
     /// Utilization by disk, per interval of this length in ns.
@@ -49,25 +50,25 @@ pub fn write(trace: &Trace, scope: &Scope, options: &DiskIoOptions, out: &mut dy
         None if !(summary || counts || detail || overlap) => Some(DiskIoOptions::DEFAULT_INTERVAL_NS),
         interval => interval,
     };
-    let mut between = Separator::default();
+    let mut separator = Separator::default();
     if let Some(interval_ns) = utilization_ns {
-        between.write(out)?;
+        separator.write(out)?;
         write_utilization(trace, scope.range, interval_ns, out)?;
     }
     if summary {
-        between.write(out)?;
+        separator.write(out)?;
         write_summary(trace, scope, out)?;
     }
     if counts {
-        between.write(out)?;
+        separator.write(out)?;
         write_counts(trace, scope, out)?;
     }
     if detail {
-        between.write(out)?;
+        separator.write(out)?;
         write_detail(trace, scope, out)?;
     }
     if overlap {
-        between.write(out)?;
+        separator.write(out)?;
         write_overlap(trace, scope.range, out)?;
     }
     Ok(())
@@ -76,12 +77,12 @@ pub fn write(trace: &Trace, scope: &Scope, options: &DiskIoOptions, out: &mut dy
 /// Writes an empty line before every report except the first.
 #[derive(Debug, Default)]
 struct Separator {
-    wrote: bool,
+    has_written: bool,
 }
 
 impl Separator {
     fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        if std::mem::replace(&mut self.wrote, true) {
+        if std::mem::replace(&mut self.has_written, true) {
             writeln!(out)?;
         }
         Ok(())
@@ -89,18 +90,18 @@ impl Separator {
 }
 
 fn write_utilization(trace: &Trace, range: Interval, interval_ns: i64, out: &mut dyn Write) -> io::Result<()> {
-    let found = utilization(trace, range, interval_ns);
+    let report = utilization(trace, range, interval_ns);
     write!(out, " StartTime,   EndTime")?;
-    for disk in &found.disks {
+    for disk in &report.disks {
         write!(out, ", Disk {disk}")?;
     }
     writeln!(out)?;
-    if found.disks.is_empty() {
+    if report.disks.is_empty() {
         return Ok(());
     }
-    for interval in &found.intervals {
+    for interval in &report.intervals {
         let (start, end) = (interval.range.start_ns, interval.range.end_ns);
-        write!(out, "{:>10},{:>10}", whole_microseconds(start), whole_microseconds(end))?;
+        write!(out, "{:>10},{:>10}", truncated_microseconds(start), truncated_microseconds(end))?;
         for &busy_ns in &interval.busy_ns {
             let share = busy_ns as f64 * 100.0 / interval.range.duration_ns().max(1) as f64;
             write!(out, ", {share:>6.2}")?;
@@ -118,7 +119,7 @@ fn write_summary(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Resul
     for group in disk::analyze(trace, scope, &[Key::Path]).groups {
         let amounts = group.amounts;
         let times = [amounts.service_ns, amounts.read_service_ns, amounts.write_service_ns, amounts.response_ns];
-        let [service, read_service, write_service, response] = times.map(whole_microseconds);
+        let [service, read_service, write_service, response] = times.map(truncated_microseconds);
         let path = group.shared.path.unwrap_or_default();
         writeln!(
             out,
@@ -164,7 +165,7 @@ fn write_detail(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Result
         "   IO Type, Start Time,   End Time,    IO Time,  Disk SrvT,    IO Size,  Byte Offset,  Pri, \
          QD/I, QD/C, IBCB, IBCA, IACB,     Process Name ( PID), Disk, Filename"
     )?;
-    requests::each(trace, scope, &mut |request| write_request(request, out))
+    requests::visit_requests(trace, scope, &mut |request| write_request(request, out))
 }
 
 fn write_request(request: &Request<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -178,10 +179,10 @@ fn write_request(request: &Request<'_>, out: &mut dyn Write) -> io::Result<()> {
         out,
         "{kind:>10}, {:>10}, {:>10}, {:>10}, {:>10}, 0x{:08x}, 0x{:010x}, {:>4}, {:>4}, {:>4}, {:>4}, {:>4}, \
          {:>4}, {}, {:>4}, {}",
-        whole_microseconds(request.issued_ns),
-        whole_microseconds(io.complete_ns),
-        whole_microseconds(request.response_ns),
-        whole_microseconds(io.service_ns),
+        truncated_microseconds(request.issued_ns),
+        truncated_microseconds(io.complete_ns),
+        truncated_microseconds(request.response_ns),
+        truncated_microseconds(io.service_ns),
         io.size,
         io.offset,
         priority_number(io.priority),
@@ -205,14 +206,14 @@ fn write_overlap(trace: &Trace, range: Interval, out: &mut dyn Write) -> io::Res
             "{:>4}, {:>11}, {:>10}, {share:>7.2}, {:>8}",
             depth.disk,
             depth.outstanding,
-            whole_microseconds(depth.time_ns),
+            truncated_microseconds(depth.time_ns),
             depth.issued
         )?;
     }
     Ok(())
 }
 
-/// The priority as encoded in the request's flags: 0 if not set, otherwise the priority hint plus one.
+/// Returns the priority as encoded in the request's flags: 0 if not set, otherwise the priority hint plus one.
 const fn priority_number(priority: IoPriority) -> u8 {
     match priority {
         IoPriority::Unknown => 0,
@@ -224,7 +225,7 @@ const fn priority_number(priority: IoPriority) -> u8 {
     }
 }
 
-/// A path as xperf shows it: read-ahead has a special name, and only a missing name is quoted.
+/// Formats a path like xperf: read-ahead has a special name, and only a placeholder for a missing name is quoted.
 fn file_name(path: &str) -> std::borrow::Cow<'_, str> {
     match path {
         "" => "\"Unknown\"".into(),
@@ -240,7 +241,8 @@ mod tests {
 
     const MICROSECOND: i64 = 1_000;
 
-    /// Three consecutive writes of the recorder's log, as in a published report, and a flush without a file.
+    /// Creates a trace with three consecutive writes of the recorder's log, as in a published report, and a flush
+    /// without a file.
     fn published_trace() -> Trace {
         let mut trace = Trace::default();
         let image = trace.strings.intern("System");
@@ -312,14 +314,14 @@ Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W
 
     #[test]
     fn writes_all_reports_in_order() {
-        let all = DiskIoOptions {
+        let all_reports = DiskIoOptions {
             utilization_ns: Some(1_000_000_000),
             summary: true,
             counts: true,
             detail: true,
             overlap: true,
         };
-        let text = report(all);
+        let text = report(all_reports);
         let reports: Vec<&str> = text.split("\n\n").collect();
         assert_eq!(reports.len(), 6, "{text}");
         assert_eq!(

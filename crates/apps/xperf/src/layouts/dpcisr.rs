@@ -15,17 +15,17 @@ pub fn write_title(title: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{RULE}\n{title}\n\n{RULE}")
 }
 
-/// Writes the share of each processor by module. `found` must cover exactly `span_ns` (start and end).
-pub fn write_usage(found: &InterruptModules, span_ns: [i64; 2], out: &mut dyn Write) -> io::Result<()> {
-    let width = found.processors as usize;
-    let [start_ns, end_ns] = span_ns;
+/// Writes the share of each processor by module. `interrupts` must cover exactly `range_ns` (start and end).
+pub fn write_usage(interrupts: &InterruptModules, range_ns: [i64; 2], out: &mut dyn Write) -> io::Result<()> {
+    let width = interrupts.processors as usize;
+    let [start_ns, end_ns] = range_ns;
     writeln!(out, "CPU Usage Summing By Module For the Whole Trace\n")?;
     writeln!(out, "CPU Usage from {} us to {} us:\n", microseconds(Some(start_ns)), microseconds(Some(end_ns)))?;
     let titles = (0..width).map(|processor| format!("{:>16}", format!("CPU {processor} Usage")));
     writeln!(out, "{},", titles.collect::<Vec<_>>().join(", "))?;
     writeln!(out, "{}, Module", vec![format!("{:>9}{:>7}", "usec", "%"); width].join(", "))?;
-    for module in &found.modules {
-        let cells = module.in_interval(0, found.processors).unwrap_or_else(|| vec![0; width]);
+    for module in &interrupts.modules {
+        let cells = module.in_interval(0, interrupts.processors).unwrap_or_else(|| vec![0; width]);
         for ns in cells {
             write!(out, "{:>9}{:>7.2}, ", microseconds(Some(ns)), share(ns, end_ns.saturating_sub(start_ns)))?;
         }
@@ -34,28 +34,35 @@ pub fn write_usage(found: &InterruptModules, span_ns: [i64; 2], out: &mut dyn Wr
     writeln!(out)
 }
 
-/// Writes the total share of each processor between consecutive `cuts`, which are `seconds` apart. `found` must be
-/// split at the same `cuts`.
-pub fn write_intervals(found: &InterruptModules, cuts: &[i64], seconds: i64, out: &mut dyn Write) -> io::Result<()> {
-    let (start_ns, end_ns) = (cuts.first().copied().unwrap_or(0), cuts.last().copied().unwrap_or(0));
-    let width = found.processors as usize;
+/// Writes the total share of each processor between consecutive `boundaries_ns`, which are `seconds` apart.
+/// `interrupts` must be split at the same boundaries.
+pub fn write_intervals(
+    interrupts: &InterruptModules,
+    boundaries_ns: &[i64],
+    seconds: i64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (start_ns, end_ns) = (boundaries_ns.first().copied().unwrap_or(0), boundaries_ns.last().copied().unwrap_or(0));
+    let width = interrupts.processors as usize;
     let milliseconds = |ns: i64| ns.div_euclid(NS_PER_MS);
     writeln!(
         out,
         "{RULE}\nUsage From {} ms to {} ms, Summing In {seconds} second intervals. Intervals={}\n",
         milliseconds(start_ns),
         milliseconds(end_ns),
-        cuts.len().saturating_sub(1)
+        boundaries_ns.len().saturating_sub(1)
     )?;
     write!(out, "{:23}", "")?;
     let titles = (0..width).map(|processor| format!(",{:>17}", format!("CPU {processor} Usage")));
     writeln!(out, "{}", titles.collect::<Vec<_>>().join(" "))?;
     write!(out, "{:23}", "Start (ms) End (ms)")?;
     writeln!(out, "{}", vec![format!(",{:>10}{:>7}", "(usec)", "%"); width].join(" "))?;
-    for (interval, taken) in total_ns(found, cuts).iter().enumerate().filter(|_| found.recorded) {
-        let (start_ns, end_ns) = (cuts[interval], cuts[interval + 1]);
+    for (interval, processor_ns) in
+        total_ns(interrupts, boundaries_ns).iter().enumerate().filter(|_| interrupts.recorded)
+    {
+        let (start_ns, end_ns) = (boundaries_ns[interval], boundaries_ns[interval + 1]);
         write!(out, "{:>10}-{:<10}:", milliseconds(start_ns), milliseconds(end_ns))?;
-        for &ns in taken {
+        for &ns in processor_ns {
             write!(out, ",{:>10}{:>7.2}", microseconds(Some(ns)), share(ns, end_ns.saturating_sub(start_ns)))?;
         }
         writeln!(out)?;
@@ -63,49 +70,50 @@ pub fn write_intervals(found: &InterruptModules, cuts: &[i64], seconds: i64, out
     writeln!(out)
 }
 
-/// Writes the distribution of the shares of DPCs, service routines and both over the intervals between `cuts`, each
-/// `step_ns` long.
+/// Writes the distribution of the shares of DPCs, service routines and both over the intervals between `boundaries_ns`,
+/// each `interval_ns` long.
 pub fn write_distribution(
     dpcs: &InterruptModules,
     interrupts: &InterruptModules,
-    cuts: &[i64],
-    step_ns: i64,
+    boundaries_ns: &[i64],
+    interval_ns: i64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let width = dpcs.processors as usize;
-    // By processor, then DPCs, service routines, both: number of intervals per bucket.
+    // The number of intervals per bucket, by processor and kind (DPCs, service routines, both).
     let mut counts = vec![[[0_u64; SHARES.len()]; 3]; width];
-    for (interval, (of_dpcs, of_interrupts)) in total_ns(dpcs, cuts).iter().zip(total_ns(interrupts, cuts)).enumerate()
+    for (interval, (dpc_ns, interrupt_ns)) in
+        total_ns(dpcs, boundaries_ns).iter().zip(total_ns(interrupts, boundaries_ns)).enumerate()
     {
-        let span_ns = cuts[interval + 1].saturating_sub(cuts[interval]);
-        for ((of_processor, &dpc), interrupt) in counts.iter_mut().zip(of_dpcs).zip(of_interrupts) {
-            for (steps, ns) in of_processor.iter_mut().zip([dpc, interrupt, dpc.saturating_add(interrupt)]) {
-                let share = share(ns, span_ns);
-                let step = SHARES.iter().position(|&bound| share <= f64::from(bound)).unwrap_or(SHARES.len() - 1);
-                steps[step] += 1;
+        let duration_ns = boundaries_ns[interval + 1].saturating_sub(boundaries_ns[interval]);
+        for ((processor_counts, &dpc), interrupt) in counts.iter_mut().zip(dpc_ns).zip(interrupt_ns) {
+            for (buckets, ns) in processor_counts.iter_mut().zip([dpc, interrupt, dpc.saturating_add(interrupt)]) {
+                let share = share(ns, duration_ns);
+                let bucket = SHARES.iter().position(|&bound| share <= f64::from(bound)).unwrap_or(SHARES.len() - 1);
+                buckets[bucket] += 1;
             }
         }
     }
-    writeln!(out, "\nDistribution of number of {} ms intervals w.r.t. DPC/ISR usage:\n", step_ns / NS_PER_MS)?;
+    writeln!(out, "\nDistribution of number of {} ms intervals w.r.t. DPC/ISR usage:\n", interval_ns / NS_PER_MS)?;
     let titles = (0..width).map(|processor| format!(",{:>27}", format!("CPU {processor}")));
     writeln!(out, "{:16}{}", "", titles.collect::<String>())?;
     writeln!(out, "{:>16}{}", "DPC/ISR Usage %", ",      DPC      ISR Combined".repeat(width))?;
     if !(dpcs.recorded || interrupts.recorded) {
         return Ok(());
     }
-    let used = |step: usize| counts.iter().flatten().any(|steps| steps[step] > 0);
-    let last = (0..SHARES.len()).rev().find(|&step| used(step)).unwrap_or(0);
-    let mut over = 0;
-    for (step, up_to) in SHARES.iter().enumerate().take(last + 1) {
-        write!(out, "{:<2}{over:>3} AND <={up_to:>4}", if step == 0 { ">=" } else { ">" })?;
-        for count in counts.iter().flatten().map(|steps| steps[step]) {
+    let is_used = |bucket: usize| counts.iter().flatten().any(|buckets| buckets[bucket] > 0);
+    let last_bucket = (0..SHARES.len()).rev().find(|&bucket| is_used(bucket)).unwrap_or(0);
+    let mut lower_bound = 0;
+    for (bucket, upper_bound) in SHARES.iter().enumerate().take(last_bucket + 1) {
+        write!(out, "{:<2}{lower_bound:>3} AND <={upper_bound:>4}", if bucket == 0 { ">=" } else { ">" })?;
+        for count in counts.iter().flatten().map(|buckets| buckets[bucket]) {
             write!(out, ",{count:>9}")?;
         }
         writeln!(out)?;
-        over = *up_to;
+        lower_bound = *upper_bound;
     }
     write!(out, "---\nTotal:          ")?;
-    for total in counts.iter().flatten().map(|steps| steps.iter().sum::<u64>()) {
+    for total in counts.iter().flatten().map(|buckets| buckets.iter().sum::<u64>()) {
         write!(out, ",{total:>9}")?;
     }
     writeln!(out)
@@ -116,55 +124,56 @@ const SHARES: [u32; 12] = [1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
 const NS_PER_MS: i64 = 1_000_000;
 
-/// Time in all modules, ns, by interval between `cuts` and processor.
-fn total_ns(found: &InterruptModules, cuts: &[i64]) -> Vec<Vec<i64>> {
-    let mut taken = vec![vec![0_i64; found.processors as usize]; cuts.len().saturating_sub(1)];
-    for module in &found.modules {
+/// Returns the time in all modules in ns, by interval and processor.
+fn total_ns(interrupts: &InterruptModules, boundaries_ns: &[i64]) -> Vec<Vec<i64>> {
+    let mut total_ns = vec![vec![0_i64; interrupts.processors as usize]; boundaries_ns.len().saturating_sub(1)];
+    for module in &interrupts.modules {
         for (&(interval, processor), &ns) in &module.total_ns {
-            let cell = taken.get_mut(interval).and_then(|cells| cells.get_mut(usize::from(processor)));
+            let cell = total_ns.get_mut(interval).and_then(|cells| cells.get_mut(usize::from(processor)));
             if let Some(cell) = cell {
                 *cell = cell.saturating_add(ns);
             }
         }
     }
-    taken
+    total_ns
 }
 
-/// Writes histograms of the durations, for all modules and for each module. Writes nothing if nothing was recorded.
-/// `bounds_ns` must be the bounds that `found` was counted with.
-pub fn write_histograms(found: &InterruptModules, bounds_ns: &[i64], out: &mut dyn Write) -> io::Result<()> {
-    if !found.recorded {
+/// Writes histograms of the durations for all modules together, and for each module. Writes nothing if nothing was
+/// recorded. `bounds_ns` must be the bucket bounds of `interrupts`.
+pub fn write_histograms(interrupts: &InterruptModules, bounds_ns: &[i64], out: &mut dyn Write) -> io::Result<()> {
+    if !interrupts.recorded {
         return Ok(());
     }
-    let mut all = vec![0_u64; bounds_ns.len() + 1];
-    for module in &found.modules {
-        for (sum, count) in all.iter_mut().zip(&module.histogram) {
+    let mut all_modules = vec![0_u64; bounds_ns.len() + 1];
+    for module in &interrupts.modules {
+        for (sum, count) in all_modules.iter_mut().zip(&module.histogram) {
             *sum += count;
         }
     }
-    writeln!(out, "Total = {}", all.iter().sum::<u64>())?;
-    write_histogram(&all, bounds_ns, out)?;
-    for module in &found.modules {
+    writeln!(out, "Total = {}", all_modules.iter().sum::<u64>())?;
+    write_histogram(&all_modules, bounds_ns, out)?;
+    for module in &interrupts.modules {
         writeln!(out, "Total = {} for module {}", module.count, name(module))?;
         write_histogram(&module.histogram, bounds_ns, out)?;
     }
-    let (of_modules, total) = (found.modules.iter().map(|module| module.count).sum::<u64>(), all.iter().sum::<u64>());
-    let equal = if of_modules == total { "EQUAL" } else { "NOT EQUAL" };
-    writeln!(out, "All Module = {of_modules},  Total = {total},   {equal}\n")
+    let (module_sum, total) =
+        (interrupts.modules.iter().map(|module| module.count).sum::<u64>(), all_modules.iter().sum::<u64>());
+    let equal = if module_sum == total { "EQUAL" } else { "NOT EQUAL" };
+    writeln!(out, "All Module = {module_sum},  Total = {total},   {equal}\n")
 }
 
 /// Writes the buckets up to the last non-empty one. The bucket beyond all bounds has no upper bound.
 fn write_histogram(counts: &[u64], bounds_ns: &[i64], out: &mut dyn Write) -> io::Result<()> {
     let total: u64 = counts.iter().sum();
-    let used = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
-    let mut over_us = 0;
-    for (at, &count) in counts.iter().enumerate().take(used + 1) {
+    let last_bucket = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
+    let mut lower_bound_us = 0;
+    for (bucket, &count) in counts.iter().enumerate().take(last_bucket + 1) {
         let share = share(i64::try_from(count).unwrap_or(i64::MAX), i64::try_from(total).unwrap_or(i64::MAX));
-        write!(out, "Elapsed Time, > {over_us:>8} usecs")?;
-        if let Some(&bound) = bounds_ns.get(at) {
-            let up_to_us = bound / 1_000;
-            write!(out, " AND <= {up_to_us:>8} usecs")?;
-            over_us = up_to_us;
+        write!(out, "Elapsed Time, > {lower_bound_us:>8} usecs")?;
+        if let Some(&bound) = bounds_ns.get(bucket) {
+            let upper_bound_us = bound / 1_000;
+            write!(out, " AND <= {upper_bound_us:>8} usecs")?;
+            lower_bound_us = upper_bound_us;
         }
         writeln!(out, ", {count:>6}, or {share:>6.2}%")?;
     }
@@ -181,7 +190,7 @@ mod tests {
 
     const US: i64 = 1_000;
 
-    fn found() -> InterruptModules {
+    fn sample() -> InterruptModules {
         InterruptModules {
             processors: 2,
             recorded: true,
@@ -202,7 +211,7 @@ mod tests {
         }
     }
 
-    fn text_of(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
+    fn text_from(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
         let mut out = Vec::new();
         write(&mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -211,10 +220,10 @@ mod tests {
     #[test]
     fn matches_published_lines() {
         let bounds = [US, 2 * US, 4 * US, 8 * US];
-        let text = text_of(|out| {
+        let text = text_from(|out| {
             write_title("DPC Info", out)?;
-            write_usage(&found(), [0, 10_000_000 * US], out)?;
-            write_histograms(&found(), &bounds, out)
+            write_usage(&sample(), [0, 10_000_000 * US], out)?;
+            write_histograms(&sample(), &bounds, out)
         });
         for lines in [
             "\n--------------------------\nDPC Info\n\n--------------------------\n",
@@ -237,8 +246,8 @@ mod tests {
 
     #[test]
     fn intervals_sum_all_modules() {
-        let cuts = [0, 1_000_000 * US, 1_500_000 * US];
-        let text = text_of(|out| write_intervals(&found(), &cuts, 1, out));
+        let boundaries_ns = [0, 1_000_000 * US, 1_500_000 * US];
+        let text = text_from(|out| write_intervals(&sample(), &boundaries_ns, 1, out));
         let rows = "\
 --------------------------
 Usage From 0 ms to 1500 ms, Summing In 1 second intervals. Intervals=2
@@ -254,9 +263,9 @@ Start (ms) End (ms)    ,    (usec)      % ,    (usec)      %
 
     #[test]
     fn distribution_counts_every_interval_once_per_processor_and_kind() {
-        let cuts = [0, 2_000_000 * US, 4_000_000 * US];
-        let none = InterruptModules { processors: 2, ..InterruptModules::default() };
-        let text = text_of(|out| write_distribution(&found(), &none, &cuts, 2_000_000 * US, out));
+        let boundaries_ns = [0, 2_000_000 * US, 4_000_000 * US];
+        let no_interrupts = InterruptModules { processors: 2, ..InterruptModules::default() };
+        let text = text_from(|out| write_distribution(&sample(), &no_interrupts, &boundaries_ns, 2_000_000 * US, out));
         let rows = "
 Distribution of number of 2000 ms intervals w.r.t. DPC/ISR usage:
 

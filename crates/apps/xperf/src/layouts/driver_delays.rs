@@ -9,15 +9,15 @@ use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 
 /// Writes the totals by driver, then the calls.
-pub fn write(answer: &DriverCalls, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(driver_calls: &DriverCalls, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "     Calls,  Time (us),   Max (us), Driver")?;
-    for (driver, lengths) in &answer.drivers {
+    for (driver, durations) in &driver_calls.drivers {
         writeln!(
             out,
             "{:>10}, {:>10}, {:>10}, {}",
-            lengths.count,
-            microseconds(Some(lengths.total_ns)),
-            microseconds(Some(lengths.max_ns)),
+            durations.count,
+            microseconds(Some(durations.total_ns)),
+            microseconds(Some(durations.max_ns)),
             name(driver)
         )?;
     }
@@ -26,7 +26,7 @@ pub fn write(answer: &DriverCalls, out: &mut dyn Write) -> io::Result<()> {
         out,
         "StartTime ,    EndTime,      Delay,     Process Name ( PID), Major, Minor, Image!Function, FileName"
     )?;
-    for call in &answer.calls {
+    for call in &driver_calls.calls {
         writeln!(
             out,
             "{:>10}, {:>10}, {:>10}, {}, {:>5}, {:>5}, {}!{:#x}, \"{}\"",
@@ -41,11 +41,11 @@ pub fn write(answer: &DriverCalls, out: &mut dyn Write) -> io::Result<()> {
             printable(&call.file)
         )?;
     }
-    if answer.unfinished > 0 {
-        writeln!(out, "\nCalls that did not return in the recording: {}", answer.unfinished)?;
+    if driver_calls.unfinished > 0 {
+        writeln!(out, "\nCalls without a return in the recording: {}", driver_calls.unfinished)?;
     }
-    if answer.omitted > 0 {
-        writeln!(out, "\nCalls beyond the number that is kept: {}", answer.omitted)?;
+    if driver_calls.omitted > 0 {
+        writeln!(out, "\nCalls omitted (limit reached): {}", driver_calls.omitted)?;
     }
     Ok(())
 }

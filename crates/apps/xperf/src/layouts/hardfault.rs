@@ -1,7 +1,7 @@
 //! `xperf -a hardfault`: hard faults by process and file, or by file and process.
 //!
-//! No public source shows xperf's layout. Known scripts look for a name that ends in `.exe` or `.dll` and the number
-//! after it; this layout has both.
+//! No public source shows xperf's layout. Known scripts look for a name that ends in `.exe` or `.dll`, followed by a
+//! number; this layout has both.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use onoff_trace::Trace;
 use onoff_usage::storage::Key;
 use onoff_usage::storage::hard_faults::{self, HardFaultAmounts, HardFaultGroup};
 
-use super::whole_microseconds;
+use super::truncated_microseconds;
 use onoff_report::text::printable::printable;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,28 +25,29 @@ pub struct HardFaultOptions {
 /// Writes the hard faults in `scope`.
 pub fn write(trace: &Trace, scope: &Scope, options: &HardFaultOptions, out: &mut dyn Write) -> io::Result<()> {
     let (major, minor) = if options.by_file { (Key::Path, Key::Process) } else { (Key::Process, Key::Path) };
-    let mut parts: BTreeMap<Name, Vec<HardFaultGroup>> = BTreeMap::new();
+    let mut subgroups: BTreeMap<Name, Vec<HardFaultGroup>> = BTreeMap::new();
     for group in hard_faults::analyze(trace, scope, &[Key::Process, Key::Path]).groups {
-        parts.entry(Name::of(&group, major)).or_default().push(group);
+        subgroups.entry(Name::from_group(&group, major)).or_default().push(group);
     }
-    let mut wholes = hard_faults::analyze(trace, scope, &[major]).groups;
-    sort(&mut wholes, options);
+    let mut groups = hard_faults::analyze(trace, scope, &[major]).groups;
+    sort(&mut groups, options);
     let mut lines = Vec::new();
-    for whole in &wholes {
-        let name = Name::of(whole, major);
-        let mut parts = parts.remove(&name).unwrap_or_default();
-        sort(&mut parts, options);
-        lines.push(Line(name.0, name.1, whole.amounts));
-        lines.extend(parts.iter().map(|part| {
-            let Name(name, pid) = Name::of(part, minor);
-            Line(format!("    {name}"), pid, part.amounts)
+    for group in &groups {
+        let key = Name::from_group(group, major);
+        let mut subgroups = subgroups.remove(&key).unwrap_or_default();
+        sort(&mut subgroups, options);
+        let Name(name, pid) = key;
+        lines.push(Line(name, pid, group.amounts));
+        lines.extend(subgroups.iter().map(|subgroup| {
+            let Name(name, pid) = Name::from_group(subgroup, minor);
+            Line(format!("    {name}"), pid, subgroup.amounts)
         }));
     }
     write_lines(&lines, out)
 }
 
 fn sort(groups: &mut [HardFaultGroup], options: &HardFaultOptions) {
-    // The sort is stable: ties keep the order by wait time.
+    // The sort is stable, so ties stay sorted by wait time.
     groups.sort_by_key(|group| {
         let HardFaultAmounts { faults, bytes, .. } = group.amounts;
         std::cmp::Reverse(if options.by_bytes { bytes } else { faults })
@@ -58,7 +59,7 @@ fn sort(groups: &mut [HardFaultGroup], options: &HardFaultOptions) {
 struct Name(String, Option<u32>);
 
 impl Name {
-    fn of(group: &HardFaultGroup, key: Key) -> Self {
+    fn from_group(group: &HardFaultGroup, key: Key) -> Self {
         let (name, pid) = match key {
             Key::Process => (group.shared.image.as_deref(), group.shared.pid),
             _ => (group.shared.path.as_deref(), None),
@@ -77,8 +78,8 @@ struct Line(String, Option<u32>, HardFaultAmounts);
 const MAX_NAME_WIDTH: usize = 120;
 
 fn write_lines(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
-    let longest = lines.iter().map(|Line(name, ..)| name.chars().count());
-    let width = longest.max().unwrap_or_default().min(MAX_NAME_WIDTH);
+    let name_widths = lines.iter().map(|Line(name, ..)| name.chars().count());
+    let width = name_widths.max().unwrap_or_default().min(MAX_NAME_WIDTH);
     writeln!(out, "{:<width$} {:>8} {:>12} {:>12}  PID", "Name", "Count", "Bytes", "IOTime")?;
     for Line(name, pid, amounts) in lines {
         write!(
@@ -86,7 +87,7 @@ fn write_lines(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
             "{name:<width$} {:>8} {:>12} {:>12}",
             amounts.faults,
             amounts.bytes,
-            whole_microseconds(amounts.waited_ns)
+            truncated_microseconds(amounts.waited_ns)
         )?;
         match pid {
             Some(pid) => writeln!(out, " {pid:>4}")?,
@@ -128,11 +129,11 @@ mod tests {
         trace
     }
 
-    /// The first two words of each line, as scripts read them, and whether the line is indented.
+    /// Returns the first two words of each line, as scripts read them, and whether the line is indented.
     fn words(options: HardFaultOptions) -> Vec<(bool, String, u64)> {
         let trace = trace();
         let mut out = Vec::new();
-        write(&trace, &Scope::whole(&trace), &options, &mut out).unwrap();
+        write(&trace, &Scope::whole_recording(&trace), &options, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         text.lines()
             .skip(1)
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn groups_by_process_and_sorts_by_count() {
-        let line = |inner, name: &str, count| (inner, name.to_owned(), count);
+        let line = |is_indented, name: &str, count| (is_indented, name.to_owned(), count);
         assert_eq!(
             words(HardFaultOptions::default()),
             [
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn groups_by_file_and_sorts_by_bytes() {
         let options = HardFaultOptions { by_file: true, by_bytes: true };
-        let line = |inner, name: &str, count| (inner, name.to_owned(), count);
+        let line = |is_indented, name: &str, count| (is_indented, name.to_owned(), count);
         assert_eq!(
             words(options),
             [

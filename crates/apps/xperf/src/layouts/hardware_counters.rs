@@ -8,31 +8,31 @@ use super::microseconds;
 use super::process_name::ProcessName;
 use crate::event_analyses::hardware_counters::{HardwareCounters, ThreadCounts};
 
-/// Writes one row per process or thread, longest running first, and the number of skipped runs.
-pub fn write(answer: &HardwareCounters, threads: bool, out: &mut dyn Write) -> io::Result<()> {
+/// Writes one row per process or thread, longest run time first, and the number of skipped runs.
+pub fn write(counters: &HardwareCounters, threads: bool, out: &mut dyn Write) -> io::Result<()> {
     let thread = if threads { ",        TID" } else { "" };
     write!(out, "{:>12}, {:>10},    Process Name ( PID){thread}", "Usec", "Runs")?;
-    let of_processes;
+    let process_rows;
     let rows = match threads {
-        true => &answer.threads,
+        true => &counters.threads,
         false => {
-            of_processes = answer.by_process();
-            &of_processes
+            process_rows = counters.by_process();
+            &process_rows
         }
     };
-    let most = rows.iter().map(|row| row.counts.len()).max().unwrap_or(0).max(answer.names.len());
-    for at in 0..most {
-        match answer.names.get(at) {
+    let columns = rows.iter().map(|row| row.counts.len()).max().unwrap_or(0).max(counters.names.len());
+    for index in 0..columns {
+        match counters.names.get(index) {
             Some(name) => write!(out, ", {}", printable(name))?,
-            None => write!(out, ", Counter {}", at + 1)?,
+            None => write!(out, ", Counter {}", index + 1)?,
         }
     }
     writeln!(out)?;
     rows.iter().try_for_each(|row| write_row(row, threads, out))?;
-    match answer.skipped_runs {
+    match counters.skipped_runs {
         0 => Ok(()),
         skipped_runs => {
-            writeln!(out, "Runs in no row, as a counter ran backwards or a switch is missing: {skipped_runs}")
+            writeln!(out, "Skipped runs (a counter ran backwards, or a context switch is missing): {skipped_runs}")
         }
     }
 }

@@ -17,22 +17,29 @@ pub fn write(trace: &Trace, from_ns: i64, until_ns: i64, out: &mut dyn Write) ->
         "      Load,     Unload,     Process Name ( PID),          ImageBase,           ImageEnd,   CheckSum, \
          TimeDateStamp, FileName"
     )?;
-    let names = ProcessImages::of(trace);
+    let process_images = ProcessImages::new(trace);
     for image in trace.images.iter() {
-        let was_there =
+        let is_loaded_in_range =
             image.load_ns.is_none_or(|load| load < until_ns) && image.unload_ns.is_none_or(|unload| unload >= from_ns);
-        if was_there {
-            write_image(trace, &names, &image, out)?;
+        if is_loaded_in_range {
+            write_image(trace, &process_images, &image, out)?;
         }
     }
     Ok(())
 }
 
-fn write_image(trace: &Trace, names: &ProcessImages<'_>, image: &Image, out: &mut dyn Write) -> io::Result<()> {
+fn write_image(
+    trace: &Trace,
+    process_images: &ProcessImages<'_>,
+    image: &Image,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let digits = (trace.system.pointer_bits / 4).max(8) as usize + 2;
-    let at_ns = image.load_ns.unwrap_or(0);
+    let load_ns = image.load_ns.unwrap_or(0);
     // The main image of a process may be loaded just before the process start is recorded.
-    let name = names.at(image.pid, at_ns).or_else(|| names.at(image.pid, image.unload_ns.unwrap_or(trace.duration_ns)));
+    let name = process_images
+        .image_at(image.pid, load_ns)
+        .or_else(|| process_images.image_at(image.pid, image.unload_ns.unwrap_or(trace.duration_ns)));
     writeln!(
         out,
         "{:>10}, {:>10}, {}, {:#0digits$x}, {:#0digits$x}, {:#010x}, {:>13}, \"{}\"",
@@ -47,9 +54,9 @@ fn write_image(trace: &Trace, names: &ProcessImages<'_>, image: &Image, out: &mu
     )
 }
 
-/// A time in µs, or `beyond` (`MIN`, `MAX`) for a time outside the recording.
-fn time_or(time_ns: Option<i64>, beyond: &str) -> String {
-    time_ns.map_or_else(|| beyond.to_owned(), |ns| microseconds(Some(ns)).to_string())
+/// Formats a time in µs, or `placeholder` (`MIN`, `MAX`) for a time outside the recording.
+fn time_or(time_ns: Option<i64>, placeholder: &str) -> String {
+    time_ns.map_or_else(|| placeholder.to_owned(), |ns| microseconds(Some(ns)).to_string())
 }
 
 /// The columns of the list of symbols.
@@ -57,7 +64,7 @@ fn time_or(time_ns: Option<i64>, beyond: &str) -> String {
 pub struct SymbolColumns {
     /// Identity of the image: time stamp, size and name.
     pub image_id: bool,
-    /// Identity of its symbols: the record of its debug directory.
+    /// Identity of the symbols: the record of the debug directory.
     pub debug_id: bool,
 }
 
@@ -79,7 +86,7 @@ pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write)
             (name.to_owned(), image.time_stamp, image.size, symbols)
         })
         .collect();
-    // With only this column, modules without symbols are omitted.
+    // Modules without symbols are omitted if the list shows symbols.
     let is_shown = |symbols: &str| !symbols.is_empty() || !columns.debug_id;
     for (name, time_stamp, size, symbols) in modules.into_iter().filter(|(.., symbols)| is_shown(symbols)) {
         let name = printable(&name);
@@ -92,8 +99,8 @@ pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write)
     Ok(())
 }
 
-/// `[RSDS] PdbSig: {…}; Age: n; Pdb: path` from a symbol store id: 32 hex digits of the GUID, then the age. Empty if
-/// not recorded.
+/// Formats `[RSDS] PdbSig: {…}; Age: n; Pdb: path` from a symbol store id: 32 hex digits of the GUID, then the age.
+/// Empty if not recorded.
 fn codeview(id: &str, name: &str) -> String {
     let parsed = id.split_at_checked(32).and_then(|(guid, age)| {
         let age = u32::from_str_radix(age, 16).ok()?;
@@ -115,8 +122,8 @@ mod tests {
             codeview("7B2A902887CD448D85001A18CDCF61662F1", r"u:\buildbot\client.pdb"),
             r"[RSDS] PdbSig: {7b2a9028-87cd-448d-8500-1a18cdcf6166}; Age: 753; Pdb: u:\buildbot\client.pdb"
         );
-        for wrong in ["", "7B2A", "7B2A902887CD448D85001A18CDCF6166", "é7B2A902887CD448D85001A18CDCF61662F1"] {
-            assert_eq!(codeview(wrong, "a.pdb"), "", "{wrong}");
+        for invalid in ["", "7B2A", "7B2A902887CD448D85001A18CDCF6166", "é7B2A902887CD448D85001A18CDCF61662F1"] {
+            assert_eq!(codeview(invalid, "a.pdb"), "", "{invalid}");
         }
     }
 }

@@ -9,7 +9,7 @@ use super::milliseconds;
 use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::share;
 
-/// The name that xperf shows for reads without a file, which are the boot read-ahead's.
+/// The name that xperf shows for reads without a file, which belong to the boot read-ahead.
 const READ_AHEAD_FILE: &str = "Unknown (0x0)";
 
 /// Escapes a text as an attribute value. Control characters are not valid XML even when escaped.
@@ -25,8 +25,8 @@ pub(super) fn write_cpu(cpu: &CpuUsage, min_percent: f64, out: &mut dyn Write) -
         "<perProcessCPUUsage name=\"Idle\" time=\"{}\" percentOfInterval=\"{idle:.2}\"/>",
         milliseconds(Some(cpu.idle_ns)),
     )?;
-    let shown = cpu.by_process.iter().filter(|process| process.percent >= min_percent);
-    for process in shown {
+    let processes = cpu.by_process.iter().filter(|process| process.percent >= min_percent);
+    for process in processes {
         let name = if process.image.is_empty() { "Unknown" } else { &process.image };
         writeln!(
             out,
@@ -51,19 +51,19 @@ pub(super) fn write_cpu(cpu: &CpuUsage, min_percent: f64, out: &mut dyn Write) -
 }
 
 pub(super) fn write_disk(disk: &DiskUsage, max_files: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
-    let most = max_files.unwrap_or(usize::MAX);
+    let max_rows = max_files.unwrap_or(usize::MAX);
     writeln!(out, "<diskIO {}>", disk_attributes(&disk.operations))?;
     writeln!(out, "<byFile>")?;
     if disk.read_ahead.operations > 0 {
         let read_ahead = DiskOperations { read: disk.read_ahead, ..DiskOperations::default() };
         writeln!(out, "<file name=\"{READ_AHEAD_FILE}\" {}/>", disk_attributes(&read_ahead))?;
     }
-    for file in disk.by_file.iter().take(most) {
+    for file in disk.by_file.iter().take(max_rows) {
         writeln!(out, "<file name=\"{}\" {}/>", attribute(&file.name), disk_attributes(&file.operations))?;
     }
     writeln!(out, "</byFile>")?;
     writeln!(out, "<byExtension>")?;
-    for extension in disk.by_extension.iter().take(most) {
+    for extension in disk.by_extension.iter().take(max_rows) {
         writeln!(
             out,
             "<extension name=\"{}\" {}/>",
@@ -75,7 +75,7 @@ pub(super) fn write_disk(disk: &DiskUsage, max_files: Option<usize>, out: &mut d
     writeln!(out, "</diskIO>")
 }
 
-/// Totals cover reads and writes; flushes transfer no bytes.
+/// Formats the attributes of disk operations. Totals are the sum of reads and writes; flushes transfer no bytes.
 fn disk_attributes(operations: &DiskOperations) -> String {
     let DiskOperations { read, write, flush } = operations;
     let total = DiskWork {
@@ -83,7 +83,7 @@ fn disk_attributes(operations: &DiskOperations) -> String {
         bytes: read.bytes.saturating_add(write.bytes),
         service_ns: read.service_ns.saturating_add(write.service_ns),
     };
-    let of = |prefix: &str, work: &DiskWork| {
+    let format_work = |prefix: &str, work: &DiskWork| {
         format!(
             "{prefix}Bytes=\"{}\" {prefix}Ops=\"{}\" {prefix}Time=\"{}\"",
             work.bytes,
@@ -93,15 +93,16 @@ fn disk_attributes(operations: &DiskOperations) -> String {
     };
     format!(
         "{} {} {} flushOps=\"{}\" flushTime=\"{}\"",
-        of("read", read),
-        of("write", write),
-        of("total", &total),
+        format_work("read", read),
+        format_work("write", write),
+        format_work("total", &total),
         flush.operations,
         milliseconds(Some(flush.service_ns))
     )
 }
 
-/// `DcomLaunch svchost (536)` for a shared host process with its group, `image.exe (536)` for other processes.
+/// Formats `DcomLaunch svchost (536)` for a shared host process with a service group, `image.exe (536)` for other
+/// processes.
 pub(super) fn container(command_line: &str, image: &str, pid: Option<u32>) -> String {
     let pid = pid.map_or_else(|| "-1".to_owned(), |pid| pid.to_string());
     let mut words = command_line.split_ascii_whitespace();
@@ -119,8 +120,8 @@ mod tests {
 
     #[test]
     fn sums_saturate() {
-        let most = DiskWork { operations: u64::MAX, bytes: u64::MAX, service_ns: i64::MAX };
-        let attributes = disk_attributes(&DiskOperations { read: most, write: most, flush: most });
+        let max_work = DiskWork { operations: u64::MAX, bytes: u64::MAX, service_ns: i64::MAX };
+        let attributes = disk_attributes(&DiskOperations { read: max_work, write: max_work, flush: max_work });
         assert!(attributes.contains(&format!("totalBytes=\"{}\"", u64::MAX)));
     }
 

@@ -11,9 +11,9 @@ use onoff_report::text::printable::printable;
 /// Writes each mark with the time since the previous mark.
 pub fn write(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " TimeStamp,      Delta, Text")?;
-    let mut before = None;
+    let mut previous_ns = None;
     for mark in marks {
-        let delta = before.map_or(0, |before| mark.time_ns.saturating_sub(before));
+        let delta = previous_ns.map_or(0, |previous_ns| mark.time_ns.saturating_sub(previous_ns));
         writeln!(
             out,
             "{:>10}, {:>10}, \"{}\"",
@@ -21,33 +21,34 @@ pub fn write(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Res
             microseconds(Some(delta)),
             printable(trace.text(mark.detail))
         )?;
-        before = Some(mark.time_ns);
+        previous_ns = Some(mark.time_ns);
     }
     Ok(())
 }
 
 /// Writes each text once with count, first and last time, by first time.
 pub fn write_summary(trace: &Trace, marks: &[Milestone], out: &mut dyn Write) -> io::Result<()> {
+    // Count, first and last time of each text.
     let mut rows: Vec<(u64, i64, i64, &str)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut row_indexes: HashMap<&str, usize> = HashMap::new();
     for mark in marks {
         let text = trace.text(mark.detail);
-        let place = *places.entry(text).or_insert_with(|| {
+        let index = *row_indexes.entry(text).or_insert_with(|| {
             rows.push((0, mark.time_ns, mark.time_ns, text));
             rows.len() - 1
         });
-        if let Some(row) = rows.get_mut(place) {
-            row.0 += 1;
-            row.2 = mark.time_ns;
+        if let Some((count, _, last_ns, _)) = rows.get_mut(index) {
+            *count += 1;
+            *last_ns = mark.time_ns;
         }
     }
     writeln!(out, "     Count,      First,       Last, Text")?;
-    for (count, first, last, text) in rows {
+    for (count, first_ns, last_ns, text) in rows {
         writeln!(
             out,
             "{count:>10}, {:>10}, {:>10}, \"{}\"",
-            microseconds(Some(first)),
-            microseconds(Some(last)),
+            microseconds(Some(first_ns)),
+            microseconds(Some(last_ns)),
             printable(text)
         )?;
     }

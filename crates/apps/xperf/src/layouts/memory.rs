@@ -10,9 +10,9 @@ use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 
 /// Writes `-a pool`: by image and tag. The image is always `Unknown`, because it would need call stacks.
-pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_pool(usage: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Image, Tag, Alloc #, Alloc KB, Out Alloc#, Out Alloc KB")?;
-    for row in &answer.tags {
+    for row in &usage.tags {
         writeln!(
             out,
             "Unknown, {}, {}, {}, {}, {}",
@@ -27,9 +27,9 @@ pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes pool allocations by tag and type.
-pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_pool_tags(usage: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " Tag,     Type,    Alloc #,   Alloc KB,  Out Alloc #, Out Alloc KB")?;
-    for row in &answer.tags {
+    for row in &usage.tags {
         let PoolTag { tag, pool_type, memory } = row;
         let Memory { allocations, bytes, outstanding, outstanding_bytes } = memory;
         // The lowest bit of a POOL_TYPE is set for paged pool.
@@ -42,21 +42,21 @@ pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> 
             kilobytes(*outstanding_bytes)
         )?;
     }
-    write_rest(answer, out)
+    write_footer(usage, out)
 }
 
-fn write_rest(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\nFrees of what was not seen to be allocated: {}", answer.unmatched_frees)?;
-    write_omitted(answer.omitted, out)
+fn write_footer(usage: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\nFrees without a recorded allocation: {}", usage.unmatched_frees)?;
+    write_omitted(usage.omitted, out)
 }
 
 /// Writes heap allocations by process and heap.
-pub fn write_heaps(answer: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_heaps(usage: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "    Process Name ( PID),               Heap,    Alloc #,   Alloc KB,     Free #,  Out Alloc #, Out Alloc KB"
     )?;
-    for heap in &answer.heaps {
+    for heap in &usage.heaps {
         writeln!(
             out,
             "{}, {:#018x}, {:>10}, {:>10}, {:>10}, {:>12}, {:>12}",
@@ -69,20 +69,20 @@ pub fn write_heaps(answer: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
             kilobytes(heap.memory.outstanding_bytes),
         )?;
     }
-    if answer.unreadable > 0 {
-        writeln!(out, "Events of a layout that is not known: {}", answer.unreadable)?;
+    if usage.unreadable > 0 {
+        writeln!(out, "Events with an unknown layout: {}", usage.unreadable)?;
     }
-    write_omitted(answer.omitted, out)
+    write_omitted(usage.omitted, out)
 }
 
 fn write_omitted(omitted: u64, out: &mut dyn Write) -> io::Result<()> {
     match omitted {
         0 => Ok(()),
-        omitted => writeln!(out, "Allocations beyond the number that is kept: {omitted}"),
+        omitted => writeln!(out, "Allocations omitted (limit reached): {omitted}"),
     }
 }
 
-/// KB of 1024 bytes, rounded up.
+/// Converts to KB of 1024 bytes, rounded up.
 fn kilobytes(bytes: u64) -> u64 {
     bytes.div_ceil(1024)
 }

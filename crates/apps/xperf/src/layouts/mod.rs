@@ -1,4 +1,4 @@
-//! xperf's output formats, so that scripts that parse xperf's output keep working.
+//! xperf's output formats, for scripts that parse xperf's output.
 //!
 //! Names of elements, attributes and columns, their order, units and conventions follow output of xperf that was
 //! published on the web. Names that no published output shows are onoff's, listed in the book under "xperf's formats".
@@ -36,35 +36,35 @@ pub mod time_unit;
 pub mod trace_stats;
 pub mod utilization;
 
-/// Rounds to the nearest unit, as xperf does in most places: published durations of 754 ms between 93 and 846, and of
+/// Rounds to the nearest unit, as xperf does in most places. Published durations of 754 ms between 93 and 846, and of
 /// 19 ms between 47039 and 47057, rule out truncation.
 fn rounded(ns: i64, unit_ns: i64) -> i64 {
     let half = unit_ns / 2;
     if ns >= 0 { ns.saturating_add(half) / unit_ns } else { ns.saturating_sub(half) / unit_ns }
 }
 
-/// Rounded milliseconds; -1 if unknown or outside the recording.
+/// Converts to milliseconds, rounded; -1 if unknown or outside the recording.
 fn milliseconds(ns: Option<i64>) -> i64 {
     ns.map_or(-1, |ns| rounded(ns, 1_000_000))
 }
 
-/// Truncated milliseconds, as xperf writes them for services in the boot XML: a published row from 9247 through 9295 to
-/// 9313 with durations 47 and 17 rules out rounding. -1 if unknown or outside the recording.
-fn whole_milliseconds(ns: Option<i64>) -> i64 {
+/// Converts to milliseconds, truncated, as xperf does for services in the boot XML: a published row from 9247 through
+/// 9295 to 9313 with durations 47 and 17 rules out rounding. -1 if unknown or outside the recording.
+fn truncated_milliseconds(ns: Option<i64>) -> i64 {
     ns.map_or(-1, |ns| ns / 1_000_000)
 }
 
-/// Rounded microseconds; -1 if unknown or outside the recording.
+/// Converts to microseconds, rounded; -1 if unknown or outside the recording.
 fn microseconds(ns: Option<i64>) -> i64 {
     ns.map_or(-1, |ns| rounded(ns, 1_000))
 }
 
-/// Truncated microseconds, as xperf writes times and durations in text.
-fn whole_microseconds(ns: i64) -> i64 {
+/// Converts to microseconds, truncated, as xperf does for times and durations in text.
+fn truncated_microseconds(ns: i64) -> i64 {
     ns.div_euclid(1_000)
 }
 
-/// `name.exe (PID)` as xperf shows it: the name right-aligned to 16 characters, the id to four.
+/// Formats `name.exe (PID)` like xperf: the name right-aligned to 16 characters, the id to four.
 fn process_cell(image: &str, pid: Option<u32>) -> String {
     let image = if image.is_empty() { "Unknown".into() } else { onoff_report::text::printable::printable(image) };
     let pid = pid.map_or(-1, i64::from);
@@ -84,9 +84,9 @@ mod tests {
         assert_eq!(milliseconds(Some(end - start)), 754);
         // RpcEptMapper in the Windows Embedded Standard 7 paper: 9247, 9295 and 9313 with durations 47, 17 and 65.
         let (start, checkpoint, end) = (9_247_900_000, 9_295_200_000, 9_313_100_000);
-        let cut = |ns| whole_milliseconds(Some(ns));
-        assert_eq!((cut(start), cut(checkpoint), cut(end)), (9247, 9295, 9313));
-        assert_eq!((cut(checkpoint - start), cut(end - checkpoint), cut(end - start)), (47, 17, 65));
+        let truncated = |ns| truncated_milliseconds(Some(ns));
+        assert_eq!((truncated(start), truncated(checkpoint), truncated(end)), (9247, 9295, 9313));
+        assert_eq!((truncated(checkpoint - start), truncated(end - checkpoint), truncated(end - start)), (47, 17, 65));
         assert_eq!(milliseconds(None), -1);
         assert_eq!(milliseconds(Some(-1_600_000)), -2);
         assert_eq!(microseconds(Some(1_499)), 1);

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use onoff_trace::{DescribedEvent, EventOrigin};
 
-use super::{process_cell, whole_microseconds};
+use super::{process_cell, truncated_microseconds};
 
 /// Kinds of page faults by hook, with their column titles.
 const KINDS: [(u16, &str); 6] = [
@@ -32,13 +32,13 @@ pub struct PageFaults {
 }
 
 impl PageFaults {
-    /// With `detail`, each fault is written as a row; otherwise faults are summed by process.
+    /// Creates a collector that writes each fault as a row with `detail`, and otherwise sums faults by process.
     #[must_use]
     pub fn new(detail: bool) -> Self {
         Self { detail, ..Self::default() }
     }
 
-    /// Number of faults so far.
+    /// Returns the number of faults so far.
     #[must_use]
     pub fn faults(&self) -> u64 {
         self.faults
@@ -47,7 +47,7 @@ impl PageFaults {
     /// Adds or writes a page fault; ignores other events.
     pub fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
         let EventOrigin::Kernel { hook } = event.origin else { return Ok(()) };
-        let Some(kind) = KINDS.iter().position(|&(known, _)| known == hook) else { return Ok(()) };
+        let Some(kind) = KINDS.iter().position(|&(kind_hook, _)| kind_hook == hook) else { return Ok(()) };
         let image = event.process().unwrap_or_default();
         self.faults += 1;
         if !self.detail {
@@ -66,11 +66,11 @@ impl PageFaults {
                 " TimeStamp,     Process Name ( PID),   ThreadID, CPU,            Type,     VirtualAddress,     ProgramCounter"
             )?;
         }
-        let address = |name| event.number(name).unwrap_or_default();
+        let address = |field| event.number(field).unwrap_or_default();
         writeln!(
             out,
             "{:>10}, {}, {:>10}, {:>3}, {:>15}, 0x{:016x}, 0x{:016x}",
-            whole_microseconds(event.time_ns),
+            truncated_microseconds(event.time_ns),
             process_cell(image, event.pid),
             event.tid.map_or(-1, i64::from),
             event.cpu,
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn hooks_match_kinds() {
-        for (kind, hook) in KINDS.iter().zip(HOOKS) {
-            assert_eq!(kind.0, hook);
+        for (&(kind_hook, _), hook) in KINDS.iter().zip(HOOKS) {
+            assert_eq!(kind_hook, hook);
         }
     }
 }

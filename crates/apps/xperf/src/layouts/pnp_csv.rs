@@ -28,9 +28,9 @@ pub fn write(operations: &[Device], out: &mut dyn Write) -> io::Result<()> {
     write_totals("Driver", &by_driver(operations), out)
 }
 
-fn write_totals(what: &str, totals: &[DeviceTotal], out: &mut dyn Write) -> io::Result<()> {
+fn write_totals(title: &str, totals: &[DeviceTotal], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
-    writeln!(out, "{what}, Operations, TotalInitTime, PrePendInitTime, PostPendInitTime")?;
+    writeln!(out, "{title}, Operations, TotalInitTime, PrePendInitTime, PostPendInitTime")?;
     for total in totals {
         writeln!(
             out,

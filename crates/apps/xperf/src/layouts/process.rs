@@ -41,7 +41,7 @@ pub fn write(trace: &Trace, range: Interval, options: &ProcessOptions, out: &mut
         images: BTreeMap::new(),
         shown: BTreeSet::new(),
     };
-    writer.collect_children();
+    writer.collect_rows();
     writer.write(out)
 }
 
@@ -49,22 +49,25 @@ struct Writer<'a> {
     trace: &'a Trace,
     range: Interval,
     options: &'a ProcessOptions,
-    /// Row indexes of processes by their parent's.
+    /// Row indexes of child processes by the row index of their parent.
     children: BTreeMap<usize, Vec<usize>>,
-    /// Row indexes of threads and modules by their process's.
+    /// Row indexes of threads by the row index of their process.
     threads: BTreeMap<usize, Vec<usize>>,
+    /// Row indexes of modules by the row index of their process.
     images: BTreeMap<usize, Vec<usize>>,
     shown: BTreeSet<usize>,
 }
 
 impl Writer<'_> {
-    fn collect_children(&mut self) {
-        let lives = onoff_usage::processes::Images::of(self.trace);
+    fn collect_rows(&mut self) {
+        let process_lifetimes = onoff_usage::processes::Images::new(self.trace);
         if self.options.tree {
             for (row, process) in self.trace.processes.iter().enumerate() {
-                let created_ns = process.start_ns.unwrap_or(0);
-                let parent =
-                    process.parent_pid.and_then(|pid| lives.row_at(pid, created_ns)).filter(|&parent| parent != row);
+                let start_ns = process.start_ns.unwrap_or(0);
+                let parent = process
+                    .parent_pid
+                    .and_then(|pid| process_lifetimes.row_at(pid, start_ns))
+                    .filter(|&parent| parent != row);
                 if let Some(parent) = parent {
                     self.children.entry(parent).or_default().push(row);
                 }
@@ -72,16 +75,16 @@ impl Writer<'_> {
         }
         if self.options.threads {
             for (row, thread) in self.trace.threads.iter().enumerate() {
-                let begun_ns = thread.start_ns.unwrap_or(0);
-                if let Some(process) = lives.row_at(thread.pid, begun_ns) {
+                let start_ns = thread.start_ns.unwrap_or(0);
+                if let Some(process) = process_lifetimes.row_at(thread.pid, start_ns) {
                     self.threads.entry(process).or_default().push(row);
                 }
             }
         }
         if self.options.images {
             for (row, image) in self.trace.images.iter().enumerate() {
-                let loaded_ns = image.load_ns.unwrap_or(0);
-                if let Some(process) = lives.row_at(image.pid, loaded_ns) {
+                let load_ns = image.load_ns.unwrap_or(0);
+                if let Some(process) = process_lifetimes.row_at(image.pid, load_ns) {
                     self.images.entry(process).or_default().push(row);
                 }
             }
@@ -127,8 +130,8 @@ impl Writer<'_> {
             out,
             "{:indent$}{}, {}, Process, 0X{:0digits$X}, {}, {:>10}, {:>10}, 0x{:08x}",
             "",
-            start(process.start_ns),
-            end(process.end_ns),
+            start_cell(process.start_ns),
+            end_cell(process.end_ns),
             process.unique_key,
             ProcessName(Some(self.trace.text(process.image)), Some(process.pid)),
             process.parent_pid.map_or(-1, i64::from),
@@ -147,30 +150,30 @@ impl Writer<'_> {
             write!(out, ", {}", printable(command_line))?;
         }
         writeln!(out)?;
-        let of = |rows: &BTreeMap<usize, Vec<usize>>| rows.get(&row).cloned().unwrap_or_default();
-        for thread in of(&self.threads) {
-            let Some(thread) = self.trace.threads.get(thread) else { continue };
+        let rows_of_process = |rows: &BTreeMap<usize, Vec<usize>>| rows.get(&row).cloned().unwrap_or_default();
+        for row in rows_of_process(&self.threads) {
+            let Some(thread) = self.trace.threads.get(row) else { continue };
             if self.range.overlaps(thread.start_ns, thread.end_ns) {
                 writeln!(
                     out,
                     "{:indent$}{}, {},  Thread, {:>10}, 0x{:0digits$x}",
                     "",
-                    start(thread.start_ns),
-                    end(thread.end_ns),
+                    start_cell(thread.start_ns),
+                    end_cell(thread.end_ns),
                     thread.tid,
                     thread.start_address,
                 )?;
             }
         }
-        for image in of(&self.images) {
-            let Some(image) = self.trace.images.get(image) else { continue };
+        for row in rows_of_process(&self.images) {
+            let Some(image) = self.trace.images.get(row) else { continue };
             if self.range.overlaps(image.load_ns, image.unload_ns) {
                 writeln!(
                     out,
                     "{:indent$}{}, {},   Image, 0x{:0digits$x}, 0x{:0digits$x}, \"{}\"",
                     "",
-                    start(image.load_ns),
-                    end(image.unload_ns),
+                    start_cell(image.load_ns),
+                    end_cell(image.unload_ns),
                     image.base,
                     image.base.saturating_add(image.size),
                     printable(self.trace.text(image.path)),
@@ -181,16 +184,16 @@ impl Writer<'_> {
     }
 }
 
-/// `MIN` if before the recording.
-fn start(ns: Option<i64>) -> String {
+/// Formats a start time; `MIN` if it was before the recording.
+fn start_cell(ns: Option<i64>) -> String {
     match ns {
         Some(_) => format!("{:>11}", microseconds(ns)),
         None => format!("{:>11}", "MIN"),
     }
 }
 
-/// `MAX` if after the recording.
-fn end(ns: Option<i64>) -> String {
+/// Formats an end time; `MAX` if it was after the recording.
+fn end_cell(ns: Option<i64>) -> String {
     match ns {
         Some(_) => format!("{:>10}", microseconds(ns)),
         None => format!("{:>10}", "MAX"),

@@ -13,7 +13,7 @@ use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::share;
 
-/// Name of an unknown module or function.
+/// Placeholder for an unknown module or function.
 const UNKNOWN: &str = "\"Unknown\"";
 
 /// CPU time of a process in a module or function.
@@ -21,45 +21,46 @@ const UNKNOWN: &str = "\"Unknown\"";
 pub struct CodeTime {
     image: String,
     pid: Option<u32>,
-    /// `module!function` or the module, with `"Unknown"` for an unknown part; empty if no known module has the address.
+    /// `module!function` or the module, with `"Unknown"` for an unknown part; empty if no known module contains the
+    /// address.
     code: String,
     ns: i64,
 }
 
 impl CodeTime {
     #[must_use]
-    pub fn of_module(row: &CpuRow) -> Self {
+    pub fn from_cpu_row(row: &CpuRow) -> Self {
         Self { image: row.image.clone(), pid: row.pid, code: row.module.clone(), ns: row.cpu_ns }
     }
 
     #[must_use]
-    pub fn of_function(row: &FunctionRow) -> Self {
-        let known = |name: &str| if name.is_empty() { UNKNOWN.to_owned() } else { name.to_owned() };
-        let frame = CodeFrame { module: known(&row.module), function: known(&row.function) };
+    pub fn from_function_row(row: &FunctionRow) -> Self {
+        let name_or_unknown = |name: &str| if name.is_empty() { UNKNOWN.to_owned() } else { name.to_owned() };
+        let frame = CodeFrame { module: name_or_unknown(&row.module), function: name_or_unknown(&row.function) };
         Self { image: row.image.clone(), pid: row.pid, code: frame.label(), ns: row.own_ns }
     }
 }
 
-/// Writes the time of each process, most first, by module or function. Idle time is the process `Idle`; percentages are
-/// relative to the time of all processors, `cpu`.
+/// Writes the time of each process by module or function, most time first. Idle time is the process `Idle`; percentages
+/// are relative to the time of all processors.
 pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "   Process Name ( PID),     Weight,    Usage %,          Module Name!Function Name")?;
     if cpu.source != CpuSource::Samples {
         return Ok(());
     }
-    // Total time by process.
+    // The total time of each process, and its rows.
     let mut processes: Vec<(i64, Vec<CodeTime>)> = Vec::new();
     if cpu.idle_ns > 0 {
         let idle = CodeTime { image: "Idle".to_owned(), pid: Some(0), ns: cpu.idle_ns, ..CodeTime::default() };
         processes.push((idle.ns, vec![idle]));
     }
-    let mut places = BTreeMap::new();
+    let mut process_indexes = BTreeMap::new();
     for row in rows {
-        let at = *places.entry((row.pid, row.image.clone())).or_insert_with(|| {
+        let index = *process_indexes.entry((row.pid, row.image.clone())).or_insert_with(|| {
             processes.push((0, Vec::new()));
             processes.len() - 1
         });
-        let (sum, rows) = &mut processes[at];
+        let (sum, rows) = &mut processes[index];
         *sum = sum.saturating_add(row.ns);
         rows.push(row);
     }
@@ -91,13 +92,13 @@ pub fn write_frequency(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
         *cpu_ns = cpu_ns.saturating_add(row.cpu_ns);
     }
     for (processor, (samples, cpu_ns)) in by_processor {
-        let each_ns = cpu_ns.checked_div(i64::try_from(samples).unwrap_or(i64::MAX)).unwrap_or(0);
+        let interval_ns = cpu_ns.checked_div(i64::try_from(samples).unwrap_or(i64::MAX)).unwrap_or(0);
         writeln!(
             out,
             "{:>3}, {samples:>10}, {:>10}, {:>8}",
             processor.map_or(-1, i64::from),
             microseconds(Some(cpu_ns)),
-            microseconds(Some(each_ns)),
+            microseconds(Some(interval_ns)),
         )?;
     }
     Ok(())

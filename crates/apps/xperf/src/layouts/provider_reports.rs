@@ -12,7 +12,7 @@ use super::process_name::ProcessName;
 use super::time_unit::TimeUnit;
 use onoff_report::text::printable::printable;
 
-/// Writes work and single events, by start.
+/// Writes work items and single events, by start.
 pub fn write_work(rows: &[ReportedWork], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " StartTime,    EndTime,   Duration,     Process Name ( PID),   ThreadID, Task, Details")?;
     for row in rows {
@@ -52,7 +52,7 @@ pub fn write_focus(rows: &[Focus], out: &mut dyn Write) -> io::Result<()> {
 /// Writes prefetch operations by start, with times in `unit` with `decimals` decimals.
 pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, decimals: usize, out: &mut dyn Write) -> io::Result<()> {
     let name = unit.name;
-    let text = |ns: Option<i64>| match ns {
+    let time_text = |ns: Option<i64>| match ns {
         Some(ns) => format!("{:.decimals$}", ns as f64 / unit.ns as f64),
         None => "-1".to_owned(),
     };
@@ -61,15 +61,15 @@ pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, decimals: usize, out: &
         "Start ({name:>2}),   End ({name:>2}), Time ({name:>2}),      Pages,  ReadLists, Type,       Hash, Task, Scenario"
     )?;
     for row in rows {
-        let number = |number: Option<u64>| number.map_or("-1".to_owned(), |number| number.to_string());
+        let number_text = |number: Option<u64>| number.map_or("-1".to_owned(), |number| number.to_string());
         writeln!(
             out,
             "{:>10}, {:>10}, {:>9}, {:>10}, {:>10}, {:>4}, {:#010x}, {}, {}",
-            text(row.start_ns),
-            text(row.end_ns),
-            text(row.duration_ns()),
-            number(row.pages),
-            number(row.read_lists),
+            time_text(row.start_ns),
+            time_text(row.end_ns),
+            time_text(row.duration_ns()),
+            number_text(row.pages),
+            number_text(row.read_lists),
             row.kind,
             row.hash,
             printable(&row.task),

@@ -9,7 +9,7 @@ use onoff_usage::units::Unit;
 use super::milliseconds;
 use onoff_report::text::printable::printable;
 
-/// Thresholds in ns above which a step of a service is also listed after the rows; `None` for never.
+/// Thresholds in ns above which a step of a service is also listed after the rows; `None` if the step is never listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointsOfInterest {
     /// Creating the container.
@@ -54,19 +54,19 @@ fn write_points(services: &[Unit], points: &PointsOfInterest, out: &mut dyn Writ
     }
     writeln!(out, "PointOfInterest, ServiceName, Part, Time, StartedAt")?;
     for service in services {
-        for (part, took, threshold) in [
+        for (step, duration_ns, threshold_ns) in [
             ("ContainerInit", service.container_ns, points.container_ns),
             ("ImageLoad", service.image_load_ns, points.image_load_ns),
             ("ServiceInit", service.initialization_ns, points.initialization_ns),
         ] {
-            if let (Some(took), Some(threshold)) = (took, threshold)
-                && took > threshold
+            if let (Some(duration_ns), Some(threshold_ns)) = (duration_ns, threshold_ns)
+                && duration_ns > threshold_ns
             {
                 writeln!(
                     out,
-                    "PointOfInterest, {}, {part}, {}, {}",
+                    "PointOfInterest, {}, {step}, {}, {}",
                     printable(&service.name),
-                    milliseconds(Some(took)),
+                    milliseconds(Some(duration_ns)),
                     milliseconds(Some(service.start_ns)),
                 )?;
             }
@@ -80,21 +80,21 @@ fn write_service(service: &Unit, out: &mut dyn Write) -> io::Result<()> {
         ServiceChange::Start => "Start",
         ServiceChange::Stop => "Stop",
     };
-    // A step that was not recorded gets no time: it ends where the previous step did.
-    let container_done = service.checkpoint_ns.unwrap_or(service.start_ns);
-    let load_done = service.load_done_ns.unwrap_or(container_done);
+    // A step that was not recorded takes no time: it ends when the previous step ends.
+    let container_done_ns = service.checkpoint_ns.unwrap_or(service.start_ns);
+    let load_done_ns = service.load_done_ns.unwrap_or(container_done_ns);
     writeln!(
         out,
         "{transition}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}",
         printable(&service.name),
         printable(&service.group),
         milliseconds(service.duration_ns),
-        milliseconds(Some(container_done.saturating_sub(service.start_ns))),
-        milliseconds(Some(load_done.saturating_sub(container_done))),
-        milliseconds(service.end_ns.map(|end| end.saturating_sub(load_done))),
+        milliseconds(Some(container_done_ns.saturating_sub(service.start_ns))),
+        milliseconds(Some(load_done_ns.saturating_sub(container_done_ns))),
+        milliseconds(service.end_ns.map(|end| end.saturating_sub(load_done_ns))),
         milliseconds(Some(service.start_ns)),
-        milliseconds(Some(container_done)),
-        milliseconds(Some(load_done)),
+        milliseconds(Some(container_done_ns)),
+        milliseconds(Some(load_done_ns)),
         milliseconds(service.end_ns),
         printable(&service.command),
     )

@@ -1,7 +1,7 @@
 //! `xperf -a shutdown`: summary of a shutdown as XML, in ms.
 //!
-//! Times are truncated to whole milliseconds. In Microsoft's paper a session from 448 to 7091 took 6642, and in
-//! published output one from 197 to 745 took 547; rounding cannot produce both.
+//! Times are truncated to whole milliseconds. In Microsoft's paper, a session from 448 to 7091 took 6642, and in
+//! published output, a session from 197 to 745 took 547; rounding cannot produce both.
 
 use onoff_transitions::Phase;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use onoff_usage::units::ServiceNotification;
 
 use super::boot_xml::write_service;
 use super::interval_xml::{attribute, write_cpu, write_disk};
-use super::whole_milliseconds;
+use super::truncated_milliseconds;
 
 /// Thresholds below which entries are omitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,8 +28,8 @@ pub fn write(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dy
     writeln!(
         out,
         "<timing shutdownTime=\"{}\" servicesShutdownDuration=\"{}\">",
-        whole_milliseconds(Some(report.total_at_least_ns)),
-        whole_milliseconds(report.details.service_shutdown.duration_ns),
+        truncated_milliseconds(Some(report.total_at_least_ns)),
+        truncated_milliseconds(report.details.service_shutdown.duration_ns),
     )?;
     write_sessions(report, out)?;
     write_intervals(report, options, out)?;
@@ -39,7 +39,7 @@ pub fn write(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dy
     writeln!(out, "</results>")
 }
 
-/// User sessions come before the system session, as in published output.
+/// Writes the user sessions, then the system session, as in published output.
 fn write_sessions(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<perSessionInfo>")?;
     let mut sessions: Vec<&SessionEnd> = report.details.sessions.iter().collect();
@@ -49,9 +49,9 @@ fn write_sessions(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()
             out,
             "<sessionShutdown sessionID=\"{}\" startTime=\"{}\" endTime=\"{}\" duration=\"{}\">",
             session.session.map_or(-1, i64::from),
-            whole_milliseconds(Some(session.start_ns)),
-            whole_milliseconds(session.end_ns),
-            whole_milliseconds(session.duration_ns),
+            truncated_milliseconds(Some(session.start_ns)),
+            truncated_milliseconds(session.end_ns),
+            truncated_milliseconds(session.duration_ns),
         )?;
         for application in &session.applications {
             write_application(application, out)?;
@@ -68,14 +68,14 @@ fn write_application(application: &ApplicationEnd, out: &mut dyn Write) -> io::R
         out,
         "<shutdownProcess name=\"{}\" shutdownStartTime=\"{}\" shutdownEndTime=\"{}\"",
         attribute(name),
-        whole_milliseconds(Some(application.start_ns)),
-        whole_milliseconds(application.end_ns),
+        truncated_milliseconds(Some(application.start_ns)),
+        truncated_milliseconds(application.end_ns),
     )?;
     writeln!(
         out,
         "processEndTime=\"{}\" shutdownDuration=\"{}\"",
-        whole_milliseconds(application.details.process_end_ns),
-        whole_milliseconds(application.duration_ns),
+        truncated_milliseconds(application.details.process_end_ns),
+        truncated_milliseconds(application.duration_ns),
     )?;
     writeln!(
         out,
@@ -89,17 +89,17 @@ fn write_application(application: &ApplicationEnd, out: &mut dyn Write) -> io::R
 fn write_intervals(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dyn Write) -> io::Result<()> {
     enum Interval<'a> {
         Phase(&'a Phase),
-        Between(&'a ShutdownInterval),
+        Gap(&'a ShutdownInterval),
     }
     let phases = report.phases.iter().filter_map(|phase| Some((phase.start_ns?, Interval::Phase(phase))));
-    let between = report.details.intervals.iter().map(|interval| (interval.start_ns, Interval::Between(interval)));
-    let mut intervals: Vec<(i64, Interval<'_>)> = phases.chain(between).collect();
-    intervals.sort_by_key(|interval| interval.0);
+    let gaps = report.details.intervals.iter().map(|interval| (interval.start_ns, Interval::Gap(interval)));
+    let mut intervals: Vec<(i64, Interval<'_>)> = phases.chain(gaps).collect();
+    intervals.sort_by_key(|&(start_ns, _)| start_ns);
     writeln!(out, "<intervals>")?;
     for (start, interval) in intervals {
         let (name, end, duration, phase) = match &interval {
             Interval::Phase(phase) => (phase.name.as_str(), phase.end_ns, phase.duration_ns, Some(phase)),
-            Interval::Between(interval) => {
+            Interval::Gap(interval) => {
                 (interval.name.as_str(), Some(interval.end_ns), Some(interval.duration_ns), None)
             }
         };
@@ -107,9 +107,9 @@ fn write_intervals(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &
             out,
             "<interval name=\"{}\" startTime=\"{}\" endTime=\"{}\" duration=\"{}\">",
             attribute(name),
-            whole_milliseconds(Some(start)),
-            whole_milliseconds(end),
-            whole_milliseconds(duration),
+            truncated_milliseconds(Some(start)),
+            truncated_milliseconds(end),
+            truncated_milliseconds(duration),
         )?;
         if let Some(cpu) = phase.and_then(|phase| phase.cpu.as_ref()) {
             write_cpu(cpu, options.min_cpu_percent, out)?;

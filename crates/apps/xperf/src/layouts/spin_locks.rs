@@ -10,9 +10,9 @@ use onoff_report::text::printable::printable;
 const TITLES: &str = "     Taken,  Contended,      Spins,    Wait (cycles),     Held (ticks)";
 
 /// Writes the totals by module.
-pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_summary(usage: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
     let mut modules: BTreeMap<&str, SpinLock> = BTreeMap::new();
-    for lock in &answer.locks {
+    for lock in &usage.locks {
         let sum = modules.entry(&lock.module).or_default();
         sum.acquisitions += lock.acquisitions;
         sum.contended += lock.contended;
@@ -24,23 +24,23 @@ pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()
     modules.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.wait_cycles));
     writeln!(out, "{TITLES}, Module")?;
     for (module, sum) in modules {
-        write_sums(&sum, out)?;
+        write_totals(&sum, out)?;
         writeln!(out, ", {}", name(module))?;
     }
-    write_omitted(answer, out)
+    write_omitted(usage, out)
 }
 
 /// Writes up to `max_rows` locks with their callers.
-pub fn write_counts(answer: &SpinLockUse, max_rows: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_counts(usage: &SpinLockUse, max_rows: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{TITLES},               Lock, Image!Function")?;
-    for lock in answer.locks.iter().take(max_rows) {
-        write_sums(lock, out)?;
+    for lock in usage.locks.iter().take(max_rows) {
+        write_totals(lock, out)?;
         writeln!(out, ", {:#018x}, {}!{:#x}", lock.lock, name(&lock.module), lock.caller)?;
     }
-    write_omitted(answer, out)
+    write_omitted(usage, out)
 }
 
-fn write_sums(lock: &SpinLock, out: &mut dyn Write) -> io::Result<()> {
+fn write_totals(lock: &SpinLock, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "{:>10}, {:>10}, {:>10}, {:>16}, {:>16}",
@@ -52,9 +52,9 @@ fn name(module: &str) -> std::borrow::Cow<'_, str> {
     if module.is_empty() { "Unknown".into() } else { printable(module) }
 }
 
-fn write_omitted(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
-    match answer.omitted {
+fn write_omitted(usage: &SpinLockUse, out: &mut dyn Write) -> io::Result<()> {
+    match usage.omitted {
         0 => Ok(()),
-        omitted => writeln!(out, "{omitted:>10}, of locks beyond the number that is kept"),
+        omitted => writeln!(out, "{omitted:>10}, omitted (limit of locks reached)"),
     }
 }

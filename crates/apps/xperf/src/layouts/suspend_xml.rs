@@ -1,7 +1,7 @@
 //! `xperf -a suspend`: power transitions as XML, in a selectable unit.
 //!
-//! No output of this action has been published. Elements and attributes are the ones named in the Microsoft paper
-//! "Windows On/Off Transition Performance Analysis"; what it leaves open is listed in the book under "xperf's formats".
+//! No output of this action has been published. Elements and attributes are from the Microsoft paper "Windows On/Off
+//! Transition Performance Analysis". Details that the paper leaves open are listed in the book under "xperf's formats".
 
 use onoff_transitions::{Phase, PhaseName};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTransition
 use super::interval_xml::attribute;
 pub use super::time_unit::TimeUnit;
 
-/// Enough for nanoseconds in seconds.
+/// Maximum number of decimals: nanoseconds, in seconds.
 pub const MAX_DECIMALS: usize = 9;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct SuspendXmlOptions {
 }
 
 impl SuspendXmlOptions {
-    /// A time or duration; -1 if unknown.
+    /// Formats a time or duration; -1 if unknown.
     fn text(&self, ns: Option<i64>) -> String {
         let Some(ns) = ns else { return "-1".to_owned() };
         let decimals = self.decimals.min(MAX_DECIMALS) as u32;
@@ -62,7 +62,7 @@ const NODES: [(PhaseName, &str, &str); 12] = [
 ];
 
 pub fn write(report: &SuspendReport, options: &SuspendXmlOptions, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "<results timeFormat=\"{}\">", options.unit.name_in_xml)?;
+    writeln!(out, "<results timeFormat=\"{}\">", options.unit.xml_name)?;
     for transition in &report.transitions {
         write_scenario(transition, options, out)?;
     }
@@ -70,27 +70,29 @@ pub fn write(report: &SuspendReport, options: &SuspendXmlOptions, out: &mut dyn 
 }
 
 fn write_scenario(transition: &PowerTransition, options: &SuspendXmlOptions, out: &mut dyn Write) -> io::Result<()> {
-    let length = |name| transition.phases.iter().find(|phase| phase.name == name).and_then(|phase| phase.duration_ns);
-    let suspend = total(transition.details.suspend.kernel_ns, transition.details.suspend.measured.duration_ns);
-    let resume = total(transition.details.resume.kernel_ns, transition.details.resume.measured.duration_ns);
-    let both = suspend.zip(resume).map(|(down, up)| down.saturating_add(up)).or(transition.total_ns);
+    let phase_duration =
+        |name| transition.phases.iter().find(|phase| phase.name == name).and_then(|phase| phase.duration_ns);
+    let suspend = best_duration(transition.details.suspend.kernel_ns, transition.details.suspend.measured.duration_ns);
+    let resume = best_duration(transition.details.resume.kernel_ns, transition.details.resume.measured.duration_ns);
+    let total =
+        suspend.zip(resume).map(|(suspend_ns, resume_ns)| suspend_ns.saturating_add(resume_ns)).or(transition.total_ns);
     write!(
         out,
         "<scenario type=\"{}\" start=\"{}\" duration=\"{}\" suspend=\"{}\"",
         transition.variant.as_str(),
         options.text(Some(transition.start_or_zero_ns())),
-        options.text(both),
+        options.text(total),
         options.text(suspend),
     )?;
-    let optional = |name: &str, ns: Option<i64>, out: &mut dyn Write| match ns {
+    let write_optional = |name: &str, ns: Option<i64>, out: &mut dyn Write| match ns {
         Some(ns) => write!(out, " {name}=\"{}\"", options.text(Some(ns))),
         None => Ok(()),
     };
-    optional("biosinit", length(PhaseName::BiosInit), out)?;
-    let critical = length(PhaseName::ResumeCritical).or_else(|| length(PhaseName::ResumeDevices));
+    write_optional("biosinit", phase_duration(PhaseName::BiosInit), out)?;
+    let critical = phase_duration(PhaseName::ResumeCritical).or_else(|| phase_duration(PhaseName::ResumeDevices));
     write!(out, " resumecritical=\"{}\" resume=\"{}\"", options.text(critical), options.text(resume))?;
-    optional("hiberwrite", length(PhaseName::HiberWrite), out)?;
-    optional("hiberread", length(PhaseName::HiberRead), out)?;
+    write_optional("hiberwrite", phase_duration(PhaseName::HiberWrite), out)?;
+    write_optional("hiberread", phase_duration(PhaseName::HiberRead), out)?;
     writeln!(out, ">")?;
     for (name, element, child) in NODES {
         for phase in transition.phases.iter().filter(|phase| phase.name == name) {
@@ -100,8 +102,9 @@ fn write_scenario(transition: &PowerTransition, options: &SuspendXmlOptions, out
     writeln!(out, "</scenario>")
 }
 
-/// The kernel's own measurement, which the paper's attributes show; otherwise the one from events.
-fn total(kernel_ns: Option<i64>, measured_ns: Option<i64>) -> Option<i64> {
+/// Returns the kernel's measurement, which the paper's attributes show, or the measurement from events if the kernel
+/// did not record it.
+fn best_duration(kernel_ns: Option<i64>, measured_ns: Option<i64>) -> Option<i64> {
     kernel_ns.or(measured_ns)
 }
 
@@ -122,13 +125,13 @@ fn write_phase(
         let children = phase.work.total_ns;
         write!(out, " totalChildrenDuration=\"{}\"", options.text(Some(children)))?;
     }
-    let shown = |ns: Option<i64>| ns.is_none_or(|ns| ns >= options.min_ns);
+    let is_shown = |ns: Option<i64>| ns.is_none_or(|ns| ns >= options.min_ns);
     if child == "device" {
         let mut rows: Vec<&PowerDevice> = transition
             .details
             .devices
             .iter()
-            .filter(|row| row.details.phase == Some(phase.name) && shown(row.duration_ns))
+            .filter(|row| row.details.phase == Some(phase.name) && is_shown(row.duration_ns))
             .collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
@@ -143,7 +146,7 @@ fn write_phase(
             .details
             .notifications
             .iter()
-            .filter(|row| row.details.phase == phase.name && shown(row.duration_ns))
+            .filter(|row| row.details.phase == phase.name && is_shown(row.duration_ns))
             .collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
@@ -195,24 +198,24 @@ fn write_device(row: &PowerDevice, options: &SuspendXmlOptions, out: &mut dyn Wr
         options.text(row.duration_ns),
     )?;
     // The device power IRP is part of the system power IRP that triggered it, so its drivers are listed too.
-    let parts: Vec<_> = row
+    let drivers: Vec<_> = row
         .details
         .drivers
         .iter()
         .chain(row.details.nested.iter().flat_map(|nested| &nested.details.drivers))
-        .filter(|part| part.duration_ns.is_none_or(|ns| ns >= options.min_ns))
+        .filter(|driver| driver.duration_ns.is_none_or(|ns| ns >= options.min_ns))
         .collect();
-    if parts.is_empty() {
+    if drivers.is_empty() {
         return writeln!(out, "/>");
     }
     writeln!(out, ">")?;
-    for part in parts {
+    for driver in drivers {
         writeln!(
             out,
             "<driver name=\"{}\" start=\"{}\" duration=\"{}\"/>",
-            attribute(&part.driver),
-            options.text(Some(part.start_ns)),
-            options.text(part.duration_ns),
+            attribute(&driver.driver),
+            options.text(Some(driver.start_ns)),
+            options.text(driver.duration_ns),
         )?;
     }
     writeln!(out, "</device>")
@@ -224,17 +227,17 @@ mod tests {
 
     #[test]
     fn rounds_times_to_unit_and_decimals() {
-        let text = |unit: &str, decimals, ns| {
+        let format_time = |unit: &str, decimals, ns| {
             let unit = TimeUnit::parse(unit).unwrap();
             let options = SuspendXmlOptions { unit, decimals, min_ns: 0 };
             options.text(Some(ns))
         };
-        assert_eq!(text("us", 0, 1_320_415_499), "1320415");
-        assert_eq!(text("us", 0, 1_320_415_500), "1320416");
-        assert_eq!(text("ms", 3, 1_320_415_499), "1320.415");
-        assert_eq!(text("s", 2, -5_000_000), "-0.01");
-        assert_eq!(text("s", 9, i64::MAX), "9223372036.854775807");
-        assert_eq!(text("ns", 9, i64::MIN), "-9223372036854775808.000000000");
+        assert_eq!(format_time("us", 0, 1_320_415_499), "1320415");
+        assert_eq!(format_time("us", 0, 1_320_415_500), "1320416");
+        assert_eq!(format_time("ms", 3, 1_320_415_499), "1320.415");
+        assert_eq!(format_time("s", 2, -5_000_000), "-0.01");
+        assert_eq!(format_time("s", 9, i64::MAX), "9223372036.854775807");
+        assert_eq!(format_time("ns", 9, i64::MIN), "-9223372036854775808.000000000");
         assert_eq!(SuspendXmlOptions::default().text(None), "-1");
         assert_eq!(TimeUnit::parse("MS"), TimeUnit::parse("ms"));
         assert_eq!(TimeUnit::parse("min"), None);

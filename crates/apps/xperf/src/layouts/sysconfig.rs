@@ -9,20 +9,20 @@ use onoff_report::text::printable::printable;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// The option that selects it.
+    /// The option that selects the section.
     pub switch: &'static str,
     title: &'static str,
     items: fn(&Trace) -> Vec<Item>,
 }
 
-/// An item of a section: names and values.
+/// An item of a section, as pairs of name and value.
 type Item = Vec<(&'static str, String)>;
 
 const fn section(switch: &'static str, title: &'static str, items: fn(&Trace) -> Vec<Item>) -> Section {
     Section { switch, title, items }
 }
 
-/// All sections in output order. The model has no IDE channels and no device interrupts.
+/// All sections in output order. IDE channels and device interrupts are empty because the model does not have them.
 pub const SECTIONS: [Section; 13] = [
     section("netidentity", "Network identity", |trace| vec![vec![("ComputerName", trace.system.computer.clone())]]),
     section("cpu", "Processors", |trace| {
@@ -109,7 +109,7 @@ pub const SECTIONS: [Section; 13] = [
     }),
 ];
 
-/// Empty for zero, which means that the number was not recorded.
+/// Formats a number; empty for zero, which means that the number was not recorded.
 fn number(number: impl Into<u64>) -> String {
     match number.into() {
         0 => String::new(),
@@ -128,7 +128,7 @@ fn disks(system: &SystemConfiguration) -> Vec<Item> {
                 ("SizeMB", number(disk.size_bytes >> 20)),
                 ("BytesPerSector", number(disk.sector_bytes)),
                 ("BootDrive", disk.boot_drive.clone()),
-                ("WriteCache", disk.write_cache.map_or("", |on| if on { "on" } else { "off" }).to_owned()),
+                ("WriteCache", disk.write_cache.map_or("", |enabled| if enabled { "on" } else { "off" }).to_owned()),
             ]
         })
         .collect();
@@ -154,8 +154,8 @@ pub fn write_text(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> i
         if items.is_empty() {
             writeln!(out, "not recorded")?;
         }
-        for (at, item) in items.iter().enumerate() {
-            if at > 0 {
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
                 writeln!(out)?;
             }
             for (name, value) in item.iter().filter(|(_, value)| !value.is_empty()) {
@@ -167,7 +167,7 @@ pub fn write_text(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> i
     Ok(())
 }
 
-/// Writes sections as XML: an element per section, in it an `item` per item, with the values as attributes.
+/// Writes sections as XML: one element per section, with one `item` element per item and the values as attributes.
 pub fn write_xml(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results>")?;
     writeln!(out, "<sysConfig>")?;

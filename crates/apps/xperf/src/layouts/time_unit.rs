@@ -5,16 +5,16 @@
 pub struct TimeUnit {
     /// `ns`, `us`, `ms` or `s`.
     pub name: &'static str,
-    pub name_in_xml: &'static str,
+    pub xml_name: &'static str,
     /// Length of one unit.
     pub ns: i64,
 }
 
 const UNITS: [TimeUnit; 4] = [
-    TimeUnit { name: "ns", name_in_xml: "nsec", ns: 1 },
-    TimeUnit { name: "us", name_in_xml: "usec", ns: 1_000 },
-    TimeUnit { name: "ms", name_in_xml: "msec", ns: 1_000_000 },
-    TimeUnit { name: "s", name_in_xml: "sec", ns: 1_000_000_000 },
+    TimeUnit { name: "ns", xml_name: "nsec", ns: 1 },
+    TimeUnit { name: "us", xml_name: "usec", ns: 1_000 },
+    TimeUnit { name: "ms", xml_name: "msec", ns: 1_000_000 },
+    TimeUnit { name: "s", xml_name: "sec", ns: 1_000_000_000 },
 ];
 
 impl TimeUnit {

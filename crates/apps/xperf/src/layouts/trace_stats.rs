@@ -1,4 +1,5 @@
-//! `xperf -a tracestats`: events and bytes by provider, and losses. `xperf -a eventmetadata`: descriptions of event types.
+//! `xperf -a tracestats`: events and bytes by provider, and losses. `xperf -a eventmetadata`: descriptions of event
+//! types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -22,8 +23,14 @@ pub struct TraceStatsOptions {
 pub fn write(trace: &Trace, options: TraceStatsOptions, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Number of Processors : {}", trace.system.processors)?;
     let end_ns = trace.duration_ns;
-    writeln!(out, "Start time{} : {}", zone(trace, options), time(trace, 0, options))?;
-    writeln!(out, "End time{} : {} (+ {})", zone(trace, options), time(trace, end_ns, options), length(end_ns))?;
+    writeln!(out, "Start time{} : {}", time_zone_suffix(trace, options), time_text(trace, 0, options))?;
+    writeln!(
+        out,
+        "End time{} : {} (+ {})",
+        time_zone_suffix(trace, options),
+        time_text(trace, end_ns, options),
+        duration_text(end_ns)
+    )?;
     for file in &trace.files {
         writeln!(out, "Trace : {} ({} bytes)", printable(&file.name), file.bytes)?;
     }
@@ -40,12 +47,12 @@ pub fn write(trace: &Trace, options: TraceStatsOptions, out: &mut dyn Write) -> 
     }
 }
 
-fn zone(trace: &Trace, options: TraceStatsOptions) -> &'static str {
+fn time_zone_suffix(trace: &Trace, options: TraceStatsOptions) -> &'static str {
     if options.utc || trace.clock.utc_bias_minutes.is_none() { " (UTC)" } else { "" }
 }
 
-/// `yyyy/mm/dd:hh:mm:ss.fffffff`.
-fn time(trace: &Trace, time_ns: i64, options: TraceStatsOptions) -> String {
+/// Formats a time as `yyyy/mm/dd:hh:mm:ss.fffffff`.
+fn time_text(trace: &Trace, time_ns: i64, options: TraceStatsOptions) -> String {
     let bias = match options.utc {
         true => 0,
         false => i64::from(trace.clock.utc_bias_minutes.unwrap_or(0)),
@@ -57,8 +64,8 @@ fn time(trace: &Trace, time_ns: i64, options: TraceStatsOptions) -> String {
     format!("{year:04}/{month:02}/{day:02}:{hour:02}:{minute:02}:{second:02}.{:07}", nanosecond / 100)
 }
 
-/// `d:hh:mm:ss.fffffff`.
-fn length(ns: i64) -> String {
+/// Formats a duration as `d:hh:mm:ss.fffffff`.
+fn duration_text(ns: i64) -> String {
     let ns = ns.max(0);
     let seconds = ns / 1_000_000_000;
     let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
@@ -75,26 +82,27 @@ fn write_detail(
     writeln!(out, "{:<38} {:>12} {:>14} Name", "Provider", "TotalCount", "TotalSize")?;
     writeln!(out, "    Type Level Version        Count           Size Name")?;
     writeln!(out, "      Id   Task Opcode Version Channel Level            Keyword        Count           Size Name")?;
-    let mut counted = BTreeSet::new();
+    let mut names_with_count = BTreeSet::new();
     for provider in &inventory.providers {
         writeln!(
             out,
             "{:<38} {:>12} {:>14} {}",
-            braced(&provider.guid),
+            guid_in_braces(&provider.guid),
             provider.events,
             provider.bytes,
             printable(&provider.name)
         )?;
-        let of_provider =
+        let provider_kinds =
             inventory.kinds.iter().filter(|kind| kind.detail.guid == provider.guid && kind.provider == provider.name);
-        for kind in of_provider {
+        for kind in provider_kinds {
             write_numbers(kind, out)?;
             // Scripts search for names followed by a blank.
             write!(out, " {:>12} {:>14} {} ", kind.events, kind.bytes, name(kind))?;
-            // Versions of an event share a name here; only the first one shows the count.
-            let of_kind = stacks.and_then(|stacks| stacks.get(&*kind.name)).filter(|_| counted.insert(&kind.name));
-            match of_kind {
-                Some(stacks) => writeln!(out, "{stacks}")?,
+            // Stacks are counted by name, so only the first version of an event shows the count.
+            let stack_count =
+                stacks.and_then(|stacks| stacks.get(&*kind.name)).filter(|_| names_with_count.insert(&kind.name));
+            match stack_count {
+                Some(count) => writeln!(out, "{count}")?,
                 None => writeln!(out)?,
             }
         }
@@ -102,7 +110,7 @@ fn write_detail(
     Ok(())
 }
 
-/// The numbers that identify an event type: type, level and version for kernel and class events, all numbers for
+/// Writes the numbers that identify an event type: type, level and version for kernel and class events, all numbers for
 /// manifest events.
 fn write_numbers(kind: &KindCount, out: &mut dyn Write) -> io::Result<()> {
     let detail = &kind.detail;
@@ -122,22 +130,22 @@ fn write_numbers(kind: &KindCount, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn braced(guid: &str) -> String {
+fn guid_in_braces(guid: &str) -> String {
     if guid.is_empty() { "-".to_owned() } else { format!("{{{guid}}}") }
 }
 
-/// The type of a kernel event without its group; the id of other events.
+/// Returns the type of a kernel event without its group, or the id of another event.
 fn number(kind: &KindCount) -> u32 {
     if is_kernel(kind) { kind.id & 0xff } else { kind.id }
 }
 
-/// True if the number is a hook: kernel classes name their events and have no keywords.
+/// True if the id is a hook. Kernel event classes have no keywords.
 fn is_kernel(kind: &KindCount) -> bool {
     kind.id > 0xff && kind.id & 0xff == u32::from(kind.detail.opcode) && kind.detail.keyword == 0
 }
 
-/// As in published output: a special name for some kernel events, `Class: Event` for the others, and the full name for
-/// manifest events.
+/// Formats an event name as in published output: a special name for some kernel events, `Class: Event` for other kernel
+/// events, and the full name for manifest events.
 fn name(kind: &KindCount) -> String {
     let text = if is_kernel(kind) {
         match KERNEL_NAMES.iter().find(|(hook, _)| *hook == kind.id) {
@@ -175,10 +183,10 @@ const KERNEL_NAMES: &[(u32, &str)] = &[
     (0x1820, "Stack Walk"),
 ];
 
-/// Writes each event type with names, numbers and fields, by provider.
+/// Writes the names, numbers and fields of each event type, by provider.
 pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
     for provider in &inventory.providers {
-        writeln!(out, "{} {}", braced(&provider.guid), printable(&provider.name))?;
+        writeln!(out, "{} {}", guid_in_braces(&provider.guid), printable(&provider.name))?;
         let mut kinds: Vec<&KindCount> = inventory
             .kinds
             .iter()
@@ -194,22 +202,22 @@ pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<
                 kind.version,
                 detail.level,
                 detail.opcode,
-                dash(&detail.opcode_name),
-                dash(&detail.task),
+                text_or_dash(&detail.opcode_name),
+                text_or_dash(&detail.task),
                 detail.keyword,
                 printable(&kind.name),
             )?;
             let fields: Vec<_> = detail.fields.iter().map(|field| printable(field)).collect();
             match detail.described {
-                true => writeln!(out, "      Fields: {}", dash(&fields.join(", ")))?,
-                false => writeln!(out, "      Fields: not described by the recording or the catalog")?,
+                true => writeln!(out, "      Fields: {}", text_or_dash(&fields.join(", ")))?,
+                false => writeln!(out, "      Fields: no description in the recording or the catalog")?,
             }
         }
     }
     Ok(())
 }
 
-fn dash(text: &str) -> std::borrow::Cow<'_, str> {
+fn text_or_dash(text: &str) -> std::borrow::Cow<'_, str> {
     if text.is_empty() { "-".into() } else { printable(text) }
 }
 
@@ -219,8 +227,8 @@ mod tests {
 
     #[test]
     fn formats_durations_with_days() {
-        assert_eq!(length(5_123_456_700), "0:00:00:05.1234567");
-        assert_eq!(length(90_061_000_000_000), "1:01:01:01.0000000");
-        assert_eq!(length(-1), "0:00:00:00.0000000");
+        assert_eq!(duration_text(5_123_456_700), "0:00:00:05.1234567");
+        assert_eq!(duration_text(90_061_000_000_000), "1:01:01:01.0000000");
+        assert_eq!(duration_text(-1), "0:00:00:00.0000000");
     }
 }

@@ -18,7 +18,7 @@ pub enum Share {
 }
 
 /// Writes one row per interval and one column per processor. Writes no rows if no CPU use was recorded.
-pub fn write(grid: &ProcessorGrid, of: Share, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(grid: &ProcessorGrid, kind: Share, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{:>10}, {:>9}", "StartTime", "EndTime")?;
     for processor in 0..grid.processors {
         write!(out, ", {:>6}", format!("Cpu {processor}"))?;
@@ -27,15 +27,15 @@ pub fn write(grid: &ProcessorGrid, of: Share, out: &mut dyn Write) -> io::Result
     if grid.source == CpuSource::None {
         return Ok(());
     }
-    for (at, &(start_ns, end_ns)) in grid.intervals.iter().enumerate() {
+    for (index, &(start_ns, end_ns)) in grid.intervals.iter().enumerate() {
         write!(out, "{:>10}, {:>9}", microseconds(Some(start_ns)), microseconds(Some(end_ns)))?;
-        for &busy_ns in grid.interval(at) {
+        for &busy_ns in grid.busy(index) {
             let busy = share(busy_ns, end_ns.saturating_sub(start_ns)).clamp(0.0, 100.0);
-            let shown = match of {
+            let percent = match kind {
                 Share::Available => 100.0 - busy,
                 Share::Utilized => busy,
             };
-            write!(out, ", {shown:>6.2}")?;
+            write!(out, ", {percent:>6.2}")?;
         }
         writeln!(out)?;
     }

@@ -69,7 +69,7 @@ fn unpack(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The table in `SOURCES.md`, by file name.
+/// Reads the table in `SOURCES.md`, by file name.
 pub fn sources_table() -> BTreeMap<String, Row> {
     let Some(folder) = folder() else {
         return BTreeMap::new();
@@ -94,17 +94,17 @@ pub fn sources_table() -> BTreeMap<String, Row> {
     table
 }
 
-/// All files below `folder` with the extension `extension`.
+/// Lists all files below `folder` with the extension `extension`.
 pub fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(files_below(&path, extension));
-        } else if path.extension().is_some_and(|found| found == extension) {
-            found.push(path);
+            paths.extend(files_below(&path, extension));
+        } else if path.extension().is_some_and(|actual| actual == extension) {
+            paths.push(path);
         }
     }
-    found.sort();
-    found
+    paths.sort();
+    paths
 }

@@ -16,14 +16,14 @@ fn main() -> anyhow::Result<()> {
         anyhow::bail!("usage: catalog FOLDER (with providers.json and kernel-mof.json)");
     };
     let reference = Path::new(&reference);
-    let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalog");
-    for (from, to, generate) in [
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalog");
+    for (source, target, generate) in [
         ("providers.json", "providers.bin", generate::providers as fn(&str) -> _),
         ("kernel-mof.json", "kernel.bin", generate::kernel),
     ] {
-        let json = std::fs::read_to_string(reference.join(from))?;
+        let json = std::fs::read_to_string(reference.join(source))?;
         let catalog = generate(&json)?;
-        std::fs::write(into.join(to), catalog.encoded()?)?;
+        std::fs::write(folder.join(target), catalog.encode()?)?;
     }
     Ok(())
 }

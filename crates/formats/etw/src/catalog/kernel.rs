@@ -40,21 +40,22 @@ pub(crate) struct KernelVersion {
 }
 
 impl KernelEvent {
-    /// The layout for decoding a version: its own, otherwise the highest one below it, otherwise the lowest one.
+    /// Returns the layout for decoding a version: that version, otherwise the highest version below it, otherwise the
+    /// lowest version.
     pub fn version(&self, version: u16) -> Option<&KernelVersion> {
-        let after = self.versions.partition_point(|known| known.version <= version);
-        self.versions.get(after.saturating_sub(1))
+        let end = self.versions.partition_point(|entry| entry.version <= version);
+        self.versions.get(end.saturating_sub(1))
     }
 }
 
 /// Marks unused hooks in `by_hook`.
-const NONE: u16 = u16::MAX;
+const UNUSED_HOOK: u16 = u16::MAX;
 
 impl KernelCatalog {
     pub fn read(deflated: &[u8]) -> Option<Self> {
         let bytes = inflate(deflated)?;
         let mut block = Block::new(&bytes);
-        let shared = block.shared()?;
+        let shared = block.read_shared()?;
         let mut catalog = Self::default();
         for group in 0..block.count()? {
             let guid = block.guid()?;
@@ -62,15 +63,15 @@ impl KernelCatalog {
             catalog.groups.insert(guid, group.try_into().ok()?);
         }
         for index in 0..block.count()? {
-            let hook = usize::from(block.small()?);
+            let hook = usize::from(block.number_u16()?);
             let name = shared.text(&mut block)?;
             let class = shared.text(&mut block)?;
             let class_guid = block.guid()?;
             let versions = (0..block.count()?)
-                .map(|_| Some(KernelVersion { version: block.small()?, layout: shared.layout(&mut block)? }))
+                .map(|_| Some(KernelVersion { version: block.number_u16()?, layout: shared.layout(&mut block)? }))
                 .collect::<Option<_>>()?;
             if catalog.by_hook.len() <= hook {
-                catalog.by_hook.resize(hook + 1, NONE);
+                catalog.by_hook.resize(hook + 1, UNUSED_HOOK);
             }
             let index = index.try_into().ok()?;
             *catalog.by_hook.get_mut(hook)? = index;
@@ -83,7 +84,7 @@ impl KernelCatalog {
         for _ in 0..block.count()? {
             let guid = block.guid()?;
             let opcode = block.number()?.try_into().ok()?;
-            let version = block.small()?;
+            let version = block.number_u16()?;
             let class = shared.text(&mut block)?;
             let name = shared.text(&mut block)?;
             let layout = shared.layout(&mut block)?;
@@ -92,7 +93,7 @@ impl KernelCatalog {
             event.class = class;
             event.class_guid = guid;
             event.versions.push(KernelVersion { version, layout });
-            event.versions.sort_by_key(|known| known.version);
+            event.versions.sort_by_key(|entry| entry.version);
         }
         Some(catalog)
     }
@@ -102,8 +103,8 @@ impl KernelCatalog {
         self.events.get(usize::from(index))
     }
 
-    /// The event of a class and type, for records with a FULL or INSTANCE header: records added by merge tools, or
-    /// kernel events in that form.
+    /// Returns the event with a class and type, for records with a FULL or INSTANCE header: records added by merge
+    /// tools, or kernel events in that form.
     pub fn by_class(&self, class: Guid, opcode: u8) -> Option<&KernelEvent> {
         let in_group = || {
             let group = *self.groups.get(&class)?;

@@ -41,7 +41,7 @@ pub(crate) struct CatalogProvider {
 }
 
 impl CatalogProvider {
-    /// The schema; has no events if the embedded file is damaged (a test expands all providers).
+    /// Returns the schema. It has no events if the embedded file is damaged (a test expands all providers).
     pub fn schema(&self) -> &ProviderSchema {
         self.expanded.get_or_init(|| {
             self.expand().unwrap_or_else(|| ProviderSchema {
@@ -55,7 +55,7 @@ impl CatalogProvider {
     fn expand(&self) -> Option<ProviderSchema> {
         let bytes = inflate(self.deflated)?;
         let mut block = Block::new(&bytes);
-        let shared = block.shared()?;
+        let shared = block.read_shared()?;
         let keywords =
             (0..block.count()?).map(|_| Some((block.number()?, shared.text(&mut block)?))).collect::<Option<_>>()?;
         let mut events = Vec::new();
@@ -64,9 +64,9 @@ impl CatalogProvider {
                 id: block.number()?.try_into().ok()?,
                 version: block.number()?.try_into().ok()?,
                 level: block.number()?.try_into().ok()?,
-                // The number plus 1; 0 if only the name is known.
-                opcode: optional(block.number()?)?,
-                task: optional(block.number()?)?,
+                // Stored plus 1; 0 if only the name is known.
+                opcode: decode_optional(block.number()?)?,
+                task: decode_optional(block.number()?)?,
                 keyword: block.number()?,
                 name: shared.text(&mut block)?,
                 task_name: shared.text(&mut block)?,
@@ -82,7 +82,7 @@ impl CatalogProvider {
 }
 
 #[allow(clippy::option_option, reason = "outer: the file is damaged; inner: no number is known")]
-fn optional<T: TryFrom<u64>>(stored: u64) -> Option<Option<T>> {
+fn decode_optional<T: TryFrom<u64>>(stored: u64) -> Option<Option<T>> {
     match stored.checked_sub(1) {
         None => Some(None),
         Some(number) => number.try_into().ok().map(Some),
@@ -93,18 +93,18 @@ fn inflate(deflated: &[u8]) -> Option<Vec<u8>> {
     miniz_oxide::inflate::decompress_to_vec_with_limit(deflated, MAX_BLOCK_SIZE).ok()
 }
 
-/// All providers of the catalog, by GUID.
+/// Returns all providers of the catalog, by GUID.
 pub(crate) fn providers() -> &'static HashMap<Guid, CatalogProvider> {
-    static INDEX: LazyLock<HashMap<Guid, CatalogProvider>> = LazyLock::new(|| index().unwrap_or_default());
+    static INDEX: LazyLock<HashMap<Guid, CatalogProvider>> = LazyLock::new(|| read_index().unwrap_or_default());
     &INDEX
 }
 
-/// GUIDs and names of all providers in the catalog, sorted by name.
+/// Lists the GUIDs and names of all providers in the catalog, sorted by name.
 #[must_use]
 pub fn known_providers() -> Vec<(Guid, &'static str)> {
-    let mut known: Vec<_> = providers().values().map(|provider| (provider.guid, provider.name)).collect();
-    known.sort_by_key(|(_, name)| *name);
-    known
+    let mut names: Vec<_> = providers().values().map(|provider| (provider.guid, provider.name)).collect();
+    names.sort_by_key(|(_, name)| *name);
+    names
 }
 
 /// A provider in the catalog.
@@ -116,17 +116,17 @@ pub struct KnownProvider {
     pub events: usize,
 }
 
-/// All providers in the catalog with their numbers of known events, sorted by name.
+/// Lists all providers in the catalog with their numbers of known events, sorted by name.
 #[must_use]
 pub fn known_provider_events() -> Vec<KnownProvider> {
-    let entry_of = |(guid, name)| KnownProvider {
+    let to_entry = |(guid, name)| KnownProvider {
         guid,
         name,
         events: providers()
             .get(&guid)
             .map_or(0, |provider| provider.schema().events.iter().filter(|event| event.layout.is_complete()).count()),
     };
-    known_providers().into_iter().map(entry_of).collect()
+    known_providers().into_iter().map(to_entry).collect()
 }
 
 /// A kind of kernel event in the catalog.
@@ -141,18 +141,18 @@ pub struct KnownKernelEvent {
     pub layouts: usize,
 }
 
-/// All kinds of kernel events in the catalog, sorted by hook.
+/// Lists all kinds of kernel events in the catalog, sorted by hook.
 #[must_use]
 pub fn known_kernel_events() -> Vec<KnownKernelEvent> {
-    let entry_of = |hook: u16| {
+    let to_entry = |hook: u16| {
         let event = kernel().by_hook(hook)?;
         let (class, name) = (Arc::clone(&event.class), Arc::clone(&event.name));
         Some(KnownKernelEvent { hook, class, name, layouts: event.versions.len() })
     };
-    (0..=u16::MAX).filter_map(entry_of).collect()
+    (0..=u16::MAX).filter_map(to_entry).collect()
 }
 
-fn index() -> Option<HashMap<Guid, CatalogProvider>> {
+fn read_index() -> Option<HashMap<Guid, CatalogProvider>> {
     let mut block = Block::new(PROVIDERS);
     let mut entries = Vec::new();
     for _ in 0..block.count()? {
@@ -169,7 +169,7 @@ fn index() -> Option<HashMap<Guid, CatalogProvider>> {
     Some(providers)
 }
 
-/// The catalog of kernel events.
+/// Returns the catalog of kernel events.
 pub(crate) fn kernel() -> &'static KernelCatalog {
     static CATALOG: LazyLock<KernelCatalog> = LazyLock::new(|| KernelCatalog::read(KERNEL).unwrap_or_default());
     &CATALOG
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!((providers().len(), described, events), (911, 110, 14_639));
     }
 
-    /// True if a field is a network address or port by name and type: formatted as a number, its bytes would be in the
+    /// True if a field is a network address or port by name and type. Formatted as a number, its bytes would be in the
     /// wrong order.
     fn is_network_field(name: &str, in_type: InType) -> bool {
         let name = name.to_ascii_lowercase();
@@ -237,24 +237,24 @@ mod tests {
         let mut unknown: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for provider in providers().values() {
             for event in &provider.schema().events {
-                let at = format!("{} {} version {}", provider.name, event.id, event.version);
+                let event_name = format!("{} {} version {}", provider.name, event.id, event.version);
                 let layout = &event.layout;
                 for (index, property) in layout.properties.iter().enumerate() {
                     let is_last = index + 1 == layout.top_level;
                     let has_length = property.length != Length::Natural || property.out_type == OutType::Ipv6;
                     let is_sized = property.in_type != InType::Binary || has_length || is_last;
-                    assert!(is_sized, "{at}: {} has no length", property.name);
+                    assert!(is_sized, "{event_name}: {} has no length", property.name);
                     let is_opaque = property.in_type == InType::Opaque;
-                    assert!(!is_opaque || is_last, "{at}: {} hides fields", property.name);
+                    assert!(!is_opaque || is_last, "{event_name}: {} hides fields", property.name);
                     if property.out_type == OutType::Default && is_network_field(&property.name, property.in_type) {
                         unknown.entry(provider.name).or_default().insert(&property.name);
                     }
                 }
             }
         }
-        let listed =
+        let expected =
             UNKNOWN_FORMAT.iter().map(|&(provider, fields)| (provider, fields.iter().copied().collect())).collect();
-        assert_eq!(unknown, listed);
+        assert_eq!(unknown, expected);
     }
 
     #[test]
@@ -263,25 +263,25 @@ mod tests {
         let guid = Guid::from_u128(0x7dd42a49_5329_4832_8dfd_43d979153a88);
         let provider = providers().get(&guid).unwrap().schema();
         let sizes = |properties: &[Property]| -> Vec<(String, usize, OutType)> {
-            let entry_of = |property: &Property| {
+            let to_entry = |property: &Property| {
                 let size = match (property.in_type, property.length) {
                     (InType::UInt16 | InType::Int16, _) => 2,
                     (InType::UInt32, _) => 4,
                     (InType::Pointer, _) => 8,
                     (InType::Binary, Length::Fixed(size)) => size.into(),
-                    other => panic!("{}: {other:?}", property.name),
+                    unexpected => panic!("{}: {unexpected:?}", property.name),
                 };
                 (property.name.to_string(), size, property.out_type)
             };
-            properties.iter().map(entry_of).collect()
+            properties.iter().map(to_entry).collect()
         };
         let groups = [(10..=18, 0x0600, 0), (26..=34, 0x0600, 0), (42..=49, 0x0800, 32), (58..=59, 0x0800, 32)];
         let mut compared = 0;
-        for (ids, group, less) in groups {
+        for (ids, group, id_offset) in groups {
             for id in ids {
                 let Some(event) = provider.find_exact(id, 0) else { continue };
-                let known = kernel().by_hook(group | (id - less)).unwrap().version(2).unwrap();
-                assert_eq!(sizes(&event.layout.properties), sizes(&known.layout.properties), "{id}");
+                let kernel_event = kernel().by_hook(group | (id - id_offset)).unwrap().version(2).unwrap();
+                assert_eq!(sizes(&event.layout.properties), sizes(&kernel_event.layout.properties), "{id}");
                 compared += 1;
             }
         }

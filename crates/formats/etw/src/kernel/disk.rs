@@ -22,7 +22,7 @@ impl IrpFlags {
         self.0 & 0x2 != 0
     }
 
-    /// I/O priority: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical.
+    /// Returns the I/O priority: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical.
     #[must_use]
     pub fn priority(self) -> u8 {
         (self.0 >> 17 & 7) as u8
@@ -47,10 +47,9 @@ pub struct DiskTransfer {
     pub file_key: u64,
     /// Address of the I/O request packet (IRP); 0 before version 2.
     pub irp: u64,
-    /// Response time in ticks of the log's clock: the request was issued that long before the event. `None` in version
-    /// 0.
+    /// Time from the request to the event, in ticks of the log's clock. `None` in version 0.
     pub response_ticks: Option<u64>,
-    /// Thread that issued the request; `None` before version 3, where it is the thread of the record.
+    /// Thread that issued the request; `None` before version 3; the thread of the record issued it.
     pub issuing_thread_id: Option<u32>,
 }
 
@@ -59,7 +58,7 @@ impl DiskTransfer {
     #[inline]
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let (operation, optical) = match payload.hook {
+        let (operation, is_optical) = match payload.hook {
             0x010a => (DiskOperation::Read, false),
             0x010b => (DiskOperation::Write, false),
             0x0137 => (DiskOperation::Read, true),
@@ -79,7 +78,7 @@ impl DiskTransfer {
         let issuing_thread_id = if version >= 3 { Some(fields.u32()?) } else { None };
         Some(Self {
             operation,
-            is_optical: optical,
+            is_optical,
             disk_number,
             irp_flags,
             transfer_size,
@@ -128,7 +127,7 @@ impl DiskRequestStart {
     #[inline]
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let (operation, optical) = match payload.hook {
+        let (operation, is_optical) = match payload.hook {
             0x010c => (DiskOperation::Read, false),
             0x010d => (DiskOperation::Write, false),
             0x010f => (DiskOperation::Flush, false),
@@ -140,7 +139,7 @@ impl DiskRequestStart {
         let mut fields = payload.fields;
         Some(Self {
             operation,
-            is_optical: optical,
+            is_optical,
             irp: fields.pointer()?,
             issuing_thread_id: if payload.version >= 3 { Some(fields.u32()?) } else { None },
         })

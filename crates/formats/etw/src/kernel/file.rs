@@ -91,10 +91,10 @@ pub struct FileOperationContext {
 }
 
 impl FileOperationContext {
-    /// The common fields of any operation on an open file: hooks 0x0441 to 0x044B, 0x044D, 0x044F to 0x0451.
+    /// Reads the common fields of any operation on an open file: hooks 0x0441 to 0x044B, 0x044D, 0x044F to 0x0451.
     #[must_use]
-    pub fn of(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let with_extra = match payload.hook {
+    pub fn from_payload(mut payload: KernelPayload<'_>) -> Option<Self> {
+        let has_extra = match payload.hook {
             0x0441 | 0x0442 | 0x0448 | 0x0449 | 0x044d => false,
             // The offset is the first field.
             0x0443 | 0x0444 => {
@@ -104,19 +104,19 @@ impl FileOperationContext {
             0x0445..=0x0447 | 0x044a | 0x044b | 0x044f..=0x0451 => true,
             _ => return None,
         };
-        Some(Self::read(&mut payload, with_extra)?.0)
+        Some(Self::read(&mut payload, has_extra)?.0)
     }
 
-    /// Version 2 has a pointer-sized thread id before the file object. Version 3 has a 32-bit thread id after the key
-    /// and the pointer that may follow it (`extra`).
-    fn read(payload: &mut KernelPayload<'_>, with_extra: bool) -> Option<(Self, u64)> {
+    /// Reads the common fields. Version 2 has a pointer-sized thread id before the file object. Version 3 has a 32-bit
+    /// thread id after the key and the pointer that may follow it (`extra`).
+    fn read(payload: &mut KernelPayload<'_>, has_extra: bool) -> Option<(Self, u64)> {
         let version = payload.version;
         let fields = &mut payload.fields;
         let irp = fields.pointer()?;
         let early_thread = if version <= 2 { fields.pointer()? as u32 } else { 0 };
         let file_object = fields.pointer()?;
         let file_key = fields.pointer()?;
-        let extra = if with_extra { fields.pointer()? } else { 0 };
+        let extra = if has_extra { fields.pointer()? } else { 0 };
         let thread_id = if version <= 2 { early_thread } else { fields.u32()? };
         Some((Self { irp, file_object, file_key, thread_id }, extra))
     }
@@ -129,7 +129,7 @@ kinds! {
         Cleanup = 0x0441,
         /// The file object was deleted (0x0442).
         Close = 0x0442,
-        /// Cached data were written to the disk (0x0449).
+        /// Cached data was written to the disk (0x0449).
         Flush = 0x0449,
     }
 }
@@ -171,14 +171,14 @@ impl FileTransfer {
     /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let write = match payload.hook {
+        let is_write = match payload.hook {
             0x0443 => false,
             0x0444 => true,
             _ => return None,
         };
         let offset = payload.fields.u64()?;
         let (subject, _) = FileOperationContext::read(&mut payload, false)?;
-        Some(Self { is_write: write, offset, subject, size: payload.fields.u32()?, flags: payload.fields.u32()? })
+        Some(Self { is_write, offset, subject, size: payload.fields.u32()?, flags: payload.fields.u32()? })
     }
 }
 parse_from_record!(FileTransfer);
@@ -222,7 +222,7 @@ impl<'b> FileInformation<'b> {
     /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
-        let (kind, with_path) = match payload.hook {
+        let (kind, has_path) = match payload.hook {
             0x0445 => (FileInformationKind::Set, false),
             0x0446 => (FileInformationKind::Delete, false),
             0x0447 => (FileInformationKind::Rename, false),
@@ -239,7 +239,7 @@ impl<'b> FileInformation<'b> {
             subject,
             extra_info,
             info_class: payload.fields.u32()?,
-            path: if with_path { payload.fields.utf16_z() } else { Utf16::default() },
+            path: if has_path { payload.fields.utf16_z() } else { Utf16::default() },
         })
     }
 }

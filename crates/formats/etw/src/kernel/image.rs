@@ -9,7 +9,7 @@ use crate::text::{Ansi, Utf16};
 kinds! {
     /// Kind of an [`Image`] event.
     ImageEventKind {
-        /// The image was mapped (0x030A, although the group is that of processes).
+        /// The image was mapped (0x030A, in the group of process events).
         Load = 0x030a,
         /// The image was unmapped (0x1402).
         Unload = 0x1402,

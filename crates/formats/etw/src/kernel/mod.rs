@@ -75,7 +75,7 @@ impl<'b> KernelPayload<'b> {
         Self { hook, version, fields: Reader::new(payload, pointer_size) }
     }
 
-    /// The payload of a record with a SYSTEM, COMPACT or PERFINFO header; `None` for other headers.
+    /// Wraps the payload of a record with a SYSTEM, COMPACT or PERFINFO header; `None` for other headers.
     #[inline]
     #[must_use]
     pub fn from_record(record: &Record<'b>) -> Option<Self> {
@@ -111,7 +111,7 @@ impl_field! {
     Utf16<'b>: |fields| Some(fields.utf16_z());
     Ansi<'b>: |fields| Some(fields.ansi_z());
     IrpFlags: |fields| fields.u32().map(IrpFlags);
-    Frames<'b>: |fields| Some(Frames::new(fields.rest(), fields.pointer_size()));
+    Frames<'b>: |fields| Some(Frames::new(fields.unread(), fields.pointer_size()));
 }
 
 /// A field that only some versions have.
@@ -125,7 +125,7 @@ impl<'b, T: Field<'b>> Field<'b> for Option<T> {
 /// Declares events with consecutive fields: the struct, `HOOK` for a single hook, `read` and `parse`.
 ///
 /// A field is read by its type, or with the [`Reader`] method named by `as`. `[since 3]` is the first version that has
-/// the field (in earlier ones it is `None`, 0 or empty), `[after 4]` the number of bytes to skip before it. A field
+/// the field (in earlier versions it is `None`, 0 or empty), `[after 4]` the number of bytes to skip before it. A field
 /// with `= hook` is one of the [`kinds`] and depends on the hook; `= (0x0320, 0x0321)` is true for the second of two
 /// hooks.
 macro_rules! events {
@@ -217,7 +217,7 @@ macro_rules! kinds {
         pub enum $name { $($(#[doc = $field_doc])* $kind),* }
 
         impl $name {
-            /// The kind of a hook; `None` for hooks of other events.
+            /// Returns the kind of a hook; `None` for hooks of other events.
             #[inline]
             const fn from_hook(hook: u16) -> Option<Self> {
                 match hook {

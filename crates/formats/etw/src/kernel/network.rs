@@ -26,7 +26,7 @@ pub enum NetworkOperation {
     Accept,
     /// Repeated connection attempt.
     Reconnect,
-    /// Received data were copied to the program.
+    /// Received data was copied to the program.
     Copy,
 }
 
@@ -54,8 +54,8 @@ impl NetworkTransfer {
             _ => return None,
         };
         let kind = payload.hook & 0xff;
-        let wide = (0x1a..0x2a).contains(&kind);
-        let operation = match if wide { kind - 0x10 } else { kind } {
+        let is_ipv6 = (0x1a..0x2a).contains(&kind);
+        let operation = match if is_ipv6 { kind - 0x10 } else { kind } {
             0x0a => NetworkOperation::Send,
             0x0b => NetworkOperation::Receive,
             0x0c => NetworkOperation::Connect,
@@ -70,7 +70,7 @@ impl NetworkTransfer {
         let process_id = fields.u32()?;
         let size = fields.u32()?;
         let mut address = || -> Option<IpAddr> {
-            Some(if wide {
+            Some(if is_ipv6 {
                 Ipv6Addr::from(*fields.array::<16>()?).into()
             } else {
                 Ipv4Addr::from(*fields.array::<4>()?).into()

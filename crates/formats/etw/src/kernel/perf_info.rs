@@ -13,8 +13,8 @@ events! {
         thread_id: u32,
         /// Number of samples represented by the event.
         count: u16,
-        /// Bits 0x1 and 0x2: a DPC or an interrupt service routine was running. Other bits are undocumented; 0 in version
-        /// 1.
+        /// Bits 0x1 and 0x2: a DPC or an interrupt service routine was running. Other bits are undocumented; 0 in
+        /// version 1.
         flags: u8 [since 2],
         /// Undocumented; 0 in version 1.
         rank: u8 [since 2],
@@ -23,7 +23,7 @@ events! {
 
 impl SampledProfile {
     /// True if the processor was running a DPC or an interrupt service routine, so that the thread is merely the
-    /// interrupted one. Source: with this rule, the number of idle samples in two recordings equals the count of
+    /// interrupted thread. Source: with this rule, the number of idle samples in two recordings equals the count of
     /// another reader.
     #[inline]
     #[must_use]

@@ -78,12 +78,12 @@ impl<'b> Process<'b> {
             process.process_id = u32::try_from(fields.pointer()?).ok()?;
             process.parent_id = u32::try_from(fields.pointer()?).ok()?;
         } else {
-            let first = fields.pointer()?;
-            // Version 1 has the page directory here, later versions the key.
+            let key_or_directory = fields.pointer()?;
+            // Version 1 has the page directory here, later versions have the key.
             if version == 1 {
-                process.directory_table_base = first;
+                process.directory_table_base = key_or_directory;
             } else {
-                process.unique_process_key = first;
+                process.unique_process_key = key_or_directory;
             }
             process.process_id = fields.u32()?;
             process.parent_id = fields.u32()?;

@@ -73,7 +73,7 @@ pub struct RegistryKeyOperation<'b> {
     pub index: u32,
     /// Address of the key control block to which the name is relative.
     pub key_handle: u64,
-    /// Name relative to the block; for the four block events, the full name.
+    /// Name relative to the block. The four block events have the full name.
     pub key_name: Utf16<'b>,
 }
 
@@ -130,8 +130,8 @@ mod tests {
     #[test]
     fn every_hook_has_an_operation() {
         let bytes = [0; 32];
-        for (at, &operation) in RegistryOperation::ALL.iter().enumerate() {
-            assert_eq!(operation as usize, 0x0a + at);
+        for (index, &operation) in RegistryOperation::ALL.iter().enumerate() {
+            assert_eq!(operation as usize, 0x0a + index);
             let hook = 0x0900 | operation as u16;
             let event = RegistryKeyOperation::read(KernelPayload::new(hook, 2, &bytes, 8));
             assert_eq!(event.unwrap().operation, operation);

@@ -10,20 +10,20 @@ use super::{events, kinds};
 #[derive(Clone, Copy, Debug)]
 pub struct Frames<'b> {
     bytes: &'b [u8],
-    wide: bool,
+    is_64_bit: bool,
 }
 
 impl<'b> Frames<'b> {
-    /// Wraps return addresses of `pointer_size` bytes; an incomplete last one is ignored.
+    /// Wraps return addresses of `pointer_size` bytes; an incomplete last address is ignored.
     #[must_use]
     pub fn new(bytes: &'b [u8], pointer_size: usize) -> Self {
-        Self { bytes, wide: pointer_size == 8 }
+        Self { bytes, is_64_bit: pointer_size == 8 }
     }
 
-    /// Number of addresses.
+    /// Returns the number of addresses.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.bytes.len() / if self.wide { 8 } else { 4 }
+        self.bytes.len() / if self.is_64_bit { 8 } else { 4 }
     }
 
     #[must_use]
@@ -31,10 +31,10 @@ impl<'b> Frames<'b> {
         self.len() == 0
     }
 
-    /// The addresses, innermost first.
+    /// Iterates over the addresses, innermost first.
     pub fn iter(&self) -> impl Iterator<Item = u64> + 'b {
-        let wide = self.wide;
-        self.bytes.chunks_exact(if wide { 8 } else { 4 }).map(move |address| {
+        let is_64_bit = self.is_64_bit;
+        self.bytes.chunks_exact(if is_64_bit { 8 } else { 4 }).map(move |address| {
             let mut widened = [0; 8];
             widened[..address.len()].copy_from_slice(address);
             u64::from_le_bytes(widened)
@@ -77,7 +77,7 @@ events! {
         frames: Frames<'b>,
     }
 
-    /// Half of a call stack, given by its key. Hooks 0x1825 kernel, 0x1826 user.
+    /// Half of a call stack, identified by its key. Hooks 0x1825 kernel, 0x1826 user.
     StackKeyReference {
         /// True for the user half.
         user: bool = (0x1825, 0x1826),

@@ -40,7 +40,7 @@ pub struct Thread<'b> {
     pub win32_start_address: u64,
     /// Address of the thread environment block; 0 before version 2.
     pub teb_base: u64,
-    /// Tag of the service for which the thread works, assigned by the service control manager; 0 means none.
+    /// Tag of the service that the thread works for, assigned by the service control manager; 0 means none.
     pub sub_process_tag: u32,
     /// Priorities, since version 3.
     pub priorities: Option<ThreadPriorities>,
@@ -68,9 +68,9 @@ impl<'b> Thread<'b> {
         let kind = ThreadEventKind::from_hook(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
-        let (first, second) = (fields.u32()?, fields.u32()?);
+        let (first_id, second_id) = (fields.u32()?, fields.u32()?);
         // In version 0 the thread id is first.
-        let (process_id, thread_id) = if version == 0 { (second, first) } else { (first, second) };
+        let (process_id, thread_id) = if version == 0 { (second_id, first_id) } else { (first_id, second_id) };
         let mut thread = Thread {
             kind,
             process_id,

@@ -26,7 +26,7 @@ pub struct ContextSwitch {
     pub old_thread_ideal_processor: u8,
     /// How long the new thread waited, in timer ticks; 0 in version 1.
     pub new_thread_wait_time: u32,
-    /// Rest of the old thread's quantum, in units of 1024 cycles; 0 in version 1.
+    /// Remaining quantum of the old thread, in units of 1024 cycles; 0 in version 1.
     pub old_thread_remaining_quantum: u32,
 }
 
@@ -132,25 +132,25 @@ impl<'b> CompactContextSwitches<'b> {
             first_ticks: payload.fields.u64()?,
             table: payload.fields.array()?,
             base_priorities: payload.fields.array()?,
-            packets: payload.fields.rest(),
+            packets: payload.fields.unread(),
         })
     }
 
-    /// The switches, in order, up to the first incomplete packet.
+    /// Iterates over the switches, in order, up to the first incomplete packet.
     pub fn switches(&self) -> impl Iterator<Item = CompactContextSwitch> + 'b {
-        let this = *self;
-        let mut rest = self.packets;
+        let record = *self;
+        let mut packets = self.packets;
         let mut ticks = self.first_ticks;
         std::iter::from_fn(move || {
-            let (switch, size, delta) = this.packet(rest)?;
-            rest = &rest[size..];
+            let (switch, size, delta) = record.parse_packet(packets)?;
+            packets = &packets[size..];
             ticks = ticks.wrapping_add(delta);
             Some(CompactContextSwitch { ticks, ..switch })
         })
     }
 
-    /// Parses the first packet: the switch without its time, the packet size and the time difference in ticks.
-    fn packet(&self, bytes: &[u8]) -> Option<(CompactContextSwitch, usize, u64)> {
+    /// Parses the first packet into the switch without its time, the packet size and the time difference in ticks.
+    fn parse_packet(&self, bytes: &[u8]) -> Option<(CompactContextSwitch, usize, u64)> {
         let idle = CompactContextSwitch {
             ticks: 0,
             old_thread_id: 0,
@@ -169,7 +169,7 @@ impl<'b> CompactContextSwitches<'b> {
                 let dword = dword()?;
                 let index = (dword >> 2 & 0xf) as usize;
                 let switch = CompactContextSwitch {
-                    old_thread_id: self.thread(index),
+                    old_thread_id: self.thread_id(index),
                     old_thread_priority: self.base_priorities[index].saturating_add((dword >> 6 & 7) as u8),
                     state_or_wait_reason: (dword >> 9 & 0x3f) as u8,
                     ..idle
@@ -180,7 +180,7 @@ impl<'b> CompactContextSwitches<'b> {
                 let qword = u64::from_le_bytes(*bytes.first_chunk()?);
                 let index = (qword >> 32 & 0xf) as usize;
                 let switch = CompactContextSwitch {
-                    old_thread_id: self.thread(index),
+                    old_thread_id: self.thread_id(index),
                     old_thread_priority: (qword >> 42 & 0x1f) as u8,
                     state_or_wait_reason: (qword >> 36 & 0x3f) as u8,
                     new_thread_wait_time: Some((qword >> 47) as u32),
@@ -191,9 +191,9 @@ impl<'b> CompactContextSwitches<'b> {
         }
     }
 
-    fn thread(&self, index: usize) -> u32 {
-        let at = index * 4;
-        u32::from_le_bytes([self.table[at], self.table[at + 1], self.table[at + 2], self.table[at + 3]])
+    fn thread_id(&self, index: usize) -> u32 {
+        let start = index * 4;
+        u32::from_le_bytes([self.table[start], self.table[start + 1], self.table[start + 2], self.table[start + 3]])
     }
 }
 parse_from_record!(CompactContextSwitches<'b>);
@@ -214,7 +214,7 @@ pub struct CompactContextSwitch {
     pub new_thread_wait_time: Option<u32>,
 }
 
-/// Name of a thread state (`KTHREAD_STATE`), or `"Unknown"`.
+/// Returns the name of a thread state (`KTHREAD_STATE`), or `"Unknown"`.
 #[must_use]
 pub fn thread_state_name(state: u8) -> &'static str {
     const NAMES: [&str; 10] = [

@@ -16,12 +16,12 @@ pub(super) struct Document<'x> {
 }
 
 struct Element {
-    /// Without prefix: manifests are written with and without a namespace prefix.
+    /// Name without the namespace prefix, which is optional in manifests.
     name: String,
     attributes: Vec<(String, String)>,
     /// Byte offset of the start tag.
     offset: usize,
-    /// Index after the last element inside this one.
+    /// Index after the last descendant.
     end: usize,
 }
 
@@ -41,8 +41,8 @@ impl<'x> Document<'x> {
         let mut nodes = 0_usize;
         loop {
             let offset = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
-            let fault = |what: String| ManifestError::at(xml, offset, what);
-            match reader.read_event().map_err(|error| fault(error.to_string()))? {
+            let error_here = |message: String| ManifestError::at_offset(xml, offset, message);
+            match reader.read_event().map_err(|error| error_here(error.to_string()))? {
                 Event::Start(element) => {
                     open.push(document.elements.len());
                     nodes = nodes.saturating_add(document.add(&element, offset)?);
@@ -55,34 +55,34 @@ impl<'x> Document<'x> {
                         element.end = end;
                     }
                 }
-                Event::DocType(_) => return Err(fault("unexpected document type".to_owned())),
+                Event::DocType(_) => return Err(error_here("unexpected document type".to_owned())),
                 Event::Eof => break,
                 _ => {}
             }
             if nodes > MAX_NODES {
-                return Err(fault(format!("more than {MAX_NODES} elements and attributes")));
+                return Err(error_here(format!("more than {MAX_NODES} elements and attributes")));
             }
         }
         if let Some(unclosed) = open.pop().and_then(|index| document.elements.get(index)) {
-            let what = format!("{} is not closed", unclosed.name);
-            return Err(ManifestError::at(xml, unclosed.offset, what));
+            let message = format!("{} is not closed", unclosed.name);
+            return Err(ManifestError::at_offset(xml, unclosed.offset, message));
         }
         if document.elements.is_empty() {
-            return Err(ManifestError::at(xml, 0, "no elements"));
+            return Err(ManifestError::at_offset(xml, 0, "no elements"));
         }
         Ok(document)
     }
 
-    /// Adds an element. Returns its number of nodes: 1 plus the attributes.
+    /// Adds an element. Returns the number of added nodes: 1 plus the number of attributes.
     fn add(&mut self, element: &BytesStart<'_>, offset: usize) -> Result<usize, ManifestError> {
         let mut attributes: Vec<(String, String)> = Vec::new();
         for attribute in element.attributes() {
-            let attribute = attribute.map_err(|error| ManifestError::at(self.xml, offset, error.to_string()))?;
+            let attribute = attribute.map_err(|error| ManifestError::at_offset(self.xml, offset, error.to_string()))?;
             let key: &str = attribute.key.as_ref();
             // Line breaks in attribute values are normalized to spaces, as XML requires.
             let raw = attribute.value.replace("\r\n", " ").replace(['\r', '\n', '\t'], " ");
             let value = quick_xml::escape::unescape(&raw)
-                .map_err(|error| ManifestError::at(self.xml, offset, format!("{key}: {error}")))?;
+                .map_err(|error| ManifestError::at_offset(self.xml, offset, format!("{key}: {error}")))?;
             attributes.push((key.to_owned(), value.into_owned()));
         }
         let nodes = attributes.len().saturating_add(1);
@@ -92,8 +92,8 @@ impl<'x> Document<'x> {
         Ok(nodes)
     }
 
-    /// All elements in document order.
-    pub(super) fn all(&self) -> impl Iterator<Item = Node<'_>> {
+    /// Iterates over all elements in document order.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         (0..self.elements.len()).map(|index| Node { document: self, index })
     }
 }
@@ -103,13 +103,13 @@ impl<'a> Node<'a> {
         self.document.elements.get(self.index)
     }
 
-    /// Name without prefix.
+    /// Returns the name without prefix.
     pub(super) fn name(self) -> &'a str {
         self.element().map_or("", |element| &element.name)
     }
 
     /// True if the element has this name, with any prefix.
-    pub(super) fn is(self, name: &str) -> bool {
+    pub(super) fn is_named(self, name: &str) -> bool {
         self.name() == name
     }
 
@@ -118,12 +118,12 @@ impl<'a> Node<'a> {
         Some(value)
     }
 
-    /// A required attribute.
-    pub(super) fn required(self, name: &str) -> Result<&'a str, ManifestError> {
-        self.attribute(name).ok_or_else(|| self.fault(format!("{} has no attribute {name}", self.name())))
+    /// Returns an attribute, or an error if it is missing.
+    pub(super) fn required_attribute(self, name: &str) -> Result<&'a str, ManifestError> {
+        self.attribute(name).ok_or_else(|| self.error(format!("{} has no attribute {name}", self.name())))
     }
 
-    /// The child elements.
+    /// Iterates over the child elements.
     pub(super) fn children(self) -> impl Iterator<Item = Node<'a>> {
         let document = self.document;
         let end = self.element().map_or(0, |element| element.end);
@@ -135,21 +135,21 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// The first child element with this name.
+    /// Returns the first child element with this name.
     pub(super) fn child(self, name: &str) -> Option<Node<'a>> {
-        self.children().find(|child| child.is(name))
+        self.children().find(|child| child.is_named(name))
     }
 
-    /// All elements below this one.
+    /// Iterates over the descendants.
     pub(super) fn descendants(self) -> impl Iterator<Item = Node<'a>> {
         let document = self.document;
         let end = self.element().map_or(0, |element| element.end);
         (self.index.saturating_add(1)..end).map(move |index| Node { document, index })
     }
 
-    /// An error at the position of the element.
-    pub(super) fn fault(self, what: impl Into<String>) -> ManifestError {
-        ManifestError::at(self.document.xml, self.element().map_or(0, |element| element.offset), what)
+    /// Creates an error at the position of the element.
+    pub(super) fn error(self, message: impl Into<String>) -> ManifestError {
+        ManifestError::at_offset(self.document.xml, self.element().map_or(0, |element| element.offset), message)
     }
 }
 
@@ -160,12 +160,12 @@ mod tests {
     #[test]
     fn children_are_direct_descendants() {
         let document = Document::parse("<a><b x='1&lt;2\n3'><c/></b><p:d/></a>").unwrap();
-        let root = document.all().next().unwrap();
+        let root = document.nodes().next().unwrap();
         let names = |nodes: Vec<Node<'_>>| nodes.into_iter().map(|node| node.name().to_owned()).collect::<Vec<_>>();
         assert_eq!(names(root.children().collect()), ["b", "d"]);
         assert_eq!(names(root.descendants().collect()), ["b", "c", "d"]);
         assert_eq!(root.child("b").and_then(|b| b.attribute("x")), Some("1<2 3"));
-        assert_eq!(document.all().count(), 4);
+        assert_eq!(document.nodes().count(), 4);
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::document::Node;
-use super::{ManifestError, Strings, items_of, message, number};
+use super::{ManifestError, Strings, list_items, message, number};
 use crate::standard;
 
 /// A number and its display name.
 #[derive(Clone, Debug)]
-pub(super) struct Named<T> {
+pub(super) struct NamedValue<T> {
     pub value: T,
     pub text: Arc<str>,
 }
@@ -30,96 +30,96 @@ const KEYWORDS: [(&str, u64); 8] = [
 /// Names declared by a provider.
 #[derive(Debug, Default)]
 pub(super) struct DeclaredNames {
-    tasks: HashMap<String, Named<u16>>,
+    tasks: HashMap<String, NamedValue<u16>>,
     /// By (task, opcode). The task is empty for opcodes that do not belong to a task.
-    opcodes: HashMap<(String, String), Named<u8>>,
+    opcodes: HashMap<(String, String), NamedValue<u8>>,
     levels: HashMap<String, u8>,
-    keywords: HashMap<String, Named<u64>>,
+    keywords: HashMap<String, NamedValue<u64>>,
 }
 
 impl DeclaredNames {
     pub(super) fn read(provider: Node<'_>, strings: &Strings<'_>) -> Result<Self, ManifestError> {
         let mut names = Self::default();
-        for node in items_of(provider, "opcodes", "opcode") {
+        for node in list_items(provider, "opcodes", "opcode") {
             names.add_opcode("", node, strings)?;
         }
-        for node in items_of(provider, "tasks", "task") {
-            let name = node.required("name")?;
-            let task = named(node, "value", name, strings)?;
+        for node in list_items(provider, "tasks", "task") {
+            let name = node.required_attribute("name")?;
+            let task = read_named_value(node, "value", name, strings)?;
             names.tasks.insert(name.to_owned(), task);
-            for opcode in items_of(node, "opcodes", "opcode") {
+            for opcode in list_items(node, "opcodes", "opcode") {
                 names.add_opcode(name, opcode, strings)?;
             }
         }
-        for node in items_of(provider, "levels", "level") {
-            let name = node.required("name")?;
-            names.levels.insert(name.to_owned(), named(node, "value", name, strings)?.value);
+        for node in list_items(provider, "levels", "level") {
+            let name = node.required_attribute("name")?;
+            names.levels.insert(name.to_owned(), read_named_value(node, "value", name, strings)?.value);
         }
-        for node in items_of(provider, "keywords", "keyword") {
-            let name = node.required("name")?;
-            names.keywords.insert(name.to_owned(), named(node, "mask", name, strings)?);
+        for node in list_items(provider, "keywords", "keyword") {
+            let name = node.required_attribute("name")?;
+            names.keywords.insert(name.to_owned(), read_named_value(node, "mask", name, strings)?);
         }
         Ok(names)
     }
 
     fn add_opcode(&mut self, task: &str, node: Node<'_>, strings: &Strings<'_>) -> Result<(), ManifestError> {
-        let name = node.required("name")?;
-        let opcode = named(node, "value", name, strings)?;
+        let name = node.required_attribute("name")?;
+        let opcode = read_named_value(node, "value", name, strings)?;
         self.opcodes.insert((task.to_owned(), name.to_owned()), opcode);
         Ok(())
     }
 
-    pub(super) fn task(&self, name: &str) -> Option<&Named<u16>> {
+    pub(super) fn task(&self, name: &str) -> Option<&NamedValue<u16>> {
         self.tasks.get(name)
     }
 
-    pub(super) fn opcode(&self, task: &str, name: &str) -> Option<Named<u8>> {
+    pub(super) fn opcode(&self, task: &str, name: &str) -> Option<NamedValue<u8>> {
         let declared = self
             .opcodes
             .get(&(task.to_owned(), name.to_owned()))
             .or_else(|| self.opcodes.get(&(String::new(), name.to_owned())));
         declared.cloned().or_else(|| {
-            let (value, text) = standard::opcode_of_manifest_name(name)?;
-            Some(Named { value, text: text.into() })
+            let (value, text) = standard::opcode_from_manifest_name(name)?;
+            Some(NamedValue { value, text: text.into() })
         })
     }
 
     pub(super) fn level(&self, name: &str) -> Option<u8> {
-        self.levels.get(name).copied().or_else(|| standard::level_of_manifest_name(name))
+        self.levels.get(name).copied().or_else(|| standard::level_from_manifest_name(name))
     }
 
-    /// The combined mask of a list of keywords, separated by spaces or commas.
+    /// Returns the combined mask of a list of keywords, separated by spaces or commas.
     pub(super) fn keywords(&self, list: &str) -> u64 {
         let mask = |name: &str| {
-            let declared = self.keywords.get(name);
-            declared.map(|keyword| keyword.value).or_else(|| {
+            let declared_keyword = self.keywords.get(name);
+            declared_keyword.map(|keyword| keyword.value).or_else(|| {
                 let standard = name.strip_prefix("win:")?;
-                KEYWORDS.iter().find(|(known, _)| *known == standard).map(|(_, mask)| *mask)
+                KEYWORDS.iter().find(|(keyword, _)| *keyword == standard).map(|(_, mask)| *mask)
             })
         };
-        list.split([' ', ',', '\t', '\n', '\r']).filter_map(mask).fold(0, |all, mask| all | mask)
+        list.split([' ', ',', '\t', '\n', '\r']).filter_map(mask).fold(0, |combined, mask| combined | mask)
     }
 
-    /// The declared keywords, sorted by mask.
+    /// Lists the declared keywords, sorted by mask.
     pub(super) fn keyword_list(&self) -> Vec<(u64, Arc<str>)> {
-        let mut list: Vec<_> = self.keywords.values().map(|named| (named.value, Arc::clone(&named.text))).collect();
+        let mut list: Vec<_> = self.keywords.values().map(|entry| (entry.value, Arc::clone(&entry.text))).collect();
         list.sort();
         list
     }
 }
 
-fn named<T: TryFrom<u64>>(
+fn read_named_value<T: TryFrom<u64>>(
     node: Node<'_>,
     attribute: &str,
     name: &str,
     strings: &Strings<'_>,
-) -> Result<Named<T>, ManifestError> {
+) -> Result<NamedValue<T>, ManifestError> {
     let value = number(node, attribute)?.unwrap_or(0);
-    let value = T::try_from(value).map_err(|_| node.fault(format!("{attribute} {value} is out of range")))?;
+    let value = T::try_from(value).map_err(|_| node.error(format!("{attribute} {value} is out of range")))?;
     // Some manifests have whole sentences as names; these are ignored.
     let text = message(node, strings)
         .map(str::trim)
         .filter(|text| !text.is_empty() && text.len() <= 120)
         .unwrap_or_else(|| name.strip_prefix("win:").unwrap_or(name));
-    Ok(Named { value, text: text.into() })
+    Ok(NamedValue { value, text: text.into() })
 }

@@ -95,7 +95,7 @@ fn reads_lengths_counts_and_maps() {
 
 #[test]
 fn reports_errors_with_position() {
-    let wrong = |from: &str, to: &str| parse(&MANIFEST.replace(from, to)).unwrap_err().to_string();
+    let wrong = |old: &str, new: &str| parse(&MANIFEST.replace(old, new)).unwrap_err().to_string();
     assert_eq!(wrong("template=\"work\"", "template=\"werk\""), "line 7, column 5: template \"werk\" is not declared");
     assert!(wrong("win:Pointer", "win:Painter").contains("unknown inType \"win:Painter\""));
     assert!(wrong("length=\"Size\"", "length=\"Seize\"").contains("refers to \"Seize\""));

@@ -7,8 +7,8 @@
 //! OPCO  size, count, count × { number u32, message u32, name's offset }
 //! TASK  size, count, count × { number u32, message u32, GUID, name's offset }
 //! KEYW  size, count, count × { mask u64, message u32, name's offset }
-//! EVNT  size, count, 0, count × { id u16, version u8, channel u8, level u8, opcode u8, task u16, keywords u64, message u32,
-//!       TEMP's offset u32, six further u32 }
+//! EVNT  size, count, 0, count × { id u16, version u8, channel u8, level u8, opcode u8, task u16, keywords u64,
+//!       message u32, TEMP's offset u32, six further u32 }
 //! TEMP  size, count of items, count of names, offset of the items, kind u32, GUID, …,
 //!       count × { flags u32, types u8 × 2, u16, u32, count u16, length u16, name's offset u32 }
 //! name  size u32, including itself; UTF-16 with NUL
@@ -22,21 +22,21 @@ use onoff_etl::Guid;
 
 use crate::reader::Reader;
 
-/// Maximum number of entries in all tables. An entry counts each time a reference leads to it. The largest provider of
-/// Windows has about 10,000.
+/// Maximum number of entries in all tables. An entry is counted each time it is reached through a reference. The
+/// largest provider of Windows has about 10,000.
 const MAX_ENTRIES: usize = 1 << 17;
 /// Maximum length of a name in UTF-16 units.
 const MAX_NAME_LEN: usize = 1024;
 
-/// Why a compiled manifest cannot be read. The offset counts from its first byte.
+/// Why a compiled manifest cannot be read. The offset is relative to the start of the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} at offset {offset}")]
+#[error("{message} at offset {offset}")]
 pub(super) struct CompiledManifestError {
-    what: &'static str,
+    message: &'static str,
     offset: usize,
 }
 
-pub(super) struct Named {
+pub(super) struct NamedNumber {
     pub(super) number: u64,
     pub(super) name: String,
 }
@@ -67,9 +67,9 @@ pub(super) struct Item {
 #[derive(Default)]
 pub(super) struct Provider {
     pub(super) guid: Guid,
-    pub(super) opcodes: Vec<Named>,
-    pub(super) tasks: Vec<Named>,
-    pub(super) keywords: Vec<Named>,
+    pub(super) opcodes: Vec<NamedNumber>,
+    pub(super) tasks: Vec<NamedNumber>,
+    pub(super) keywords: Vec<NamedNumber>,
     pub(super) events: Vec<Event>,
 }
 
@@ -77,20 +77,20 @@ pub(super) struct Provider {
 pub(super) fn providers(resource: &[u8]) -> Result<Vec<Provider>, CompiledManifestError> {
     let budget = Cell::new(MAX_ENTRIES);
     let (size, mut reader) = Resource { bytes: resource, budget: &budget }.table(0, b"CRIM")?;
-    let whole = Resource { bytes: &resource[..size], budget: &budget };
-    let truncated = CompiledManifestError { what: "truncated list of providers", offset: 16 };
+    let manifest = Resource { bytes: &resource[..size], budget: &budget };
+    let truncated = CompiledManifestError { message: "truncated list of providers", offset: 16 };
     reader.skip(4).ok_or(truncated)?;
     let count = reader.u32().ok_or(truncated)?;
-    let entries = whole.list(16, count, 20)?;
+    let entries = manifest.list(16, count, 20)?;
     entries
         .map(|mut entry| {
             let (guid, offset) = entry.guid().zip(entry.u32()).ok_or(truncated)?;
-            whole.provider(guid, to_usize(offset))
+            manifest.provider(guid, to_usize(offset))
         })
         .collect()
 }
 
-/// A resource. Offsets count from its first byte.
+/// A resource. Offsets are relative to its start.
 #[derive(Clone, Copy)]
 struct Resource<'b> {
     bytes: &'b [u8],
@@ -99,25 +99,25 @@ struct Resource<'b> {
 }
 
 impl<'b> Resource<'b> {
-    /// The table at `offset`: its size, and a reader positioned after the size.
+    /// Opens the table at `offset`. Returns its size and a reader positioned after the size.
     fn table(self, offset: usize, signature: &[u8; 4]) -> Result<(usize, Reader<'b>), CompiledManifestError> {
-        let missing = CompiledManifestError { what: "missing or wrong table", offset };
-        let bytes = self.bytes.get(offset..).ok_or(missing)?;
+        let wrong_table = CompiledManifestError { message: "missing or wrong table", offset };
+        let bytes = self.bytes.get(offset..).ok_or(wrong_table)?;
         let mut reader = Reader::new(bytes, 4);
-        if reader.take(4).ok_or(missing)? != signature {
-            return Err(missing);
+        if reader.take(4).ok_or(wrong_table)? != signature {
+            return Err(wrong_table);
         }
-        let size = to_usize(reader.u32().ok_or(missing)?);
+        let size = to_usize(reader.u32().ok_or(wrong_table)?);
         if size < 8 || size > bytes.len() {
             return Err(CompiledManifestError {
-                what: "table extends past the end of the resource",
+                message: "table extends past the end of the resource",
                 offset: offset + 4,
             });
         }
         Ok((size, reader))
     }
 
-    /// The `count` entries of `width` bytes at `offset`.
+    /// Iterates over `count` entries of `width` bytes at `offset`.
     fn list(
         self,
         offset: usize,
@@ -127,14 +127,14 @@ impl<'b> Resource<'b> {
         let count = to_usize(count);
         let entries = count.checked_mul(width).and_then(|length| self.bytes.get(offset..)?.get(..length));
         let entries =
-            entries.ok_or(CompiledManifestError { what: "list extends past the end of the resource", offset })?;
+            entries.ok_or(CompiledManifestError { message: "list extends past the end of the resource", offset })?;
         let remaining = self.budget.get().checked_sub(count);
-        self.budget.set(remaining.ok_or(CompiledManifestError { what: "too many entries", offset })?);
+        self.budget.set(remaining.ok_or(CompiledManifestError { message: "too many entries", offset })?);
         Ok(entries.chunks_exact(width).map(|entry| Reader::new(entry, 4)))
     }
 
     fn provider(self, guid: Guid, offset: usize) -> Result<Provider, CompiledManifestError> {
-        let truncated = CompiledManifestError { what: "truncated list of tables", offset };
+        let truncated = CompiledManifestError { message: "truncated list of tables", offset };
         let (_, mut reader) = self.table(offset, b"WEVT")?;
         reader.skip(4).ok_or(truncated)?;
         let count = reader.u32().ok_or(truncated)?;
@@ -148,21 +148,21 @@ impl<'b> Resource<'b> {
                 Some(b"EVNT") => provider.events = self.events(table)?,
                 // Channels, levels and maps are not used; events refer directly to their templates.
                 Some(_) => {}
-                None => return Err(CompiledManifestError { what: "missing or wrong table", offset: table }),
+                None => return Err(CompiledManifestError { message: "missing or wrong table", offset: table }),
             }
         }
         Ok(provider)
     }
 
-    /// A table of numbers with names. The offset of the name is in the last 4 of an entry's `width` bytes.
+    /// Reads a table of numbers with names. The offset of the name is in the last 4 of an entry's `width` bytes.
     fn names(
         self,
         offset: usize,
         kind: &[u8; 4],
         width: usize,
         is_wide: bool,
-    ) -> Result<Vec<Named>, CompiledManifestError> {
-        let truncated = CompiledManifestError { what: "truncated table of names", offset };
+    ) -> Result<Vec<NamedNumber>, CompiledManifestError> {
+        let truncated = CompiledManifestError { message: "truncated table of names", offset };
         let (_, mut reader) = self.table(offset, kind)?;
         let count = reader.u32().ok_or(truncated)?;
         let entries = self.list(offset + 12, count, width)?;
@@ -171,13 +171,13 @@ impl<'b> Resource<'b> {
                 let number = if is_wide { entry.u64() } else { entry.u32().map(u64::from) };
                 let number = number.ok_or(truncated)?;
                 entry.skip(entry.remaining() - 4).ok_or(truncated)?;
-                Ok(Named { number, name: self.text(entry.u32().ok_or(truncated)?)? })
+                Ok(NamedNumber { number, name: self.text(entry.u32().ok_or(truncated)?)? })
             })
             .collect()
     }
 
     fn events(self, offset: usize) -> Result<Vec<Event>, CompiledManifestError> {
-        let truncated = CompiledManifestError { what: "truncated table of events", offset };
+        let truncated = CompiledManifestError { message: "truncated table of events", offset };
         let (_, mut reader) = self.table(offset, b"EVNT")?;
         let count = reader.u32().ok_or(truncated)?;
         let entries = self.list(offset + 16, count, 48)?;
@@ -197,7 +197,7 @@ impl<'b> Resource<'b> {
     }
 
     fn items(self, offset: usize) -> Result<Vec<Item>, CompiledManifestError> {
-        let truncated = CompiledManifestError { what: "truncated template", offset };
+        let truncated = CompiledManifestError { message: "truncated template", offset };
         let (_, mut reader) = self.table(offset, b"TEMP")?;
         let count = reader.u32().ok_or(truncated)?;
         reader.skip(4).ok_or(truncated)?;
@@ -215,12 +215,12 @@ impl<'b> Resource<'b> {
         Some(self.text(name).map(|name| Item { flags, types, members, count, length, name }))
     }
 
-    /// The text at an offset; empty if the offset is 0.
+    /// Reads the text at an offset; empty if the offset is 0.
     fn text(self, offset: u32) -> Result<String, CompiledManifestError> {
         if offset == 0 {
             return Ok(String::new());
         }
-        let error = CompiledManifestError { what: "truncated text", offset: to_usize(offset) };
+        let error = CompiledManifestError { message: "truncated text", offset: to_usize(offset) };
         let bytes = self.bytes.get(to_usize(offset)..).ok_or(error)?;
         let size = to_usize(Reader::new(bytes, 4).u32().ok_or(error)?);
         let units = bytes.get(4..size).ok_or(error)?.chunks_exact(2);

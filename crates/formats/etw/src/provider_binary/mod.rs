@@ -12,7 +12,7 @@ mod resource;
 
 use std::sync::Arc;
 
-use compiled::{Event, Item, Named, Provider};
+use compiled::{Event, Item, NamedNumber, Provider};
 
 use crate::schema::{Count, EventSchema, InType, Layout, Length, OutType, Property, ProviderSchema};
 use crate::standard;
@@ -44,15 +44,15 @@ pub(crate) fn read(pe: &[u8]) -> Result<Vec<ProviderSchema>, ProviderBinaryError
 fn read_compiled(resource: &[u8]) -> Result<Vec<ProviderSchema>, ProviderBinaryError> {
     let providers = compiled::providers(resource);
     let providers = providers.map_err(|error| ProviderBinaryError::Manifest(error.to_string()))?;
-    Ok(providers.iter().map(provider).collect())
+    Ok(providers.iter().map(provider_schema).collect())
 }
 
-fn provider(provider: &Provider) -> ProviderSchema {
+fn provider_schema(provider: &Provider) -> ProviderSchema {
     let keywords = provider.keywords.iter();
     let mut schema = ProviderSchema {
         guid: provider.guid,
         keywords: keywords.map(|keyword| (keyword.number, Arc::from(&*keyword.name))).collect(),
-        events: provider.events.iter().map(|definition| event(provider, definition)).collect(),
+        events: provider.events.iter().map(|definition| event_schema(provider, definition)).collect(),
         ..ProviderSchema::default()
     };
     schema.keywords.sort();
@@ -60,10 +60,11 @@ fn provider(provider: &Provider) -> ProviderSchema {
     schema
 }
 
-fn event(provider: &Provider, event: &Event) -> EventSchema {
-    let name = |named: Option<&Named>| named.map(|named| named.name.clone()).filter(|name| !name.is_empty());
+fn event_schema(provider: &Provider, event: &Event) -> EventSchema {
+    let name = |entry: Option<&NamedNumber>| entry.map(|entry| entry.name.clone()).filter(|name| !name.is_empty());
     let task_name = name(provider.tasks.iter().find(|task| task.number == u64::from(event.task)));
-    // The high half of the number is the opcode; the low half is the task if it belongs to one, otherwise 0.
+    // The high half of the number is the opcode; the low half is the task if the opcode belongs to a task,
+    // otherwise 0.
     let opcode = provider.opcodes.iter().find(|opcode| {
         let task = opcode.number & 0xffff;
         opcode.number >> 16 == u64::from(event.opcode) && (task == 0 || task == u64::from(event.task))
@@ -79,16 +80,16 @@ fn event(provider: &Provider, event: &Event) -> EventSchema {
         task: Some(event.task),
         keyword: event.keywords,
         name: Arc::default(),
-        task_name: text(task_name.as_deref()),
-        opcode_name: text(opcode_name),
+        task_name: to_text(task_name.as_deref()),
+        opcode_name: to_text(opcode_name),
         message: Arc::default(),
-        layout: if event.items.is_empty() { Arc::default() } else { Arc::new(layout(&event.items)) },
+        layout: if event.items.is_empty() { Arc::default() } else { Arc::new(to_layout(&event.items)) },
     }
 }
 
-fn layout(items: &[Item]) -> Layout {
+fn to_layout(items: &[Item]) -> Layout {
     let count = items.len();
-    let properties: Vec<_> = items.iter().map(|item| property(item, count)).collect();
+    let properties: Vec<_> = items.iter().map(|item| to_property(item, count)).collect();
     // Members of structs follow the top-level properties, starting at the first struct's first member.
     let top_level = properties
         .iter()
@@ -99,7 +100,7 @@ fn layout(items: &[Item]) -> Layout {
     Layout { properties, top_level: top_level.min(count) }
 }
 
-fn property(item: &Item, count: usize) -> Property {
+fn to_property(item: &Item, count: usize) -> Property {
     const STRUCT: u32 = 0x01;
     const LENGTH_OF: u32 = 0x04;
     const COUNT_FIXED: u32 = 0x08;
@@ -112,9 +113,9 @@ fn property(item: &Item, count: usize) -> Property {
         _ => Count::One,
     };
     if flags & STRUCT != 0 {
-        let first = u16::from_le_bytes(item.types);
-        if usize::from(first) + usize::from(item.members) <= count {
-            property.members = (first, item.members);
+        let first_member = u16::from_le_bytes(item.types);
+        if usize::from(first_member) + usize::from(item.members) <= count {
+            property.members = (first_member, item.members);
         }
         return property;
     }
@@ -130,7 +131,7 @@ fn property(item: &Item, count: usize) -> Property {
     property
 }
 
-fn text(text: Option<&str>) -> Arc<str> {
+fn to_text(text: Option<&str>) -> Arc<str> {
     text.unwrap_or_default().into()
 }
 
@@ -142,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    fn put(index: usize, bytes: &mut [u8], value: usize) {
+    fn put_u32(index: usize, bytes: &mut [u8], value: usize) {
         let value = u32::try_from(value).unwrap();
         bytes[index..index + 4].copy_from_slice(&value.to_le_bytes());
     }
@@ -165,11 +166,11 @@ mod tests {
         item
     }
 
-    /// A compiled manifest of one provider, with event 7 (a counted text) and a start opcode.
+    /// Builds a compiled manifest of one provider, with event 7 (a counted text) and a start opcode.
     fn compiled() -> Vec<u8> {
         let mut resource = b"CRIM\0\0\0\0\x03\0\x01\0\x01\0\0\0".to_vec();
         resource.extend(Guid::from_u128(7).to_bytes_le());
-        put(
+        put_u32(
             resource.len(),
             {
                 resource.extend([0; 4]);
@@ -195,17 +196,17 @@ mod tests {
         let template = table + 12;
         let mut temp = b"TEMP\0\0\0\0\x02\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0".to_vec();
         temp.extend([9; 16]);
-        put(16, &mut temp, template + 40);
+        put_u32(16, &mut temp, template + 40);
         let (first, second) = (name("Length"), name("Text"));
         let names = template + temp.len() + 40;
         temp.extend(item(0, (6, 6), 0));
-        put(temp.len() - 4, &mut temp, names);
+        put_u32(temp.len() - 4, &mut temp, names);
         temp.extend(item(4, (1, 1), 0));
-        put(temp.len() - 4, &mut temp, names + first.len());
+        put_u32(temp.len() - 4, &mut temp, names + first.len());
         temp.extend(first);
         temp.extend(second);
         let size = temp.len();
-        put(4, &mut temp, size);
+        put_u32(4, &mut temp, size);
         resource.extend(element(b"TTBL", 1, &temp));
 
         let events = resource.len();
@@ -217,11 +218,11 @@ mod tests {
         resource.extend(element(b"EVNT", 1, &[&[0; 4], &event[..]].concat()));
 
         for (index, offset) in [opcodes, table, events].into_iter().enumerate() {
-            put(descriptors + index * 8, &mut resource, offset);
+            put_u32(descriptors + index * 8, &mut resource, offset);
         }
         let size = resource.len();
-        put(4, &mut resource, size);
-        put(provider + 4, &mut resource, size - provider);
+        put_u32(4, &mut resource, size);
+        put_u32(provider + 4, &mut resource, size - provider);
         resource
     }
 
@@ -238,8 +239,8 @@ mod tests {
         assert_eq!((&*text.name, text.length), ("Text", Length::FromProperty(0)));
     }
 
-    /// The events of a compiled manifest as read by the `evtx` crate: id, version, level, opcode, task, keywords and
-    /// items.
+    /// Lists the events of a compiled manifest as read by the `evtx` crate: id, version, level, opcode, task, keywords
+    /// and items.
     fn events_by_evtx(resource: &[u8]) -> Option<Vec<String>> {
         let manifest = CrimManifest::parse(resource).ok()?;
         let mut events = Vec::new();
@@ -279,7 +280,7 @@ mod tests {
         let resource = compiled();
         assert_eq!(events_by_this_crate(&resource), events_by_evtx(&resource));
         assert_eq!(events_by_this_crate(&resource).unwrap().len(), 1);
-        let mut both = 0;
+        let mut parsed_by_both = 0;
         for index in 16..resource.len() {
             let mut changed = resource.clone();
             changed[index] ^= 1;
@@ -289,25 +290,25 @@ mod tests {
                     ours == theirs || theirs.iter().all(|event| event.ends_with("[]")),
                     "byte {index}: {ours:?}, {theirs:?}"
                 );
-                both += 1;
+                parsed_by_both += 1;
             }
         }
-        assert!(both > 150, "{both} of {} changes were read by both", resource.len());
+        assert!(parsed_by_both > 150, "{parsed_by_both} of {} changes were read by both", resource.len());
     }
 
-    /// A PE file with one section, which contains the resource tree (type, name, language).
+    /// Builds a PE file with one section, which contains the resource tree (type, name, language).
     fn pe(resource: &[u8], is_64_bit: bool) -> Vec<u8> {
         const SECTION: u32 = 0x3000;
-        const PLACE: u32 = 0x400;
+        const FILE_OFFSET: u32 = 0x400;
         let mut tree = Vec::new();
-        for (named, number, name, next) in
+        for (named_count, id_count, name, reference) in
             [(1, 0, 1 << 31 | 0x58, 1 << 31 | 0x18), (0, 1, 1, 1 << 31 | 0x30), (0, 1, 0x409, 0x48)]
         {
             tree.extend([0; 12]);
-            tree.extend(u16::to_le_bytes(named));
-            tree.extend(u16::to_le_bytes(number));
+            tree.extend(u16::to_le_bytes(named_count));
+            tree.extend(u16::to_le_bytes(id_count));
             tree.extend(u32::to_le_bytes(name));
-            tree.extend(u32::to_le_bytes(next));
+            tree.extend(u32::to_le_bytes(reference));
         }
         tree.extend((SECTION + 0x80).to_le_bytes());
         tree.extend(u32::try_from(resource.len()).unwrap().to_le_bytes());
@@ -340,11 +341,11 @@ mod tests {
         file.extend(size.to_le_bytes());
         file.resize(start + optional, 0);
         file.extend(b".rsrc\0\0\0");
-        for number in [size, SECTION, size, PLACE] {
+        for number in [size, SECTION, size, FILE_OFFSET] {
             file.extend(number.to_le_bytes());
         }
         file.extend([0; 16]);
-        file.resize(usize::try_from(PLACE).unwrap(), 0);
+        file.resize(usize::try_from(FILE_OFFSET).unwrap(), 0);
         file.extend(tree);
         file
     }
@@ -356,7 +357,7 @@ mod tests {
             let file = pe(&resource, is_64_bit);
             assert_eq!(read(&file).unwrap()[0].guid, Guid::from_u128(7));
             let theirs = extract_wevt_template_resources(&file).unwrap();
-            assert_eq!(theirs.iter().map(|one| &one.data[..]).collect::<Vec<_>>(), [&resource[..]]);
+            assert_eq!(theirs.iter().map(|resource| &resource.data[..]).collect::<Vec<_>>(), [&resource[..]]);
             for index in 0..file.len() {
                 let mut damaged = file.clone();
                 damaged[index] ^= 0xff;
@@ -365,26 +366,26 @@ mod tests {
             }
         }
         // With a resource of another type, the file describes no provider.
-        let mut other = pe(&resource, true);
-        let name = other.windows(2).rposition(|pair| pair == b"W\0").unwrap();
-        other[name] = b'X';
-        assert!(matches!(read(&other), Err(ProviderBinaryError::NoTemplates)));
+        let mut renamed = pe(&resource, true);
+        let name_offset = renamed.windows(2).rposition(|pair| pair == b"W\0").unwrap();
+        renamed[name_offset] = b'X';
+        assert!(matches!(read(&renamed), Err(ProviderBinaryError::NoTemplates)));
     }
 
     #[test]
     fn limits_work_for_cyclic_tables() {
         // All providers in the list refer to the same table.
         let mut resource = compiled();
-        let place = resource[32..36].to_owned();
+        let table_offset = resource[32..36].to_owned();
         let mut list = Vec::new();
         for _ in 0..40_000_u32 {
             list.extend([7; 16]);
-            list.extend(&place);
+            list.extend(&table_offset);
         }
         resource.extend(&list);
         let size = resource.len();
-        put(4, &mut resource, size);
-        put(12, &mut resource, 40_000);
+        put_u32(4, &mut resource, size);
+        put_u32(12, &mut resource, 40_000);
         assert!(read_compiled(&resource).is_err());
     }
 

@@ -24,7 +24,7 @@ impl Sections {
     }
 }
 
-/// All `WEVT_TEMPLATE` resources of a PE file; `None` if it is not a PE file or is damaged.
+/// Finds all `WEVT_TEMPLATE` resources of a PE file; `None` if it is not a PE file or is damaged.
 pub(super) fn compiled_manifests(pe: &[u8]) -> Option<Vec<&[u8]>> {
     let header = usize::try_from(reader(pe.get(0x3c..)?).u32()?).ok()?;
     if !pe.starts_with(b"MZ") || !pe.get(header..)?.starts_with(b"PE\0\0") {
@@ -36,9 +36,9 @@ pub(super) fn compiled_manifests(pe: &[u8]) -> Option<Vec<&[u8]>> {
     file_header.skip(12)?;
     let optional_size = usize::from(file_header.u16()?);
     file_header.skip(2)?;
-    let optional = file_header.take(optional_size)?;
+    let optional_header = file_header.take(optional_size)?;
     // The offset of the directories depends on the width of addresses.
-    let directories = match reader(optional).u16()? {
+    let directories_offset = match reader(optional_header).u16()? {
         0x10b => 96,
         0x20b => 112,
         _ => return None,
@@ -52,30 +52,32 @@ pub(super) fn compiled_manifests(pe: &[u8]) -> Option<Vec<&[u8]>> {
         sections.push([start, memory_size.max(file_size), file_offset]);
     }
     let sections = Sections(sections);
-    // The third directory is that of resources; its address is 0 if there are none.
-    let Some(directory) =
-        optional.get(directories + 16..).and_then(|rest| reader(rest).u32()).filter(|&address| address != 0)
+    // The third directory lists the resources. Its address is 0 if there are none.
+    let Some(directory) = optional_header
+        .get(directories_offset + 16..)
+        .and_then(|entry| reader(entry).u32())
+        .filter(|&address| address != 0)
     else {
         return Some(Vec::new());
     };
     let tree = pe.get(sections.file_offset(directory)?..)?;
-    let mut found = Vec::new();
+    let mut resources = Vec::new();
     for (_, names) in entries(tree, 0)?.into_iter().filter(|&(name, _)| is_named(tree, name)) {
         for (_, languages) in entries(tree, sublevel(names)?)? {
             for (_, leaf) in entries(tree, sublevel(languages)?)? {
-                if leaf & HIGH_BIT != 0 || found.len() == MAX_ENTRIES {
+                if leaf & HIGH_BIT != 0 || resources.len() == MAX_ENTRIES {
                     return None;
                 }
                 let mut leaf = reader(tree.get(usize::try_from(leaf).ok()?..)?);
                 let (address, size) = (leaf.u32()?, usize::try_from(leaf.u32()?).ok()?);
-                found.push(pe.get(sections.file_offset(address)?..)?.get(..size)?);
+                resources.push(pe.get(sections.file_offset(address)?..)?.get(..size)?);
             }
         }
     }
-    Some(found)
+    Some(resources)
 }
 
-/// The entries of a level of the tree: name or number, and reference.
+/// Reads the entries of a level of the tree: name or number, and reference.
 fn entries(tree: &[u8], level: usize) -> Option<Vec<(u32, u32)>> {
     let mut fields = reader(tree.get(level..)?);
     fields.skip(12)?;
@@ -84,7 +86,7 @@ fn entries(tree: &[u8], level: usize) -> Option<Vec<(u32, u32)>> {
     (0..count).map(|_| Some((fields.u32()?, fields.u32()?))).collect()
 }
 
-/// The level to which an entry refers; `None` if it refers to data.
+/// Returns the level that an entry refers to; `None` if it refers to data.
 fn sublevel(entry: u32) -> Option<usize> {
     (entry & HIGH_BIT != 0).then(|| usize::try_from(entry & !HIGH_BIT).ok()).flatten()
 }

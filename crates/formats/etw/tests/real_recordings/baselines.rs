@@ -47,7 +47,7 @@ const NOT_COUNTED_BY_PERFVIEW: [&str; 5] = [
     "Windows Kernel/Thread/DCStop",
 ];
 
-fn compare(file: &str, baseline: &str, kinds: usize) {
+fn compare(file: &str, baseline: &str, expected_kinds: usize) {
     let Some(bytes) = files::read(file) else {
         return;
     };
@@ -63,13 +63,13 @@ fn compare(file: &str, baseline: &str, kinds: usize) {
 
     let schemas: Schemas = files::learn(&bytes);
     let mut counted: BTreeMap<String, u64> = BTreeMap::new();
-    files::each(&bytes, |record| {
+    files::for_each(&bytes, |record| {
         let description = schemas.describe(record);
         // PerfView ignores samples of idle processors.
-        let idle =
+        let is_idle_sample =
             SampledProfile::parse(record).is_some_and(|sample| sample.thread_id == 0 && !sample.is_in_dpc_or_isr());
         let name = match description.source {
-            _ if idle => None,
+            _ if is_idle_sample => None,
             SchemaSource::Kernel => baseline_name(description.provider, description.event),
             SchemaSource::Embedded if description.provider == "PerfView" => Some(match description.opcode {
                 opcode @ ("Start" | "Stop") => format!("PerfView/{}/{opcode}", description.task),
@@ -81,10 +81,10 @@ fn compare(file: &str, baseline: &str, kinds: usize) {
             *counted.entry(name).or_default() += 1;
         }
     });
-    let ours = ["Windows Kernel/", "KernelTraceControl/", "MSNT_SystemTrace/", "PerfView/"];
+    let kernel_prefixes = ["Windows Kernel/", "KernelTraceControl/", "MSNT_SystemTrace/", "PerfView/"];
     let mut compared = 0;
     for (name, count) in &expected {
-        if ours.iter().any(|ours| name.starts_with(ours)) {
+        if kernel_prefixes.iter().any(|prefix| name.starts_with(prefix)) {
             assert_eq!(counted.get(name), Some(count), "{file}: {name}");
             compared += 1;
         }
@@ -92,7 +92,7 @@ fn compare(file: &str, baseline: &str, kinds: usize) {
     for name in counted.keys().filter(|name| !NOT_COUNTED_BY_PERFVIEW.contains(&name.as_str())) {
         assert!(expected.contains_key(name), "{file}: {name} is not in the baseline");
     }
-    assert_eq!(compared, kinds, "{file}: kinds compared");
+    assert_eq!(compared, expected_kinds, "{file}: kinds compared");
 }
 
 #[test]

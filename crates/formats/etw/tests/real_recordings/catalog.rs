@@ -9,35 +9,35 @@ use super::files;
 
 /// Decodes the events of `provider` with `schemas` and with the catalog alone. Returns the number of events with equal
 /// fields, values and names, and the number of other events by kind.
-fn compared(bytes: &[u8], schemas: &Schemas, provider: Guid) -> (u64, BTreeMap<String, u64>) {
+fn compare(bytes: &[u8], schemas: &Schemas, provider: Guid) -> (u64, BTreeMap<String, u64>) {
     let catalog = Schemas::new();
-    let (mut same, mut others) = (0, BTreeMap::new());
-    files::each(bytes, |record| {
+    let (mut equal_events, mut other_events) = (0, BTreeMap::new());
+    files::for_each(bytes, |record| {
         if record.descriptor().is_none() || record.class_guid() != Some(provider) {
             return;
         }
-        let described = schemas.describe(record);
-        if !matches!(described.source, SchemaSource::Embedded | SchemaSource::User) {
+        let description = schemas.describe(record);
+        if !matches!(description.source, SchemaSource::Embedded | SchemaSource::User) {
             return;
         }
-        let (mut theirs, mut ours) = (Fields::new(), Fields::new());
-        let _ = schemas.decode(record, &mut theirs);
-        let decoded = catalog.decode(record, &mut ours);
-        assert_eq!(decoded.source, SchemaSource::Catalog, "{described:?}");
+        let (mut expected, mut actual) = (Fields::new(), Fields::new());
+        let _ = schemas.decode(record, &mut expected);
+        let decoded = catalog.decode(record, &mut actual);
+        assert_eq!(decoded.source, SchemaSource::Catalog, "{description:?}");
         let values = |fields: &Fields<'_>| -> Vec<(String, String)> {
             fields.iter().map(|field| (field.name().to_owned(), field.to_string())).collect()
         };
-        let names = catalog.describe(record);
-        let is_named =
-            (described.provider, described.task, described.opcode) == (names.provider, names.task, names.opcode);
-        let is_same = values(&theirs) == values(&ours) && is_named;
+        let catalog_description = catalog.describe(record);
+        let has_same_names = (description.provider, description.task, description.opcode)
+            == (catalog_description.provider, catalog_description.task, catalog_description.opcode);
+        let is_same = values(&expected) == values(&actual) && has_same_names;
         if is_same {
-            same += 1;
+            equal_events += 1;
         } else {
-            *others.entry(format!("{}/{}", described.task, described.opcode)).or_default() += 1;
+            *other_events.entry(format!("{}/{}", description.task, description.opcode)).or_default() += 1;
         }
     });
-    (same, others)
+    (equal_events, other_events)
 }
 
 const RUNTIME: Guid = Guid::from_u128(0xe13c0d23_ccbc_4e12_931b_d9cc2eee27e4);
@@ -52,6 +52,6 @@ fn dotnet_catalog_matches_schemas_in_recording() {
     // The schema of Windows, like the runtime's manifest, has only the first two frames of a stack; the catalog has
     // all.
     let stacks = BTreeMap::from([("CLRStack/CLRStackWalk".to_owned(), 14_983)]);
-    assert_eq!(compared(&bytes, &schemas, RUNTIME), (17_747, stacks));
-    assert_eq!(compared(&bytes, &schemas, RUNTIME_RUNDOWN), (33_011, BTreeMap::new()));
+    assert_eq!(compare(&bytes, &schemas, RUNTIME), (17_747, stacks));
+    assert_eq!(compare(&bytes, &schemas, RUNTIME_RUNDOWN), (33_011, BTreeMap::new()));
 }

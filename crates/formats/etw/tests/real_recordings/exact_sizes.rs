@@ -6,7 +6,7 @@ use onoff_etw::{Fields, SchemaLosses, SchemaSource, Status};
 
 use super::files;
 
-/// ExpectedResult results of decoding a file: number of records, and of exactly decoded ones by schema source.
+/// Expected result of decoding a file: number of records, and number of exactly decoded records by schema source.
 struct ExpectedResult {
     file: &'static str,
     records: u64,
@@ -53,7 +53,7 @@ const FILES: &[ExpectedResult] = &[
         exceptions: &[
             // Declared as an array of two elements, but of variable length.
             ("Microsoft-Windows-DotNETRuntime/CLRStack", Status::Trailing, 14983),
-            GC_PER_HEAP_HISTORY_OF_X64,
+            GC_PER_HEAP_HISTORY_X64,
             CLR_ENABLE_PARAMETERS,
         ],
     },
@@ -61,7 +61,7 @@ const FILES: &[ExpectedResult] = &[
         file: "net.4.5.x86-2016.etl.xz",
         records: 185_961,
         exact: &[(Kernel, 63673), (Catalog, 121_095), (Embedded, 141)],
-        exceptions: &[GC_PER_HEAP_HISTORY_OF_X86, CLR_ENABLE_PARAMETERS],
+        exceptions: &[GC_PER_HEAP_HISTORY_X86, CLR_ENABLE_PARAMETERS],
     },
     all_exact("powershell.etl", 114, &[(Kernel, 2), (Catalog, 112)]),
     all_exact("primitive-types.etl", 7, &[(Kernel, 2), (TraceLogging, 5)]),
@@ -78,8 +78,8 @@ const FILES: &[ExpectedResult] = &[
 const CLR_ENABLE_PARAMETERS: (&str, Status, u64) = ("PerfView/ClrEnableParameters", Status::Trailing, 2);
 
 /// The manifest declares no fields for this version.
-const GC_PER_HEAP_HISTORY_OF_X64: (&str, Status, u64) = (GC_PER_HEAP_HISTORY, Status::Trailing, 264);
-const GC_PER_HEAP_HISTORY_OF_X86: (&str, Status, u64) = (GC_PER_HEAP_HISTORY, Status::Trailing, 1050);
+const GC_PER_HEAP_HISTORY_X64: (&str, Status, u64) = (GC_PER_HEAP_HISTORY, Status::Trailing, 264);
+const GC_PER_HEAP_HISTORY_X86: (&str, Status, u64) = (GC_PER_HEAP_HISTORY, Status::Trailing, 1050);
 const GC_PER_HEAP_HISTORY: &str = "Microsoft-Windows-DotNETRuntimePrivate/GCPerHeapHistory";
 
 const fn all_exact(file: &'static str, records: u64, exact: &'static [(SchemaSource, u64)]) -> ExpectedResult {
@@ -95,7 +95,7 @@ fn known_schemas_decode_exactly() {
         let schemas = files::learn(&bytes);
         let mut exact: BTreeMap<SchemaSource, u64> = BTreeMap::new();
         let mut exceptions: BTreeMap<(String, String), u64> = BTreeMap::new();
-        let records = files::each(&bytes, |record| {
+        let records = files::for_each(&bytes, |record| {
             let mut fields = Fields::new();
             let decoded = schemas.decode(record, &mut fields);
             match decoded.status {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use onoff_etl::{Input, Record, Recording};
 use onoff_etw::Schemas;
 
-/// The folder of samples: `ONOFF_SAMPLES`, otherwise next to the workspace.
+/// Returns the folder of samples: `ONOFF_SAMPLES`, otherwise next to the workspace.
 pub fn folder() -> PathBuf {
     std::env::var_os("ONOFF_SAMPLES").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/samples")),
@@ -15,7 +15,7 @@ pub fn folder() -> PathBuf {
     )
 }
 
-/// The decompressed contents of a sample file. Prints a message and returns `None` if it is missing.
+/// Reads and decompresses a sample file. Prints a message and returns `None` if it is missing.
 pub fn read(name: &str) -> Option<Vec<u8>> {
     let path = folder().join("etl").join(name);
     let Ok(bytes) = std::fs::read(&path) else {
@@ -31,7 +31,7 @@ pub fn read(name: &str) -> Option<Vec<u8>> {
 }
 
 /// Visits all records of a file in time order. Returns their number.
-pub fn each(bytes: &[u8], mut visit: impl FnMut(&Record<'_>)) -> u64 {
+pub fn for_each(bytes: &[u8], mut visit: impl FnMut(&Record<'_>)) -> u64 {
     let recording = Recording::open(&[Input { name: "sample", bytes }]).expect("a recording");
     let mut count = 0;
     let _walk = recording.for_each(|record| {
@@ -42,9 +42,9 @@ pub fn each(bytes: &[u8], mut visit: impl FnMut(&Record<'_>)) -> u64 {
     count
 }
 
-/// The schemas learned from a file, in addition to the built-in ones.
+/// Returns the schemas learned from a file, in addition to the built-in schemas.
 pub fn learn(bytes: &[u8]) -> Schemas {
     let mut schemas = Schemas::new();
-    each(bytes, |record| schemas.observe(record));
+    for_each(bytes, |record| schemas.observe(record));
     schemas
 }

@@ -32,20 +32,20 @@ fn every_record_matches_event_log() {
     let mut schemas = Schemas::new();
     let manifest = std::str::from_utf8(&man).expect("UTF-8");
     assert_eq!(schemas.add_manifest(manifest).expect("a manifest"), 1);
-    every_record(&etl, &schemas, SchemaSource::User, &expected);
+    check_every_record(&etl, &schemas, SchemaSource::User, &expected);
     // The catalog also has these events.
-    every_record(&etl, &Schemas::new(), SchemaSource::Catalog, &expected);
+    check_every_record(&etl, &Schemas::new(), SchemaSource::Catalog, &expected);
 }
 
-fn every_record(etl: &[u8], schemas: &Schemas, source: SchemaSource, expected: &[Json]) {
+fn check_every_record(etl: &[u8], schemas: &Schemas, source: SchemaSource, expected: &[Json]) {
     let recording = Recording::open(&[Input { name: "HTTP_Server.etl", bytes: etl }]).expect("a recording");
     let mut expected = expected.iter();
     let mut not_decoded = 0;
     let _walk = recording.for_each(|record| {
         if record.descriptor().is_some() {
             let expected = &expected.next().expect("as many records")["Event"];
-            header(record, schemas, source, recording.clock(), &expected["System"]);
-            not_decoded += usize::from(!payload(record, schemas, expected));
+            check_header(record, schemas, source, recording.clock(), &expected["System"]);
+            not_decoded += usize::from(!check_payload(record, schemas, expected));
         }
         ControlFlow::<()>::Continue(())
     });
@@ -53,7 +53,7 @@ fn every_record(etl: &[u8], schemas: &Schemas, source: SchemaSource, expected: &
     assert_eq!(not_decoded, NOT_DECODED_BY_WINDOWS);
 }
 
-fn header(record: &Record<'_>, schemas: &Schemas, source: SchemaSource, clock: &Clock, system: &Json) {
+fn check_header(record: &Record<'_>, schemas: &Schemas, source: SchemaSource, clock: &Clock, system: &Json) {
     let descriptor = record.descriptor().expect("an event");
     let context = format!("{system}");
     assert_eq!(system["EventID"], descriptor.id, "{context}");
@@ -94,7 +94,7 @@ fn guid(json: &Json) -> Option<Guid> {
 }
 
 /// Compares all fields if Windows decoded the payload, and returns whether it did.
-fn payload(record: &Record<'_>, schemas: &Schemas, event: &Json) -> bool {
+fn check_payload(record: &Record<'_>, schemas: &Schemas, event: &Json) -> bool {
     let mut fields = Fields::new();
     let decoded = schemas.decode(record, &mut fields);
     assert!(decoded.is_exact(), "{decoded:?} {event}");
@@ -110,14 +110,14 @@ fn payload(record: &Record<'_>, schemas: &Schemas, event: &Json) -> bool {
     assert_eq!(fields.iter().count(), expected.len(), "{event}");
     for ((name, expected), field) in expected.iter().zip(&fields) {
         assert_eq!(name, field.name(), "{event}");
-        assert!(equal(expected, &field), "{name}: {expected} is not {field}");
+        assert!(is_equal(expected, &field), "{name}: {expected} is not {field}");
     }
     true
 }
 
 /// Compares a value with the event log, which shows numbers in decimal independently of the out-type, pointers in
 /// hexadecimal, and bytes as upper-case digits.
-fn equal(expected: &Json, field: &Field<'_, '_>) -> bool {
+fn is_equal(expected: &Json, field: &Field<'_, '_>) -> bool {
     match (expected, field.value()) {
         (Json::Number(number), value) => number.as_u64() == value.as_u64(),
         (Json::String(text), Value::Pointer(address)) => *text == format!("{address:#x}"),

@@ -12,29 +12,29 @@ use super::files;
 /// Compares the members of a struct with fields decoded with the table.
 struct Check<'f, 'r> {
     fields: &'f Fields<'r>,
-    what: &'static str,
+    struct_name: &'static str,
 }
 
 impl Check<'_, '_> {
     fn number(&self, name: &str, value: impl Into<u64>) {
         let field = self.fields.get(name).and_then(|field| field.as_u64());
-        assert_eq!(field, Some(value.into()), "{}.{name}", self.what);
+        assert_eq!(field, Some(value.into()), "{}.{name}", self.struct_name);
     }
 
     fn signed(&self, name: &str, value: impl Into<i64>) {
         let field = self.fields.get(name).and_then(|field| field.as_i64());
-        assert_eq!(field, Some(value.into()), "{}.{name}", self.what);
+        assert_eq!(field, Some(value.into()), "{}.{name}", self.struct_name);
     }
 
     fn text(&self, name: &str, value: impl ToString) {
         let field = self.fields.get(name).map(|field| field.to_string());
-        assert_eq!(field, Some(value.to_string()), "{}.{name}", self.what);
+        assert_eq!(field, Some(value.to_string()), "{}.{name}", self.struct_name);
     }
 }
 
 /// Checks one record. Returns the name of its struct, if any.
 fn check(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
-    let check = |what| Check { fields, what };
+    let check = |struct_name| Check { fields, struct_name };
     if let Some(process) = Process::parse(record) {
         let check = check("Process");
         check.number("ProcessId", process.process_id);
@@ -98,11 +98,11 @@ fn check(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
         check.text("FileName", image.file_name);
         return Some("Image");
     }
-    io(record, fields).or_else(|| configuration(record, fields)).or_else(|| merged(record, fields))
+    check_io(record, fields).or_else(|| check_configuration(record, fields)).or_else(|| check_merged(record, fields))
 }
 
-fn io(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
-    let check = |what| Check { fields, what };
+fn check_io(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
+    let check = |struct_name| Check { fields, struct_name };
     if let Some(transfer) = DiskTransfer::parse(record) {
         let check = check("DiskTransfer");
         check.number("DiskNumber", transfer.disk_number);
@@ -149,7 +149,7 @@ fn io(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
         let check = check("Stack");
         check.number("EventTimeStamp", stack.event_ticks);
         check.number("StackThread", stack.thread_id);
-        frames(fields, stack.frames);
+        check_frames(fields, stack.frames);
         return Some("Stack");
     }
     if let Some(key) = StackKeyReference::parse(record) {
@@ -160,7 +160,7 @@ fn io(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
     }
     if let Some(key) = StackKeyDefinition::parse(record) {
         check("StackKeyDefinition").number("StackKey", key.stack_key);
-        frames(fields, key.frames);
+        check_frames(fields, key.frames);
         return Some("StackKeyDefinition");
     }
     if let Some(interval) = ProfileInterval::parse(record) {
@@ -183,13 +183,13 @@ fn io(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
     None
 }
 
-fn frames(fields: &Fields<'_>, frames: Frames<'_>) {
+fn check_frames(fields: &Fields<'_>, frames: Frames<'_>) {
     let table: Vec<_> = fields.field("Frames").expect("frames").children().map(|f| f.value()).collect();
     assert!(table.into_iter().eq(frames.iter().map(Value::Pointer)));
 }
 
-fn configuration(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
-    let check = |what| Check { fields, what };
+fn check_configuration(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
+    let check = |struct_name| Check { fields, struct_name };
     if let Some(cpu) = ProcessorConfiguration::parse(record) {
         let check = check("ProcessorConfiguration");
         check.number("MemSize", cpu.memory_mib);
@@ -309,8 +309,8 @@ fn configuration(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static st
     None
 }
 
-fn merged(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
-    let check = |what| Check { fields, what };
+fn check_merged(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
+    let check = |struct_name| Check { fields, struct_name };
     match ImageIdentification::parse(record) {
         Some(ImageIdentification::Info(info)) => {
             let check = check("ImageInfo");
@@ -355,7 +355,7 @@ fn merged(record: &Record<'_>, fields: &Fields<'_>) -> Option<&'static str> {
 
 #[test]
 fn structs_agree_with_table() {
-    let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut struct_counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut files_read = 0;
     for file in [
         "ShutdownPerfDiagLogger.etl",
@@ -369,17 +369,17 @@ fn structs_agree_with_table() {
         };
         files_read += 1;
         let schemas = files::learn(&bytes);
-        files::each(&bytes, |record| {
+        files::for_each(&bytes, |record| {
             let mut fields = Fields::new();
             schemas.decode(record, &mut fields);
             if let Some(name) = check(record, &fields) {
-                *seen.entry(name).or_default() += 1;
+                *struct_counts.entry(name).or_default() += 1;
             }
         });
     }
     if files_read == 5 {
-        println!("{seen:?}");
-        assert_eq!(seen.len(), 34);
+        println!("{struct_counts:?}");
+        assert_eq!(struct_counts.len(), 34);
     }
 }
 
@@ -389,7 +389,7 @@ fn shutdown_ends_60_processes() {
         return;
     };
     let mut names = Vec::new();
-    files::each(&bytes, |record| {
+    files::for_each(&bytes, |record| {
         if let Some(process) = Process::parse(record)
             && process.kind == ProcessEventKind::End
         {

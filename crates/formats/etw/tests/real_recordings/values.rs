@@ -5,27 +5,27 @@ use onoff_etw::{Fields, SchemaSource, Schemas, Value};
 
 use super::files;
 
-/// Fields, as text, of the nth event accepted by `wanted`.
+/// Returns the fields, as text, of the nth event accepted by `is_wanted`.
 fn fields_of(
     bytes: &[u8],
     schemas: &Schemas,
-    wanted: impl Fn(&onoff_etw::Description<'_>) -> bool,
+    is_wanted: impl Fn(&onoff_etw::Description<'_>) -> bool,
     nth: usize,
 ) -> Vec<(String, String)> {
-    let mut seen = 0;
-    let mut found = Vec::new();
-    files::each(bytes, |record| {
-        if !wanted(&schemas.describe(record)) {
+    let mut index = 0;
+    let mut texts = Vec::new();
+    files::for_each(bytes, |record| {
+        if !is_wanted(&schemas.describe(record)) {
             return;
         }
-        if seen == nth {
+        if index == nth {
             let mut fields = Fields::new();
             assert!(schemas.decode(record, &mut fields).is_exact());
-            found = fields.iter().map(|f| (f.name().to_owned(), f.to_string())).collect();
+            texts = fields.iter().map(|field| (field.name().to_owned(), field.to_string())).collect();
         }
-        seen += 1;
+        index += 1;
     });
-    found
+    texts
 }
 
 fn pairs(fields: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -38,7 +38,7 @@ fn decodes_every_primitive_trace_logging_type() {
         return;
     };
     let schemas = files::learn(&bytes);
-    let fields = fields_of(&bytes, &schemas, |d| d.event == "PrimitiveTypesTest", 3);
+    let fields = fields_of(&bytes, &schemas, |description| description.event == "PrimitiveTypesTest", 3);
     let expected = pairs(&[
         ("string_type", "Mars"),
         ("boolean_type", "false"),
@@ -70,25 +70,31 @@ fn decodes_kernel_events_of_windows_8_recording() {
         return;
     };
     let schemas = files::learn(&bytes);
-    let write = fields_of(&bytes, &schemas, |d| (d.provider, d.event) == ("DiskIo", "Write"), 0);
-    let of = |name: &str| write.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
-    assert_eq!(of("TransferSize"), Some("4096"));
-    assert_eq!(of("ByteOffset"), Some("6109835264"));
-    assert_eq!(of("Irp"), Some("0xfffffa830047e8f0"));
-    assert_eq!(of("FileObject"), Some("0xfffff8a0045ffc50"));
+    let write =
+        fields_of(&bytes, &schemas, |description| (description.provider, description.event) == ("DiskIo", "Write"), 0);
+    let value = |name: &str| write.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
+    assert_eq!(value("TransferSize"), Some("4096"));
+    assert_eq!(value("ByteOffset"), Some("6109835264"));
+    assert_eq!(value("Irp"), Some("0xfffffa830047e8f0"));
+    assert_eq!(value("FileObject"), Some("0xfffff8a0045ffc50"));
 
-    let send = fields_of(&bytes, &schemas, |d| (d.provider, d.event) == ("TcpIp", "SendIPV6"), 0);
-    let of = |name: &str| send.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
-    assert!(of("daddr").is_some_and(|address| address.starts_with("2001:4898:e0:81:7cb9")));
-    assert_eq!((of("dport"), of("sport")), (Some("445"), Some("64025")));
-    assert_eq!((of("startime"), of("endtime")), (Some("1942"), Some("1942")));
+    let send = fields_of(
+        &bytes,
+        &schemas,
+        |description| (description.provider, description.event) == ("TcpIp", "SendIPV6"),
+        0,
+    );
+    let value = |name: &str| send.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
+    assert!(value("daddr").is_some_and(|address| address.starts_with("2001:4898:e0:81:7cb9")));
+    assert_eq!((value("dport"), value("sport")), (Some("445"), Some("64025")));
+    assert_eq!((value("startime"), value("endtime")), (Some("1942"), Some("1942")));
 }
 
 /// Removes the formatting information that only one of two schemas may have.
-fn plain(value: Value<'_>) -> Value<'_> {
+fn without_format(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Mapped(number, _) | Value::Hex(number) => Value::UInt(number),
-        other => other,
+        value => value,
     }
 }
 
@@ -97,17 +103,19 @@ fn in_band_manifests_agree_with_merged_schemas() {
     let Some(bytes) = files::read("net.4.5.2.x64.etl") else {
         return;
     };
-    let whole = files::learn(&bytes);
+    let all_schemas = files::learn(&bytes);
     // Only manifests sent by event sources; no schemas added by merging.
     let mut in_band = Schemas::new();
-    files::each(&bytes, |record| {
+    files::for_each(&bytes, |record| {
         if record.descriptor().is_some_and(|descriptor| descriptor.id == 0xfffe) {
             in_band.observe(record);
         }
     });
-    assert_eq!(in_band.losses(), whole.losses());
+    assert_eq!(in_band.losses(), all_schemas.losses());
 
-    let session = |d: &onoff_etw::Description<'_>| d.provider == "PerfView" && d.event == "SessionParameters";
+    let session = |description: &onoff_etw::Description<'_>| {
+        description.provider == "PerfView" && description.event == "SessionParameters"
+    };
     let expected = pairs(&[
         ("sessionName", "NT Kernel Logger"),
         ("sessionFileName", "net.4.5.2.x64.kernel"),
@@ -123,16 +131,16 @@ fn in_band_manifests_agree_with_merged_schemas() {
 
     // Both schemas give the same values for all events known to both.
     let mut compared = 0;
-    files::each(&bytes, |record| {
+    files::for_each(&bytes, |record| {
         let (mut by_manifest, mut by_metadata) = (Fields::new(), Fields::new());
         let first = in_band.decode(record, &mut by_manifest);
-        let second = whole.decode(record, &mut by_metadata);
+        let second = all_schemas.decode(record, &mut by_metadata);
         if (first.source, second.source) != (SchemaSource::Embedded, SchemaSource::Embedded) {
             return;
         }
-        for (one, other) in by_manifest.iter().zip(&by_metadata) {
-            assert_eq!(one.name(), other.name());
-            assert_eq!(plain(one.value()), plain(other.value()), "{}", one.name());
+        for (left, right) in by_manifest.iter().zip(&by_metadata) {
+            assert_eq!(left.name(), right.name());
+            assert_eq!(without_format(left.value()), without_format(right.value()), "{}", left.name());
         }
         compared += 1;
     });
@@ -147,7 +155,7 @@ fn every_trace_logging_event_has_event_and_provider_name() {
             continue;
         };
         let schemas = files::learn(&bytes);
-        files::each(&bytes, |record| {
+        files::for_each(&bytes, |record| {
             let item = record.extended_item(ExtendedItem::EVENT_SCHEMA_TRACELOGGING);
             if item.is_some() {
                 let description = schemas.describe(record);

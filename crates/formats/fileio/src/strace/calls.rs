@@ -3,10 +3,10 @@
 use hashbrown::HashMap;
 
 use super::descriptors::{Descriptors, OpenFile, OpenFileId, is_seekable};
-use super::line::{self, Axis, Content, Time, arguments, descriptor, unquoted};
+use super::line::{self, Axis, Content, Time, parse_descriptor, split_arguments, unquote};
 use crate::format::Format;
 use crate::losses::{LossKind, Losses};
-use crate::number::{lines, unsigned};
+use crate::number::{lines, parse_unsigned};
 use crate::operation::{Operation, OperationKind, OperationWriter, Outcome};
 
 /// Thread id used if the recording has none.
@@ -22,12 +22,12 @@ struct UnfinishedCall {
 /// A complete call.
 #[derive(Debug)]
 struct Call<'c> {
-    /// Offset of its line, bytes.
+    /// Offset of the line, bytes.
     line_offset: usize,
     tid: u32,
     start_ns: i64,
     /// Time from the first half to the second, used if strace did not print a duration.
-    between_ns: Option<i64>,
+    elapsed_ns: Option<i64>,
     name: &'c str,
     arguments: &'c [&'c str],
     result: Option<i64>,
@@ -59,33 +59,42 @@ pub(crate) fn read(bytes: &[u8], out: &mut OperationWriter<'_>) {
         match parsed.content {
             Content::Other => {}
             Content::Begin { name, arguments } => {
-                let half =
+                let first_half =
                     UnfinishedCall { offset, start_ns: now_ns, name: name.to_owned(), arguments: arguments.to_owned() };
-                if let Some(lost) = unfinished.insert(tid, half) {
-                    out.count_loss(LossKind::Unfinished, lost.offset);
+                if let Some(replaced) = unfinished.insert(tid, first_half) {
+                    out.count_loss(LossKind::Unfinished, replaced.offset);
                 }
             }
-            Content::Call { name, arguments: inside, result } => {
-                reader.call(offset, tid, (now_ns, None), name, inside, result, out);
+            Content::Call { name, arguments: argument_text, result } => {
+                reader.parse_and_apply(offset, tid, (now_ns, None), name, argument_text, result, out);
             }
-            Content::Resumed { name, arguments: inside, result } => match unfinished.remove(&tid) {
-                Some(half) if half.name == name => {
-                    let comma = if half.arguments.is_empty() || half.arguments.ends_with(',') { "" } else { "," };
-                    let whole = format!("{}{comma} {inside}", half.arguments);
-                    let between_ns = parsed.time.map(|_| now_ns.saturating_sub(half.start_ns).max(0));
-                    reader.call(half.offset, tid, (half.start_ns, between_ns), name, &whole, result, out);
+            Content::Resumed { name, arguments: argument_text, result } => match unfinished.remove(&tid) {
+                Some(first_half) if first_half.name == name => {
+                    let comma =
+                        if first_half.arguments.is_empty() || first_half.arguments.ends_with(',') { "" } else { "," };
+                    let all_arguments = format!("{}{comma} {argument_text}", first_half.arguments);
+                    let elapsed_ns = parsed.time.map(|_| now_ns.saturating_sub(first_half.start_ns).max(0));
+                    reader.parse_and_apply(
+                        first_half.offset,
+                        tid,
+                        (first_half.start_ns, elapsed_ns),
+                        name,
+                        &all_arguments,
+                        result,
+                        out,
+                    );
                 }
-                Some(half) => {
-                    out.count_loss(LossKind::Unfinished, half.offset);
+                Some(first_half) => {
+                    out.count_loss(LossKind::Unfinished, first_half.offset);
                     out.count_loss(LossKind::Unfinished, offset);
                 }
                 None => out.count_loss(LossKind::Unfinished, offset),
             },
         }
     }
-    let mut halves: Vec<usize> = unfinished.into_values().map(|half| half.offset).collect();
-    halves.sort_unstable();
-    for offset in halves {
+    let mut unfinished_offsets: Vec<usize> = unfinished.into_values().map(|first_half| first_half.offset).collect();
+    unfinished_offsets.sort_unstable();
+    for offset in unfinished_offsets {
         out.count_loss(LossKind::Unfinished, offset);
     }
 }
@@ -97,7 +106,7 @@ struct CallReader {
     has_thread_ids: bool,
 }
 
-/// Converts system calls from another recorder than `strace` to file operations. The arguments are formatted as by
+/// Converts system calls recorded by a tool other than `strace` to file operations. Arguments must have the format of
 /// `strace`.
 #[derive(Debug)]
 pub struct SystemCallReader {
@@ -129,27 +138,27 @@ impl Default for SystemCallReader {
 impl SystemCallReader {
     /// Processes the next call, in the order of return, and passes file operations to `sink`. Times are not shifted.
     pub fn call(&mut self, call: &SystemCall<'_>, sink: &mut dyn FnMut(&Operation<'_>)) {
-        let mut passed = |_| {};
+        let mut release = |_| {};
         let mut out =
-            OperationWriter::with_absolute_times(Format::Strace, std::mem::take(&mut self.losses), sink, &mut passed);
-        let whole = Call {
+            OperationWriter::with_absolute_times(Format::Strace, std::mem::take(&mut self.losses), sink, &mut release);
+        let completed_call = Call {
             line_offset: 0,
             tid: call.tid,
             start_ns: call.start_ns,
-            between_ns: None,
+            elapsed_ns: None,
             name: call.name,
             arguments: call.arguments,
             result: Some(call.result),
             result_path: None,
             duration_ns: Some(call.duration_ns),
         };
-        if self.reader.apply(&whole, &mut out).is_none() {
+        if self.reader.apply(&completed_call, &mut out).is_none() {
             out.count_loss(LossKind::Unreadable, 0);
         }
         self.losses = out.finish().losses;
     }
 
-    /// Calls and requests that could not be converted.
+    /// Returns the losses so far: calls and requests that could not be converted.
     #[must_use]
     pub const fn losses(&self) -> &Losses {
         &self.losses
@@ -169,23 +178,23 @@ enum OffsetSource {
 
 impl CallReader {
     #[expect(clippy::too_many_arguments, reason = "the parts of a line")]
-    fn call(
+    fn parse_and_apply(
         &mut self,
         line_offset: usize,
         tid: u32,
-        (start_ns, between_ns): (i64, Option<i64>),
+        (start_ns, elapsed_ns): (i64, Option<i64>),
         name: &str,
-        inside: &str,
+        argument_text: &str,
         result: &str,
         out: &mut OperationWriter<'_>,
     ) {
-        let (number, result_path, duration_ns) = line::result(result);
-        let arguments = arguments(inside);
+        let (number, result_path, duration_ns) = line::parse_result(result);
+        let arguments = split_arguments(argument_text);
         let call = Call {
             line_offset,
             tid,
             start_ns,
-            between_ns,
+            elapsed_ns,
             name,
             arguments: &arguments,
             result: number,
@@ -211,7 +220,7 @@ impl CallReader {
             "copy_file_range" => self.copy(call, 0, Some(1), Some((2, 3)), out),
             "open" | "openat" | "openat2" | "creat" => self.open(call, out),
             "close" => self.close(call, out),
-            "fsync" | "fdatasync" | "sync_file_range" => self.simple(call, Flush, out),
+            "fsync" | "fdatasync" | "sync_file_range" => self.emit_descriptor_operation(call, Flush, out),
             "lseek" | "_llseek" => self.seek(call),
             "dup" | "dup2" | "dup3" => self.duplicate(call),
             "fcntl" | "fcntl64" if call.arguments.get(1).is_some_and(|command| command.starts_with("F_DUPFD")) => {
@@ -220,13 +229,13 @@ impl CallReader {
             "fcntl" | "fcntl64" if call.arguments.get(1) == Some(&"F_SETFL") => self.set_flags(call),
             "clone" | "clone3" | "fork" | "vfork" => self.spawn(call),
             "execve" | "execveat" => self.execute(call),
-            "fstat" | "newfstatat" | "statx" => self.size(call),
+            "fstat" | "newfstatat" | "statx" => self.record_size(call),
             "ftruncate" | "ftruncate64" => self.truncate(call),
             "pipe" | "pipe2" | "socketpair" => Some(()),
             "io_uring_enter" => record_loss(call, LossKind::IoUring, out),
             "io_submit" => record_loss(call, LossKind::AsynchronousIo, out),
             "splice" | "tee" => record_loss(call, LossKind::Spliced, out),
-            "mmap" | "mmap2" => self.map(call, out),
+            "mmap" | "mmap2" => self.count_mapping(call, out),
             _ => Some(()),
         }
     }
@@ -235,7 +244,7 @@ impl CallReader {
         let process = self.files.process(call.tid);
         Operation {
             start_ns: call.start_ns,
-            duration_ns: call.duration_ns.or(call.between_ns),
+            duration_ns: call.duration_ns.or(call.elapsed_ns),
             pid: self.has_thread_ids.then_some(process),
             tid: self.has_thread_ids.then_some(call.tid),
             process: self.files.name(process),
@@ -252,7 +261,7 @@ impl CallReader {
         source: OffsetSource,
         out: &mut OperationWriter<'_>,
     ) -> Option<()> {
-        let (number, path) = descriptor(call.arguments.first()?)?;
+        let (number, path) = parse_descriptor(call.arguments.first()?)?;
         let Some(id) = self.files.find(call.tid, number, path) else {
             if call.result.is_some_and(|transferred| transferred > 0) {
                 out.count_loss(LossKind::DescriptorUnknown, call.line_offset);
@@ -263,20 +272,20 @@ impl CallReader {
         if !file.seekable {
             return Some(());
         }
-        let given = match source {
+        let explicit_offset = match source {
             OffsetSource::Current => None,
-            OffsetSource::Argument(at) => Some(call.arguments.get(at)?.parse::<i64>().ok()?),
-            OffsetSource::ArgumentOrCurrent(at) => {
-                Some(call.arguments.get(at)?.parse::<i64>().ok()?).filter(|&at| at != -1)
+            OffsetSource::Argument(index) => Some(call.arguments.get(index)?.parse::<i64>().ok()?),
+            OffsetSource::ArgumentOrCurrent(index) => {
+                Some(call.arguments.get(index)?.parse::<i64>().ok()?).filter(|&offset| offset != -1)
             }
         };
-        let appends = kind == OperationKind::Write && file.append && given.is_none();
-        let offset = match given {
-            Some(given) => u64::try_from(given).ok(),
+        let appends = kind == OperationKind::Write && file.append && explicit_offset.is_none();
+        let offset = match explicit_offset {
+            Some(explicit_offset) => u64::try_from(explicit_offset).ok(),
             None if appends => self.files.size(&file.path),
             None => Some(file.position),
         };
-        self.push(call, kind, id, offset, call.result, given.is_none(), out)
+        self.push(call, kind, id, offset, call.result, explicit_offset.is_none(), out)
     }
 
     /// Emits a read or write of `transferred` bytes and advances the file position if the request used it.
@@ -319,21 +328,21 @@ impl CallReader {
         Some(())
     }
 
-    /// A copy within the kernel: a read of one file, and a write of another if both are files.
+    /// Emits a copy within the kernel as a read of one file and, if both are files, a write of the other.
     fn copy(
         &mut self,
         call: &Call<'_>,
-        from: usize,
-        from_offset: Option<usize>,
-        to: Option<(usize, usize)>,
+        input: usize,
+        input_offset: Option<usize>,
+        output: Option<(usize, usize)>,
         out: &mut OperationWriter<'_>,
     ) -> Option<()> {
-        let sides = [
-            Some((from, from_offset, OperationKind::Read)),
-            to.map(|(to, place)| (to, Some(place), OperationKind::Write)),
+        let transfers = [
+            Some((input, input_offset, OperationKind::Read)),
+            output.map(|(output, offset)| (output, Some(offset), OperationKind::Write)),
         ];
-        for (file, place, kind) in sides.into_iter().flatten() {
-            let (number, path) = descriptor(call.arguments.get(file)?)?;
+        for (descriptor_index, offset_index, kind) in transfers.into_iter().flatten() {
+            let (number, path) = parse_descriptor(call.arguments.get(descriptor_index)?)?;
             let Some(id) = self.files.find(call.tid, number, path) else {
                 out.count_loss(LossKind::DescriptorUnknown, call.line_offset);
                 continue;
@@ -343,26 +352,26 @@ impl CallReader {
                 continue;
             }
             // `NULL`, `[4096]`, or `[0] => [4096]`.
-            let given = call.arguments.get(place?)?;
-            let place = given
+            let offset_argument = call.arguments.get(offset_index?)?;
+            let explicit_offset = offset_argument
                 .strip_prefix('[')
-                .and_then(|given| given.split(']').next())
-                .and_then(|text| unsigned(text.as_bytes()));
-            self.push(call, kind, id, place.or(position), call.result, place.is_none(), out)?;
+                .and_then(|list| list.split(']').next())
+                .and_then(|text| parse_unsigned(text.as_bytes()));
+            self.push(call, kind, id, explicit_offset.or(position), call.result, explicit_offset.is_none(), out)?;
         }
         Some(())
     }
 
     fn open(&mut self, call: &Call<'_>, out: &mut OperationWriter<'_>) -> Option<()> {
-        let at = usize::from(call.name.starts_with("openat"));
-        let mut path = unquoted(call.arguments.get(at)?)?;
-        if at == 1
+        let path_index = usize::from(call.name.starts_with("openat"));
+        let mut path = unquote(call.arguments.get(path_index)?)?;
+        if path_index == 1
             && !path.starts_with('/')
-            && let Some((_, Some(directory))) = descriptor(call.arguments.first()?)
+            && let Some((_, Some(directory))) = parse_descriptor(call.arguments.first()?)
         {
             path = format!("{}/{path}", directory.trim_end_matches('/'));
         }
-        let flags = call.arguments.get(at + 1).copied().unwrap_or_default();
+        let flags = call.arguments.get(path_index + 1).copied().unwrap_or_default();
         let descriptor = call.result.and_then(|result| i32::try_from(result).ok()).filter(|&result| result >= 0);
         let Some(descriptor) = descriptor else {
             let operation = self.operation(call, OperationKind::Open, &path, 0);
@@ -388,7 +397,7 @@ impl CallReader {
     }
 
     fn close(&mut self, call: &Call<'_>, out: &mut OperationWriter<'_>) -> Option<()> {
-        let (number, path) = descriptor(call.arguments.first()?)?;
+        let (number, path) = parse_descriptor(call.arguments.first()?)?;
         if call.result != Some(0) {
             return Some(());
         }
@@ -401,8 +410,13 @@ impl CallReader {
         Some(())
     }
 
-    fn simple(&mut self, call: &Call<'_>, kind: OperationKind, out: &mut OperationWriter<'_>) -> Option<()> {
-        let (number, path) = descriptor(call.arguments.first()?)?;
+    fn emit_descriptor_operation(
+        &mut self,
+        call: &Call<'_>,
+        kind: OperationKind,
+        out: &mut OperationWriter<'_>,
+    ) -> Option<()> {
+        let (number, path) = parse_descriptor(call.arguments.first()?)?;
         match self.files.find(call.tid, number, path) {
             Some(id) => {
                 let outcome = if call.result == Some(0) { Outcome::Done } else { Outcome::Failed };
@@ -415,7 +429,7 @@ impl CallReader {
     }
 
     fn seek(&mut self, call: &Call<'_>) -> Option<()> {
-        let (number, path) = descriptor(call.arguments.first()?)?;
+        let (number, path) = parse_descriptor(call.arguments.first()?)?;
         // `_llseek` returns the position through its fourth argument.
         let position = if call.name == "_llseek" {
             call.arguments.get(3)?.trim_matches(['[', ']']).parse().ok()
@@ -436,16 +450,18 @@ impl CallReader {
     }
 
     fn duplicate(&mut self, call: &Call<'_>) -> Option<()> {
-        let (from, path) = descriptor(call.arguments.first()?)?;
-        self.files.find(call.tid, from, path);
-        if let Some(to) = call.result.and_then(|to| i32::try_from(to).ok()).filter(|&to| to >= 0 && to != from) {
-            self.files.duplicate(call.tid, from, to);
+        let (original, path) = parse_descriptor(call.arguments.first()?)?;
+        self.files.find(call.tid, original, path);
+        if let Some(copy) =
+            call.result.and_then(|copy| i32::try_from(copy).ok()).filter(|&copy| copy >= 0 && copy != original)
+        {
+            self.files.duplicate(call.tid, original, copy);
         }
         Some(())
     }
 
     fn set_flags(&mut self, call: &Call<'_>) -> Option<()> {
-        let (number, path) = descriptor(call.arguments.first()?)?;
+        let (number, path) = parse_descriptor(call.arguments.first()?)?;
         if call.result == Some(0)
             && let Some(id) = self.files.find(call.tid, number, path)
         {
@@ -457,15 +473,15 @@ impl CallReader {
     fn spawn(&mut self, call: &Call<'_>) -> Option<()> {
         let child = call.result.and_then(|child| u32::try_from(child).ok()).filter(|&child| child > 0);
         if let Some(child) = child {
-            let has = |flag: &str| call.arguments.iter().any(|argument| argument.contains(flag));
-            self.files.spawn(call.tid, child, has("CLONE_FILES"), has("CLONE_THREAD"));
+            let has_flag = |flag: &str| call.arguments.iter().any(|argument| argument.contains(flag));
+            self.files.spawn(call.tid, child, has_flag("CLONE_FILES"), has_flag("CLONE_THREAD"));
         }
         Some(())
     }
 
     fn execute(&mut self, call: &Call<'_>) -> Option<()> {
-        let at = usize::from(call.name == "execveat");
-        let path = unquoted(call.arguments.get(at)?)?;
+        let path_index = usize::from(call.name == "execveat");
+        let path = unquote(call.arguments.get(path_index)?)?;
         if call.result == Some(0) {
             self.files.execute(call.tid, &path);
         }
@@ -473,15 +489,17 @@ impl CallReader {
     }
 
     /// Records the size of a file, which later appends need.
-    fn size(&mut self, call: &Call<'_>) -> Option<()> {
-        let Some((number, path)) = call.arguments.first().and_then(|first| descriptor(first)) else { return Some(()) };
+    fn record_size(&mut self, call: &Call<'_>) -> Option<()> {
+        let Some((number, path)) = call.arguments.first().and_then(|first| parse_descriptor(first)) else {
+            return Some(());
+        };
         // `newfstatat(3, "", …)` refers to the descriptor; with a name it refers to another file.
         if call.name != "fstat" && call.arguments.get(1) != Some(&"\"\"") {
             return Some(());
         }
         let size = call.arguments.iter().find_map(|argument| {
-            let rest = argument.split_once("st_size=").or_else(|| argument.split_once("stx_size="))?.1;
-            unsigned(rest.split([',', '}']).next()?.as_bytes())
+            let tail = argument.split_once("st_size=").or_else(|| argument.split_once("stx_size="))?.1;
+            parse_unsigned(tail.split([',', '}']).next()?.as_bytes())
         });
         if let (Some(size), Some(id)) = (size, self.files.find(call.tid, number, path)) {
             let path = self.files.get(id)?.path.clone();
@@ -491,8 +509,8 @@ impl CallReader {
     }
 
     fn truncate(&mut self, call: &Call<'_>) -> Option<()> {
-        let (number, path) = descriptor(call.arguments.first()?)?;
-        let size = unsigned(call.arguments.get(1)?.as_bytes())?;
+        let (number, path) = parse_descriptor(call.arguments.first()?)?;
+        let size = parse_unsigned(call.arguments.get(1)?.as_bytes())?;
         if call.result == Some(0)
             && let Some(id) = self.files.find(call.tid, number, path)
         {
@@ -502,10 +520,11 @@ impl CallReader {
         Some(())
     }
 
-    fn map(&mut self, call: &Call<'_>, out: &mut OperationWriter<'_>) -> Option<()> {
-        let anonymous = call.arguments.get(3).is_none_or(|flags| flags.contains("MAP_ANON"));
-        let named = call.arguments.get(4).and_then(|text| descriptor(text)).is_some_and(|(number, _)| number >= 0);
-        if !anonymous && named {
+    fn count_mapping(&mut self, call: &Call<'_>, out: &mut OperationWriter<'_>) -> Option<()> {
+        let is_anonymous = call.arguments.get(3).is_none_or(|flags| flags.contains("MAP_ANON"));
+        let has_file =
+            call.arguments.get(4).and_then(|text| parse_descriptor(text)).is_some_and(|(number, _)| number >= 0);
+        if !is_anonymous && has_file {
             out.count_loss(LossKind::Mapped, call.line_offset);
         }
         Some(())

@@ -26,20 +26,20 @@ struct Table {
 pub(super) struct Descriptors {
     open_files: Vec<OpenFile>,
     tables: Vec<Table>,
-    table_of: HashMap<u32, usize>,
-    process_of: HashMap<u32, u32>,
+    tables_by_thread: HashMap<u32, usize>,
+    processes_by_thread: HashMap<u32, u32>,
     names: HashMap<u32, String>,
     sizes: HashMap<String, u64>,
 }
 
 impl Descriptors {
-    fn table(&mut self, tid: u32) -> usize {
-        match self.table_of.get(&tid) {
+    fn table_index(&mut self, tid: u32) -> usize {
+        match self.tables_by_thread.get(&tid) {
             Some(&table) => table,
             None => {
                 self.tables.push(Table::default());
                 let table = self.tables.len() - 1;
-                self.table_of.insert(tid, table);
+                self.tables_by_thread.insert(tid, table);
                 table
             }
         }
@@ -47,7 +47,7 @@ impl Descriptors {
 
     /// Adds an open file at `descriptor` of a thread's table.
     pub(super) fn open(&mut self, tid: u32, descriptor: i32, file: OpenFile, close_on_exec: bool) -> OpenFileId {
-        let table = self.table(tid);
+        let table = self.table_index(tid);
         self.open_files.push(file);
         let id = self.open_files.len() - 1;
         if let Some(table) = self.tables.get_mut(table) {
@@ -56,27 +56,27 @@ impl Descriptors {
         id
     }
 
-    /// The open file at `descriptor`. A path printed by `-y` identifies a file whose opening was not recorded.
+    /// Returns the open file at `descriptor`. A path printed by `-y` identifies a file whose opening was not recorded.
     pub(super) fn find(&mut self, tid: u32, descriptor: i32, path: Option<&str>) -> Option<OpenFileId> {
-        let table = self.table(tid);
-        let known = self.tables.get(table)?.files.get(&descriptor).map(|&(id, _)| id);
-        match (known, path) {
+        let table = self.table_index(tid);
+        let found = self.tables.get(table)?.files.get(&descriptor).map(|&(id, _)| id);
+        match (found, path) {
             (Some(id), Some(path)) if self.open_files.get(id).is_some_and(|file| file.path != path) => {
                 // The descriptor was reused for another file by an unrecorded call, or the file was renamed.
-                let known = self.open_files.get_mut(id)?;
-                if known.seekable && is_seekable(path) {
-                    known.path = path.to_owned();
+                let file = self.open_files.get_mut(id)?;
+                if file.seekable && is_seekable(path) {
+                    file.path = path.to_owned();
                     return Some(id);
                 }
-                Some(self.open_named(tid, descriptor, path))
+                Some(self.open_path(tid, descriptor, path))
             }
             (Some(id), _) => Some(id),
-            (None, Some(path)) => Some(self.open_named(tid, descriptor, path)),
+            (None, Some(path)) => Some(self.open_path(tid, descriptor, path)),
             (None, None) => None,
         }
     }
 
-    fn open_named(&mut self, tid: u32, descriptor: i32, path: &str) -> OpenFileId {
+    fn open_path(&mut self, tid: u32, descriptor: i32, path: &str) -> OpenFileId {
         let file = OpenFile { path: path.to_owned(), seekable: is_seekable(path), ..OpenFile::default() };
         self.open(tid, descriptor, file, false)
     }
@@ -89,23 +89,23 @@ impl Descriptors {
         self.open_files.get_mut(id)
     }
 
-    pub(super) fn duplicate(&mut self, tid: u32, from: i32, to: i32) {
-        let table = self.table(tid);
+    pub(super) fn duplicate(&mut self, tid: u32, original: i32, copy: i32) {
+        let table = self.table_index(tid);
         if let Some(table) = self.tables.get_mut(table)
-            && let Some(&(id, _)) = table.files.get(&from)
+            && let Some(&(id, _)) = table.files.get(&original)
         {
-            table.files.insert(to, (id, false));
+            table.files.insert(copy, (id, false));
         }
     }
 
     pub(super) fn close(&mut self, tid: u32, descriptor: i32) -> Option<OpenFileId> {
-        let table = self.table(tid);
+        let table = self.table_index(tid);
         self.tables.get_mut(table)?.files.remove(&descriptor).map(|(id, _)| id)
     }
 
     /// Adds a new thread or process.
     pub(super) fn spawn(&mut self, parent: u32, child: u32, shares_files: bool, is_thread: bool) {
-        let table = self.table(parent);
+        let table = self.table_index(parent);
         let table = if shares_files {
             table
         } else {
@@ -113,9 +113,9 @@ impl Descriptors {
             self.tables.push(copy);
             self.tables.len() - 1
         };
-        self.table_of.insert(child, table);
+        self.tables_by_thread.insert(child, table);
         let process = self.process(parent);
-        self.process_of.insert(child, if is_thread { process } else { child });
+        self.processes_by_thread.insert(child, if is_thread { process } else { child });
         if !is_thread && let Some(name) = self.names.get(&process).cloned() {
             self.names.insert(child, name);
         }
@@ -123,13 +123,14 @@ impl Descriptors {
 
     /// Handles exec: the thread gets its own table without the close-on-exec descriptors.
     pub(super) fn execute(&mut self, tid: u32, path: &str) {
-        let table = self.table(tid);
-        let is_shared = self.table_of.iter().any(|(&other, &other_table)| other_table == table && other != tid);
+        let table = self.table_index(tid);
+        let is_shared =
+            self.tables_by_thread.iter().any(|(&other_tid, &other_table)| other_table == table && other_tid != tid);
         if let Some(mut copy) = self.tables.get(table).cloned() {
             copy.files.retain(|_, &mut (_, close_on_exec)| !close_on_exec);
             if is_shared {
                 self.tables.push(copy);
-                self.table_of.insert(tid, self.tables.len() - 1);
+                self.tables_by_thread.insert(tid, self.tables.len() - 1);
             } else if let Some(table) = self.tables.get_mut(table) {
                 *table = copy;
             }
@@ -139,23 +140,23 @@ impl Descriptors {
         self.names.insert(process, name.to_owned());
     }
 
-    /// Process id of a thread.
+    /// Returns the process id of a thread.
     pub(super) fn process(&self, tid: u32) -> u32 {
-        self.process_of.get(&tid).copied().unwrap_or(tid)
+        self.processes_by_thread.get(&tid).copied().unwrap_or(tid)
     }
 
     pub(super) fn name(&self, process: u32) -> &str {
         self.names.get(&process).map_or("", String::as_str)
     }
 
-    /// The size of a file, if known: reported by the kernel or reached by a write.
+    /// Returns the size of a file, if known: reported by the kernel or reached by a write.
     pub(super) fn size(&self, path: &str) -> Option<u64> {
         self.sizes.get(path).copied()
     }
 
     pub(super) fn set_size(&mut self, path: &str, size: u64) {
         match self.sizes.get_mut(path) {
-            Some(known) => *known = size,
+            Some(current) => *current = size,
             None => {
                 self.sizes.insert(path.to_owned(), size);
             }
@@ -163,8 +164,8 @@ impl Descriptors {
     }
 
     pub(super) fn grow_to(&mut self, path: &str, end: u64) {
-        if let Some(known) = self.sizes.get_mut(path) {
-            *known = (*known).max(end);
+        if let Some(current) = self.sizes.get_mut(path) {
+            *current = (*current).max(end);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Parses one line of `strace`.
 
-use crate::number::{MidnightUnwrapper, clock_ns, seconds_ns, unsigned32};
+use crate::number::{MidnightUnwrapper, clock_ns, parse_u32, seconds_ns};
 
 /// Content of a line after the thread and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) enum Time {
     /// Since midnight (`-t`, `-tt`).
     Clock(i64),
     /// Since the previous line (`-r`).
-    Since(i64),
+    SincePrevious(i64),
 }
 
 /// Converts the times of a recording to one axis.
@@ -47,7 +47,7 @@ impl Axis {
         match time {
             Some(Time::Unix(ns)) => ns,
             Some(Time::Clock(ns)) => self.midnights.unwrap_time(ns),
-            Some(Time::Since(ns)) => {
+            Some(Time::SincePrevious(ns)) => {
                 self.now_ns = self.now_ns.saturating_add(ns);
                 self.now_ns
             }
@@ -78,78 +78,78 @@ fn is_name(name: &str) -> bool {
 
 /// Parses a line; `None` if it is not strace output.
 pub(super) fn parse(line: &str) -> Option<Line<'_>> {
-    let mut rest = line.trim_start();
+    let mut remaining = line.trim_start();
     let mut tid = None;
     let mut time = None;
-    if let Some(inside) = rest.strip_prefix("[pid") {
-        let (number, after) = inside.split_once(']')?;
-        tid = Some(unsigned32(number.as_bytes())?);
-        rest = after.trim_start();
+    if let Some(inside) = remaining.strip_prefix("[pid") {
+        let (number, tail) = inside.split_once(']')?;
+        tid = Some(parse_u32(number.as_bytes())?);
+        remaining = tail.trim_start();
     }
     // At most a thread id and two times (`-r -tt`).
     for _ in 0..3 {
         // With `-r` and another time, the difference is in parentheses with a sign.
-        if let Some((_, after)) = rest.strip_prefix("(+").and_then(|inside| inside.split_once(')')) {
-            rest = after.trim_start();
+        if let Some((_, tail)) = remaining.strip_prefix("(+").and_then(|inside| inside.split_once(')')) {
+            remaining = tail.trim_start();
             continue;
         }
-        let Some((word, after)) = rest.split_once(' ') else { break };
+        let Some((word, tail)) = remaining.split_once(' ') else { break };
         let bytes = word.as_bytes();
-        let found = if word.contains(':') {
+        let parsed_time = if word.contains(':') {
             clock_ns(bytes).map(Time::Clock)
         } else if word.contains('.') {
-            seconds_ns(bytes).map(|ns| if ns >= MIN_UNIX_NS { Time::Unix(ns) } else { Time::Since(ns) })
+            seconds_ns(bytes).map(|ns| if ns >= MIN_UNIX_NS { Time::Unix(ns) } else { Time::SincePrevious(ns) })
         } else {
-            match unsigned32(bytes) {
+            match parse_u32(bytes) {
                 Some(number) if tid.is_none() => {
                     tid = Some(number);
-                    rest = after.trim_start();
+                    remaining = tail.trim_start();
                     continue;
                 }
                 _ => None,
             }
         };
-        let Some(found) = found else { break };
+        let Some(parsed_time) = parsed_time else { break };
         // Prefer an absolute time to a difference.
-        time = match (time, found) {
-            (Some(known @ (Time::Unix(_) | Time::Clock(_))), _) => Some(known),
-            _ => Some(found),
+        time = match (time, parsed_time) {
+            (Some(absolute @ (Time::Unix(_) | Time::Clock(_))), _) => Some(absolute),
+            _ => Some(parsed_time),
         };
-        rest = after.trim_start();
+        remaining = tail.trim_start();
     }
-    Some(Line { tid, time, content: content(rest)? })
+    Some(Line { tid, time, content: parse_content(remaining)? })
 }
 
-fn content(rest: &str) -> Option<Content<'_>> {
-    if let Some(resumed) = rest.strip_prefix("<... ") {
-        let (name, after) = resumed.split_once(" resumed>")?;
-        let (arguments, result) = close(after)?;
+fn parse_content(text: &str) -> Option<Content<'_>> {
+    if let Some(resumed) = text.strip_prefix("<... ") {
+        let (name, tail) = resumed.split_once(" resumed>")?;
+        let (arguments, result) = split_at_closing_parenthesis(tail)?;
         return Some(Content::Resumed { name, arguments, result });
     }
-    if rest.starts_with("+++ ") || rest.starts_with("--- ") || rest.starts_with("strace: ") {
+    if text.starts_with("+++ ") || text.starts_with("--- ") || text.starts_with("strace: ") {
         return Some(Content::Other);
     }
-    let (name, after) = rest.split_once('(')?;
+    let (name, tail) = text.split_once('(')?;
     if !is_name(name) && name != "??" {
         return None;
     }
-    if let Some(arguments) = after.trim_end().strip_suffix("<unfinished ...>") {
+    if let Some(arguments) = tail.trim_end().strip_suffix("<unfinished ...>") {
         return Some(Content::Begin { name, arguments: arguments.trim_end() });
     }
-    let (arguments, result) = close(after)?;
+    let (arguments, result) = split_at_closing_parenthesis(tail)?;
     Some(Content::Call { name, arguments, result })
 }
 
 /// Splits at the parenthesis that closes the call, into the arguments and the result.
-fn close(text: &str) -> Option<(&str, &str)> {
+fn split_at_closing_parenthesis(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0_u32;
-    let mut scan = Scanner::new(text);
-    while let Some((at, byte)) = scan.next() {
+    let mut scanner = Scanner::new(text);
+    while let Some((index, byte)) = scanner.next() {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' if depth == 0 => {
-                let result = text.get(at + 1..)?.trim_start().strip_prefix('=')?;
-                return Some((text.get(..at)?, result.trim_start()));
+                let result = text.get(index + 1..)?.trim_start().strip_prefix('=')?;
+                return Some((text.get(..index)?, result.trim_start()));
             }
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
@@ -158,28 +158,28 @@ fn close(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The arguments of a call, at most `MAX_ARGUMENTS`.
-pub(super) fn arguments(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
+/// Splits the arguments of a call, at most `MAX_ARGUMENTS`.
+pub(super) fn split_arguments(text: &str) -> Vec<&str> {
+    let mut arguments = Vec::new();
     let mut start = 0;
     let mut depth = 0_u32;
-    let mut scan = Scanner::new(text);
-    while let Some((at, byte)) = scan.next() {
+    let mut scanner = Scanner::new(text);
+    while let Some((index, byte)) = scanner.next() {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            b',' if depth == 0 && found.len() < MAX_ARGUMENTS => {
-                found.push(text.get(start..at).unwrap_or_default().trim());
-                start = at + 1;
+            b',' if depth == 0 && arguments.len() < MAX_ARGUMENTS => {
+                arguments.push(text.get(start..index).unwrap_or_default().trim());
+                start = index + 1;
             }
             _ => {}
         }
     }
-    let last = text.get(start..).unwrap_or_default().trim();
-    if !last.is_empty() || !found.is_empty() {
-        found.push(last);
+    let last_argument = text.get(start..).unwrap_or_default().trim();
+    if !last_argument.is_empty() || !arguments.is_empty() {
+        arguments.push(last_argument);
     }
-    found
+    arguments
 }
 
 const MAX_ARGUMENTS: usize = 16;
@@ -187,35 +187,35 @@ const MAX_ARGUMENTS: usize = 16;
 /// Iterates over the bytes of a call outside of strings and of the paths that `-y` prints after descriptors.
 struct Scanner<'l> {
     bytes: &'l [u8],
-    at: usize,
+    position: usize,
 }
 
 impl<'l> Scanner<'l> {
     fn new(text: &'l str) -> Self {
-        Scanner { bytes: text.as_bytes(), at: 0 }
+        Scanner { bytes: text.as_bytes(), position: 0 }
     }
 
     fn next(&mut self) -> Option<(usize, u8)> {
         loop {
-            let at = self.at;
-            let byte = *self.bytes.get(at)?;
-            self.at += 1;
+            let index = self.position;
+            let byte = *self.bytes.get(index)?;
+            self.position += 1;
             match byte {
                 b'"' => self.skip_string(),
                 // A path follows a descriptor directly; a comparison or a shift has a space before it.
-                b'<' if at > 0 && self.bytes.get(at - 1).is_some_and(|byte| byte.is_ascii_alphanumeric()) => {
+                b'<' if index > 0 && self.bytes.get(index - 1).is_some_and(|byte| byte.is_ascii_alphanumeric()) => {
                     self.skip_path();
                 }
-                _ => return Some((at, byte)),
+                _ => return Some((index, byte)),
             }
         }
     }
 
     fn skip_string(&mut self) {
-        while let Some(&byte) = self.bytes.get(self.at) {
-            self.at += 1;
+        while let Some(&byte) = self.bytes.get(self.position) {
+            self.position += 1;
             match byte {
-                b'\\' => self.at += 1,
+                b'\\' => self.position += 1,
                 b'"' => return,
                 _ => {}
             }
@@ -225,12 +225,12 @@ impl<'l> Scanner<'l> {
     /// Skips to the `>` that closes the path; it may contain details of a device or socket (`<char 1:3>`).
     fn skip_path(&mut self) {
         let mut depth = 1_u32;
-        while let Some(&byte) = self.bytes.get(self.at) {
-            self.at += 1;
+        while let Some(&byte) = self.bytes.get(self.position) {
+            self.position += 1;
             match byte {
                 b'<' => depth += 1,
                 // `->` in the address of a connection does not close the path.
-                b'>' if self.bytes.get(self.at.wrapping_sub(2)) == Some(&b'-') => {}
+                b'>' if self.bytes.get(self.position.wrapping_sub(2)) == Some(&b'-') => {}
                 b'>' => {
                     depth -= 1;
                     if depth == 0 {
@@ -244,50 +244,52 @@ impl<'l> Scanner<'l> {
 }
 
 /// Parses a descriptor: its number, and the path that `-y` prints after it.
-pub(super) fn descriptor(text: &str) -> Option<(i32, Option<&str>)> {
+pub(super) fn parse_descriptor(text: &str) -> Option<(i32, Option<&str>)> {
     let text = text.trim();
-    let (number, rest) = match text.split_once('<') {
-        Some((number, rest)) => (number, Some(rest)),
+    let (number, path) = match text.split_once('<') {
+        Some((number, path)) => (number, Some(path)),
         None => (text, None),
     };
     let number = match number {
         "AT_FDCWD" => -100,
         number => number.parse().ok()?,
     };
-    Some((number, rest.map(|rest| rest.strip_suffix('>').unwrap_or(rest))))
+    Some((number, path.map(|path| path.strip_suffix('>').unwrap_or(path))))
 }
 
 /// Parses a result: the number, the path after it, and the duration, ns.
-pub(super) fn result(text: &str) -> (Option<i64>, Option<&str>, Option<i64>) {
-    let mut rest = text.trim_end();
+pub(super) fn parse_result(text: &str) -> (Option<i64>, Option<&str>, Option<i64>) {
+    let mut remaining = text.trim_end();
     let mut duration_ns = None;
-    if let Some((before, inside)) = rest.rsplit_once(" <")
+    if let Some((prefix, inside)) = remaining.rsplit_once(" <")
         && let Some(seconds) = inside.strip_suffix('>')
     {
         duration_ns = seconds_ns(seconds.as_bytes());
         if duration_ns.is_some() {
-            rest = before.trim_end();
+            remaining = prefix.trim_end();
         }
     }
-    let end = rest.find(|character: char| !character.is_ascii_alphanumeric() && character != '-').unwrap_or(rest.len());
-    let number = rest.get(..end).and_then(|number| match number.strip_prefix("0x") {
+    let end = remaining
+        .find(|character: char| !character.is_ascii_alphanumeric() && character != '-')
+        .unwrap_or(remaining.len());
+    let number = remaining.get(..end).and_then(|number| match number.strip_prefix("0x") {
         Some(digits) => i64::from_str_radix(digits, 16).ok(),
         None => number.parse().ok(),
     });
-    let path = rest.get(end..).and_then(|after| after.strip_prefix('<')).and_then(|path| path.split_once('>'));
+    let path = remaining.get(end..).and_then(|tail| tail.strip_prefix('<')).and_then(|path| path.split_once('>'));
     (number, path.map(|(path, _)| path), duration_ns)
 }
 
 /// Removes the quotes and escapes of a string; `None` if it is not a string.
-pub(super) fn unquoted(text: &str) -> Option<String> {
-    let inside = text.trim().strip_prefix('"')?;
-    let mut bytes = Vec::with_capacity(inside.len());
-    let mut rest = inside.bytes();
-    while let Some(byte) = rest.next() {
+pub(super) fn unquote(text: &str) -> Option<String> {
+    let quoted = text.trim().strip_prefix('"')?;
+    let mut bytes = Vec::with_capacity(quoted.len());
+    let mut remaining = quoted.bytes();
+    while let Some(byte) = remaining.next() {
         match byte {
             b'"' => break,
             b'\\' => {
-                let escaped = rest.next()?;
+                let escaped = remaining.next()?;
                 match escaped {
                     b'n' => bytes.push(b'\n'),
                     b't' => bytes.push(b'\t'),
@@ -295,27 +297,27 @@ pub(super) fn unquoted(text: &str) -> Option<String> {
                     b'v' => bytes.push(0x0b),
                     b'f' => bytes.push(0x0c),
                     b'x' => {
-                        let digits: String = rest.by_ref().take(2).map(char::from).collect();
+                        let digits: String = remaining.by_ref().take(2).map(char::from).collect();
                         bytes.push(u8::from_str_radix(&digits, 16).ok()?);
                     }
                     b'0'..=b'7' => {
                         let mut value = u32::from(escaped - b'0');
-                        let mut ahead = rest.clone();
+                        let mut lookahead = remaining.clone();
                         for _ in 0..2 {
-                            match ahead.next() {
+                            match lookahead.next() {
                                 Some(digit @ b'0'..=b'7') => {
                                     value = value * 8 + u32::from(digit - b'0');
-                                    rest = ahead.clone();
+                                    remaining = lookahead.clone();
                                 }
                                 _ => break,
                             }
                         }
                         bytes.push(u8::try_from(value & 0xff).ok()?);
                     }
-                    other => bytes.push(other),
+                    literal => bytes.push(literal),
                 }
             }
-            other => bytes.push(other),
+            literal => bytes.push(literal),
         }
     }
     Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -336,7 +338,7 @@ mod tests {
             ("2038  23:12:36.5 read(3, \"\", 4) = 0", Some(2038), Some(Time::Clock(83_556_500_000_000))),
             ("23:12:36 read(3, \"\", 4) = 0", None, Some(Time::Clock(83_556_000_000_000))),
             ("[pid  2038] 1795216356.5 read(3, \"\", 4) = 0", Some(2038), Some(Time::Unix(1_795_216_356_500_000_000))),
-            ("     0.000123 read(3, \"\", 4) = 0", None, Some(Time::Since(123_000))),
+            ("     0.000123 read(3, \"\", 4) = 0", None, Some(Time::SincePrevious(123_000))),
             ("7 23:12:36.5 (+     0.000123) read(3, \"\", 4) = 0", Some(7), Some(Time::Clock(83_556_500_000_000))),
         ] {
             let Some(parsed) = parse(line) else { panic!("{line}") };
@@ -347,13 +349,13 @@ mod tests {
     #[test]
     fn ignores_delimiters_in_strings_and_paths() {
         let line = "read(3</a (1), b>, \") = 5, \\\"\", 4) = 4 <0.000004>";
-        let Content::Call { name, arguments: inside, result: end } = call(line) else { panic!() };
-        assert_eq!((name, arguments(inside)), ("read", vec!["3</a (1), b>", "\") = 5, \\\"\"", "4"]));
-        assert_eq!(result(end), (Some(4), None, Some(4_000)));
-        assert_eq!(descriptor("3</a (1), b>"), Some((3, Some("/a (1), b"))));
-        assert_eq!(result("-1 ENOENT (No such file or directory) <0.000004>"), (Some(-1), None, Some(4_000)));
-        assert_eq!(result("3</etc/x>"), (Some(3), Some("/etc/x"), None));
-        assert_eq!(result("?"), (None, None, None));
+        let Content::Call { name, arguments: argument_text, result: result_text } = call(line) else { panic!() };
+        assert_eq!((name, split_arguments(argument_text)), ("read", vec!["3</a (1), b>", "\") = 5, \\\"\"", "4"]));
+        assert_eq!(parse_result(result_text), (Some(4), None, Some(4_000)));
+        assert_eq!(parse_descriptor("3</a (1), b>"), Some((3, Some("/a (1), b"))));
+        assert_eq!(parse_result("-1 ENOENT (No such file or directory) <0.000004>"), (Some(-1), None, Some(4_000)));
+        assert_eq!(parse_result("3</etc/x>"), (Some(3), Some("/etc/x"), None));
+        assert_eq!(parse_result("?"), (None, None, None));
     }
 
     #[test]
@@ -369,7 +371,7 @@ mod tests {
 
     #[test]
     fn unescapes_strings() {
-        assert_eq!(unquoted("\"/a\\303\\244\\x41\\n\\\"b\"...").as_deref(), Some("/aäA\n\"b"));
-        assert_eq!(unquoted("NULL"), None);
+        assert_eq!(unquote("\"/a\\303\\244\\x41\\n\\\"b\"...").as_deref(), Some("/aäA\n\"b"));
+        assert_eq!(unquote("NULL"), None);
     }
 }

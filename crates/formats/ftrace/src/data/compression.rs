@@ -29,8 +29,8 @@ impl Compression {
         }
     }
 
-    /// Reads one block: compressed size, size, bytes. Returns `None` if it is damaged or too large.
-    fn block(self, bytes: &mut Cursor<'_>) -> Result<Option<Vec<u8>>, Error> {
+    /// Reads a block: compressed size, size, bytes. Returns `None` if it is damaged or too large.
+    fn read_block(self, bytes: &mut Cursor<'_>) -> Result<Option<Vec<u8>>, Error> {
         const BLOCK: &str = "a compressed block";
         let compressed = bytes.u32(BLOCK)? as usize;
         let size = bytes.u32(BLOCK)? as usize;
@@ -56,20 +56,20 @@ impl Compression {
     }
 
     /// Decompresses a section.
-    pub(super) fn section(self, mut bytes: Cursor<'_>) -> Result<Vec<u8>, Error> {
+    pub(super) fn decompress_section(self, mut bytes: Cursor<'_>) -> Result<Vec<u8>, Error> {
         let offset = bytes.offset as u64;
-        self.block(&mut bytes)?.ok_or_else(|| Error::NotATrace {
+        self.read_block(&mut bytes)?.ok_or_else(|| Error::NotATrace {
             offset,
             reason: "the compressed data of a section is damaged".to_owned(),
         })
     }
 
-    /// Decompresses a processor's pages, which are stored in chunks. The flag is false if some are missing.
-    pub(super) fn chunks(self, mut bytes: Cursor<'_>) -> (Vec<u8>, bool) {
+    /// Decompresses a processor's pages, which are stored in chunks. Also returns whether all chunks were readable.
+    pub(super) fn decompress_chunks(self, mut bytes: Cursor<'_>) -> (Vec<u8>, bool) {
         let mut pages = Vec::new();
         let Ok(count) = bytes.u32("the number of chunks") else { return (pages, false) };
         for _ in 0..count {
-            match self.block(&mut bytes) {
+            match self.read_block(&mut bytes) {
                 Ok(Some(chunk)) if pages.len() + chunk.len() <= MAX_PAGES_SIZE => {
                     pages.extend(chunk);
                 }

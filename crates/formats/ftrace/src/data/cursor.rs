@@ -1,7 +1,7 @@
 //! A cursor that reads numbers and strings from the file.
 
 use crate::error::Error;
-use crate::record::unsigned;
+use crate::record::read_unsigned;
 
 /// The remaining bytes and their offset in the file.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ impl<'a> Cursor<'a> {
         Self { bytes, offset, big_endian }
     }
 
-    pub(super) const fn rest(&self) -> &'a [u8] {
+    pub(super) const fn remaining(&self) -> &'a [u8] {
         self.bytes
     }
 
@@ -25,16 +25,16 @@ impl<'a> Cursor<'a> {
         self.big_endian
     }
 
-    pub(super) fn with_order(self, big_endian: bool) -> Self {
+    pub(super) fn with_endianness(self, big_endian: bool) -> Self {
         Self { big_endian, ..self }
     }
 
     pub(super) fn take(&mut self, length: usize, structure: &'static str) -> Result<&'a [u8], Error> {
         match self.bytes.split_at_checked(length) {
-            Some((taken, rest)) => {
-                self.bytes = rest;
+            Some((bytes, remaining)) => {
+                self.bytes = remaining;
                 self.offset += length;
-                Ok(taken)
+                Ok(bytes)
             }
             None => Err(self.truncated(structure)),
         }
@@ -45,8 +45,8 @@ impl<'a> Cursor<'a> {
     }
 
     fn number(&mut self, size: usize, structure: &'static str) -> Result<u64, Error> {
-        let taken = self.take(size, structure)?;
-        Ok(unsigned(taken, self.big_endian))
+        let bytes = self.take(size, structure)?;
+        Ok(read_unsigned(bytes, self.big_endian))
     }
 
     pub(super) fn u8(&mut self, structure: &'static str) -> Result<u8, Error> {

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use super::pages::PageLayout;
 use super::process_map::ProcessMap;
-use crate::record::{Format, KernelSymbols, RecordBody, unsigned};
+use crate::record::{Format, KernelSymbols, RecordBody, read_unsigned};
 
 #[derive(Debug)]
 pub(super) struct Description {
@@ -91,11 +91,11 @@ impl Description {
         self.unreadable_maps += unreadable;
     }
 
-    /// The format and body of a record; `None` if its event is not described.
+    /// Returns the format and body of a record; `None` if its event is not described.
     pub(super) fn body<'d>(&'d self, payload: &'d [u8]) -> Option<(&'d Format, RecordBody<'d>)> {
         let (offset, size) = self.id_field;
         let id = payload.get(offset..offset + size)?;
-        let id = u16::try_from(unsigned(id, self.page.big_endian)).ok()?;
+        let id = u16::try_from(read_unsigned(id, self.page.big_endian)).ok()?;
         let format = self.formats.get(&id)?;
         Some((format, RecordBody::new(format, payload, &self.symbols, self.page.big_endian)))
     }

@@ -60,23 +60,23 @@ impl<'a> DataFile<'a> {
         sections::read(bytes)
     }
 
-    /// The clock of the events, as the kernel names it, e.g. `mono`; empty if unknown.
+    /// Returns the clock of the events, as the kernel names it, e.g. `mono`; empty if unknown.
     #[must_use]
     pub fn clock(&self) -> &str {
         &self.clock
     }
 
-    /// The kernel function that contains `address`, from the file's copy of `/proc/kallsyms`. Returns `None` if the
-    /// file has no symbols, for data, and past the end of a module's code.
+    /// Returns the kernel function that contains `address`, from the file's copy of `/proc/kallsyms`. Returns `None` if
+    /// the file has no symbols, for data, and past the end of a module's code.
     #[must_use]
     pub fn kernel_function(&self, address: u64) -> Option<KernelFunction<'_>> {
         self.description.symbols.function_at(address)
     }
 
-    /// Address ranges of the code of the kernel and its modules.
+    /// Returns the code ranges of the kernel and its modules.
     #[must_use]
     pub fn kernel_code(&self) -> Vec<KernelCode<'_>> {
-        self.description.symbols.code()
+        self.description.symbols.code_ranges()
     }
 
     /// True if the file has kernel symbols without addresses because the recorder lacked the privileges to read them.
@@ -85,17 +85,17 @@ impl<'a> DataFile<'a> {
         self.description.symbols.is_hidden()
     }
 
-    /// Files that traced processes had mapped at the end of the recording (`trace-cmd record --proc-map`).
+    /// Returns the files that traced processes had mapped at the end of the recording (`trace-cmd record --proc-map`).
     #[must_use]
     pub fn process_maps(&self) -> &[ProcessMap] {
         &self.description.maps
     }
 
-    /// Passes the events of all processors to `each` in time order. Returns what could not be read.
-    pub fn read(&self, mut each: impl FnMut(Event<'_>)) -> Losses {
+    /// Passes the events of all processors to `visit` in time order. Returns what could not be read.
+    pub fn read(&self, mut visit: impl FnMut(Event<'_>)) -> Losses {
         let mut losses = self.losses.clone();
         losses.unreadable_symbols =
-            self.description.symbols.unreadable().saturating_add(self.description.unreadable_maps);
+            self.description.symbols.unreadable_lines().saturating_add(self.description.unreadable_maps);
         let layout = self.description.page;
         let mut streams: Vec<_> = self
             .processors
@@ -114,10 +114,10 @@ impl<'a> DataFile<'a> {
         {
             if let Some(record) = next.take() {
                 match self.event(*cpu, record.time_ns, record.payload) {
-                    Some(event) => each(event),
+                    Some(event) => visit(event),
                     None => {
                         losses.unknown_events += 1;
-                        losses.at(record.offset);
+                        losses.record_offset(record.offset);
                     }
                 }
             }

@@ -5,7 +5,7 @@
 //! page description in the file.
 
 use crate::losses::Losses;
-use crate::record::unsigned;
+use crate::record::read_unsigned;
 
 /// Field offsets and sizes in a page.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub(super) struct PageReader<'p> {
 
 const MISSED_EVENTS: u64 = 1 << 31;
 const MISSED_COUNT: u64 = 1 << 30;
-/// Bits of the commit field that are the length.
+/// Bits of the commit field that hold the length.
 const LENGTH_MASK: u64 = (1 << 27) - 1;
 
 const MAX_SHORT_TYPE: u32 = 28;
@@ -54,19 +54,19 @@ impl<'p> PageReader<'p> {
         Self { pages, file_offset, layout, next_page: 0, data: &[], position: 0, time_ns: 0 }
     }
 
-    /// The next record.
+    /// Returns the next record.
     pub(super) fn next(&mut self, losses: &mut Losses) -> Option<Record<'p>> {
         loop {
             if self.data.len() < 4 {
                 self.load_page(losses)?;
                 continue;
             }
-            match self.record() {
+            match self.read_record() {
                 Some(Some(record)) => return Some(record),
                 Some(None) => {}
                 None => {
                     losses.damaged += 1;
-                    losses.at(self.file_offset + self.position);
+                    losses.record_offset(self.file_offset + self.position);
                     self.data = &[];
                 }
             }
@@ -82,18 +82,18 @@ impl<'p> PageReader<'p> {
         self.data = &[];
         let (Some(time), Some(commit)) = (page.get(..8), page.get(commit_offset..commit_offset + commit_size)) else {
             losses.damaged += 1;
-            losses.at(self.file_offset + begin);
+            losses.record_offset(self.file_offset + begin);
             return Some(());
         };
-        self.time_ns = unsigned(time, big_endian);
-        let commit = unsigned(commit, big_endian);
+        self.time_ns = read_unsigned(time, big_endian);
+        let commit = read_unsigned(commit, big_endian);
         let length = (commit & LENGTH_MASK) as usize;
         let end = data_offset.checked_add(length)?;
         if commit & MISSED_EVENTS != 0 {
             let count = page.get(end..end + commit_size).filter(|_| commit & MISSED_COUNT != 0);
             match count {
                 Some(count) => {
-                    let count = unsigned(count, big_endian);
+                    let count = read_unsigned(count, big_endian);
                     losses.overwritten = losses.overwritten.saturating_add(count);
                 }
                 None => losses.gaps += 1,
@@ -103,7 +103,7 @@ impl<'p> PageReader<'p> {
             Some(data) => self.data = data,
             None => {
                 losses.damaged += 1;
-                losses.at(self.file_offset + begin);
+                losses.record_offset(self.file_offset + begin);
                 self.data = page.get(data_offset..).unwrap_or_default();
             }
         }
@@ -112,17 +112,17 @@ impl<'p> PageReader<'p> {
     }
 
     /// Reads one record. Outer `None`: damaged; inner `None`: not an event.
-    fn record(&mut self) -> Option<Option<Record<'p>>> {
+    fn read_record(&mut self) -> Option<Option<Record<'p>>> {
         let offset = self.file_offset + self.position;
-        let head = self.read_u32()?;
+        let header = self.read_u32()?;
         let (kind, delta) = if self.layout.big_endian {
-            (head >> DELTA_BITS, head & ((1 << DELTA_BITS) - 1))
+            (header >> DELTA_BITS, header & ((1 << DELTA_BITS) - 1))
         } else {
-            (head & 0x1f, head >> 5)
+            (header & 0x1f, header >> 5)
         };
         match kind {
             PADDING => {
-                // Without a delta the rest of the page is empty; with one, this is a discarded record.
+                // A zero delta marks the unused end of the page. Otherwise this is a discarded record.
                 if delta == 0 {
                     self.data = &[];
                 } else {
@@ -159,15 +159,15 @@ impl<'p> PageReader<'p> {
 
     fn read_u32(&mut self) -> Option<u32> {
         let big_endian = self.layout.big_endian;
-        self.take(4).map(|bytes| unsigned(bytes, big_endian) as u32)
+        self.take(4).map(|bytes| read_unsigned(bytes, big_endian) as u32)
     }
 
     /// Takes `length` bytes and the padding to a multiple of four.
     fn take(&mut self, length: usize) -> Option<&'p [u8]> {
-        let padded = length.checked_next_multiple_of(4)?;
-        let (taken, rest) = self.data.split_at_checked(padded)?;
-        self.data = rest;
-        self.position += padded;
-        taken.get(..length)
+        let padded_length = length.checked_next_multiple_of(4)?;
+        let (padded_bytes, remaining) = self.data.split_at_checked(padded_length)?;
+        self.data = remaining;
+        self.position += padded_length;
+        padded_bytes.get(..length)
     }
 }

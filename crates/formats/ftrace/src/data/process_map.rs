@@ -37,11 +37,11 @@ impl ProcessMap {
     /// addresses count from the beginning of the file, which is mapped first.
     pub(super) fn parse(text: &str) -> (Option<Self>, u64) {
         let mut lines = text.trim_end_matches('\0').lines();
-        let Some((pid, program)) = lines.next().and_then(head) else { return (None, 1) };
+        let Some((pid, program)) = lines.next().and_then(parse_header) else { return (None, 1) };
         let mut files: Vec<MappedFile> = Vec::new();
         let mut unreadable = 0;
         for line in lines {
-            let Some(mapping) = mapping(line) else {
+            let Some(mapping) = parse_mapping(line) else {
                 unreadable += 1;
                 continue;
             };
@@ -56,13 +56,13 @@ impl ProcessMap {
     }
 }
 
-fn head(line: &str) -> Option<(u32, &str)> {
+fn parse_header(line: &str) -> Option<(u32, &str)> {
     let (pid, rest) = line.split_once(' ')?;
     let (_, program) = rest.split_once(' ')?;
     Some((u32::from_str_radix(pid, 16).ok()?, program))
 }
 
-fn mapping(line: &str) -> Option<MappedFile> {
+fn parse_mapping(line: &str) -> Option<MappedFile> {
     let (begin, rest) = line.split_once(' ')?;
     let (end, path) = rest.split_once(' ')?;
     let (begin, end) = (u64::from_str_radix(begin, 16).ok()?, u64::from_str_radix(end, 16).ok()?);

@@ -39,15 +39,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<DataFile<'_>, Error> {
         });
     };
     let mut head = Cursor::new(rest, MAGIC.len(), false);
-    let version_at = head.offset as u64;
+    let version_offset = head.offset as u64;
     let version = head.text(FILE_HEADER)?;
     let big_endian = head.u8(FILE_HEADER)? != 0;
-    let mut head = head.with_order(big_endian);
+    let mut head = head.with_endianness(big_endian);
     let long_size = usize::from(head.u8(FILE_HEADER)?);
     let page_size = head.u32(FILE_HEADER)? as usize;
     if !matches!(long_size, 4 | 8) || !(64..=MAX_PAGE_SIZE).contains(&page_size) {
         return Err(Error::NotATrace {
-            offset: version_at,
+            offset: version_offset,
             reason: format!("invalid word size {long_size} or page size {page_size}"),
         });
     }
@@ -62,8 +62,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<DataFile<'_>, Error> {
         "7" => read_version_7(bytes, head, &mut file)?,
         _ => {
             return Err(Error::Unsupported {
-                offset: version_at,
-                what: format!("file version {version:?} (supported: 6 and 7)"),
+                offset: version_offset,
+                feature: format!("file version {version:?} (supported: 6 and 7)"),
             });
         }
     }
@@ -71,9 +71,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<DataFile<'_>, Error> {
 }
 
 fn read_version_6<'a>(file_bytes: &'a [u8], mut bytes: Cursor<'a>, file: &mut DataFile<'a>) -> Result<(), Error> {
-    header(&mut bytes, file)?;
-    ftrace_formats(&mut bytes, file)?;
-    event_formats(&mut bytes, file)?;
+    read_header(&mut bytes, file)?;
+    read_ftrace_formats(&mut bytes, file)?;
+    read_event_formats(&mut bytes, file)?;
     let length = bytes.u32("the symbols")? as usize;
     file.description.symbols.add_symbols(bytes.take(length, "the symbols")?);
     let length = bytes.u32("the kernel strings")? as usize;
@@ -98,10 +98,10 @@ fn read_version_6<'a>(file_bytes: &'a [u8], mut bytes: Cursor<'a>, file: &mut Da
                 }
             },
             b"flyrecord\0" => break,
-            other => {
+            data_type => {
                 return Err(Error::Unsupported {
                     offset: bytes.offset as u64,
-                    what: format!("data type {:?}", String::from_utf8_lossy(other)),
+                    feature: format!("data type {:?}", String::from_utf8_lossy(data_type)),
                 });
             }
         }
@@ -109,7 +109,7 @@ fn read_version_6<'a>(file_bytes: &'a [u8], mut bytes: Cursor<'a>, file: &mut Da
     for cpu in 0..processors {
         let offset = bytes.u64("the offset of a processor's pages")?;
         let length = bytes.u64("the offset of a processor's pages")?;
-        pages(file_bytes, cpu, offset, length, Compression::None, file);
+        read_pages(file_bytes, cpu, offset, length, Compression::None, file);
     }
     Ok(())
 }
@@ -119,14 +119,14 @@ fn read_version_7<'a>(file_bytes: &'a [u8], mut bytes: Cursor<'a>, file: &mut Da
     let name = bytes.text(FILE_HEADER)?;
     bytes.text(FILE_HEADER)?;
     let Some(compression) = Compression::from_name(&name) else {
-        return Err(Error::Unsupported { offset, what: format!("compression {name}") });
+        return Err(Error::Unsupported { offset, feature: format!("compression {name}") });
     };
     let mut next = bytes.u64("the offset of the options")?;
     for _ in 0..MAX_OPTION_SECTIONS {
-        let Some(options) = section(file_bytes, next, compression, bytes.big_endian())? else { return Ok(()) };
+        let Some(options) = read_section(file_bytes, next, compression, bytes.big_endian())? else { return Ok(()) };
         next = 0;
         let mut options = Cursor::new(&options, 0, bytes.big_endian());
-        while !options.rest().is_empty() {
+        while !options.remaining().is_empty() {
             let option = options.u16("an option")?;
             let length = options.u32("an option")? as usize;
             let data = options.take(length, "an option")?;
@@ -152,8 +152,8 @@ fn read_option<'a>(
     file: &mut DataFile<'a>,
 ) -> Result<(), Error> {
     match option {
-        id::TRACE_CLOCK => file.clock = selected_clock(data.rest()),
-        id::PROCESS_MAP => file.description.add_process_map(data.rest()),
+        id::TRACE_CLOCK => file.clock = selected_clock(data.remaining()),
+        id::PROCESS_MAP => file.description.add_process_map(data.remaining()),
         id::BUFFER => {
             const BUFFER: &str = "a buffer description";
             data.u64(BUFFER)?;
@@ -173,17 +173,19 @@ fn read_option<'a>(
                 let cpu = data.u32(BUFFER)?;
                 let offset = data.u64(BUFFER)?;
                 let length = data.u64(BUFFER)?;
-                pages(file_bytes, cpu, offset, length, compression, file);
+                read_pages(file_bytes, cpu, offset, length, compression, file);
             }
         }
         id::HEADER..=id::TASKS => {
             let offset = data.u64("the offset of a section")?;
-            let Some(section) = section(file_bytes, offset, compression, data.big_endian())? else { return Ok(()) };
+            let Some(section) = read_section(file_bytes, offset, compression, data.big_endian())? else {
+                return Ok(());
+            };
             let mut bytes = Cursor::new(&section, 0, data.big_endian());
             match option {
-                id::HEADER => header(&mut bytes, file)?,
-                id::FTRACE_FORMATS => ftrace_formats(&mut bytes, file)?,
-                id::EVENT_FORMATS => event_formats(&mut bytes, file)?,
+                id::HEADER => read_header(&mut bytes, file)?,
+                id::FTRACE_FORMATS => read_ftrace_formats(&mut bytes, file)?,
+                id::EVENT_FORMATS => read_event_formats(&mut bytes, file)?,
                 id::SYMBOLS => {
                     let length = bytes.u32("the symbols")? as usize;
                     file.description.symbols.add_symbols(bytes.take(length, "the symbols")?);
@@ -204,7 +206,7 @@ fn read_option<'a>(
 }
 
 /// Reads a section: id, flags, description, length, data. Returns `None` if `offset` is 0.
-fn section(
+fn read_section(
     file_bytes: &[u8],
     offset: u64,
     compression: Compression,
@@ -224,15 +226,15 @@ fn section(
     let flags = bytes.u16(SECTION)?;
     bytes.u32(SECTION)?;
     let length = bytes.length(SECTION)?;
-    let at = bytes.offset;
+    let data_offset = bytes.offset;
     let data = bytes.take(length, SECTION)?;
     if flags & COMPRESSED == 0 {
         return Ok(Some(Cow::Borrowed(data)));
     }
-    compression.section(Cursor::new(data, at, big_endian)).map(|plain| Some(Cow::Owned(plain)))
+    compression.decompress_section(Cursor::new(data, data_offset, big_endian)).map(|plain| Some(Cow::Owned(plain)))
 }
 
-fn pages<'a>(
+fn read_pages<'a>(
     file_bytes: &'a [u8],
     cpu: u32,
     offset: u64,
@@ -247,29 +249,29 @@ fn pages<'a>(
     let end = offset.checked_add(length).and_then(|end| usize::try_from(end).ok());
     let (Some(rest), Ok(number)) = (file_bytes.get(begin..), u16::try_from(cpu)) else {
         file.losses.damaged += 1;
-        file.losses.at(begin);
+        file.losses.record_offset(begin);
         return;
     };
     let pages = if compression == Compression::None {
         Cow::Borrowed(end.and_then(|end| file_bytes.get(begin..end)).unwrap_or_else(|| {
             file.losses.damaged += 1;
-            file.losses.at(file_bytes.len());
+            file.losses.record_offset(file_bytes.len());
             rest
         }))
     } else {
         // The stored length is too short (trace-cmd 3.1), but each chunk has its own length.
         let big_endian = file.description.page.big_endian;
-        let (pages, complete) = compression.chunks(Cursor::new(rest, begin, big_endian));
+        let (pages, complete) = compression.decompress_chunks(Cursor::new(rest, begin, big_endian));
         if !complete {
             file.losses.damaged += 1;
-            file.losses.at(begin);
+            file.losses.record_offset(begin);
         }
         Cow::Owned(pages)
     };
     file.processors.push(Processor { number, offset: begin, pages });
 }
 
-fn header(bytes: &mut Cursor<'_>, file: &mut DataFile<'_>) -> Result<(), Error> {
+fn read_header(bytes: &mut Cursor<'_>, file: &mut DataFile<'_>) -> Result<(), Error> {
     const HEADER: &str = "the page description";
     for name in ["header_page", "header_event"] {
         bytes.text(HEADER)?;
@@ -282,20 +284,20 @@ fn header(bytes: &mut Cursor<'_>, file: &mut DataFile<'_>) -> Result<(), Error> 
     Ok(())
 }
 
-fn ftrace_formats(bytes: &mut Cursor<'_>, file: &mut DataFile<'_>) -> Result<(), Error> {
-    formats(bytes, "the formats of tracer events", file)
+fn read_ftrace_formats(bytes: &mut Cursor<'_>, file: &mut DataFile<'_>) -> Result<(), Error> {
+    read_formats(bytes, "the formats of tracer events", file)
 }
 
-fn event_formats(bytes: &mut Cursor<'_>, file: &mut DataFile<'_>) -> Result<(), Error> {
+fn read_event_formats(bytes: &mut Cursor<'_>, file: &mut DataFile<'_>) -> Result<(), Error> {
     const SYSTEMS: &str = "the event formats";
     for _ in 0..bytes.u32(SYSTEMS)? {
         bytes.text(SYSTEMS)?;
-        formats(bytes, SYSTEMS, file)?;
+        read_formats(bytes, SYSTEMS, file)?;
     }
     Ok(())
 }
 
-fn formats(bytes: &mut Cursor<'_>, structure: &'static str, file: &mut DataFile<'_>) -> Result<(), Error> {
+fn read_formats(bytes: &mut Cursor<'_>, structure: &'static str, file: &mut DataFile<'_>) -> Result<(), Error> {
     for _ in 0..bytes.u32(structure)? {
         let length = bytes.length(structure)?;
         file.description.add_format(bytes.take(length, structure)?);

@@ -5,19 +5,19 @@ use crate::record::{RecordBody, StackAddresses};
 
 /// Access to an event's fields by name.
 pub(super) trait Fields<'a>: Copy {
-    /// A number; `None` if the field does not exist.
+    /// Reads a number; `None` if the field does not exist.
     fn number(self, field: &str) -> Option<i64>;
-    /// A string; `None` if the field does not exist.
+    /// Reads a string; `None` if the field does not exist.
     fn text(self, field: &str) -> Option<&'a str>;
-    /// The function that starts at the address in a field; empty if unknown.
+    /// Returns the function that starts at the address in a field; empty if unknown.
     fn function(self, field: &str) -> Option<&'a str>;
-    /// The function that contains the address in a field; empty if unknown.
+    /// Returns the function that contains the address in a field; empty if unknown.
     fn function_around(self, field: &str) -> Option<&'a str>;
-    /// The string at the address in a field.
+    /// Returns the string at the address in a field.
     fn string_at(self, field: &str) -> Option<&'a str>;
-    /// Up to `max` addresses, starting at a field.
+    /// Reads up to `max` addresses, starting at a field.
     fn addresses(self, field: &str, max: usize) -> Option<StackAddresses<'a>>;
-    /// True if call stacks have addresses in this format.
+    /// True if this format records the addresses of call stacks.
     fn has_addresses(self) -> bool;
 }
 
@@ -63,20 +63,21 @@ impl<'a> RawText<'a> {
         is_field_name(name).then_some(Self(text))
     }
 
-    /// A value, up to the next field. Values are not quoted, so a thread name that contains ` x=` is truncated there.
+    /// Returns the value of a field, up to the next field. Values are not quoted, so a thread name that contains ` x=`
+    /// is truncated there.
     fn value(self, field: &str) -> Option<&'a str> {
-        let mut rest = self.0;
+        let mut remaining = self.0;
         loop {
-            let (name, value) = rest.split_once('=')?;
+            let (name, value) = remaining.split_once('=')?;
             let end = next_field(value);
             if name == field {
                 return value.get(..end.unwrap_or(value.len()));
             }
-            rest = value.get(end? + 1..)?;
+            remaining = value.get(end? + 1..)?;
         }
     }
 
-    /// Addresses have no names in this format.
+    /// Returns an empty name for an address, because this format has no names for addresses.
     fn address(self, field: &str) -> Option<&'a str> {
         self.value(field)?.starts_with("0x").then_some("")
     }
@@ -86,12 +87,12 @@ fn is_field_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Position of the space before the next `name=`.
+/// Returns the position of the space before the next `name=`.
 fn next_field(text: &str) -> Option<usize> {
     memchr::memchr_iter(b'=', text.as_bytes()).find_map(|equals| {
-        let before = text.get(..equals)?;
-        let space = before.rfind(' ')?;
-        is_field_name(before.get(space + 1..)?).then_some(space)
+        let prefix = text.get(..equals)?;
+        let space = prefix.rfind(' ')?;
+        is_field_name(prefix.get(space + 1..)?).then_some(space)
     })
 }
 
@@ -203,7 +204,7 @@ pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
             function: match body.function_around("func")? {
                 // Raw text has the address as text; in a record the field is a number and must not be read as text.
                 "" => body.text("func").filter(|text| text.starts_with("0x")).unwrap_or_default(),
-                named => named,
+                function => function,
             },
             depth: depth(body.number("depth")?)?,
         },
@@ -235,7 +236,7 @@ fn depth(value: i64) -> Option<u32> {
     value.try_into().ok()
 }
 
-/// Maximum number of frames; a record, which fits in a page, has fewer.
+/// Maximum number of frames. A record fits in a page, so it has fewer.
 const MAX_FRAMES: usize = 1024;
 /// Number of frames of a user stack (`FTRACE_STACK_ENTRIES`).
 const MAX_USER_FRAMES: usize = 8;
@@ -262,12 +263,12 @@ fn request<'a>(body: impl Fields<'a>, stage: RequestStage) -> Option<Kind<'a>> {
 fn state(bits: i64) -> TaskState {
     const LETTERS: &[u8; 8] = b"SDTtXZPI";
     const PREEMPTED: i64 = 0x100;
-    let waits = bits & 0xff;
-    let letter = if waits == 0 { b'R' } else { LETTERS[waits.trailing_zeros() as usize % LETTERS.len()] };
+    let state_bits = bits & 0xff;
+    let letter = if state_bits == 0 { b'R' } else { LETTERS[state_bits.trailing_zeros() as usize % LETTERS.len()] };
     TaskState { letter, preempted: bits & PREEMPTED != 0 }
 }
 
-/// The kernel's `pm_verb_symbolic`.
+/// Names a power event like the kernel's `pm_verb_symbolic`.
 fn pm_event(event: i64) -> &'static str {
     match event {
         0x01 => "freeze",

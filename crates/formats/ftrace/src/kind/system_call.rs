@@ -1,4 +1,4 @@
-//! Decodes system calls: `syscalls:sys_enter_…` and `sys_exit_…`, which the kernel's own text writes as `sys_read(fd:
+//! Decodes system calls: `syscalls:sys_enter_…` and `sys_exit_…`, which the kernel's text writes as `sys_read(fd:
 //! 3, …)` and `sys_read -> 0x10`.
 
 use super::Kind;
@@ -19,9 +19,9 @@ pub struct SystemCallArgument<'a> {
 /// Maximum number of arguments of a system call.
 const MAX_ARGUMENTS: usize = 6;
 
-/// The name of the call, and true for its begin. Returns `None` for other events. `sys_enter` and `sys_exit` without a
-/// name (`raw_syscalls`) have architecture-specific numbers and are not supported.
-fn name_and_edge<'a>(event: &Event<'a>) -> Option<(&'a str, bool)> {
+/// Returns the name of the call, and true if the event is its entry. Returns `None` for other events. `sys_enter` and
+/// `sys_exit` without a name (`raw_syscalls`) have architecture-specific numbers and are not supported.
+fn parse_name<'a>(event: &Event<'a>) -> Option<(&'a str, bool)> {
     let name = event.name.strip_prefix("sys_")?;
     if let Some(name) = name.strip_prefix("enter_") {
         Some((name, true))
@@ -39,8 +39,8 @@ fn name_and_edge<'a>(event: &Event<'a>) -> Option<(&'a str, bool)> {
 
 /// Decodes a system call event. Outer `None`: not a system call; inner `None`: unreadable result.
 pub(super) fn read<'a>(event: &Event<'a>) -> Option<Option<Kind<'a>>> {
-    let (name, is_begin) = name_and_edge(event)?;
-    if is_begin {
+    let (name, is_entry) = parse_name(event)?;
+    if is_entry {
         return Some(Some(Kind::SystemCallBegin(name)));
     }
     let result = match event.body {
@@ -54,7 +54,7 @@ pub(super) fn read<'a>(event: &Event<'a>) -> Option<Option<Kind<'a>>> {
     Some(result.map(|result| Kind::SystemCallEnd { name, result }))
 }
 
-/// The arguments at the start of a system call, in order.
+/// Decodes the arguments at the start of a system call, in order.
 #[must_use]
 pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a>> {
     match event.body {
@@ -67,8 +67,8 @@ pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a
                     }
                     // `__filename_val`, after the arguments, is the string behind `filename`.
                     RecordValue::Text(text) => {
-                        let of = name.trim_start_matches("__").trim_end_matches("_val");
-                        let argument = arguments.iter_mut().find(|argument| argument.name == of);
+                        let pointer_name = name.trim_start_matches("__").trim_end_matches("_val");
+                        let argument = arguments.iter_mut().find(|argument| argument.name == pointer_name);
                         if let Some(argument) = argument {
                             argument.text = Some(text);
                         }
@@ -80,23 +80,23 @@ pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a
         }
         Body::Text(text) => {
             let text = text.trim();
-            let inside = text.strip_prefix('(').map_or(text, |rest| rest.strip_suffix(')').unwrap_or(rest));
-            parts(inside).filter_map(argument).take(MAX_ARGUMENTS).collect()
+            let list = text.strip_prefix('(').map_or(text, |rest| rest.strip_suffix(')').unwrap_or(rest));
+            split_arguments(list).filter_map(argument).take(MAX_ARGUMENTS).collect()
         }
     }
 }
 
 /// Splits at commas outside of quotes.
-fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
+fn split_arguments(text: &str) -> impl Iterator<Item = &str> {
+    let mut remaining = Some(text);
     std::iter::from_fn(move || {
-        let current = rest?;
+        let current = remaining?;
         let mut quoted = false;
         let end = current.bytes().position(|byte| {
             quoted ^= byte == b'"';
             byte == b',' && !quoted
         });
-        rest = end.and_then(|end| current.get(end + 1..));
+        remaining = end.and_then(|end| current.get(end + 1..));
         current.get(..end.unwrap_or(current.len()))
     })
 }
@@ -105,8 +105,8 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 fn argument(part: &str) -> Option<SystemCallArgument<'_>> {
     let (name, value) = part.trim().split_once([':', '='])?;
     let value = value.trim();
-    let (word, rest) = value.split_once(' ').unwrap_or((value, ""));
-    let quoted = rest.trim().strip_prefix('"').map(|text| text.strip_suffix('"').unwrap_or(text));
+    let (word, string) = value.split_once(' ').unwrap_or((value, ""));
+    let quoted = string.trim().strip_prefix('"').map(|text| text.strip_suffix('"').unwrap_or(text));
     Some(match number(word) {
         Some(value) => SystemCallArgument { name, value, text: quoted },
         None => SystemCallArgument { name, value: 0, text: Some(word) },
@@ -124,19 +124,20 @@ mod tests {
     use crate::TextTrace;
 
     fn events(line: &str) -> Vec<(Option<Kind<'_>>, Vec<SystemCallArgument<'_>>)> {
-        let mut found = Vec::new();
-        TextTrace::new(line.as_bytes()).read(|event| found.push((Kind::of(&event), system_call_arguments(&event))));
-        found
+        let mut decoded = Vec::new();
+        TextTrace::new(line.as_bytes())
+            .read(|event| decoded.push((Kind::from_event(&event), system_call_arguments(&event))));
+        decoded
     }
 
     #[test]
     fn decodes_every_text_format() {
-        let own = events("a-1 [000] ..... 1.5: sys_read(fd: 3, buf: 7ffd00, count: 1000)\n");
-        let own_newer = events("a-1 [000] ..... 1.5: sys_read(fd: 0x3, buf: 0x7ffd00, count: 0x1000)\n");
-        let report =
+        let kernel_line = events("a-1 [000] ..... 1.5: sys_read(fd: 3, buf: 7ffd00, count: 1000)\n");
+        let newer_kernel_line = events("a-1 [000] ..... 1.5: sys_read(fd: 0x3, buf: 0x7ffd00, count: 0x1000)\n");
+        let trace_cmd_line =
             events("a-1     [000] 1.5: sys_enter_read:       fd: 0x00000003, buf: 0x7ffd00, count: 0x00001000\n");
-        for found in [&own, &own_newer, &report] {
-            let [(Some(Kind::SystemCallBegin("read")), arguments)] = &found[..] else { panic!("{found:?}") };
+        for decoded in [&kernel_line, &newer_kernel_line, &trace_cmd_line] {
+            let [(Some(Kind::SystemCallBegin("read")), arguments)] = &decoded[..] else { panic!("{decoded:?}") };
             let values: Vec<_> = arguments.iter().map(|argument| (argument.name, argument.value)).collect();
             assert_eq!(values, [("fd", 3), ("buf", 0x007f_fd00), ("count", 4096)]);
         }
@@ -151,8 +152,8 @@ mod tests {
     #[test]
     fn reads_strings_behind_pointers() {
         let line = "a-1 [000] ..... 1.5: sys_openat(dfd: 0xffffff9c, filename: 0x7ffd00 \"/etc/a, b\", flags: O_RDONLY|O_CLOEXEC, mode: 0x0)\n";
-        let found = events(line);
-        let texts: Vec<_> = found[0].1.iter().map(|argument| argument.text).collect();
+        let decoded = events(line);
+        let texts: Vec<_> = decoded[0].1.iter().map(|argument| argument.text).collect();
         assert_eq!(texts, [None, Some("/etc/a, b"), Some("O_RDONLY|O_CLOEXEC"), None]);
         // Calls by number are not supported, and a result that is not a number is unreadable.
         assert_eq!(events("a-1 [000] 1.5: sys_enter: NR 0 (3, 7f, 10, 0, 0, 0)\n")[0].0, Some(Kind::Other));

@@ -1,6 +1,6 @@
-//! Parses event descriptions (`format` files) and reads records by them.
+//! Parses event descriptions (`format` files), and reads records with them.
 
-use super::{KernelSymbols, unsigned};
+use super::{KernelSymbols, read_unsigned};
 
 /// Location of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ struct Field {
     name: String,
     offset: usize,
     size: usize,
-    signed: bool,
+    is_signed: bool,
     /// True for an array of `char` or another string type.
-    text: bool,
+    is_text: bool,
     location: FieldLocation,
 }
 
@@ -50,7 +50,8 @@ impl<'a> StackAddresses<'a> {
         // Marks a tracer trampoline.
         const TRAMPOLINE: u64 = 0x7fff_ffff;
         let all_set = if self.size == 4 { u64::from(u32::MAX) } else { u64::MAX };
-        let addresses = self.bytes.chunks_exact(self.size.max(1)).map(move |bytes| unsigned(bytes, self.big_endian));
+        let addresses =
+            self.bytes.chunks_exact(self.size.max(1)).map(move |bytes| read_unsigned(bytes, self.big_endian));
         addresses
             .take_while(move |&address| address != 0 && address != all_set)
             .filter(|&address| address != TRAMPOLINE)
@@ -100,7 +101,7 @@ impl Format {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Offset and size of a field in a description, which may also be that of a page.
+    /// Returns the offset and size of a field in a description (of an event or a page).
     pub(crate) fn field_location(text: &str, name: &str) -> Option<(usize, usize)> {
         text.lines()
             .filter_map(|line| line.trim_start().strip_prefix("field:").and_then(Field::parse))
@@ -114,12 +115,12 @@ impl Field {
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(';').map(str::trim);
         let declaration = parts.next()?;
-        let (mut offset, mut size, mut signed) = (None, None, false);
+        let (mut offset, mut size, mut is_signed) = (None, None, false);
         for part in parts {
             match part.split_once(':') {
                 Some(("offset", value)) => offset = value.parse().ok(),
                 Some(("size", value)) => size = value.parse().ok(),
-                Some(("signed", value)) => signed = value == "1",
+                Some(("signed", value)) => is_signed = value == "1",
                 _ => {}
             }
         }
@@ -129,8 +130,8 @@ impl Field {
             name: name.split('[').next()?.to_owned(),
             offset: offset?,
             size,
-            signed,
-            text: declaration.contains("char") && declaration.contains('['),
+            is_signed,
+            is_text: declaration.contains("char") && declaration.contains('['),
             location: if declaration.starts_with("__data_loc") {
                 FieldLocation::RecordRelative
             } else if declaration.starts_with("__rel_loc") {
@@ -144,7 +145,7 @@ impl Field {
     }
 }
 
-/// The bytes of a record and its description.
+/// The bytes of a record with the description of its fields.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordBody<'a> {
     format: &'a Format,
@@ -158,8 +159,8 @@ impl<'a> RecordBody<'a> {
         Self { format, bytes, symbols, big_endian }
     }
 
-    /// The fields in order, without the common fields (`common_…`). A function's address is replaced by its name if the
-    /// file has it.
+    /// Iterates over the fields in order, without the common fields (`common_…`). A function's address is replaced by
+    /// its name if the file has it.
     pub fn fields(&self) -> impl Iterator<Item = (&'a str, RecordValue<'a>)> {
         let body = *self;
         self.format
@@ -171,7 +172,7 @@ impl<'a> RecordBody<'a> {
 
     fn value(&self, field: &'a Field) -> Option<RecordValue<'a>> {
         let name = field.name.as_str();
-        if field.text {
+        if field.is_text {
             return self.text(name).map(RecordValue::Text);
         }
         if matches!(name, "func" | "function" | "ip")
@@ -185,7 +186,7 @@ impl<'a> RecordBody<'a> {
         })
     }
 
-    /// A number; `None` if the field does not exist or the record is too short.
+    /// Reads a number; `None` if the field does not exist or the record is too short.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<i64> {
         let field = self.format.field(name)?;
@@ -193,12 +194,12 @@ impl<'a> RecordBody<'a> {
             return None;
         }
         let bytes = self.bytes.get(field.offset..field.offset.checked_add(field.size)?)?;
-        let value = unsigned(bytes, self.big_endian);
-        let spare = 64 - 8 * u32::try_from(field.size).ok()?;
-        Some(if field.signed { ((value << spare) as i64) >> spare } else { value as i64 })
+        let value = read_unsigned(bytes, self.big_endian);
+        let unused_bits = 64 - 8 * u32::try_from(field.size).ok()?;
+        Some(if field.is_signed { ((value << unused_bits) as i64) >> unused_bits } else { value as i64 })
     }
 
-    /// A string; `None` if the field does not exist, the record is too short, or the string is not UTF-8.
+    /// Reads a string; `None` if the field does not exist, the record is too short, or the string is not UTF-8.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&'a str> {
         let field = self.format.field(name)?;
@@ -208,9 +209,9 @@ impl<'a> RecordBody<'a> {
             FieldLocation::RecordRelative | FieldLocation::FieldRelative => {
                 let end = field.offset.checked_add(4)?;
                 let location = self.bytes.get(field.offset..end)?;
-                let location = unsigned(location, self.big_endian);
-                let from = if field.location == FieldLocation::FieldRelative { end } else { 0 };
-                (from + (location & 0xffff) as usize, (location >> 16 & 0xffff) as usize)
+                let location = read_unsigned(location, self.big_endian);
+                let base = if field.location == FieldLocation::FieldRelative { end } else { 0 };
+                (base + (location & 0xffff) as usize, (location >> 16 & 0xffff) as usize)
             }
         };
         let bytes = self.bytes.get(offset..offset.checked_add(length)?)?;
@@ -218,7 +219,8 @@ impl<'a> RecordBody<'a> {
         std::str::from_utf8(bytes.get(..length)?).ok()
     }
 
-    /// Up to `max` addresses from a field to the end of the record: a call stack, whose length the description lacks.
+    /// Returns up to `max` addresses from a field to the end of the record: a call stack, whose length is not in the
+    /// description.
     #[must_use]
     pub fn addresses(&self, name: &str, max: usize) -> Option<StackAddresses<'a>> {
         let size = self.format.long_size;
@@ -227,21 +229,22 @@ impl<'a> RecordBody<'a> {
         Some(StackAddresses { bytes, size, big_endian: self.big_endian })
     }
 
-    /// The function that starts at the address in a field; empty if the file has none, such as for an unloaded module.
+    /// Returns the function that starts at the address in a field; empty if the file has none, such as for an unloaded
+    /// module.
     #[must_use]
     pub fn function(&self, name: &str) -> Option<&'a str> {
         let address = self.number(name)? as u64;
         Some(self.symbols.function(address).unwrap_or_default())
     }
 
-    /// The function that contains the address in a field; empty if the file has none.
+    /// Returns the function that contains the address in a field; empty if the file has none.
     #[must_use]
     pub fn function_around(&self, name: &str) -> Option<&'a str> {
         let address = self.number(name)? as u64;
         Some(self.symbols.function_around(address).unwrap_or_default())
     }
 
-    /// The kernel string at the address in a field.
+    /// Returns the kernel string at the address in a field.
     #[must_use]
     pub fn string_at(&self, name: &str) -> Option<&'a str> {
         self.symbols.string(self.number(name)? as u64)

@@ -12,7 +12,7 @@ pub(crate) struct KernelSymbols {
     symbols: SymbolTable,
 }
 
-/// The kernel's symbols: hundreds of thousands, of which a trace uses a few.
+/// Symbols of the kernel, stored compactly: there are hundreds of thousands, and a trace uses only a few.
 #[derive(Debug, Default)]
 struct SymbolTable {
     /// Concatenated symbol names.
@@ -64,7 +64,7 @@ const PAGE_SIZE: u64 = 4096;
 /// Symbol types of code (`nm`): `T` text, `W` weak, `i` resolved at kernel start; lowercase is local.
 const CODE_TYPES: &[&str] = &["T", "t", "W", "w", "i"];
 
-/// Linker symbols that mark the end of code and not a function.
+/// Linker symbols that mark the end of code rather than a function.
 const END_SYMBOLS: &[&str] = &["_etext", "_einittext", "__init_end", "_end"];
 
 impl SymbolTable {
@@ -73,8 +73,8 @@ impl SymbolTable {
     }
 
     fn module(&self, symbol: Symbol) -> &str {
-        let at = usize::from(symbol.module).checked_sub(1);
-        at.and_then(|at| self.modules.get(at)).map_or("", String::as_str)
+        let index = usize::from(symbol.module).checked_sub(1);
+        index.and_then(|index| self.modules.get(index)).map_or("", String::as_str)
     }
 
     /// Parses `address type name [module]`.
@@ -97,24 +97,24 @@ impl SymbolTable {
                 number
             }
         };
-        let from = u32::try_from(self.text.len()).ok()?;
-        let to = u32::try_from(self.text.len().checked_add(name.len())?).ok()?;
+        let name_begin = u32::try_from(self.text.len()).ok()?;
+        let name_end = u32::try_from(self.text.len().checked_add(name.len())?).ok()?;
         self.text.push_str(name);
         let is_code = CODE_TYPES.contains(&kind) && !END_SYMBOLS.contains(&name);
-        self.entries.push(Symbol { begin, name: (from, to), module, is_code });
+        self.entries.push(Symbol { begin, name: (name_begin, name_end), module, is_code });
         Some(())
     }
 
-    /// The symbols at the highest address up to `address`, and the next symbol.
-    fn around(&self, address: u64) -> Option<(&[Symbol], Option<Symbol>)> {
-        let after = self.entries.partition_point(|symbol| symbol.begin <= address);
-        let begin = self.entries.get(after.checked_sub(1)?)?.begin;
-        let before = self.entries.partition_point(|symbol| symbol.begin < begin);
-        Some((self.entries.get(before..after)?, self.entries.get(after).copied()))
+    /// Returns the symbols at the highest address up to `address`, and the next symbol.
+    fn symbols_around(&self, address: u64) -> Option<(&[Symbol], Option<Symbol>)> {
+        let next_index = self.entries.partition_point(|symbol| symbol.begin <= address);
+        let begin = self.entries.get(next_index.checked_sub(1)?)?.begin;
+        let first_index = self.entries.partition_point(|symbol| symbol.begin < begin);
+        Some((self.entries.get(first_index..next_index)?, self.entries.get(next_index).copied()))
     }
 
-    /// End address of the function `symbol`, which is followed by `next`.
-    fn end(symbol: Symbol, next: Option<Symbol>) -> u64 {
+    /// Returns the end address of the function `symbol`, which is followed by `next`.
+    fn function_end(symbol: Symbol, next: Option<Symbol>) -> u64 {
         match next {
             Some(next) if next.module == symbol.module => next.begin,
             _ => {
@@ -149,7 +149,7 @@ impl KernelSymbols {
                 symbols.unreadable += 1;
             }
         }
-        // Stable sort: of several names at one address the kernel prints the first.
+        // Stable sort: if several symbols share an address, the kernel prints the first.
         symbols.entries.sort_by_key(|symbol| symbol.begin);
     }
 
@@ -158,30 +158,30 @@ impl KernelSymbols {
         self.symbols.hidden > 0 && !self.symbols.entries.iter().any(|symbol| symbol.is_code)
     }
 
-    /// Number of unreadable lines.
-    pub(crate) fn unreadable(&self) -> u64 {
+    /// Returns the number of unreadable lines.
+    pub(crate) fn unreadable_lines(&self) -> u64 {
         self.symbols.unreadable
     }
 
-    /// The function that starts at `address`.
+    /// Returns the function that starts at `address`.
     pub(crate) fn function(&self, address: u64) -> Option<&str> {
-        let (found, _) = self.symbols.around(address)?;
-        let &first = found.first().filter(|symbol| symbol.begin == address)?;
-        self.symbols.name(first)
+        let (symbols_at_start, _) = self.symbols.symbols_around(address)?;
+        let &symbol = symbols_at_start.first().filter(|symbol| symbol.begin == address)?;
+        self.symbols.name(symbol)
     }
 
-    /// The name of the function that contains `address`.
+    /// Returns the name of the function that contains `address`.
     pub(crate) fn function_around(&self, address: u64) -> Option<&str> {
         self.function_at(address).map(|function| function.name)
     }
 
-    /// The function that contains `address`; `None` for data and past the end of a module's code.
+    /// Returns the function that contains `address`; `None` for data and past the end of a module's code.
     pub(crate) fn function_at(&self, address: u64) -> Option<KernelFunction<'_>> {
         let symbols = &self.symbols;
-        let (found, next) = symbols.around(address)?;
-        let &symbol = found.iter().find(|symbol| symbol.is_code)?;
+        let (candidates, next) = symbols.symbols_around(address)?;
+        let &symbol = candidates.iter().find(|symbol| symbol.is_code)?;
         // A function at the address of an end symbol is still a function; data is not.
-        let end = SymbolTable::end(symbol, next);
+        let end = SymbolTable::function_end(symbol, next);
         (address < end).then(|| symbols.name(symbol))?.map(|name| KernelFunction {
             name,
             module: symbols.module(symbol),
@@ -189,24 +189,26 @@ impl KernelSymbols {
         })
     }
 
-    /// The code ranges of the kernel and its modules.
-    pub(crate) fn code(&self) -> Vec<KernelCode<'_>> {
+    /// Returns the code ranges of the kernel and its modules.
+    pub(crate) fn code_ranges(&self) -> Vec<KernelCode<'_>> {
         let symbols = &self.symbols;
-        let mut found: Vec<Option<Range<u64>>> = vec![None; symbols.modules.len() + 1];
-        for (at, &symbol) in symbols.entries.iter().enumerate().filter(|(_, symbol)| symbol.is_code) {
-            let next =
-                symbols.entries.get(at + 1..).and_then(|rest| rest.iter().find(|next| next.begin > symbol.begin));
-            let end = SymbolTable::end(symbol, next.copied());
-            if let Some(of_module) = found.get_mut(usize::from(symbol.module)) {
-                let range = of_module.get_or_insert(symbol.begin..end);
+        let mut ranges: Vec<Option<Range<u64>>> = vec![None; symbols.modules.len() + 1];
+        for (index, &symbol) in symbols.entries.iter().enumerate().filter(|(_, symbol)| symbol.is_code) {
+            let next = symbols
+                .entries
+                .get(index + 1..)
+                .and_then(|following| following.iter().find(|next| next.begin > symbol.begin));
+            let end = SymbolTable::function_end(symbol, next.copied());
+            if let Some(module_range) = ranges.get_mut(usize::from(symbol.module)) {
+                let range = module_range.get_or_insert(symbol.begin..end);
                 range.end = range.end.max(end);
             }
         }
         let names = std::iter::once("").chain(symbols.modules.iter().map(String::as_str));
-        names.zip(found).filter_map(|(module, addresses)| Some(KernelCode { module, addresses: addresses? })).collect()
+        names.zip(ranges).filter_map(|(module, addresses)| Some(KernelCode { module, addresses: addresses? })).collect()
     }
 
-    /// The string at `address`.
+    /// Returns the string at `address`.
     pub(super) fn string(&self, address: u64) -> Option<&str> {
         self.strings.get(&address).map(String::as_str)
     }
@@ -239,13 +241,15 @@ ffffffffc0010090 t other_write\t[other]
     #[test]
     fn finds_function_and_module_of_address() {
         let names = names(LIST);
-        let at = |address| names.function_at(address).map(|found| (found.name, found.module, found.addresses.end));
-        // Of several names the first counts; the last byte of a function still belongs to it.
-        assert_eq!(at(0xffff_ffff_8100_003f), Some(("_stext", "", 0xffff_ffff_8100_0040)));
-        assert_eq!(at(0xffff_ffff_8100_0040), Some(("second", "", 0xffff_ffff_8100_0080)));
-        assert_eq!(at(0xffff_ffff_c000_0123), Some(("mod_write", "mod", 0xffff_ffff_c000_1000)));
+        let lookup = |address| {
+            names.function_at(address).map(|function| (function.name, function.module, function.addresses.end))
+        };
+        // The first of several names wins; the last byte of a function still belongs to it.
+        assert_eq!(lookup(0xffff_ffff_8100_003f), Some(("_stext", "", 0xffff_ffff_8100_0040)));
+        assert_eq!(lookup(0xffff_ffff_8100_0040), Some(("second", "", 0xffff_ffff_8100_0080)));
+        assert_eq!(lookup(0xffff_ffff_c000_0123), Some(("mod_write", "mod", 0xffff_ffff_c000_1000)));
         assert_eq!(names.function(0xffff_ffff_c000_0100), Some("mod_write"));
-        let code: Vec<_> = names.code().into_iter().map(|code| (code.module, code.addresses)).collect();
+        let code: Vec<_> = names.code_ranges().into_iter().map(|code| (code.module, code.addresses)).collect();
         let expected = [
             ("", 0xffff_ffff_8100_0000..0xffff_ffff_8100_0080),
             ("mod", 0xffff_ffff_c000_0000..0xffff_ffff_c000_1000),
@@ -253,13 +257,13 @@ ffffffffc0010090 t other_write\t[other]
         ];
         assert_eq!(code, expected);
         assert!(!names.is_hidden());
-        assert_eq!(names.unreadable(), 0);
+        assert_eq!(names.unreadable_lines(), 0);
     }
 
     #[test]
     fn addresses_outside_functions_have_no_name() {
         let names = names(LIST);
-        for (address, what) in [
+        for (address, location) in [
             (0x1000, "before the first"),
             (0xffff_ffff_80ff_ffff, "one byte before the first"),
             (0xffff_ffff_8100_0080, "the end of the kernel's code"),
@@ -268,8 +272,8 @@ ffffffffc0010090 t other_write\t[other]
             (0xffff_ffff_c000_1000, "after the last page of a module"),
             (u64::MAX, "the highest address"),
         ] {
-            assert_eq!(names.function_at(address), None, "{what}");
-            assert_eq!(names.function_around(address), None, "{what}");
+            assert_eq!(names.function_at(address), None, "{location}");
+            assert_eq!(names.function_around(address), None, "{location}");
         }
     }
 
@@ -283,7 +287,7 @@ ffffffffc0010090 t other_write\t[other]
         }
         assert!(!names("").is_hidden());
         let broken = names("zz T a\nffffffff81000000\nffffffff81000000 T ok\n\0");
-        assert_eq!((broken.unreadable(), broken.function(0xffff_ffff_8100_0000)), (2, Some("ok")));
+        assert_eq!((broken.unreadable_lines(), broken.function(0xffff_ffff_8100_0000)), (2, Some("ok")));
         // A function at the highest address has no end.
         let last = names("ffffffffffffffff T last\n");
         assert_eq!(last.function_at(u64::MAX), None);
@@ -293,10 +297,10 @@ ffffffffc0010090 t other_write\t[other]
         #[test]
         fn accepts_any_list(text in "([0-9a-f]{1,17} [a-zA-Z] [a-z]{0,4}(\t\\[[a-z]{0,2}\\])?\n|\\PC{0,9}\n){0,9}", address: u64) {
             let names = names(&text);
-            if let Some(found) = names.function_at(address) {
-                assert!(found.addresses.contains(&address));
+            if let Some(function) = names.function_at(address) {
+                assert!(function.addresses.contains(&address));
             }
-            names.code();
+            names.code_ranges();
         }
     }
 }

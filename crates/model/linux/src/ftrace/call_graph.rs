@@ -1,8 +1,8 @@
 //! Builds call graphs of slow initialization functions and device callbacks from the function_graph tracer.
 //!
-//! A call counts for the work of the thread that made it, never for work that only runs at the same time. Calls are
-//! summed as they arrive: the same function called from the same place is one row, so memory depends on the shape of
-//! the code and not on the length of the trace.
+//! A call counts toward the work of the thread that made it, never toward concurrent work. Calls are summed as they
+//! arrive: a function called from the same place is one row, so memory depends on the shape of the code and not on the
+//! length of the trace.
 
 use std::cmp::Reverse;
 
@@ -53,7 +53,7 @@ pub(super) struct Return {
     pub(super) overrun: u64,
 }
 
-/// All calls of one function from one place.
+/// All calls of a function from the same place.
 #[derive(Clone, Debug)]
 struct Node {
     parent: Option<usize>,
@@ -136,8 +136,8 @@ impl CallGraphTracker {
     ) {
         let Some(stack) = self.threads.get_mut(&tid) else { return };
         let matches = |work: &Work| work.subject == subject && name.is_none_or(|name| work.name == name);
-        if let Some(at) = stack.iter().rposition(matches) {
-            stack.remove(at).close(Some(end_ns), tid, assembly);
+        if let Some(index) = stack.iter().rposition(matches) {
+            stack.remove(index).close(Some(end_ns), tid, assembly);
         }
         if stack.is_empty() {
             self.threads.remove(&tid);
@@ -150,15 +150,15 @@ impl CallGraphTracker {
         work.on_call(time_ns, function, depth, assembly);
     }
 
-    pub(super) fn on_return(&mut self, tid: u32, end: &Return, assembly: &mut Assembly) {
+    pub(super) fn on_return(&mut self, tid: u32, call_return: &Return, assembly: &mut Assembly) {
         let Some(work) = self.threads.get_mut(&tid).and_then(|stack| stack.last_mut()) else { return };
-        if end.overrun > 0
+        if call_return.overrun > 0
             && (self.overruns.len() < MAX_THREADS || self.overruns.contains_key(&tid))
-            && let Some(before) = self.overruns.insert(tid, end.overrun)
+            && let Some(previous) = self.overruns.insert(tid, call_return.overrun)
         {
-            assembly.losses.add(&OVERRUN, end.overrun.saturating_sub(before));
+            assembly.losses.add(&OVERRUN, call_return.overrun.saturating_sub(previous));
         }
-        work.on_return(end, assembly);
+        work.on_return(call_return, assembly);
     }
 
     /// Closes work that is still open at the end of the trace, such as a callback that hung.
@@ -177,19 +177,19 @@ impl Work {
     fn on_call(&mut self, time_ns: i64, function: StringId, depth: u32, assembly: &mut Assembly) {
         // Calls at the same depth or deeper have returned; their end is missing.
         self.unwind(depth, assembly);
-        if self.skipped_depth.is_some_and(|at| depth > at) {
+        if self.skipped_depth.is_some_and(|skipped_depth| depth > skipped_depth) {
             assembly.losses.add(&CALLS_SKIPPED, 1);
             return;
         }
         self.skipped_depth = None;
         let parent = self.frames.last().map(|frame| frame.node);
-        let known = self.node_ids.get(&(parent, function)).copied();
-        if self.frames.len() >= MAX_DEPTH || (known.is_none() && self.nodes.len() >= MAX_NODES) {
+        let known_node = self.node_ids.get(&(parent, function)).copied();
+        if self.frames.len() >= MAX_DEPTH || (known_node.is_none() && self.nodes.len() >= MAX_NODES) {
             assembly.losses.add(&CALLS_SKIPPED, 1);
             self.skipped_depth = Some(depth);
             return;
         }
-        let node = known.unwrap_or_else(|| {
+        let node = known_node.unwrap_or_else(|| {
             self.node_ids.insert((parent, function), self.nodes.len());
             self.nodes.push(Node { parent, function, calls: 0, unfinished: 0, duration_ns: 0, own_ns: 0 });
             self.nodes.len() - 1
@@ -200,19 +200,19 @@ impl Work {
         self.frames.push(Frame { node, depth, start_ns: time_ns, called_ns: 0 });
     }
 
-    fn on_return(&mut self, end: &Return, assembly: &mut Assembly) {
-        if self.skipped_depth.is_some_and(|at| end.depth >= at) {
-            self.skipped_depth = self.skipped_depth.filter(|&at| end.depth > at);
+    fn on_return(&mut self, call_return: &Return, assembly: &mut Assembly) {
+        if self.skipped_depth.is_some_and(|skipped_depth| call_return.depth >= skipped_depth) {
+            self.skipped_depth = self.skipped_depth.filter(|&skipped_depth| call_return.depth > skipped_depth);
             return;
         }
-        self.unwind(end.depth.saturating_add(1), assembly);
-        let Some(frame) = self.frames.pop_if(|frame| frame.depth == end.depth) else {
+        self.unwind(call_return.depth.saturating_add(1), assembly);
+        let Some(frame) = self.frames.pop_if(|frame| frame.depth == call_return.depth) else {
             // The call was made before the work began, or its begin is missing.
             assembly.losses.add(&UNPAIRED, 1);
             return;
         };
-        let passed_ns = end.time_ns.saturating_sub(frame.start_ns).max(0);
-        let duration_ns = end.duration_ns.and_then(|ns| i64::try_from(ns).ok()).unwrap_or(passed_ns);
+        let passed_ns = call_return.time_ns.saturating_sub(frame.start_ns).max(0);
+        let duration_ns = call_return.duration_ns.and_then(|ns| i64::try_from(ns).ok()).unwrap_or(passed_ns);
         if let Some(node) = self.nodes.get_mut(frame.node) {
             node.duration_ns = node.duration_ns.saturating_add(duration_ns);
             node.own_ns = node.own_ns.saturating_add(duration_ns.saturating_sub(frame.called_ns).max(0));
@@ -235,29 +235,29 @@ impl Work {
     /// Adds the rows of the significant calls to `assembly`.
     fn close(mut self, end_ns: Option<i64>, tid: u32, assembly: &mut Assembly) {
         self.unwind(0, assembly);
-        let length_ns = end_ns.map(|end_ns| end_ns.saturating_sub(self.start_ns));
-        if length_ns.is_some_and(|ns| ns < MIN_WORK_NS) {
+        let duration_ns = end_ns.map(|end_ns| end_ns.saturating_sub(self.start_ns));
+        if duration_ns.is_some_and(|ns| ns < MIN_WORK_NS) {
             return;
         }
-        let min_ns = length_ns.map_or(MIN_WORK_NS, |ns| ns / MIN_SHARE_DIVISOR);
+        let min_ns = duration_ns.map_or(MIN_WORK_NS, |ns| ns / MIN_SHARE_DIVISOR);
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         let mut roots = Vec::new();
-        for (at, node) in self.nodes.iter().enumerate() {
+        for (index, node) in self.nodes.iter().enumerate() {
             match node.parent.and_then(|parent| children.get_mut(parent)) {
-                Some(siblings) => siblings.push(at),
-                None => roots.push(at),
+                Some(siblings) => siblings.push(index),
+                None => roots.push(index),
             }
         }
         let is_significant = |node: &Node| node.unfinished > 0 || node.duration_ns >= min_ns;
         let sort_siblings = |node_ids: &mut Vec<usize>| {
-            node_ids.retain(|&at| self.nodes.get(at).is_some_and(is_significant));
-            // `pending` is popped from the end, so the longest comes last.
-            node_ids.sort_by_key(|&at| (self.nodes.get(at).map(|node| node.duration_ns), Reverse(at)));
+            node_ids.retain(|&index| self.nodes.get(index).is_some_and(is_significant));
+            // `pending` is popped from the end, so the longest call goes last.
+            node_ids.sort_by_key(|&index| (self.nodes.get(index).map(|node| node.duration_ns), Reverse(index)));
         };
         sort_siblings(&mut roots);
-        let mut pending: Vec<(usize, u32)> = roots.into_iter().map(|at| (at, 0)).collect();
-        while let Some((at, depth)) = pending.pop() {
-            let Some(node) = self.nodes.get(at) else { continue };
+        let mut pending: Vec<(usize, u32)> = roots.into_iter().map(|index| (index, 0)).collect();
+        while let Some((index, depth)) = pending.pop() {
+            let Some(node) = self.nodes.get(index) else { continue };
             if assembly.call_graph_functions.len() >= MAX_ROWS {
                 assembly.losses.add(&CALLS_SKIPPED, node.calls);
                 continue;
@@ -276,9 +276,9 @@ impl Work {
                 duration_ns: node.duration_ns,
                 own_ns: node.own_ns,
             });
-            if let Some(called) = children.get_mut(at) {
-                sort_siblings(called);
-                pending.extend(called.iter().map(|&at| (at, depth + 1)));
+            if let Some(callees) = children.get_mut(index) {
+                sort_siblings(callees);
+                pending.extend(callees.iter().map(|&index| (index, depth + 1)));
             }
         }
     }

@@ -16,7 +16,7 @@ counters! {
 const SECTOR_BYTES: u64 = 512;
 /// Maximum number of requests in flight.
 const MAX_IN_FLIGHT: usize = 1 << 16;
-/// First sector that a request without data has on completion.
+/// Sector number of a completed request without data.
 const NO_SECTOR: u64 = u64::MAX;
 
 type Device = (u32, u32);
@@ -32,7 +32,7 @@ struct Issue {
 pub(super) struct DiskTracker {
     /// Requests in flight by device and first sector; requests without data use [`NO_SECTOR`].
     in_flight: HashMap<(Device, u64), Issue>,
-    /// Submitting thread by device and first sector. A kernel thread often issues the request.
+    /// Submitting thread by device and first sector; the request itself is often issued by a kernel thread.
     submitters: HashMap<(Device, u64), u32>,
     last_completion: HashMap<Device, i64>,
 }
@@ -73,11 +73,11 @@ impl DiskTracker {
             && request.sectors > 0
             && issue.sectors > request.sectors
         {
-            let rest = Issue { sectors: issue.sectors - request.sectors, ..issue };
+            let remainder = Issue { sectors: issue.sectors - request.sectors, ..issue };
             let sector = request.sector.saturating_add(request.sectors);
-            self.in_flight.insert((device, sector), rest);
+            self.in_flight.insert((device, sector), remainder);
         }
-        let before = self.last_completion.insert(device, time_ns);
+        let previous_completion_ns = self.last_completion.insert(device, time_ns);
         let Some(operation) = operation(request.operation) else {
             assembly.losses.add(&NO_TRANSFERS, 1);
             return;
@@ -85,19 +85,19 @@ impl DiskTracker {
         if issue.is_none() {
             assembly.losses.add(&WITHOUT_ISSUE, 1);
         }
-        let issued = issue.map(|issue| issue.time_ns);
-        let begin = issued.max(before).unwrap_or(time_ns);
+        let issue_ns = issue.map(|issue| issue.time_ns);
+        let begin_ns = issue_ns.max(previous_completion_ns).unwrap_or(time_ns);
         let disk = assembly.disk(device);
         let offset = if request.sector == NO_SECTOR { 0 } else { request.sector.saturating_mul(SECTOR_BYTES) };
         assembly.disk_ios.push(DiskIo {
-            issue_ns: issued,
+            issue_ns,
             complete_ns: time_ns,
             disk,
             operation,
             offset,
             size: request.sectors.saturating_mul(SECTOR_BYTES),
             priority: IoPriority::Unknown,
-            service_ns: time_ns.saturating_sub(begin).max(0),
+            service_ns: time_ns.saturating_sub(begin_ns).max(0),
             pid: issue.map(|issue| issue.tid),
             tid: issue.map(|issue| issue.tid),
             irp_flags: if is_read_ahead(request.operation) { DiskIo::LINUX_READ_AHEAD } else { 0 },
@@ -108,8 +108,8 @@ impl DiskTracker {
 
 /// Parses the kernel's letters (`blk_fill_rwbs`). A leading `F` is a flush before the request.
 fn operation(letters: &str) -> Option<DiskOperation> {
-    let behind = letters.strip_prefix('F').unwrap_or(letters);
-    match behind.as_bytes().first() {
+    let operation_letters = letters.strip_prefix('F').unwrap_or(letters);
+    match operation_letters.as_bytes().first() {
         Some(b'R') => Some(DiskOperation::Read),
         Some(b'W') => Some(DiskOperation::Write),
         Some(b'F') => Some(DiskOperation::Flush),
@@ -129,15 +129,15 @@ mod tests {
 
     #[test]
     fn parses_operation_letters() {
-        let all = ["R", "RA", "WS", "FWFS", "FF", "F", "FN", "D", "DS", "N", ""].map(operation);
+        let operations = ["R", "RA", "WS", "FWFS", "FF", "F", "FN", "D", "DS", "N", ""].map(operation);
         let (read, write) = (Some(DiskOperation::Read), Some(DiskOperation::Write));
         let flush = Some(DiskOperation::Flush);
-        assert_eq!(all, [read, read, write, write, flush, flush, flush, None, None, None, None]);
+        assert_eq!(operations, [read, read, write, write, flush, flush, flush, None, None, None, None]);
     }
 
     #[test]
     fn detects_read_ahead() {
-        let all = ["R", "RA", "RAM", "RSM", "RM", "WA", "WS", "FF", "D", ""].map(is_read_ahead);
-        assert_eq!(all, [false, true, true, false, false, false, false, false, false, false]);
+        let flags = ["R", "RA", "RAM", "RSM", "RM", "WA", "WS", "FF", "D", ""].map(is_read_ahead);
+        assert_eq!(flags, [false, true, true, false, false, false, false, false, false, false]);
     }
 }

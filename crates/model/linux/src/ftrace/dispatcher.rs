@@ -32,9 +32,9 @@ pub(super) struct EventDispatcher<'a> {
     initcalls: InitcallTracker,
     power: PowerTracker,
     system_calls: SystemCallTracker,
-    /// `None` if its tables are not requested, and for text, which has no addresses.
+    /// `None` if stacks are not requested or the trace is text, which has no addresses.
     stacks: Option<StackTracker<'a>>,
-    /// `None` if its table is not requested.
+    /// `None` if call graphs are not requested.
     call_graphs: Option<CallGraphTracker>,
     counts: Option<HashMap<String, u64>>,
     events: u64,
@@ -69,12 +69,12 @@ impl<'a> EventDispatcher<'a> {
                 }
             }
         }
-        let recorded = i64::try_from(event.time_ns).unwrap_or(i64::MAX);
-        let time_ns = self.clocks.axis_ns_or_unchanged(SourceClock::Trace, recorded);
+        let trace_ns = i64::try_from(event.time_ns).unwrap_or(i64::MAX);
+        let time_ns = self.clocks.axis_ns_or_unchanged(SourceClock::Trace, trace_ns);
         let assembly = &mut *self.assembly;
         assembly.extend_to(time_ns);
         assembly.trace_begin_ns.get_or_insert(time_ns);
-        let Some(kind) = Kind::of(event) else {
+        let Some(kind) = Kind::from_event(event) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{} at {time_ns} ns", event.name));
             return;
         };
@@ -188,7 +188,7 @@ impl<'a> EventDispatcher<'a> {
                     graphs.on_return(event.pid, &Return { time_ns, depth, duration_ns, overrun }, assembly);
                 }
             }
-            Kind::FunctionWhole { function, depth, duration_ns } => {
+            Kind::FunctionCall { function, depth, duration_ns } => {
                 if let Some(graphs) = &mut self.call_graphs {
                     graphs.on_call(time_ns, event.pid, function, depth, assembly);
                     graphs.on_return(event.pid, &Return { time_ns, depth, duration_ns, overrun: 0 }, assembly);

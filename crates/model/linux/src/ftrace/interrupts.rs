@@ -34,8 +34,8 @@ pub(super) struct InterruptTracker {
 }
 
 impl InterruptTracker {
-    /// True if `event` happened in an interrupt or soft interrupt: from the event's flags, else from what is open on
-    /// its processor.
+    /// True if `event` happened in an interrupt or soft interrupt, according to its flags if they were recorded,
+    /// otherwise according to the open interrupts of its processor.
     pub(super) fn is_open(&self, event: &Event<'_>) -> bool {
         match event.context {
             Some(context) => context != Context::Thread,
@@ -48,8 +48,8 @@ impl InterruptTracker {
 
     pub(super) fn on_begin(&mut self, time_ns: i64, cpu: u16, number: u32, name: StringId) {
         let open = &mut self.processors.entry(cpu).or_default().interrupts;
-        // Handlers of a shared interrupt run one after the other: an open one with the same number has no recorded end.
-        while open.last().is_some_and(|last| last.1 == number) || open.len() >= MAX_DEPTH {
+        // Handlers of a shared interrupt run one after another, so the end of an open one was not recorded.
+        while open.last().is_some_and(|&(_, last_number, _)| last_number == number) || open.len() >= MAX_DEPTH {
             open.pop();
             self.without_end += 1;
         }
@@ -58,9 +58,9 @@ impl InterruptTracker {
 
     pub(super) fn on_end(&mut self, time_ns: i64, cpu: u16, number: u32, assembly: &mut Assembly) {
         let open = &mut self.processors.entry(cpu).or_default().interrupts;
-        let Some(at) = open.iter().rposition(|(_, of, _)| *of == number) else { return };
-        self.without_end += (open.len() - at - 1) as u64;
-        open.truncate(at + 1);
+        let Some(index) = open.iter().rposition(|&(_, open_number, _)| open_number == number) else { return };
+        self.without_end += (open.len() - index - 1) as u64;
+        open.truncate(index + 1);
         if let Some((start_ns, _, name)) = open.pop()
             && assembly.wants(TableName::Interrupts)
         {
@@ -83,9 +83,8 @@ impl InterruptTracker {
     }
 
     pub(super) fn on_soft_end(&mut self, time_ns: i64, cpu: u16, vector: u32, assembly: &mut Assembly) {
-        let Some((start_ns, _)) = self.processors.entry(cpu).or_default().soft.take_if(|(_, of)| *of == vector) else {
-            return;
-        };
+        let processor = self.processors.entry(cpu).or_default();
+        let Some((start_ns, _)) = processor.soft.take_if(|(_, open_vector)| *open_vector == vector) else { return };
         if assembly.wants(TableName::Interrupts) {
             let name = SOFT_INTERRUPTS.get(vector as usize).copied();
             self.rows.push(Interrupt {
@@ -101,15 +100,14 @@ impl InterruptTracker {
     }
 
     pub(super) fn finish(mut self, assembly: &mut Assembly) {
-        let open: usize = self
+        let open_count: usize = self
             .processors
             .values()
             .map(|processor| processor.interrupts.len() + usize::from(processor.soft.is_some()))
             .sum();
-        // Handlers open at the end of the recording are normal, one per processor; they count only if other ends are
-        // missing.
+        // Each processor may have a handler open at the end of the recording. It counts only if other ends are missing.
         if self.without_end > 0 {
-            self.without_end += open as u64;
+            self.without_end += open_count as u64;
         }
         assembly.losses.add(&WITHOUT_END, self.without_end);
         assembly.interrupts.push(self.rows.into_iter().collect());

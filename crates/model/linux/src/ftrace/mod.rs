@@ -36,7 +36,7 @@ pub(super) fn read(selected: &selection::SelectedTraces<'_>, clocks: &Clocks, as
     }
 }
 
-/// Reads the times of several clocks from one text, such as `mono=66.122552 boot=86.895137 real=1795218209.598346`.
+/// Reads the times of several clocks from a text such as `mono=66.122552 boot=86.895137 real=1795218209.598346`.
 /// Returns the monotonic time, ns.
 pub(super) fn clock_readings(text: &str, pairs: &mut ClockPairs) -> Option<i64> {
     const HOW: &str = "clocks read one after another";
@@ -45,11 +45,11 @@ pub(super) fn clock_readings(text: &str, pairs: &mut ClockPairs) -> Option<i64> 
             .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
             .and_then(crate::kernel_log_line::nanoseconds)
     };
-    let mono = reading("mono")?;
+    let mono_ns = reading("mono")?;
     for (key, clock) in [("boot", SourceClock::BootTime), ("real", SourceClock::RealTime)] {
-        if let Some(time) = reading(key) {
-            pairs.add(clock, Evidence::Reading, HOW, time, mono);
+        if let Some(time_ns) = reading(key) {
+            pairs.add(clock, Evidence::Reading, HOW, time_ns, mono_ns);
         }
     }
-    Some(mono)
+    Some(mono_ns)
 }

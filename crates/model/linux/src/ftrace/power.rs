@@ -22,7 +22,7 @@ struct OpenRequest {
 }
 
 impl OpenRequest {
-    fn is_of(&self, tid: u32, device: StringId) -> bool {
+    fn belongs_to(&self, tid: u32, device: StringId) -> bool {
         self.tid == tid && self.device == device
     }
 }
@@ -44,18 +44,18 @@ impl PowerTracker {
         let device = assembly.intern(device);
         match edge {
             PowerEdge::Begin { parent, operations, event } => {
-                let row = power::Callback {
+                let callback = power::Callback {
                     kind: kind(operations, event),
                     driver,
                     parent: if parent == "none" { "" } else { parent },
                     operations,
                     event,
                 };
-                let row = power::request(time_ns, tid, device, &row, assembly);
+                let row = power::request(time_ns, tid, device, &callback, assembly);
                 self.begin(row, tid, assembly);
             }
             PowerEdge::End { error } => {
-                let matches = |open: &OpenRequest| open.is_of(tid, device) && !open.kind.is_runtime();
+                let matches = |open: &OpenRequest| open.belongs_to(tid, device) && !open.kind.is_runtime();
                 self.end(matches, time_ns, error, assembly);
             }
         }
@@ -70,7 +70,7 @@ impl PowerTracker {
             RuntimePower::Return { function, device, result } => {
                 let Some(kind) = runtime_kind(function) else { return };
                 let device = assembly.intern(device);
-                let matches = |open: &OpenRequest| open.is_of(tid, device) && open.kind == kind;
+                let matches = |open: &OpenRequest| open.belongs_to(tid, device) && open.kind == kind;
                 self.end(matches, time_ns, result, assembly);
                 return;
             }
@@ -78,8 +78,8 @@ impl PowerTracker {
         let device = assembly.intern(device);
         let event = assembly.intern(event);
         let row = power::runtime_request(kind, time_ns, tid, device, event);
-        // A thread runs one such step per device at a time, so the end of the previous one was not recorded.
-        self.open.retain(|open| !(open.is_of(tid, device) && open.kind == kind));
+        // A thread runs a step of a device only once at a time, so the end of the previous one was not recorded.
+        self.open.retain(|open| !(open.belongs_to(tid, device) && open.kind == kind));
         self.begin(row, tid, assembly);
     }
 
@@ -93,8 +93,8 @@ impl PowerTracker {
 
     /// Ends the latest open request that `matches`.
     fn end(&mut self, matches: impl Fn(&OpenRequest) -> bool, time_ns: i64, error: i32, assembly: &mut Assembly) {
-        let Some(at) = self.open.iter().rposition(matches) else { return };
-        let open = self.open.remove(at);
+        let Some(index) = self.open.iter().rposition(matches) else { return };
+        let open = self.open.remove(index);
         if let Some(row) = assembly.power_requests.get_mut(open.row) {
             row.end_ns = Some(time_ns);
             row.status = Some(error.cast_unsigned());
@@ -133,11 +133,11 @@ fn runtime_kind(function: &str) -> Option<PowerRequestKind> {
     }
 }
 
-/// `dpm_prepare` and `dpm_complete` callbacks have no stage name.
+/// Determines the kind of a callback. `dpm_prepare` and `dpm_complete` callbacks have no stage name.
 fn kind(operations: &str, event: &str) -> PowerRequestKind {
-    let down = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
+    let is_suspend = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
     let stage = operations.split(' ').next().unwrap_or_default();
-    match (stage, down) {
+    match (stage, is_suspend) {
         ("", true) => PowerRequestKind::Prepare,
         ("", false) => PowerRequestKind::Complete,
         ("noirq", true) => PowerRequestKind::SuspendNoIrq,

@@ -52,8 +52,8 @@ impl SelectedTraces<'_> {
     }
 }
 
-/// Selects among the traces in `parts`. Of several for the same time it takes the trace-cmd file, which has ns where
-/// text has µs. Adds what is known about their clock to `pairs`.
+/// Selects the traces to read from `parts`. If several cover the same time, selects the trace-cmd file, which has ns
+/// where text has µs. Adds what is known about the clock of the traces to `pairs`.
 pub(crate) fn select_traces<'f>(parts: &[Part<'f>], pairs: &mut ClockPairs) -> Result<SelectedTraces<'f>, Error> {
     let mut traces: Vec<Part<'f>> =
         parts.iter().filter(|part| matches!(part.kind, PartKind::TraceText | PartKind::TraceData)).copied().collect();
@@ -63,15 +63,15 @@ pub(crate) fn select_traces<'f>(parts: &[Part<'f>], pairs: &mut ClockPairs) -> R
     }
     traces.sort_by_key(|part| (part.kind != PartKind::TraceData, std::cmp::Reverse(part.bytes.len())));
     let mut covered: Vec<(u64, u64)> = Vec::new();
-    let only = traces.len() == 1;
+    let is_only_trace = traces.len() == 1;
     for part in traces {
         let trace = TraceFile::open(part)?;
-        if only {
+        if is_only_trace {
             selected.traces.push(trace);
             break;
         }
         let Some((first, last)) = time_range(&trace) else { continue };
-        if covered.iter().any(|&(from, until)| first <= until && from <= last) {
+        if covered.iter().any(|&(begin, end)| first <= end && begin <= last) {
             selected.skipped += 1;
             selected.first_skipped.get_or_insert(part.name.to_owned());
         } else {
@@ -82,20 +82,20 @@ pub(crate) fn select_traces<'f>(parts: &[Part<'f>], pairs: &mut ClockPairs) -> R
     match clock(&selected, parts).as_deref() {
         Some("mono") => pairs.set_axis(SourceClock::Trace),
         Some("boot") => pairs.set_same(SourceClock::Trace, SourceClock::BootTime),
-        named => {
+        clock_name => {
             compare(&selected, pairs);
             if !pairs.has(SourceClock::Trace) {
-                selected.clock_unknown = named.is_none();
+                selected.clock_unknown = clock_name.is_none();
                 // `local` and `global`, the kernel's defaults, are the clock of its log.
                 pairs.set_same(SourceClock::Trace, SourceClock::KernelLog);
-                selected.not_converted = named.is_some() && !pairs.has(SourceClock::KernelLog);
+                selected.not_converted = clock_name.is_some() && !pairs.has(SourceClock::KernelLog);
             }
         }
     }
     Ok(selected)
 }
 
-/// Times of the first and last event.
+/// Returns the times of the first and last event.
 fn time_range(trace: &TraceFile<'_>) -> Option<(u64, u64)> {
     let mut range: Option<(u64, u64)> = None;
     trace.events(|event| {
@@ -106,16 +106,16 @@ fn time_range(trace: &TraceFile<'_>) -> Option<(u64, u64)> {
     range
 }
 
-/// The clock's name as the kernel spells it: from the trace file, from `trace_clock`, or from the kernel command line.
+/// Returns the clock's name as the kernel spells it: from the trace file, `trace_clock`, or the kernel command line.
 fn clock(selected: &SelectedTraces<'_>, parts: &[Part<'_>]) -> Option<String> {
-    let own = selected.traces.iter().find_map(TraceFile::clock);
-    own.map(str::to_owned).or_else(|| {
+    let clock_in_trace = selected.traces.iter().find_map(TraceFile::clock);
+    clock_in_trace.map(str::to_owned).or_else(|| {
         parts.iter().find_map(|part| {
             let text = std::str::from_utf8(part.bytes).ok()?;
             match part.kind {
                 PartKind::TraceClock => {
-                    let (_, rest) = text.split_once('[')?;
-                    Some(rest.split_once(']')?.0.to_owned())
+                    let (_, selected_clock) = text.split_once('[')?;
+                    Some(selected_clock.split_once(']')?.0.to_owned())
                 }
                 PartKind::CommandLine => {
                     text.split_ascii_whitespace().find_map(|word| word.strip_prefix("trace_clock=")).map(str::to_owned)
@@ -127,25 +127,27 @@ fn clock(selected: &SelectedTraces<'_>, parts: &[Part<'_>]) -> Option<String> {
 }
 
 /// Compares the trace's clock with readings of the monotonic clock that a recorder wrote into the trace. A reading is
-/// older than its event by the time the write took, so the smallest difference counts. If such a delay explains the
-/// difference, the trace's clock is the monotonic clock, even if a file saved at another time names another clock.
+/// older than its event by the time the write took, so the smallest difference counts. If that delay explains the
+/// difference, the trace's clock is the monotonic clock, even if a file saved at another time names a different clock.
 fn compare(selected: &SelectedTraces<'_>, pairs: &mut ClockPairs) {
-    const DELAY_NS: i64 = 5_000_000;
+    const MAX_DELAY_NS: i64 = 5_000_000;
     const HOW: &str = "monotonic clock read and written into the trace";
     for trace in &selected.traces {
         let mut best: Option<(i64, i64)> = None;
         trace.events(|event| {
             if matches!(event.name, "tracing_mark_write" | "print")
-                && let Some(Kind::Mark(text)) = Kind::of(&event)
+                && let Some(Kind::Mark(text)) = Kind::from_event(&event)
                 && let Ok(time) = i64::try_from(event.time_ns)
                 && let Some(mono) = super::clock_readings(text, &mut ClockPairs::default())
-                && best.is_none_or(|(than, by)| time.saturating_sub(mono) < than.saturating_sub(by))
+                && best.is_none_or(|(best_time, best_mono)| {
+                    time.saturating_sub(mono) < best_time.saturating_sub(best_mono)
+                })
             {
                 best = Some((time, mono));
             }
         });
         match best {
-            Some((time, mono)) if (0..DELAY_NS).contains(&time.saturating_sub(mono)) => {
+            Some((time, mono)) if (0..MAX_DELAY_NS).contains(&time.saturating_sub(mono)) => {
                 pairs.set_axis(SourceClock::Trace);
                 return;
             }
@@ -157,7 +159,7 @@ fn compare(selected: &SelectedTraces<'_>, pairs: &mut ClockPairs) {
     }
 }
 
-/// Adds the losses of the trace called `name`.
+/// Adds the losses of the trace named `name`.
 pub(crate) fn count_losses(name: &str, lost: &TraceLosses, losses: &mut Losses) {
     losses.add(&OVERWRITTEN, lost.overwritten);
     losses.add(&GAPS, lost.gaps);
@@ -166,7 +168,7 @@ pub(crate) fn count_losses(name: &str, lost: &TraceLosses, losses: &mut Losses) 
     losses.add(&DAMAGED, lost.damaged);
     losses.add(&UNREADABLE_SYMBOLS, lost.unreadable_symbols);
     losses.add(&TEXT_STACKS, lost.text_stacks);
-    if let Some(offset) = lost.first_at {
+    if let Some(offset) = lost.first_offset {
         for counter in [&UNREADABLE_LINES, &UNKNOWN_EVENTS, &DAMAGED] {
             losses.set_first_place(counter, || format!("{name}, byte offset {offset:#x}"));
         }

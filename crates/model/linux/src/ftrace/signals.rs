@@ -12,7 +12,7 @@ const SIGQUIT: i32 = 3;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// Pid of the service manager and of systemd-shutdown.
+/// PID of the service manager and of systemd-shutdown.
 const SERVICE_MANAGER: u32 = 1;
 
 /// Processes a signal sent by thread `sender`.

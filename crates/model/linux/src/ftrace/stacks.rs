@@ -20,8 +20,7 @@ counters! {
 /// Name of the kernel image; a module is `[ext4]`.
 const KERNEL: &str = "[kernel]";
 
-/// Name prefixes of the functions with which the tracer records an event. They are the innermost frames of every stack
-/// and are removed.
+/// Name prefixes of the functions that record an event. They are the innermost frames of every stack and are removed.
 const TRACER_FUNCTION_PREFIXES: &[&str] = &[
     "__traceiter_",
     "trace_event_raw_event_",
@@ -57,7 +56,7 @@ struct SwitchOutStacks {
 #[derive(Debug)]
 pub(super) struct StackTracker<'f> {
     data: &'f DataFile<'f>,
-    last: HashMap<(u16, Level), LastEvent>,
+    last_events: HashMap<(u16, Level), LastEvent>,
     switched_out: HashMap<u32, SwitchOutStacks>,
     /// Process by thread, as given by user stacks.
     processes: HashMap<u32, u32>,
@@ -67,7 +66,7 @@ pub(super) struct StackTracker<'f> {
     frames: Vec<u64>,
 }
 
-/// Nesting level of a context: an event of a deeper level may come between an event and its stack.
+/// Nesting level of a context. An event of a deeper level may come between an event and its stack.
 type Level = u8;
 
 const fn level(context: Option<Context>) -> Level {
@@ -82,7 +81,7 @@ impl<'f> StackTracker<'f> {
     pub(super) fn new(data: &'f DataFile<'f>) -> Self {
         Self {
             data,
-            last: HashMap::new(),
+            last_events: HashMap::new(),
             switched_out: HashMap::new(),
             processes: HashMap::new(),
             is_tracer_function: HashMap::new(),
@@ -93,11 +92,11 @@ impl<'f> StackTracker<'f> {
 
     /// Processes an event that is not a stack.
     pub(super) fn on_event(&mut self, time_ns: i64, event: &Event<'_>, kind: &Kind<'_>, assembly: &mut Assembly) {
-        let mut last =
+        let mut last_event =
             LastEvent { time_ns, pid: event.pid, switches_out: false, has_kernel_stack: false, has_user_stack: false };
         if let &Kind::Switch { previous_pid, next_pid, .. } = kind {
-            last.switches_out = previous_pid == event.pid && previous_pid != 0;
-            // A thread resumes where it switched out. Analyses look for its stack at the end of a wait, where Windows
+            last_event.switches_out = previous_pid == event.pid && previous_pid != 0;
+            // A thread resumes where it switched out. Analyses look for its stack at the end of the wait, where Windows
             // records it.
             if let Some(switched_out) = self.switched_out.remove(&next_pid) {
                 self.push((time_ns, next_pid), [switched_out.kernel, switched_out.user], assembly);
@@ -106,7 +105,7 @@ impl<'f> StackTracker<'f> {
                 self.push((switched_out.time_ns, previous_pid), [switched_out.kernel, switched_out.user], assembly);
             });
         }
-        self.last.insert((event.cpu, level(event.context)), last);
+        self.last_events.insert((event.cpu, level(event.context)), last_event);
     }
 
     /// Processes a kernel stack.
@@ -148,26 +147,31 @@ impl<'f> StackTracker<'f> {
 
     /// Assigns the frames to the event they belong to.
     fn assign(&mut self, event: &Event<'_>, is_user: bool, assembly: &mut Assembly) {
-        let last = self.last.get_mut(&(event.cpu, level(event.context))).filter(|last| last.pid == event.pid);
-        let Some(last) = last.filter(|last| !(last.has_user_stack || (last.has_kernel_stack && !is_user))) else {
+        let last_event = self
+            .last_events
+            .get_mut(&(event.cpu, level(event.context)))
+            .filter(|last_event| last_event.pid == event.pid);
+        let Some(last_event) =
+            last_event.filter(|last_event| !(last_event.has_user_stack || (last_event.has_kernel_stack && !is_user)))
+        else {
             assembly.losses.add(&WITHOUT_EVENT, 1);
             return;
         };
         if is_user {
-            last.has_user_stack = true;
+            last_event.has_user_stack = true;
         } else {
-            last.has_kernel_stack = true;
+            last_event.has_kernel_stack = true;
         }
-        let last = *last;
+        let last_event = *last_event;
         let stack = assembly.stack_pool.intern(&self.frames);
-        if !last.switches_out {
-            self.push((last.time_ns, last.pid), [stack, StackId::EMPTY], assembly);
+        if !last_event.switches_out {
+            self.push((last_event.time_ns, last_event.pid), [stack, StackId::EMPTY], assembly);
             return;
         }
         let switched_out = self
             .switched_out
-            .entry(last.pid)
-            .or_insert(SwitchOutStacks { time_ns: last.time_ns, ..SwitchOutStacks::default() });
+            .entry(last_event.pid)
+            .or_insert(SwitchOutStacks { time_ns: last_event.time_ns, ..SwitchOutStacks::default() });
         if is_user {
             switched_out.user = stack;
         } else {

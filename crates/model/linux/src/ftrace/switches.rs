@@ -22,7 +22,7 @@ const IN_INTERRUPT: u8 = 1;
 pub(super) struct SwitchTracker {
     switches: ContextSwitches,
     ready: ReadyThreads,
-    /// `sched_waking` is recorded, so `sched_wakeup`, which follows it, is redundant.
+    /// True if `sched_waking` is recorded, which makes the following `sched_wakeup` redundant.
     has_waking: bool,
 }
 
@@ -62,7 +62,7 @@ impl SwitchTracker {
         }
     }
 
-    /// `waking` is the thread's name and id, and whether it runs for the first time.
+    /// Adds a wakeup. `waking` is the name and id of the thread, and whether it runs for the first time.
     pub(super) fn on_waking(
         &mut self,
         time_ns: i64,
@@ -71,14 +71,14 @@ impl SwitchTracker {
         in_interrupt: bool,
         assembly: &mut Assembly,
     ) {
-        let (task, pid, first) = waking;
-        if first {
+        let (task, pid, is_first_run) = waking;
+        if is_first_run {
             let name = assembly.intern(task);
             assembly.processes.first_run(time_ns, event.pid, pid, name);
         } else {
-            let again = event.name == "sched_wakeup";
-            self.has_waking |= !again;
-            if again && self.has_waking {
+            let is_wakeup = event.name == "sched_wakeup";
+            self.has_waking |= !is_wakeup;
+            if is_wakeup && self.has_waking {
                 return;
             }
         }
@@ -91,7 +91,7 @@ impl SwitchTracker {
                 adjust_reason: 0,
                 adjust_increment: 0,
                 flags: if in_interrupt { IN_INTERRUPT } else { 0 },
-                after_switches: u32::try_from(self.switches.len()).ok().filter(|&before| before > 0),
+                after_switches: u32::try_from(self.switches.len()).ok().filter(|&count| count > 0),
             });
         }
     }
@@ -117,7 +117,7 @@ const fn old_state(state: TaskState) -> u8 {
     }
 }
 
-/// Kernel priorities count down (100 to 139, real time below 100); the model's count up.
+/// Converts a priority: kernel priorities count down (100 to 139, real time below 100), model priorities count up.
 fn priority(kernel: i32) -> i8 {
     139_i32.saturating_sub(kernel).clamp(0, 127) as i8
 }

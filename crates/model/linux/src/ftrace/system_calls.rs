@@ -106,8 +106,8 @@ impl SystemCallTracker {
         arguments
             .iter()
             .map(|argument| {
-                let SystemCallArgument { name: of, value, text } = *argument;
-                Some(match of {
+                let SystemCallArgument { name: argument_name, value, text } = *argument;
+                Some(match argument_name {
                     "filename" | "pathname" => match text {
                         Some(path) => format!("\"{path}\""),
                         // The thread is renamed to the new program.
@@ -125,7 +125,7 @@ impl SystemCallTracker {
                     "cmd" if name.starts_with("fcntl") => match value {
                         DUPLICATE | DUPLICATE_CLOSING => "F_DUPFD".to_owned(),
                         SET_FLAGS => "F_SETFL".to_owned(),
-                        other => other.to_string(),
+                        command => command.to_string(),
                     },
                     "whence" | "origin" if value == 2 => "SEEK_END".to_owned(),
                     "off_in" | "off_out" | "offset" if is_copy && value != 0 => return None,
@@ -145,7 +145,7 @@ const DUPLICATE: u64 = 0;
 const SET_FLAGS: u64 = 4;
 const DUPLICATE_CLOSING: u64 = 1030;
 
-/// Flag bits on x86 and ARM (source: the same headers, `linux/sched.h` and `asm-generic/mman-common.h`).
+/// Names the flag bits on x86 and ARM (source: the same headers, `linux/sched.h` and `asm-generic/mman-common.h`).
 fn flags(call: &str, value: u64) -> String {
     let bits: &[(u64, &str)] = match call {
         "clone" => &[(0x400, "CLONE_FILES"), (0x1_0000, "CLONE_THREAD")],
@@ -211,12 +211,14 @@ mod tests {
 
     fn read(text: &str) -> Trace {
         let files = files_from_bytes([("trace.txt".to_owned(), text.as_bytes().to_vec())], &Limits::default()).unwrap();
-        open_files(&files, TableSet::of(&[TableName::FileIos, TableName::Processes]), &Options::default()).unwrap()
+        open_files(&files, TableSet::from_names(&[TableName::FileIos, TableName::Processes]), &Options::default())
+            .unwrap()
     }
 
     fn lines(calls: &[&str]) -> String {
-        let line =
-            |(at, call): (usize, &&str)| format!("             cat-812     [000] .....    20.{:06}: {call}\n", at * 10);
+        let line = |(index, call): (usize, &&str)| {
+            format!("             cat-812     [000] .....    20.{:06}: {call}\n", index * 10)
+        };
         let header = "# tracer: nop\n#\n#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n";
         calls.iter().enumerate().fold(header.to_owned(), |text, call| text + &line(call))
     }
@@ -247,15 +249,15 @@ mod tests {
             .filter(|row| row.operation == FileOperation::Read)
             .map(|row| (row.offset, row.size, row.end_ns.map(|end_ns| end_ns - row.start_ns), row.status == Some(0)))
             .collect();
-        let took = Some(10_000);
+        let duration_ns = Some(10_000);
         assert_eq!(
             reads,
             [
-                (0, 4, took, true),
-                (4, 4, took, true),
-                (4096, 4, took, true),
-                (8192, 512, took, true),
-                (4100, 0, took, false)
+                (0, 4, duration_ns, true),
+                (4, 4, duration_ns, true),
+                (4096, 4, duration_ns, true),
+                (8192, 512, duration_ns, true),
+                (4100, 0, duration_ns, false)
             ]
         );
         let files: Vec<&str> = trace.file_ios.iter().map(|row| trace.text(row.file)).collect();

@@ -5,8 +5,8 @@ use onoff_ftrace::{DataFile, Event, Losses, TextTrace};
 use crate::parts::{Part, PartKind};
 use onoff_input::error::Error;
 
-/// A trace whose header has been read. A trace-cmd file describes its events and every kernel symbol there, which takes
-/// longer than reading the events of a short recording, so it is read only once.
+/// A trace whose header has been read. The header of a trace-cmd file describes its events and every kernel symbol:
+/// reading it takes longer than reading the events of a short recording, so it is read only once.
 #[derive(Debug)]
 pub(crate) struct TraceFile<'f> {
     part: Part<'f>,
@@ -36,7 +36,7 @@ impl<'f> TraceFile<'f> {
         self.part.bytes.len() as u64
     }
 
-    /// Name of the trace's clock, if the file has it.
+    /// Returns the name of the trace's clock, if the file has it.
     pub(super) fn clock(&self) -> Option<&str> {
         let clock = match &self.data {
             Some(file) => file.clock(),
@@ -45,16 +45,16 @@ impl<'f> TraceFile<'f> {
         (!clock.is_empty()).then_some(clock)
     }
 
-    /// The trace-cmd file; `None` for text.
+    /// Returns the trace-cmd file; `None` for text.
     pub(super) const fn data(&self) -> Option<&DataFile<'f>> {
         self.data.as_ref()
     }
 
-    /// Passes every event to `each`.
-    pub(crate) fn events(&self, each: impl FnMut(Event<'_>)) -> Losses {
+    /// Passes every event to `visit`.
+    pub(crate) fn events(&self, visit: impl FnMut(Event<'_>)) -> Losses {
         match &self.data {
-            Some(file) => file.read(each),
-            None => TextTrace::new(self.part.bytes).read(each),
+            Some(file) => file.read(visit),
+            None => TextTrace::new(self.part.bytes).read(visit),
         }
     }
 }

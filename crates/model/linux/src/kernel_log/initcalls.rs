@@ -3,11 +3,11 @@
 use hashbrown::HashMap;
 use onoff_trace::{DeviceOperation, DeviceOperationKind, StringId};
 
-use super::{between, function_and_module};
+use super::{function_and_module, text_between};
 use crate::assembly::Assembly;
 use crate::devices::operation;
 
-/// Maximum distance between a call in the log and in the trace. The trace event comes after the log line, which takes a
+/// Maximum time between a call in the log and in the trace. The trace event comes after the log line, which takes a
 /// while to write on a slow console.
 const MAX_TRACE_DELAY_NS: u64 = 50_000_000;
 
@@ -26,11 +26,11 @@ const MAX_OPEN: usize = 4096;
 impl InitcallTracker {
     pub(super) fn new(assembly: &Assembly) -> Self {
         let mut traced: HashMap<u32, Vec<usize>> = HashMap::new();
-        for (at, row) in assembly.device_operations.iter().enumerate() {
+        for (index, row) in assembly.device_operations.iter().enumerate() {
             if row.kind == DeviceOperationKind::Initcall
                 && let Some(tid) = row.tid
             {
-                traced.entry(tid).or_default().push(at);
+                traced.entry(tid).or_default().push(index);
             }
         }
         Self { open: Vec::new(), rows: Vec::new(), traced }
@@ -42,11 +42,11 @@ impl InitcallTracker {
             || self.probe(time_ns, text, assembly).is_some()
     }
 
-    /// `calling  f+0x0/0x10 [module] @ 1`
+    /// Reads `calling  f+0x0/0x10 [module] @ 1`.
     fn call(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
-        let (what, tid) = text.strip_prefix("calling  ")?.rsplit_once(" @ ")?;
+        let (target, tid) = text.strip_prefix("calling  ")?.rsplit_once(" @ ")?;
         let tid: u32 = tid.trim().parse().ok()?;
-        let (function, module) = function_and_module(what);
+        let (function, module) = function_and_module(target);
         let driver = assembly.intern(function);
         let event = assembly.intern("kernel log/initcall");
         let mut row = operation(DeviceOperationKind::Initcall, time_ns, tid, driver, event);
@@ -59,14 +59,14 @@ impl InitcallTracker {
         Some(())
     }
 
-    /// `initcall f+0x0/0x10 [module] returned 0 after 12 usecs`
+    /// Reads `initcall f+0x0/0x10 [module] returned 0 after 12 usecs`.
     fn call_end(&mut self, time_ns: i64, text: &str) -> Option<()> {
-        let (what, result) = text.strip_prefix("initcall ")?.rsplit_once(" returned ")?;
-        let (function, _) = function_and_module(what);
-        let (result, _) = returned(result)?;
-        let at = self.open.iter().rposition(|(name, _)| name == function)?;
-        let (_, mut row) = self.open.remove(at);
-        // Use the timestamps of both lines and not the logged duration: the kernel keeps one start for all calls, so
+        let (target, result) = text.strip_prefix("initcall ")?.rsplit_once(" returned ")?;
+        let (function, _) = function_and_module(target);
+        let (result, _) = parse_result(result)?;
+        let index = self.open.iter().rposition(|(name, _)| name == function)?;
+        let (_, mut row) = self.open.remove(index);
+        // Use the timestamps of both lines, not the logged duration: the kernel keeps a single start for all calls, so
         // with nested or parallel calls the duration counts from the latest start.
         row.end_ns = Some(time_ns.max(row.start_ns));
         row.status = Some(result.cast_unsigned());
@@ -74,20 +74,20 @@ impl InitcallTracker {
         Some(())
     }
 
-    /// `probe of 0000:00:1f.0 returned 0 after 62808 usecs`
+    /// Reads `probe of 0000:00:1f.0 returned 0 after 62808 usecs`.
     fn probe(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
-        let device = between(text, "probe of ", " returned ")?;
+        let device = text_between(text, "probe of ", " returned ")?;
         let (_, result) = text.rsplit_once(" returned ")?;
-        let (result, after) = returned(result)?;
+        let (result, duration_ns) = parse_result(result)?;
         let event = assembly.intern("kernel log/probe");
-        let start_ns = time_ns.saturating_sub(after);
+        let start_ns = time_ns.saturating_sub(duration_ns);
         let mut row = operation(DeviceOperationKind::Probe, start_ns, 0, StringId::EMPTY, event);
         row.device = assembly.intern(device);
         row.end_ns = Some(time_ns);
         row.status = Some(result.cast_unsigned());
         row.tid = None;
-        // The line does not name the driver. A probe is usually part of the driver's initialization: if only one
-        // running function started before the probe, it belongs to that function.
+        // The line does not name the driver. A probe is usually part of the driver's initialization, so if only one
+        // running function started before the probe, the probe belongs to that function.
         let mut candidates = self.open.iter().filter(|(_, call)| call.start_ns <= start_ns);
         if let (Some((function, call)), None) = (candidates.next(), candidates.next()) {
             row.driver = if call.description.is_empty() { assembly.intern(function) } else { call.description };
@@ -96,12 +96,12 @@ impl InitcallTracker {
         Some(())
     }
 
-    /// Adds the functions. If the trace has the same call, its times stay and the log's name is used, which is right
-    /// for modules too.
+    /// Adds the functions. A call that is also in the trace keeps the trace's times but gets the log's name, which is
+    /// also correct for modules.
     pub(super) fn finish(mut self, assembly: &mut Assembly) {
         self.rows.extend(self.open.drain(..).map(|(_, row)| row));
         self.rows.sort_by_key(|row| row.start_ns);
-        // Match equal names first: while the trace's clock advances in ticks, the nearest call may be another one.
+        // Match equal names first: while the trace's clock advances in ticks, the nearest call may be a different one.
         let rows = std::mem::take(&mut self.rows);
         let unmatched: Vec<DeviceOperation> =
             rows.into_iter().filter(|row| !self.merge_into_trace(row, true, assembly)).collect();
@@ -112,21 +112,21 @@ impl InitcallTracker {
         }
     }
 
-    /// True if the trace has the same call: the nearest of the thread, optionally with the same name. The traced row
-    /// then gets the log's names and cannot match another row.
+    /// Merges a call into the nearest traced call of the thread, optionally only one with the same name. Returns true
+    /// if there was one. The traced row gets the log's names and cannot match again.
     fn merge_into_trace(&mut self, row: &DeviceOperation, by_name: bool, assembly: &mut Assembly) -> bool {
-        let Some(of_thread) = row.tid.and_then(|tid| self.traced.get_mut(&tid)) else { return false };
-        let nearest = of_thread
+        let Some(thread_rows) = row.tid.and_then(|tid| self.traced.get_mut(&tid)) else { return false };
+        let nearest = thread_rows
             .iter()
             .enumerate()
-            .filter_map(|(place, &at)| {
-                let traced = assembly.device_operations.get(at)?;
-                (!by_name || traced.driver == row.driver).then(|| (place, traced.start_ns.abs_diff(row.start_ns)))
+            .filter_map(|(position, &index)| {
+                let traced = assembly.device_operations.get(index)?;
+                (!by_name || traced.driver == row.driver).then(|| (position, traced.start_ns.abs_diff(row.start_ns)))
             })
             .min_by_key(|&(_, distance)| distance)
             .filter(|&(_, distance)| distance < MAX_TRACE_DELAY_NS)
-            .map(|(place, _)| of_thread.remove(place));
-        let Some(traced) = nearest.and_then(|at| assembly.device_operations.get_mut(at)) else { return false };
+            .map(|(position, _)| thread_rows.remove(position));
+        let Some(traced) = nearest.and_then(|index| assembly.device_operations.get_mut(index)) else { return false };
         traced.driver = row.driver;
         // A trace that starts or ends in between has only one end.
         if traced.end_ns.is_none() {
@@ -140,9 +140,9 @@ impl InitcallTracker {
     }
 }
 
-/// Parses `0 after 12 usecs` to the result and the duration, ns.
-fn returned(text: &str) -> Option<(i32, i64)> {
-    let (result, after) = text.split_once(" after ")?;
-    let micros: i64 = after.strip_suffix("usecs")?.trim().parse().ok()?;
-    Some((result.trim().parse().ok()?, micros.checked_mul(1000)?))
+/// Parses `0 after 12 usecs`. Returns the result and the duration in ns.
+fn parse_result(text: &str) -> Option<(i32, i64)> {
+    let (result, duration) = text.split_once(" after ")?;
+    let duration_us: i64 = duration.strip_suffix("usecs")?.trim().parse().ok()?;
+    Some((result.trim().parse().ok()?, duration_us.checked_mul(1000)?))
 }

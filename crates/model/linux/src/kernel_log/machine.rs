@@ -9,16 +9,15 @@ use crate::machine::set;
 /// Infers the start of the first program for kernels that do not log it (before 4.20).
 #[derive(Debug, Default)]
 pub(super) struct FirstProgram {
-    /// The kernel logged it.
-    named: bool,
+    is_logged: bool,
     has_initramfs: bool,
-    /// When the kernel freed its initialization memory, its last step before the first program.
+    /// Time at which the kernel freed its initialization memory, its last step before the first program.
     init_memory_freed_ns: Option<i64>,
 }
 
 impl FirstProgram {
     fn on_message(&mut self, time_ns: i64, text: &str) {
-        self.named |= text.starts_with("Run ") && text.ends_with(" as init process");
+        self.is_logged |= text.starts_with("Run ") && text.ends_with(" as init process");
         self.has_initramfs |= is_unpacking(text);
         // "Freeing init memory: 200K" on ARM before 3.10 (`free_initmem`).
         if text.starts_with("Freeing unused kernel ") || text.starts_with("Freeing init memory: ") {
@@ -27,7 +26,7 @@ impl FirstProgram {
     }
 
     pub(super) fn finish(self, assembly: &mut Assembly) {
-        if let Some(time_ns) = self.init_memory_freed_ns.filter(|_| !self.named) {
+        if let Some(time_ns) = self.init_memory_freed_ns.filter(|_| !self.is_logged) {
             let name = if self.has_initramfs { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
             assembly.add_milestone(time_ns, name, "", None, "kernel log/Freeing unused kernel memory");
         }
@@ -43,49 +42,43 @@ fn is_unpacking(text: &str) -> bool {
 pub(super) fn on_message(time_ns: i64, text: &str, program: &mut FirstProgram, assembly: &mut Assembly) {
     program.on_message(time_ns, text);
     let system = &mut assembly.system;
-    if let Some(rest) = text.strip_prefix("Linux version ") {
-        set(&mut system.os_build_text, rest.split(' ').next());
-        assembly.add_milestone(
-            0,
-            milestone::KERNEL_BEGIN,
-            rest.split(' ').next().unwrap_or_default(),
-            None,
-            "kernel log/Linux version",
-        );
-    } else if let Some(rest) = text.strip_prefix("Command line: ") {
-        set(&mut system.kernel_command_line, Some(rest));
-    } else if let Some(rest) = text.strip_prefix("DMI: ") {
+    if let Some(version_line) = text.strip_prefix("Linux version ") {
+        let version = version_line.split(' ').next();
+        set(&mut system.os_build_text, version);
+        let version = version.unwrap_or_default();
+        assembly.add_milestone(0, milestone::KERNEL_BEGIN, version, None, "kernel log/Linux version");
+    } else if let Some(command_line) = text.strip_prefix("Command line: ") {
+        set(&mut system.kernel_command_line, Some(command_line));
+    } else if let Some(machine) = text.strip_prefix("DMI: ") {
         // `QEMU Standard PC (Q35 + ICH9, 2009), BIOS 0.0.0 02/06/2015`
-        match rest.split_once(", BIOS ") {
+        match machine.split_once(", BIOS ") {
             Some((model, firmware)) => {
                 set(&mut system.model, Some(model));
                 set(&mut system.firmware, Some(firmware));
             }
-            None => set(&mut system.model, Some(rest)),
+            None => set(&mut system.model, Some(machine)),
         }
-    } else if let Some(rest) = text.strip_prefix("smp: Brought up ") {
-        let processors = rest.rsplit(", ").next().and_then(|count| count.split(' ').next()?.parse().ok());
+    } else if let Some(counts) = text.strip_prefix("smp: Brought up ") {
+        let processors = counts.rsplit(", ").next().and_then(|count| count.split(' ').next()?.parse().ok());
         if let (Some(processors @ 1..=MAX_PROCESSORS), 0) = (processors, system.processors) {
             system.processors = processors;
         }
-    } else if let Some(rest) = text.strip_prefix("tsc: Detected ")
-        && let Some((megahertz, _)) = rest.split_once('.')
+    } else if let Some(frequency) = text.strip_prefix("tsc: Detected ")
+        && let Some((megahertz, _)) = frequency.split_once('.')
         && system.processor_mhz == 0
     {
         system.processor_mhz = megahertz.parse().unwrap_or(0);
-    } else if let Some(rest) = text.strip_prefix("systemd[1]: Hostname set to <") {
-        set(&mut system.computer, rest.split('>').next());
+    } else if let Some(name) = text.strip_prefix("systemd[1]: Hostname set to <") {
+        set(&mut system.computer, name.split('>').next());
     } else if is_unpacking(text) {
         assembly.add_milestone(time_ns, milestone::INITRD_UNPACK_BEGIN, "", None, "kernel log/unpack rootfs image");
-    } else if let Some(rest) = text.strip_prefix("Freeing initrd memory: ") {
+    } else if let Some(size) = text.strip_prefix("Freeing initrd memory: ") {
         // `29256K`, `29256k freed`
-        let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let digits = size.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         let kib = digits.parse().ok();
         assembly.add_milestone(time_ns, milestone::INITRD_UNPACK_END, "", kib, "kernel log/Freeing initrd memory");
-    } else if let Some(rest) = text.strip_prefix("Run ")
-        && let Some(program) = rest.strip_suffix(" as init process")
-    {
-        // `/init` is the program of the initramfs; any other is the service manager.
+    } else if let Some(program) = text.strip_prefix("Run ").and_then(|text| text.strip_suffix(" as init process")) {
+        // `/init` is the program of the initramfs; any other program is the service manager.
         let name = if program == "/init" { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
         assembly.add_milestone(time_ns, name, program, None, "kernel log/Run … as init process");
     }

@@ -63,11 +63,12 @@ pub(super) struct Message {
 /// The messages of all parts, without duplicates, in time order.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    found: Vec<Message>,
+    messages: Vec<Message>,
     unreadable: u64,
-    /// Number of boot loader lines, and the time of the last one.
+    /// Number of boot loader lines.
     loader_lines: u64,
-    loader_until: String,
+    /// Time of the last boot loader line.
+    last_loader_time: String,
     truncated: u64,
     too_many: u64,
     /// True if messages have dates.
@@ -95,7 +96,7 @@ impl Messages {
             let text = kernel_log_line::strip_colors(text);
             if let Some(time) = kernel_log_line::loader_time(&text) {
                 self.loader_lines += 1;
-                time.clone_into(&mut self.loader_until);
+                time.clone_into(&mut self.last_loader_time);
                 continue;
             }
             let Some(line) = kernel_log_line::line(&text) else {
@@ -115,21 +116,21 @@ impl Messages {
 
     /// Adds the kernel messages of `boot` from a journal. Messages that programs wrote into the kernel log are stored
     /// with a separate sender; here they get their original form. If no message has the kernel's own time, as in text
-    /// with dates, the time of receipt is used. Next to messages with their own times, those without are skipped,
-    /// because the receipt clock continues during a sleep.
+    /// with dates, the time of receipt is used. If some have it, all others are skipped, because the receipt clock
+    /// continues during a sleep.
     pub(super) fn add_journal(&mut self, journal: &Journal<'_>, boot: Option<u128>) {
         let ns = |us: Option<i64>| us.and_then(|us| us.checked_mul(1000));
-        let mut without_own_time = Messages::default();
-        let mut has_own_times = false;
+        let mut receipt_timed = Messages::default();
+        let mut has_kernel_times = false;
         journal.entries(boot, &mut JournalFaults::default(), |entry| {
             if !entry.is_kernel() {
                 return;
             }
-            let own_ns = ns(entry.source_monotonic_us);
-            has_own_times |= own_ns.is_some();
-            let (messages, time_ns) = match (own_ns, ns(entry.monotonic_us)) {
+            let kernel_ns = ns(entry.source_monotonic_us);
+            has_kernel_times |= kernel_ns.is_some();
+            let (messages, time_ns) = match (kernel_ns, ns(entry.monotonic_us)) {
                 (Some(time_ns), _) => (&mut *self, time_ns),
-                (None, Some(time_ns)) if !has_own_times => (&mut without_own_time, time_ns),
+                (None, Some(time_ns)) if !has_kernel_times => (&mut receipt_timed, time_ns),
                 (None, _) => {
                     self.unreadable += 1;
                     return;
@@ -143,19 +144,19 @@ impl Messages {
                 }
             }
         });
-        if has_own_times {
-            self.unreadable += without_own_time.found.len() as u64;
+        if has_kernel_times {
+            self.unreadable += receipt_timed.messages.len() as u64;
         } else {
-            self.by_receipt |= !without_own_time.found.is_empty();
-            self.too_many += without_own_time.too_many;
-            self.found.append(&mut without_own_time.found);
+            self.by_receipt |= !receipt_timed.messages.is_empty();
+            self.too_many += receipt_timed.too_many;
+            self.messages.append(&mut receipt_timed.messages);
         }
     }
 
-    /// Adds one message; `time_ns` is on the log's clock.
+    /// Adds a message; `time_ns` is on the log's clock.
     pub(super) fn add(&mut self, time_ns: i64, text: &str) {
-        if self.found.len() < MAX_MESSAGES {
-            self.found.push(Message { time_ns, text: text.to_owned() });
+        if self.messages.len() < MAX_MESSAGES {
+            self.messages.push(Message { time_ns, text: text.to_owned() });
         } else {
             self.too_many += 1;
         }
@@ -166,38 +167,38 @@ impl Messages {
             self.truncated += 1;
             return;
         };
-        let mut rest = bytes.get(begin + 1..).unwrap_or_default();
+        let mut unread = bytes.get(begin + 1..).unwrap_or_default();
         loop {
-            let more = rest.trim_ascii_start();
-            let more = more.strip_prefix(b",").unwrap_or(more).trim_ascii_start();
-            if more.first() != Some(&b'{') {
-                self.truncated += u64::from(more.first() != Some(&b']'));
+            let message_bytes = unread.trim_ascii_start();
+            let message_bytes = message_bytes.strip_prefix(b",").unwrap_or(message_bytes).trim_ascii_start();
+            if message_bytes.first() != Some(&b'{') {
+                self.truncated += u64::from(message_bytes.first() != Some(&b']'));
                 return;
             }
-            let mut objects = serde_json::Deserializer::from_slice(more).into_iter::<JsonMessage>();
+            let mut objects = serde_json::Deserializer::from_slice(message_bytes).into_iter::<JsonMessage>();
             let Some(Ok(message)) = objects.next() else {
                 self.truncated += 1;
                 return;
             };
-            let read = objects.byte_offset();
+            let message_len = objects.byte_offset();
             // The log's resolution is 1 µs.
-            let micros = (message.time * 1e6).round();
-            if (0.0..9e12).contains(&micros) {
-                self.add(micros as i64 * 1000, &message.msg);
+            let time_us = (message.time * 1e6).round();
+            if (0.0..9e12).contains(&time_us) {
+                self.add(time_us as i64 * 1000, &message.msg);
             } else {
                 self.unreadable += 1;
             }
-            rest = more.get(read..).unwrap_or_default();
+            unread = message_bytes.get(message_len..).unwrap_or_default();
         }
     }
 
     /// Sorts the messages and removes duplicates from several parts.
     pub(super) fn sort(&mut self) {
         // Stable sort: messages of the same time keep the order of the log.
-        self.found.sort_by_key(|message| message.time_ns);
+        self.messages.sort_by_key(|message| message.time_ns);
         let mut seen = hashbrown::HashSet::new();
         let mut last_ns = i64::MIN;
-        self.found.retain(|message| {
+        self.messages.retain(|message| {
             if message.time_ns != last_ns {
                 seen.clear();
                 last_ns = message.time_ns;
@@ -207,7 +208,7 @@ impl Messages {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Message> {
-        self.found.iter()
+        self.messages.iter()
     }
 
     /// True if messages have dates (`dmesg -T`).
@@ -215,7 +216,7 @@ impl Messages {
         self.wall_clock
     }
 
-    /// Time of a message on the axis.
+    /// Returns the time of a message on the axis.
     pub(super) fn axis_ns(&self, message: &Message, clocks: &Clocks) -> i64 {
         match self.by_receipt {
             true => message.time_ns,
@@ -228,7 +229,7 @@ impl Messages {
         losses.add(&LOADER_LINES, self.loader_lines);
         if self.loader_lines > 0 {
             losses.set_first_place(&LOADER_LINES, || {
-                format!("last line at {} s on the loader's clock", self.loader_until)
+                format!("last line at {} s on the loader's clock", self.last_loader_time)
             });
         }
         losses.add(&TRUNCATED, self.truncated);
@@ -241,7 +242,7 @@ impl Messages {
 /// Adds the rows of the messages.
 pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly) {
     messages.count(&mut assembly.losses);
-    if messages.found.is_empty() {
+    if messages.messages.is_empty() {
         return;
     }
     if !messages.by_receipt && clocks.axis_ns(SourceClock::KernelLog, 0).is_none() {
@@ -280,16 +281,17 @@ fn is_low_power_missed(text: &str) -> bool {
         || text.contains("CPU did not enter Package C10")
 }
 
-/// The part of `text` between `prefix`, which it must start with, and `suffix`.
-fn between<'a>(text: &'a str, prefix: &str, suffix: &str) -> Option<&'a str> {
-    let rest = text.strip_prefix(prefix)?;
-    rest.get(..rest.find(suffix)?)
+/// Returns the text between `prefix`, with which `text` must start, and `suffix`.
+fn text_between<'a>(text: &'a str, prefix: &str, suffix: &str) -> Option<&'a str> {
+    let (inner, _) = text.strip_prefix(prefix)?.split_once(suffix)?;
+    Some(inner)
 }
 
 /// Splits `function+0x0/0x10 [module]` into function and module.
 fn function_and_module(text: &str) -> (&str, &str) {
-    let (function, rest) = text.split_once('+').unwrap_or((text, ""));
-    let module = rest.split_once(" [").and_then(|(_, module)| module.split_once(']')).map_or("", |(module, _)| module);
+    let (function, module_text) = text.split_once('+').unwrap_or((text, ""));
+    let module =
+        module_text.split_once(" [").and_then(|(_, module)| module.split_once(']')).map_or("", |(module, _)| module);
     (function.trim(), module)
 }
 
@@ -306,8 +308,9 @@ mod tests {
             messages.add_part(&Part { kind, name: "log", bytes: bytes.as_bytes() });
         }
         messages.sort();
-        let found: Vec<(i64, &str)> = messages.iter().map(|message| (message.time_ns, message.text.as_str())).collect();
-        assert_eq!(found, [(1_500_000_000, "one"), (2_000_001_000, "two")]);
+        let merged: Vec<(i64, &str)> =
+            messages.iter().map(|message| (message.time_ns, message.text.as_str())).collect();
+        assert_eq!(merged, [(1_500_000_000, "one"), (2_000_001_000, "two")]);
         assert_eq!((messages.unreadable, messages.truncated), (1, 1));
     }
 

@@ -2,7 +2,7 @@
 
 use onoff_trace::{Activity, ActivityKind, PowerRequest, PowerRequestKind, StringId, milestone, power_phase};
 
-use super::between;
+use super::text_between;
 use crate::assembly::Assembly;
 use crate::power::{self, Callback, phase_row};
 
@@ -14,26 +14,26 @@ pub(super) struct FinishedPhase<'a> {
     pub(super) name: &'static str,
     /// `suspend`, `freeze`, `resume`, …
     event: &'a str,
-    length_ns: i64,
+    duration_ns: i64,
 }
 
 /// Parses `PM: late suspend of devices complete after 5.589 msecs`.
 pub(super) fn finished_phase(text: &str) -> Option<FinishedPhase<'_>> {
-    let (action, after) = text.strip_prefix("PM: ")?.split_once(" of devices complete after ")?;
-    let millis: f64 = after.strip_suffix(" msecs")?.trim().parse().ok()?;
+    let (action, duration) = text.strip_prefix("PM: ")?.split_once(" of devices complete after ")?;
+    let duration_ms: f64 = duration.strip_suffix(" msecs")?.trim().parse().ok()?;
     let (stage, event) = action.rsplit_once(' ').unwrap_or(("", action));
-    let down = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
-    let up = matches!(event, "resume" | "thaw" | "restore" | "recover");
+    let is_suspend = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
+    let is_resume = matches!(event, "resume" | "thaw" | "restore" | "recover");
     let name = match stage {
-        "" if down => power_phase::DEVICES_SUSPEND,
-        "late" if down => power_phase::DEVICES_SUSPEND_LATE,
-        "noirq" if down => power_phase::DEVICES_SUSPEND_NOIRQ,
-        "noirq" if up => power_phase::DEVICES_RESUME_NOIRQ,
-        "early" if up => power_phase::DEVICES_RESUME_EARLY,
-        "" if up => power_phase::DEVICES_RESUME,
+        "" if is_suspend => power_phase::DEVICES_SUSPEND,
+        "late" if is_suspend => power_phase::DEVICES_SUSPEND_LATE,
+        "noirq" if is_suspend => power_phase::DEVICES_SUSPEND_NOIRQ,
+        "noirq" if is_resume => power_phase::DEVICES_RESUME_NOIRQ,
+        "early" if is_resume => power_phase::DEVICES_RESUME_EARLY,
+        "" if is_resume => power_phase::DEVICES_RESUME,
         _ => return None,
     };
-    Some(FinishedPhase { name, event, length_ns: nanoseconds(millis / 1e3)? })
+    Some(FinishedPhase { name, event, duration_ns: nanoseconds(duration_ms / 1e3)? })
 }
 
 fn nanoseconds(seconds: f64) -> Option<i64> {
@@ -49,7 +49,7 @@ fn is_first_step(text: &str) -> bool {
         || text.starts_with("Freezing user space processes")
 }
 
-/// Parses a number of seconds followed by `suffix`, to ns.
+/// Parses a number of seconds followed by `suffix`. Returns ns.
 fn seconds(text: &str, suffix: &str) -> Option<i64> {
     let number = text.get(..text.find(suffix)?)?;
     nanoseconds(number.trim().parse().ok()?)
@@ -70,15 +70,16 @@ struct Cycle {
     open_callbacks: Vec<(String, usize)>,
     /// Error code, if the cycle was aborted.
     status: Option<u32>,
-    /// Kernels before 4.19 log neither the begin nor the end of a sleep: it starts with the first logged step and ends
-    /// when tasks restart.
-    by_steps: bool,
+    /// True if the begin and the end were inferred: kernels before 4.19 log neither, so the cycle starts with the first
+    /// logged step and ends when tasks restart.
+    is_inferred: bool,
     /// Lines that bound the suspend and resume of devices.
     device_bounds: DeviceBounds,
     /// Time of the previous line.
     last_ns: i64,
-    /// Lines have the time at which the log received them. Nothing reads the log while tasks are frozen, so times after
-    /// the first line are only upper bounds: durations in messages are valid, differences between messages are not.
+    /// True if lines have the time at which the log received them. Nothing reads the log while tasks are frozen, so
+    /// times after the first line are only upper bounds: durations in messages are valid, differences between messages
+    /// are not.
     by_receipt: bool,
 }
 
@@ -92,7 +93,7 @@ struct DeviceBounds {
     tasks_thawed_ns: Option<i64>,
 }
 
-/// Tracks the cycles in the log. Rows from the trace stay; the log adds what is missing.
+/// Tracks the cycles in the log. Rows from the trace stay; the log adds only what the trace does not have.
 #[derive(Debug)]
 pub(super) struct PowerTracker {
     cycle: Option<Cycle>,
@@ -105,7 +106,7 @@ pub(super) struct PowerTracker {
 const MAX_CALLBACKS: usize = 1 << 20;
 
 impl PowerTracker {
-    /// `by_receipt`: messages have the time of their receipt and not the kernel's own.
+    /// Creates a tracker. `by_receipt` is true if messages have the time of receipt instead of the kernel's time.
     pub(super) fn new(by_receipt: bool, assembly: &Assembly) -> Self {
         Self { cycle: None, has_callbacks: !assembly.power_requests.is_empty(), by_receipt }
     }
@@ -114,10 +115,10 @@ impl PowerTracker {
         if self.cycle.is_none() && is_first_step(text) {
             self.begin(time_ns, "", "", assembly);
             if let Some(cycle) = &mut self.cycle {
-                cycle.by_steps = true;
+                cycle.is_inferred = true;
             }
         }
-        if let Some(kind) = between(text, "PM: suspend entry (", ")") {
+        if let Some(kind) = text_between(text, "PM: suspend entry (", ")") {
             let state = match kind {
                 "s2idle" => "freeze",
                 "shallow" => "standby",
@@ -139,16 +140,16 @@ impl PowerTracker {
             self.end(Some(time_ns), assembly);
             return true;
         }
-        if cycle.by_steps && (text.starts_with("Restarting tasks") || text == "done.") {
+        if cycle.is_inferred && (text.starts_with("Restarting tasks") || text == "done.") {
             cycle.on_message(time_ns, text, assembly);
-            let complete = text.ends_with("done.");
+            let is_complete = text.ends_with("done.");
             cycle.last_ns = time_ns;
-            if complete {
+            if is_complete {
                 self.end(Some(time_ns), assembly);
             }
             return true;
         }
-        cycle.note_device_bounds(time_ns, text, assembly);
+        cycle.record_device_bounds(time_ns, text, assembly);
         cycle.last_ns = time_ns;
         cycle.on_message(time_ns, text, assembly)
             || (!self.has_callbacks && cycle.on_callback(time_ns, text, assembly).is_some())
@@ -166,7 +167,7 @@ impl PowerTracker {
             callbacks: Vec::new(),
             open_callbacks: Vec::new(),
             status: None,
-            by_steps: false,
+            is_inferred: false,
             device_bounds: DeviceBounds::default(),
             last_ns: start_ns,
             by_receipt: self.by_receipt,
@@ -185,7 +186,14 @@ impl PowerTracker {
 }
 
 impl Cycle {
-    fn phase(&mut self, name: &'static str, detail: &str, start_ns: i64, end_ns: Option<i64>, assembly: &mut Assembly) {
+    fn add_phase(
+        &mut self,
+        name: &'static str,
+        detail: &str,
+        start_ns: i64,
+        end_ns: Option<i64>,
+        assembly: &mut Assembly,
+    ) {
         let row = phase_row(name, detail, start_ns, end_ns, self.event(), assembly);
         self.phases.push(row);
     }
@@ -195,26 +203,26 @@ impl Cycle {
     }
 
     fn open(&mut self, name: &'static str, time_ns: i64) {
-        if !self.by_receipt && !self.open.iter().any(|(of, ..)| *of == name) {
+        if !self.by_receipt && !self.open.iter().any(|(open_name, ..)| *open_name == name) {
             self.open.push((name, time_ns, None));
         }
     }
 
     fn extend(&mut self, name: &'static str, time_ns: i64) {
-        if let Some((.., last)) = self.open.iter_mut().find(|(of, ..)| *of == name) {
-            *last = Some(time_ns);
+        if let Some((.., last_ns)) = self.open.iter_mut().find(|(open_name, ..)| *open_name == name) {
+            *last_ns = Some(time_ns);
         }
     }
 
     fn close(&mut self, name: &'static str, end_ns: Option<i64>, assembly: &mut Assembly) {
-        if let Some(at) = self.open.iter().position(|(of, ..)| *of == name) {
-            let (_, start_ns, last) = self.open.remove(at);
-            self.phase(name, "", start_ns, end_ns.or(last), assembly);
+        if let Some(index) = self.open.iter().position(|(open_name, ..)| *open_name == name) {
+            let (_, start_ns, last_ns) = self.open.remove(index);
+            self.add_phase(name, "", start_ns, end_ns.or(last_ns), assembly);
         }
     }
 
-    /// Records the lines that bound the device phases, and the machine's own sleep.
-    fn note_device_bounds(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) {
+    /// Records the lines that bound the device phases and the sleep of the machine.
+    fn record_device_bounds(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) {
         // "ACPI: PM: Preparing …" since 5.4, "ACPI: Preparing …" before.
         let step = text.strip_prefix("ACPI: ").map(|step| step.strip_prefix("PM: ").unwrap_or(step));
         if let Some(state) = step.and_then(|step| step.strip_prefix("Preparing to enter system sleep state ")) {
@@ -230,14 +238,14 @@ impl Cycle {
         } else if text.starts_with("Disabling non-boot CPUs") {
             self.device_bounds.platform_suspend_ns.get_or_insert(time_ns);
         } else if step == Some("Low-level resume complete") {
-            // The first message after the wakeup: everything logged before it was logged before the machine slept.
+            // This is the first message after the wakeup; everything before it was logged before the machine slept.
             if self.by_receipt {
                 for name in [milestone::SLEEP, milestone::WAKE] {
                     self.points.push((time_ns, name, self.state.to_owned(), None));
                 }
             } else {
                 let last_ns = self.last_ns;
-                self.phase(power_phase::MACHINE, "", last_ns, Some(time_ns), assembly);
+                self.add_phase(power_phase::MACHINE, "", last_ns, Some(time_ns), assembly);
             }
         } else if step.is_some_and(|step| step.starts_with("Waking up from system sleep state"))
             || (text.starts_with("CPU") && text.ends_with(" is up"))
@@ -252,8 +260,8 @@ impl Cycle {
         }
     }
 
-    /// Adds device phases from the bounding lines if no line reports them directly. A hibernation has several of each
-    /// kind, so it is excluded.
+    /// Adds device phases from the bounding lines if no line reports them directly. Hibernations are excluded because
+    /// they have several phases of each kind.
     fn infer_device_phases(&mut self, assembly: &mut Assembly) {
         if self.state == "disk" || self.by_receipt {
             return;
@@ -262,38 +270,40 @@ impl Cycle {
             let names: Vec<StringId> = names.iter().filter_map(|name| assembly.texts.find(name)).collect();
             phases.iter().any(|row| names.contains(&row.name))
         };
-        let down =
+        let suspend_phases =
             [power_phase::DEVICES_SUSPEND, power_phase::DEVICES_SUSPEND_LATE, power_phase::DEVICES_SUSPEND_NOIRQ];
-        let up = [power_phase::DEVICES_RESUME_NOIRQ, power_phase::DEVICES_RESUME_EARLY, power_phase::DEVICES_RESUME];
-        let (down_known, up_known) = (has_any(&down, &self.phases), has_any(&up, &self.phases));
-        let around = self.device_bounds;
-        for (is_known, name, from, to) in [
-            (down_known, power_phase::DEVICES_SUSPEND, around.tasks_frozen_ns, around.platform_suspend_ns),
-            (up_known, power_phase::DEVICES_RESUME, around.platform_resume_ns, around.tasks_thawed_ns),
+        let resume_phases =
+            [power_phase::DEVICES_RESUME_NOIRQ, power_phase::DEVICES_RESUME_EARLY, power_phase::DEVICES_RESUME];
+        let has_suspend = has_any(&suspend_phases, &self.phases);
+        let has_resume = has_any(&resume_phases, &self.phases);
+        let bounds = self.device_bounds;
+        for (is_known, name, start_ns, end_ns) in [
+            (has_suspend, power_phase::DEVICES_SUSPEND, bounds.tasks_frozen_ns, bounds.platform_suspend_ns),
+            (has_resume, power_phase::DEVICES_RESUME, bounds.platform_resume_ns, bounds.tasks_thawed_ns),
         ] {
-            if let (false, Some(from), Some(to)) = (is_known, from, to)
-                && from < to
+            if let (false, Some(start_ns), Some(end_ns)) = (is_known, start_ns, end_ns)
+                && start_ns < end_ns
             {
-                self.phase(name, power_phase::ALL_STAGES, from, Some(to), assembly);
+                self.add_phase(name, power_phase::ALL_STAGES, start_ns, Some(end_ns), assembly);
             }
         }
     }
 
     fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
-        if let Some(done) = finished_phase(text) {
-            let start_ns = time_ns.saturating_sub(done.length_ns);
-            self.phase(done.name, done.event, start_ns, Some(time_ns), assembly);
-        } else if let Some(rest) = text.strip_prefix("Filesystems sync: ") {
-            let length = seconds(rest, " seconds").unwrap_or(0);
-            let start_ns = time_ns.saturating_sub(length);
+        if let Some(phase) = finished_phase(text) {
+            let start_ns = time_ns.saturating_sub(phase.duration_ns);
+            self.add_phase(phase.name, phase.event, start_ns, Some(time_ns), assembly);
+        } else if let Some(duration) = text.strip_prefix("Filesystems sync: ") {
+            let duration_ns = seconds(duration, " seconds").unwrap_or(0);
+            let start_ns = time_ns.saturating_sub(duration_ns);
             let name = power_phase::SYNC_FILE_SYSTEMS;
-            self.phase(name, "", start_ns, Some(time_ns), assembly);
+            self.add_phase(name, "", start_ns, Some(time_ns), assembly);
         } else if text.starts_with("Freezing ") && !is_abort(text) {
             self.open(power_phase::FREEZE_PROCESSES, time_ns);
-            let elapsed = text.split_once("(elapsed ").and_then(|(_, rest)| seconds(rest, " seconds"));
-            if let Some(elapsed) = elapsed {
+            let elapsed_ns = text.split_once("(elapsed ").and_then(|(_, elapsed)| seconds(elapsed, " seconds"));
+            if let Some(elapsed_ns) = elapsed_ns {
                 // Older kernels log begin and end in one line, with the time of the begin.
-                let end_ns = if text.contains(" completed ") { time_ns } else { time_ns.saturating_add(elapsed) };
+                let end_ns = if text.contains(" completed ") { time_ns } else { time_ns.saturating_add(elapsed_ns) };
                 self.extend(power_phase::FREEZE_PROCESSES, end_ns);
                 self.device_bounds.tasks_frozen_ns = Some(end_ns);
                 if text.starts_with("Freezing remaining") {
@@ -317,22 +327,22 @@ impl Cycle {
                 self.close(power_phase::THAW_PROCESSES, Some(time_ns), assembly);
             }
         } else if text.ends_with("Preallocating image memory") || text.contains("Preallocating image memory...") {
-            // User processes are frozen before this, kernel threads after it.
+            // User processes are frozen before this step, kernel threads after it.
             self.close(power_phase::FREEZE_PROCESSES, None, assembly);
             self.open(power_phase::CREATE_IMAGE, time_ns);
         } else if text.contains("Allocated") && text.contains(" kbytes in ") {
             self.close(power_phase::CREATE_IMAGE, Some(time_ns), assembly);
-        } else if let Some(rest) = text.strip_prefix("Timekeeping suspended for ") {
-            let slept = seconds(rest, " seconds");
+        } else if let Some(duration) = text.strip_prefix("Timekeeping suspended for ") {
+            let slept_ns = seconds(duration, " seconds");
             let state = self.state.to_owned();
             for name in [milestone::SLEEP, milestone::WAKE] {
-                self.points.push((time_ns, name, state.clone(), slept));
+                self.points.push((time_ns, name, state.clone(), slept_ns));
             }
             let name = milestone::POWER_SLEEP_TIME;
-            self.points.push((time_ns, name, String::new(), slept));
+            self.points.push((time_ns, name, String::new(), slept_ns));
         } else if is_abort(text) {
             let text = text.strip_prefix("PM: ").unwrap_or(text);
-            self.status = self.status.or_else(|| error(text));
+            self.status = self.status.or_else(|| error_code(text));
             let name = milestone::POWER_ABORTED;
             self.points.push((time_ns, name, text.to_owned(), None));
         } else if let Some(irq) = text.strip_prefix("PM: Triggering wakeup from IRQ ") {
@@ -348,9 +358,9 @@ impl Cycle {
     /// 0000:00:10.0: PM: pci_pm_resume+0x0/0xe0 returned 0 after 90422 usecs`.
     fn on_callback(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
         let (subject, action) = text.split_once(": PM: ")?;
-        if let Some(rest) = action.strip_prefix("calling ") {
-            let (function, rest) = rest.split_once(" @ ")?;
-            let (tid, parent) = rest.split_once(", parent: ")?;
+        if let Some(call) = action.strip_prefix("calling ") {
+            let (function, caller) = call.split_once(" @ ")?;
+            let (tid, parent) = caller.split_once(", parent: ")?;
             let tid: u32 = tid.trim().parse().ok()?;
             let (driver, device) = subject.rsplit_once(' ').unwrap_or(("", subject));
             let (function, _) = super::function_and_module(function);
@@ -370,15 +380,15 @@ impl Cycle {
             }
             return Some(());
         }
-        let (function, returned) = action.split_once(" returned ")?;
-        let (result, after) = returned.split_once(" after ")?;
-        let micros: i64 = after.strip_suffix(" usecs")?.trim().parse().ok()?;
+        let (function, outcome) = action.split_once(" returned ")?;
+        let (result, duration) = outcome.split_once(" after ")?;
+        let duration_us: i64 = duration.strip_suffix(" usecs")?.trim().parse().ok()?;
         let (function, _) = super::function_and_module(function);
         let key = format!("{subject} {function}");
-        let at = self.open_callbacks.iter().rposition(|(open, _)| *open == key)?;
-        let (_, row) = self.open_callbacks.remove(at);
-        let row = self.callbacks.get_mut(row)?;
-        row.end_ns = Some(row.start_ns.saturating_add(micros.checked_mul(1000)?));
+        let open_index = self.open_callbacks.iter().rposition(|(open_key, _)| *open_key == key)?;
+        let (_, row_index) = self.open_callbacks.remove(open_index);
+        let row = self.callbacks.get_mut(row_index)?;
+        row.end_ns = Some(row.start_ns.saturating_add(duration_us.checked_mul(1000)?));
         row.status = result.trim().parse::<i32>().ok().map(i32::cast_unsigned);
         Some(())
     }
@@ -397,11 +407,11 @@ impl Cycle {
         });
         let state = assembly.texts.intern(self.state);
         let detail = assembly.texts.intern(&self.detail);
-        let (from_ns, has_any) = match traced {
+        let (begin_ns, is_traced) = match traced {
             Some(row) => {
                 row.start_ns = row.start_ns.min(self.start_ns);
-                // The trace ends when processes are thawed, the log slightly later. If the log has no end, the trace's
-                // end stays.
+                // The trace ends when processes are thawed, and the log slightly later. If the log has no end, the end
+                // from the trace stays.
                 row.end_ns = row.end_ns.max(end_ns);
                 if row.name.is_empty() {
                     row.name = state;
@@ -425,23 +435,23 @@ impl Cycle {
                 (self.start_ns, false)
             }
         };
-        let names: Vec<StringId> = assembly
+        let traced_phases: Vec<StringId> = assembly
             .activities
             .iter()
-            .filter(|row| has_any && row.kind == ActivityKind::PowerPhase)
-            .filter(|row| row.start_ns >= from_ns && row.start_ns <= last_ns)
+            .filter(|row| is_traced && row.kind == ActivityKind::PowerPhase)
+            .filter(|row| row.start_ns >= begin_ns && row.start_ns <= last_ns)
             .map(|row| row.name)
             .collect();
         let phases = self.phases.into_iter();
-        assembly.activities.extend(phases.filter(|row| !names.contains(&row.name)));
-        let slept = assembly.texts.find(milestone::SLEEP);
+        assembly.activities.extend(phases.filter(|row| !traced_phases.contains(&row.name)));
+        let sleep_name = assembly.texts.find(milestone::SLEEP);
         let has_sleep = assembly
             .milestones
             .iter()
-            .any(|row| Some(row.name) == slept && row.time_ns >= from_ns && row.time_ns <= last_ns);
+            .any(|row| Some(row.name) == sleep_name && row.time_ns >= begin_ns && row.time_ns <= last_ns);
         for (time_ns, name, detail, value) in self.points {
-            let of_sleep = name == milestone::SLEEP || name == milestone::WAKE;
-            if !of_sleep || !has_sleep {
+            let is_sleep_or_wake = name == milestone::SLEEP || name == milestone::WAKE;
+            if !is_sleep_or_wake || !has_sleep {
                 assembly.add_milestone(time_ns, name, &detail, value, event);
             }
         }
@@ -450,36 +460,36 @@ impl Cycle {
 }
 
 /// True for messages that report why a sleep was aborted (`kernel/power/`, `drivers/base/power/`). A device that fails
-/// to resume (`Device 1-1 failed to resume async: error -13`) does not abort anything: the computer has slept.
+/// to resume (`Device 1-1 failed to resume async: error -13`) does not abort the sleep, which is already over.
 fn is_abort(text: &str) -> bool {
-    let own = text.strip_prefix("PM: ").unwrap_or(text);
-    let failed = own.split_once(" failed to ").map_or("", |(_, step)| step);
-    if RESUME_STEPS.iter().any(|step| failed.starts_with(step)) {
+    let message = text.strip_prefix("PM: ").unwrap_or(text);
+    let failed_step = message.split_once(" failed to ").map_or("", |(_, step)| step);
+    if RESUME_STEPS.iter().any(|step| failed_step.starts_with(step)) {
         return false;
     }
-    own.starts_with("Some devices failed to ")
-        || own.starts_with("Wakeup pending, aborting")
-        || own.starts_with("Freezing of tasks ")
-        || own.starts_with("Image saving failed")
-        || own.starts_with("hibernation: Not enough free memory")
-        || own.contains(" of devices aborted after ")
-        || (own.starts_with("Device ") && own.contains(" failed to "))
+    message.starts_with("Some devices failed to ")
+        || message.starts_with("Wakeup pending, aborting")
+        || message.starts_with("Freezing of tasks ")
+        || message.starts_with("Image saving failed")
+        || message.starts_with("hibernation: Not enough free memory")
+        || message.contains(" of devices aborted after ")
+        || (message.starts_with("Device ") && message.contains(" failed to "))
         || text.contains(": PM: failed to ")
 }
 
 /// Resume steps as the kernel names them in error messages (`pm_verb`).
 const RESUME_STEPS: [&str; 4] = ["resume", "restore", "thaw", "recover"];
 
-/// `…: error -16`
-fn error(text: &str) -> Option<u32> {
+/// Parses the code in `…: error -16`.
+fn error_code(text: &str) -> Option<u32> {
     let (_, number) = text.rsplit_once("error ")?;
     number.trim().parse::<i32>().ok().map(i32::cast_unsigned)
 }
 
 /// Derives the kind from the function's name, which contains the callback's name: `pci_pm_suspend_noirq`.
 fn kind(function: &str) -> PowerRequestKind {
-    let up = ["resume", "restore", "thaw", "recover"].iter().any(|word| function.contains(word));
-    match (function.contains("noirq"), up) {
+    let is_resume = ["resume", "restore", "thaw", "recover"].iter().any(|word| function.contains(word));
+    match (function.contains("noirq"), is_resume) {
         (true, true) => PowerRequestKind::ResumeNoIrq,
         (true, false) => PowerRequestKind::SuspendNoIrq,
         _ if function.contains("_late") => PowerRequestKind::SuspendLate,
@@ -496,18 +506,18 @@ fn kind(function: &str) -> PowerRequestKind {
 fn image(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
     let text = text.strip_prefix("PM: ")?;
     let text = text.strip_prefix("hibernation: ").unwrap_or(text);
-    if let Some(pages) = between(text, "Need to copy ", " pages") {
+    if let Some(pages) = text_between(text, "Need to copy ", " pages") {
         let pages = pages.parse().ok()?;
         let name = milestone::POWER_HIBERNATE_PAGES;
         assembly.add_milestone(time_ns, name, "", Some(pages), EVENT);
         return Some(());
     }
-    let (name, rest) = [("Wrote ", power_phase::WRITE_IMAGE), ("Read ", power_phase::READ_IMAGE)]
+    let (name, transfer) = [("Wrote ", power_phase::WRITE_IMAGE), ("Read ", power_phase::READ_IMAGE)]
         .into_iter()
         .find_map(|(word, name)| Some((name, text.strip_prefix(word)?)))?;
-    let (_, took) = rest.split_once(" kbytes in ")?;
-    let length = seconds(took, " seconds")?;
-    let start_ns = time_ns.saturating_sub(length);
+    let (_, duration) = transfer.split_once(" kbytes in ")?;
+    let duration_ns = seconds(duration, " seconds")?;
+    let start_ns = time_ns.saturating_sub(duration_ns);
     let row = phase_row(name, "", start_ns, Some(time_ns), EVENT, assembly);
     assembly.activities.push(row);
     Some(())

@@ -3,7 +3,7 @@
 
 use onoff_trace::{Activity, ActivityKind, Notification, NotificationKind, milestone, shutdown_step};
 
-use super::between;
+use super::text_between;
 use crate::assembly::Assembly;
 
 const EXECUTOR: &str = "systemd-shutdown[1]: ";
@@ -20,11 +20,11 @@ pub(super) struct ShutdownTracker {
 impl ShutdownTracker {
     pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
         if let Some(text) = text.strip_prefix(EXECUTOR) {
-            self.executor(time_ns, text, assembly);
+            self.on_executor_message(time_ns, text, assembly);
             return true;
         }
         if let Some(text) = text.strip_prefix("systemd[1]: ") {
-            return killed(time_ns, text, assembly).is_some();
+            return on_kill_message(time_ns, text, assembly).is_some();
         }
         let kind = match text.strip_prefix("reboot: ") {
             Some("Power down") => "poweroff",
@@ -33,31 +33,31 @@ impl ShutdownTracker {
             _ => return false,
         };
         assembly.add_milestone(time_ns, milestone::SHUTDOWN_KIND, kind, None, "kernel log/reboot");
-        self.step(Some(shutdown_step::KERNEL_STOP), time_ns, assembly);
-        self.step(None, time_ns, assembly);
+        self.start_step(Some(shutdown_step::KERNEL_STOP), time_ns, assembly);
+        self.start_step(None, time_ns, assembly);
         true
     }
 
-    fn executor(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) {
+    fn on_executor_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) {
         self.last_ns = time_ns;
         if !self.begun {
             self.begun = true;
             assembly.add_milestone(time_ns, milestone::SHUTDOWN_EXECUTOR, "", None, EVENT);
         }
         if text.starts_with("Sending SIGTERM to remaining") {
-            self.step(Some(shutdown_step::TERMINATE_REMAINING), time_ns, assembly);
+            self.start_step(Some(shutdown_step::TERMINATE_REMAINING), time_ns, assembly);
         } else if text.starts_with("Sending SIGKILL to remaining") {
-            self.step(Some(shutdown_step::KILL_REMAINING), time_ns, assembly);
+            self.start_step(Some(shutdown_step::KILL_REMAINING), time_ns, assembly);
         } else if text.starts_with("Unmounting file systems") {
-            self.step(Some(shutdown_step::UNMOUNT), time_ns, assembly);
+            self.start_step(Some(shutdown_step::UNMOUNT), time_ns, assembly);
         } else if text.starts_with("All filesystems, swaps") && text.ends_with("detached.") {
-            // Until the end, systemd-shutdown runs the executables in the hook directory.
-            self.step(Some(shutdown_step::SHUTDOWN_HOOKS), time_ns, assembly);
-        } else if let Some(rest) = text.strip_prefix("Sending SIGKILL to PID ") {
+            // From here to the end, systemd-shutdown runs the executables in the hook directory.
+            self.start_step(Some(shutdown_step::SHUTDOWN_HOOKS), time_ns, assembly);
+        } else if let Some(process) = text.strip_prefix("Sending SIGKILL to PID ") {
             // `Sending SIGKILL to PID 208 (name).`
-            let (pid, name) = rest.split_once(" (").unwrap_or((rest, ""));
+            let (pid, name) = process.split_once(" (").unwrap_or((process, ""));
             let name = name.trim_end_matches(['.', ')']);
-            terminated(time_ns, name, pid.parse().ok(), EVENT, assembly);
+            add_termination(time_ns, name, pid.parse().ok(), EVENT, assembly);
         } else {
             let kind = match text.trim_end_matches('.') {
                 "Powering off" => "poweroff",
@@ -68,18 +68,18 @@ impl ShutdownTracker {
             };
             assembly.add_milestone(time_ns, milestone::SHUTDOWN_KIND, kind, None, EVENT);
             assembly.add_milestone(time_ns, milestone::SHUTDOWN_FINAL, kind, None, EVENT);
-            self.step(Some(shutdown_step::KERNEL_STOP), time_ns, assembly);
+            self.start_step(Some(shutdown_step::KERNEL_STOP), time_ns, assembly);
         }
     }
 
     /// Ends the open step and begins `next`.
-    fn step(&mut self, next: Option<&'static str>, time_ns: i64, assembly: &mut Assembly) {
+    fn start_step(&mut self, next: Option<&'static str>, time_ns: i64, assembly: &mut Assembly) {
         if next.is_some() && self.open.map(|(name, _)| name) == next {
             return;
         }
-        let before = self.open.take();
+        let previous = self.open.take();
         self.open = next.map(|name| (name, time_ns));
-        if let Some((name, start_ns)) = before {
+        if let Some((name, start_ns)) = previous {
             push_step(name, start_ns, Some(time_ns), assembly);
         }
     }
@@ -109,19 +109,19 @@ fn push_step(name: &str, start_ns: i64, end_ns: Option<i64>, assembly: &mut Asse
     assembly.activities.push(row);
 }
 
-/// `x.service: Killing process 123 (name) with signal SIGKILL.`
-fn killed(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
-    let (unit, rest) = text.split_once(": Killing process ")?;
-    if !rest.contains("SIGKILL") {
+/// Reads `x.service: Killing process 123 (name) with signal SIGKILL.`
+fn on_kill_message(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
+    let (unit, process) = text.split_once(": Killing process ")?;
+    if !process.contains("SIGKILL") {
         return None;
     }
-    let pid = rest.split(' ').next()?.parse().ok();
-    let name = between(unit, "", ": ").unwrap_or(unit);
-    terminated(time_ns, name, pid, "kernel log/systemd", assembly);
+    let pid = process.split(' ').next()?.parse().ok();
+    let name = text_between(unit, "", ": ").unwrap_or(unit);
+    add_termination(time_ns, name, pid, "kernel log/systemd", assembly);
     Some(())
 }
 
-fn terminated(time_ns: i64, name: &str, pid: Option<u32>, event: &str, assembly: &mut Assembly) {
+fn add_termination(time_ns: i64, name: &str, pid: Option<u32>, event: &str, assembly: &mut Assembly) {
     let row = Notification {
         kind: NotificationKind::Termination,
         start_ns: time_ns,

@@ -1,6 +1,6 @@
 //! Parses HTTP message heads, as far as they are in one segment.
 
-use crate::tftp::name;
+use crate::tftp::decode_name;
 
 const METHODS: [&[u8]; 4] = [b"GET ", b"HEAD ", b"POST ", b"PUT "];
 /// Maximum number of lines in a head.
@@ -26,55 +26,56 @@ pub(super) fn is_request(payload: &[u8]) -> bool {
     METHODS.iter().any(|method| payload.starts_with(method))
 }
 
-pub(super) fn request(payload: &[u8]) -> Option<RequestHead> {
+pub(super) fn parse_request(payload: &[u8]) -> Option<RequestHead> {
     if !is_request(payload) {
         return None;
     }
-    let (mut lines, _) = lines(payload);
-    let first = lines.next()?;
-    let mut words = first.split(|&byte| byte == b' ');
+    let (mut lines, _) = head_lines(payload);
+    let request_line = lines.next()?;
+    let mut words = request_line.split(|&byte| byte == b' ');
     let mut head = RequestHead {
-        method: name(words.next()?),
-        target: name(words.next().unwrap_or_default()),
+        method: decode_name(words.next()?),
+        target: decode_name(words.next().unwrap_or_default()),
         ..RequestHead::default()
     };
     for line in lines {
-        if let Some(value) = header(line, "host") {
+        if let Some(value) = header_value(line, "host") {
             head.host = value;
-        } else if let Some(value) = header(line, "user-agent") {
+        } else if let Some(value) = header_value(line, "user-agent") {
             head.user_agent = value;
         }
     }
     Some(head)
 }
 
-pub(super) fn response(payload: &[u8]) -> Option<ResponseHead> {
+pub(super) fn parse_response(payload: &[u8]) -> Option<ResponseHead> {
     if !payload.starts_with(b"HTTP/1.") {
         return None;
     }
-    let (mut lines, bytes) = lines(payload);
-    let first = lines.next()?;
-    let status = first.split(|&byte| byte == b' ').nth(1)?;
-    let status = std::str::from_utf8(status).ok()?.parse().ok()?;
-    let content_length = lines.find_map(|line| header(line, "content-length")).and_then(|value| value.parse().ok());
+    let (mut lines, bytes) = head_lines(payload);
+    let status_line = lines.next()?;
+    let status_text = status_line.split(|&byte| byte == b' ').nth(1)?;
+    let status = std::str::from_utf8(status_text).ok()?.parse().ok()?;
+    let content_length =
+        lines.find_map(|line| header_value(line, "content-length")).and_then(|value| value.parse().ok());
     Some(ResponseHead { status, content_length, bytes })
 }
 
-/// The lines of the head, and its size including the final empty line.
-fn lines(payload: &[u8]) -> (impl Iterator<Item = &[u8]>, usize) {
-    let end = payload.windows(4).position(|part| part == b"\r\n\r\n").map_or(payload.len(), |at| at + 4);
+/// Returns the lines of the head, and its size including the final empty line.
+fn head_lines(payload: &[u8]) -> (impl Iterator<Item = &[u8]>, usize) {
+    let end = payload.windows(4).position(|part| part == b"\r\n\r\n").map_or(payload.len(), |index| index + 4);
     let head = payload.get(..end).unwrap_or(payload);
     let lines = head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).take(MAX_LINES);
     (lines, end)
 }
 
-fn header(line: &[u8], wanted: &str) -> Option<String> {
+fn header_value(line: &[u8], header_name: &str) -> Option<String> {
     let colon = line.iter().position(|&byte| byte == b':')?;
     let (key, value) = line.split_at_checked(colon)?;
-    if !key.eq_ignore_ascii_case(wanted.as_bytes()) {
+    if !key.eq_ignore_ascii_case(header_name.as_bytes()) {
         return None;
     }
-    Some(name(value.get(1..)?).trim().to_owned())
+    Some(decode_name(value.get(1..)?).trim().to_owned())
 }
 
 #[cfg(test)]
@@ -84,17 +85,18 @@ mod tests {
     #[test]
     fn parses_heads() {
         let head =
-            request(b"GET /boot/grub.efi HTTP/1.1\r\nHost: 10.0.0.1\r\nuser-agent:  UefiHttpBoot/1.0\r\n\r\n").unwrap();
+            parse_request(b"GET /boot/grub.efi HTTP/1.1\r\nHost: 10.0.0.1\r\nuser-agent:  UefiHttpBoot/1.0\r\n\r\n")
+                .unwrap();
         assert_eq!(head.method, "GET");
         assert_eq!(head.target, "/boot/grub.efi");
         assert_eq!(head.host, "10.0.0.1");
         assert_eq!(head.user_agent, "UefiHttpBoot/1.0");
-        assert_eq!(request(b"\x16\x03\x01"), None);
+        assert_eq!(parse_request(b"\x16\x03\x01"), None);
         let text = b"HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\nbody";
-        let head = response(text).unwrap();
+        let head = parse_response(text).unwrap();
         assert_eq!((head.status, head.content_length), (200, Some(12_345)));
         assert_eq!(&text[head.bytes..], b"body");
-        assert_eq!(response(b"HTTP/1.1 "), None);
-        assert_eq!(response(b"HTTP/1.1 404").unwrap().status, 404);
+        assert_eq!(parse_response(b"HTTP/1.1 "), None);
+        assert_eq!(parse_response(b"HTTP/1.1 404").unwrap().status, 404);
     }
 }

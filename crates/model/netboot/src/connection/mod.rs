@@ -28,7 +28,7 @@ pub struct Connection {
     pub syns: u64,
     /// Time of the server's SYN, ns.
     pub accepted_ns: Option<i64>,
-    /// Time at which the client confirmed it, ns: the connection is established.
+    /// Time at which the client acknowledged the server's SYN, ns: the connection is established.
     pub confirmed_ns: Option<i64>,
     /// Time of the first captured packet, ns.
     pub first_ns: i64,
@@ -79,7 +79,7 @@ pub struct TlsAlert {
 }
 
 impl TlsAlert {
-    /// Name in RFC 8446 or an earlier TLS RFC.
+    /// Returns the name in RFC 8446 or an earlier TLS RFC.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self.code {

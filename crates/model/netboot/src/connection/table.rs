@@ -30,7 +30,7 @@ impl ConnectionTable {
         let forward = (segment.source, segment.destination);
         let backward = (segment.destination, segment.source);
         if segment.syn && !segment.ack {
-            if self.open.get(&forward).is_some_and(|open| open.is_new_connection(segment)) {
+            if self.open.get(&forward).is_some_and(|tracker| tracker.is_new_connection(segment)) {
                 self.close(forward, booting);
             }
             self.begin(frame, forward, booting);
@@ -42,8 +42,8 @@ impl ConnectionTable {
             self.begin(frame, forward, booting);
         }
         let key = if self.open.contains_key(&forward) { forward } else { backward };
-        if let Some(open) = self.open.get_mut(&key) {
-            open.on_segment(frame.time_ns, frame.wire_bytes, segment);
+        if let Some(tracker) = self.open.get_mut(&key) {
+            tracker.on_segment(frame.time_ns, frame.wire_bytes, segment);
         }
     }
 
@@ -74,7 +74,7 @@ impl ConnectionTable {
 
     /// Closes the half that has been idle longest. Closing many at once keeps this rare.
     fn close_idle(&mut self, booting: &HashSet<MacAddress>) {
-        let mut idle: Vec<_> = self.open.iter().map(|(key, open)| (open.last_ns(), *key)).collect();
+        let mut idle: Vec<_> = self.open.iter().map(|(key, tracker)| (tracker.last_ns(), *key)).collect();
         let half = idle.len() / 2;
         if half > 0 {
             idle.select_nth_unstable(half);
@@ -85,21 +85,21 @@ impl ConnectionTable {
     }
 
     fn close(&mut self, key: (SocketAddr, SocketAddr), booting: &HashSet<MacAddress>) {
-        let Some(open) = self.open.remove(&key) else { return };
-        let connection = open.finish();
+        let Some(tracker) = self.open.remove(&key) else { return };
+        let connection = tracker.finish();
         // Skip ordinary traffic.
         if !connection.may_be_boot() {
             return;
         }
         // Limit other machines separately, so that their web traffic cannot displace a boot.
         let is_booting = connection.client_mac.is_some_and(|mac| booting.contains(&mac));
-        let (kept, max, skipped) = if is_booting {
+        let (connections, max, skipped) = if is_booting {
             (&mut self.finished, limits::MAX_CONNECTIONS, &mut self.skipped)
         } else {
             (&mut self.others, limits::MAX_OTHER_CONNECTIONS, &mut self.others_skipped)
         };
-        if kept.len() < max {
-            kept.push(connection);
+        if connections.len() < max {
+            connections.push(connection);
         } else {
             *skipped += 1;
         }
@@ -132,11 +132,11 @@ mod tests {
 
     const CLIENT: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
 
-    fn see(connections: &mut ConnectionTable, time_ns: i64, segment: Segment<'static>) {
-        see_from(connections, time_ns, segment, None);
+    fn send(connections: &mut ConnectionTable, time_ns: i64, segment: Segment<'static>) {
+        send_from(connections, time_ns, segment, None);
     }
 
-    fn see_from(
+    fn send_from(
         connections: &mut ConnectionTable,
         time_ns: i64,
         segment: Segment<'static>,
@@ -151,12 +151,12 @@ mod tests {
     fn other_traffic_uses_bounded_memory_without_loss() {
         let (mut connections, mut max) = (ConnectionTable::default(), 0);
         for client in 0..60_000 {
-            see(&mut connections, i64::from(client), segment(client, 22, b""));
+            send(&mut connections, i64::from(client), segment(client, 22, b""));
             max = max.max(connections.open.len());
         }
         assert_eq!(max, limits::MAX_OPEN_CONNECTIONS);
-        // A boot among it is found.
-        see(&mut connections, 70_000, segment(7, 80, b"GET /boot.efi HTTP/1.1\r\n\r\n"));
+        // A boot among this traffic is found.
+        send(&mut connections, 70_000, segment(7, 80, b"GET /boot.efi HTTP/1.1\r\n\r\n"));
         let mut losses = Losses::default();
         let found = connections.finish(&HashSet::new(), &mut losses);
         assert_eq!(found.len(), 1);
@@ -169,10 +169,10 @@ mod tests {
         let mut connections = ConnectionTable::default();
         let others = limits::MAX_OTHER_CONNECTIONS as u32 + 5_000;
         for client in 0..others {
-            see(&mut connections, i64::from(client), segment(client, 80, b""));
+            send(&mut connections, i64::from(client), segment(client, 80, b""));
         }
         for client in others..others + 20 {
-            see_from(&mut connections, i64::from(client), segment(client, 80, b""), Some(CLIENT));
+            send_from(&mut connections, i64::from(client), segment(client, 80, b""), Some(CLIENT));
         }
         let mut losses = Losses::default();
         let found = connections.finish(&HashSet::from([CLIENT]), &mut losses);
@@ -184,7 +184,7 @@ mod tests {
     fn counts_skipped_connections_of_booting_machine() {
         let mut connections = ConnectionTable::default();
         for client in 0..limits::MAX_CONNECTIONS as u32 + 5_000 {
-            see_from(&mut connections, i64::from(client), segment(client, 80, b""), Some(CLIENT));
+            send_from(&mut connections, i64::from(client), segment(client, 80, b""), Some(CLIENT));
         }
         let mut losses = Losses::default();
         assert_eq!(connections.finish(&HashSet::from([CLIENT]), &mut losses).len(), limits::MAX_CONNECTIONS);

@@ -1,6 +1,6 @@
 //! Reads the unencrypted parts of TLS: the server name and record types.
 
-use crate::tftp::name;
+use crate::tftp::decode_name;
 
 const ALERT: u8 = 21;
 const FATAL: u8 = 2;
@@ -14,8 +14,8 @@ pub(super) fn starts_handshake(payload: &[u8]) -> bool {
     matches!(payload, [HANDSHAKE, 3, _, _, _, CLIENT_HELLO, ..])
 }
 
-/// Code of an unencrypted fatal alert (RFC 8446, section 6).
-pub(super) fn alert(payload: &[u8]) -> Option<u8> {
+/// Returns the code of an unencrypted fatal alert (RFC 8446, section 6).
+pub(super) fn fatal_alert_code(payload: &[u8]) -> Option<u8> {
     match payload {
         [ALERT, 3, _, 0, 2, FATAL, code, ..] => Some(*code),
         _ => None,
@@ -38,7 +38,7 @@ pub(super) fn is_alert(payload: &[u8], payload_bytes: u32) -> bool {
     }
 }
 
-/// Server name in a client hello.
+/// Returns the server name in a client hello.
 pub(super) fn server_name(payload: &[u8]) -> Option<String> {
     // Record header 5, handshake header 4, version 2, random 32.
     let rest = payload.get(43..)?;
@@ -55,7 +55,7 @@ pub(super) fn server_name(payload: &[u8]) -> Option<String> {
             // A list of names; type 0 is a host name.
             let [_, _, 0, high, low, text @ ..] = data else { return None };
             let length = usize::from(u16::from_be_bytes([*high, *low]));
-            return Some(name(text.get(..length)?));
+            return Some(decode_name(text.get(..length)?));
         }
         rest = after;
     }

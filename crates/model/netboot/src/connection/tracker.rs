@@ -18,7 +18,7 @@ pub(super) struct ConnectionTracker {
     server_next: Option<u32>,
     client_next: Option<u32>,
     /// Index of the request whose response is expected or in progress.
-    current: usize,
+    current_request: usize,
     zero_since_ns: Option<i64>,
 }
 
@@ -54,7 +54,7 @@ impl ConnectionTracker {
             },
             server_next: None,
             client_next: None,
-            current: 0,
+            current_request: 0,
             zero_since_ns: None,
         }
     }
@@ -75,7 +75,7 @@ impl ConnectionTracker {
         connection.closed |= segment.fin;
         let from_client = segment.source == connection.client;
         if connection.protocol == Protocol::Tls
-            && let Some(code) = tls::alert(segment.payload)
+            && let Some(code) = tls::fatal_alert_code(segment.payload)
         {
             connection.tls_alert.get_or_insert(TlsAlert { from_client, code, time_ns });
         }
@@ -104,15 +104,15 @@ impl ConnectionTracker {
                     connection.zero_windows += 1;
                     self.zero_since_ns = Some(time_ns);
                 }
-                (1.., Some(since)) => {
-                    let closed = time_ns.saturating_sub(since).max(0);
-                    connection.zero_window_ns = connection.zero_window_ns.saturating_add(closed);
+                (1.., Some(since_ns)) => {
+                    let closed_ns = time_ns.saturating_sub(since_ns).max(0);
+                    connection.zero_window_ns = connection.zero_window_ns.saturating_add(closed_ns);
                     self.zero_since_ns = None;
                 }
                 _ => {}
             }
         }
-        if segment.payload_bytes == 0 || new_bytes(&mut self.client_next, segment) == 0 {
+        if segment.payload_bytes == 0 || take_new_bytes(&mut self.client_next, segment) == 0 {
             return;
         }
         connection.last_new_ns = connection.last_new_ns.max(time_ns);
@@ -131,7 +131,7 @@ impl ConnectionTracker {
                 };
                 connection.requests.push(request);
             }
-        } else if let Some(head) = http::request(segment.payload) {
+        } else if let Some(head) = http::parse_request(segment.payload) {
             connection.protocol = Protocol::Http;
             if connection.requests.len() >= MAX_REQUESTS {
                 connection.requests_skipped += 1;
@@ -166,75 +166,75 @@ impl ConnectionTracker {
         }
         let connection = &mut self.connection;
         connection.data_segments += 1;
-        let new = new_bytes(&mut self.server_next, segment);
-        if new == 0 {
+        let new_bytes = take_new_bytes(&mut self.server_next, segment);
+        if new_bytes == 0 {
             connection.retransmitted_segments += 1;
             return;
         }
         connection.last_new_ns = connection.last_new_ns.max(time_ns);
-        connection.server_bytes = connection.server_bytes.saturating_add(u64::from(new));
+        connection.server_bytes = connection.server_bytes.saturating_add(u64::from(new_bytes));
         if connection.protocol == Protocol::Tls && tls::is_alert(segment.payload, segment.payload_bytes) {
             // The server sends an alert when it closes the connection, possibly long after the last byte of a response.
             return;
         }
-        let head = http::response(segment.payload);
+        let head = http::parse_response(segment.payload);
         if let Some(head) = &head
             && head.status != 100
         {
             self.begin_response();
         }
-        let encrypted = self.connection.protocol == Protocol::Tls;
-        let Some(request) = self.connection.requests.get_mut(self.current) else { return };
+        let is_encrypted = self.connection.protocol == Protocol::Tls;
+        let Some(request) = self.connection.requests.get_mut(self.current_request) else { return };
         request.last_byte_ns = Some(time_ns);
         request.first_byte_ns = request.first_byte_ns.or(Some(time_ns));
-        let mut body = u64::from(new);
+        let mut body = u64::from(new_bytes);
         if let Some(head) = head {
             request.status = Some(head.status);
             request.announced_bytes = head.content_length;
             body = body.saturating_sub(head.bytes as u64);
         }
         request.body_bytes = request.body_bytes.saturating_add(body);
-        let without_body = request.method == "HEAD" || matches!(request.status, Some(204 | 304));
-        let all = request.announced_bytes.is_some_and(|announced| request.body_bytes >= announced);
-        request.complete |= !encrypted && request.status.is_some() && (without_body || all);
+        let has_no_body = request.method == "HEAD" || matches!(request.status, Some(204 | 304));
+        let has_whole_body = request.announced_bytes.is_some_and(|announced| request.body_bytes >= announced);
+        request.complete |= !is_encrypted && request.status.is_some() && (has_no_body || has_whole_body);
     }
 
     /// Starts the next response; the previous one is complete unless its length was announced.
     fn begin_response(&mut self) {
         let requests = &mut self.connection.requests;
-        if let Some(request) = requests.get_mut(self.current)
+        if let Some(request) = requests.get_mut(self.current_request)
             && request.status.is_some()
         {
             request.complete |= request.announced_bytes.is_none();
-            if self.current + 1 < requests.len() {
-                self.current += 1;
+            if self.current_request + 1 < requests.len() {
+                self.current_request += 1;
             }
         }
     }
 
-    /// The server has closed: a response without an announced length is complete.
+    /// Ends the response when the server closes: without an announced length, it is then complete.
     fn end_response(&mut self) {
-        if let Some(request) = self.connection.requests.get_mut(self.current) {
-            let answered = request.first_byte_ns.is_some();
-            request.complete |= answered && request.announced_bytes.is_none();
+        if let Some(request) = self.connection.requests.get_mut(self.current_request) {
+            let has_response = request.first_byte_ns.is_some();
+            request.complete |= has_response && request.announced_bytes.is_none();
         }
     }
 
     pub(super) fn finish(mut self) -> Connection {
-        if let Some(since) = self.zero_since_ns {
-            let closed = self.connection.last_ns.saturating_sub(since).max(0);
-            self.connection.zero_window_ns = self.connection.zero_window_ns.saturating_add(closed);
+        if let Some(since_ns) = self.zero_since_ns {
+            let closed_ns = self.connection.last_ns.saturating_sub(since_ns).max(0);
+            self.connection.zero_window_ns = self.connection.zero_window_ns.saturating_add(closed_ns);
         }
         self.connection
     }
 }
 
-/// Number of new bytes in a segment; advances `next` past them.
-fn new_bytes(next: &mut Option<u32>, segment: &Segment<'_>) -> u32 {
+/// Returns the number of new bytes in a segment; advances `next` past them.
+fn take_new_bytes(next: &mut Option<u32>, segment: &Segment<'_>) -> u32 {
     let end = segment.sequence.wrapping_add(segment.payload_bytes);
-    let before = next.unwrap_or(segment.sequence);
-    // Sequence numbers wrap: the sign of the difference tells which is ahead.
-    let ahead = end.wrapping_sub(before).cast_signed();
+    let expected = next.unwrap_or(segment.sequence);
+    // Sequence numbers wrap: the sign of the difference shows which is ahead.
+    let ahead = end.wrapping_sub(expected).cast_signed();
     if ahead <= 0 {
         return 0;
     }

@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-/// Blocks this far behind the highest are final; closer ones may still be retransmitted.
+/// Blocks at least this far behind the highest one are final; closer blocks may still be retransmitted.
 const WINDOW: u64 = 256;
 const SLOTS: usize = 512;
-/// Minimum length of a run; a shorter one is chance.
+/// Minimum length of a run; shorter runs are likely to be coincidence.
 const MIN_RUN_LEN: u64 = 4;
 
 /// A run of consecutive blocks that were each sent and acknowledged exactly twice.
@@ -29,7 +29,7 @@ struct Slot {
 #[derive(Clone, Debug)]
 pub(super) struct DuplicatedRunFinder {
     slots: Box<[Slot; SLOTS]>,
-    /// Blocks before this one are evaluated.
+    /// Blocks before this block are evaluated.
     evaluated: u64,
     highest: u64,
     run: DuplicatedRun,
@@ -49,14 +49,14 @@ impl Default for DuplicatedRunFinder {
 }
 
 impl DuplicatedRunFinder {
-    pub(super) fn data(&mut self, block: u64) {
+    pub(super) fn on_data(&mut self, block: u64) {
         self.advance(block);
         if let Some(slot) = self.slot(block) {
             slot.data = slot.data.saturating_add(1);
         }
     }
 
-    pub(super) fn acknowledgment(&mut self, block: u64) {
+    pub(super) fn on_acknowledgment(&mut self, block: u64) {
         if let Some(slot) = self.slot(block) {
             slot.acknowledgments = slot.acknowledgments.saturating_add(1);
         }
@@ -115,15 +115,15 @@ impl DuplicatedRunFinder {
 mod tests {
     use super::*;
 
-    fn longest_run(doubled: impl Fn(u64) -> bool) -> Option<DuplicatedRun> {
+    fn longest_run(is_doubled: impl Fn(u64) -> bool) -> Option<DuplicatedRun> {
         let mut finder = DuplicatedRunFinder::default();
         for block in 1..=2000 {
-            let times = if doubled(block) { 2 } else { 1 };
-            for _ in 0..times {
-                finder.data(block);
+            let copies = if is_doubled(block) { 2 } else { 1 };
+            for _ in 0..copies {
+                finder.on_data(block);
             }
-            for _ in 0..times {
-                finder.acknowledgment(block);
+            for _ in 0..copies {
+                finder.on_acknowledgment(block);
             }
         }
         finder.longest()
@@ -142,8 +142,8 @@ mod tests {
     fn handles_large_jumps() {
         let mut finder = DuplicatedRunFinder::default();
         for step in 0..1000 {
-            finder.data(step * 30_000);
-            finder.acknowledgment(step * 30_000);
+            finder.on_data(step * 30_000);
+            finder.on_acknowledgment(step * 30_000);
         }
         assert_eq!(finder.longest(), None);
     }

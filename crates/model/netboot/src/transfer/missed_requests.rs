@@ -13,8 +13,8 @@ const MIN_CLIENT_PORT: u16 = 1024;
 
 /// Detects pairs of ports that exchange TFTP packets without a captured request.
 ///
-/// Any datagram may look like a block of a file by chance, but an acknowledgment of that block in the other direction
-/// hardly can.
+/// Any datagram may look like a block of a file by chance, but it is unlikely that another datagram also looks like the
+/// acknowledgment of that block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MissedRequestDetector {
     /// The last block by sender and receiver; `None` once the pair has been reported.
@@ -32,10 +32,10 @@ impl MissedRequestDetector {
         }
         match Message::parse(datagram.payload, datagram.payload_bytes) {
             Ok(Message::Data { block, .. }) => {
-                let room = self.pairs.len() < limits::MAX_OPEN_TRANSFERS;
+                let has_room = self.pairs.len() < limits::MAX_OPEN_TRANSFERS;
                 match self.pairs.get_mut(&(source, destination)) {
-                    Some(last) => *last = last.map(|_| block),
-                    None if room => {
+                    Some(last_block) => *last_block = last_block.map(|_| block),
+                    None if has_room => {
                         self.pairs.insert((source, destination), Some(block));
                     }
                     None => {}
@@ -43,8 +43,8 @@ impl MissedRequestDetector {
                 false
             }
             Ok(Message::Acknowledgment { block, .. }) => match self.pairs.get_mut(&(destination, source)) {
-                Some(last) if *last == Some(block) => {
-                    *last = None;
+                Some(last_block) if *last_block == Some(block) => {
+                    *last_block = None;
                     true
                 }
                 _ => false,

@@ -27,8 +27,8 @@ pub struct Transfer {
     pub client: SocketAddr,
     /// The client's MAC address, if the link layer has one.
     pub client_mac: Option<MacAddress>,
-    /// The server. The port is 69 until the server answers from another one. If it answers several times, each from its
-    /// own port, it is the port that the client accepted.
+    /// The server. The port is 69 until the server answers from another port. If it answers from several ports, this is
+    /// the port that the client accepted.
     pub server: SocketAddr,
     /// True if the client sends the file.
     pub write: bool,
@@ -46,7 +46,7 @@ pub struct Transfer {
     pub answer_ns: Option<i64>,
     /// Time of the first block, ns.
     pub first_data_ns: Option<i64>,
-    /// Time of the first acknowledgment, ns: of the granted options, if any, before the first block.
+    /// Time of the first acknowledgment, ns: if options were granted, their acknowledgment before the first block.
     pub first_acknowledgment_ns: Option<i64>,
     /// Time of the acknowledgment of the last block, ns.
     pub complete_ns: Option<i64>,
@@ -56,11 +56,11 @@ pub struct Transfer {
     pub started_before_capture: bool,
     /// Time of the last packet that was not a retransmission, ns.
     pub last_new_ns: i64,
-    /// Kind of that packet, which shows its sender.
+    /// Kind of the last packet that was not a retransmission.
     pub last_new_packet: PacketKind,
-    /// Retransmissions of the client after that packet.
+    /// Retransmissions of the client after the last new packet.
     pub client_retransmissions: u64,
-    /// Retransmissions of the server after that packet.
+    /// Retransmissions of the server after the last new packet.
     pub server_retransmissions: u64,
     /// Highest acknowledged block; `None` without an acknowledgment.
     pub acknowledged: Option<u64>,
@@ -68,7 +68,7 @@ pub struct Transfer {
     pub highest_block: u64,
     /// Target machine, if the file is a UEFI program and its first block was captured.
     pub program: Option<ProgramMachine>,
-    /// How it ended.
+    /// How the transfer ended.
     pub outcome: Outcome,
     /// The ERROR packet, if any.
     pub error: Option<ErrorPacket>,
@@ -181,7 +181,7 @@ pub struct TransferCounts {
     pub repeated_bytes: u64,
     /// ACK packets.
     pub acknowledgments: u64,
-    /// ACK packets with the same block as the previous one.
+    /// ACK packets with the same block as the previous ACK.
     pub repeated_acknowledgments: u64,
     /// ACK packets for a block before the last one sent: the receiver requests the rest of a window again.
     pub rollbacks: u64,
@@ -203,7 +203,7 @@ pub struct TransferCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timeout {
-    /// Time of the last packet before it, ns.
+    /// Time of the last packet before the silence, ns.
     pub start_ns: i64,
     /// Time of the retransmission, ns.
     pub end_ns: i64,

@@ -44,7 +44,7 @@ impl TransferTable {
             self.sweep(frame.time_ns);
         }
         if datagram.destination.port() == PORT {
-            return self.request(frame, datagram, losses);
+            return self.on_request(frame, datagram, losses);
         }
         let Some((client, sender)) = self.owner(datagram) else {
             // With a full table, this may be a transfer whose request was seen and skipped.
@@ -65,22 +65,22 @@ impl TransferTable {
                 return Some(client);
             }
         };
-        let open = self.open.get_mut(&client)?;
+        let tracker = self.open.get_mut(&client)?;
         if sender == Sender::Server && frame.destination.is_some_and(|mac| !mac.is_group_or_zero()) {
-            open.client_mac = open.client_mac.or(frame.destination);
+            tracker.client_mac = tracker.client_mac.or(frame.destination);
         }
         let from_client = sender == Sender::Client;
         let server_port = if from_client { datagram.destination.port() } else { datagram.source.port() };
-        if open.accepts(sender, server_port, &message) {
-            open.on_message(&arrival(frame, datagram, from_client), message);
+        if tracker.accepts(sender, server_port, &message) {
+            tracker.on_message(&arrival(frame, datagram, from_client), message);
         }
         Some(client)
     }
 
     /// Processes a later fragment of a datagram that belongs to the transfer of `client`.
     pub fn later_fragment(&mut self, client: SocketAddr, time_ns: i64, wire_bytes: u32) {
-        if let Some(open) = self.open.get_mut(&client) {
-            open.later_fragment(time_ns, wire_bytes);
+        if let Some(tracker) = self.open.get_mut(&client) {
+            tracker.later_fragment(time_ns, wire_bytes);
         }
     }
 
@@ -98,30 +98,31 @@ impl TransferTable {
         sort_by_request(self.finished)
     }
 
-    /// The client of the transfer that a datagram belongs to, and the end that sent it.
+    /// Returns the client of the transfer that a datagram belongs to, and the sender of the datagram.
     fn owner(&self, datagram: &Datagram<'_>) -> Option<(SocketAddr, Sender)> {
         let (source, destination) = (datagram.source, datagram.destination);
-        let of =
-            |client: SocketAddr, server: SocketAddr| self.open.get(&client).is_some_and(|open| open.is_server(server));
-        if of(destination, source) {
+        let has_transfer = |client: SocketAddr, server: SocketAddr| {
+            self.open.get(&client).is_some_and(|tracker| tracker.is_server(server))
+        };
+        if has_transfer(destination, source) {
             return Some((destination, Sender::Server));
         }
-        of(source, destination).then_some((source, Sender::Client))
+        has_transfer(source, destination).then_some((source, Sender::Client))
     }
 
-    fn request(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>, losses: &mut Losses) -> Option<SocketAddr> {
+    fn on_request(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>, losses: &mut Losses) -> Option<SocketAddr> {
         let client = datagram.source;
         let (request, write) = match Message::parse(datagram.payload, datagram.payload_bytes) {
             Ok(Message::ReadRequest(request)) => (request, false),
             Ok(Message::WriteRequest(request)) => (request, true),
             // A server may also keep its port for the whole transfer.
             Ok(message) => {
-                let open = self.open.get_mut(&client)?;
-                if open.server != datagram.destination {
+                let tracker = self.open.get_mut(&client)?;
+                if tracker.server != datagram.destination {
                     return None;
                 }
-                if open.accepts(Sender::Client, PORT, &message) {
-                    open.on_message(&arrival(frame, datagram, true), message);
+                if tracker.accepts(Sender::Client, PORT, &message) {
+                    tracker.on_message(&arrival(frame, datagram, true), message);
                 }
                 return Some(client);
             }
@@ -138,9 +139,9 @@ impl TransferTable {
             losses.add(&losses::OPTIONS_TRUNCATED, 1);
         }
         let arrival = arrival(frame, datagram, true);
-        if let Some(open) = self.open.get_mut(&client) {
-            if open.is_retransmission_of(&request, write) {
-                open.on_repeated_request(&arrival);
+        if let Some(tracker) = self.open.get_mut(&client) {
+            if tracker.is_retransmission_of(&request, write) {
+                tracker.on_repeated_request(&arrival);
                 return Some(client);
             }
             self.close(client);
@@ -153,8 +154,8 @@ impl TransferTable {
             self.close_idle();
         }
         let mac: Option<MacAddress> = frame.source;
-        let ends = (client, datagram.destination);
-        self.open.insert(client, TransferTracker::new(&arrival, ends, mac, request, write));
+        let endpoints = (client, datagram.destination);
+        self.open.insert(client, TransferTracker::new(&arrival, endpoints, mac, request, write));
         Some(client)
     }
 
@@ -167,8 +168,8 @@ impl TransferTable {
         if self.open.len() >= limits::MAX_OPEN_TRANSFERS {
             self.close_idle();
         }
-        let open = TransferTracker::without_request(&arrival(frame, datagram, true), (client, server), frame.source);
-        self.open.insert(client, open);
+        let tracker = TransferTracker::without_request(&arrival(frame, datagram, true), (client, server), frame.source);
+        self.open.insert(client, tracker);
         Some(client)
     }
 
@@ -181,9 +182,9 @@ impl TransferTable {
         let ended: Vec<SocketAddr> = self
             .open
             .iter()
-            .filter(|(_, open)| {
-                let silent = now_ns.saturating_sub(open.last_ns);
-                silent > MAX_IDLE_NS || (open.is_finished() && silent > LINGER_NS)
+            .filter(|(_, tracker)| {
+                let idle_ns = now_ns.saturating_sub(tracker.last_ns);
+                idle_ns > MAX_IDLE_NS || (tracker.is_finished() && idle_ns > LINGER_NS)
             })
             .map(|(client, _)| *client)
             .collect();
@@ -194,7 +195,8 @@ impl TransferTable {
 
     /// Closes the half that has been idle longest. Closing many at once keeps this rare.
     fn close_idle(&mut self) {
-        let mut idle: Vec<(i64, SocketAddr)> = self.open.values().map(|open| (open.last_ns, open.client)).collect();
+        let mut idle: Vec<(i64, SocketAddr)> =
+            self.open.values().map(|tracker| (tracker.last_ns, tracker.client)).collect();
         let half = idle.len() / 2;
         if half > 0 {
             idle.select_nth_unstable(half);
@@ -205,9 +207,9 @@ impl TransferTable {
     }
 
     fn close(&mut self, client: SocketAddr) {
-        let Some(open) = self.open.remove(&client) else { return };
+        let Some(tracker) = self.open.remove(&client) else { return };
         if self.finished.len() < limits::MAX_TRANSFERS {
-            self.finished.push(open.finish());
+            self.finished.push(tracker.finish());
         } else {
             self.skipped += 1;
         }

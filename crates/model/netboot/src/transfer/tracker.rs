@@ -62,60 +62,60 @@ pub(super) struct TransferTracker {
     file: String,
     request_ns: i64,
     requests: u64,
-    asked: Options,
+    requested: Options,
     granted: Option<Options>,
     answer_ns: Option<i64>,
     first_data_ns: Option<i64>,
     first_acknowledgment_ns: Option<i64>,
     complete_ns: Option<i64>,
     pub(super) last_ns: i64,
-    last: PreviousPacket,
+    previous: PreviousPacket,
     error: Option<ErrorPacket>,
     counts: TransferCounts,
     blocks: BlockNumbers,
-    /// The last block, once a short one has been seen.
-    end: Option<u64>,
+    /// The last block of the file, once a block shorter than the block size has been seen.
+    last_block: Option<u64>,
     /// The highest full-size block. Another block follows it, whatever size was announced.
     last_full_block: u64,
     acknowledged: Option<u64>,
     windows: WindowHistory,
-    after_acknowledgment: DurationHistogram,
-    after_data: DurationHistogram,
-    between_data: DurationHistogram,
+    sender_turnarounds: DurationHistogram,
+    receiver_turnarounds: DurationHistogram,
+    block_gaps: DurationHistogram,
     fragments_ns: i64,
     timeouts: Vec<Timeout>,
     timeout_count: u64,
     timeout_ns: i64,
-    doubled: DuplicatedRunFinder,
-    is_under_way: bool,
+    duplicated_runs: DuplicatedRunFinder,
+    started_before_capture: bool,
     /// Largest block seen, bytes: the block size of a transfer whose options were not captured.
     seen_block_size: u32,
     last_new_ns: i64,
     last_new_packet: PacketKind,
-    client_repeats: u64,
-    server_repeats: u64,
+    client_retransmissions: u64,
+    server_retransmissions: u64,
     program: Option<ProgramMachine>,
     /// Blocks since the last acknowledgment.
-    in_window: u32,
-    turns_by_window: BTreeMap<u32, DurationHistogram>,
-    /// The block before the first captured one: 0, except for transfers that started before the capture.
-    before_first: u64,
+    blocks_in_window: u32,
+    turnarounds_by_window: BTreeMap<u32, DurationHistogram>,
+    /// Number of blocks before the first captured one: 0 unless the transfer started before the capture.
+    blocks_before_capture: u64,
 }
 
 impl TransferTracker {
-    /// A transfer without a captured request, detected by an acknowledged block.
+    /// Starts tracking a transfer without a captured request, detected by an acknowledged block.
     pub(super) fn without_request(
         arrival: &Arrival,
-        ends: (SocketAddr, SocketAddr),
+        endpoints: (SocketAddr, SocketAddr),
         client_mac: Option<MacAddress>,
     ) -> Self {
         let request = Request { file: String::new(), options: Options::default() };
-        let mut open = Self::new(arrival, ends, client_mac, request, false);
-        open.is_under_way = true;
-        open.is_accepted = true;
-        open.requests = 0;
-        open.counts = TransferCounts::default();
-        open
+        let mut tracker = Self::new(arrival, endpoints, client_mac, request, false);
+        tracker.started_before_capture = true;
+        tracker.is_accepted = true;
+        tracker.requests = 0;
+        tracker.counts = TransferCounts::default();
+        tracker
     }
 
     pub(super) fn new(
@@ -125,7 +125,7 @@ impl TransferTracker {
         request: Request,
         write: bool,
     ) -> Self {
-        let mut open = Self {
+        let mut tracker = Self {
             client,
             client_mac,
             server,
@@ -135,42 +135,42 @@ impl TransferTracker {
             file: request.file,
             request_ns: arrival.time_ns,
             requests: 1,
-            asked: request.options,
+            requested: request.options,
             granted: None,
             answer_ns: None,
             first_data_ns: None,
             first_acknowledgment_ns: None,
             complete_ns: None,
             last_ns: arrival.time_ns,
-            last: PreviousPacket::Request,
+            previous: PreviousPacket::Request,
             error: None,
             counts: TransferCounts::default(),
             blocks: BlockNumbers::default(),
-            end: None,
+            last_block: None,
             last_full_block: 0,
             acknowledged: None,
             windows: WindowHistory::default(),
-            after_acknowledgment: DurationHistogram::default(),
-            after_data: DurationHistogram::default(),
-            between_data: DurationHistogram::default(),
+            sender_turnarounds: DurationHistogram::default(),
+            receiver_turnarounds: DurationHistogram::default(),
+            block_gaps: DurationHistogram::default(),
             fragments_ns: 0,
             timeouts: Vec::new(),
             timeout_count: 0,
             timeout_ns: 0,
-            doubled: DuplicatedRunFinder::default(),
-            is_under_way: false,
+            duplicated_runs: DuplicatedRunFinder::default(),
+            started_before_capture: false,
             seen_block_size: 0,
             last_new_ns: arrival.time_ns,
             last_new_packet: PacketKind::Request,
-            client_repeats: 0,
-            server_repeats: 0,
+            client_retransmissions: 0,
+            server_retransmissions: 0,
             program: None,
-            in_window: 0,
-            turns_by_window: BTreeMap::new(),
-            before_first: 0,
+            blocks_in_window: 0,
+            turnarounds_by_window: BTreeMap::new(),
+            blocks_before_capture: 0,
         };
-        open.count_frame(arrival.wire_bytes);
-        open
+        tracker.count_frame(arrival.wire_bytes);
+        tracker
     }
 
     /// True if `request` is a retransmission of the first request.
@@ -181,14 +181,14 @@ impl TransferTracker {
             && self.error.is_none()
             && self.write == write
             && self.file == request.file
-            && self.asked == request.options
+            && self.requested == request.options
     }
 
     pub(super) fn on_repeated_request(&mut self, arrival: &Arrival) {
         self.requests += 1;
         self.count_frame(arrival.wire_bytes);
         self.end_silence(arrival, true);
-        self.last = PreviousPacket::Request;
+        self.previous = PreviousPacket::Request;
         self.count_retransmission(arrival, PacketKind::Request, false);
     }
 
@@ -197,10 +197,10 @@ impl TransferTracker {
         match (is_new, arrival.from_client) {
             (true, _) => {
                 (self.last_new_ns, self.last_new_packet) = (arrival.time_ns, packet);
-                (self.client_repeats, self.server_repeats) = (0, 0);
+                (self.client_retransmissions, self.server_retransmissions) = (0, 0);
             }
-            (false, true) => self.client_repeats += 1,
-            (false, false) => self.server_repeats += 1,
+            (false, true) => self.client_retransmissions += 1,
+            (false, false) => self.server_retransmissions += 1,
         }
     }
 
@@ -208,12 +208,12 @@ impl TransferTracker {
     pub(super) fn later_fragment(&mut self, time_ns: i64, wire_bytes: u32) {
         self.count_frame(wire_bytes);
         self.counts.later_fragments += 1;
-        if self.last == PreviousPacket::Data {
+        if self.previous == PreviousPacket::Data {
             // The block is complete with its last fragment.
-            let later_ns = time_ns.saturating_sub(self.last_ns).max(0);
-            self.last_ns = self.last_ns.saturating_add(later_ns);
+            let delay_ns = time_ns.saturating_sub(self.last_ns).max(0);
+            self.last_ns = self.last_ns.saturating_add(delay_ns);
             if self.complete_ns.is_none() {
-                self.fragments_ns = self.fragments_ns.saturating_add(later_ns);
+                self.fragments_ns = self.fragments_ns.saturating_add(delay_ns);
             }
         }
     }
@@ -225,23 +225,23 @@ impl TransferTracker {
         }
         match message {
             Message::OptionAcknowledgment(options) => {
-                let again = self.granted.is_some();
-                self.counts.repeated_option_acknowledgments += u64::from(again);
-                if !self.is_accepted || !again {
+                let is_repeated = self.granted.is_some();
+                self.counts.repeated_option_acknowledgments += u64::from(is_repeated);
+                if !self.is_accepted || !is_repeated {
                     self.granted = Some(options);
                 }
-                self.end_silence(arrival, again);
-                self.last = PreviousPacket::Request;
-                self.count_retransmission(arrival, PacketKind::OptionAcknowledgment, !again);
+                self.end_silence(arrival, is_repeated);
+                self.previous = PreviousPacket::Request;
+                self.count_retransmission(arrival, PacketKind::OptionAcknowledgment, !is_repeated);
             }
             Message::Data { block, program } => {
                 if block == 1 && self.first_data_ns.is_none() {
                     self.program = program;
                 }
-                self.data(arrival, block);
+                self.on_data(arrival, block);
             }
             Message::Acknowledgment { block, next_window } => {
-                self.acknowledgment(arrival, block, next_window);
+                self.on_acknowledgment(arrival, block, next_window);
             }
             Message::Error { code, text } => {
                 self.error.get_or_insert(ErrorPacket {
@@ -257,19 +257,19 @@ impl TransferTracker {
         }
     }
 
-    fn data(&mut self, arrival: &Arrival, number: u16) {
-        let (position, new) = self.blocks.record(number);
-        if self.first_data_ns.is_none() && self.is_under_way {
-            self.before_first = position.saturating_sub(1);
+    fn on_data(&mut self, arrival: &Arrival, number: u16) {
+        let (position, is_new) = self.blocks.record(number);
+        if self.first_data_ns.is_none() && self.started_before_capture {
+            self.blocks_before_capture = position.saturating_sub(1);
         }
-        self.doubled.data(position);
+        self.duplicated_runs.on_data(position);
         let bytes = arrival.payload_bytes.saturating_sub(DATA_HEADER);
         self.seen_block_size = self.seen_block_size.max(bytes);
-        self.in_window = self.in_window.saturating_add(1);
-        self.count_retransmission(arrival, PacketKind::Data, new);
+        self.blocks_in_window = self.blocks_in_window.saturating_add(1);
+        self.count_retransmission(arrival, PacketKind::Data, is_new);
         self.counts.data_packets += 1;
         self.counts.fragmented += u64::from(arrival.fragmented);
-        if new {
+        if is_new {
             self.counts.blocks += 1;
             self.counts.bytes += u64::from(bytes);
         } else {
@@ -278,75 +278,79 @@ impl TransferTracker {
         }
         self.first_data_ns = self.first_data_ns.or(Some(arrival.time_ns));
         if bytes < self.block_size() {
-            self.end = Some(self.end.map_or(position, |end| end.max(position)));
+            self.last_block = Some(self.last_block.map_or(position, |end| end.max(position)));
         } else {
             self.last_full_block = self.last_full_block.max(position);
         }
-        let waited = arrival.time_ns.saturating_sub(self.last_ns);
+        let waited_ns = arrival.time_ns.saturating_sub(self.last_ns);
         // Packets after the end, late or out of order, do not count for turnaround times.
         let is_finished = self.complete_ns.is_some();
-        if !self.end_silence(arrival, !new) && !is_finished {
-            match self.last {
-                PreviousPacket::Acknowledgment => self.after_acknowledgment.add(waited),
-                PreviousPacket::Data => self.between_data.add(waited),
+        if !self.end_silence(arrival, !is_new) && !is_finished {
+            match self.previous {
+                PreviousPacket::Acknowledgment => self.sender_turnarounds.add(waited_ns),
+                PreviousPacket::Data => self.block_gaps.add(waited_ns),
                 PreviousPacket::Request => {}
             }
         }
-        self.last = PreviousPacket::Data;
+        self.previous = PreviousPacket::Data;
     }
 
-    fn acknowledgment(&mut self, arrival: &Arrival, number: u16, next_window: Option<u8>) {
+    fn on_acknowledgment(&mut self, arrival: &Arrival, number: u16, next_window: Option<u8>) {
         let position = self.blocks.position(number);
-        let before = self.acknowledged;
-        let again = before == Some(position);
-        self.doubled.acknowledgment(position);
+        let old_acknowledged = self.acknowledged;
+        let is_repeated = old_acknowledged == Some(position);
+        self.duplicated_runs.on_acknowledgment(position);
         self.counts.acknowledgments += 1;
         self.first_acknowledgment_ns = self.first_acknowledgment_ns.or(Some(arrival.time_ns));
-        self.counts.repeated_acknowledgments += u64::from(again);
-        let rollback = !again && position < self.blocks.highest();
-        self.counts.rollbacks += u64::from(rollback);
-        let advanced = position.saturating_sub(before.unwrap_or(0));
+        self.counts.repeated_acknowledgments += u64::from(is_repeated);
+        let is_rollback = !is_repeated && position < self.blocks.highest();
+        self.counts.rollbacks += u64::from(is_rollback);
+        let advanced = position.saturating_sub(old_acknowledged.unwrap_or(0));
         // The last block may be missing from the capture; the announced size then identifies it.
-        let announced = self.granted.as_ref().and_then(|granted| granted.file_bytes).filter(|_| !self.write);
-        let last = announced.map(|bytes| bytes / u64::from(self.block_size().max(1)) + 1);
+        let announced_bytes = self.granted.as_ref().and_then(|granted| granted.file_bytes).filter(|_| !self.write);
+        let computed_last = announced_bytes.map(|bytes| bytes / u64::from(self.block_size().max(1)) + 1);
         // Some servers always announce 0; a full block there shows that the file continues.
-        let last = last.filter(|&last| self.last_full_block < last);
-        let ends = self.end.is_some_and(|end| position >= end) || last.is_some_and(|last| position >= last);
-        let short = advanced < u64::from(self.window()) && !ends && next_window.is_none();
-        let waited = arrival.time_ns.saturating_sub(self.last_ns);
-        let timeout = self.end_silence(arrival, again || rollback || (short && advanced > 0));
-        if !timeout && self.last == PreviousPacket::Data && !again && self.complete_ns.is_none() {
-            self.after_data.add(waited);
-            let room = self.turns_by_window.len() < MAX_WINDOW_SIZES;
-            if let Some(turns) = self.turns_by_window.get_mut(&self.in_window) {
-                turns.add(waited);
-            } else if room {
-                self.turns_by_window.entry(self.in_window).or_default().add(waited);
+        let announced_last = computed_last.filter(|&last| self.last_full_block < last);
+        let is_end =
+            self.last_block.is_some_and(|end| position >= end) || announced_last.is_some_and(|last| position >= last);
+        let is_short = advanced < u64::from(self.window()) && !is_end && next_window.is_none();
+        let waited_ns = arrival.time_ns.saturating_sub(self.last_ns);
+        let is_timeout = self.end_silence(arrival, is_repeated || is_rollback || (is_short && advanced > 0));
+        if !is_timeout && self.previous == PreviousPacket::Data && !is_repeated && self.complete_ns.is_none() {
+            self.receiver_turnarounds.add(waited_ns);
+            let has_room = self.turnarounds_by_window.len() < MAX_WINDOW_SIZES;
+            if let Some(turnarounds) = self.turnarounds_by_window.get_mut(&self.blocks_in_window) {
+                turnarounds.add(waited_ns);
+            } else if has_room {
+                self.turnarounds_by_window.entry(self.blocks_in_window).or_default().add(waited_ns);
             }
         }
-        self.in_window = 0;
-        self.count_retransmission(arrival, PacketKind::Acknowledgment, before.is_none_or(|before| position > before));
+        self.blocks_in_window = 0;
+        self.count_retransmission(
+            arrival,
+            PacketKind::Acknowledgment,
+            old_acknowledged.is_none_or(|old_position| position > old_position),
+        );
         if advanced > 0 {
             self.windows.record(arrival.time_ns, advanced, next_window);
         }
-        self.acknowledged = Some(before.map_or(position, |before| before.max(position)));
-        if ends {
+        self.acknowledged = Some(old_acknowledged.map_or(position, |old_position| old_position.max(position)));
+        if is_end {
             self.complete_ns = self.complete_ns.or(Some(arrival.time_ns));
         }
-        self.last = PreviousPacket::Acknowledgment;
+        self.previous = PreviousPacket::Acknowledgment;
     }
 
-    /// Records the time of a packet. Returns true if the silence before it was a time-out. `is_retransmission` tells
-    /// whether the packet is a retransmission.
+    /// Records the time of a packet. Returns true if the silence before it was a time-out.
     fn end_silence(&mut self, arrival: &Arrival, is_retransmission: bool) -> bool {
         let start_ns = self.last_ns;
         self.last_ns = arrival.time_ns;
-        let waited = arrival.time_ns.saturating_sub(start_ns);
-        if !is_retransmission || waited < TIMEOUT_NS || self.complete_ns.is_some() {
+        let waited_ns = arrival.time_ns.saturating_sub(start_ns);
+        if !is_retransmission || waited_ns < TIMEOUT_NS || self.complete_ns.is_some() {
             return false;
         }
         self.timeout_count += 1;
-        self.timeout_ns = self.timeout_ns.saturating_add(waited);
+        self.timeout_ns = self.timeout_ns.saturating_add(waited_ns);
         if self.timeouts.len() < MAX_TIMEOUTS {
             self.timeouts.push(Timeout {
                 start_ns,
@@ -365,7 +369,7 @@ impl TransferTracker {
     }
 
     fn block_size(&self) -> u32 {
-        if self.is_under_way {
+        if self.started_before_capture {
             return self.seen_block_size;
         }
         self.granted.as_ref().and_then(|granted| granted.block_size).unwrap_or(DEFAULT_BLOCK_SIZE)
@@ -413,15 +417,19 @@ impl TransferTracker {
         }
         match &self.error {
             Some(error) if error.from_client => {
-                let nothing_taken = self.acknowledged.unwrap_or(0) == 0;
-                if nothing_taken && self.asked.file_bytes == Some(0) { Outcome::SizeProbe } else { Outcome::Aborted }
+                let nothing_acknowledged = self.acknowledged.unwrap_or(0) == 0;
+                if nothing_acknowledged && self.requested.file_bytes == Some(0) {
+                    Outcome::SizeProbe
+                } else {
+                    Outcome::Aborted
+                }
             }
             Some(_) => Outcome::Refused,
             None => Outcome::Unfinished,
         }
     }
 
-    /// Highest block that was sent, including blocks that were acknowledged but not captured.
+    /// Returns the highest block that was sent, including blocks that were acknowledged but not captured.
     fn highest(&self) -> u64 {
         self.blocks.highest().max(self.acknowledged.unwrap_or(0))
     }
@@ -429,19 +437,23 @@ impl TransferTracker {
     pub(super) fn finish(mut self) -> Transfer {
         let outcome = self.outcome();
         let highest_block = self.highest();
-        let settled = self.acknowledged.unwrap_or(0).saturating_sub(self.before_first);
-        self.counts.missing_blocks = if self.write { 0 } else { settled.saturating_sub(self.counts.blocks) };
-        let turns_by_window = std::mem::take(&mut self.turns_by_window)
+        let acknowledged_blocks = self.acknowledged.unwrap_or(0).saturating_sub(self.blocks_before_capture);
+        self.counts.missing_blocks =
+            if self.write { 0 } else { acknowledged_blocks.saturating_sub(self.counts.blocks) };
+        let turnarounds_by_window = std::mem::take(&mut self.turnarounds_by_window)
             .into_iter()
-            .map(|(blocks, turns)| WindowTurnaround { blocks, turn: Turnaround::from_histogram(&turns) })
+            .map(|(blocks, turnarounds)| WindowTurnaround { blocks, turn: Turnaround::from_histogram(&turnarounds) })
             .collect();
-        let window_mean = self.windows.mean();
+        let mean_window = self.windows.mean();
         let max_window = self.windows.largest();
         let (windows, windows_skipped) = self.windows.into_changes();
-        let sender_turn = Turnaround::from_histogram(&self.after_acknowledgment);
-        let receiver_turn = Turnaround::from_histogram(&self.after_data);
-        let (server_turn, client_turn) =
-            if self.write { (receiver_turn, sender_turn) } else { (sender_turn, receiver_turn) };
+        let sender_turnaround = Turnaround::from_histogram(&self.sender_turnarounds);
+        let receiver_turnaround = Turnaround::from_histogram(&self.receiver_turnarounds);
+        let (server_turnaround, client_turnaround) = if self.write {
+            (receiver_turnaround, sender_turnaround)
+        } else {
+            (sender_turnaround, receiver_turnaround)
+        };
         Transfer {
             client: self.client,
             client_mac: self.client_mac,
@@ -450,18 +462,18 @@ impl TransferTracker {
             file: self.file,
             request_ns: self.request_ns,
             requests: self.requests,
-            requested: self.asked,
+            requested: self.requested,
             granted: self.granted,
             answer_ns: self.answer_ns,
             first_data_ns: self.first_data_ns,
             first_acknowledgment_ns: self.first_acknowledgment_ns,
             complete_ns: self.complete_ns,
             last_ns: self.last_ns,
-            started_before_capture: self.is_under_way,
+            started_before_capture: self.started_before_capture,
             last_new_ns: self.last_new_ns,
             last_new_packet: self.last_new_packet,
-            client_retransmissions: self.client_repeats,
-            server_retransmissions: self.server_repeats,
+            client_retransmissions: self.client_retransmissions,
+            server_retransmissions: self.server_retransmissions,
             acknowledged: self.acknowledged,
             highest_block,
             program: self.program,
@@ -470,17 +482,17 @@ impl TransferTracker {
             counts: self.counts,
             windows,
             windows_skipped,
-            mean_window: window_mean,
+            mean_window,
             max_window,
-            server_turnaround: server_turn,
-            client_turnaround: client_turn,
-            turnarounds_by_window: turns_by_window,
-            gap: Turnaround::from_histogram(&self.between_data),
+            server_turnaround,
+            client_turnaround,
+            turnarounds_by_window,
+            gap: Turnaround::from_histogram(&self.block_gaps),
             fragments_ns: self.fragments_ns,
             timeouts: self.timeouts,
             timeout_count: self.timeout_count,
             timeout_ns: self.timeout_ns,
-            duplicated_run: self.doubled.longest(),
+            duplicated_run: self.duplicated_runs.longest(),
             wraps: self.blocks.wraps(),
             number_after_wrap: self.blocks.number_after_wrap(),
         }

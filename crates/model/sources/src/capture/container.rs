@@ -1,4 +1,4 @@
-//! Reads the two container formats: pcap, with all byte orders and clocks, and pcapng.
+//! Reads the two container formats: pcapng, and pcap with all byte orders and clocks.
 
 use onoff_netboot::losses;
 use onoff_trace::losses::Counter;
@@ -11,7 +11,7 @@ use pcap_parser::pcapng::{Block, OptionCode, PcapNGOption, parse_block_be, parse
 use onoff_input::error::Error;
 
 const NANOSECONDS: i128 = 1_000_000_000;
-/// Maximum frame length; a longer one is a sign of damage.
+/// Maximum frame length; longer frames are a sign of damage.
 const MAX_FRAME_LEN: u32 = 1 << 20;
 /// Maximum number of interfaces in a section; more are a sign of damage.
 const MAX_INTERFACES: usize = 1 << 12;
@@ -29,7 +29,7 @@ pub(super) struct RawFrame<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// The next item of a container.
+/// An item of a container.
 #[derive(Debug)]
 pub(super) enum Item<'a> {
     Frame(RawFrame<'a>),
@@ -41,13 +41,13 @@ pub(super) enum Item<'a> {
 #[derive(Debug)]
 pub(super) struct Container<'a> {
     bytes: &'a [u8],
-    at: usize,
-    form: Form,
+    position: usize,
+    format: Format,
     snap_length: Option<u32>,
 }
 
 #[derive(Debug)]
-enum Form {
+enum Format {
     Pcap(PcapHeader),
     Pcapng(Section),
     /// Reading has ended.
@@ -71,60 +71,60 @@ struct Interface {
 
 impl<'a> Container<'a> {
     pub(super) fn open(name: &str, bytes: &'a [u8]) -> Result<Self, Error> {
-        let (at, form, snap_length) = if bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]) {
-            (0, Form::Pcapng(Section::default()), None)
+        let (position, format, snap_length) = if bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]) {
+            (0, Format::Pcapng(Section::default()), None)
         } else {
             let (rest, header) = parse_pcap_header(bytes)
                 .map_err(|_| Error::CaptureHeader { name: name.to_owned(), bytes: bytes.len() as u64 })?;
             let snap_length = Some(header.snaplen).filter(|length| (1..65_535).contains(length));
-            (bytes.len() - rest.len(), Form::Pcap(header), snap_length)
+            (bytes.len() - rest.len(), Format::Pcap(header), snap_length)
         };
-        Ok(Self { bytes, at, form, snap_length })
+        Ok(Self { bytes, position, format, snap_length })
     }
 
-    /// Number of bytes read so far.
+    /// Returns the number of bytes read so far.
     pub(super) fn offset(&self) -> u64 {
-        self.at as u64
+        self.position as u64
     }
 
     pub(super) fn name(&self) -> &'static str {
-        match self.form {
-            Form::Pcap(_) => "pcap",
-            Form::Pcapng(_) => "pcapng",
-            Form::Ended(name) => name,
+        match self.format {
+            Format::Pcap(_) => "pcap",
+            Format::Pcapng(_) => "pcapng",
+            Format::Ended(name) => name,
         }
     }
 
-    /// The snapshot length, if the recorder had one.
+    /// Returns the snapshot length, if the recorder used one.
     pub(super) fn snap_length(&self) -> Option<u32> {
         self.snap_length
     }
 
     pub(super) fn next(&mut self) -> Option<Item<'a>> {
         loop {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            if rest.is_empty() {
+            let unread = self.bytes.get(self.position..).unwrap_or_default();
+            if unread.is_empty() {
                 return None;
             }
-            let offset = self.at as u64;
+            let offset = self.position as u64;
             let name = self.name();
-            let step = match &mut self.form {
-                Form::Ended(_) => return None,
-                Form::Pcap(header) => pcap_frame(header, rest),
-                Form::Pcapng(section) => pcapng_block(section, rest, &mut self.snap_length),
+            let step = match &mut self.format {
+                Format::Ended(_) => return None,
+                Format::Pcap(header) => pcap_frame(header, unread),
+                Format::Pcapng(section) => pcapng_block(section, unread, &mut self.snap_length),
             };
             match step {
                 Step::Frame(frame, length) => {
-                    self.at += length;
+                    self.position += length;
                     return Some(Item::Frame(frame));
                 }
                 Step::Loss(counter, count, length) => {
-                    self.at += length;
+                    self.position += length;
                     return Some(Item::Loss(counter, count, offset));
                 }
-                Step::Nothing(length) => self.at += length,
+                Step::Nothing(length) => self.position += length,
                 Step::Ended(counter) => {
-                    self.form = Form::Ended(name);
+                    self.format = Format::Ended(name);
                     return Some(Item::Loss(counter, 1, offset));
                 }
             }
@@ -132,7 +132,7 @@ impl<'a> Container<'a> {
     }
 }
 
-/// The item found, and its length, which is never zero.
+/// The item found and its length, which is never zero.
 enum Step<'a> {
     Frame(RawFrame<'a>, usize),
     Loss(&'static Counter, u64, usize),
@@ -140,34 +140,29 @@ enum Step<'a> {
     Ended(&'static Counter),
 }
 
-fn pcap_frame<'a>(header: &PcapHeader, rest: &'a [u8]) -> Step<'a> {
+fn pcap_frame<'a>(header: &PcapHeader, unread: &'a [u8]) -> Step<'a> {
     let parse = match (header.is_modified_format(), header.is_bigendian()) {
         (true, _) => parse_pcap_frame_modified,
         (false, true) => parse_pcap_frame_be,
         (false, false) => parse_pcap_frame,
     };
-    let length = rest.get(8..12).and_then(|part| part.try_into().ok());
-    let length =
-        length.map_or(
-            0,
-            |part: [u8; 4]| {
-                if header.is_bigendian() { u32::from_be_bytes(part) } else { u32::from_le_bytes(part) }
-            },
-        );
+    let length_field = unread.get(8..12).and_then(|bytes| bytes.try_into().ok());
+    let length = length_field.map_or(0, |bytes: [u8; 4]| {
+        if header.is_bigendian() { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    });
     if length > MAX_FRAME_LEN {
         return Step::Ended(&losses::CAPTURE_DAMAGED);
     }
-    match parse(rest) {
-        Ok((after, block)) => {
+    match parse(unread) {
+        Ok((rest, block)) => {
             let frame = RawFrame {
                 unix_ns: pcap_time(header, &block),
-                // The upper bits contain the length of the frame check sequence; recorders that include one also state
-                // it elsewhere.
+                // The upper bits contain the length of the frame check sequence, which recorders also state elsewhere.
                 link: header.network.0 & 0xFFFF,
                 wire_bytes: block.origlen.max(block.caplen),
                 bytes: block.data,
             };
-            Step::Frame(frame, rest.len() - after.len())
+            Step::Frame(frame, unread.len() - rest.len())
         }
         Err(Fault::Incomplete(_)) => Step::Ended(&losses::CAPTURE_TRUNCATED),
         Err(_) => Step::Ended(&losses::CAPTURE_DAMAGED),
@@ -180,25 +175,25 @@ fn pcap_time(header: &PcapHeader, block: &LegacyPcapBlock<'_>) -> i64 {
     i64::from(block.ts_sec) * 1_000_000_000 + fraction
 }
 
-fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Option<u32>) -> Step<'a> {
-    let begins_section = rest.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]);
-    if begins_section && let Some(magic) = rest.get(8..12) {
+fn pcapng_block<'a>(section: &mut Section, unread: &'a [u8], snap_length: &mut Option<u32>) -> Step<'a> {
+    let is_section_start = unread.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A]);
+    if is_section_start && let Some(magic) = unread.get(8..12) {
         section.big_endian = magic == [0x1A, 0x2B, 0x3C, 0x4D];
         section.interfaces.clear();
     }
-    let parsed = if section.big_endian { parse_block_be(rest) } else { parse_block_le(rest) };
-    let (after, block) = match parsed {
-        Ok(parsed) => parsed,
+    let parse_result = if section.big_endian { parse_block_be(unread) } else { parse_block_le(unread) };
+    let (rest_after_block, block) = match parse_result {
+        Ok(result) => result,
         Err(fault) => {
             // If the whole block is present, its length is known and the next block may be intact.
-            return match (block_length(section, rest), fault) {
+            return match (block_length(section, unread), fault) {
                 (Some(length), _) => Step::Loss(&losses::BLOCKS_SKIPPED, 1, length),
                 (None, Fault::Incomplete(_)) => Step::Ended(&losses::CAPTURE_TRUNCATED),
                 (None, _) => Step::Ended(&losses::CAPTURE_DAMAGED),
             };
         }
     };
-    let length = rest.len() - after.len();
+    let length = unread.len() - rest_after_block.len();
     match block {
         Block::InterfaceDescription(description) => {
             if section.interfaces.len() >= MAX_INTERFACES {
@@ -220,8 +215,8 @@ fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Opt
                 return Step::Loss(&losses::BLOCKS_SKIPPED, 1, length);
             };
             let ticks = (u64::from(packet.ts_high) << 32) | u64::from(packet.ts_low);
-            let captured = packet.caplen as usize;
-            let Some(bytes) = packet.data.get(..captured) else {
+            let captured_len = packet.caplen as usize;
+            let Some(bytes) = packet.data.get(..captured_len) else {
                 return Step::Loss(&losses::BLOCKS_SKIPPED, 1, length);
             };
             let frame = RawFrame {
@@ -239,13 +234,13 @@ fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Opt
                 .into_iter()
                 .filter_map(|code| number(&statistics.options, code, section.big_endian))
                 .fold(0_u64, u64::saturating_add);
-            // Each block contains the total so far.
+            // Each block contains the running total.
             let interface = section.interfaces.get_mut(statistics.if_id as usize);
             match interface {
                 Some(interface) if dropped > interface.dropped => {
-                    let more = dropped - interface.dropped;
+                    let newly_dropped = dropped - interface.dropped;
                     interface.dropped = dropped;
-                    Step::Loss(&losses::FRAMES_DROPPED, more, length)
+                    Step::Loss(&losses::FRAMES_DROPPED, newly_dropped, length)
                 }
                 _ => Step::Nothing(length),
             }
@@ -254,17 +249,18 @@ fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Opt
     }
 }
 
-/// A 64-bit option value, in the section's byte order.
+/// Reads a 64-bit option value in the section's byte order.
 fn number(options: &[PcapNGOption<'_>], code: OptionCode, big_endian: bool) -> Option<u64> {
     let option = options.iter().find(|option| option.code == code)?;
     let bytes = *option.value().first_chunk::<8>()?;
     Some(if big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
 }
 
-fn block_length(section: &Section, rest: &[u8]) -> Option<usize> {
-    let part: [u8; 4] = rest.get(4..8)?.try_into().ok()?;
-    let length = if section.big_endian { u32::from_be_bytes(part) } else { u32::from_le_bytes(part) } as usize;
-    (length >= 12 && length.is_multiple_of(4) && length <= rest.len()).then_some(length)
+fn block_length(section: &Section, unread: &[u8]) -> Option<usize> {
+    let length_field: [u8; 4] = unread.get(4..8)?.try_into().ok()?;
+    let length =
+        if section.big_endian { u32::from_be_bytes(length_field) } else { u32::from_le_bytes(length_field) } as usize;
+    (length >= 12 && length.is_multiple_of(4) && length <= unread.len()).then_some(length)
 }
 
 impl Interface {
@@ -272,11 +268,11 @@ impl Interface {
         let ticks = i128::from(ticks);
         let exponent = u32::from(self.resolution & 0x7F);
         let ns = if self.resolution & 0x80 != 0 {
-            // 2^-exponent seconds each.
+            // A tick is 2^-exponent seconds.
             (ticks * NANOSECONDS).checked_shr(exponent).unwrap_or(0)
         } else {
             match 10_i128.checked_pow(exponent) {
-                Some(per_second) => ticks * NANOSECONDS / per_second,
+                Some(ticks_per_second) => ticks * NANOSECONDS / ticks_per_second,
                 None => 0,
             }
         };

@@ -30,8 +30,8 @@ const IPV6_IN_IP: u8 = 41;
 const GRE: u8 = 47;
 
 pub(super) fn decode<'a>(time_ns: i64, raw: &RawFrame<'a>) -> Result<Frame<'a>, Fault> {
-    let opened = link::open(raw.link, raw.bytes)?;
-    let sliced = LaxSlicedPacket::from_ether_type(opened.kind, opened.payload);
+    let link_frame = link::open(raw.link, raw.bytes)?;
+    let sliced = LaxSlicedPacket::from_ether_type(link_frame.kind, link_frame.payload);
     let mut identification = None;
     let packet = match &sliced.net {
         Some(LaxNetSlice::Ipv4(packet)) => {
@@ -57,8 +57,8 @@ pub(super) fn decode<'a>(time_ns: i64, raw: &RawFrame<'a>) -> Result<Frame<'a>, 
     Ok(Frame {
         time_ns,
         wire_bytes: raw.wire_bytes,
-        source: opened.source,
-        destination: opened.destination,
+        source: link_frame.source,
+        destination: link_frame.destination,
         identification,
         packet,
     })
@@ -74,11 +74,11 @@ struct Endpoints {
 
 fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Result<Packet<'a>, Fault> {
     let header = packet.header();
-    let head = u32::from(header.ihl()) * 4;
+    let header_len = u32::from(header.ihl()) * 4;
     let endpoints = Endpoints {
         source: IpAddr::V4(header.source_addr()),
         destination: IpAddr::V4(header.destination_addr()),
-        payload_bytes: u32::from(header.total_len()).saturating_sub(head),
+        payload_bytes: u32::from(header.total_len()).saturating_sub(header_len),
     };
     let fragment = header.is_fragmenting_payload().then(|| {
         let offset = header.fragments_offset().value().saturating_mul(8);
@@ -100,7 +100,7 @@ fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Result<Packet<'a>, Fault> {
                     9 | 10 | 13 => UnreachableReason::Prohibited,
                     _ => UnreachableReason::Other,
                 };
-                undelivered(endpoints, reason, payload)
+                unreachable_packet(endpoints, reason, payload)
             }
             _ => Packet::Other,
         });
@@ -119,10 +119,10 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
     let payload = packet.payload();
     if payload.ip_number == ip_number::IPV6_ICMP {
         let message = payload.payload;
-        if let Some(target) = ipv6::solicited(message) {
+        if let Some(target) = ipv6::solicited_address(message) {
             return Ok(Packet::AddressProbe { target });
         }
-        if let Some(address) = ipv6::advertised(message) {
+        if let Some(address) = ipv6::advertised_address(message) {
             return Ok(Packet::AddressAnswer { address });
         }
         return Ok(match *message {
@@ -135,11 +135,11 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
                     1 | 5 => UnreachableReason::Prohibited,
                     _ => UnreachableReason::Other,
                 };
-                undelivered(endpoints, reason, message)
+                unreachable_packet(endpoints, reason, message)
             }
             [ICMPV6_ECHO, ..] => Packet::AddressProbe { target: endpoints.destination },
             [ICMPV6_ECHO_REPLY, ..] => Packet::AddressAnswer { address: endpoints.source },
-            [ICMPV6_TOO_BIG, ..] => undelivered(endpoints, UnreachableReason::TooLarge, message),
+            [ICMPV6_TOO_BIG, ..] => unreachable_packet(endpoints, UnreachableReason::TooLarge, message),
             _ => Packet::Other,
         });
     }
@@ -147,23 +147,27 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
     transport(endpoints, fragment, payload.ip_number.0, payload.payload)
 }
 
-/// The packet quoted in an ICMP message: its addresses, and its ports if present.
-fn undelivered<'a>(endpoints: Endpoints, reason: UnreachableReason, message: &[u8]) -> Packet<'a> {
+/// Reads the packet quoted in an ICMP message: the addresses, and the ports if present.
+fn unreachable_packet<'a>(endpoints: Endpoints, reason: UnreachableReason, message: &[u8]) -> Packet<'a> {
     let quoted = message.get(ICMP_HEADER..).unwrap_or_default();
-    let ends = match quoted.first().map(|byte| byte >> 4) {
-        Some(4) => quoted.first_chunk::<20>().map(|head| {
-            let part = |at: usize| IpAddr::V4(Ipv4Addr::new(head[at], head[at + 1], head[at + 2], head[at + 3]));
-            (part(12), part(16), usize::from(head[0] & 15) * 4)
+    let addresses = match quoted.first().map(|byte| byte >> 4) {
+        Some(4) => quoted.first_chunk::<20>().map(|header| {
+            let address = |offset: usize| {
+                header[offset..].first_chunk::<4>().map_or(endpoints.source, |bytes| IpAddr::from(*bytes))
+            };
+            (address(12), address(16), usize::from(header[0] & 15) * 4)
         }),
-        Some(6) => quoted.first_chunk::<40>().map(|head| {
-            let part = |at: usize| head[at..].first_chunk::<16>().map_or(endpoints.source, |part| IpAddr::from(*part));
-            (part(8), part(24), 40)
+        Some(6) => quoted.first_chunk::<40>().map(|header| {
+            let address = |offset: usize| {
+                header[offset..].first_chunk::<16>().map_or(endpoints.source, |bytes| IpAddr::from(*bytes))
+            };
+            (address(8), address(24), 40)
         }),
         _ => None,
     };
-    let Some((source, destination, head)) = ends else { return Packet::Other };
-    let port = |at: usize| {
-        let bytes = quoted.get(head + at..).and_then(|rest| rest.first_chunk::<2>());
+    let Some((source, destination, header_len)) = addresses else { return Packet::Other };
+    let port = |offset: usize| {
+        let bytes = quoted.get(header_len + offset..).and_then(|rest| rest.first_chunk::<2>());
         bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
     };
     Packet::Unreachable(UnreachableReport {
@@ -185,8 +189,8 @@ fn transport<'a>(
         destination: endpoints.destination,
         identification,
     });
-    if let (Some(of), Some((_, offset @ 1..))) = (key, fragment) {
-        return Ok(Packet::LaterFragment { of, offset, bytes: endpoints.payload_bytes });
+    if let (Some(key), Some((_, offset @ 1..))) = (key, fragment) {
+        return Ok(Packet::LaterFragment { of: key, offset, bytes: endpoints.payload_bytes });
     }
     match number {
         _ if number == ip_number::UDP.0 => match udp(endpoints, key, payload) {
@@ -207,7 +211,7 @@ fn is_vxlan(datagram: &Datagram<'_>) -> bool {
 
 fn udp<'a>(endpoints: Endpoints, key: Option<FragmentKey>, payload: &'a [u8]) -> Packet<'a> {
     let Ok(datagram) = UdpSlice::from_slice_lax(payload) else { return Packet::Other };
-    // Zero for a packet captured before segmentation that is larger than any packet on the wire.
+    // The length is zero for packets captured before segmentation, which are larger than any packet on the wire.
     let length = match u32::from(datagram.length()) {
         0 => endpoints.payload_bytes,
         length => length,
@@ -223,16 +227,16 @@ fn udp<'a>(endpoints: Endpoints, key: Option<FragmentKey>, payload: &'a [u8]) ->
 
 fn tcp<'a>(endpoints: Endpoints, payload: &'a [u8]) -> Packet<'a> {
     let Ok(segment) = TcpSlice::from_slice(payload) else { return Packet::Other };
-    let head = u32::from(segment.data_offset()) * 4;
+    let header_len = u32::from(segment.data_offset()) * 4;
     let window_shift = segment.syn().then(|| {
         segment.to_header().options_iterator().find_map(|option| match option {
             Ok(TcpOptionElement::WindowScale(shift)) => Some(shift),
             _ => None,
         })
     });
-    let payload_bytes = endpoints.payload_bytes.saturating_sub(head);
-    let captured = payload.get(head as usize..).unwrap_or_default();
-    let captured = captured.get(..payload_bytes as usize).unwrap_or(captured);
+    let payload_bytes = endpoints.payload_bytes.saturating_sub(header_len);
+    let captured = payload.get(header_len as usize..).unwrap_or_default();
+    let payload = captured.get(..payload_bytes as usize).unwrap_or(captured);
     Packet::Tcp(Segment {
         source: SocketAddr::new(endpoints.source, segment.source_port()),
         destination: SocketAddr::new(endpoints.destination, segment.destination_port()),
@@ -244,7 +248,7 @@ fn tcp<'a>(endpoints: Endpoints, payload: &'a [u8]) -> Packet<'a> {
         reset: segment.rst(),
         window: segment.window_size(),
         window_shift: window_shift.flatten(),
-        payload: captured,
+        payload,
         payload_bytes,
     })
 }

@@ -25,16 +25,16 @@ use container::{Container, Item, RawFrame};
 use packet_events::{PacketEvent, PacketEvents};
 
 /// Bytes between two progress reports and releases of memory.
-const STEP: u64 = 16 << 20;
+const STEP_BYTES: u64 = 16 << 20;
 
 /// Reads a capture from open files.
 ///
 /// # Errors
 /// Files that are not captures.
 pub fn read_capture(files: &Files, options: &Options) -> Result<Capture, Error> {
-    let read = read_files(files, options);
+    let capture = read_files(files, options);
     files.check_complete()?;
-    read
+    capture
 }
 
 fn read_files(files: &Files, options: &Options) -> Result<Capture, Error> {
@@ -42,30 +42,30 @@ fn read_files(files: &Files, options: &Options) -> Result<Capture, Error> {
         return read_event_trace(files, options);
     }
     files.require_kind(RecordingKind::NetworkCapture)?;
-    let mut order: Vec<(Option<i64>, usize, &SourceFile)> =
-        files.iter().enumerate().map(|(index, file)| (first_time(file), index, file)).collect();
-    order.sort_by_key(|(time, index, _)| (*time, *index));
+    let mut ordered_files: Vec<(Option<i64>, usize, &SourceFile)> =
+        files.iter().enumerate().map(|(index, file)| (first_frame_ns(file), index, file)).collect();
+    ordered_files.sort_by_key(|(time, index, _)| (*time, *index));
     let mut reader = CaptureReader {
-        follower: CaptureBuilder::default(),
+        builder: CaptureBuilder::default(),
         options,
         files,
-        start_unix_ns: order.iter().find_map(|(time, _, _)| *time),
+        start_unix_ns: ordered_files.iter().find_map(|(time, _, _)| *time),
         last_unix_ns: i64::MIN,
         done_bytes: 0,
         total_bytes: files.iter().map(|file| file.bytes().len() as u64).sum(),
         snap_length: None,
     };
-    let mut described = Vec::new();
-    for (first_ns, index, file) in order {
-        if first_ns.is_some_and(|first| first < reader.last_unix_ns) {
-            let place = || file.name().to_owned();
-            reader.follower.losses().add_at(&losses::FILES_OVERLAP, place);
+    let mut capture_files = Vec::new();
+    for (first_ns, index, file) in ordered_files {
+        if first_ns.is_some_and(|first_ns| first_ns < reader.last_unix_ns) {
+            let location = || file.name().to_owned();
+            reader.builder.losses().add_at(&losses::FILES_OVERLAP, location);
         }
-        described.push(reader.file(index, file)?);
+        capture_files.push(reader.read_file(index, file)?);
     }
     let (start_unix_ns, snap_length) = (reader.start_unix_ns, reader.snap_length);
-    let mut capture = reader.follower.finish();
-    capture.files = described;
+    let mut capture = reader.builder.finish();
+    capture.files = capture_files;
     capture.start_unix_ns = start_unix_ns;
     capture.snap_length = snap_length;
     Ok(capture)
@@ -76,55 +76,55 @@ fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> 
     let recording = Recording::open(&files.inputs())?;
     let clock = recording.clock();
     let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
-    let windows = recording.windows((bytes / STEP as usize).max(1));
+    let windows = recording.windows((bytes / STEP_BYTES as usize).max(1));
     let total_bytes = windows.iter().map(|window| window.size() as u64).sum();
-    let mut follower = CaptureBuilder::default();
+    let mut builder = CaptureBuilder::default();
     let mut events = PacketEvents::default();
     let mut frames = vec![0_u64; files.iter().len()];
     let mut start_ns: Option<i64> = None;
     let mut snap_length: Option<u32> = None;
-    let mut walked = onoff_etl::Losses::default();
+    let mut walk_losses = onoff_etl::Losses::default();
     let mut done_bytes = 0;
     for window in windows {
         let walk = window.for_each(|record| {
-            let place = || {
+            let location = || {
                 format!("{}, {} ns", files.iter().nth(record.file()).map_or("", |file| file.name()), record.time_ns())
             };
             match events.process(record) {
                 PacketEvent::Other | PacketEvent::Incomplete => {}
-                PacketEvent::Lost(counter) => follower.losses().add_at(counter, place),
+                PacketEvent::Lost(counter) => builder.losses().add_at(counter, location),
                 PacketEvent::Packet { link, bytes, wire_bytes } => {
                     if let Some(frames) = frames.get_mut(record.file()) {
                         *frames += 1;
                     }
                     let time_ns = record.time_ns().saturating_sub(*start_ns.get_or_insert(record.time_ns()));
                     if bytes.len() < wire_bytes as usize {
-                        follower.losses().add_at(&losses::FRAMES_TRUNCATED, place);
+                        builder.losses().add_at(&losses::FRAMES_TRUNCATED, location);
                         snap_length = snap_length.max(u32::try_from(bytes.len()).ok());
                     }
                     let raw = RawFrame { unix_ns: clock.unix_ns(record.time_ns()), link, wire_bytes, bytes };
                     match decode::decode(time_ns, &raw) {
-                        Ok(frame) => follower.on_frame(&frame),
-                        Err(fault) => follower.losses().add_at(fault.counter(), place),
+                        Ok(frame) => builder.on_frame(&frame),
+                        Err(fault) => builder.losses().add_at(fault.counter(), location),
                     }
                 }
             }
             ControlFlow::<()>::Continue(())
         });
-        walked.merge(&walk.losses);
+        walk_losses.merge(&walk.losses);
         done_bytes += window.size() as u64;
         for range in window.releasable_ranges() {
             files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
         }
         options.report(Progress { done_bytes, total_bytes });
     }
-    follower.losses().add(&losses::FRAMES_INCOMPLETE, events.incomplete_count());
+    builder.losses().add(&losses::FRAMES_INCOMPLETE, events.incomplete_count());
     if start_ns.is_none() {
         let name = files.iter().next().map_or_else(String::new, |file| file.name().to_owned());
         return Err(Error::NoPackets { name });
     }
-    onoff_windows::count_losses(&recording, &walked, follower.losses());
-    let mut capture = follower.finish();
+    onoff_windows::count_losses(&recording, &walk_losses, builder.losses());
+    let mut capture = builder.finish();
     capture.files = files
         .iter()
         .zip(frames)
@@ -140,8 +140,8 @@ fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> 
     Ok(capture)
 }
 
-/// Time of a file's first frame, ns since 1970-01-01 UTC.
-fn first_time(file: &SourceFile) -> Option<i64> {
+/// Returns the time of a file's first frame, ns since 1970-01-01 UTC.
+fn first_frame_ns(file: &SourceFile) -> Option<i64> {
     let mut container = Container::open(file.name(), file.bytes()).ok()?;
     loop {
         match container.next()? {
@@ -152,7 +152,7 @@ fn first_time(file: &SourceFile) -> Option<i64> {
 }
 
 struct CaptureReader<'a> {
-    follower: CaptureBuilder,
+    builder: CaptureBuilder,
     options: &'a Options,
     files: &'a Files,
     start_unix_ns: Option<i64>,
@@ -163,7 +163,7 @@ struct CaptureReader<'a> {
 }
 
 impl CaptureReader<'_> {
-    fn file(&mut self, index: usize, file: &SourceFile) -> Result<CaptureFile, Error> {
+    fn read_file(&mut self, index: usize, file: &SourceFile) -> Result<CaptureFile, Error> {
         let mut container = Container::open(file.name(), file.bytes())?;
         let start_unix_ns = self.start_unix_ns.unwrap_or(0);
         let mut frames = 0_u64;
@@ -174,25 +174,25 @@ impl CaptureReader<'_> {
                     frames += 1;
                     self.last_unix_ns = self.last_unix_ns.max(frame.unix_ns);
                     let time_ns = frame.unix_ns.saturating_sub(start_unix_ns);
-                    let cut = frame.bytes.len() < frame.wire_bytes as usize;
-                    let place = || format!("{}, frame {frames}", file.name());
-                    let losses = self.follower.losses();
-                    if cut {
-                        losses.add_at(&losses::FRAMES_TRUNCATED, place);
+                    let is_truncated = frame.bytes.len() < frame.wire_bytes as usize;
+                    let location = || format!("{}, frame {frames}", file.name());
+                    let losses = self.builder.losses();
+                    if is_truncated {
+                        losses.add_at(&losses::FRAMES_TRUNCATED, location);
                     }
                     match decode::decode(time_ns, &frame) {
-                        Ok(frame) => self.follower.on_frame(&frame),
-                        Err(fault) => losses.add_at(fault.counter(), place),
+                        Ok(frame) => self.builder.on_frame(&frame),
+                        Err(fault) => losses.add_at(fault.counter(), location),
                     }
                 }
                 Item::Loss(counter, count, offset) => {
-                    let losses = self.follower.losses();
+                    let losses = self.builder.losses();
                     losses.add(counter, count);
                     losses.set_first_place(counter, || format!("{}, byte {offset:#x}", file.name()));
                 }
             }
             let offset = container.offset();
-            if offset - released >= STEP {
+            if offset - released >= STEP_BYTES {
                 self.files.release(index, released..offset);
                 released = offset;
                 self.options.report(Progress { done_bytes: self.done_bytes + offset, total_bytes: self.total_bytes });

@@ -1,9 +1,9 @@
 //! Extracts packets from Windows event trace logs, recorded by the capture filter (`netsh trace start capture=yes`) or
 //! by `pktmon`.
 //!
-//! The capture filter logs a packet in one event or in several fragments; keywords mark the first and the last.
-//! `pktmon` logs whole packets, once for each network component that they pass. Copies are detected later, as in any
-//! capture.
+//! The capture filter logs a packet in one event or in several fragments; keywords mark the first and the last
+//! fragment. `pktmon` logs whole packets, once for each network component that they pass. Copies are detected later, as
+//! in any other capture.
 
 use hashbrown::HashMap;
 use onoff_etl::{Guid, Record};
@@ -17,7 +17,7 @@ const CAPTURE_FILTER: Guid = uuid!("2ed6006e-4729-4609-b423-3ee7bcd678ef");
 const FRAGMENT: u16 = 1001;
 /// A fragment of a packet at a virtual switch.
 const SWITCH_FRAGMENT: u16 = 1003;
-/// Keywords with the frame type; Ethernet if there is none.
+// Keywords for the frame type; Ethernet if there is none.
 const WIRELESS_WAN: u64 = 0x200;
 const TUNNEL: u64 = 0x8000;
 const NATIVE_802_11: u64 = 0x1_0000;
@@ -26,27 +26,28 @@ const PACKET_END: u64 = 0x8000_0000;
 
 /// Provider `Microsoft-Windows-PktMon`.
 const PACKET_MONITOR: Guid = uuid!("4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac");
-/// Events for a packet, and for a dropped packet.
+/// Event for a packet.
 const PACKET: u16 = 160;
+/// Event for a dropped packet.
 const DROPPED_PACKET: u16 = 170;
-/// Size of the header before the packet: packet, component and drop ids; the packet type at 14, its size at 30 and the
-/// logged size at 32.
+/// Size of the header before the packet: packet, component and drop ids, the packet type at offset 14, the packet size
+/// at 30 and the logged size at 32.
 const MONITOR_HEADER: usize = 34;
 
-/// Link types, as in captures.
+// Link types, as in captures.
 const ETHERNET: i32 = 1;
 const RAW_IP: i32 = 101;
 const WIRELESS: i32 = 105;
 
-/// Maximum packet size; a larger one is a sign of damage, bytes.
+/// Maximum packet size, bytes; larger packets are a sign of damage.
 const MAX_PACKET_LEN: usize = 1 << 20;
-/// Maximum number of incomplete packets: each thread logs one at a time.
+/// Maximum number of incomplete packets. Each thread logs one packet at a time.
 const MAX_UNFINISHED: usize = 4096;
 
 /// Meaning of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PacketEvent<'a> {
-    /// Not about a packet.
+    /// The event is not about a packet.
     Other,
     /// A fragment other than the last.
     Incomplete,
@@ -59,9 +60,9 @@ pub(super) enum PacketEvent<'a> {
 /// Assembles packets from events.
 #[derive(Debug, Default)]
 pub(super) struct PacketEvents {
-    /// Packets without their last fragment so far, by the process and thread that log them.
+    /// Packets whose last fragment has not been logged yet, by process and thread.
     unfinished: HashMap<(u32, u32), Vec<u8>>,
-    whole: Vec<u8>,
+    assembled: Vec<u8>,
 }
 
 impl PacketEvents {
@@ -71,59 +72,59 @@ impl PacketEvents {
             (Some(CAPTURE_FILTER), id @ (FRAGMENT | SWITCH_FRAGMENT)) => {
                 let fragment =
                     if id == FRAGMENT { fragment(record.payload()) } else { switch_fragment(record.payload()) };
-                let logged_by = (record.process_id().unwrap_or(0), record.thread_id().unwrap_or(0));
+                let logger = (record.process_id().unwrap_or(0), record.thread_id().unwrap_or(0));
                 match fragment {
-                    Some(bytes) => self.fragment(bytes, descriptor.keyword, logged_by),
+                    Some(bytes) => self.add_fragment(bytes, descriptor.keyword, logger),
                     None => PacketEvent::Lost(&losses::FRAMES_MALFORMED),
                 }
             }
-            (Some(PACKET_MONITOR), PACKET) => monitored(record.payload()),
+            (Some(PACKET_MONITOR), PACKET) => monitor_packet(record.payload()),
             (Some(PACKET_MONITOR), DROPPED_PACKET) => PacketEvent::Lost(&losses::PACKETS_DROPPED_BY_WINDOWS),
             _ => PacketEvent::Other,
         }
     }
 
-    /// Number of packets without a last fragment.
+    /// Returns the number of packets without a last fragment.
     pub(super) fn incomplete_count(&self) -> u64 {
         self.unfinished.len() as u64
     }
 
-    fn fragment<'a>(&'a mut self, bytes: &'a [u8], keyword: u64, logged_by: (u32, u32)) -> PacketEvent<'a> {
+    fn add_fragment<'a>(&'a mut self, bytes: &'a [u8], keyword: u64, logger: (u32, u32)) -> PacketEvent<'a> {
         let link = match keyword {
             wireless if wireless & NATIVE_802_11 != 0 => WIRELESS,
             network if network & (WIRELESS_WAN | TUNNEL) != 0 => RAW_IP,
             _ => ETHERNET,
         };
-        let (first, last) = (keyword & PACKET_START != 0, keyword & PACKET_END != 0);
-        if first && last {
+        let (is_first, is_last) = (keyword & PACKET_START != 0, keyword & PACKET_END != 0);
+        if is_first && is_last {
             return packet(link, bytes, bytes.len());
         }
-        if first {
-            let was_unfinished = self.unfinished.remove(&logged_by).is_some();
+        if is_first {
+            let was_unfinished = self.unfinished.remove(&logger).is_some();
             if self.unfinished.len() >= MAX_UNFINISHED {
                 return PacketEvent::Lost(&losses::FRAMES_INCOMPLETE);
             }
-            self.unfinished.insert(logged_by, bytes.to_vec());
+            self.unfinished.insert(logger, bytes.to_vec());
             return if was_unfinished {
                 PacketEvent::Lost(&losses::FRAMES_INCOMPLETE)
             } else {
                 PacketEvent::Incomplete
             };
         }
-        let Some(partial) = self.unfinished.get_mut(&logged_by) else {
-            // The rest of a packet without a recorded start counts once, at its end.
-            return if last { PacketEvent::Lost(&losses::FRAMES_INCOMPLETE) } else { PacketEvent::Incomplete };
+        let Some(partial) = self.unfinished.get_mut(&logger) else {
+            // Later fragments of a packet without a recorded start count once, at the end of the packet.
+            return if is_last { PacketEvent::Lost(&losses::FRAMES_INCOMPLETE) } else { PacketEvent::Incomplete };
         };
         if partial.len().saturating_add(bytes.len()) > MAX_PACKET_LEN {
-            self.unfinished.remove(&logged_by);
+            self.unfinished.remove(&logger);
             return PacketEvent::Lost(&losses::FRAMES_MALFORMED);
         }
         partial.extend_from_slice(bytes);
-        if !last {
+        if !is_last {
             return PacketEvent::Incomplete;
         }
-        self.whole = self.unfinished.remove(&logged_by).unwrap_or_default();
-        packet(link, &self.whole, self.whole.len())
+        self.assembled = self.unfinished.remove(&logger).unwrap_or_default();
+        packet(link, &self.assembled, self.assembled.len())
     }
 }
 
@@ -134,50 +135,50 @@ fn packet(link: i32, bytes: &[u8], wire_bytes: usize) -> PacketEvent<'_> {
     }
 }
 
-/// Two interface ids, fragment size, fragment.
+/// Reads two interface ids, the fragment size, and the fragment.
 fn fragment(payload: &[u8]) -> Option<&[u8]> {
-    let mut rest = payload.get(8..)?;
-    let length = take_u32(&mut rest)?;
-    rest.get(..usize::try_from(length).ok()?)
+    let mut unread = payload.get(8..)?;
+    let length = take_u32(&mut unread)?;
+    unread.get(..usize::try_from(length).ok()?)
 }
 
-/// Two interface ids; port, name, card and type of the source; the same for each destination; the fragment with its
-/// size; out-of-band data with its size.
+/// Reads two interface ids; port, name, card and type of the source; the same for each destination; the fragment with
+/// its size; out-of-band data with its size.
 fn switch_fragment(payload: &[u8]) -> Option<&[u8]> {
-    let mut rest = payload.get(8..)?;
-    let end = |rest: &mut &[u8]| {
-        take_u32(rest)?;
-        (0..3).try_for_each(|_| skip_text(rest))
+    let mut unread = payload.get(8..)?;
+    let skip_port = |unread: &mut &[u8]| {
+        take_u32(unread)?;
+        (0..3).try_for_each(|_| skip_text(unread))
     };
-    end(&mut rest)?;
-    let destinations = take_u32(&mut rest)?;
+    skip_port(&mut unread)?;
+    let destinations = take_u32(&mut unread)?;
     for _ in 0..destinations {
-        end(&mut rest)?;
+        skip_port(&mut unread)?;
     }
-    let length = usize::try_from(take_u32(&mut rest)?).ok()?;
-    let fragment = rest.get(..length)?;
-    rest = rest.get(length..)?;
-    // The rest must have the stated size; otherwise, this layout is wrong.
-    let after = usize::try_from(take_u32(&mut rest)?).ok()?;
-    (after == rest.len()).then_some(fragment)
+    let length = usize::try_from(take_u32(&mut unread)?).ok()?;
+    let fragment = unread.get(..length)?;
+    unread = unread.get(length..)?;
+    // The out-of-band data must have the stated size; otherwise, this layout is wrong.
+    let trailing_bytes = usize::try_from(take_u32(&mut unread)?).ok()?;
+    (trailing_bytes == unread.len()).then_some(fragment)
 }
 
-fn take_u32(rest: &mut &[u8]) -> Option<u32> {
-    let (number, after) = rest.split_first_chunk::<4>()?;
-    *rest = after;
+fn take_u32(unread: &mut &[u8]) -> Option<u32> {
+    let (number, rest) = unread.split_first_chunk::<4>()?;
+    *unread = rest;
     Some(u32::from_le_bytes(*number))
 }
 
 /// Skips a zero-terminated UTF-16 text.
-fn skip_text(rest: &mut &[u8]) -> Option<()> {
-    let (units, _) = rest.as_chunks::<2>();
+fn skip_text(unread: &mut &[u8]) -> Option<()> {
+    let (units, _) = unread.as_chunks::<2>();
     let end = units.iter().position(|unit| *unit == [0, 0])?;
-    *rest = rest.get((end + 1) * 2..)?;
+    *unread = unread.get((end + 1) * 2..)?;
     Some(())
 }
 
-fn monitored(payload: &[u8]) -> PacketEvent<'_> {
-    let number = |at: usize| Some(u16::from_le_bytes(payload.get(at..)?.first_chunk::<2>().copied()?));
+fn monitor_packet(payload: &[u8]) -> PacketEvent<'_> {
+    let number = |offset: usize| Some(u16::from_le_bytes(payload.get(offset..)?.first_chunk::<2>().copied()?));
     let (Some(kind), Some(original), Some(logged)) = (number(14), number(30), number(32)) else {
         return PacketEvent::Lost(&losses::FRAMES_MALFORMED);
     };

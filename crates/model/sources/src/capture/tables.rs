@@ -8,7 +8,7 @@ use onoff_trace::{
     TransferOutcome, TransferProtocol,
 };
 
-/// The `wanted` tables of a capture. Times are relative to its first frame.
+/// Builds the `wanted` tables of a capture. Times are relative to the first frame.
 pub(crate) fn tables(capture: Capture, wanted: TableSet) -> Trace {
     let mut strings = StringPool::new();
     let mut trace = Trace {
@@ -19,10 +19,10 @@ pub(crate) fn tables(capture: Capture, wanted: TableSet) -> Trace {
         ..Trace::default()
     };
     if wanted.contains(TableName::NetworkTransfers) {
-        let of_tftp = capture.transfers.iter().map(|transfer| tftp(transfer, &mut strings));
-        let mut rows: Vec<NetworkTransfer> = of_tftp.collect();
+        let tftp_rows = capture.transfers.iter().map(|transfer| tftp_row(transfer, &mut strings));
+        let mut rows: Vec<NetworkTransfer> = tftp_rows.collect();
         for connection in &capture.connections {
-            requests(connection, &mut strings, &mut rows);
+            add_requests(connection, &mut strings, &mut rows);
         }
         rows.sort_by_key(|row| row.start_ns);
         trace.network_transfers = rows.into_iter().collect();
@@ -32,12 +32,12 @@ pub(crate) fn tables(capture: Capture, wanted: TableSet) -> Trace {
             time_ns: message.time_ns,
             kind: strings.intern(message.kind.as_str()),
             from_client: message.kind.is_from_client(),
-            source: interned(message.source, &mut strings),
-            destination: interned(message.destination, &mut strings),
+            source: intern(message.source, &mut strings),
+            destination: intern(message.destination, &mut strings),
             size: message.bytes.into(),
             transaction: message.transaction,
-            client_mac: interned_or_empty(message.client_mac, &mut strings),
-            address: interned_or_empty(message.address, &mut strings),
+            client_mac: intern_or_empty(message.client_mac, &mut strings),
+            address: intern_or_empty(message.address, &mut strings),
             boot_server: strings.intern(message.boot_server.as_deref().unwrap_or_default()),
             boot_file: strings.intern(message.boot_file.as_deref().unwrap_or_default()),
             architecture: message.architecture,
@@ -48,7 +48,7 @@ pub(crate) fn tables(capture: Capture, wanted: TableSet) -> Trace {
         let rows = capture.lookups.iter().map(|lookup| NameLookup {
             start_ns: lookup.query_ns,
             end_ns: lookup.response_ns,
-            client: interned(lookup.client, &mut strings),
+            client: intern(lookup.client, &mut strings),
             name: strings.intern(&lookup.name),
         });
         trace.name_lookups = rows.collect();
@@ -69,12 +69,12 @@ pub(crate) fn tables(capture: Capture, wanted: TableSet) -> Trace {
     trace
 }
 
-fn tftp(transfer: &Transfer, strings: &mut StringPool) -> NetworkTransfer {
+fn tftp_row(transfer: &Transfer, strings: &mut StringPool) -> NetworkTransfer {
     NetworkTransfer {
         protocol: TransferProtocol::Tftp,
-        client: interned(transfer.client, strings),
-        client_mac: interned_or_empty(transfer.client_mac, strings),
-        server: interned(transfer.server, strings),
+        client: intern(transfer.client, strings),
+        client_mac: intern_or_empty(transfer.client_mac, strings),
+        server: intern(transfer.server, strings),
         file: strings.intern(&transfer.file),
         start_ns: transfer.request_ns,
         first_data_ns: transfer.first_data_ns,
@@ -93,31 +93,31 @@ fn tftp(transfer: &Transfer, strings: &mut StringPool) -> NetworkTransfer {
     }
 }
 
-fn requests(connection: &Connection, strings: &mut StringPool, rows: &mut Vec<NetworkTransfer>) {
+fn add_requests(connection: &Connection, strings: &mut StringPool, rows: &mut Vec<NetworkTransfer>) {
     let protocol = match connection.protocol {
         Protocol::Http => TransferProtocol::Http,
         Protocol::Tls => TransferProtocol::Tls,
         Protocol::Other => return,
     };
-    // Segments are counted per connection, so they can be assigned to a request only if it is the only one.
+    // Segments are counted per connection, so they can be assigned to a request only if there is a single one.
     let is_only_request = connection.requests.len() == 1 && connection.requests_skipped == 0;
     for request in &connection.requests {
-        let refused = request.status.is_some_and(|status| status >= 400);
+        let is_refused = request.status.is_some_and(|status| status >= 400);
         let file = match protocol {
             TransferProtocol::Tls => connection.server_name.as_deref().unwrap_or_default(),
             _ => &request.target,
         };
         rows.push(NetworkTransfer {
             protocol,
-            client: interned(connection.client, strings),
-            client_mac: interned_or_empty(connection.client_mac, strings),
-            server: interned(connection.server, strings),
+            client: intern(connection.client, strings),
+            client_mac: intern_or_empty(connection.client_mac, strings),
+            server: intern(connection.server, strings),
             file: strings.intern(file),
             start_ns: request.sent_ns,
             first_data_ns: request.first_byte_ns,
             end_ns: request.last_byte_ns.filter(|_| request.complete),
             size: request.body_bytes,
-            outcome: match (request.complete, refused) {
+            outcome: match (request.complete, is_refused) {
                 (_, true) => TransferOutcome::Refused,
                 (true, false) => TransferOutcome::Complete,
                 (false, false) if connection.reset => TransferOutcome::Aborted,
@@ -130,10 +130,10 @@ fn requests(connection: &Connection, strings: &mut StringPool, rows: &mut Vec<Ne
     }
 }
 
-fn interned(value: impl ToString, strings: &mut StringPool) -> StringId {
+fn intern(value: impl ToString, strings: &mut StringPool) -> StringId {
     strings.intern(&value.to_string())
 }
 
-fn interned_or_empty(value: Option<impl ToString>, strings: &mut StringPool) -> StringId {
-    value.map_or(StringId::EMPTY, |value| interned(value, strings))
+fn intern_or_empty(value: Option<impl ToString>, strings: &mut StringPool) -> StringId {
+    value.map_or(StringId::EMPTY, |value| intern(value, strings))
 }

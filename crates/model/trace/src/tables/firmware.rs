@@ -35,7 +35,7 @@ codes! {
 }
 
 codes! {
-    /// Which end of a piece of work a measurement is.
+    /// The start or end of work, or a point in time.
     pub enum FirmwareEdge {
         /// The start.
         Begin = "begin",
@@ -53,11 +53,11 @@ table! {
         /// Time since processor reset, ns, by the firmware's own clock. To get a time on the axis of an
         /// operating-system recording, subtract the value of the milestone `firmware.exit_boot_services.end`.
         reset_ns: i64 as Duration,
-        /// What starts or ends.
+        /// Work that starts or ends.
         work: FirmwareWork,
         /// Start, end, or point in time.
         edge: FirmwareEdge,
-        /// The firmware's number for the kind of work, the same at its start and its end.
+        /// The firmware's number for the kind of work; the same for the start and the end.
         class: u16,
         /// GUID of the module; for the load of an image, the image.
         module: StringId,

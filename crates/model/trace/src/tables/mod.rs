@@ -1,7 +1,7 @@
 //! The tables. They are the same for every kind of recording.
 //!
 //! Times are nanoseconds since the recording's first event, sizes are bytes. Open ends are `None`: a process whose
-//! start is `None` existed before the recording, one whose end is `None` was still running when it ended.
+//! start is `None` existed before the recording; a process whose end is `None` was still running when it ended.
 
 mod call_graph;
 mod event;

@@ -5,11 +5,11 @@ use crate::string::StringId;
 use crate::table::table;
 
 codes! {
-    /// What an application, a service or a thread was notified of, or what was done to it.
+    /// Kind of a notification, or of an action on a process or thread.
     pub enum NotificationKind {
         /// An application was asked to exit; from the first request to its exit or refusal.
         ApplicationShutdown = "application_shutdown",
-        /// The window server's part of the same: its requests to the windows of one process.
+        /// The window server's requests to the windows of one process, during such a shutdown.
         WindowsShutdown = "windows_shutdown",
         /// A thread with windows was asked to exit.
         ThreadShutdown = "thread_shutdown",
@@ -67,7 +67,7 @@ table! {
 }
 
 codes! {
-    /// What a power request asks for.
+    /// Purpose of a power request.
     pub enum PowerRequestKind {
         /// Whether the state may be entered.
         Query = "query",
@@ -143,8 +143,8 @@ table! {
         end_ns: Option<i64> as End,
         /// Device instance; empty when not recorded.
         device: StringId,
-        /// Driver: the one that did the row's work, or else the device's function driver where the configuration has
-        /// it.
+        /// Driver that did the row's work, or the device's function driver if the work has no driver and the
+        /// configuration contains it.
         driver: StringId,
         /// Device description.
         description: StringId,

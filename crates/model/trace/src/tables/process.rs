@@ -48,7 +48,7 @@ table! {
         start_ns: Option<i64> as Start,
         /// Exit, ns; `None` when it was still running at the end of the recording.
         end_ns: Option<i64> as End,
-        /// Start address (the user-mode one where there are two); 0 when unknown.
+        /// Start address, in user mode if the thread has two; 0 when unknown.
         start_address: u64 as Address,
         /// Base priority.
         base_priority: Option<u8>,
@@ -74,7 +74,7 @@ table! {
 }
 
 impl Process {
-    /// A process with only its id known.
+    /// Creates a process with only its id known.
     #[must_use]
     pub const fn unknown(pid: u32) -> Self {
         Self { pid, ..Self::UNKNOWN }
@@ -82,7 +82,7 @@ impl Process {
 }
 
 impl Thread {
-    /// A thread with only its ids known.
+    /// Creates a thread with only its ids known.
     #[must_use]
     pub const fn unknown(tid: u32, pid: u32) -> Self {
         Self { tid, pid, ..Self::UNKNOWN }

@@ -44,16 +44,16 @@ table! {
         cpu: u16 as Processor,
         /// Thread that became ready.
         ready_tid: u32 as Thread,
-        /// Readying thread: the one running on `cpu`; `None` before the first context switch there.
+        /// Readying thread, which ran on `cpu`; `None` before the first context switch on this processor.
         readying_tid: Option<u32> as OtherThread,
-        /// Why the priority was adjusted: 0 none, 1 unwait, 2 boost.
+        /// Reason for the priority adjustment: 0 none, 1 unwait, 2 boost.
         adjust_reason: u8,
         /// Priority increment.
         adjust_increment: i8,
         /// Flag bits: 1 readied in a DPC, 2 kernel stack not resident, 4 process swapped out, 8 direct switch attempt.
         flags: u8,
-        /// Number of context switches logged before it, which orders events with the same time on a coarse clock.
-        /// `None` where no switch was logged before, or the order is not known.
+        /// Number of context switches logged before this event, which orders events with the same time on a coarse
+        /// clock. `None` if no switch was logged before, or the order is not known.
         after_switches: Option<u32> as RowOffset,
     }
 }
@@ -78,7 +78,7 @@ table! {
 
 table! {
     /// The call stack of an event at the same time on the same thread. On Linux, the stack of a thread that was
-    /// switched out has the time of its return, when it is still in the same functions.
+    /// switched out has the time of its return, when the thread is still in the same functions.
     Stacks of Stack {
         /// Time of the event that the stack belongs to, ns.
         time_ns: i64 as Time,
@@ -92,7 +92,7 @@ table! {
 }
 
 codes! {
-    /// What interrupted a thread.
+    /// Kind of routine that interrupted a thread.
     pub enum InterruptKind {
         /// Interrupt service routine.
         Interrupt = "interrupt",

@@ -71,17 +71,17 @@ table! {
 codes! {
     /// How one service depends on another.
     pub enum DependencyKind {
-        /// Started only after the other's start has finished, and stopped before it.
+        /// Started only after the start of the other service has finished, and stopped before it.
         After = "after",
-        /// Fails if the other fails.
+        /// Fails if the other service fails.
         Requires = "requires",
-        /// Like `requires`, but the other must already be running.
+        /// Like `requires`, but the other service must already be running.
         Requisite = "requisite",
-        /// Stops whenever the other stops.
+        /// Stops whenever the other service stops.
         BindsTo = "binds_to",
-        /// Stopped or restarted together with the other.
+        /// Stopped or restarted together with the other service.
         PartOf = "part_of",
-        /// Starts the other, but does not need it.
+        /// Starts the other service, but does not need it.
         Wants = "wants",
     }
 }
@@ -93,7 +93,7 @@ table! {
         service: StringId,
         /// Kind of dependency.
         kind: DependencyKind,
-        /// The service it depends on.
+        /// Service that it depends on.
         on: StringId,
     }
 }

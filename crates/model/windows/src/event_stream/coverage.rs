@@ -1,5 +1,5 @@
-//! Finds the time from which a recording is complete: a circular buffer has overwritten its oldest buffers, different
-//! ones for each processor, and the thread running on a processor is unknown before its first context switch.
+//! Finds the time from which a recording is complete: a circular log has overwritten its oldest buffers, at a different
+//! time for each processor, and the thread running on a processor is unknown before its first context switch.
 
 use std::ops::ControlFlow;
 
@@ -23,28 +23,28 @@ pub(super) struct Coverage {
 }
 
 impl Coverage {
-    pub(super) fn of(recording: &Recording<'_>) -> Self {
+    pub(super) fn from_recording(recording: &Recording<'_>) -> Self {
         let header = recording.header();
         let is_ring = header.log_file_mode & log_file_mode::CIRCULAR != 0;
         let processors = (header.processors as usize).min(MAX_PROCESSORS);
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
         let windows = recording.windows((bytes / SEARCHED_BYTES).max(1));
         let mut coverage = Self::default();
-        // Per processor: whether an event was seen, and whether a context switch was.
+        // For each processor, whether an event and a context switch were seen.
         let mut seen = vec![(false, false); processors];
         let mut pending = processors;
-        let Some(first) = windows.first() else { return coverage };
+        let Some(first_window) = windows.first() else { return coverage };
         // Losses are counted when the events themselves are read.
-        let _ = first.for_each(|record| {
-            let Some((event, switch)) = seen.get_mut(usize::from(record.cpu())) else {
+        let _ = first_window.for_each(|record| {
+            let Some((has_event, has_switch)) = seen.get_mut(usize::from(record.cpu())) else {
                 return ControlFlow::Continue(());
             };
-            if is_ring && !*event {
+            if is_ring && !*has_event {
                 coverage.events_ns = record.time_ns();
             }
-            *event = true;
-            if !*switch && record.hook() == Some(ContextSwitch::HOOK) {
-                *switch = true;
+            *has_event = true;
+            if !*has_switch && record.hook() == Some(ContextSwitch::HOOK) {
+                *has_switch = true;
                 coverage.switches_ns = Some(record.time_ns());
                 pending -= 1;
             }

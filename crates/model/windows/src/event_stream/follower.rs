@@ -1,5 +1,5 @@
 //! Tracks processes, threads, modules, files, processors and disks through the event stream, to add names to each event
-//! and times that result from several events.
+//! and times that depend on several events.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::disk::{CompletedRequest, DiskRequests, NO_THREAD};
 use crate::file_operations::OperationsInFlight;
 use crate::kernel_events::{Subject, xperf_name};
 
-/// Maximum number of file operations tracked at a time; others end without their start.
+/// Maximum number of file operations tracked at a time; further operations end without a start.
 const MAX_FILE_OPERATIONS: usize = 1 << 16;
 
-/// Maximum number of disk requests tracked at a time; others complete without their start.
+/// Maximum number of disk requests tracked at a time; further requests complete without a start.
 const MAX_DISK_REQUESTS: usize = 1 << 16;
 
-/// Maximum number of processors tracked; events of others get no names.
+/// Maximum number of processors tracked; events of further processors get no names.
 const MAX_PROCESSORS: usize = 1 << 12;
 
 /// Process and thread of an event, and values derived from earlier events. Times are ns.
@@ -32,7 +32,8 @@ const MAX_PROCESSORS: usize = 1 << 12;
 pub(super) struct Attribution {
     pub(super) pid: Option<u32>,
     pub(super) tid: Option<u32>,
-    /// Another process the event is about: the process of a thread switched out or readied, or the process that starts.
+    /// A further process that the event is about: the process of a thread switched out or readied, or a process that
+    /// starts.
     pub(super) other_pid: Option<u32>,
     pub(super) elapsed_ns: Option<i64>,
     pub(super) service_ns: Option<i64>,
@@ -42,12 +43,12 @@ pub(super) struct Attribution {
     pub(super) old_wait_reason: Option<&'static str>,
     pub(super) stack_of_ns: Option<i64>,
     pub(super) file_key: Option<u64>,
-    /// File object, for files without a name by key.
+    /// File object, for files whose key has no name.
     pub(super) file_object: Option<u64>,
     /// Process and thread that logged an event charged to another thread.
     pub(super) logging_pid: Option<u32>,
     pub(super) logging_tid: Option<u32>,
-    /// Event that started the operation which this event ends.
+    /// Name of the event that started the operation that ends with this event.
     pub(super) operation: Option<&'static str>,
     /// Stack key in the event.
     pub(super) stack_key: Option<u64>,
@@ -63,7 +64,7 @@ struct FileOperationInFlight {
     thread_id: u32,
 }
 
-/// The thread running on a processor, and since when.
+/// The thread running on a processor and the time at which it was switched in.
 #[derive(Clone, Copy, Debug, Default)]
 struct Running {
     tid: Option<u32>,
@@ -96,12 +97,12 @@ impl Follower {
         }
     }
 
-    /// Processes an event for the first pass, before the first event is tracked.
+    /// Processes an event in the first pass, before the first event is tracked.
     pub(super) fn look_ahead(&mut self, hook: u16, record: &Record<'_>, ahead: &mut LookAhead) {
         let payload = payload(hook, record);
         match hook {
-            CounterConfiguration::HOOK => self.counter_names(payload),
-            _ => ahead.take(record, payload, &mut self.directory),
+            CounterConfiguration::HOOK => self.set_counter_names(payload),
+            _ => ahead.on_event(record, payload, &mut self.directory),
         }
     }
 
@@ -115,28 +116,28 @@ impl Follower {
         self.definitions = Arc::new(definitions);
     }
 
-    fn counter_names(&mut self, payload: KernelPayload<'_>) {
+    fn set_counter_names(&mut self, payload: KernelPayload<'_>) {
         if let Some(configuration) = CounterConfiguration::read(payload) {
             self.counter_names = configuration.names.iter().map(|name| name.to_string().into()).collect();
         }
     }
 
-    /// Processes a record outside the kernel events: drive letters.
-    pub(super) fn other(&mut self, record: &Record<'_>) {
+    /// Processes a record that is not a kernel event, for drive letters.
+    pub(super) fn on_other_record(&mut self, record: &Record<'_>) {
         if let Some(SystemConfigEx::VolumeMapping { nt_path, dos_path }) = SystemConfigEx::parse(record) {
             self.directory.set_volume(&nt_path.to_string(), &dos_path.to_string());
         }
     }
 
-    /// Return addresses of a stack by key, in an event logged at `time_ns`.
+    /// Returns the return addresses of the stack with key `key` in an event logged at `time_ns`.
     pub(super) fn stack(&self, key: u64, time_ns: i64) -> Option<&[u64]> {
         self.definitions.stack(key, time_ns)
     }
 
     /// True if an event with this hook changes the tracked state. Most do not.
-    pub(super) fn keeps(hook: u16) -> bool {
+    pub(super) fn changes_state(hook: u16) -> bool {
         !matches!(
-            Subject::of(hook),
+            Subject::from_hook(hook),
             Subject::Stack
                 | Subject::StackKeyReference
                 | Subject::StackKeyDefinition
@@ -153,21 +154,21 @@ impl Follower {
         let mut attribution =
             Attribution { pid: record.process_id(), tid: record.thread_id(), ..Attribution::default() };
         let Some(hook) = hook else { return attribution };
-        self.kernel_event(hook, record, clock, &mut attribution);
+        self.on_kernel_event(hook, record, clock, &mut attribution);
         if attribution.pid.is_none() {
             attribution.pid = attribution.tid.and_then(|tid| self.directory.thread_process(tid));
         }
         attribution
     }
 
-    fn kernel_event(&mut self, hook: u16, record: &Record<'_>, clock: &Clock, attribution: &mut Attribution) {
+    fn on_kernel_event(&mut self, hook: u16, record: &Record<'_>, clock: &Clock, attribution: &mut Attribution) {
         let payload = payload(hook, record);
-        let now = record.time_ns();
-        let took = |ticks: u64| Some(now.saturating_sub(clock.ns(ticks)).max(0));
-        match Subject::of(hook) {
+        let now_ns = record.time_ns();
+        let elapsed_since = |ticks: u64| Some(now_ns.saturating_sub(clock.ns(ticks)).max(0));
+        match Subject::from_hook(hook) {
             Subject::ContextSwitch => {
                 if let Some(switch) = ContextSwitch::read(payload) {
-                    self.context_switch(record, &switch, attribution);
+                    self.on_context_switch(record, &switch, attribution);
                 }
             }
             Subject::ReadyThread => {
@@ -181,11 +182,11 @@ impl Follower {
             }
             Subject::InterruptServiceRoutine => {
                 let routine = InterruptServiceRoutine::read(payload);
-                attribution.elapsed_ns = routine.and_then(|routine| took(routine.start_ticks));
+                attribution.elapsed_ns = routine.and_then(|routine| elapsed_since(routine.start_ticks));
             }
             Subject::DeferredProcedureCall => {
                 let call = DeferredProcedureCall::read(payload);
-                attribution.elapsed_ns = call.and_then(|call| took(call.start_ticks));
+                attribution.elapsed_ns = call.and_then(|call| elapsed_since(call.start_ticks));
             }
             Subject::Stack => {
                 if let Some(stack) = Stack::read(payload) {
@@ -207,10 +208,10 @@ impl Follower {
             | Subject::FileOperation
             | Subject::FileTransfer
             | Subject::FileInformation
-            | Subject::DirectoryOperation => self.file_operation(record, payload, attribution),
-            Subject::FileOperationEnd => self.file_operation_end(record, payload, attribution),
+            | Subject::DirectoryOperation => self.on_file_operation(record, payload, attribution),
+            Subject::FileOperationEnd => self.on_file_operation_end(record, payload, attribution),
             Subject::NetworkTransfer => {
-                // The thread that was running when the network card had data is unrelated to the socket's owner.
+                // The thread that was running when the network card had data is unrelated to the owner of the socket.
                 match NetworkTransfer::read(payload) {
                     Some(transfer) => (attribution.pid, attribution.tid) = (Some(transfer.process_id), None),
                     None => self.charge_running(record, attribution),
@@ -230,26 +231,26 @@ impl Follower {
             }
             Subject::Image => {
                 if let Some(image) = Image::read(payload) {
-                    self.module(&image);
+                    self.on_image(&image);
                     attribution.other_pid = Some(image.process_id);
                 }
             }
             Subject::FileName => {
                 if let Some(name) = FileName::read(payload) {
-                    self.file_name(&name, now);
+                    self.update_file_name(&name, now_ns);
                 }
             }
             Subject::DiskTransfer => {
                 if let Some(transfer) = DiskTransfer::read(payload) {
                     attribution.file_key = Some(transfer.file_key);
                     let completed = self.disks.on_transfer(record, &transfer, clock);
-                    disk_request(&completed, attribution);
+                    set_disk_times(&completed, attribution);
                 }
             }
             Subject::DiskFlush => {
                 if let Some(flush) = DiskFlush::read(payload) {
                     let completed = self.disks.on_flush(record, &flush, clock);
-                    disk_request(&completed, attribution);
+                    set_disk_times(&completed, attribution);
                 }
             }
             Subject::DiskRequestStart => {
@@ -260,7 +261,7 @@ impl Follower {
             }
             Subject::HardFault => {
                 if let Some(fault) = HardFault::read(payload) {
-                    attribution.elapsed_ns = took(fault.start_ticks);
+                    attribution.elapsed_ns = elapsed_since(fault.start_ticks);
                     attribution.file_key = Some(fault.file_key);
                     attribution.tid = Some(fault.thread_id);
                     attribution.pid = None;
@@ -270,7 +271,7 @@ impl Follower {
                 if let Some(operation) = RegistryKeyOperation::read(payload) {
                     attribution.elapsed_ns = match operation.elapsed_ticks {
                         Some(ticks) => Some(clock.duration_ns(u64::try_from(ticks).unwrap_or(0))),
-                        None => operation.start_ticks.and_then(took),
+                        None => operation.start_ticks.and_then(elapsed_since),
                     };
                 }
                 if attribution.tid.is_none() {
@@ -283,7 +284,7 @@ impl Follower {
             }
             _ => {
                 if hook == CounterConfiguration::HOOK {
-                    self.counter_names(payload);
+                    self.set_counter_names(payload);
                 }
                 if attribution.tid.is_none() {
                     self.charge_running(record, attribution);
@@ -292,20 +293,20 @@ impl Follower {
         }
     }
 
-    fn context_switch(&mut self, record: &Record<'_>, switch: &ContextSwitch, attribution: &mut Attribution) {
-        let now = record.time_ns();
+    fn on_context_switch(&mut self, record: &Record<'_>, switch: &ContextSwitch, attribution: &mut Attribution) {
+        let now_ns = record.time_ns();
         attribution.tid = Some(switch.new_thread_id);
         attribution.pid = None;
         attribution.other_pid = self.directory.thread_process(switch.old_thread_id);
         attribution.old_state = Some(thread_state_name(switch.old_thread_state));
         attribution.old_wait_reason = Some(wait_reason::name(switch.old_thread_wait_reason).unwrap_or("Unknown"));
-        // Idle threads share id 0, so the last run of one is unrelated to another.
+        // Idle threads share id 0, so their last runs are unrelated.
         if switch.new_thread_id != 0 {
             attribution.since_last_ns =
-                self.last_ran_ns.get(&switch.new_thread_id).map(|&last| now.saturating_sub(last).max(0));
+                self.last_ran_ns.get(&switch.new_thread_id).map(|&last_ns| now_ns.saturating_sub(last_ns).max(0));
         }
         if switch.old_thread_id != 0 {
-            self.last_ran_ns.insert(switch.old_thread_id, now);
+            self.last_ran_ns.insert(switch.old_thread_id, now_ns);
         }
         let cpu = usize::from(record.cpu());
         if cpu >= MAX_PROCESSORS {
@@ -316,9 +317,9 @@ impl Follower {
         }
         let running = &mut self.running[cpu];
         if running.tid == Some(switch.old_thread_id) {
-            attribution.ran_ns = Some(now.saturating_sub(running.since_ns).max(0));
+            attribution.ran_ns = Some(now_ns.saturating_sub(running.since_ns).max(0));
         }
-        *running = Running { tid: Some(switch.new_thread_id), since_ns: now };
+        *running = Running { tid: Some(switch.new_thread_id), since_ns: now_ns };
     }
 
     /// Charges an event without a thread to the thread running on its processor.
@@ -332,14 +333,14 @@ impl Follower {
     }
 
     /// Charges a file operation to the requesting thread, which can differ from the logging thread.
-    fn file_operation(&mut self, record: &Record<'_>, payload: KernelPayload<'_>, attribution: &mut Attribution) {
+    fn on_file_operation(&mut self, record: &Record<'_>, payload: KernelPayload<'_>, attribution: &mut Attribution) {
         self.charge_logger(record, attribution);
         let subject = match payload.hook {
             FileOpen::HOOK => FileOpen::read(payload).map(|open| {
                 self.directory.set_file(open.file_object, &open.open_path.to_string());
                 (open.irp, open.file_object, None, open.thread_id)
             }),
-            _ => FileOperationContext::of(payload)
+            _ => FileOperationContext::from_payload(payload)
                 .map(|subject| (subject.irp, subject.file_object, Some(subject.file_key), subject.thread_id)),
         };
         let Some((irp, file_object, file_key, thread_id)) = subject else { return };
@@ -352,7 +353,12 @@ impl Follower {
         self.file_operations.begin(irp, in_flight);
     }
 
-    fn file_operation_end(&mut self, record: &Record<'_>, payload: KernelPayload<'_>, attribution: &mut Attribution) {
+    fn on_file_operation_end(
+        &mut self,
+        record: &Record<'_>,
+        payload: KernelPayload<'_>,
+        attribution: &mut Attribution,
+    ) {
         self.charge_logger(record, attribution);
         let started = FileOperationEnd::read(payload).and_then(|end| self.file_operations.end(end.irp));
         if let Some(started) = started {
@@ -365,7 +371,7 @@ impl Follower {
         }
     }
 
-    /// Charges an event to the thread that logged it, and stores that thread.
+    /// Charges an event to the thread that logged it, and records that thread.
     fn charge_logger(&self, record: &Record<'_>, attribution: &mut Attribution) {
         if attribution.tid.is_none() {
             self.charge_running(record, attribution);
@@ -375,7 +381,7 @@ impl Follower {
             attribution.pid.or_else(|| attribution.tid.and_then(|tid| self.directory.thread_process(tid)));
     }
 
-    fn module(&mut self, image: &Image<'_>) {
+    fn on_image(&mut self, image: &Image<'_>) {
         if image.kind == ImageEventKind::Unload {
             self.directory.remove_module(image.process_id, image.image_base);
         } else {
@@ -383,15 +389,15 @@ impl Follower {
         }
     }
 
-    /// The path of a key changes where an event names it.
-    fn file_name(&mut self, name: &FileName<'_>, now: i64) {
-        if let Some(path) = self.definitions.path(name.file_key, now) {
+    /// Updates the path of a key: the path can change at every event that names the key.
+    fn update_file_name(&mut self, name: &FileName<'_>, time_ns: i64) {
+        if let Some(path) = self.definitions.path(name.file_key, time_ns) {
             self.directory.set_file(name.file_key, path);
         }
     }
 }
 
-fn disk_request(completed: &CompletedRequest, attribution: &mut Attribution) {
+fn set_disk_times(completed: &CompletedRequest, attribution: &mut Attribution) {
     attribution.elapsed_ns = completed.elapsed_ns();
     attribution.service_ns = attribution.elapsed_ns.map(|elapsed_ns| completed.service_ns(elapsed_ns));
     charge_issuer(completed.issuing_tid.filter(|&tid| tid != NO_THREAD), attribution);

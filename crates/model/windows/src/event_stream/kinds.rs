@@ -10,7 +10,7 @@ use onoff_trace::EventOrigin;
 use super::EventFilter;
 use crate::names::{event_name, kernel_hook, provider_name};
 
-/// Names of a kind of event, and whether the filter selects it.
+/// A kind of event: its names, and whether the filter selects it.
 #[derive(Clone, Debug)]
 pub(super) struct Kind {
     pub(super) origin: EventOrigin,
@@ -19,7 +19,7 @@ pub(super) struct Kind {
     pub(super) name: Box<str>,
     pub(super) task: Box<str>,
     pub(super) opcode_name: Box<str>,
-    /// Event id; the opcode for kernel and classic events, the number for messages.
+    /// Event id; for kernel and classic events the opcode, for messages the number.
     pub(super) id: u16,
     pub(super) described: bool,
     pub(super) selected: bool,
@@ -29,7 +29,7 @@ pub(super) struct Kind {
     pub(super) surveyed: Cell<bool>,
 }
 
-/// Key of a kind, without its names.
+/// Key of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     guid: Guid,
@@ -44,21 +44,21 @@ struct Key {
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     by_key: HashMap<Key, Kind>,
-    /// Self-describing events have no number: by provider and opcode, then by name.
+    /// Self-describing events, which have no number, by provider and opcode, then by name.
     by_name: HashMap<(Guid, u8), HashMap<Box<str>, Kind>>,
 }
 
 impl Kinds {
-    /// Discards the cached names because better ones became known.
+    /// Discards the cached names because better names became known.
     pub(super) fn clear(&mut self) {
         self.by_key.clear();
         self.by_name.clear();
     }
 
-    pub(super) fn of(&mut self, record: &Record<'_>, schemas: &Schemas, filter: &EventFilter) -> &Kind {
+    pub(super) fn kind_of(&mut self, record: &Record<'_>, schemas: &Schemas, filter: &EventFilter) -> &Kind {
         let descriptor = record.descriptor();
         let guid = record.class_guid().unwrap_or_default();
-        // Only self-describing events have id 0, but not every event with id 0 is one: manifests may use it too.
+        // Every self-describing event has id 0, but an event with id 0 may also come from a manifest.
         if descriptor.is_some_and(|descriptor| descriptor.id == 0) {
             let description = schemas.describe(record);
             let by_name = self.by_name.entry((guid, record.opcode())).or_default();
@@ -114,21 +114,21 @@ impl Kind {
     }
 
     fn is_selected(&self, description: &Description<'_>, filter: &EventFilter) -> bool {
-        let provider = filter.providers.is_empty()
+        let matches_provider = filter.providers.is_empty()
             || filter.providers.iter().any(|pattern| pattern.matches(&self.provider) || pattern.matches(&self.guid));
         let hook = match self.origin {
             EventOrigin::Kernel { hook } => Some(hook),
             _ => None,
         };
-        let event = filter.events.is_empty()
+        let matches_event = filter.events.is_empty()
             || filter.events.iter().any(|pattern| {
                 let path = format!("{}/{}", description.task, description.opcode);
-                let whole = format!("{}/{path}", self.provider);
-                [&*self.name, description.event, description.task, &path, &whole]
+                let full_path = format!("{}/{path}", self.provider);
+                [&*self.name, description.event, description.task, &path, &full_path]
                     .iter()
                     .any(|text| !text.is_empty() && pattern.matches(text))
                     || pattern.is_number(hook.unwrap_or(self.id).into())
             });
-        provider && event
+        matches_provider && matches_event
     }
 }

@@ -1,9 +1,9 @@
 //! Reads a recording as a stream of events in time order, with names resolved.
 //!
-//! The recording is read twice. The first pass, parallel and without decoding, collects what explains earlier events:
-//! processes that existed all along, and the meaning of stack and file keys over time. The second pass visits event by
-//! event. Memory does not grow with the number of events. Schemas come from the end of each file and from the events so
-//! far.
+//! The recording is read twice. The first pass, parallel and without decoding, collects information about earlier
+//! events: processes that existed from the beginning, and the meaning of stack and file keys over time. The second pass
+//! visits the events one by one. Memory does not grow with the number of events. Schemas come from the end of each file
+//! and from the events visited so far.
 
 mod coverage;
 mod follower;
@@ -55,7 +55,7 @@ pub struct EventStream<'f> {
     recording: Recording<'f>,
     schemas: Schemas,
     follower: Follower,
-    looked_ahead: bool,
+    has_looked_ahead: bool,
     stack_fields: bool,
     header: StreamHeader,
 }
@@ -68,14 +68,14 @@ impl<'f> EventStream<'f> {
     pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
         files.require_kind(RecordingKind::EventTraceLog)?;
         let recording = Recording::open(&files.inputs())?;
-        let schemas = schemas::known(options)?;
+        let schemas = schemas::initial(options)?;
         let header = header(&recording, files);
         Ok(Self {
             files,
             recording,
             schemas,
             follower: Follower::new(),
-            looked_ahead: false,
+            has_looked_ahead: false,
             stack_fields: true,
             header,
         })
@@ -94,34 +94,36 @@ impl<'f> EventStream<'f> {
         &self.header
     }
 
-    /// Reads the whole recording for the events it contains and their fields. Afterwards all schemas are known,
-    /// wherever they are in the file. Returns the events that `filter` may select, sorted by name.
+    /// Reads the whole recording to find its events and their fields. Afterwards all schemas are known, wherever they
+    /// are in the file. Returns the events that `filter` may select, sorted by name.
     pub fn survey(&mut self, filter: &EventFilter) -> Vec<EventSchema> {
-        let mut survey = KindSurvey::of(filter);
+        let mut survey = KindSurvey::new(filter);
         self.read_ahead(Some(&mut survey));
         let counters = counter_columns(&self.follower.counter_names, survey.max_counters);
         survey.columns.into_values().chain(counters).collect()
     }
 
     fn look_ahead(&mut self) {
-        if !self.looked_ahead {
+        if !self.has_looked_ahead {
             self.read_ahead(None);
         }
     }
 
-    /// First pass: collects schemas from the last buffers of each file, and key definitions and long-lived processes
-    /// from the whole recording. Windows are scanned in parallel, and their deferred records are processed in order.
+    /// Runs the first pass: collects schemas from the last buffers of each file, and key definitions and long-lived
+    /// processes from the whole recording. Windows are scanned in parallel, and their deferred records are processed in
+    /// order.
     fn read_ahead(&mut self, mut survey: Option<&mut KindSurvey<'_>>) {
-        self.looked_ahead = true;
+        self.has_looked_ahead = true;
         let Self { files, recording, schemas, follower, .. } = self;
         read_file_ends(recording, schemas, follower);
         let mut ahead = LookAhead::default();
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
         let windows = recording.windows((bytes / STEP_BYTES).max(1));
-        for wave in windows.chunks(rayon::current_num_threads().max(1)) {
+        for window_batch in windows.chunks(rayon::current_num_threads().max(1)) {
             let every_kind = survey.is_some();
-            let scans: Vec<WindowScan> = wave.par_iter().map(|window| WindowScan::of(window, every_kind)).collect();
-            for (window, scan) in wave.iter().zip(scans) {
+            let scans: Vec<WindowScan> =
+                window_batch.par_iter().map(|window| WindowScan::new(window, every_kind)).collect();
+            for (window, scan) in window_batch.iter().zip(scans) {
                 for record in scan.deferred.iter() {
                     match kernel_hook(&record) {
                         Some(hook) if look_ahead::needs(hook) => follower.look_ahead(hook, &record, &mut ahead),
@@ -129,12 +131,12 @@ impl<'f> EventStream<'f> {
                         None => {
                             schemas.observe(&record);
                             if let Some((step, pid, image)) = provider_process(&record, schemas) {
-                                ahead.process(pid, step == ProcessStep::Start, &image, &mut follower.directory);
+                                ahead.on_process(pid, step == ProcessStep::Start, &image, &mut follower.directory);
                             }
                         }
                     }
                     if let Some(survey) = &mut survey {
-                        survey.take(&record, schemas);
+                        survey.on_record(&record, schemas);
                     }
                 }
                 if let Some(survey) = &mut survey {
@@ -162,14 +164,14 @@ impl<'f> EventStream<'f> {
         let windows = recording.windows((bytes / STEP_BYTES).max(1));
         let total_bytes = windows.iter().map(|window| window.size() as u64).sum();
         let mut done_bytes = 0;
-        let mut walked = onoff_etl::Losses::default();
+        let mut walk_losses = onoff_etl::Losses::default();
         let mut outcome = ControlFlow::Continue(());
         for window in windows {
             let walk = window.for_each(|record| walker.visit(record, &mut visit));
-            walked.merge(&walk.losses);
+            walk_losses.merge(&walk.losses);
             match walk.outcome {
                 ControlFlow::Continue(()) => {}
-                ControlFlow::Break(End::OfRange) => break,
+                ControlFlow::Break(End::Range) => break,
                 ControlFlow::Break(End::Visitor(value)) => {
                     outcome = ControlFlow::Break(value);
                     break;
@@ -182,14 +184,14 @@ impl<'f> EventStream<'f> {
             options.report(Progress { done_bytes, total_bytes });
         }
         let mut losses = Losses::new();
-        losses::count(&recording, &walked, &mut losses);
+        losses::count(&recording, &walk_losses, &mut losses);
         schemas::count(&walker.schemas, &mut losses);
         losses.add(&counters::STACK_KEY_UNKNOWN, walker.unknown_stacks);
-        StreamResult { outcome, visited: walker.shown, losses }
+        StreamResult { outcome, visited: walker.visited, losses }
     }
 
-    /// As [`Self::for_each`], and also reads the `wanted` tables in the same pass. Reading continues to the end of the
-    /// recording after `visit` breaks. The losses are the losses of the tables.
+    /// Visits events like [`Self::for_each`], but also reads the `wanted` tables in the same pass. Reading continues to
+    /// the end of the recording after `visit` breaks. The losses are the losses of the tables.
     ///
     /// # Errors
     /// A user-supplied schema that is invalid.
@@ -206,18 +208,18 @@ impl<'f> EventStream<'f> {
         let mut end = None;
         let mut observe = |record: &Record<'_>| {
             if end.is_none()
-                && let ControlFlow::Break(why) = walker.visit(record, &mut visit)
+                && let ControlFlow::Break(reason) = walker.visit(record, &mut visit)
             {
-                end = Some(why);
+                end = Some(reason);
             }
         };
-        let schemas = schemas::known(options)?;
+        let schemas = schemas::initial(options)?;
         let trace = super::read(&recording, files, wanted, schemas, options, Some(&mut observe));
         let outcome = match end {
             Some(End::Visitor(value)) => ControlFlow::Break(value),
-            Some(End::OfRange) | None => ControlFlow::Continue(()),
+            Some(End::Range) | None => ControlFlow::Continue(()),
         };
-        Ok((StreamResult { outcome, visited: walker.shown, losses: trace.losses.clone() }, trace))
+        Ok((StreamResult { outcome, visited: walker.visited, losses: trace.losses.clone() }, trace))
     }
 }
 
@@ -227,9 +229,9 @@ impl std::fmt::Debug for EventStream<'_> {
     }
 }
 
-/// Why a walk ended early.
+/// Reason why a walk ended early.
 enum End<B> {
-    OfRange,
+    Range,
     Visitor(B),
 }
 
@@ -240,14 +242,15 @@ struct Walker<'w> {
     kinds: Kinds,
     filter: &'w EventFilter,
     stack_fields: bool,
-    /// Buffers for decoded and for displayed fields, reused from event to event.
+    /// Buffer for decoded fields, reused for every event.
     scratch: Fields<'static>,
+    /// Buffer for displayed fields, reused for every event.
     shown_fields: values::FieldBuffer<'static>,
     /// Buffer for return addresses.
     frames: Vec<u64>,
     /// Buffer for hardware counter values.
     counters: Vec<u64>,
-    shown: u64,
+    visited: u64,
     /// Number of stacks with undefined keys.
     unknown_stacks: u64,
 }
@@ -258,7 +261,7 @@ struct KindSurvey<'q> {
     kinds: Kinds,
     /// Hooks and versions of kernel events seen.
     hooks: HashSet<(u16, u16)>,
-    /// By kind of event, so that a better name found later replaces an earlier one.
+    /// Schemas by kind of event: a better name found later replaces an earlier one.
     columns: BTreeMap<(String, u16, u16, usize), EventSchema>,
     scratch: Fields<'static>,
     /// Maximum number of hardware counters in an event.
@@ -268,14 +271,14 @@ struct KindSurvey<'q> {
 /// Deferred records of a window in the first pass.
 #[derive(Debug, Default)]
 struct WindowScan {
-    /// Kernel events needed for the first pass. For a survey, also the first event of each other kernel kind, and all
-    /// events outside the kernel.
+    /// Kernel events needed for the first pass. For a survey, also the first event of every other kind of kernel event,
+    /// and all other events.
     deferred: DeferredRecords,
     max_counters: usize,
 }
 
 impl WindowScan {
-    fn of(window: &Window<'_>, every_kind: bool) -> Self {
+    fn new(window: &Window<'_>, every_kind: bool) -> Self {
         let mut scan = Self::default();
         let mut hooks = HashSet::new();
         // Losses are counted in the second pass.
@@ -294,32 +297,32 @@ impl WindowScan {
     }
 }
 
-/// The columns of hardware counter rows, named as in the configuration event; `None` without counters.
+/// Returns the columns of hardware counter rows, named as in the configuration event; `None` without counters.
 fn counter_columns(names: &[Box<str>], min_columns: usize) -> Option<EventSchema> {
     let fields: Vec<String> = (0..names.len().max(min_columns))
-        .map(|at| names.get(at).map_or_else(|| format!("Counter {}", at + 1), |name| name.to_string()))
+        .map(|index| names.get(index).map_or_else(|| format!("Counter {}", index + 1), |name| name.to_string()))
         .collect();
     let origin = EventOrigin::Kernel { hook: CounterConfiguration::HOOK };
     (!fields.is_empty()).then(|| EventSchema { name: "Pmc".to_owned(), origin, described: true, fields })
 }
 
-/// Maximum number of kinds in a survey; others are announced when they occur.
+/// Maximum number of kinds in a survey; further kinds are announced when they occur.
 const MAX_KINDS: usize = 1 << 16;
 
 impl<'q> KindSurvey<'q> {
-    fn of(filter: &'q EventFilter) -> Self {
+    fn new(filter: &'q EventFilter) -> Self {
         let (kinds, hooks, columns, scratch) = (Kinds::default(), HashSet::new(), BTreeMap::new(), Fields::new());
         Self { filter, kinds, hooks, columns, scratch, max_counters: 0 }
     }
 
-    fn take(&mut self, record: &Record<'_>, schemas: &Schemas) {
+    fn on_record(&mut self, record: &Record<'_>, schemas: &Schemas) {
         match kernel_hook(record) {
             Some(hook) if !self.hooks.insert((hook, record.version())) => return,
             Some(_) => {}
             None if schemas::describes_others(record) => self.kinds.clear(),
             None => {}
         }
-        let kind = self.kinds.of(record, schemas, self.filter);
+        let kind = self.kinds.kind_of(record, schemas, self.filter);
         if !kind.selected || self.columns.len() >= MAX_KINDS {
             return;
         }
@@ -337,13 +340,15 @@ impl<'q> KindSurvey<'q> {
     }
 }
 
-/// Title of a field; for a structure, including the names of its members.
+/// Returns the title of a field, including the names of the members if it is a structure.
 fn title(field: &onoff_etw::Field<'_, '_>) -> String {
     let members: Vec<String> = match field.value() {
         Value::Struct => field.children().map(|child| child.name().to_owned()).collect(),
         Value::Array => {
-            let first = field.children().next().filter(|first| matches!(first.value(), Value::Struct));
-            first.map(|first| first.children().map(|child| child.name().to_owned()).collect()).unwrap_or_default()
+            let first_item = field.children().next().filter(|first_item| matches!(first_item.value(), Value::Struct));
+            first_item
+                .map(|first_item| first_item.children().map(|child| child.name().to_owned()).collect())
+                .unwrap_or_default()
         }
         _ => Vec::new(),
     };
@@ -355,18 +360,18 @@ fn title(field: &onoff_etw::Field<'_, '_>) -> String {
 
 /// Reads the last buffers of each file, where recorders write schemas and drive letters.
 fn read_file_ends(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut Follower) {
-    let mut space = BufferScratch::default();
+    let mut scratch = BufferScratch::default();
     for file in 0..recording.files().len() {
-        let mut left = LOOK_AHEAD_BYTES;
-        let of_file = recording.buffers().iter().rev().filter(|buffer| buffer.file == file);
-        for buffer in of_file {
-            let Some(rest) = left.checked_sub(buffer.fill) else { break };
-            left = rest;
+        let mut budget = LOOK_AHEAD_BYTES;
+        let file_buffers = recording.buffers().iter().rev().filter(|buffer| buffer.file == file);
+        for buffer in file_buffers {
+            let Some(remaining) = budget.checked_sub(buffer.fill) else { break };
+            budget = remaining;
             // Losses are counted in the second pass.
-            let _ = recording.for_each_in_buffer(buffer, &mut space, |record| {
+            let _ = recording.for_each_in_buffer(buffer, &mut scratch, |record| {
                 schemas.observe(record);
                 if kernel_hook(record).is_none() {
-                    follower.other(record);
+                    follower.on_other_record(record);
                 }
                 ControlFlow::<()>::Continue(())
             });
@@ -395,7 +400,7 @@ impl<'w> Walker<'w> {
             shown_fields,
             frames,
             counters,
-            shown: 0,
+            visited: 0,
             unknown_stacks: 0,
         }
     }
@@ -411,11 +416,11 @@ impl<'w> Walker<'w> {
         }
     }
 
-    /// Updates the tracked state from the record; returns its attribution if the filter selects its time and process.
+    /// Updates the tracked state from the record. Returns its attribution if the filter selects its time and process.
     fn follow<B>(&mut self, record: &Record<'_>) -> ControlFlow<End<B>, Option<Attribution>> {
         let time_ns = record.time_ns();
         if self.filter.until_ns.is_some_and(|until| time_ns >= until) {
-            return ControlFlow::Break(End::OfRange);
+            return ControlFlow::Break(End::Range);
         }
         let hook = kernel_hook(record);
         let attribution = self.follower.follow(hook, record, self.clock);
@@ -427,11 +432,11 @@ impl<'w> Walker<'w> {
         ControlFlow::Continue(is_wanted.then_some(attribution))
     }
 
-    /// Updates the tracked state from a record that another thread describes.
-    fn pass<B>(&mut self, record: &Record<'_>) -> ControlFlow<End<B>> {
-        if kernel_hook(record).is_some_and(|hook| !Follower::keeps(hook)) {
+    /// Updates the tracked state from a record that a different thread describes.
+    fn follow_only<B>(&mut self, record: &Record<'_>) -> ControlFlow<End<B>> {
+        if kernel_hook(record).is_some_and(|hook| !Follower::changes_state(hook)) {
             let is_over = self.filter.until_ns.is_some_and(|until| record.time_ns() >= until);
-            return if is_over { ControlFlow::Break(End::OfRange) } else { ControlFlow::Continue(()) };
+            return if is_over { ControlFlow::Break(End::Range) } else { ControlFlow::Continue(()) };
         }
         self.follow(record).map_continue(|_| ())
     }
@@ -444,11 +449,11 @@ impl<'w> Walker<'w> {
         visit: &mut impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<End<B>> {
         let time_ns = record.time_ns();
-        let kind = self.kinds.of(record, &self.schemas, self.filter);
+        let kind = self.kinds.kind_of(record, &self.schemas, self.filter);
         if !kind.selected {
             return ControlFlow::Continue(());
         }
-        self.shown += 1;
+        self.visited += 1;
         let stack = stack(record);
         let (payload, pointer_size) = (record.payload(), record.pointer_size());
         let digits = if pointer_size == 4 { 8 } else { 16 };
@@ -468,17 +473,17 @@ impl<'w> Walker<'w> {
         let mut fields = values::reuse(std::mem::take(&mut self.shown_fields));
         let is_exact = match (&stack, &kind.fixed) {
             (Some(_), _) if !self.stack_fields => true,
-            (Some(stack), _) if is_whole(record, stack) => {
-                values::of_stack(stack, &self.frames, digits, &mut fields);
+            (Some(stack), _) if is_complete_stack(record, stack) => {
+                values::add_stack(stack, &self.frames, digits, &mut fields);
                 true
             }
             (None, Some(fixed)) if fixed.fits(payload, pointer_size) => {
-                values::of_numbers(fixed, payload, digits, &mut fields);
+                values::add_numbers(fixed, payload, digits, &mut fields);
                 true
             }
             _ => {
                 let is_exact = self.schemas.decode(record, &mut decoded).is_exact();
-                values::fields(&decoded, pointer_size, &mut fields);
+                values::add_fields(&decoded, pointer_size, &mut fields);
                 is_exact
             }
         };
@@ -516,7 +521,7 @@ impl<'w> Walker<'w> {
                 ran_ns: attribution.ran_ns,
                 old_state: attribution.old_state,
                 old_wait_reason: attribution.old_wait_reason,
-                stack_of_ns: attribution.stack_of_ns,
+                stack_event_ns: attribution.stack_of_ns,
                 file: [attribution.file_key, attribution.file_object]
                     .into_iter()
                     .flatten()
@@ -536,19 +541,19 @@ impl<'w> Walker<'w> {
             },
             directory,
         };
-        let flow = visit(&event);
+        let outcome = visit(&event);
         self.shown_fields = values::reuse(fields);
         self.scratch = decoded.reuse();
-        match flow {
+        match outcome {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
             ControlFlow::Break(value) => ControlFlow::Break(End::Visitor(value)),
         }
     }
 
-    /// Learns schemas, and processes from the Kernel-Process provider.
+    /// Learns schemas, drive letters, and processes of the Kernel-Process provider.
     fn learn(&mut self, record: &Record<'_>) {
         self.schemas.observe(record);
-        self.follower.other(record);
+        self.follower.on_other_record(record);
         if schemas::describes_others(record) {
             self.kinds.clear();
         }
@@ -578,7 +583,7 @@ enum ProcessStep {
     Rundown,
 }
 
-/// The kind of the record if it is a process event of Microsoft-Windows-Kernel-Process.
+/// Returns the kind of the record if it is a process event of Microsoft-Windows-Kernel-Process.
 fn process_step(record: &Record<'_>) -> Option<ProcessStep> {
     let id = record.descriptor().filter(|_| record.class_guid() == Some(KERNEL_PROCESS))?.id;
     match id {
@@ -589,7 +594,7 @@ fn process_step(record: &Record<'_>) -> Option<ProcessStep> {
     }
 }
 
-/// Its kind, process id and image file name.
+/// Returns the kind, the process id and the image file name of a Microsoft-Windows-Kernel-Process event.
 fn provider_process(record: &Record<'_>, schemas: &Schemas) -> Option<(ProcessStep, u32, String)> {
     let step = process_step(record)?;
     let mut fields = Fields::new();
@@ -599,23 +604,23 @@ fn provider_process(record: &Record<'_>, schemas: &Schemas) -> Option<(ProcessSt
     Some((step, pid, image.rsplit('\\').next().unwrap_or(&image).to_owned()))
 }
 
-/// The record as a call stack.
+/// Reads the record as a call stack.
 fn stack<'b>(record: &Record<'b>) -> Option<Stack<'b>> {
     let hook = kernel_hook(record).filter(|&hook| hook == Stack::HOOK)?;
     Stack::read(KernelPayload::new(hook, record.version(), record.payload(), record.pointer_size()))
 }
 
-/// Version of the call stack event that [`values::of_stack`] supports.
+/// Version of the call stack event that [`values::add_stack`] supports.
 const STACK_VERSION: u16 = 2;
 
-/// True if `stack` covers the whole record by its schema, i.e. its last address is not truncated.
-fn is_whole(record: &Record<'_>, stack: &Stack<'_>) -> bool {
+/// True if `stack` covers the whole record according to its schema, i.e. the last address is not truncated.
+fn is_complete_stack(record: &Record<'_>, stack: &Stack<'_>) -> bool {
     const HEADER_BYTES: usize = 16;
     let size = stack.frames.len().saturating_mul(record.pointer_size()).saturating_add(HEADER_BYTES);
     record.hook().is_some() && record.version() == STACK_VERSION && record.payload().len() == size
 }
 
-/// Context from the header and the extended items of a manifest event.
+/// Reads the context from the header and the extended items of a manifest event.
 fn context(record: &Record<'_>) -> EventContext {
     let activity = |guid: Guid| (guid != Guid::default()).then(|| guid.as_u128());
     let mut context = EventContext { activity: record.activity_id().and_then(activity), ..EventContext::default() };
@@ -641,7 +646,7 @@ fn header(recording: &Recording<'_>, files: &Files) -> StreamHeader {
     let header = recording.header();
     let clock = recording.clock();
     let finished = recording.files().iter().all(|file| file.is_finished);
-    let coverage = Coverage::of(recording);
+    let coverage = Coverage::from_recording(recording);
     StreamHeader {
         os_version: (header.os_version.0, header.os_version.1, header.os_build),
         pointer_bytes: u8::try_from(header.pointer_size).unwrap_or(0),

@@ -1,8 +1,9 @@
 //! Describes events on several threads at once, for callers that convert each event to text.
 //!
-//! The text of an event depends on earlier events: names, states, the last switch of a thread. So every thread walks
-//! the whole recording and tracks its state, which is a tenth of the work, and describes every n-th batch of events.
-//! The caller receives the texts of the batches in order, so the output is independent of the number of threads.
+//! The text of an event depends on earlier events: names, states, the last switch of a thread. Every thread therefore
+//! walks the whole recording and tracks its state, which is a tenth of the work, and describes every n-th batch of
+//! events. The caller receives the texts of the batches in order, so the output does not depend on the number of
+//! threads.
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -15,23 +16,23 @@ use super::{End, EventFilter, EventStream, STEP_BYTES, StreamResult, Walker, cou
 use onoff_input::options::Options;
 use onoff_input::options::Progress;
 
-/// Number of texts that a thread may be ahead of the consumer.
-const AHEAD: usize = 2;
+/// Number of texts by which a thread may be ahead of the consumer.
+const MAX_TEXTS_AHEAD: usize = 2;
 
-/// Writes events as text, on its own thread.
+/// Writes events as text, on a separate thread.
 pub trait EventWriter: Send {
     /// Appends the text of the next event that this thread describes. Other threads may have described events in
     /// between.
     fn event(&mut self, event: &DescribedEvent<'_>, text: &mut Vec<u8>);
 }
 
-/// Number of events in a batch; its text is a few megabytes.
+/// Number of events in a batch, whose text has a few megabytes.
 pub const BATCH_EVENTS: u64 = 1 << 14;
 
-/// Maximum number of threads: each walks the whole recording.
+/// Maximum number of threads, each of which walks the whole recording.
 const MAX_THREADS: usize = 8;
 
-/// Number of writers for the best speed on this computer; 1 if a single thread is just as fast.
+/// Returns the fastest number of writers on this computer; 1 if a single thread is just as fast.
 #[must_use]
 pub fn parallel_writers() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
@@ -39,21 +40,21 @@ pub fn parallel_writers() -> usize {
 
 /// Result of a thread.
 struct WalkSummary {
-    shown: u64,
+    visited: u64,
     unknown_stacks: u64,
     losses: Losses,
 }
 
 impl EventStream<'_> {
-    /// As [`Self::for_each`], with one thread per writer. The writers describe batches of `batch_events` events in turn.
-    /// Calls `take` with the text of each batch, in time order, until it breaks.
+    /// Visits events like [`Self::for_each`], but with one thread per writer. The writers describe batches of
+    /// `batch_events` events in turn. Calls `consume` with the text of each batch, in time order, until it breaks.
     pub fn for_each_parallel<B>(
         mut self,
         filter: &EventFilter,
         options: &Options,
         writers: Vec<Box<dyn EventWriter>>,
         batch_events: u64,
-        mut take: impl FnMut(&[u8]) -> ControlFlow<B>,
+        mut consume: impl FnMut(&[u8]) -> ControlFlow<B>,
     ) -> StreamResult<B> {
         self.look_ahead();
         let stream = &self;
@@ -65,16 +66,16 @@ impl EventStream<'_> {
                 .into_iter()
                 .enumerate()
                 .map(|(number, writer)| {
-                    let (sender, receiver) = sync_channel(AHEAD);
+                    let (sender, receiver) = sync_channel(MAX_TEXTS_AHEAD);
                     let turn = Turn { number: number as u64, count: count as u64, batch_events: batch_events.max(1) };
                     let thread = Thread { stream, filter, options, turn, texts: sender, spare_texts: &spare_texts };
                     (receiver, scope.spawn(move || thread.walk(writer)))
                 })
                 .unzip();
             let mut outcome = ControlFlow::Continue(());
-            // If the thread whose turn it is has no more text, no thread has.
+            // If the thread whose turn it is has no more text, no other thread has any.
             for text in texts.iter().cycle().map_while(|texts| texts.recv().ok()) {
-                outcome = take(&text);
+                outcome = consume(&text);
                 if outcome.is_break() {
                     break;
                 }
@@ -83,23 +84,23 @@ impl EventStream<'_> {
                 }
             }
             drop(texts);
-            let mut end = StreamResult { outcome, visited: 0, losses: Losses::new() };
+            let mut result = StreamResult { outcome, visited: 0, losses: Losses::new() };
             let mut unknown_stacks = 0;
             for (number, thread) in threads.into_iter().enumerate() {
                 match thread.join() {
                     Ok(summary) => {
-                        end.visited += summary.shown;
+                        result.visited += summary.visited;
                         unknown_stacks += summary.unknown_stacks;
                         // All threads have the same losses.
                         if number == 0 {
-                            end.losses = summary.losses;
+                            result.losses = summary.losses;
                         }
                     }
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            end.losses.add(&counters::STACK_KEY_UNKNOWN, unknown_stacks);
-            end
+            result.losses.add(&counters::STACK_KEY_UNKNOWN, unknown_stacks);
+            result
         })
     }
 }
@@ -139,9 +140,12 @@ impl Thread<'_, '_> {
         let mut walker = Walker::new(recording, schemas.clone(), follower.clone(), self.filter, *stack_fields);
         let (mut seen, mut text) = (0, self.empty_text());
         let mut visit = |walker: &mut Walker<'_>, record: &onoff_etl::Record<'_>| -> ControlFlow<End<()>> {
-            let is_mine = self.turn.includes(seen);
-            let attribution =
-                if is_mine { walker.follow(record)? } else { walker.pass(record).map_continue(|()| None)? };
+            let is_own_batch = self.turn.includes(seen);
+            let attribution = if is_own_batch {
+                walker.follow(record)?
+            } else {
+                walker.follow_only(record).map_continue(|()| None)?
+            };
             seen += 1;
             if let Some(attribution) = attribution {
                 walker.describe(record, &attribution, &mut |event| {
@@ -149,8 +153,8 @@ impl Thread<'_, '_> {
                     ControlFlow::Continue(())
                 })?;
             }
-            if is_mine && self.turn.ends(seen) {
-                self.give(std::mem::replace(&mut text, self.empty_text()))?;
+            if is_own_batch && self.turn.ends(seen) {
+                self.send(std::mem::replace(&mut text, self.empty_text()))?;
             }
             ControlFlow::Continue(())
         };
@@ -158,17 +162,17 @@ impl Thread<'_, '_> {
         let windows = recording.windows((bytes / STEP_BYTES).max(1));
         let total_bytes = windows.iter().map(|window| window.size() as u64).sum();
         let mut done_bytes = 0;
-        let mut summary = onoff_etl::Losses::default();
-        let mut stopped = false;
+        let mut walk_losses = onoff_etl::Losses::default();
+        let mut is_stopped = false;
         for window in windows {
             let walk = window.for_each(|record| visit(&mut walker, record));
-            summary.merge(&walk.losses);
+            walk_losses.merge(&walk.losses);
             if let ControlFlow::Break(end) = walk.outcome {
-                stopped = matches!(end, End::Visitor(()));
+                is_stopped = matches!(end, End::Visitor(()));
                 break;
             }
             done_bytes += window.size() as u64;
-            // One thread reports progress; the threads are never far apart.
+            // A single thread reports progress, because the threads are never far apart.
             if self.turn.number == 0 {
                 for range in window.releasable_ranges() {
                     files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
@@ -176,18 +180,18 @@ impl Thread<'_, '_> {
                 self.options.report(Progress { done_bytes, total_bytes });
             }
         }
-        if !stopped && seen > 0 && !self.turn.ends(seen) && self.turn.includes(seen - 1) {
-            let _ = self.give(text);
+        if !is_stopped && seen > 0 && !self.turn.ends(seen) && self.turn.includes(seen - 1) {
+            let _ = self.send(text);
         }
-        let mut lost = Losses::new();
-        losses::count(recording, &summary, &mut lost);
-        schemas::count(&walker.schemas, &mut lost);
-        WalkSummary { shown: walker.shown, unknown_stacks: walker.unknown_stacks, losses: lost }
+        let mut counted_losses = Losses::new();
+        losses::count(recording, &walk_losses, &mut counted_losses);
+        schemas::count(&walker.schemas, &mut counted_losses);
+        WalkSummary { visited: walker.visited, unknown_stacks: walker.unknown_stacks, losses: counted_losses }
     }
 
     fn empty_text(&self) -> Vec<u8> {
-        let spare_texts = self.spare_texts.lock().ok().and_then(|mut spare_texts| spare_texts.pop());
-        spare_texts
+        let spare_text = self.spare_texts.lock().ok().and_then(|mut spare_texts| spare_texts.pop());
+        spare_text
             .map(|mut text| {
                 text.clear();
                 text
@@ -195,7 +199,7 @@ impl Thread<'_, '_> {
             .unwrap_or_default()
     }
 
-    fn give(&self, text: Vec<u8>) -> ControlFlow<End<()>> {
+    fn send(&self, text: Vec<u8>) -> ControlFlow<End<()>> {
         match self.texts.send(text) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(End::Visitor(())),

@@ -17,36 +17,36 @@ use super::perfetto::{group_name, tone_name};
 use crate::build::LoadedRecording;
 use onoff_lanes::{Lane, TrackGroup};
 
-/// Writes a recording; `names` resolves the functions of tracks samples.
+/// Writes a recording. `names` resolves the functions of samples.
 ///
 /// # Errors
 /// Returns errors from `out`.
-pub fn write(shown: &LoadedRecording, names: &FunctionNames, out: &mut dyn Write) -> io::Result<()> {
-    let profile = profile(shown, names);
+pub fn write(recording: &LoadedRecording, names: &FunctionNames, out: &mut dyn Write) -> io::Result<()> {
+    let profile = profile(recording, names);
     serde_json::to_writer(out, &profile).map_err(io::Error::other)
 }
 
-fn profile(shown: &LoadedRecording, names: &FunctionNames) -> Profile {
-    let trace = &shown.trace;
+fn profile(recording: &LoadedRecording, names: &FunctionNames) -> Profile {
+    let trace = &recording.trace;
     let since_epoch_ms = trace.clock.start_unix_ns.map_or(0.0, |ns| ns as f64 / 1e6);
     let reference = ReferenceTimestamp::from_millis_since_unix_epoch(since_epoch_ms);
     let period_ns = u64::try_from(flame::sampling_period_ns(trace)).unwrap_or(1_000_000).max(1);
-    let mut profile = Profile::new(&shown.content.name, reference, SamplingInterval::from_nanos(period_ns));
+    let mut profile = Profile::new(&recording.content.name, reference, SamplingInterval::from_nanos(period_ns));
     profile.set_product("onoff");
-    profile.set_os_name(&shown.content.machine);
+    profile.set_os_name(&recording.content.machine);
     profile.set_symbolicated(true);
     let zero = Timestamp::from_nanos_since_reference(0);
-    let transitions = profile.add_process(&shown.content.name, 0, zero);
-    let times = Times { origin_ns: shown.content.start_ns.min(0) };
+    let transitions = profile.add_process(&recording.content.name, 0, zero);
+    let times = Times { origin_ns: recording.content.start_ns.min(0) };
 
     let phases = profile.add_thread(transitions, 1, zero, false);
     profile.set_thread_name(phases, "Phases");
     let category = profile.add_category("Phase", CategoryColor::Blue);
-    for transition in &shown.content.transitions {
+    for transition in &recording.content.transitions {
         for phase in &transition.phases {
             let detail = format!("{} ({})", phase.rule, phase.certainty.as_str());
             let marker = MarkerText { name: phase.name.clone(), label: transition.title.clone(), detail, category };
-            times.mark(&mut profile, phases, (phase.start_ns, phase.end_ns), marker);
+            times.add_marker(&mut profile, phases, (phase.start_ns, phase.end_ns), marker);
         }
     }
     for (group, tid, color) in [
@@ -58,7 +58,7 @@ fn profile(shown: &LoadedRecording, names: &FunctionNames) -> Profile {
         (TrackGroup::Power, 7, CategoryColor::Brown),
         (TrackGroup::Log, 8, CategoryColor::Gray),
     ] {
-        let tracks = || shown.tracks.iter().filter(move |track| track.group == group);
+        let tracks = || recording.tracks.iter().filter(move |track| track.group == group);
         if tracks().next().is_none() {
             continue;
         }
@@ -71,26 +71,26 @@ fn profile(shown: &LoadedRecording, names: &FunctionNames) -> Profile {
             for (start_ns, end_ns, label, tone) in lane.slice_rows().flatten() {
                 let detail = tone_name(tone).to_owned();
                 let marker = MarkerText { name: track.name.clone(), label: label.to_owned(), detail, category };
-                times.mark(&mut profile, thread, (start_ns, end_ns), marker);
+                times.add_marker(&mut profile, thread, (start_ns, end_ns), marker);
             }
         }
     }
-    samples(shown, names, &mut profile, &times);
+    samples(recording, names, &mut profile, &times);
     profile
 }
 
 /// Adds the samples of every thread, with stacks.
-fn samples(shown: &LoadedRecording, names: &FunctionNames, profile: &mut Profile, times: &Times) {
-    let whole = Interval::new(0, shown.trace.duration_ns);
+fn samples(recording: &LoadedRecording, names: &FunctionNames, profile: &mut Profile, times: &Times) {
+    let entire = Interval::new(0, recording.trace.duration_ns);
     let mut processes = HashMap::new();
     let mut threads: HashMap<(Option<u32>, String, u32), ThreadHandle> = HashMap::new();
-    flame::for_each_sample(&shown.trace, whole, names, |sample| {
-        let at = times.at(sample.time_ns);
+    flame::for_each_sample(&recording.trace, entire, names, |sample| {
+        let time = times.timestamp(sample.time_ns);
         let process = *processes
             .entry((sample.pid, sample.process.clone()))
-            .or_insert_with(|| profile.add_process(&sample.process, sample.pid.unwrap_or(0), at));
+            .or_insert_with(|| profile.add_process(&sample.process, sample.pid.unwrap_or(0), time));
         let key = (sample.pid, sample.process.clone(), sample.tid);
-        let thread = *threads.entry(key).or_insert_with(|| profile.add_thread(process, sample.tid, at, false));
+        let thread = *threads.entry(key).or_insert_with(|| profile.add_thread(process, sample.tid, time, false));
         let names: Vec<StringHandle> = sample.frames.iter().map(|name| profile.intern_string(name)).collect();
         let frames = names.into_iter().map(|name| FrameInfo {
             frame: Frame::Label(name),
@@ -99,7 +99,7 @@ fn samples(shown: &LoadedRecording, names: &FunctionNames, profile: &mut Profile
         });
         let stack = profile.intern_stack_frames(thread, frames);
         let ns = u64::try_from(sample.ns).unwrap_or(0);
-        profile.add_sample(thread, at, stack, CpuDelta::from_nanos(ns), 1);
+        profile.add_sample(thread, time, stack, CpuDelta::from_nanos(ns), 1);
     });
 }
 
@@ -109,16 +109,22 @@ struct Times {
 }
 
 impl Times {
-    fn at(&self, time_ns: i64) -> Timestamp {
+    fn timestamp(&self, time_ns: i64) -> Timestamp {
         let ns = u64::try_from(time_ns.saturating_sub(self.origin_ns)).unwrap_or(0);
         Timestamp::from_nanos_since_reference(ns)
     }
 
-    fn mark(&self, profile: &mut Profile, thread: ThreadHandle, (start_ns, end_ns): (i64, i64), marker: MarkerText) {
+    fn add_marker(
+        &self,
+        profile: &mut Profile,
+        thread: ThreadHandle,
+        (start_ns, end_ns): (i64, i64),
+        marker: MarkerText,
+    ) {
         let timing = if end_ns > start_ns {
-            MarkerTiming::Interval(self.at(start_ns), self.at(end_ns))
+            MarkerTiming::Interval(self.timestamp(start_ns), self.timestamp(end_ns))
         } else {
-            MarkerTiming::Instant(self.at(start_ns))
+            MarkerTiming::Instant(self.timestamp(start_ns))
         };
         let marker = InternedMarker {
             name: profile.intern_string(&marker.name),

@@ -98,14 +98,14 @@ struct DebugAnnotation {
 ///
 /// # Errors
 /// Returns errors from `out`.
-pub fn write(shown: &LoadedRecording, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(recording: &LoadedRecording, out: &mut dyn Write) -> io::Result<()> {
     let mut writer =
-        Writer { out, buffer: Vec::new(), origin_ns: shown.content.start_ns.min(0), next: 1, is_first: true };
-    phases(shown, &mut writer)?;
-    let flows = Flows::of(shown);
+        Writer { out, buffer: Vec::new(), origin_ns: recording.content.start_ns.min(0), next_uuid: 1, is_first: true };
+    phases(recording, &mut writer)?;
+    let flows = Flows::new(recording);
     let mut groups: HashMap<TrackGroup, u64> = HashMap::new();
     let mut sections: HashMap<(TrackGroup, &str), u64> = HashMap::new();
-    for (track, id) in shown.tracks.iter().zip(0_u32..) {
+    for (track, id) in recording.tracks.iter().zip(0_u32..) {
         let group = match groups.get(&track.group) {
             Some(&group) => group,
             None => {
@@ -128,12 +128,12 @@ pub fn write(shown: &LoadedRecording, out: &mut dyn Write) -> io::Result<()> {
         match &track.lane {
             Lane::Utilization(lane) => {
                 let uuid = writer.track(&track.name, Some(parent), rank, Some("%"))?;
-                let mut last = None;
+                let mut last_percent = None;
                 for (time_ns, percent) in lane.steps() {
                     let percent = (percent * 10.0).round() / 10.0;
-                    if last != Some(percent) {
+                    if last_percent != Some(percent) {
                         writer.counter(uuid, time_ns, percent)?;
-                        last = Some(percent);
+                        last_percent = Some(percent);
                     }
                 }
             }
@@ -158,15 +158,15 @@ pub fn write(shown: &LoadedRecording, out: &mut dyn Write) -> io::Result<()> {
     writer.flush()
 }
 
-fn phases(shown: &LoadedRecording, writer: &mut Writer<'_>) -> io::Result<()> {
+fn phases(recording: &LoadedRecording, writer: &mut Writer<'_>) -> io::Result<()> {
     let annotation =
         |name: &str, value: &str| DebugAnnotation { name: Some(name.to_owned()), string_value: Some(value.to_owned()) };
-    for transition in &shown.content.transitions {
+    for transition in &recording.content.transitions {
         let uuid = writer.track(&transition.title, None, Some(0), None)?;
-        // Slices of one track must nest or be disjoint, so overlapping phases go to separate tracks.
+        // Slices of a track must nest or be disjoint, so overlapping phases go to separate tracks.
         let mut rows: Vec<(u64, i64)> = vec![(uuid, i64::MIN)];
         for phase in &transition.phases {
-            let row = match rows.iter().position(|(_, until_ns)| *until_ns <= phase.start_ns) {
+            let row = match rows.iter().position(|(_, row_end_ns)| *row_end_ns <= phase.start_ns) {
                 Some(row) => row,
                 None => {
                     rows.push((writer.track(&transition.title, Some(uuid), Some(0), None)?, i64::MIN));
@@ -195,7 +195,7 @@ fn phases(shown: &LoadedRecording, writer: &mut Writer<'_>) -> io::Result<()> {
         }
         let mut findings: Vec<_> = transition.findings.iter().filter(|finding| finding.start_ns.is_some()).collect();
         findings.sort_by_key(|finding| finding.start_ns);
-        let found = writer.track("Findings", Some(uuid), None, None)?;
+        let findings_track = writer.track("Findings", Some(uuid), None, None)?;
         for finding in findings {
             let event = TrackEvent {
                 name: Some(finding.title.clone()),
@@ -206,8 +206,8 @@ fn phases(shown: &LoadedRecording, writer: &mut Writer<'_>) -> io::Result<()> {
                 ],
                 ..TrackEvent::default()
             };
-            let at_ns = finding.start_ns.unwrap_or_default();
-            writer.slice(found, at_ns, at_ns, event)?;
+            let start_ns = finding.start_ns.unwrap_or_default();
+            writer.slice(findings_track, start_ns, start_ns, event)?;
         }
     }
     Ok(())
@@ -222,9 +222,9 @@ struct Flows {
 }
 
 impl Flows {
-    fn of(shown: &LoadedRecording) -> Self {
+    fn new(recording: &LoadedRecording) -> Self {
         let mut flows = Self { outgoing: HashMap::new(), incoming: HashMap::new() };
-        for (arrow, id) in shown.arrows.iter().zip(1_u64..) {
+        for (arrow, id) in recording.arrows.iter().zip(1_u64..) {
             flows.outgoing.entry((arrow.from, arrow.time_ns)).or_default().push(id);
             flows.incoming.entry((arrow.to, arrow.time_ns)).or_default().push(id);
         }
@@ -243,7 +243,7 @@ struct Writer<'w> {
     buffer: Vec<u8>,
     /// Subtracted from every time, ns: Perfetto has no negative times.
     origin_ns: i64,
-    next: u64,
+    next_uuid: u64,
     is_first: bool,
 }
 
@@ -264,8 +264,8 @@ impl Writer<'_> {
 
     /// Writes a track and returns its UUID; a track with a unit is a counter.
     fn track(&mut self, name: &str, parent: Option<u64>, rank: Option<i32>, unit: Option<&str>) -> io::Result<u64> {
-        let uuid = self.next;
-        self.next += 1;
+        let uuid = self.next_uuid;
+        self.next_uuid += 1;
         self.packet(TracePacket {
             track_descriptor: Some(TrackDescriptor {
                 uuid: Some(uuid),
@@ -326,7 +326,7 @@ pub(super) const fn group_name(group: TrackGroup) -> &'static str {
     }
 }
 
-/// Category of a slice.
+/// Returns the category of a slice.
 pub(super) const fn tone_name(tone: Tone) -> &'static str {
     match tone {
         Tone::Present => "alive",

@@ -1,4 +1,5 @@
-//! Drawing primitives: a self-contained SVG without scripts, fonts or external files, for a README, a pull request or print.
+//! Drawing primitives: a self-contained SVG without scripts, fonts or external files, for a README, a pull request or
+//! print.
 
 use std::io::{self, Write};
 
@@ -21,7 +22,7 @@ pub const QUIET: &str = r##"fill="#556170""##;
 /// Fill colors of neighboring boxes.
 pub const SHADES: [&str; 6] = ["#d6e4f7", "#c0d8f0", "#a7cbe9", "#c3e0d0", "#f3e2bd", "#e6e6ea"];
 
-/// Starts a picture of this height with a white background.
+/// Starts a picture of the given height with a white background.
 ///
 /// # Errors
 /// Returns errors from `out`.
@@ -44,16 +45,16 @@ pub fn close(out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// Returns errors from `out`.
-pub fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    line_at(x as f64, y, look, text, out)
+pub fn line(x: i64, y: i64, attributes: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    line_at(x as f64, y, attributes, text, out)
 }
 
-/// Like [`line()`], at a fractional position.
+/// Draws text like [`line()`], but at a fractional position.
 ///
 /// # Errors
 /// Returns errors from `out`.
-pub fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, r##"<text x="{x:.1}" y="{y}" {look}>{}</text>"##, escaped(&shortened(text, LINE_CHARACTERS)))
+pub fn line_at(x: f64, y: i64, attributes: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, r##"<text x="{x:.1}" y="{y}" {attributes}>{}</text>"##, escaped(&truncated(text, LINE_CHARACTERS)))
 }
 
 /// Draws the grid lines of an axis from 0 to `length_ns` between two heights, with their times below.
@@ -62,14 +63,14 @@ pub fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> i
 /// Returns errors from `out`.
 pub fn axis(
     length_ns: i64,
-    place: impl Fn(i64) -> f64,
+    x_of: impl Fn(i64) -> f64,
     (top, bottom): (i64, i64),
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for at_ns in ticks(0, length_ns, step(length_ns)) {
-        let x = place(at_ns);
+    for tick_ns in ticks(0, length_ns, step(length_ns)) {
+        let x = x_of(tick_ns);
         writeln!(out, r##"<line x1="{x:.1}" y1="{top}" x2="{x:.1}" y2="{bottom}" stroke="#e3e7ec"/>"##)?;
-        line_at(x, bottom + 14, r##"text-anchor="middle" fill="#556170""##, &tick(at_ns), out)?;
+        line_at(x, bottom + 14, r##"text-anchor="middle" fill="#556170""##, &tick(tick_ns), out)?;
     }
     Ok(())
 }
@@ -80,39 +81,39 @@ pub fn axis(
 /// Returns errors from `out`.
 pub fn area(
     (x, y): (f64, i64),
-    (wide, tall): (f64, i64),
-    look: &str,
+    (width, height): (f64, i64),
+    attributes: &str,
     title: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(
         out,
-        r##"<rect x="{x:.1}" y="{y}" width="{:.1}" height="{tall}" {look}><title>{}</title></rect>"##,
-        wide.max(0.5),
+        r##"<rect x="{x:.1}" y="{y}" width="{:.1}" height="{height}" {attributes}><title>{}</title></rect>"##,
+        width.max(0.5),
         escaped(title)
     )
 }
 
-/// The first `max` characters of a text.
+/// Truncates a text to `max` characters, including an ellipsis.
 #[must_use]
-pub fn shortened(text: &str, max: usize) -> String {
+pub fn truncated(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
     }
     text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// As much of a text as fits into a width; empty below three characters.
+/// Truncates a text to a width; empty below three characters.
 #[must_use]
-pub fn fitting(text: &str, wide: f64) -> String {
-    let room = (wide / CHARACTER).max(0.0) as usize;
-    if room < 3 { String::new() } else { shortened(text, room) }
+pub fn truncated_to_width(text: &str, width: f64) -> String {
+    let max = (width / CHARACTER).max(0.0) as usize;
+    if max < 3 { String::new() } else { truncated(text, max) }
 }
 
-/// `part_ns` as a share of `of_ns`, from 0 to 1.
+/// Returns `part_ns` as a share of `total_ns`, from 0 to 1.
 #[must_use]
-pub fn share(part_ns: i64, of_ns: i64) -> f64 {
-    (part_ns.max(0) as f64 / of_ns.max(1) as f64).clamp(0.0, 1.0)
+pub fn share(part_ns: i64, total_ns: i64) -> f64 {
+    (part_ns.max(0) as f64 / total_ns.max(1) as f64).clamp(0.0, 1.0)
 }
 
 #[cfg(test)]
@@ -121,9 +122,9 @@ mod tests {
 
     #[test]
     fn truncates_by_characters_and_escapes_text() {
-        assert_eq!(shortened("überlang", 4), "übe…");
-        assert_eq!(fitting("winlogon.exe", 12.0), "");
-        assert_eq!(fitting("winlogon.exe", 40.0), "winlo…");
+        assert_eq!(truncated("überlang", 4), "übe…");
+        assert_eq!(truncated_to_width("winlogon.exe", 12.0), "");
+        assert_eq!(truncated_to_width("winlogon.exe", 40.0), "winlo…");
         let mut out = Vec::new();
         line(0, 0, INK, "<script>\"&", &mut out).unwrap();
         area((0.0, 0), (0.0, 1), INK, "</title><script>", &mut out).unwrap();

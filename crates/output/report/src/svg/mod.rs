@@ -25,13 +25,13 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            other => safe.push(other),
+            _ => safe.push(character),
         }
     }
     Cow::Owned(safe)
 }
 
-/// The label of a time on an axis.
+/// Returns the label of a time on an axis.
 #[must_use]
 pub fn tick(ns: i64) -> String {
     if ns < 0 {
@@ -48,7 +48,7 @@ pub fn tick(ns: i64) -> String {
     }
 }
 
-/// A round distance between grid lines, for at most ten of them, ns.
+/// Returns a round distance between at most ten grid lines, in ns.
 #[must_use]
 pub fn step(duration_ns: i64) -> i64 {
     let mut step = 1_i64;
@@ -63,10 +63,10 @@ pub fn step(duration_ns: i64) -> i64 {
     }
 }
 
-/// The positions of grid lines: every `step_ns` from `first_ns` to `last_ns`.
+/// Returns the positions of grid lines: every `step_ns` from `first_ns` to `last_ns`.
 pub fn ticks(first_ns: i64, last_ns: i64, step_ns: i64) -> impl Iterator<Item = i64> {
-    std::iter::successors(Some(first_ns), move |at_ns| at_ns.checked_add(step_ns))
-        .take_while(move |&at_ns| at_ns <= last_ns)
+    std::iter::successors(Some(first_ns), move |tick_ns| tick_ns.checked_add(step_ns))
+        .take_while(move |&tick_ns| tick_ns <= last_ns)
 }
 
 #[cfg(test)]

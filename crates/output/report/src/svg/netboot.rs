@@ -17,7 +17,7 @@ const HEAD: i64 = 62;
 const FOOT: i64 = 40;
 /// Maximum number of rows per boot, longest stages first.
 const MAX_ROWS: usize = 40;
-/// Pauses with a smaller share of the boot than this get no row, percent.
+/// Pauses with a smaller share of the boot than this, in percent, get no row.
 const BRIEF_PERCENT: f64 = 0.5;
 /// Maximum characters of a label.
 const LABEL_CHARACTERS: usize = 40;
@@ -28,7 +28,7 @@ const LABEL_CHARACTERS: usize = 40;
 /// Returns errors from `out`.
 pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
     let charts: Vec<(&NetworkBoot, Vec<&Stage>)> = report.boots.iter().map(|boot| (boot, rows(boot))).collect();
-    let height: i64 = charts.iter().map(|(_, rows)| height_of(rows.len())).sum();
+    let height: i64 = charts.iter().map(|(_, rows)| chart_height(rows.len())).sum();
     writeln!(
         out,
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12">"#
@@ -37,12 +37,12 @@ pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
     let mut top = 0;
     for (boot, rows) in &charts {
         chart(boot, rows, top, out)?;
-        top += height_of(rows.len());
+        top += chart_height(rows.len());
     }
     writeln!(out, "</svg>")
 }
 
-fn height_of(rows: usize) -> i64 {
+fn chart_height(rows: usize) -> i64 {
     HEAD + ROW * i64::try_from(rows).unwrap_or(0) + FOOT
 }
 
@@ -71,25 +71,25 @@ fn chart(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> 
         duration(boot.duration_ns)
     )?;
     axis(boot, rows, top, out)?;
-    for (at, stage) in rows.iter().enumerate() {
-        let y = top + HEAD + ROW * i64::try_from(at).unwrap_or(0);
+    for (index, stage) in rows.iter().enumerate() {
+        let y = top + HEAD + ROW * i64::try_from(index).unwrap_or(0);
         bar(boot, stage, y, out)?;
     }
     Ok(())
 }
 
-/// The horizontal position of a time.
-fn place(boot: &NetworkBoot, time_ns: i64) -> f64 {
-    let whole = boot.duration_ns.max(1) as f64;
-    let room = (WIDTH - LABELS - LENGTHS) as f64;
-    let share = time_ns.saturating_sub(boot.start_ns) as f64 / whole;
-    LABELS as f64 + room * share.clamp(0.0, 1.0)
+/// Returns the horizontal position of a time.
+fn x_of(boot: &NetworkBoot, time_ns: i64) -> f64 {
+    let total_ns = boot.duration_ns.max(1) as f64;
+    let width = (WIDTH - LABELS - LENGTHS) as f64;
+    let share = time_ns.saturating_sub(boot.start_ns) as f64 / total_ns;
+    LABELS as f64 + width * share.clamp(0.0, 1.0)
 }
 
 fn axis(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> io::Result<()> {
-    let bottom = top + height_of(rows.len()) - FOOT;
+    let bottom = top + chart_height(rows.len()) - FOOT;
     for offset_ns in ticks(0, boot.duration_ns, step(boot.duration_ns)) {
-        let x = place(boot, boot.start_ns.saturating_add(offset_ns));
+        let x = x_of(boot, boot.start_ns.saturating_add(offset_ns));
         writeln!(
             out,
             r##"<line x1="{x:.1}" y1="{}" x2="{x:.1}" y2="{bottom}" stroke="#e3e3e3"/><text x="{x:.1}" y="{}" text-anchor="middle" fill="#6b6b6b">{}</text>"##,
@@ -107,9 +107,9 @@ fn bar(boot: &NetworkBoot, stage: &Stage, y: i64, out: &mut dyn Write) -> io::Re
     } else {
         format!("{}: {}", stage.kind.as_str(), stage.detail)
     };
-    let (from, to) = (place(boot, stage.start_ns), place(boot, stage.end_ns));
+    let (start_x, end_x) = (x_of(boot, stage.start_ns), x_of(boot, stage.end_ns));
     // The shortest bars are still visible as a line.
-    let width = (to - from).max(1.0);
+    let width = (end_x - start_x).max(1.0);
     let length = duration(stage.duration_ns);
     let share = percent(stage.share_percent);
     let share = escaped(&share);
@@ -117,7 +117,7 @@ fn bar(boot: &NetworkBoot, stage: &Stage, y: i64, out: &mut dyn Write) -> io::Re
         out,
         r##"<g><title>{label}
 {from_text} to {to_text}: {length}, {share}
-{rule}</title><text x="{x}" y="{baseline}" text-anchor="end" fill="#1a1a1a">{short}</text><rect x="{from:.1}" y="{bar_y}" width="{width:.1}" height="{bar_height}" rx="2" fill="{color}"/><text x="{after:.1}" y="{baseline}" fill="#6b6b6b">{length} ({share})</text></g>"##,
+{rule}</title><text x="{x}" y="{baseline}" text-anchor="end" fill="#1a1a1a">{short}</text><rect x="{start_x:.1}" y="{bar_y}" width="{width:.1}" height="{bar_height}" rx="2" fill="{color}"/><text x="{after:.1}" y="{baseline}" fill="#6b6b6b">{length} ({share})</text></g>"##,
         label = escaped(&label),
         from_text = duration(stage.start_ns.saturating_sub(boot.start_ns)),
         to_text = duration(stage.end_ns.saturating_sub(boot.start_ns)),
@@ -128,7 +128,7 @@ fn bar(boot: &NetworkBoot, stage: &Stage, y: i64, out: &mut dyn Write) -> io::Re
         bar_y = y + 3,
         bar_height = ROW - 6,
         color = color(stage.kind),
-        after = from + width + 6.0,
+        after = start_x + width + 6.0,
     )
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use onoff_compare::summary::{Summary, SummaryRow};
 
-use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, WIDTH, fitting, shortened};
+use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, WIDTH, truncated, truncated_to_width};
 use crate::text::phases::display_name;
 use onoff_sections::lists::summary::kind;
 use onoff_sections::terminal::quantity::{counted, duration};
@@ -29,31 +29,31 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     drawing::line(MARGIN, 28, HEADLINE, &format!("{transitions} in {recordings}"), out)?;
     let max_ns = rows.iter().map(took_ns).max().unwrap_or(0).max(1);
     let left = MARGIN + LABELS;
-    let room = (WIDTH - left - MARGIN) as f64;
-    let place = |ns: i64| left as f64 + drawing::share(ns, max_ns) * room;
-    drawing::axis(max_ns, place, (TOP - 14, bottom), out)?;
-    for (row, at) in rows.iter().zip(0_i64..) {
-        let y = TOP + at * ROW;
+    let width = (WIDTH - left - MARGIN) as f64;
+    let x_of = |ns: i64| left as f64 + drawing::share(ns, max_ns) * width;
+    drawing::axis(max_ns, x_of, (TOP - 14, bottom), out)?;
+    for (row, index) in rows.iter().zip(0_i64..) {
+        let y = TOP + index * ROW;
         let name = row.recording.rsplit(['/', '\\']).next().unwrap_or(&row.recording);
-        drawing::line(MARGIN, y, INK, &shortened(name, LABEL_CHARACTERS), out)?;
+        drawing::line(MARGIN, y, INK, &truncated(name, LABEL_CHARACTERS), out)?;
         if !row.error.is_empty() {
-            drawing::line(left, y, r##"fill="#a11818""##, &shortened(&row.error, 120), out)?;
+            drawing::line(left, y, r##"fill="#a11818""##, &truncated(&row.error, 120), out)?;
             continue;
         }
-        drawing::line(MARGIN, y + 14, QUIET, &shortened(&kind(row), LABEL_CHARACTERS), out)?;
-        let bar = |ns: i64, look: &str, title: &str, out: &mut dyn Write| {
-            drawing::area((left as f64, y - 10), (place(ns) - left as f64, 12), look, title, out)
+        drawing::line(MARGIN, y + 14, QUIET, &truncated(&kind(row), LABEL_CHARACTERS), out)?;
+        let bar = |ns: i64, attributes: &str, title: &str, out: &mut dyn Write| {
+            drawing::area((left as f64, y - 10), (x_of(ns) - left as f64, 12), attributes, title, out)
         };
         // A lower bound has a dashed outline.
-        let whole_ns = took_ns(row);
-        let open = if row.duration_ns.is_none() { r##" stroke="#556170" stroke-dasharray="4 3""## } else { "" };
-        let took = match row.duration_ns {
-            Some(_) => duration(whole_ns),
-            None if whole_ns > 0 => format!("at least {}", duration(whole_ns)),
+        let shown_ns = took_ns(row);
+        let outline = if row.duration_ns.is_none() { r##" stroke="#556170" stroke-dasharray="4 3""## } else { "" };
+        let duration_text = match row.duration_ns {
+            Some(_) => duration(shown_ns),
+            None if shown_ns > 0 => format!("at least {}", duration(shown_ns)),
             None => "duration unknown".to_owned(),
         };
-        bar(whole_ns, &format!(r##"fill="#c0d8f0"{open}"##), &took, out)?;
-        let mut text = took;
+        bar(shown_ns, &format!(r##"fill="#c0d8f0"{outline}"##), &duration_text, out)?;
+        let mut text = duration_text;
         if let Some(phase_ns) = row.phase_ns.filter(|_| !row.phase.is_empty()) {
             let phase = format!("{} {}", display_name(&row.phase), duration(phase_ns));
             bar(phase_ns, r##"fill="#1f5fb4""##, &phase, out)?;
@@ -62,13 +62,13 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
                 text = format!("{text}, {} {}", row.subject, duration(ns));
             }
         }
-        drawing::line(left, y + 14, QUIET, &fitting(&text, room), out)?;
+        drawing::line(left, y + 14, QUIET, &truncated_to_width(&text, width), out)?;
     }
-    let below = match omitted {
+    let footer = match omitted {
         0 => "dark: longest phase, drawn from the left".to_owned(),
         omitted => format!("{omitted} more not drawn"),
     };
-    drawing::line(MARGIN, bottom + 34, QUIET, &below, out)?;
+    drawing::line(MARGIN, bottom + 34, QUIET, &footer, out)?;
     drawing::close(out)
 }
 
@@ -92,7 +92,7 @@ mod tests {
             subject_ns: Some(1_000_000_000),
             ..SummaryRow::default()
         };
-        let failed = SummaryRow::failed("bad.etl".to_owned(), "is no recording".to_owned());
+        let failed = SummaryRow::from_error("bad.etl".to_owned(), "is no recording".to_owned());
         let summary = Summary {
             rows: vec![boot("runs/one.etl", 20), boot("two.etl", 10), failed],
             recordings: 3,

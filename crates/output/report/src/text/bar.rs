@@ -12,13 +12,14 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis; an empty or reversed interval draws nothing.
+    /// Creates an axis; an empty or reversed interval draws nothing.
     #[must_use]
     pub fn new(start_ns: i64, end_ns: i64, cells: usize) -> Self {
         Self { start_ns, end_ns, cells }
     }
 
-    /// The bar of an interval: blanks up to its start, then blocks; at least an eighth of a character unless it is empty.
+    /// Draws the bar of an interval: blanks up to its start, then blocks; at least an eighth of a character unless it
+    /// is empty.
     #[must_use]
     pub fn bar(&self, start_ns: i64, end_ns: i64) -> String {
         let (start, end) = (self.eighths(start_ns), self.eighths(end_ns));
@@ -26,9 +27,9 @@ impl Axis {
             return String::new();
         }
         // Blocks start at the edge of a character, so the start is rounded; the end keeps its eighths.
-        let first = ((start + 4) / 8).min(self.cells - 1);
-        let length = end.saturating_sub(first * 8).max(1);
-        let mut bar = " ".repeat(first);
+        let first_cell = ((start + 4) / 8).min(self.cells - 1);
+        let length = end.saturating_sub(first_cell * 8).max(1);
+        let mut bar = " ".repeat(first_cell);
         bar.extend(std::iter::repeat_n(FULL, length / 8));
         if length % 8 > 0 {
             bar.push(EIGHTHS[length % 8]);
@@ -47,7 +48,7 @@ impl Axis {
     }
 }
 
-/// One character per value, scaled to the largest; zero is blank.
+/// Draws one character per value, scaled to the largest; zero is blank.
 #[must_use]
 pub fn sparkline(values: &[u64]) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -15,27 +15,27 @@ use onoff_sections::table::Value;
 
 /// Width of the axis, in characters.
 const BAR_CELLS: usize = 28;
-/// Parts of a stage with a smaller share of it than this are summed up, percent.
+/// Parts with a smaller share of their stage than this, in percent, are combined into one row.
 const BRIEF_PERCENT: f64 = 0.5;
-/// Maximum number of parts shown per stage; the shortest are summed up.
+/// Maximum number of parts shown per stage; the others are combined into one row.
 const MAX_PARTS: usize = 12;
 
-/// Writes the axis as a report of its own, for firmware tables and captures without a recording.
+/// Writes the axis as a separate report, for firmware tables and captures without a recording.
 ///
 /// # Errors
 /// Returns errors from `out`.
 pub fn write(axis: &BootAxis, out: &mut dyn Write) -> io::Result<()> {
     match axis.total_ns {
         Some(total) => {
-            let whole = format!("{}: {}.", extent(axis), duration(total));
-            writeln!(out, "{HEADLINE}{whole}{HEADLINE:#}")?;
+            let sentence = format!("{}: {}.", extent(axis), duration(total));
+            writeln!(out, "{HEADLINE}{sentence}{HEADLINE:#}")?;
         }
         None => writeln!(out, "{HEADLINE}Nothing could be placed on a common axis.{HEADLINE:#}")?,
     }
     section::text::write(&section(axis), out)
 }
 
-/// The axis as a section of a boot report.
+/// Builds the section with the axis of a boot report.
 #[must_use]
 pub fn section(axis: &BootAxis) -> Section<'_> {
     let note = axis.total_ns.map(|total| format!("{}: {}", extent(axis), duration(total)));
@@ -45,19 +45,19 @@ pub fn section(axis: &BootAxis) -> Section<'_> {
 /// True if the axis shows more than the table of phases.
 #[must_use]
 pub fn shows_more_than_phases(axis: &BootAxis) -> bool {
-    let inside = axis.stages.iter().any(|stage| !stage.parts.is_empty());
-    inside || axis.joins.iter().any(|join| join.source == AxisSource::Capture || !join.joined)
+    let has_parts = axis.stages.iter().any(|stage| !stage.parts.is_empty());
+    has_parts || axis.joins.iter().any(|join| join.source == AxisSource::Capture || !join.joined)
 }
 
-/// The first and the last point of the axis, as a phrase.
+/// Describes the first and the last point of the axis in a phrase.
 fn extent(axis: &BootAxis) -> String {
-    let from = match axis.stages.first() {
+    let start = match axis.stages.first() {
         Some(stage) if stage.source == AxisSource::Firmware && stage.name == "reset" => "From CPU reset",
         Some(stage) if stage.source == AxisSource::Firmware => "From the first firmware timestamp",
         Some(stage) if stage.source == AxisSource::Capture => "From the first frame of the client",
         _ => "From the first phase",
     };
-    let to = match axis.stages.last() {
+    let end = match axis.stages.last() {
         Some(stage) if stage.source == AxisSource::Recording && stage.name == "PostBoot" => {
             "until the computer was idle"
         }
@@ -65,16 +65,16 @@ fn extent(axis: &BootAxis) -> String {
         Some(stage) if stage.source == AxisSource::Capture => "to the end of the network boot",
         _ => "to the operating system",
     };
-    format!("{from} {to}")
+    format!("{start} {end}")
 }
 
-/// The display name of a stage or part.
+/// Returns the display name of a stage or part.
 #[must_use]
 pub fn title(name: &str) -> String {
     match name {
         "loader_load" => "loading the loader".to_owned(),
         "exit_boot_services" => "ExitBootServices".to_owned(),
-        other => other.replace('_', " "),
+        _ => name.replace('_', " "),
     }
 }
 
@@ -93,7 +93,7 @@ fn stages(axis: &BootAxis, note: String) -> Section<'_> {
     let end_ns = axis.stages.iter().map(|stage| stage.end_ns).max();
     let (start_ns, end_ns) = axis.start_ns.zip(end_ns).unwrap_or_default();
     let scale = Axis::new(start_ns, end_ns, BAR_CELLS);
-    let whole_ns = axis.total_ns.unwrap_or(end_ns.saturating_sub(start_ns));
+    let total_ns = axis.total_ns.unwrap_or(end_ns.saturating_sub(start_ns));
     let longest_ns = axis.stages.iter().map(|stage| stage.duration_ns).max();
     let mut rows = Vec::new();
     for stage in axis.stages.iter().filter(|_| axis.start_ns.is_some()) {
@@ -112,16 +112,18 @@ fn stages(axis: &BootAxis, note: String) -> Section<'_> {
         None if Some(row.took_ns) == longest_ns => WORST,
         _ => BAR,
     };
-    Section::of("axis", "Boot on one axis", rows)
+    Section::builder("axis", "Boot on one axis", rows)
         .note(note)
-        .name("stage", "stage", 24, |row| Cell::shown(Value::text(&row.stage.name), row.name.clone()))
+        .name("stage", "stage", 24, |row| Cell::with_display_text(Value::text(&row.stage.name), row.name.clone()))
         .data("part", |row| Value::text(row.part.unwrap_or_default()))
-        .time("start_ns", "start", |row| Value::of(row.start_ns, |ns| Value::Since { ns, origin_ns: start_ns }))
-        .data("end_ns", |row| Value::of(row.end_ns, Value::Time))
+        .time("start_ns", "start", |row| {
+            Value::from_option(row.start_ns, |ns| Value::Since { ns, origin_ns: start_ns })
+        })
+        .data("end_ns", |row| Value::from_option(row.end_ns, Value::Time))
         .quantity("duration_ns", "duration", |row| Value::Duration(row.took_ns))
-        .quantity("share_percent", "share", |row| Value::Percent(share(row.took_ns, whole_ns)))
+        .quantity("share_percent", "share", |row| Value::Percent(share(row.took_ns, total_ns)))
         .name("", "", BAR_CELLS, |row| match row.start_ns.zip(row.end_ns) {
-            Some((start, end)) => Cell::words(style(row), scale.bar(start, end)),
+            Some((start, end)) => Cell::text_only(style(row), scale.bar(start, end)),
             None => Value::Nothing.into(),
         })
         .name("detail", "", 56, |row| Value::text(row.note).styled(QUIET))
@@ -136,7 +138,6 @@ fn source(source: AxisSource) -> &'static str {
     }
 }
 
-/// Adds the rows for the parts of a stage.
 fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     let mut lengths: Vec<i64> = stage.parts.iter().map(|part| part.duration_ns).collect();
     lengths.sort_by_key(|&length| std::cmp::Reverse(length));
@@ -144,7 +145,7 @@ fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     let is_shown = |part: &&AxisPart| {
         part.duration_ns >= shortest_shown && share(part.duration_ns, stage.duration_ns) >= BRIEF_PERCENT
     };
-    let sum = |name: String, part: &'a str, took_ns: i64, note: &'a str| Row {
+    let row = |name: String, part: &'a str, took_ns: i64, note: &'a str| Row {
         name: format!("  {name}"),
         stage,
         part: Some(part),
@@ -156,22 +157,22 @@ fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     rows.extend(stage.parts.iter().filter(is_shown).map(|part| Row {
         start_ns: Some(part.start_ns),
         end_ns: Some(part.end_ns),
-        ..sum(title(&part.name), &part.name, part.duration_ns, &part.detail)
+        ..row(title(&part.name), &part.name, part.duration_ns, &part.detail)
     }));
     let hidden: Vec<&AxisPart> = stage.parts.iter().filter(|part| !is_shown(part)).collect();
     if !hidden.is_empty() {
         let took_ns = hidden.iter().fold(0_i64, |sum, part| sum.saturating_add(part.duration_ns));
-        rows.push(sum(format!("and {}", counted(hidden.len() as u64, "shorter part")), "others", took_ns, ""));
+        rows.push(row(format!("and {}", counted(hidden.len() as u64, "shorter part")), "others", took_ns, ""));
     }
     let on_network = stage.parts.iter().any(|part| part.source == AxisSource::Capture);
     let is_worth_a_row = |ns: &i64| on_network && share(*ns, stage.duration_ns) >= BRIEF_PERCENT;
     if let Some(off_ns) = stage.off_network_ns.filter(is_worth_a_row) {
         let note = "the client ran the loaded program, or waited";
-        rows.push(sum("off the network".to_owned(), "off_network", off_ns, note));
+        rows.push(row("off the network".to_owned(), "off_network", off_ns, note));
     }
 }
 
-/// Why a source has its position on the axis, or why it is not on it, in a few sentences.
+/// Explains why a source is at its position on the axis, or why it is not on the axis.
 #[must_use]
 pub fn join_sentence(join: &AxisJoin) -> String {
     join_line(join).text
@@ -201,9 +202,9 @@ fn join_line(join: &AxisJoin) -> Line {
         }
         return Line { style: QUIET, text: printable(&sentence).into_owned() };
     }
-    let against: Vec<String> = join.opposing.iter().map(contradicting).collect();
+    let contradictions: Vec<String> = join.opposing.iter().map(contradicting).collect();
     let reason = match join.equal_matches {
-        0 => against.join("; "),
+        0 => contradictions.join("; "),
         boots => format!("{boots} boots in the capture fit equally well; select the boot of one machine"),
     };
     let sentence = format!("{source}: not on the axis. {}.", capitalized(&reason));
@@ -225,20 +226,20 @@ fn moment(moment: AxisMoment) -> &'static str {
     }
 }
 
-/// Evidence for a join; `None` for kinds that only narrow it down.
+/// Returns the evidence for a join; `None` for kinds that only narrow it down.
 fn supporting(evidence: &AxisEvidence) -> Option<String> {
     use AxisEvidenceKind as Kind;
     let first = evidence.first.map_or("", moment);
     let second = evidence.second.map_or("", moment);
     let difference_ns = evidence.difference_ns.unwrap_or(0);
-    let apart = duration(difference_ns.saturating_abs());
+    let difference = duration(difference_ns.saturating_abs());
     Some(match evidence.kind {
         Kind::SameMoment => format!("{first} is taken as {second}; the time between them was not measured"),
         Kind::InRecording => "part of the recording".to_owned(),
         Kind::SameTimes => "the recording has the same five timestamps".to_owned(),
-        Kind::ServiceManagerTimes => format!("systemd's firmware and loader times differ by {apart}"),
+        Kind::ServiceManagerTimes => format!("systemd's firmware and loader times differ by {difference}"),
         Kind::MacAddress => format!("client {} is the recorded machine", evidence.detail),
-        Kind::Clocks => format!("the clocks of capture and recording agree within {apart}"),
+        Kind::Clocks => format!("the clocks of capture and recording agree within {difference}"),
         Kind::Order if difference_ns == 0 => format!("aligned so that {first} is {second}"),
         Kind::FillsLoadTime => {
             let load_ns = evidence.load_ns.unwrap_or(0);
@@ -259,19 +260,19 @@ fn supporting(evidence: &AxisEvidence) -> Option<String> {
     })
 }
 
-/// Evidence against a join.
+/// Returns the evidence against a join.
 fn contradicting(evidence: &AxisEvidence) -> String {
     use AxisEvidenceKind as Kind;
     let first = evidence.first.map_or("", moment);
     let second = evidence.second.map_or("", moment);
     let difference_ns = evidence.difference_ns.unwrap_or(0);
-    let apart = duration(difference_ns.saturating_abs());
+    let difference = duration(difference_ns.saturating_abs());
     match evidence.kind {
         Kind::OtherTimes => {
             format!("the recording has different timestamps, so the table is from another boot ({})", evidence.detail)
         }
         Kind::ServiceManagerTimes => format!(
-            "systemd's firmware and loader times differ by {apart}, so the table is from another boot"
+            "systemd's firmware and loader times differ by {difference}, so the table is from another boot"
         ),
         Kind::SpansResets => {
             "its clock kept running across earlier boots, so its times do not start at the reset of this boot".to_owned()
@@ -283,9 +284,9 @@ fn contradicting(evidence: &AxisEvidence) -> String {
         Kind::MacAddress => format!("client {} is not the recorded machine", evidence.detail),
         Kind::Clocks => {
             let direction = if difference_ns < 0 { "earlier" } else { "later" };
-            format!("by the clocks of capture and recording, this network boot was {apart} {direction}")
+            format!("by the clocks of capture and recording, this network boot was {difference} {direction}")
         }
-        Kind::Order => format!("{first} would be {apart} after {second}, so the capture is from another boot"),
+        Kind::Order => format!("{first} would be {difference} after {second}, so the capture is from another boot"),
         Kind::NoLoadedBoot => "no network boot in the capture loaded a file completely".to_owned(),
         Kind::NoEvidence => {
             "nothing ties it to this boot: the two share neither a MAC address nor a clock".to_owned()

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-/// The message of `error` with its chain of causes, in one line.
+/// Formats the message of `error` with its chain of causes, on one line.
 #[must_use]
 pub fn with_causes(error: &dyn Error) -> String {
     let mut message = error.to_string();

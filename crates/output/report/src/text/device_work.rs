@@ -8,34 +8,42 @@ use super::style::{DOUBT, QUIET};
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// A section titled `title` of `devices` in the given order, with `more` appended to its note; `None` if there are none.
-pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, top: usize) -> Option<Section<'a>> {
-    let note = format!("slowest of {} operations{more}", count(devices.len() as u64));
-    let pends = devices.iter().any(|device| device.details.pre_pend_ns.is_some());
-    Section::of("devices", title, devices)
+/// Returns a section titled `title` with `devices` in the given order and `note_suffix` appended to its note; `None`
+/// without devices.
+pub fn section<'a>(
+    title: &'static str,
+    devices: Vec<&'a Device>,
+    note_suffix: &str,
+    top: usize,
+) -> Option<Section<'a>> {
+    let note = format!("slowest of {} operations{note_suffix}", count(devices.len() as u64));
+    let has_pended = devices.iter().any(|device| device.details.pre_pend_ns.is_some());
+    Section::builder("devices", title, devices)
         .note(note)
         .top(top)
-        .name("driver", "driver or device", 44, |device| Cell::shown(Value::text(&device.driver), name(device)))
+        .name("driver", "driver or device", 44, |device| {
+            Cell::with_display_text(Value::text(&device.driver), name(device))
+        })
         .data("device", |device| Value::text(&device.device))
         .data("friendly_name", |device| Value::text(&device.friendly_name))
         .data("description", |device| Value::text(&device.description))
         .name("kind", "operation", 12, |device| Value::text(device.details.kind.as_str()))
-        .quantity("duration_ns", "duration", |device| Cell::took(device.duration_ns))
-        .column(Heading::quantity("pre_pend_ns", "until pending").in_text_if(pends), |device| {
-            let until = Value::of(device.details.pre_pend_ns, Value::Duration);
+        .quantity("duration_ns", "duration", |device| Cell::duration_or_unfinished(device.duration_ns))
+        .column(Heading::quantity("pre_pend_ns", "until pending").in_text_if(has_pended), |device| {
+            let pre_pend = Value::from_option(device.details.pre_pend_ns, Value::Duration);
             match (device.details.pend_ns, device.details.pre_pend_ns) {
-                (None, Some(_)) => Cell::shown(until, "blocked (did not pend)").styled(DOUBT),
+                (None, Some(_)) => Cell::with_display_text(pre_pend, "blocked (did not pend)").with_style(DOUBT),
                 (_, ns) => Cell::duration_or_dash(ns),
             }
         })
         .time("start_ns", "start", |device| Cell::since(device.start_ns, 0))
-        .data("end_ns", |device| Value::of(device.end_ns, Value::Time))
+        .data("end_ns", |device| Value::from_option(device.end_ns, Value::Time))
         .data("phase", |device| Value::text(device.details.phase.as_str()))
-        .name("", "", 60, |device| Cell::words(QUIET, detail(device)))
-        .done_if_any()
+        .name("", "", 60, |device| Cell::text_only(QUIET, detail(device)))
+        .build_if_any()
 }
 
-/// The first known name: driver, friendly name, description, device.
+/// Returns the first known name: driver, friendly name, description, device.
 #[must_use]
 pub fn name(device: &Device) -> String {
     let names = [&device.driver, &device.friendly_name, &device.description, &device.device];
@@ -43,7 +51,7 @@ pub fn name(device: &Device) -> String {
     name.map_or_else(|| "unnamed".to_owned(), |name| printable(name).into_owned())
 }
 
-/// The next name that differs from [`name`].
+/// Returns the next name that differs from [`name`].
 fn detail(device: &Device) -> String {
     let names = [&device.friendly_name, &device.description, &device.device];
     let detail = names.into_iter().find(|text| !text.is_empty() && **text != name(device));

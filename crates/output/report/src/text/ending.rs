@@ -11,8 +11,8 @@ use super::{losses, missing_evidence};
 ///
 /// # Errors
 /// Returns errors from `out`.
-pub fn write(lost: &Losses, missing: &MissingEvidence, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(losses: &Losses, missing: &MissingEvidence, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
-    losses::write(lost, out)?;
+    losses::write(losses, out)?;
     missing_evidence::write(missing, out)
 }

@@ -33,7 +33,7 @@ pub fn write(event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> 
             FieldValue::Text(text) => write!(out, " {}={}", field.name, printable(text))?,
             FieldValue::Signed(number) => write!(out, " {}={number}", field.name)?,
             FieldValue::Unsigned(number) => write!(out, " {}={number}", field.name)?,
-            other => write!(out, " {}={other:?}", field.name)?,
+            value => write!(out, " {}={value:?}", field.name)?,
         }
     }
     writeln!(out)

@@ -9,7 +9,7 @@ use super::printable::printable;
 use super::quantity::duration;
 use super::style::{WORST, styled};
 
-/// The most expensive finding with its cost.
+/// Describes the most expensive finding with its cost.
 #[must_use]
 pub fn sentence(fix: &FixFirst) -> String {
     let at_most = if fix.is_upper_bound { "at most " } else { "" };

@@ -34,19 +34,19 @@ pub fn write(report: &GateReport, top: usize, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// The verdict in a sentence.
+/// Returns the verdict in a sentence.
 #[must_use]
 pub fn headline(report: &GateReport) -> String {
-    let of = |verdict: GateVerdict| report.limits.iter().filter(|limit| limit.verdict == verdict).count() as u64;
+    let count_of = |verdict: GateVerdict| report.limits.iter().filter(|limit| limit.verdict == verdict).count() as u64;
     let total = report.limits.len() as u64;
-    let all = counted(total, "limit");
+    let limits = counted(total, "limit");
     match report.verdict {
-        GateVerdict::Pass => format!("Pass: {all} met."),
+        GateVerdict::Pass => format!("Pass: {limits} met."),
         GateVerdict::Regression => {
-            format!("Regression: {} of {} limits exceeded.", count(of(GateVerdict::Regression)), count(total))
+            format!("Regression: {} of {} limits exceeded.", count(count_of(GateVerdict::Regression)), count(total))
         }
         GateVerdict::NoVerdict => {
-            format!("No verdict on {} of {} limits.", count(of(GateVerdict::NoVerdict)), count(total))
+            format!("No verdict on {} of {} limits.", count(count_of(GateVerdict::NoVerdict)), count(total))
         }
     }
 }
@@ -72,7 +72,7 @@ pub(crate) fn cases(limit: &LimitReport) -> Vec<LimitCase<'_>> {
     limit.checks.iter().map(case).collect()
 }
 
-/// A check in a sentence.
+/// Describes a check in a sentence.
 fn sentence(limit: &str, check: &LimitCheck) -> String {
     let key = printable(&check.key);
     let numbers = match (check.was, check.is, check.difference) {
@@ -98,44 +98,44 @@ fn sentence(limit: &str, check: &LimitCheck) -> String {
 fn write_limit(limit: &LimitReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let note = match limit.checks.len() {
         0 | 1 => word(limit.verdict).to_owned(),
-        all => format!("{} · {}", word(limit.verdict), counted(all as u64, "measure")),
+        measures => format!("{} · {}", word(limit.verdict), counted(measures as u64, "measure")),
     };
     title(&printable(&limit.limit), &note, out)?;
     if !limit.reason.is_empty() {
         return writeln!(out, "  {DOUBT}{}{DOUBT:#}", printable(&limit.reason));
     }
-    let single = limit.checks.len() == 1;
-    let shown: Vec<&LimitCheck> =
-        limit.checks.iter().filter(|check| single || check.verdict != GateVerdict::Pass).collect();
-    if shown.is_empty() {
+    let is_single = limit.checks.len() == 1;
+    let shown_checks: Vec<&LimitCheck> =
+        limit.checks.iter().filter(|check| is_single || check.verdict != GateVerdict::Pass).collect();
+    if shown_checks.is_empty() {
         return Ok(());
     }
     let amount = |unit, number: Option<i64>| {
-        let shown = number.map_or_else(|| "-".to_owned(), |number| value(unit, number));
-        Cell::words(Style::new(), shown)
+        let text = number.map_or_else(|| "-".to_owned(), |number| value(unit, number));
+        Cell::text_only(Style::new(), text)
     };
-    let section = Section::of("checks", "", shown.iter().copied())
+    let section = Section::builder("checks", "", shown_checks.iter().copied())
         .top(top)
         .name("key", "", 56, |check| Value::text(&check.key))
         .quantity("was", "baseline", |check| amount(check.unit, check.was))
         .quantity("is", "candidate", |check| amount(check.unit, check.is))
         .quantity("difference", "change", |check| {
             let change = check.difference.map(|difference| signed(check.unit, difference));
-            Cell::words(Style::new(), change.unwrap_or_default())
+            Cell::text_only(Style::new(), change.unwrap_or_default())
         })
         .quantity("percent", "", |check| {
-            Cell::words(Style::new(), check.percent.map(signed_percent).unwrap_or_default())
+            Cell::text_only(Style::new(), check.percent.map(signed_percent).unwrap_or_default())
         })
         .quantity("noise_floor", "noise", |check| {
-            Cell::words(QUIET, check.noise_floor.map(|floor| value(check.unit, floor)).unwrap_or_default())
+            Cell::text_only(QUIET, check.noise_floor.map(|floor| value(check.unit, floor)).unwrap_or_default())
         })
         .name("verdict", "", 14, |check| Value::text(word(check.verdict)).styled(style(check.verdict)))
         .name("reason", "", 110, |check| Value::text(&check.reason).styled(QUIET))
         .build();
     section::text::write(&section, out)?;
-    let more = shown.len().saturating_sub(top);
-    if more > 0 {
-        writeln!(out, "  {QUIET}and {} more{QUIET:#}", count(more as u64))?;
+    let hidden_count = shown_checks.len().saturating_sub(top);
+    if hidden_count > 0 {
+        writeln!(out, "  {QUIET}and {} more{QUIET:#}", count(hidden_count as u64))?;
     }
     Ok(())
 }

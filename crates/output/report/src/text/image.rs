@@ -1,5 +1,5 @@
-//! The text report of `image`: headline, findings, write filters, services, startup programs and registry hives of an offline
-//! installation.
+//! The text report of `image`: headline, findings, write filters, services, startup programs and registry hives of an
+//! offline installation.
 
 use std::io::{self, Write};
 
@@ -48,10 +48,12 @@ pub fn write(answer: &ImageDiagnosis, top: usize, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-fn more(all: usize, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-    match all.checked_sub(rows) {
+fn write_hidden_count(total: usize, shown: usize, out: &mut dyn Write) -> io::Result<()> {
+    match total.checked_sub(shown) {
         None | Some(0) => Ok(()),
-        Some(left) => writeln!(out, "  {QUIET}and {} more; use --top 0 to show all{QUIET:#}", count(left as u64)),
+        Some(hidden) => {
+            writeln!(out, "  {QUIET}and {} more; use --top 0 to show all{QUIET:#}", count(hidden as u64))
+        }
     }
 }
 
@@ -111,24 +113,24 @@ fn findings(audit: &ImageAudit, rows: usize, out: &mut dyn Write) -> io::Result<
         for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
             writeln!(out, "    {QUIET}{}{QUIET:#}", printable(&evidence.text))?;
         }
-        let left = finding.evidence.len().saturating_sub(MAX_EVIDENCE);
-        if left > 0 {
-            writeln!(out, "    {QUIET}and {left} more in --format json{QUIET:#}")?;
+        let hidden = finding.evidence.len().saturating_sub(MAX_EVIDENCE);
+        if hidden > 0 {
+            writeln!(out, "    {QUIET}and {hidden} more in --format json{QUIET:#}")?;
         }
     }
-    more(audit.findings.len(), rows, out)
+    write_hidden_count(audit.findings.len(), rows, out)
 }
 
 fn state(filter: &WriteFilter) -> String {
-    let now = match filter.is_enabled {
+    let current = match filter.is_enabled {
         Some(true) => "on",
         Some(false) => "off",
         None => "installed; the registry does not show whether it is on",
     };
     match filter.is_enabled_after_restart {
-        Some(true) => format!("{now}; on after the next restart"),
-        Some(false) => format!("{now}; off after the next restart"),
-        None => now.to_owned(),
+        Some(true) => format!("{current}; on after the next restart"),
+        Some(false) => format!("{current}; off after the next restart"),
+        None => current.to_owned(),
     }
 }
 
@@ -151,7 +153,7 @@ fn filters(report: &ImageReport, out: &mut dyn Write) -> io::Result<()> {
             };
             let exclusions = match volume.exclusions.as_slice() {
                 [] => String::new(),
-                some => format!("; excluded: {}", some.join(", ")),
+                exclusions => format!("; excluded: {}", exclusions.join(", ")),
             };
             writeln!(out, "  {}: {protected}{}.", printable(&volume.name), printable(&exclusions))?;
         }
@@ -205,10 +207,10 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
     ];
     for (name, title, owners) in owners {
         let owners = owners.iter().filter(|owner| owner.new_bytes > 0);
-        let section = Section::of(name, title, owners)
+        let section = Section::builder(name, title, owners)
             .top(rows)
             .name("name", "name", 72, |owner| match owner.name.as_str() {
-                "" => Cell::words(anstyle::Style::new(), "(unknown)"),
+                "" => Cell::text_only(anstyle::Style::new(), "(unknown)"),
                 name => Value::text(name).into(),
             })
             .quantity("new_bytes", "new", |owner| Value::Bytes(owner.new_bytes))
@@ -219,7 +221,7 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Special properties of a service.
+/// Lists the special properties of a service.
 fn notes(service: &ServiceEntry) -> String {
     let mut notes = Vec::new();
     if service.is_delayed {
@@ -244,27 +246,28 @@ fn notes(service: &ServiceEntry) -> String {
 }
 
 fn candidates(audit: &ImageAudit, top: usize) -> Option<Section<'_>> {
-    let section = Section::of("candidates", "Services that devices often do not need", &audit.candidates)
+    let section = Section::builder("candidates", "Services that devices often do not need", &audit.candidates)
         .note("started at boot; use '--needed FILE' to list the ones this device needs")
-        .first(top)
-        .name("service", "service", 24, |one| Value::text(&one.service))
-        .name("purpose", "purpose", 64, |one| Value::text(one.purpose))
-        .name("cost", "published cost", 24, |one| Value::text(one.cost))
-        .name("needed_by", "needed by", 36, |one| Value::Text(one.needed_by.join(", ").into()))
-        .done_if_any()?;
-    let how = "Change one at a time with 'sc config NAME start= demand' or delayed-auto (starts two minutes later), then test.";
-    Some(section.line(QUIET, how))
+        .top_with_remainder(top)
+        .name("service", "service", 24, |candidate| Value::text(&candidate.service))
+        .name("purpose", "purpose", 64, |candidate| Value::text(candidate.purpose))
+        .name("cost", "published cost", 24, |candidate| Value::text(candidate.cost))
+        .name("needed_by", "needed by", 36, |candidate| Value::Text(candidate.needed_by.join(", ").into()))
+        .build_if_any()?;
+    let advice = "Change one at a time with 'sc config NAME start= demand' or delayed-auto (starts two minutes later), then test.";
+    Some(section.line(QUIET, advice))
 }
 
 fn services(report: &ImageReport, top: usize) -> Option<Section<'_>> {
     let autos: Vec<&ServiceEntry> = report.services.iter().filter(|service| service.is_auto()).collect();
-    let has_guarded = autos.iter().take(top).any(|service| guard(service) == Some(PART_OF_WINDOWS));
-    let guarded = has_guarded.then(|| format!("'keep' means that the start type must not change: {PART_OF_WINDOWS}."));
-    let section = service_columns(Section::of("services", "Services started at boot", autos))
+    let has_windows_part = autos.iter().take(top).any(|service| guard(service) == Some(PART_OF_WINDOWS));
+    let keep_note =
+        has_windows_part.then(|| format!("'keep' means that the start type must not change: {PART_OF_WINDOWS}."));
+    let section = service_columns(Section::builder("services", "Services started at boot", autos))
         .note("in group order; use --format csv for all services and drivers")
-        .first(top)
-        .done_if_any()?;
-    Some(section.line_if(QUIET, guarded))
+        .top_with_remainder(top)
+        .build_if_any()?;
+    Some(section.line_if(QUIET, keep_note))
 }
 
 /// The rows of a CSV table.
@@ -275,21 +278,21 @@ pub enum ImageRows {
     Findings,
 }
 
-/// The section with those rows. Lists are joined with semicolons.
+/// Returns the section with the requested rows. Lists are joined with semicolons.
 #[must_use]
 pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows) -> Section<'a> {
     match rows {
         ImageRows::Services => {
-            service_columns(Section::of("services", "Services and drivers", report.services.iter())).build()
+            service_columns(Section::builder("services", "Services and drivers", report.services.iter())).build()
         }
-        ImageRows::Findings => Section::of("findings", "Findings", &audit.findings)
+        ImageRows::Findings => Section::builder("findings", "Findings", &audit.findings)
             .data("code", |finding| Value::text(finding.code))
             .data("severity", |finding| Value::text(finding.severity.as_str()))
             .data("subject", |finding| Value::text(&finding.subject.name))
             .data("title", |finding| Value::text(&finding.title))
             .data("advice", |finding| Value::text(&finding.advice))
             .data("evidence", |finding| {
-                let evidence: Vec<&str> = finding.evidence.iter().map(|one| one.text.as_str()).collect();
+                let evidence: Vec<&str> = finding.evidence.iter().map(|item| item.text.as_str()).collect();
                 Value::Text(evidence.join("; ").into())
             })
             .build(),
@@ -298,7 +301,7 @@ pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows)
 
 fn service_columns<'a>(section: SectionBuilder<'a, &'a ServiceEntry>) -> SectionBuilder<'a, &'a ServiceEntry> {
     let list = |names: &[String]| Value::Text(names.join(";").into());
-    let after =
+    let dependencies =
         |service: &ServiceEntry| [&service.depends_on_services[..], &service.depends_on_groups[..]].concat().join(", ");
     section
         .name("name", "service", 34, |service| Value::text(&service.name))
@@ -307,15 +310,15 @@ fn service_columns<'a>(section: SectionBuilder<'a, &'a ServiceEntry>) -> Section
         .data("start", |service| Value::text(service.start.as_str()))
         .name("error_control", "on error", 8, |service| Value::text(service.error_control.as_str()))
         .name("group", "group", 24, |service| Value::text(&service.group))
-        .data("tag", |service| Value::of(service.tag, Value::Count))
+        .data("tag", |service| Value::from_option(service.tag, Value::Count))
         .data("depends_on_services", move |service| list(&service.depends_on_services))
         .data("depends_on_groups", move |service| list(&service.depends_on_groups))
-        .name("", "starts after", 36, move |service| Value::Text(after(service).into()))
+        .name("", "starts after", 36, move |service| Value::Text(dependencies(service).into()))
         .quantity("needed_by", "needed by", move |service| {
             let names = list(&service.needed_by);
             match service.needed_by.len() {
-                0 => Cell::shown(names, ""),
-                needed => Cell::shown(names, count(needed as u64)),
+                0 => Cell::with_display_text(names, ""),
+                services => Cell::with_display_text(names, count(services as u64)),
             }
         })
         .data("has_trigger", |service| Value::Flag(service.has_trigger))
@@ -326,8 +329,8 @@ fn service_columns<'a>(section: SectionBuilder<'a, &'a ServiceEntry>) -> Section
         .data("is_outside_windows", |service| Value::Flag(service.is_outside_windows))
         .data("account", |service| Value::text(&service.account))
         .data("key", |service| Value::text(&service.key))
-        .data("last_written_unix_ns", |service| Value::of(service.last_written_unix_ns, Value::Time))
-        .name("", "", 60, |service| Cell::words(QUIET, notes(service)))
+        .data("last_written_unix_ns", |service| Value::from_option(service.last_written_unix_ns, Value::Time))
+        .name("", "", 60, |service| Cell::text_only(QUIET, notes(service)))
 }
 
 const fn kind(kind: ServiceKind) -> &'static str {
@@ -341,69 +344,74 @@ const fn kind(kind: ServiceKind) -> &'static str {
 }
 
 fn startup_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
-    Section::of("startup_programs", "Startup programs", &report.startup_programs)
-        .first(top)
+    Section::builder("startup_programs", "Startup programs", &report.startup_programs)
+        .top_with_remainder(top)
         .name("name", "name", 32, |program| Value::text(&program.name))
         .name("origin", "from", 14, |program| Value::text(program.origin.phrase()))
         .name("delay", "delay", 8, |program| Value::text(&program.delay))
         .name("command", "command", 72, |program| Value::text(&program.command))
         .name("key", "key", 64, |program| Value::text(&program.key).styled(QUIET))
-        .done_if_any()
+        .build_if_any()
 }
 
 fn autologgers(report: &ImageReport) -> Option<Section<'_>> {
-    let on: Vec<&str> = report.autologgers.iter().filter(|one| one.is_enabled).map(|one| one.name.as_str()).collect();
-    let names = printable(&on.join(", ")).into_owned();
-    let section = Section::of_lines("autologgers", "Trace sessions started at boot (autologgers)");
-    (!on.is_empty()).then(|| section.line(anstyle::Style::new(), names))
+    let enabled: Vec<&str> =
+        report.autologgers.iter().filter(|logger| logger.is_enabled).map(|logger| logger.name.as_str()).collect();
+    let names = printable(&enabled.join(", ")).into_owned();
+    let section = Section::without_table("autologgers", "Trace sessions started at boot (autologgers)");
+    (!enabled.is_empty()).then(|| section.line(anstyle::Style::new(), names))
 }
 
 fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
     let menu = report.boot_menu.as_ref()?;
-    let waits = match menu.timeout_s {
+    let wait_note = match menu.timeout_s {
         Some(seconds) if menu.shown_count() > 1 => format!("waits {seconds} s for a selection"),
         Some(_) => "one entry: does not wait".to_owned(),
         None => "wait time unknown".to_owned(),
     };
-    let section = Section::of("boot_menu", "Boot menu", &menu.entries)
-        .note(waits)
+    let section = Section::builder("boot_menu", "Boot menu", &menu.entries)
+        .note(wait_note)
         .name("description", "entry", 36, |entry| Value::text(&entry.description))
         .name("path", "file", 44, |entry| Value::text(&entry.path))
         .data("is_default", |entry| Value::Flag(entry.is_default))
         .data("is_shown", |entry| Value::Flag(entry.is_shown))
         .name("", "", 60, |entry| {
             let default = entry.is_default.then(|| "default".to_owned());
-            let settings = entry.settings.iter().map(|one| format!("{} {}", one.name, one.number().unwrap_or(0)));
+            let settings =
+                entry.settings.iter().map(|setting| format!("{} {}", setting.name, setting.number().unwrap_or(0)));
             let hidden = (!entry.is_shown).then(|| "not in the menu".to_owned());
             let notes: Vec<String> = default.into_iter().chain(settings).chain(hidden).collect();
-            Cell::words(QUIET, notes.join(", "))
+            Cell::text_only(QUIET, notes.join(", "))
         })
         .build();
     Some(section)
 }
 
 fn not_applicable(audit: &ImageAudit) -> Option<Section<'_>> {
-    Section::of("not_applicable", "Not applicable", &audit.not_applicable)
+    Section::builder("not_applicable", "Not applicable", &audit.not_applicable)
         .note("rules without the input they need")
         .name("code", "rule", 40, |rule| Value::text(rule.code).styled(QUIET))
         .name("reason", "why", 110, |rule| Value::text(rule.reason))
-        .done_if_any()
+        .build_if_any()
 }
 
 fn hives(report: &ImageReport) -> Option<Section<'_>> {
-    Section::of("hives", "Hives", &report.hives)
+    Section::builder("hives", "Hives", &report.hives)
         .name("kind", "hive", 10, |hive| Value::text(hive.kind.as_str()))
         .name("name", "file", 60, |hive| Value::text(&hive.name))
         .name("last_written_unix_ns", "written (UTC)", 20, |hive| {
-            Cell::shown(Value::of(hive.last_written_unix_ns, Value::Time), second_or_dash(hive.last_written_unix_ns))
+            Cell::with_display_text(
+                Value::from_option(hive.last_written_unix_ns, Value::Time),
+                second_or_dash(hive.last_written_unix_ns),
+            )
         })
         .quantity("keys", "keys", |hive| Value::Count(hive.keys))
         .quantity("values", "values", |hive| Value::Count(hive.values))
-        .name("", "", 70, |hive| Cell::words(DOUBT, hive_notes(hive)))
-        .done_if_any()
+        .name("", "", 70, |hive| Cell::text_only(DOUBT, hive_notes(hive)))
+        .build_if_any()
 }
 
-/// Unreadable parts of a hive, and the state of its logs.
+/// Lists the unreadable parts of a hive, and the state of its logs.
 fn hive_notes(hive: &HiveReport) -> String {
     let mut notes = Vec::new();
     if hive.unreadable_keys + hive.unreadable_values > 0 {
@@ -430,32 +438,31 @@ fn hive_notes(hive: &HiveReport) -> String {
 /// # Errors
 /// Returns errors from `out`.
 pub fn write_comparison(comparison: &ImageComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let changes = &comparison.changes;
-    writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", counted(changes.len() as u64, "change"))?;
-    if changes.is_empty() {
+    writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", counted(comparison.changes.len() as u64, "change"))?;
+    if comparison.changes.is_empty() {
         return Ok(());
     }
     writeln!(out, "Likely most expensive at boot first: automatic services, then boot-start drivers.\n")?;
-    section::text::write(&changed(comparison, top), out)
+    section::text::write(&changes(comparison, top), out)
 }
 
 #[must_use]
-pub fn changed(comparison: &ImageComparison, top: usize) -> Section<'_> {
-    let phrase = |code: &'static str| Cell::shown(Value::text(code), code.replace('_', " "));
-    let side = |text: &'_ Option<String>| text.as_ref().map_or_else(|| "-".to_owned(), Clone::clone);
-    let value = |text: &Option<String>| Value::of(text.clone(), |text| Value::Text(text.into()));
-    Section::of("changes", "", &comparison.changes)
-        .first(top)
+pub fn changes(comparison: &ImageComparison, top: usize) -> Section<'_> {
+    let phrase = |code: &'static str| Cell::with_display_text(Value::text(code), code.replace('_', " "));
+    let text_or_dash = |text: &'_ Option<String>| text.as_ref().map_or_else(|| "-".to_owned(), Clone::clone);
+    let value = |text: &Option<String>| Value::from_option(text.clone(), |text| Value::Text(text.into()));
+    Section::builder("changes", "", &comparison.changes)
+        .top_with_remainder(top)
         .name("what", "what", 14, move |change| phrase(change.what))
         .name("name", "name", 40, |change| Value::text(&change.name))
         .name("field", "field", 14, move |change| phrase(change.field))
-        .name("was", "before", 40, move |change| Cell::shown(value(&change.was), side(&change.was)))
-        .name("is", "after", 40, move |change| Cell::shown(value(&change.is), side(&change.is)))
+        .name("was", "before", 40, move |change| Cell::with_display_text(value(&change.was), text_or_dash(&change.was)))
+        .name("is", "after", 40, move |change| Cell::with_display_text(value(&change.is), text_or_dash(&change.is)))
         .data("weight", |change| Value::Id(change.weight.into()))
         .build()
 }
 
-/// The one-line message for a folder without a registry hive.
+/// Returns the one-line message for a folder without a registry hive.
 #[must_use]
 pub fn no_hives(unreadable: &[UnreadableHive]) -> String {
     match unreadable.first() {

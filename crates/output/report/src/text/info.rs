@@ -47,9 +47,9 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
         if !file.finished {
             notes.push("not closed by the recorder".to_owned());
         }
-        let what = if file.content.is_empty() { "file" } else { file.content };
+        let content = if file.content.is_empty() { "file" } else { file.content };
         let name = file.name.strip_prefix(folder).map_or(&*file.name, |name| name.trim_start_matches('/'));
-        row(what, format!("{name} ({})", notes.join(", ")));
+        row(content, format!("{name} ({})", notes.join(", ")));
     }
     let unknown = || "not recorded".to_owned();
     row("start", summary.start_utc.clone().unwrap_or_else(unknown));
@@ -69,21 +69,21 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
     section::text::write(&properties("recording", "", rows), out)
 }
 
-/// A section of names and values.
+/// Builds a section of names and values.
 fn properties(name: &'static str, title: &'static str, rows: Vec<(String, String)>) -> Section<'static> {
-    Section::of(name, title, rows)
+    Section::builder(name, title, rows)
         .name("property", "", 34, |row| Value::Text(row.0.clone().into()).styled(QUIET))
         .name("value", "", 120, |row| Value::Text(row.1.clone().into()))
         .build()
 }
 
-/// The common folder or archive of all parts; empty if there is none or the files are no parts.
+/// Returns the common folder or archive of all parts; empty if there is none or the files are separate recordings.
 fn shared_folder(summary: &RecordingSummary) -> &str {
     let mut names = summary.files.iter().map(|file| file.name.rsplit_once('/').map_or("", |(folder, _)| folder));
-    let parts = summary.files.iter().all(|file| !file.content.is_empty());
-    let Some(first) = names.next().filter(|_| parts && summary.files.len() > 1) else { return "" };
+    let are_parts = summary.files.iter().all(|file| !file.content.is_empty());
+    let Some(first) = names.next().filter(|_| are_parts && summary.files.len() > 1) else { return "" };
     names.fold(first, |mut shared, name| {
-        while !(name == shared || name.strip_prefix(shared).is_some_and(|rest| rest.starts_with('/'))) {
+        while !(name == shared || name.strip_prefix(shared).is_some_and(|suffix| suffix.starts_with('/'))) {
             shared = shared.rsplit_once('/').map_or("", |(folder, _)| folder);
             if shared.is_empty() {
                 break;
@@ -93,7 +93,7 @@ fn shared_folder(summary: &RecordingSummary) -> &str {
     })
 }
 
-/// How the times of a clock were converted.
+/// Says how the times of a clock were converted.
 fn conversion_text(conversion: &ClockConversion) -> String {
     if conversion.pairs == 0 {
         return conversion.how.to_owned();
@@ -141,12 +141,12 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
     row("processors", processors);
     row("memory", if system.memory_bytes > 0 { size(system.memory_bytes) } else { String::new() });
     for disk in &system.disks {
-        row(&format!("disk {}", disk.number), joined(&[&disk.model, &known_size(disk.size_bytes)]));
+        row(&format!("disk {}", disk.number), joined(&[&disk.model, &size_if_recorded(disk.size_bytes)]));
     }
     for volume in &system.volumes {
         let name = if volume.drive.is_empty() { "volume" } else { &volume.drive };
         let place = format!("disk {}, partition {}", volume.disk, volume.partition);
-        row(name, joined(&[&volume.file_system, &known_size(volume.size_bytes), &place, &volume.device_path]));
+        row(name, joined(&[&volume.file_system, &size_if_recorded(volume.size_bytes), &place, &volume.device_path]));
     }
     for adapter in &system.network_adapters {
         row("network", joined(&[&adapter.description, &adapter.physical_address, &adapter.addresses]));
@@ -159,14 +159,14 @@ fn write_machine(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<
         row("display", joined(&[&adapter.name, &resolution]));
     }
     row("sleep states", system.sleep_states.join(", "));
-    for (what, number) in [("services", system.services.len()), ("devices", system.devices.len())] {
-        row(what, if number > 0 { count(number as u64) } else { String::new() });
+    for (item_name, number) in [("services", system.services.len()), ("devices", system.devices.len())] {
+        row(item_name, if number > 0 { count(number as u64) } else { String::new() });
     }
     section::text::write(&properties("computer", "Machine", rows), out)
 }
 
-/// A size; empty for zero, which means not recorded.
-fn known_size(bytes: u64) -> String {
+/// Formats a size; empty for zero, which means not recorded.
+fn size_if_recorded(bytes: u64) -> String {
     if bytes > 0 { size(bytes) } else { String::new() }
 }
 
@@ -175,24 +175,24 @@ fn joined(parts: &[&str]) -> String {
 }
 
 fn providers(summary: &RecordingSummary, top: usize) -> Section<'_> {
-    Section::of("providers", "Providers", &summary.providers)
-        .note(shown_of(summary.providers.len(), top))
+    Section::builder("providers", "Providers", &summary.providers)
+        .note(shown_count(summary.providers.len(), top))
         .top(top)
         .quantity("events", "events", |provider| Value::Count(provider.events))
         .quantity("share_percent", "share", |provider| share_of(provider.events, summary.events))
         .column(Heading::quantity("bytes", "bytes").sparse(), |provider| Value::Bytes(provider.bytes))
         .name("name", "provider", 70, |provider| Value::text(&provider.name))
         .name("guid", "", 36, |provider| {
-            // A provider without a name has its GUID in the column of names.
+            // A provider without a name already shows its GUID in the name column.
             let guid = if provider.name == provider.guid { "" } else { &provider.guid };
-            Cell::shown(Value::text(&provider.guid), guid).styled(QUIET)
+            Cell::with_display_text(Value::text(&provider.guid), guid).with_style(QUIET)
         })
         .build()
 }
 
 fn kinds(summary: &RecordingSummary, top: usize) -> Section<'_> {
-    Section::of("events", "Events", &summary.kinds)
-        .note(shown_of(summary.kinds.len(), top))
+    Section::builder("events", "Events", &summary.kinds)
+        .note(shown_count(summary.kinds.len(), top))
         .top(top)
         .quantity("events", "events", |kind| Value::Count(kind.events))
         .quantity("share_percent", "share", |kind| share_of(kind.events, summary.events))
@@ -200,16 +200,16 @@ fn kinds(summary: &RecordingSummary, top: usize) -> Section<'_> {
         .name("name", "event", 90, |kind| Value::text(&kind.name))
         .name("provider", "", 60, |kind| {
             let provider = if kind.name.starts_with(&kind.provider) { "" } else { &kind.provider };
-            Cell::shown(Value::text(&kind.provider), provider).styled(QUIET)
+            Cell::with_display_text(Value::text(&kind.provider), provider).with_style(QUIET)
         })
         .build()
 }
 
-fn share_of(part: u64, whole: u64) -> Value<'static> {
-    if whole == 0 { Value::Nothing } else { Value::Percent(part as f64 * 100.0 / whole as f64) }
+fn share_of(part: u64, total: u64) -> Value<'static> {
+    if total == 0 { Value::Nothing } else { Value::Percent(part as f64 * 100.0 / total as f64) }
 }
 
-fn shown_of(total: usize, top: usize) -> String {
+fn shown_count(total: usize, top: usize) -> String {
     match total > top {
         true => format!("{} of {}; use --top to show more", count(top as u64), count(total as u64)),
         false => count(total as u64),

@@ -29,7 +29,7 @@ pub fn write(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<(
     losses::write(&report.losses, out)
 }
 
-/// The source of the requests of a view.
+/// Names who issued the requests of a view.
 fn requester(view: &IoView) -> &'static str {
     match view.level {
         "paging" => "the memory manager",
@@ -50,7 +50,7 @@ fn headline(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
     sentences.try_for_each(|sentence| writeln!(out, "{sentence}"))
 }
 
-/// The headline, in one or two sentences.
+/// Returns the headline, in one or two sentences.
 #[must_use]
 pub fn headline_sentences(report: &IoReport) -> Vec<String> {
     let Some(view) = report.views.first() else { return Vec::new() };
@@ -74,7 +74,7 @@ pub fn headline_sentences(report: &IoReport) -> Vec<String> {
     sentences
 }
 
-/// A mean size, in whole bytes or larger units.
+/// Formats a mean size in whole bytes or larger units.
 fn bytes(mean: f64) -> String {
     if mean < 1024.0 { format!("{mean:.0} B") } else { size(mean.round() as u64) }
 }
@@ -93,18 +93,18 @@ fn findings(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()
             Some(ns) => writeln!(out, "    {} of that time is on the critical path.", duration(ns))?,
             None => {}
         }
-        if let Some(cure) = advice(finding, report.buffer_bytes) {
-            writeln!(out, "    {cure}")?;
+        if let Some(advice_text) = advice(finding, report.buffer_bytes) {
+            writeln!(out, "    {advice_text}")?;
         }
     }
     if report.findings.len() > top {
-        let more = (report.findings.len() - top) as u64;
-        writeln!(out, "  {QUIET}and {} more; use --top 0 to show all{QUIET:#}", count(more))?;
+        let hidden_count = (report.findings.len() - top) as u64;
+        writeln!(out, "  {QUIET}and {} more; use --top 0 to show all{QUIET:#}", count(hidden_count))?;
     }
     Ok(())
 }
 
-/// A finding as a sentence.
+/// Describes a finding in a sentence.
 #[must_use]
 pub fn sentence(finding: &IoFinding) -> String {
     let process = match (finding.process.as_str(), finding.pid) {
@@ -118,49 +118,49 @@ pub fn sentence(finding: &IoFinding) -> String {
         file => printable(file).into_owned(),
     };
     let verb = finding.direction;
-    let (part, all) = (count(finding.requests), count(finding.total_requests));
+    let (matching, total) = (count(finding.requests), count(finding.total_requests));
     let share = percent(finding.requests as f64 * 100.0 / finding.total_requests.max(1) as f64);
-    let time = finding.time_ns.map_or_else(String::new, |ns| format!(" All {all} took {}.", duration(ns)));
+    let time = finding.time_ns.map_or_else(String::new, |ns| format!(" All {total} took {}.", duration(ns)));
     match finding.code {
         FindingCode::SmallRequests => {
-            format!("{process}: {part} of {all} {verb}s ({share}) are smaller than 512 B, {file}.{time}")
+            format!("{process}: {matching} of {total} {verb}s ({share}) are smaller than 512 B, {file}.{time}")
         }
         FindingCode::Amplification => format!(
-            "{process}: a filter would amplify {all} {verb}s {} times, {file}.{time}",
+            "{process}: a filter would amplify {total} {verb}s {} times, {file}.{time}",
             count(finding.amplification.unwrap_or(0.0).round() as u64)
         ),
         FindingCode::RepeatedReads => {
-            format!("{process}: {part} of {all} {verb}s ({share}) repeat earlier reads, {file}.{time}")
+            format!("{process}: {matching} of {total} {verb}s ({share}) repeat earlier reads, {file}.{time}")
         }
         FindingCode::SmallUnbuffered => {
             format!(
-                "{process}: {part} of {all} {verb}s ({share}) bypass the cache with less than a page, {file}.{time}"
+                "{process}: {matching} of {total} {verb}s ({share}) bypass the cache with less than a page, {file}.{time}"
             )
         }
         FindingCode::Misaligned => {
-            format!("{process}: {part} of {all} {verb}s ({share}) start or end inside a page, {file}.{time}")
+            format!("{process}: {matching} of {total} {verb}s ({share}) start or end inside a page, {file}.{time}")
         }
         FindingCode::ScatteredWrites => {
-            format!("{process}: {part} of {all} {verb}s ({share}) are in random order, {file}.{time}")
+            format!("{process}: {matching} of {total} {verb}s ({share}) are in random order, {file}.{time}")
         }
         FindingCode::FlushAfterWrite => format!(
-            "{process}: {} after {all} {verb}s, {file}.{}",
+            "{process}: {} after {total} {verb}s, {file}.{}",
             counted(finding.flushes.unwrap_or(0), "flush"),
             finding.flush_ns.map_or_else(String::new, |ns| format!(" The flushes took {}.", duration(ns)))
         ),
     }
 }
 
-/// The advice for a finding, with the predicted result.
+/// Returns the advice for a finding, with the predicted result.
 #[must_use]
 pub fn advice(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
     let verb = finding.direction;
-    let buffer = finding.buffered_requests.map(|after| {
+    let buffer = finding.buffered_requests.map(|requests| {
         format!(
             "a {} buffer would reduce {} {verb}s to {}",
             size(buffer_bytes),
             count(finding.total_requests),
-            count(after)
+            count(requests)
         )
     });
     let cache =
@@ -172,13 +172,13 @@ pub fn advice(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
         (FindingCode::ScatteredWrites, ..) => "Collect writes and issue them in file order.".to_owned(),
         (FindingCode::FlushAfterWrite, ..) => "Flush once per group of related writes.".to_owned(),
         (_, Some(buffer), Some(cache)) => format!("{}; {cache}.", capitalized(&buffer)),
-        (_, Some(one), None) | (_, None, Some(one)) => format!("{}.", capitalized(&one)),
+        (_, Some(clause), None) | (_, None, Some(clause)) => format!("{}.", capitalized(&clause)),
         (_, None, None) => return None,
     };
     Some(sentence)
 }
 
-/// A share in percent that rounds to 100 only if it is exactly 100.
+/// Formats a share in percent that rounds to 100 only if it is exactly 100.
 fn nearly_all(share: f64) -> String {
     if share > 99.0 && share < 100.0 { format!("{:.1} %", share.min(99.9)) } else { percent(share) }
 }
@@ -190,7 +190,7 @@ fn write_view(report: &IoReport, view: &IoView, top: usize, out: &mut dyn Write)
     section::text::write_all(&sections, out)
 }
 
-/// How many pages the requests of a view transfer under different assumptions.
+/// Lists how many pages the requests of a view transfer under different assumptions.
 fn pages(report: &IoReport, view: &IoView) -> Section<'static> {
     let table = &view.table;
     let note = format!(
@@ -217,7 +217,7 @@ fn pages(report: &IoReport, view: &IoView) -> Section<'static> {
         ("if all bytes were contiguous".to_owned(), table.ideal_pages),
     ];
     let page_bytes = report.page_bytes;
-    Section::of("pages", name, rows)
+    Section::builder("pages", name, rows)
         .note(note)
         .name("what", "", 56, |row| Value::Text(row.0.clone().into()))
         .quantity("pages", "pages", |row| Value::Count(row.1))
@@ -225,18 +225,21 @@ fn pages(report: &IoReport, view: &IoView) -> Section<'static> {
         .build()
 }
 
-/// `part` of `whole`.
-fn part_of(part: u64, whole: u64) -> Value<'static> {
-    Value::Percent(part as f64 * 100.0 / whole.max(1) as f64)
+fn percent_of(part: u64, total: u64) -> Value<'static> {
+    Value::Percent(part as f64 * 100.0 / total.max(1) as f64)
 }
 
 fn sizes(view: &IoView) -> Section<'_> {
-    let exact = view.histogram.exact.iter().filter(|exact| exact.requests > 0);
-    let exact: Vec<String> =
-        exact.map(|exact| format!("{} of {} B", count(exact.requests), count(exact.size_bytes))).collect();
-    let exact = (!exact.is_empty()).then(|| format!("Exactly: {}.", exact.join(", ")));
-    let all = view.table.requests;
-    Section::of("sizes", "Sizes", view.histogram.bins.iter().filter(|bin| bin.requests > 0))
+    let exact: Vec<String> = view
+        .histogram
+        .exact
+        .iter()
+        .filter(|exact| exact.requests > 0)
+        .map(|exact| format!("{} of {} B", count(exact.requests), count(exact.size_bytes)))
+        .collect();
+    let exact_line = (!exact.is_empty()).then(|| format!("Exactly: {}.", exact.join(", ")));
+    let total = view.table.requests;
+    Section::builder("sizes", "Sizes", view.histogram.bins.iter().filter(|bin| bin.requests > 0))
         .name("", "size", 24, |bin| match (bin.from_bytes, bin.to_bytes) {
             (from, to) if from == to => Value::Text(size(from).into()),
             (from, to) => Value::Text(format!("{} to {}", size(from), size(to.saturating_add(1))).into()),
@@ -244,15 +247,15 @@ fn sizes(view: &IoView) -> Section<'_> {
         .data("from_bytes", |bin| Value::Bytes(bin.from_bytes))
         .data("to_bytes", |bin| Value::Bytes(bin.to_bytes))
         .quantity("requests", "requests", |bin| Value::Count(bin.requests))
-        .quantity("share_percent", "share", move |bin| part_of(bin.requests, all))
+        .quantity("share_percent", "share", move |bin| percent_of(bin.requests, total))
         .quantity("bytes", "bytes", |bin| Value::Bytes(bin.bytes))
         .build()
-        .line_if(QUIET, exact)
+        .line_if(QUIET, exact_line)
 }
 
 fn patterns(report: &IoReport, view: &IoView) -> Section<'static> {
     let patterns = &view.patterns;
-    let all = view.table.requests;
+    let total = view.table.requests;
     let strided = match patterns.stride_bytes {
         Some(stride) => format!("strided, mostly {} B", signed_count(stride)),
         None => "strided".to_owned(),
@@ -271,10 +274,10 @@ fn patterns(report: &IoReport, view: &IoView) -> Section<'static> {
         size(report.buffer_bytes),
         count(patterns.buffered_requests)
     );
-    Section::of("patterns", "Access patterns", rows.into_iter().filter(|row| row.1 > 0))
+    Section::builder("patterns", "Access patterns", rows.into_iter().filter(|row| row.1 > 0))
         .name("order", "pattern", 40, |row| Value::Text(row.0.clone().into()))
         .quantity("requests", "requests", |row| Value::Count(row.1))
-        .quantity("share_percent", "share", move |row| part_of(row.1, all))
+        .quantity("share_percent", "share", move |row| percent_of(row.1, total))
         .build()
         .line(anstyle::Style::new(), merged)
 }
@@ -287,49 +290,49 @@ fn signed_count(number: i64) -> String {
 fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
     let curve = &view.cache;
     if curve.max_hits() == 0 {
-        let nothing = "A cache would not help: no page is touched twice.";
-        return Section::of_lines("cache", "Page cache").line(QUIET, nothing);
+        let text = "A cache would not help: no page is touched twice.";
+        return Section::without_table("cache", "Page cache").line(QUIET, text);
     }
-    let sampled = curve.sampled.map_or_else(String::new, |how| {
+    let sampled = curve.sampled.map_or_else(String::new, |sampling| {
         format!(
             "; sampled from {} of the pages, error at most {} in {} that were also simulated exactly",
-            percent(how.share * 100.0),
-            percent(how.max_error * 100.0),
-            counted(how.compared_accesses, "access")
+            percent(sampling.share * 100.0),
+            percent(sampling.max_error * 100.0),
+            counted(sampling.compared_accesses, "access")
         )
     });
     // The last point compares a cache of all pages with one that also has all key blocks, which needs a few pages more.
-    let everything = curve.points.last().map_or(u64::MAX, |point| point.pages);
+    let all_pages = curve.points.last().map_or(u64::MAX, |point| point.pages);
     let misses = move |curve: &CacheCurve, pages| {
-        let hits = if pages >= everything { curve.max_hits() } else { curve.hits(pages) };
+        let hits = if pages >= all_pages { curve.max_hits() } else { curve.hits(pages) };
         // A cache smaller than one read-ahead group cannot read ahead.
-        let smallest = curve.points.first().map_or(everything, |point| point.pages);
-        if pages < smallest && pages < everything {
+        let smallest = curve.points.first().map_or(all_pages, |point| point.pages);
+        if pages < smallest && pages < all_pages {
             return Value::Nothing;
         }
-        part_of(curve.accesses.saturating_sub(hits), curve.accesses)
+        percent_of(curve.accesses.saturating_sub(hits), curve.accesses)
     };
     let page_bytes = report.page_bytes;
-    let mut section = Section::of("cache", "Page cache", &curve.points)
+    let mut section = Section::builder("cache", "Page cache", &curve.points)
         .note(format!("misses by cache size; the last size fits all pages{sampled}"))
         .quantity("pages", "pages", |point| Value::Count(point.pages))
         .quantity("bytes", "bytes", |point| Value::Bytes(point.pages.saturating_mul(page_bytes)))
         .quantity("misses_percent", "misses", |point| Value::Percent(point.miss_ratio * 100.0));
-    if let Some(ahead) = &view.cache_with_read_ahead {
+    if let Some(read_ahead) = &view.cache_with_read_ahead {
         let heading = Heading::quantity("misses_with_read_ahead_percent", "with read-ahead");
-        section = section.column(heading, |point| misses(ahead, point.pages));
+        section = section.column(heading, |point| misses(read_ahead, point.pages));
     }
-    if let Some(keys) = &view.cache_with_key_blocks {
+    if let Some(key_blocks) = &view.cache_with_key_blocks {
         let heading = Heading::quantity("misses_with_key_blocks_percent", "with key blocks");
-        section = section.column(heading, |point| misses(keys, point.pages));
+        section = section.column(heading, |point| misses(key_blocks, point.pages));
     }
-    let enough = |pages: Option<u64>| pages.map_or_else(|| "-".to_owned(), count);
+    let page_count = |pages: Option<u64>| pages.map_or_else(|| "-".to_owned(), count);
     let unit = if curve.pages_for_99_percent == Some(1) { "page" } else { "pages" };
     let smallest = format!(
         "Cache size for 50 / 90 / 99 % of achievable hits: {} / {} / {} {unit}.",
-        enough(curve.pages_for_50_percent),
-        enough(curve.pages_for_90_percent),
-        enough(curve.pages_for_99_percent)
+        page_count(curve.pages_for_50_percent),
+        page_count(curve.pages_for_90_percent),
+        page_count(curve.pages_for_99_percent)
     );
     section.build().line(anstyle::Style::new(), smallest)
 }
@@ -347,14 +350,14 @@ fn filter(costs: &FilterCosts, report: &IoReport) -> Section<'static> {
         },
     );
     let cached = format!("{} cached", counted(costs.cache_pages, "page"));
-    let with = format!("filter ({} blocks)", size(report.page_bytes));
+    let filter_name = format!("filter ({} blocks)", size(report.page_bytes));
     let rows = [
         ("no filter, no cache".to_owned(), &costs.plain),
         (format!("no filter, {cached}"), &costs.plain_cached),
-        (format!("{with}, no cache"), &costs.filtered),
-        (format!("{with}, {cached}"), &costs.filtered_cached),
+        (format!("{filter_name}, no cache"), &costs.filtered),
+        (format!("{filter_name}, {cached}"), &costs.filtered_cached),
     ];
-    Section::of("filter", "Cost of a filter", rows)
+    Section::builder("filter", "Cost of a filter", rows)
         .note(note)
         .name("what", "", 48, |row| Value::Text(row.0.clone().into()))
         .quantity("operations", "operations", |row| Value::Count(row.1.operations))
@@ -368,18 +371,18 @@ fn groups(view: &IoView, top: usize) -> Option<Section<'_>> {
         return None;
     }
     let rows = view.groups.iter().map(|group| (view, group));
-    let section = group_columns(Section::of("groups", "By process and file", rows));
-    Some(section.first(if top == 0 { usize::MAX } else { top }).build())
+    let section = group_columns(Section::builder("groups", "By process and file", rows));
+    Some(section.top_with_remainder(if top == 0 { usize::MAX } else { top }).build())
 }
 
-/// The groups of all views.
+/// Lists the groups of all views.
 #[must_use]
 pub fn all_groups(report: &IoReport) -> Section<'_> {
     let rows = report.views.iter().flat_map(|view| view.groups.iter().map(move |group| (view, group)));
-    group_columns(Section::of("groups", "By process and file", rows)).build()
+    group_columns(Section::builder("groups", "By process and file", rows)).build()
 }
 
-/// The display name of a group.
+/// Returns the display name of a group.
 fn group_name(group: &IoGroup) -> String {
     let mut name: Vec<String> = Vec::new();
     if !group.phase.is_empty() {
@@ -411,13 +414,13 @@ fn group_columns<'a>(
         .data("file", |row| Value::text(&row.1.file))
         .data("extension", |row| Value::text(&row.1.extension))
         .data("folder", |row| Value::text(&row.1.folder))
-        .data("handle", move |row| Value::of(row.1.handle, count))
-        .data("slice_start_ns", |row| Value::of(row.1.slice_start_ns, Value::Time))
+        .data("handle", move |row| Value::from_option(row.1.handle, count))
+        .data("slice_start_ns", |row| Value::from_option(row.1.slice_start_ns, Value::Time))
         .data("phase", |row| Value::text(&row.1.phase))
         .quantity("requests", "requests", move |row| count(row.1.table.requests))
         .quantity("bytes", "bytes", |row| Value::Bytes(row.1.table.bytes))
         .quantity("average_bytes", "average", move |row| {
-            Cell::shown(real(row.1.table.average_bytes), bytes(row.1.table.average_bytes))
+            Cell::with_display_text(real(row.1.table.average_bytes), bytes(row.1.table.average_bytes))
         })
         .quantity("largest_bytes", "largest", |row| Value::Bytes(row.1.table.largest_bytes))
         .data("files", move |row| count(row.1.table.files))
@@ -427,7 +430,7 @@ fn group_columns<'a>(
         .data("optimistic_pages", move |row| count(row.1.table.optimistic_pages))
         .quantity("exact_pages", "requested", move |row| count(row.1.table.exact_pages))
         .quantity("amplification", "amplification", move |row| {
-            Cell::shown(real(row.1.table.amplification), format!("{:.1}", row.1.table.amplification))
+            Cell::with_display_text(real(row.1.table.amplification), format!("{:.1}", row.1.table.amplification))
         })
         .data("ideal_pages", move |row| count(row.1.table.ideal_pages))
         .data("small_requests", move |row| count(row.1.table.small_requests))
@@ -443,8 +446,8 @@ fn group_columns<'a>(
         .data("time_ns", |row| Value::Duration(row.1.table.time_ns))
         .quantity("pages_for_90_percent", "cache 90 %", |row| {
             match row.1.cache.as_ref().and_then(|curve| curve.pages_for_90_percent) {
-                Some(pages) => Cell::shown(Value::Count(pages), counted(pages, "page")).styled(QUIET),
-                None => Cell::words(QUIET, "-"),
+                Some(pages) => Cell::with_display_text(Value::Count(pages), counted(pages, "page")).with_style(QUIET),
+                None => Cell::text_only(QUIET, "-"),
             }
         })
 }
@@ -477,10 +480,10 @@ pub fn write_comparison(comparison: &IoComparison, out: &mut dyn Write) -> io::R
     section::text::write(&changes(comparison), out)
 }
 
-/// The changes between two recordings.
+/// Lists the changes between two recordings.
 #[must_use]
 pub fn changes(comparison: &IoComparison) -> Section<'_> {
-    let shown = |measure: &str, value: Option<f64>| {
+    let formatted = |measure: &str, value: Option<f64>| {
         let text = match (value, measure) {
             (None, _) => "-".to_owned(),
             (Some(value), "bytes" | "average_bytes" | "largest_bytes") => size(value.round() as u64),
@@ -488,17 +491,17 @@ pub fn changes(comparison: &IoComparison) -> Section<'_> {
             (Some(value), "amplification") => format!("{value:.1}"),
             (Some(value), _) => count(value as u64),
         };
-        Cell::shown(Value::of(value, |value| Value::Text(value.to_string().into())), text)
+        Cell::with_display_text(Value::from_option(value, |value| Value::Text(value.to_string().into())), text)
     };
-    Section::of("changes", "", &comparison.changes)
+    Section::builder("changes", "", &comparison.changes)
         .name("level", "requests by", 12, |change| Value::text(change.level))
         .name("direction", "", 6, |change| Value::text(change.direction))
         .name("measure", "measure", 20, |change| {
             let measure = change.measure.trim_end_matches("_ns").trim_end_matches("_bytes").replace('_', " ");
-            Cell::shown(Value::text(change.measure), measure)
+            Cell::with_display_text(Value::text(change.measure), measure)
         })
-        .quantity("was", "before", move |change| shown(change.measure, change.was))
-        .quantity("is", "after", move |change| shown(change.measure, change.is))
+        .quantity("was", "before", move |change| formatted(change.measure, change.was))
+        .quantity("is", "after", move |change| formatted(change.measure, change.is))
         .quantity("", "ratio", |change| match (change.was, change.is) {
             (Some(was), Some(is)) if was > 0.0 => Value::Text(format!("{:.2}", is / was).into()),
             _ => Value::text("-"),
@@ -506,7 +509,7 @@ pub fn changes(comparison: &IoComparison) -> Section<'_> {
         .build()
 }
 
-/// The one-line message for a recording without reads and writes.
+/// Returns the one-line message for a recording without reads and writes.
 #[must_use]
 pub fn no_requests(report: &IoReport, recorder: &str) -> String {
     let mut sentence =

@@ -6,9 +6,9 @@ use onoff_trace::SystemKind;
 use super::printable::printable;
 use super::quantity::{counted, size};
 
-/// System, processors, memory and start of the recording, as far as known, followed by `more`.
+/// Returns the system, processors, memory and start of the recording where recorded, followed by `suffix`.
 #[must_use]
-pub fn machine(recording: &RecordingSummary, more: Option<String>) -> String {
+pub fn machine(recording: &RecordingSummary, suffix: Option<String>) -> String {
     let mut parts = Vec::new();
     if recording.os_build > 0 {
         let os = if recording.os.is_empty() { "Windows" } else { &recording.os };
@@ -34,6 +34,6 @@ pub fn machine(recording: &RecordingSummary, more: Option<String>) -> String {
         let second = start.get(..19).unwrap_or(start);
         parts.push(format!("recorded {} UTC", second.replace('T', " ")));
     }
-    parts.extend(more);
+    parts.extend(suffix);
     parts.join(" · ")
 }

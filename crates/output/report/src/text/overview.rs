@@ -17,7 +17,7 @@ pub struct Overview {
     /// The recorded computer; empty if unknown.
     pub machine: String,
     pub lines: Vec<OverviewLine>,
-    /// Commands that suit such recordings but have no data in this one.
+    /// Commands that suit this kind of recording but have no data in it.
     pub without_data: Vec<&'static str>,
 }
 
@@ -29,7 +29,7 @@ pub struct OverviewLine {
     pub line: String,
 }
 
-/// Maximum width of a line, in cells; a narrower terminal wraps it.
+/// Maximum width of a line, in cells. A narrower terminal wraps the line.
 const LINE_CELLS: usize = 240;
 
 /// Writes the overview.
@@ -41,7 +41,7 @@ pub fn write(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
     if !overview.machine.is_empty() {
         writeln!(out, "{QUIET}{}{QUIET:#}", overview.machine)?;
     }
-    let section = Section::of("answers", "Answers", &overview.lines)
+    let section = Section::builder("answers", "Answers", &overview.lines)
         .note("('onoff VERB FILE' shows everything)")
         .name("verb", "", 12, |line| Value::text(line.command))
         .name("line", "", LINE_CELLS, |line| Value::Text(without_colors(&line.line).into()));
@@ -52,17 +52,17 @@ pub fn write(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The line without escape sequences: the table sets the colors of its cells.
+/// Removes escape sequences, because the table sets the colors of its cells.
 fn without_colors(line: &str) -> String {
-    let mut plain = String::with_capacity(line.len());
+    let mut text = String::with_capacity(line.len());
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
         if character == '\u{1b}' {
             // A letter ends the sequence.
             let _ = characters.by_ref().find(char::is_ascii_alphabetic);
         } else {
-            plain.push(character);
+            text.push(character);
         }
     }
-    plain
+    text
 }

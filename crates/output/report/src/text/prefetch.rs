@@ -26,7 +26,7 @@ pub enum PrefetchRows {
     Boots,
 }
 
-/// The section with those rows.
+/// Returns the section with the requested rows.
 #[must_use]
 pub fn rows(report: &PrefetchReport, rows: PrefetchRows) -> Section<'_> {
     match rows {
@@ -118,7 +118,7 @@ fn training(report: &PrefetchReport) -> String {
     }
 }
 
-/// Special properties of a plan.
+/// Lists the special properties of a plan.
 fn note(plan: &PlanReport) -> String {
     let mut notes = Vec::new();
     if plan.is_boot {
@@ -142,21 +142,21 @@ fn note(plan: &PlanReport) -> String {
     notes.join(", ")
 }
 
-/// A calendar time, shown to the second.
+/// Formats a calendar time to the second.
 fn calendar(unix_ns: Option<i64>) -> Cell<'static> {
-    Cell::shown(Value::of(unix_ns, Value::Time), second_or_dash(unix_ns))
+    Cell::with_display_text(Value::from_option(unix_ns, Value::Time), second_or_dash(unix_ns))
 }
 
-/// A path, shown as its last part.
-fn last_part(path: &str) -> Cell<'_> {
-    Cell::shown(Value::text(path), path.rsplit(['/', '\\']).next().unwrap_or(path))
+/// Returns the cell of a path, shown as its file name.
+fn file_name(path: &str) -> Cell<'_> {
+    Cell::with_display_text(Value::text(path), path.rsplit(['/', '\\']).next().unwrap_or(path))
 }
 
 fn plans(report: &PrefetchReport, top: usize) -> Section<'_> {
     let count = Value::Count;
-    Section::of("plans", "Plans", &report.plans)
+    Section::builder("plans", "Plans", &report.plans)
         .note("latest start first; a plan reads pages before the program needs them")
-        .first(top)
+        .top_with_remainder(top)
         .data("name", |plan| Value::text(&plan.name))
         .name("executable", "program", 32, |plan| Value::text(&plan.executable))
         .data("path", |plan| Value::text(&plan.path))
@@ -165,62 +165,66 @@ fn plans(report: &PrefetchReport, top: usize) -> Section<'_> {
         .data("is_boot", |plan| Value::Flag(plan.is_boot))
         .quantity("run_count", "starts", move |plan| count(plan.run_count.into()))
         .name("last_run_unix_ns", "last start (UTC)", 20, |plan| calendar(plan.last_run_unix_ns))
-        .data("modified_unix_ns", |plan| Value::of(plan.modified_unix_ns, Value::Time))
+        .data("modified_unix_ns", |plan| Value::from_option(plan.modified_unix_ns, Value::Time))
         .quantity("files", "files", move |plan| count(plan.files))
         .data("pages", move |plan| count(plan.pages))
         .quantity("bytes", "reads", |plan| Value::Bytes(plan.bytes))
         .data("other_volume_files", move |plan| count(plan.other_volume_files))
-        .data("is_older_than_program", |plan| Value::of(plan.is_older_than_program, Value::Flag))
-        .data("missing_files", move |plan| Value::of(plan.missing_files, count))
-        .data("newer_files", move |plan| Value::of(plan.newer_files, count))
+        .data("is_older_than_program", |plan| Value::from_option(plan.is_older_than_program, Value::Flag))
+        .data("missing_files", move |plan| Value::from_option(plan.missing_files, count))
+        .data("newer_files", move |plan| Value::from_option(plan.newer_files, count))
         .data("unreadable", move |plan| count(plan.unreadable))
-        .name("", "", 60, |plan| Cell::words(QUIET, note(plan)))
+        .name("", "", 60, |plan| Cell::text_only(QUIET, note(plan)))
         .build()
 }
 
 fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
     let layout = report.layout_files.map(|files| format!("Layout.ini places {} on the disk.", counted(files, "file")));
-    Section::of("files", "Files read by plans", &report.files)
+    Section::builder("files", "Files read by plans", &report.files)
         .note("most bytes first; per file, the plan that reads most of it")
-        .first(top)
+        .top_with_remainder(top)
         .name("path", "file", 72, |file| {
-            Cell::shown(Value::text(&file.path), without_volume(&file.path, &report.volumes))
+            Cell::with_display_text(Value::text(&file.path), without_volume(&file.path, &report.volumes))
         })
         .quantity("plans", "plans", |file| Value::Count(file.plans))
         .data("pages", |file| Value::Count(file.pages))
         .quantity("bytes", "reads", |file| Value::Bytes(file.bytes))
         .data("planned_bytes", |file| Value::Bytes(file.planned_bytes))
-        .quantity("file_bytes", "of", |file| Value::of(file.file_bytes, Value::Bytes))
+        .quantity("file_bytes", "of", |file| Value::from_option(file.file_bytes, Value::Bytes))
         .build()
         .line_if(QUIET, layout)
 }
 
-/// A path with a short volume name: plans name volumes by device, never by letter. The only Windows volume is left out; others
-/// are named by their serial numbers, which are in the table of volumes.
+/// Shortens the volume of a path: plans name volumes by device, never by letter. A single Windows volume is left out;
+/// the others are named by their serial numbers, which are in the table of volumes.
 fn without_volume<'a>(path: &'a str, volumes: &[PlannedVolume]) -> Cow<'a, str> {
-    let of = volumes.iter().find_map(|volume| {
-        let below = path.get(volume.device.len()..).filter(|below| below.starts_with('\\'))?;
-        path.get(..volume.device.len())?.eq_ignore_ascii_case(&volume.device).then_some((volume, below))
+    let volume_and_path = volumes.iter().find_map(|volume| {
+        let volume_path = path.get(volume.device.len()..).filter(|volume_path| volume_path.starts_with('\\'))?;
+        path.get(..volume.device.len())?.eq_ignore_ascii_case(&volume.device).then_some((volume, volume_path))
     });
-    match of {
-        Some((volume, below)) if volume.is_system && volumes.iter().filter(|one| one.is_system).count() == 1 => {
-            Cow::Borrowed(below)
+    match volume_and_path {
+        Some((volume, volume_path))
+            if volume.is_system && volumes.iter().filter(|volume| volume.is_system).count() == 1 =>
+        {
+            Cow::Borrowed(volume_path)
         }
-        Some((volume, below)) if !volume.serial.is_empty() => Cow::Owned(format!("{}:{below}", volume.serial)),
+        Some((volume, volume_path)) if !volume.serial.is_empty() => {
+            Cow::Owned(format!("{}:{volume_path}", volume.serial))
+        }
         _ => Cow::Borrowed(path),
     }
 }
 
 fn volumes(report: &PrefetchReport) -> Section<'_> {
-    Section::of("volumes", "Volumes", &report.volumes)
+    Section::builder("volumes", "Volumes", &report.volumes)
         .name("device", "volume", 56, |volume| Value::text(&volume.device))
         .name("serial", "serial", 10, |volume| Value::text(&volume.serial))
-        .data("created_unix_ns", |volume| Value::of(volume.created_unix_ns, Value::Time))
+        .data("created_unix_ns", |volume| Value::from_option(volume.created_unix_ns, Value::Time))
         .data("is_system", |volume| Value::Flag(volume.is_system))
         .quantity("plans", "plans", |volume| Value::Count(volume.plans))
         .quantity("files", "files", |volume| Value::Count(volume.files))
         .quantity("bytes", "reads", |volume| Value::Bytes(volume.bytes))
-        .name("", "", 24, |volume| Cell::words(QUIET, if volume.is_system { "Windows volume" } else { "" }))
+        .name("", "", 24, |volume| Cell::text_only(QUIET, if volume.is_system { "Windows volume" } else { "" }))
         .build()
 }
 
@@ -229,10 +233,10 @@ fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
     let next = report.next_boot_files.map(|files| {
         format!("The ReadyBoot layout for the next boot names {} and folders (experimental).", counted(files, "file"))
     });
-    Section::of("boots", "Boots in ReadyBoot traces", &report.boots)
+    Section::builder("boots", "Boots in ReadyBoot traces", &report.boots)
         .note("experimental: the format is known from one public description only")
-        .first(top)
-        .name("name", "file", 40, |boot| last_part(&boot.name))
+        .top_with_remainder(top)
+        .name("name", "file", 40, |boot| file_name(&boot.name))
         .name("modified_unix_ns", "written (UTC)", 20, |boot| calendar(boot.modified_unix_ns))
         .quantity("reads", "reads", |boot| Value::Count(boot.reads))
         .quantity("bytes", "bytes", |boot| Value::Bytes(boot.bytes))
@@ -240,7 +244,10 @@ fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
         .quantity("files", "files", |boot| Value::Count(boot.files))
         .quantity("duration_ns", "length", |boot| Value::Duration(boot.duration_ns))
         .quantity("sequential_percent", "sequential", |boot| {
-            Cell::shown(Value::Real { value: boot.sequential_percent, decimals: 3 }, percent(boot.sequential_percent))
+            Cell::with_display_text(
+                Value::Real { value: boot.sequential_percent, decimals: 3 },
+                percent(boot.sequential_percent),
+            )
         })
         .data("unreadable", |boot| Value::Count(boot.unreadable))
         .name("", "bytes over time", 24, |boot| Value::Text(sparkline(&boot.bytes_by_slice).into()))
@@ -249,7 +256,7 @@ fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
         .line_if(QUIET, next)
 }
 
-/// Number of boots with a column of their own: as many as ReadyBoot keeps.
+/// Maximum number of boots with a separate column: as many as ReadyBoot keeps.
 const BOOT_COLUMNS: usize = 5;
 
 /// A file with the bytes read by each boot.
@@ -259,15 +266,15 @@ struct ReadByBoots<'a> {
     bytes: Vec<Option<u64>>,
 }
 
-/// The most-read files, with a column for each of the last boots.
+/// Lists the most-read files, with a column for each of the last boots.
 fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
-    let last: Vec<&BootTrace> = report.boots.iter().rev().take(BOOT_COLUMNS).rev().collect();
+    let last_boots: Vec<&BootTrace> = report.boots.iter().rev().take(BOOT_COLUMNS).rev().collect();
     let mut by_path: BTreeMap<String, ReadByBoots<'_>> = BTreeMap::new();
-    for (at, boot) in last.iter().enumerate() {
+    for (index, boot) in last_boots.iter().enumerate() {
         for file in &boot.top_files {
-            let empty = || ReadByBoots { path: &file.path, bytes: vec![None; last.len()] };
+            let empty = || ReadByBoots { path: &file.path, bytes: vec![None; last_boots.len()] };
             let row = by_path.entry(file.path.to_uppercase()).or_insert_with(empty);
-            if let Some(bytes) = row.bytes.get_mut(at) {
+            if let Some(bytes) = row.bytes.get_mut(index) {
                 *bytes = Some(bytes.unwrap_or(0).saturating_add(file.bytes));
             }
         }
@@ -278,26 +285,26 @@ fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
     if rows.is_empty() {
         return None;
     }
-    let mut section = Section::of("most_read", "Most-read files by boot", rows)
+    let mut section = Section::builder("most_read", "Most-read files by boot", rows)
         .note("bytes; empty if not among the 50 most-read files of the boot")
         .top(top)
         .name("path", "file", 80, |file| Value::text(file.path));
-    for (at, boot) in last.iter().enumerate() {
+    for (index, boot) in last_boots.iter().enumerate() {
         let name = boot.name.rsplit(['/', '\\']).next().unwrap_or(&boot.name);
-        section = section.titled(Heading::quantity("bytes", ""), printable(name), move |file| {
-            Value::of(file.bytes.get(at).copied().flatten(), Value::Bytes)
+        section = section.column_with_title(Heading::quantity("bytes", ""), printable(name), move |file| {
+            Value::from_option(file.bytes.get(index).copied().flatten(), Value::Bytes)
         });
     }
-    let lines = last.iter().filter(|boot| boot.unreadable > 0);
+    let lines = last_boots.iter().filter(|boot| boot.unreadable > 0);
     let lines =
         lines.map(|boot| format!("{} of {} unreadable.", counted(boot.unreadable, "record"), printable(&boot.name)));
     Some(lines.fold(section.build(), |section, line| section.line(DOUBT, line)))
 }
 
 fn databases(report: &PrefetchReport) -> Section<'_> {
-    Section::of("databases", "Superfetch databases", &report.databases)
+    Section::builder("databases", "Superfetch databases", &report.databases)
         .note("headers only")
-        .name("name", "file", 40, |database| last_part(&database.name))
+        .name("name", "file", 40, |database| file_name(&database.name))
         .name("packing", "compression", 8, |database| Value::text(database.packing))
         .quantity("bytes", "bytes", |database| Value::Bytes(database.bytes))
         .quantity("volumes", "volumes", |database| Value::Count(database.volumes.into()))
@@ -307,49 +314,49 @@ fn databases(report: &PrefetchReport) -> Section<'_> {
 }
 
 fn read_ahead(work: &ReadAheadReport) -> Section<'_> {
-    let done = |what, done: &DiskWork| (what, Some(done.operations), Some(done.bytes), Some(done.service_ns));
+    let work_row = |text, work: &DiskWork| (text, Some(work.operations), Some(work.bytes), Some(work.service_ns));
     let mut rows = vec![
-        done("read ahead", &work.ahead),
-        done("read on demand (misses)", &work.misses),
-        done("  of these: also read ahead, but too late", &work.late),
-        done("written", &work.writes),
+        work_row("read ahead", &work.ahead),
+        work_row("read on demand (misses)", &work.misses),
+        work_row("  of these: also read ahead, but too late", &work.late),
+        work_row("written", &work.writes),
     ];
     if let Some(sums) = &work.totals {
         rows.push(("served from read-ahead data (hits)", Some(sums.hits), Some(sums.hit_bytes), None));
         rows.push(("read ahead but not needed (wasted)", None, Some(work.wasted_bytes.unwrap_or(0)), None));
     }
-    let (style, worth) = match work.read_without_ns {
-        Some(without) => (
+    let (style, savings) = match work.read_without_ns {
+        Some(without_ns) => (
             anstyle::Style::new(),
             format!(
                 "Training saved about {} of disk time: {} of reads instead of {}, assuming each hit would have taken as long as a miss.",
-                duration(without.saturating_sub(work.read_ns).max(0)),
+                duration(without_ns.saturating_sub(work.read_ns).max(0)),
                 duration(work.read_ns),
-                duration(without)
+                duration(without_ns)
             ),
         ),
         None if work.totals.is_none() => {
-            let what = "To see hits, waste and the savings from training, record Microsoft-Windows-ReadyBoost.";
-            (QUIET, what.to_owned())
+            let text = "To see hits, waste and the savings from training, record Microsoft-Windows-ReadyBoost.";
+            (QUIET, text.to_owned())
         }
         None => (QUIET, "The savings from training are unknown: no read was a miss.".to_owned()),
     };
-    Section::of("read_ahead", "Read-ahead in the recorded boot", rows)
+    Section::builder("read_ahead", "Read-ahead in the recorded boot", rows)
         .note(format!("{} until idle or the end of the recording", duration(work.boot_ns)))
         .name("what", "", 48, |row| Value::text(row.0))
-        .quantity("requests", "requests", |row| Value::of(row.1, Value::Count))
-        .quantity("bytes", "bytes", |row| Value::of(row.2, Value::Bytes))
-        .quantity("service_ns", "disk time", |row| Value::of(row.3, Value::Duration))
+        .quantity("requests", "requests", |row| Value::from_option(row.1, Value::Count))
+        .quantity("bytes", "bytes", |row| Value::from_option(row.2, Value::Bytes))
+        .quantity("service_ns", "disk time", |row| Value::from_option(row.3, Value::Duration))
         .build()
-        .line(style, worth)
+        .line(style, savings)
 }
 
 fn unreadable(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if report.unreadable.is_empty() {
         return Ok(());
     }
-    let files = Section::of("unreadable", "Not read", &report.unreadable)
-        .first(top)
+    let files = Section::builder("unreadable", "Not read", &report.unreadable)
+        .top_with_remainder(top)
         .name("name", "file", 80, |file| Value::text(&file.name).styled(DOUBT))
         .name("reason", "reason", 120, |file| Value::text(&file.reason))
         .build();

@@ -7,13 +7,13 @@ use onoff_trace::{CivilTime, Clock, StreamHeader};
 pub enum TimePoint {
     /// Nanoseconds since the start of the recording.
     SinceStart(i64),
-    /// Nanoseconds since 1970-01-01, in UTC or else in the local time of the recorded machine.
+    /// Nanoseconds since 1970-01-01, in UTC if `utc` is set, otherwise in the local time of the recorded machine.
     Calendar { unix_ns: i64, utc: bool },
 }
 
 impl TimePoint {
-    /// Parses `1234[s|ms|us|ns]` or `yyyy/mm/dd:hh:mm:ss[.fffffffff][+UTC]`. The default unit is µs; a decimal number needs a unit,
-    /// because `2.5` could mean seconds or µs.
+    /// Parses `1234[s|ms|us|ns]` or `yyyy/mm/dd:hh:mm:ss[.fffffffff][+UTC]`. The default unit is µs; a decimal number
+    /// needs a unit, because `2.5` could mean seconds or µs.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.contains('/') {
@@ -35,13 +35,13 @@ impl TimePoint {
         Some(Self::SinceStart(decimal(digits, unit)?))
     }
 
-    /// The point in ns since the start of the recording; `None` if the recording has no wall-clock time.
+    /// Returns the point in ns since the start of the recording; `None` if the recording has no wall-clock time.
     #[must_use]
     pub fn resolve(self, header: &StreamHeader) -> Option<i64> {
         self.since_start(header.start_unix_ns, header.utc_bias_minutes)
     }
 
-    /// Like [`resolve`](Self::resolve), for a recording that was read into tables.
+    /// Resolves the point like [`resolve`](Self::resolve), for a recording that was read into tables.
     #[must_use]
     pub fn resolve_on(self, clock: &Clock) -> Option<i64> {
         self.since_start(clock.start_unix_ns, clock.utc_bias_minutes)
@@ -60,12 +60,12 @@ impl TimePoint {
 
 /// Parses an integer or decimal number of `unit`s, without rounding.
 fn decimal(text: &str, unit: i64) -> Option<i64> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let (integer, fraction) = text.split_once('.').unwrap_or((text, ""));
     let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) || fraction.len() > 9 {
+    if integer.is_empty() || !all_digits(integer) || !all_digits(fraction) || fraction.len() > 9 {
         return None;
     }
-    let mut ns = whole.parse::<i64>().ok()?.checked_mul(unit)?;
+    let mut ns = integer.parse::<i64>().ok()?.checked_mul(unit)?;
     if !fraction.is_empty() {
         let scale = 10_i128.pow(fraction.len() as u32);
         let part = fraction.parse::<i128>().ok()? * i128::from(unit) / scale;
@@ -84,15 +84,15 @@ fn calendar(text: &str) -> Option<i64> {
     let day = date.next()?.parse().ok()?;
     let hour = time.next()?.parse().ok()?;
     let minute = time.next()?.parse().ok()?;
-    let in_minute = seconds(time.next()?)?;
+    let second_ns = seconds(time.next()?)?;
     CivilTime {
         year,
         month,
         day,
         hour,
         minute,
-        second: u8::try_from(in_minute / 1_000_000_000).ok()?,
-        nanosecond: (in_minute % 1_000_000_000) as u32,
+        second: u8::try_from(second_ns / 1_000_000_000).ok()?,
+        nanosecond: (second_ns % 1_000_000_000) as u32,
     }
     .to_unix_ns()
 }
@@ -108,8 +108,8 @@ mod tests {
         assert_eq!(TimePoint::parse("12.5s"), since(12_500_000_000));
         assert_eq!(TimePoint::parse("245ms"), since(245_000_000));
         assert_eq!(TimePoint::parse("7ns"), since(7));
-        for wrong in ["", "s", "-1", "2.5", "1h", "1.2.3", "1e3", "99999999999999999999", "0x10"] {
-            assert_eq!(TimePoint::parse(wrong), None, "{wrong}");
+        for invalid in ["", "s", "-1", "2.5", "1h", "1.2.3", "1e3", "99999999999999999999", "0x10"] {
+            assert_eq!(TimePoint::parse(invalid), None, "{invalid}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! Text and JSON reports of transitions: headline, phases, then the slowest of each kind. Several sleeps are listed first, then
-//! reported one by one.
+//! Text and JSON reports of transitions: headline, phases, then the slowest of each kind. Several sleeps are listed
+//! first, then reported one by one.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -28,7 +28,7 @@ pub trait TransitionReport {
     /// Returns errors from `writer`.
     fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn ReportWriter) -> io::Result<()>;
 
-    /// The sections of all transitions; text shows `top` rows of each list.
+    /// Returns the sections of all transitions. Text shows `top` rows of each list.
     fn sections(&self, top: usize) -> Vec<Section<'_>>;
 
     /// Writes the report on `recordings` as JSON.
@@ -38,12 +38,12 @@ pub trait TransitionReport {
     fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// The one-line message for a recording without the transition.
+/// Returns the one-line message for a recording without the transition.
 pub(super) fn no_transition(reason: &impl Display, recorder: &str) -> String {
     format!("{} (recorded by {})", printable(&reason.to_string()), session_name(recorder))
 }
 
-/// The name of the recording session.
+/// Returns the name of the recording session.
 pub(super) fn session_name(recorder: &str) -> Cow<'_, str> {
     if recorder.is_empty() { "an unnamed session".into() } else { printable(recorder) }
 }
@@ -77,13 +77,13 @@ where
 
 /// The report of the sleeps of one system.
 pub(super) trait SleepReport: Sized {
-    /// The word for one sleep, capitalized and in lower case.
+    /// Singular noun for a sleep, capitalized and in lower case.
     const NAMES: (&str, &str);
 
     /// Writes the result in a few sentences.
     fn headline(sleep: &Transition<Self>, out: &mut dyn Write) -> io::Result<()>;
 
-    /// The list of several sleeps.
+    /// Returns the section that lists several sleeps.
     fn overview(sleeps: &[Transition<Self>]) -> Section<'_>;
 
     fn sections(sleep: &Transition<Self>, top: usize) -> Vec<Section<'_>>;
@@ -94,19 +94,22 @@ where
     Self: Document,
 {
     fn write(&self, recording: &RecordingSummary, top: usize, writer: &mut dyn ReportWriter) -> io::Result<()> {
-        let (title, one) = D::NAMES;
-        let several = self.transitions.len() != 1;
-        if several {
+        let (title, item_name) = D::NAMES;
+        let has_several = self.transitions.len() != 1;
+        if has_several {
             writer.lines(&mut |out| {
-                let found = counted(self.found.into(), one);
-                writeln!(out, "{HEADLINE}{found}.{HEADLINE:#} {QUIET}Use --transition N to show only one.{QUIET:#}")?;
+                let sleep_count = counted(self.found.into(), item_name);
+                writeln!(
+                    out,
+                    "{HEADLINE}{sleep_count}.{HEADLINE:#} {QUIET}Use --transition N to show only one.{QUIET:#}"
+                )?;
                 section::text::write(&D::overview(&self.transitions), out)?;
                 writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
             })?;
         }
         for sleep in &self.transitions {
             writer.lines(&mut |out| {
-                if several {
+                if has_several {
                     writeln!(out, "\n{TITLE}{title} {} of {}{TITLE:#}", sleep.number, self.found)?;
                     D::headline(sleep, out)?;
                     return fix_first::write(sleep, out);
@@ -115,16 +118,16 @@ where
                 fix_first::write(sleep, out)?;
                 writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
             })?;
-            writer.sections(&sections_of(sleep, top))?;
+            writer.sections(&sleep_sections(sleep, top))?;
         }
         match self.losses().zip(self.missing_evidence()) {
-            Some((lost, missing)) => writer.lines(&mut |out| ending::write(lost, missing, out)),
+            Some((losses, missing)) => writer.lines(&mut |out| ending::write(losses, missing, out)),
             None => Ok(()),
         }
     }
 
     fn sections(&self, top: usize) -> Vec<Section<'_>> {
-        self.transitions.iter().flat_map(|sleep| sections_of(sleep, top)).collect()
+        self.transitions.iter().flat_map(|sleep| sleep_sections(sleep, top)).collect()
     }
 
     fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
@@ -132,11 +135,11 @@ where
     }
 }
 
-/// The sections of a sleep; the last one names the losses that affect it.
-fn sections_of<D: SleepReport>(sleep: &Transition<D>, top: usize) -> Vec<Section<'_>> {
+/// Returns the sections of a sleep. The last section names the losses that affect the sleep.
+fn sleep_sections<D: SleepReport>(sleep: &Transition<D>, top: usize) -> Vec<Section<'_>> {
     let mut sections = D::sections(sleep, top);
     sections.extend(super::usage::sections(&sleep.phases, &sleep.affecting_losses));
-    let last = sections.pop().unwrap_or_else(|| Section::of_lines("losses", ""));
+    let last = sections.pop().unwrap_or_else(|| Section::without_table("losses", ""));
     sections.push(last.affected_by(&sleep.affecting_losses, &[]));
     sections
 }

@@ -14,51 +14,52 @@ use super::style::QUIET;
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// Number of names per phase.
-const NAMES: usize = 3;
+/// Maximum number of names per phase.
+const MAX_NAMES: usize = 3;
 
 /// Minimum share of the work in a phase, in percent, for a name to be shown.
 const NOTABLE_PERCENT: f64 = 1.0;
 
-/// CPU and disk usage in `phases`, as far as recorded, without the time after the transition and empty phases; `named` are the
-/// losses already shown.
-pub fn sections<'p>(phases: impl IntoIterator<Item = &'p Phase>, named: &[String]) -> Vec<Section<'p>> {
+/// Returns the recorded CPU and disk usage in `phases`, without empty phases and the time after the transition.
+/// `reported_losses` were already shown.
+pub fn sections<'p>(phases: impl IntoIterator<Item = &'p Phase>, reported_losses: &[String]) -> Vec<Section<'p>> {
     let is_shown = |phase: &&Phase| phase.name != PhaseName::TraceTail && phase.recorded_ns > 0;
     let phases: Vec<&Phase> = phases.into_iter().filter(is_shown).collect();
-    processors(&phases, named).into_iter().chain(disks(&phases, named)).collect()
+    processors(&phases, reported_losses).into_iter().chain(disks(&phases, reported_losses)).collect()
 }
 
 fn phase_cell(phase: &Phase) -> Cell<'static> {
-    Cell::shown(Value::text(phase.name.as_str()), phases::name(phase.name))
+    Cell::with_display_text(Value::text(phase.name.as_str()), phases::name(phase.name))
 }
 
-fn processors<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
+fn processors<'p>(phases: &[&'p Phase], reported_losses: &[String]) -> Option<Section<'p>> {
     let is_sleep = |phase: &Phase| phase.half.is_some();
     let usages: Vec<(&Phase, &CpuUsage)> = phases
         .iter()
         .filter_map(|&phase| Some((phase, phase.cpu.as_ref()?)))
         .filter(|(phase, cpu)| !is_sleep(phase) || cpu.busy_ns > 0)
         .collect();
-    let (_, first) = *usages.first()?;
-    let note = match (first.source, first.certainty) {
+    let (_, first_usage) = *usages.first()?;
+    let note = match (first_usage.source, first_usage.certainty) {
         (CpuSource::Samples, _) => "share of all CPUs; estimated from samples",
         (_, Certainty::Measured) => "share of all CPUs",
         _ => "share of all CPUs; partly not recorded",
     };
     let top_processes = |cpu: &CpuUsage| {
         let notable = |process: &&ProcessCpu| share(process.cpu_ns, cpu.busy_ns) >= NOTABLE_PERCENT;
-        let process_names = ProcessNames::of(cpu.by_process.iter().map(|one| (one.image.as_str(), one.pid)));
+        let process_names =
+            ProcessNames::new(cpu.by_process.iter().map(|process| (process.image.as_str(), process.pid)));
         let name = |process: &ProcessCpu| {
             format!("{} {}", process_names.name(&process.image, process.pid), duration(process.cpu_ns))
         };
-        let names: Vec<String> = cpu.by_process.iter().filter(notable).take(NAMES).map(name).collect();
+        let names: Vec<String> = cpu.by_process.iter().filter(notable).take(MAX_NAMES).map(name).collect();
         names.join(", ")
     };
-    let section = Section::of("processors", "CPU", usages)
+    let section = Section::builder("processors", "CPU", usages)
         .note(note)
         .name("phase", "phase", 24, |row| phase_cell(row.0))
         .quantity("busy_percent", "busy", |row| {
-            Cell::shown(
+            Cell::with_display_text(
                 Value::Percent(share(row.1.busy_ns, row.1.capacity_ns)),
                 percent(share(row.1.busy_ns, row.1.capacity_ns)),
             )
@@ -66,22 +67,22 @@ fn processors<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>>
         .quantity("busy_ns", "CPU time", |row| Value::Duration(row.1.busy_ns))
         .name("most_by", "top processes", 100, |row| Value::Text(top_processes(row.1).into()))
         .build();
-    Some(section.affected_by(&first.affecting_losses, named))
+    Some(section.affected_by(&first_usage.affecting_losses, reported_losses))
 }
 
-fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
+fn disks<'p>(phases: &[&'p Phase], reported_losses: &[String]) -> Option<Section<'p>> {
     let is_sleep = |phase: &Phase| phase.half.is_some();
     let usages: Vec<(&Phase, &DiskUsage)> = phases
         .iter()
         .filter_map(|&phase| Some((phase, phase.disk.as_ref()?)))
         .filter(|(phase, disk)| !is_sleep(phase) || disk.service_ns > 0 || disk.operations.flush.operations > 0)
         .collect();
-    let (_, first) = *usages.first()?;
-    let section = Section::of("disks", "Disks", usages)
+    let (_, first_usage) = *usages.first()?;
+    let section = Section::builder("disks", "Disks", usages)
         .note("service time, summed over disks")
         .name("phase", "phase", 24, |row| phase_cell(row.0))
         .quantity("service_ns", "busy", |row| match row.1.service_ns {
-            0 => Cell::shown(Value::Duration(0), "idle"),
+            0 => Cell::with_display_text(Value::Duration(0), "idle"),
             ns => Value::Duration(ns).into(),
         })
         .column(Heading::quantity("service_percent", "share").sparse(), |row| {
@@ -97,7 +98,7 @@ fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
         })
         .name("most_for", "top files", 90, |row| Value::Text(top_files(row.1).into()).styled(QUIET))
         .build();
-    Some(section.affected_by(&first.affecting_losses, named))
+    Some(section.affected_by(&first_usage.affecting_losses, reported_losses))
 }
 
 fn top_files(disk: &DiskUsage) -> String {
@@ -105,9 +106,9 @@ fn top_files(disk: &DiskUsage) -> String {
         .by_file
         .iter()
         .filter(|file| share(file.service_ns, disk.service_ns) >= NOTABLE_PERCENT)
-        .take(NAMES)
+        .take(MAX_NAMES)
         .map(|file| {
-            // The last part is enough here; the whole path is in the JSON.
+            // The file name is enough here; the full path is in the JSON.
             let name = file.name.rsplit(['\\', '/']).next().unwrap_or_default();
             let name = if name.is_empty() { "unnamed" } else { name };
             format!("{} {}", printable(name), duration(file.service_ns))
@@ -122,10 +123,10 @@ pub(super) struct ProcessNames<'a> {
 }
 
 impl<'a> ProcessNames<'a> {
-    pub(super) fn of(processes: impl IntoIterator<Item = (&'a str, Option<u32>)>) -> Self {
-        let mut first: HashMap<&str, Option<u32>> = HashMap::new();
+    pub(super) fn new(processes: impl IntoIterator<Item = (&'a str, Option<u32>)>) -> Self {
+        let mut first_pid: HashMap<&str, Option<u32>> = HashMap::new();
         let processes = processes.into_iter();
-        let shared = processes.filter(|&(image, pid)| *first.entry(image).or_insert(pid) != pid);
+        let shared = processes.filter(|&(image, pid)| *first_pid.entry(image).or_insert(pid) != pid);
         Self { shared: shared.map(|(image, _)| image).collect() }
     }
 
@@ -134,7 +135,7 @@ impl<'a> ProcessNames<'a> {
     }
 }
 
-/// `svchost.exe (536)`, or less if the name or the id is unknown.
+/// Formats a process as `svchost.exe (536)`, leaving out what is unknown.
 pub(super) fn process_name(image: &str, pid: Option<u32>) -> String {
     match (image, pid) {
         ("", None) => "unknown".to_owned(),

@@ -5,17 +5,17 @@ use onoff_compare::{Change, Comparison, Configuration, MeasureUnit};
 use crate::section::Section;
 use crate::table::Value;
 
-/// The measures; unknown values are empty.
+/// Lists the measures; unknown values are empty.
 #[must_use]
 pub fn measures(comparison: &Comparison) -> Section<'_> {
     let rows = comparison.measures.iter().flat_map(|measure| {
         let configurations = comparison.configurations.iter().zip(&measure.values).enumerate();
-        configurations.map(move |(at, (configuration, spread))| {
-            let change: Option<&Change> = at.checked_sub(1).and_then(|at| measure.changes.get(at));
-            (measure, configuration, spread, change, at)
+        configurations.map(move |(index, (configuration, spread))| {
+            let change: Option<&Change> = index.checked_sub(1).and_then(|index| measure.changes.get(index));
+            (measure, configuration, spread, change, index)
         })
     });
-    Section::of("measures", "Measures", rows)
+    Section::builder("measures", "Measures", rows)
         .data("key", |row| Value::text(&row.0.key))
         .data("category", |row| Value::text(row.0.category.as_str()))
         .data("name", |row| Value::text(&row.0.name))
@@ -38,7 +38,7 @@ pub fn measures(comparison: &Comparison) -> Section<'_> {
         .build()
 }
 
-/// The values of all runs: one row per run and measure.
+/// Lists the values of all runs: one row per run and measure.
 #[must_use]
 pub fn runs<'c>(configurations: &'c [Configuration], comparison: &'c Comparison) -> Section<'c> {
     let runs = configurations.iter().zip(&comparison.configurations).flat_map(|(configuration, summary)| {
@@ -47,7 +47,7 @@ pub fn runs<'c>(configurations: &'c [Configuration], comparison: &'c Comparison)
     let rows = runs.flat_map(|(configuration, run, compared)| {
         run.measures.iter().map(move |measure| (configuration, run, compared, measure))
     });
-    Section::of("runs", "Runs", rows)
+    Section::builder("runs", "Runs", rows)
         .data("configuration", |row| Value::text(&row.0.name))
         .data("run", |row| Value::text(&row.1.name))
         .data("compared", |row| Value::text(if row.2 { "true" } else { "false" }))
@@ -59,11 +59,11 @@ pub fn runs<'c>(configurations: &'c [Configuration], comparison: &'c Comparison)
 }
 
 fn integer(value: Option<i64>) -> Value<'static> {
-    Value::of(value, Value::Id)
+    Value::from_option(value, Value::Id)
 }
 
 fn number(value: Option<f64>) -> Value<'static> {
-    Value::of(value, |value| Value::Real { value, decimals: 6 })
+    Value::from_option(value, |value| Value::Real { value, decimals: 6 })
 }
 
 const fn unit(unit: MeasureUnit) -> &'static str {

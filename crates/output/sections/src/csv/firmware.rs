@@ -23,9 +23,9 @@ struct Row<'a> {
     apic: Option<i64>,
 }
 
-/// All stages, phases and measurements.
+/// Lists all stages, phases and measurements.
 #[must_use]
-pub fn measured(report: &FirmwareReport) -> Section<'_> {
+pub fn measurements(report: &FirmwareReport) -> Section<'_> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     rows.extend(report.stages.iter().map(|stage| Row {
         kind: "stage",
@@ -67,35 +67,35 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
         duration_ns: Some(length.duration_ns),
         ..Row::default()
     }));
-    for (marks, ends) in [(&report.marks, true), (&report.unfinished, false)] {
+    for (marks, has_end) in [(&report.marks, true), (&report.unfinished, false)] {
         rows.extend(marks.iter().map(|mark| Row {
             kind: mark.work.as_str(),
             text: &mark.text,
             module: &mark.module,
             guid: &mark.guid,
             start_ns: Some(mark.time_ns),
-            end_ns: Some(mark.time_ns).filter(|_| ends),
+            end_ns: Some(mark.time_ns).filter(|_| has_end),
             ..Row::default()
         }));
     }
-    Section::of("measured", "Measured", rows)
+    Section::builder("measured", "Measured", rows)
         .data("kind", |row| Value::text(row.kind))
         .data("text", |row| Value::text(row.text))
         .data("module", |row| Value::text(row.module))
         .data("guid", |row| Value::text(row.guid))
         .data("phase", |row| Value::text(row.phase))
-        .data("start_ns", |row| Value::of(row.start_ns, Value::Time))
-        .data("end_ns", |row| Value::of(row.end_ns, Value::Time))
-        .data("duration_ns", |row| Value::of(row.duration_ns, Value::Duration))
-        .data("self_ns", |row| Value::of(row.self_ns, Value::Duration))
-        .data("depth", |row| Value::of(row.depth, Value::Id))
+        .data("start_ns", |row| Value::from_option(row.start_ns, Value::Time))
+        .data("end_ns", |row| Value::from_option(row.end_ns, Value::Time))
+        .data("duration_ns", |row| Value::from_option(row.duration_ns, Value::Duration))
+        .data("self_ns", |row| Value::from_option(row.self_ns, Value::Duration))
+        .data("depth", |row| Value::from_option(row.depth, Value::Id))
         .data("caller", |row| Value::text(row.caller))
         .data("handle", |row| Value::text(row.handle))
-        .data("apic", |row| Value::of(row.apic, Value::Id))
+        .data("apic", |row| Value::from_option(row.apic, Value::Id))
         .build()
 }
 
-/// The changes between two boots.
+/// Lists the changes between two boots.
 #[must_use]
 pub fn changes(comparison: &FirmwareComparison) -> Section<'_> {
     let kinds = [
@@ -105,12 +105,12 @@ pub fn changes(comparison: &FirmwareComparison) -> Section<'_> {
         ("device", &comparison.devices),
     ];
     let rows = kinds.into_iter().flat_map(|(kind, changes)| changes.iter().map(move |change| (kind, change)));
-    Section::of("changes", "Changes", rows)
+    Section::builder("changes", "Changes", rows)
         .data("kind", |row| Value::text(row.0))
         .data("name", |row| Value::text(&row.1.name))
         .data("guid", |row| Value::text(&row.1.guid))
-        .data("before_ns", |row| Value::of(row.1.before_ns, Value::Duration))
-        .data("after_ns", |row| Value::of(row.1.after_ns, Value::Duration))
-        .data("change_ns", |row| Value::of(row.1.change_ns, Value::Duration))
+        .data("before_ns", |row| Value::from_option(row.1.before_ns, Value::Duration))
+        .data("after_ns", |row| Value::from_option(row.1.after_ns, Value::Duration))
+        .data("change_ns", |row| Value::from_option(row.1.change_ns, Value::Duration))
         .build()
 }

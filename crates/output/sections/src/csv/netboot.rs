@@ -19,13 +19,15 @@ struct Row<'a> {
     transfer: Option<&'a FileTransfer>,
 }
 
-/// The stages, transfers and downloads of all boots; unknown values are empty.
+/// Lists the stages, transfers and downloads of all boots; unknown values are empty.
 #[must_use]
 pub fn rows(report: &NetbootReport) -> Section<'_> {
-    let of = |row: &Row<'_>, count: fn(&FileTransfer) -> u64| Value::of(row.transfer.map(count), Value::Count);
-    let ns =
-        |row: &Row<'_>, ns: fn(&FileTransfer) -> Option<i64>| Value::of(row.transfer.and_then(ns), Value::Duration);
-    Section::of("network_boots", "Network boots", report.boots.iter().flat_map(rows_of_boot))
+    let file_count =
+        |row: &Row<'_>, count: fn(&FileTransfer) -> u64| Value::from_option(row.transfer.map(count), Value::Count);
+    let file_duration = |row: &Row<'_>, ns: fn(&FileTransfer) -> Option<i64>| {
+        Value::from_option(row.transfer.and_then(ns), Value::Duration)
+    };
+    Section::builder("network_boots", "Network boots", report.boots.iter().flat_map(boot_rows))
         .data("client", |row| Value::Text(row.client.clone().into()))
         .data("kind", |row| Value::text(row.kind))
         .data("name", |row| Value::text(row.name))
@@ -33,22 +35,22 @@ pub fn rows(report: &NetbootReport) -> Section<'_> {
         .data("start_ns", |row| Value::Time(row.start_ns))
         .data("end_ns", |row| Value::Time(row.end_ns))
         .data("duration_ns", |row| Value::Duration(row.duration_ns))
-        .data("bytes", |row| Value::of(row.bytes, Value::Bytes))
-        .data("block_size", |row| of(row, |file| file.block_size.into()))
-        .data("window", |row| of(row, |file| file.window.into()))
-        .data("data_packets", |row| of(row, |file| file.counts.data_packets))
-        .data("blocks", |row| of(row, |file| file.counts.blocks))
-        .data("repeated_data", |row| of(row, |file| file.counts.repeated_data))
-        .data("acknowledgments", |row| of(row, |file| file.counts.acknowledgments))
-        .data("timeout_count", |row| of(row, |file| file.timeout_count))
-        .data("timeout_ns", |row| ns(row, |file| Some(file.timeout_ns)))
-        .data("server_turn_median_ns", |row| ns(row, |file| file.server_turn.median_ns))
-        .data("client_turn_median_ns", |row| ns(row, |file| file.client_turn.median_ns))
-        .data("unexplained_ns", |row| ns(row, |file| Some(file.model.as_ref()?.unexplained_ns)))
+        .data("bytes", |row| Value::from_option(row.bytes, Value::Bytes))
+        .data("block_size", |row| file_count(row, |file| file.block_size.into()))
+        .data("window", |row| file_count(row, |file| file.window.into()))
+        .data("data_packets", |row| file_count(row, |file| file.counts.data_packets))
+        .data("blocks", |row| file_count(row, |file| file.counts.blocks))
+        .data("repeated_data", |row| file_count(row, |file| file.counts.repeated_data))
+        .data("acknowledgments", |row| file_count(row, |file| file.counts.acknowledgments))
+        .data("timeout_count", |row| file_count(row, |file| file.timeout_count))
+        .data("timeout_ns", |row| file_duration(row, |file| Some(file.timeout_ns)))
+        .data("server_turn_median_ns", |row| file_duration(row, |file| file.server_turn.median_ns))
+        .data("client_turn_median_ns", |row| file_duration(row, |file| file.client_turn.median_ns))
+        .data("unexplained_ns", |row| file_duration(row, |file| Some(file.model.as_ref()?.unexplained_ns)))
         .build()
 }
 
-fn rows_of_boot(boot: &NetworkBoot) -> Vec<Row<'_>> {
+fn boot_rows(boot: &NetworkBoot) -> Vec<Row<'_>> {
     let client = match (boot.client.mac, boot.client.addresses.first()) {
         (Some(mac), _) => mac.to_string(),
         (None, address) => address.cloned().unwrap_or_default(),

@@ -22,16 +22,16 @@ impl Entry {
         Self { term: word, synonyms: &[], meaning }
     }
 
-    const fn also(self, also: &'static [&'static str]) -> Self {
-        Self { synonyms: also, ..self }
+    const fn also(self, synonyms: &'static [&'static str]) -> Self {
+        Self { synonyms, ..self }
     }
 
     fn matches(&self, folded: &str) -> bool {
-        fold(self.term) == folded || self.synonyms.iter().any(|also| fold(also) == folded)
+        fold(self.term) == folded || self.synonyms.iter().any(|synonym| fold(synonym) == folded)
     }
 
     fn contains(&self, folded: &str) -> bool {
-        fold(self.term).contains(folded) || self.synonyms.iter().any(|also| fold(also).contains(folded))
+        fold(self.term).contains(folded) || self.synonyms.iter().any(|synonym| fold(synonym).contains(folded))
     }
 }
 
@@ -56,7 +56,7 @@ pub struct ColumnMeaning {
     pub meaning: &'static str,
 }
 
-/// The letters and digits of a word in lower case, for comparisons regardless of case and separators.
+/// Reduces a word to its letters and digits in lower case, for comparisons regardless of case and separators.
 fn fold(word: &str) -> String {
     word.chars()
         .filter(|character| character.is_alphanumeric() || *character == '≤')
@@ -64,14 +64,14 @@ fn fold(word: &str) -> String {
         .collect()
 }
 
-/// The entries for `word`, regardless of case and separators.
+/// Returns the entries for `word`, regardless of case and separators.
 #[must_use]
 pub fn find(word: &str) -> Vec<&'static Entry> {
     let folded = fold(word);
     entries().filter(|entry| !folded.is_empty() && entry.matches(&folded)).collect()
 }
 
-/// The columns with that name.
+/// Returns the columns with the given name.
 #[must_use]
 pub fn columns(name: &str) -> Vec<ColumnMeaning> {
     let folded = fold(name);
@@ -83,7 +83,7 @@ pub fn columns(name: &str) -> Vec<ColumnMeaning> {
         .collect()
 }
 
-/// Suggestions: terms that contain `word` or are contained in it.
+/// Returns the terms that contain `word` or are contained in it.
 #[must_use]
 pub fn suggestions(word: &str) -> Vec<&'static str> {
     let folded = fold(word);
@@ -97,7 +97,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
     PARTS.iter().flat_map(|part| part.entries)
 }
 
-/// The glossary as a page of the book.
+/// Returns the glossary as a page of the book.
 #[must_use]
 pub fn page() -> String {
     let mut page = String::from(
@@ -111,9 +111,9 @@ pub fn page() -> String {
             entries.sort_by_key(|entry| fold(entry.term));
         }
         for entry in entries {
-            let also: Vec<String> = entry.synonyms.iter().map(|also| format!("`{also}`")).collect();
-            let also = if also.is_empty() { String::new() } else { format!(" Also: {}.", also.join(", ")) };
-            page += &format!("| **{}** | {}{also} |\n", entry.term, entry.meaning.replace('|', "\\|"));
+            let synonyms: Vec<String> = entry.synonyms.iter().map(|synonym| format!("`{synonym}`")).collect();
+            let note = if synonyms.is_empty() { String::new() } else { format!(" Also: {}.", synonyms.join(", ")) };
+            page += &format!("| **{}** | {}{note} |\n", entry.term, entry.meaning.replace('|', "\\|"));
         }
     }
     page

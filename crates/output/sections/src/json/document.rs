@@ -1,5 +1,5 @@
-//! Reports as JSON documents: a header with the versions of onoff and of the schema and with the recordings, then the fields of the
-//! report.
+//! Reports as JSON documents: a header with the versions of onoff and of the schema and with the recordings, followed
+//! by the fields of the report.
 
 use std::io::{self, Write};
 
@@ -38,7 +38,8 @@ use serde::Serialize;
 
 use super::escape::write_indented;
 
-/// The version of the schema: it increases when a field is removed, renamed or changes its meaning, not when one is added.
+/// The version of the schema. It increases when a field is removed, renamed or changes its meaning, not when a field is
+/// added.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// A report that can be written as a document.
@@ -56,7 +57,7 @@ macro_rules! documents {
         /// The names of all documents.
         pub const DOCUMENTS: &[&str] = &[$($name),*];
 
-        /// The schema of each document by name; common definitions stay in `generator`.
+        /// Returns the schema of each document by name; common definitions stay in `generator`.
         #[cfg(feature = "schema")]
         pub fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<(&'static str, schemars::Schema)> {
             vec![$(($name, generator.subschema_for::<$of>())),*]
@@ -108,7 +109,8 @@ documents! {
 pub struct DocumentHeader<'r> {
     /// Version of onoff that wrote the document.
     pub version: &'static str,
-    /// Version of the schema: it increases when a field is removed, renamed or changes its meaning, not when one is added.
+    /// Version of the schema. It increases when a field is removed, renamed or changes its meaning, not when a field is
+    /// added.
     pub schema: u32,
     /// Kind of document, e.g. `boot`.
     pub document: &'static str,

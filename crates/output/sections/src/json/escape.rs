@@ -1,5 +1,5 @@
-//! JSON with strings that are safe to display: in addition to what JSON requires, it escapes control characters and bidirectional
-//! overrides. Parsers read the same strings.
+//! JSON with strings that are safe to display: in addition to what JSON requires, it escapes control characters and
+//! bidirectional overrides. Parsers read the same strings.
 
 use std::io::{self, Write};
 
@@ -33,14 +33,15 @@ impl<F: Formatter> Formatter for Escaping<F> {
         if fragment.is_ascii() && !fragment.contains('\u{7f}') {
             return writer.write_all(fragment.as_bytes());
         }
-        let mut rest = fragment;
-        while let Some((at, character)) = rest.char_indices().find(|&(_, character)| is_unprintable(character)) {
-            let (before, after) = rest.split_at(at);
-            // All of them are in the Basic Multilingual Plane: one UTF-16 unit each.
-            write!(writer, "{before}\\u{:04x}", u32::from(character))?;
-            rest = after.get(character.len_utf8()..).unwrap_or_default();
+        let mut remaining = fragment;
+        while let Some((offset, character)) = remaining.char_indices().find(|&(_, character)| is_unprintable(character))
+        {
+            let (unescaped, tail) = remaining.split_at(offset);
+            // All of these characters are in the Basic Multilingual Plane: one UTF-16 unit each.
+            write!(writer, "{unescaped}\\u{:04x}", u32::from(character))?;
+            remaining = tail.get(character.len_utf8()..).unwrap_or_default();
         }
-        writer.write_all(rest.as_bytes())
+        writer.write_all(remaining.as_bytes())
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {

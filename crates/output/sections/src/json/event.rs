@@ -1,10 +1,10 @@
 //! Events as JSON Lines.
 //!
-//! Hexadecimal numbers (addresses, flags, codes, keywords) are strings such as `"0xffff8000deadbeef"`: many JSON parsers use floating
-//! point and would lose the low bits.
+//! Hexadecimal numbers (addresses, flags, codes, keywords) are strings such as `"0xffff8000deadbeef"`: many JSON
+//! parsers use floating point and would lose the low bits.
 //!
-//! A recording has tens of millions of events, so lines are assembled from bytes, and the common prefix of all events of a kind is
-//! cached.
+//! A recording has tens of millions of events. Lines are therefore assembled from bytes, and the common prefix of all
+//! events of a kind is cached.
 
 use onoff_trace::{DerivedValues, DescribedEvent, EventOrigin, Field, FieldValue};
 
@@ -16,7 +16,7 @@ const CACHED_KINDS: usize = 64;
 /// Writes one line per event.
 #[derive(Clone, Debug)]
 pub struct EventLines {
-    /// Cached prefixes by a hash of the kind; a collision replaces the entry.
+    /// Cached prefixes by a hash of the kind. A collision replaces the entry.
     kinds: Vec<Option<Kind>>,
 }
 
@@ -33,7 +33,7 @@ impl EventLines {
         signed(event.time_ns, line);
         line.extend_from_slice(b",\"unix_ns\":");
         or_null(event.unix_ns, line, signed);
-        self.kind(event, line);
+        self.append_kind(event, line);
         line.extend_from_slice(b",\"cpu\":");
         or_null((event.origin != EventOrigin::LogLine).then_some(event.cpu), line, unsigned);
         line.extend_from_slice(b",\"pid\":");
@@ -59,18 +59,18 @@ impl EventLines {
     }
 
     /// Appends the common prefix of all events of the kind.
-    fn kind(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
+    fn append_kind(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
         let hash =
             usize::from(event.id) ^ usize::from(event.version) << 3 ^ usize::from(event.provider.len() as u8) << 1;
-        let Some(place) = self.kinds.get_mut(hash % CACHED_KINDS) else { return };
-        match place {
-            Some(kind) if kind.is_of(event) => line.extend_from_slice(&kind.written),
-            _ => line.extend_from_slice(&place.insert(Kind::of(event)).written),
+        let Some(entry) = self.kinds.get_mut(hash % CACHED_KINDS) else { return };
+        match entry {
+            Some(kind) if kind.matches(event) => line.extend_from_slice(&kind.written),
+            _ => line.extend_from_slice(&entry.insert(Kind::new(event)).written),
         }
     }
 }
 
-/// The cached prefix of a kind of event, and the values it was made from.
+/// The cached prefix of a kind of event, and the values that it contains.
 #[derive(Clone, Debug)]
 struct Kind {
     numbers: (EventOrigin, u16, u16, u8, u8, u64),
@@ -78,7 +78,7 @@ struct Kind {
     written: Vec<u8>,
 }
 
-/// The numbers that identify a kind, together with its texts.
+/// Returns the numbers that identify a kind, together with its texts.
 const fn numbers(event: &DescribedEvent<'_>) -> (EventOrigin, u16, u16, u8, u8, u64) {
     (event.origin, event.id, event.version, event.opcode, event.level, event.keyword)
 }
@@ -88,13 +88,13 @@ const fn texts<'a>(event: &DescribedEvent<'a>) -> [&'a str; 5] {
 }
 
 impl Kind {
-    fn is_of(&self, event: &DescribedEvent<'_>) -> bool {
+    fn matches(&self, event: &DescribedEvent<'_>) -> bool {
         self.numbers == numbers(event) && self.texts.iter().zip(texts(event)).all(|(cached, text)| **cached == *text)
     }
 
-    fn of(event: &DescribedEvent<'_>) -> Self {
+    fn new(event: &DescribedEvent<'_>) -> Self {
         let mut line = Vec::new();
-        let named = [
+        let text_values = [
             ("name", event.name),
             ("kind", event.origin.as_str()),
             ("provider", event.provider),
@@ -102,18 +102,18 @@ impl Kind {
             ("task", event.task),
             ("opcode_name", event.opcode_name),
         ];
-        for (name, value) in named {
+        for (name, value) in text_values {
             line.push(b',');
             key(name, &mut line);
             text(value, &mut line);
         }
-        let numbered: [(&str, u64); 4] = [
+        let number_values: [(&str, u64); 4] = [
             ("id", event.id.into()),
             ("version", event.version.into()),
             ("opcode", event.opcode.into()),
             ("level", event.level.into()),
         ];
-        for (name, value) in numbered {
+        for (name, value) in number_values {
             line.push(b',');
             key(name, &mut line);
             unsigned(value, &mut line);
@@ -127,8 +127,8 @@ impl Kind {
 
 fn fields(fields: &[Field<'_>], line: &mut Vec<u8>) {
     line.push(b'{');
-    for (at, field) in fields.iter().enumerate() {
-        if at > 0 {
+    for (index, field) in fields.iter().enumerate() {
+        if index > 0 {
             line.push(b',');
         }
         key(&field.name, line);
@@ -147,7 +147,7 @@ fn value(value: &FieldValue<'_>, line: &mut Vec<u8>) {
         // Writing to memory cannot fail.
         FieldValue::Float(number) => drop(write_compact(number, line)),
         FieldValue::Text(value) | FieldValue::Formatted(value) => text(value, line),
-        FieldValue::List(values) => list(values.iter(), line, |one, line| self::value(one, line)),
+        FieldValue::List(values) => list(values.iter(), line, |value, line| self::value(value, line)),
         FieldValue::Addresses(addresses, digits) => {
             list(addresses.iter(), line, |&address, line| hexadecimal(address, usize::from(*digits), line));
         }
@@ -155,20 +155,20 @@ fn value(value: &FieldValue<'_>, line: &mut Vec<u8>) {
     }
 }
 
-fn list<T>(values: impl Iterator<Item = T>, line: &mut Vec<u8>, mut one: impl FnMut(T, &mut Vec<u8>)) {
+fn list<T>(values: impl Iterator<Item = T>, line: &mut Vec<u8>, mut append: impl FnMut(T, &mut Vec<u8>)) {
     line.push(b'[');
-    for (at, value) in values.enumerate() {
-        if at > 0 {
+    for (index, value) in values.enumerate() {
+        if index > 0 {
             line.push(b',');
         }
-        one(value, line);
+        append(value, line);
     }
     line.push(b']');
 }
 
 fn derived(derived: &DerivedValues<'_>, line: &mut Vec<u8>) {
     let mut is_first = true;
-    let mut next = |name: &str, line: &mut Vec<u8>| {
+    let mut append_key = |name: &str, line: &mut Vec<u8>| {
         if !std::mem::take(&mut is_first) {
             line.push(b',');
         }
@@ -179,11 +179,11 @@ fn derived(derived: &DerivedValues<'_>, line: &mut Vec<u8>) {
         ("service_ns", derived.service_ns),
         ("since_last_ns", derived.since_last_ns),
         ("ran_ns", derived.ran_ns),
-        ("stack_of_ns", derived.stack_of_ns),
+        ("stack_of_ns", derived.stack_event_ns),
     ];
     for (name, ns) in times {
         if let Some(ns) = ns {
-            next(name, line);
+            append_key(name, line);
             signed(ns, line);
         }
     }
@@ -191,7 +191,7 @@ fn derived(derived: &DerivedValues<'_>, line: &mut Vec<u8>) {
         [("old_state", derived.old_state), ("old_wait_reason", derived.old_wait_reason), ("file", derived.file)];
     for (name, value) in texts {
         if let Some(value) = value {
-            next(name, line);
+            append_key(name, line);
             text(value, line);
         }
     }
@@ -237,14 +237,15 @@ fn text(value: &str, line: &mut Vec<u8>) {
 /// Appends a quoted `0x` number with at least `min_digits` digits.
 fn hexadecimal(number: u64, min_digits: usize, line: &mut Vec<u8>) {
     let digits = hexadecimal_digits(number);
-    let needed = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(min_digits).max(1);
+    let digit_count = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(min_digits).max(1);
     line.extend_from_slice(b"\"0x");
-    line.resize(line.len() + needed.saturating_sub(digits.len()), b'0');
-    line.extend_from_slice(digits.get(digits.len().saturating_sub(needed)..).unwrap_or(&digits));
+    line.resize(line.len() + digit_count.saturating_sub(digits.len()), b'0');
+    line.extend_from_slice(digits.get(digits.len().saturating_sub(digit_count)..).unwrap_or(&digits));
     line.push(b'"');
 }
 
-/// All sixteen digits at once: each nibble becomes a byte, plus `0`, plus the gap between `9` and `a` for values above 9.
+/// Computes all sixteen digits at once: each nibble becomes a byte, plus `0`, plus the gap between `9` and `a` for
+/// values above 9.
 const fn hexadecimal_digits(number: u64) -> [u8; 16] {
     const LOW_NIBBLES: u128 = 0x0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f;
     const ONES: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
@@ -343,12 +344,12 @@ mod tests {
         );
         let mut lines = EventLines::default();
         assert_eq!(written(|line| lines.append(&event, line)), expected);
-        // Another kind in the same cache entry, different only in name or level, then the first one again.
-        for (name, level, logged) in [("Other", 0, EventOrigin::Ftrace), ("CSwitch", 4, EventOrigin::LogLine)] {
+        // Another kind in the same cache entry, different only in name or level, then the first kind again.
+        for (name, level, origin) in [("Other", 0, EventOrigin::Ftrace), ("CSwitch", 4, EventOrigin::LogLine)] {
             let other = DescribedEvent {
                 name,
                 level,
-                origin: logged,
+                origin,
                 cpu: 0,
                 fields: &[],
                 derived: DerivedValues::default(),
@@ -357,8 +358,8 @@ mod tests {
             let line = written(|line| lines.append(&other, line));
             let value: serde_json::Value = serde_json::from_str(&line).unwrap();
             assert_eq!((value["name"].as_str(), value["level"].as_u64()), (Some(name), Some(level.into())));
-            assert_eq!(value["kind"], logged.as_str());
-            assert_eq!(value["cpu"].is_null(), logged == EventOrigin::LogLine);
+            assert_eq!(value["kind"], origin.as_str());
+            assert_eq!(value["cpu"].is_null(), origin == EventOrigin::LogLine);
             assert!(value.get("derived").is_none() && line.contains("\"fields\":{}}"), "{line}");
             assert_eq!(written(|line| lines.append(&event, line)), expected);
         }

@@ -16,42 +16,44 @@ impl TableReport for CpuList {
 
     fn columns(&self) -> Vec<Column<CpuRow>> {
         let new = Column::<CpuRow>::new;
-        let by = |group| self.by.contains(&group);
+        let is_grouped_by = |group| self.by.contains(&group);
         let mut columns = Vec::new();
-        if by(CpuGroup::Process) || by(CpuGroup::Thread) {
+        if is_grouped_by(CpuGroup::Process) || is_grouped_by(CpuGroup::Thread) {
             columns.extend([
-                new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.image)).wide(32),
+                new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.image)).with_width(32),
                 new("pid", "pid", Kind::Id, |row| Value::id(row.pid)),
             ]);
         }
-        if by(CpuGroup::Thread) {
+        if is_grouped_by(CpuGroup::Thread) {
             columns.extend([
                 new("tid", "thread", Kind::Id, |row| Value::id(row.tid)),
-                new("thread_name", "name", Kind::Name, |row| Value::text(&row.thread_name)).wide(24),
-                new("service", "service", Kind::Name, |row| Value::text(&row.service)).wide(24),
-                new("start_module", "start module", Kind::Name, |row| Value::text(&row.start_module)).wide(24),
+                new("thread_name", "name", Kind::Name, |row| Value::text(&row.thread_name)).with_width(24),
+                new("service", "service", Kind::Name, |row| Value::text(&row.service)).with_width(24),
+                new("start_module", "start module", Kind::Name, |row| Value::text(&row.start_module)).with_width(24),
             ]);
         }
-        if by(CpuGroup::Module) {
-            columns.push(new("module", "module", Kind::Name, |row| Value::text_or_unknown(&row.module)).wide(40));
+        if is_grouped_by(CpuGroup::Module) {
+            columns.push(new("module", "module", Kind::Name, |row| Value::text_or_unknown(&row.module)).with_width(40));
         }
-        if by(CpuGroup::Priority) {
+        if is_grouped_by(CpuGroup::Priority) {
             columns.push(new("priority", "priority", Kind::Id, |row| Value::id(row.priority)));
         }
-        if by(CpuGroup::Processor) {
+        if is_grouped_by(CpuGroup::Processor) {
             columns.push(new("processor", "processor", Kind::Id, |row| Value::id(row.processor)));
         }
         columns.extend([
             new("cpu_ns", "CPU", Kind::Quantity, |row| Value::Duration(row.cpu_ns)),
             new("percent", "share", Kind::Quantity, |row| Value::Percent(row.percent)),
             new("interrupted_ns", "in interrupts", Kind::Quantity, |row| {
-                Value::of(row.interrupted_ns, Value::Duration)
+                Value::from_option(row.interrupted_ns, Value::Duration)
             }),
-            new("switches", "switches in", Kind::Quantity, |row| Value::of(row.switches, Value::Count)),
-            new("samples", "samples", Kind::Quantity, |row| Value::of(row.samples, Value::Count)),
-            new("ready_ns", "ready", Kind::Quantity, |row| Value::of(row.ready_ns, Value::Duration)),
-            new("max_ready_ns", "longest ready", Kind::Quantity, |row| Value::of(row.max_ready_ns, Value::Duration)),
-            new("ready_waits", "", Kind::Quantity, |row| Value::of(row.ready_waits, Value::Count)),
+            new("switches", "switches in", Kind::Quantity, |row| Value::from_option(row.switches, Value::Count)),
+            new("samples", "samples", Kind::Quantity, |row| Value::from_option(row.samples, Value::Count)),
+            new("ready_ns", "ready", Kind::Quantity, |row| Value::from_option(row.ready_ns, Value::Duration)),
+            new("max_ready_ns", "longest ready", Kind::Quantity, |row| {
+                Value::from_option(row.max_ready_ns, Value::Duration)
+            }),
+            new("ready_waits", "", Kind::Quantity, |row| Value::from_option(row.ready_waits, Value::Count)),
         ]);
         columns
     }
@@ -80,8 +82,8 @@ impl TableReport for CpuList {
         headline(&answer, self.range, out)?;
         processors_line(&self.cpu, out)?;
         if let Some(ns) = self.interrupts_ns {
-            let taken = percent(self.cpu.percent(ns));
-            writeln!(out, "Interrupts and DPCs: {} ({taken})", duration(ns))?;
+            let share = percent(self.cpu.percent(ns));
+            writeln!(out, "Interrupts and DPCs: {} ({share})", duration(ns))?;
         }
         Ok(())
     }
@@ -94,7 +96,7 @@ impl TableReport for CpuList {
     }
 }
 
-/// Missing records, and what they are needed for.
+/// Names missing records and what they are needed for.
 fn missing_records(records: MissingRecords) -> &'static str {
     match records {
         MissingRecords::ProfileSamples => "profile samples (needed for CPU time by module)",
@@ -103,6 +105,6 @@ fn missing_records(records: MissingRecords) -> &'static str {
         MissingRecords::ModuleLoads => "module loads (needed to map addresses to modules)",
         MissingRecords::ReadyThreads => "ready threads (needed for time spent waiting for a CPU)",
         MissingRecords::Interrupts => "interrupts and DPCs (needed for their share of CPU time)",
-        other => other.as_str(),
+        records => records.as_str(),
     }
 }

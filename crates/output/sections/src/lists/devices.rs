@@ -15,24 +15,24 @@ impl TableReport for DeviceList {
     fn columns(&self) -> Vec<Column<Device>> {
         let new = Column::<Device>::new;
         vec![
-            new("driver", "driver", Kind::Name, |row| Value::text(&row.driver)).wide(28),
-            new("device", "device", Kind::Name, |row| Value::text(&row.device)).wide(44),
+            new("driver", "driver", Kind::Name, |row| Value::text(&row.driver)).with_width(28),
+            new("device", "device", Kind::Name, |row| Value::text(&row.device)).with_width(44),
             new("kind", "operation", Kind::Name, |row| Value::text(row.details.kind.as_str())),
             new("start_ns", "start", Kind::Time, |row| Value::Time(row.start_ns)),
-            new("duration_ns", "duration", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
+            new("duration_ns", "duration", Kind::Quantity, |row| Value::from_option(row.duration_ns, Value::Duration)),
             new("pre_pend_ns", "until pending", Kind::Quantity, |row| {
-                Value::of(row.details.pre_pend_ns, Value::Duration)
+                Value::from_option(row.details.pre_pend_ns, Value::Duration)
             }),
             new("pended_ns", "pended", Kind::Quantity, pended),
-            new("pend_ns", "", Kind::Time, |row| Value::of(row.details.pend_ns, Value::Time)),
-            new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
+            new("pend_ns", "", Kind::Time, |row| Value::from_option(row.details.pend_ns, Value::Time)),
+            new("end_ns", "", Kind::Time, |row| Value::from_option(row.end_ns, Value::Time)),
             new("phase", "phase", Kind::Name, |row| Value::text(row.details.phase.as_str())),
             new("status", "status", Kind::Name, |row| match row.details.status {
                 Some(0) | None => Value::Nothing,
                 Some(status) => Value::Text(format!("{status:#010x}").into()),
             }),
-            new("friendly_name", "name", Kind::Name, |row| Value::text(&row.friendly_name)).wide(36),
-            new("description", "description", Kind::Name, |row| Value::text(&row.description)).wide(36),
+            new("friendly_name", "name", Kind::Name, |row| Value::text(&row.friendly_name)).with_width(36),
+            new("description", "description", Kind::Name, |row| Value::text(&row.description)).with_width(36),
         ]
     }
 
@@ -71,7 +71,9 @@ impl TableReport for DeviceList {
     }
 }
 
-/// The time from STATUS_PENDING to the end; nothing for operations that did not pend.
+/// Returns the time from STATUS_PENDING to the end. Operations that did not pend have none.
 fn pended(row: &Device) -> Value<'_> {
-    Value::of(row.details.pend_ns.zip(row.end_ns), |(pend, end)| Value::Duration(end.saturating_sub(pend).max(0)))
+    Value::from_option(row.details.pend_ns.zip(row.end_ns), |(pend, end)| {
+        Value::Duration(end.saturating_sub(pend).max(0))
+    })
 }

@@ -84,15 +84,15 @@ impl TableReport for DiskReport {
     }
 }
 
-/// The total activity of each disk.
+/// Lists the total activity of each disk.
 fn disks(disks: &[DiskActivity]) -> Section<'_> {
-    let busy = |disk: &DiskActivity| share(disk.busy_ns, disk.busy_ns.saturating_add(disk.idle_ns));
+    let busy_share = |disk: &DiskActivity| share(disk.busy_ns, disk.busy_ns.saturating_add(disk.idle_ns));
     let (bytes, count) = (Value::Bytes, Value::Count);
-    Section::of("disks", "", disks)
+    Section::builder("disks", "", disks)
         .id("disk", "disk", |disk| Value::Id(disk.disk.into()))
         .name("model", "model", 32, |disk| Value::text(&disk.model))
         .quantity("busy_ns", "busy", |disk| Value::Duration(disk.busy_ns))
-        .quantity("busy_percent", "share", move |disk| Value::Percent(busy(disk)))
+        .quantity("busy_percent", "share", move |disk| Value::Percent(busy_share(disk)))
         .quantity("idle_ns", "idle", |disk| Value::Duration(disk.idle_ns))
         .column(Heading::quantity("read_bytes", "read").sparse(), move |disk| bytes(disk.operations.read.bytes))
         .column(Heading::quantity("reads", "reads").sparse(), move |disk| count(disk.operations.read.operations))

@@ -93,14 +93,14 @@ impl TableReport for FileReport {
     }
 
     fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
-        let alone = &self.disk_alone;
-        if alone.operations() > 0 {
+        let disk_only = &self.disk_alone;
+        if disk_only.operations() > 0 {
             writeln!(
                 out,
                 "  {QUIET}Not in these rows: {}, {}, {} of service time for paging, read-ahead and write-back{QUIET:#}",
-                counted(alone.operations(), "disk request"),
-                size(alone.bytes()),
-                duration(alone.service_ns())
+                counted(disk_only.operations(), "disk request"),
+                size(disk_only.bytes()),
+                duration(disk_only.service_ns())
             )?;
         }
         write_flushes(&self.flushes, out)?;
@@ -108,7 +108,7 @@ impl TableReport for FileReport {
     }
 }
 
-/// Writes the longest flushes: the caller and later requests wait for the device.
+/// Writes the longest flushes, during which the caller and later requests wait for the device.
 fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
     if flushes.is_empty() {
         return Ok(());
@@ -126,7 +126,7 @@ fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
         (image, None) => Value::Text(image.to_owned().into()),
         (image, Some(pid)) => Value::Text(format!("{image} ({pid})").into()),
     };
-    let section = Section::of("flushes", "Flushes", longest)
+    let section = Section::builder("flushes", "Flushes", longest)
         .note(note)
         .top(MAX_FLUSHES)
         .time("start_ns", "start", |flush| Value::Time(flush.start_ns))

@@ -20,16 +20,16 @@ impl TableReport for FunctionList {
 
     fn columns(&self) -> Vec<Column<FunctionRow>> {
         let new = Column::<FunctionRow>::new;
-        let by = |group| self.by.contains(&group);
+        let is_grouped_by = |group| self.by.contains(&group);
         let mut columns = Vec::new();
-        if by(CodeGroup::Process) {
+        if is_grouped_by(CodeGroup::Process) {
             columns.extend([
-                new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.image)).wide(32),
+                new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.image)).with_width(32),
                 new("pid", "pid", Kind::Id, |row| Value::id(row.pid)),
             ]);
         }
-        if by(CodeGroup::Stack) {
-            // Innermost first, because long stacks are cut off at the end.
+        if is_grouped_by(CodeGroup::Stack) {
+            // The innermost function comes first, because long stacks are cut off at the end.
             columns.push(
                 new("stack", "call stack, innermost function first", Kind::Name, |row| {
                     let frames: Vec<String> = row.stack.iter().rev().map(CodeFrame::label).collect();
@@ -38,23 +38,25 @@ impl TableReport for FunctionList {
                         false => Value::Text(frames.join(" < ").into()),
                     }
                 })
-                .wide(100),
+                .with_width(100),
             );
         } else {
-            columns.push(new("module", "module", Kind::Name, |row| Value::text_or_unknown(&row.module)).wide(32));
-            if by(CodeGroup::Function) {
+            columns.push(new("module", "module", Kind::Name, |row| Value::text_or_unknown(&row.module)).with_width(32));
+            if is_grouped_by(CodeGroup::Function) {
                 let name = new("function", "function", Kind::Name, |row| Value::text_or_unknown(&row.function));
-                columns.push(name.wide(56));
+                columns.push(name.with_width(56));
             }
         }
         columns.extend([
             new("own_ns", "self", Kind::Quantity, |row| Value::Duration(row.own_ns)),
             new("percent", "share", Kind::Quantity, |row| Value::Percent(row.percent)),
-            new("inclusive_ns", "inclusive", Kind::Quantity, |row| Value::of(row.inclusive_ns, Value::Duration)),
+            new("inclusive_ns", "inclusive", Kind::Quantity, |row| {
+                Value::from_option(row.inclusive_ns, Value::Duration)
+            }),
         ]);
         let count = |title| new("count", title, Kind::Quantity, |row| Value::Count(row.count));
         columns.push(count(events(self.kind).1));
-        if by(CodeGroup::Stack) {
+        if is_grouped_by(CodeGroup::Stack) {
             columns.retain(|column| column.name != "inclusive_ns");
         }
         columns
@@ -96,20 +98,20 @@ impl TableReport for FunctionList {
     }
 
     fn write_headline(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
-        let what = match self.kind {
+        let time_kind = match self.kind {
             TimeKind::Samples => "on CPU",
             TimeKind::Waits => "off CPU",
             TimeKind::DiskRequests => "of disk requests",
             TimeKind::HardFaults => "of hard faults",
         };
         headline(
-            &format!("{} {what}, {}", duration(self.total_ns), counted(self.count, events(self.kind).0)),
+            &format!("{} {time_kind}, {}", duration(self.total_ns), counted(self.count, events(self.kind).0)),
             self.range,
             out,
         )?;
         if self.with_stack < self.count {
-            let part = percent(share(self.with_stack as i64, self.count as i64));
-            writeln!(out, "{QUIET}{part} of them have a call stack.{QUIET:#}")?;
+            let stack_share = percent(share(self.with_stack as i64, self.count as i64));
+            writeln!(out, "{QUIET}{stack_share} of them have a call stack.{QUIET:#}")?;
         }
         Ok(())
     }
@@ -118,23 +120,23 @@ impl TableReport for FunctionList {
         for &records in &self.missing_evidence {
             writeln!(out, "  {QUIET}Not recorded: {}.{QUIET:#}", missing_records(records))?;
         }
-        let named = self
+        let has_names = self
             .rows
             .iter()
             .any(|row| !row.function.is_empty() || row.stack.iter().any(|frame| !frame.function.is_empty()));
         for missing in self.missing_symbols.iter().take(MAX_SYMBOLS_NAMED) {
             writeln!(out, "  {QUIET}No symbols: {}{QUIET:#}", printable(missing))?;
         }
-        let more = self.missing_symbols.len().saturating_sub(MAX_SYMBOLS_NAMED) as u64;
-        if more > 0 {
+        let hidden = self.missing_symbols.len().saturating_sub(MAX_SYMBOLS_NAMED) as u64;
+        if hidden > 0 {
             writeln!(
                 out,
                 "  {QUIET}No symbols for {}; use '--format json' to list all.{QUIET:#}",
-                counted(more, "more file")
+                counted(hidden, "more file")
             )?;
         } else if !self.by.contains(&CodeGroup::Module)
             && self.missing_symbols.is_empty()
-            && !named
+            && !has_names
             && !self.rows.is_empty()
         {
             writeln!(out, "  {QUIET}No function names; use '--symbols PATH' to load PDB or ELF files.{QUIET:#}")?;
@@ -143,9 +145,9 @@ impl TableReport for FunctionList {
     }
 }
 
-/// The name of one event, and the title of their count.
-const fn events(of: TimeKind) -> (&'static str, &'static str) {
-    match of {
+/// Returns the name of one event, and the title of the column that counts them.
+const fn events(kind: TimeKind) -> (&'static str, &'static str) {
+    match kind {
         TimeKind::Samples => ("sample", "samples"),
         TimeKind::Waits => ("wait", "waits"),
         TimeKind::DiskRequests => ("request", "requests"),
@@ -153,7 +155,7 @@ const fn events(of: TimeKind) -> (&'static str, &'static str) {
     }
 }
 
-/// Missing records, with the kernel flags that record them.
+/// Names missing records and the kernel flags that record them.
 fn missing_records(records: MissingRecords) -> &'static str {
     match records {
         MissingRecords::ProfileSamples => "profile samples (kernel flag PROFILE)",
@@ -162,6 +164,6 @@ fn missing_records(records: MissingRecords) -> &'static str {
         MissingRecords::HardFaults => "hard faults (kernel flag HARD_FAULTS)",
         MissingRecords::CallStacks => "call stacks of these events (option '-stackwalk' of xperf)",
         MissingRecords::ModuleLoads => "module loads (kernel flag LOADER; needed to map addresses to modules)",
-        other => other.as_str(),
+        records => records.as_str(),
     }
 }

@@ -14,16 +14,16 @@ impl TableReport for InterruptList {
 
     fn columns(&self) -> Vec<Column<InterruptRow>> {
         let new = Column::<InterruptRow>::new;
-        let by = |group| self.by.contains(&group);
+        let is_grouped_by = |group| self.by.contains(&group);
         let mut columns = Vec::new();
-        if by(InterruptGroup::Module) || by(InterruptGroup::Routine) {
+        if is_grouped_by(InterruptGroup::Module) || is_grouped_by(InterruptGroup::Routine) {
             columns.push(new("module", "driver", Kind::Name, |row| Value::text_or_unknown(&row.module)));
         }
-        if by(InterruptGroup::Routine) {
+        if is_grouped_by(InterruptGroup::Routine) {
             columns.push(new("routine", "routine", Kind::Name, |row| Value::text(&row.routine)));
         }
         columns.push(new("kind", "kind", Kind::Name, |row| Value::text(row.kind.as_str())));
-        if by(InterruptGroup::Processor) {
+        if is_grouped_by(InterruptGroup::Processor) {
             columns.push(new("processor", "processor", Kind::Id, |row| Value::id(row.processor)));
         }
         columns.extend([
@@ -33,7 +33,7 @@ impl TableReport for InterruptList {
             new("mean_ns", "mean", Kind::Quantity, |row| Value::Duration(row.mean_ns)),
             new("longest_ns", "longest", Kind::Quantity, |row| Value::Duration(row.longest_ns)),
             new("longest_start_ns", "start of longest", Kind::Time, |row| Value::Time(row.longest_start_ns)),
-            new("histogram", "count by duration", Kind::Name, |row| Value::Text(histogram(row).into())).wide(100),
+            new("histogram", "count by duration", Kind::Name, |row| Value::Text(histogram(row).into())).with_width(100),
         ]);
         columns
     }
@@ -58,15 +58,16 @@ impl TableReport for InterruptList {
     }
 
     fn write_headline(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
-        let sum =
-            |of: fn(&onoff_lists::interrupts::ProcessorInterrupts) -> u64| self.processors.iter().map(of).sum::<u64>();
+        let sum = |count: fn(&onoff_lists::interrupts::ProcessorInterrupts) -> u64| {
+            self.processors.iter().map(count).sum::<u64>()
+        };
         let answer =
             format!("{} and {}", counted(sum(|row| row.interrupts), "interrupt"), counted(sum(|row| row.dpcs), "DPC"),);
         headline(&answer, self.range, out)
     }
 
     fn write_footer(&self, out: &mut dyn Write) -> io::Result<()> {
-        let processors = Section::of("processors", "By processor", &self.processors)
+        let processors = Section::builder("processors", "By processor", &self.processors)
             .note("nested ones count once in the share")
             .id("processor", "processor", |row| Value::Id(row.processor.into()))
             .quantity("interrupts", "interrupts", |row| Value::Count(row.interrupts))
@@ -80,13 +81,13 @@ impl TableReport for InterruptList {
     }
 }
 
-/// The non-empty bins as text: `≤1 µs 12, ≤2 µs 3, >2048 µs 1`.
+/// Formats the non-empty bins as text: `≤1 µs 12, ≤2 µs 3, >2048 µs 1`.
 fn histogram(row: &InterruptRow) -> String {
-    let steps = row.histogram.iter().filter(|step| step.count > 0);
-    let texts: Vec<String> = steps
-        .map(|step| match step.up_to_ns {
-            Some(ns) => format!("≤{} µs {}", ns / 1_000, count(step.count)),
-            None => format!(">{} µs {}", step.over_ns / 1_000, count(step.count)),
+    let bins = row.histogram.iter().filter(|bin| bin.count > 0);
+    let texts: Vec<String> = bins
+        .map(|bin| match bin.up_to_ns {
+            Some(ns) => format!("≤{} µs {}", ns / 1_000, count(bin.count)),
+            None => format!(">{} µs {}", bin.over_ns / 1_000, count(bin.count)),
         })
         .collect();
     texts.join(", ")

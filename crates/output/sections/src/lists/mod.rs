@@ -53,7 +53,7 @@ fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
         duration(cpu.busy_ns),
         percent(cpu.percent(cpu.busy_ns)),
     )?;
-    // A clock that stops during sleep counts almost none of it.
+    // If the clock stops during sleep, it counts almost none of the time asleep.
     if cpu.percent(cpu.asleep_ns) >= 0.1 {
         write!(out, ", asleep {} ({})", duration(cpu.asleep_ns), percent(cpu.percent(cpu.asleep_ns)))?;
     }
@@ -67,8 +67,8 @@ fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes the losses that affect the report, and all losses.
-fn write_losses(affecting_losses: &[String], lost: &Losses, out: &mut dyn Write) -> io::Result<()> {
+fn write_losses(affecting_losses: &[String], losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     losses::write_affecting(affecting_losses, out)?;
     writeln!(out)?;
-    losses::write(lost, out)
+    losses::write(losses, out)
 }

@@ -17,10 +17,10 @@ impl TableReport for PolicyList {
         let new = Column::<NamedActivity>::new;
         vec![
             new("kind", "what", Kind::Name, |row| Value::text(kind(row.kind))),
-            new("name", "name", Kind::Name, |row| Value::text(&row.name)).wide(48),
+            new("name", "name", Kind::Name, |row| Value::text(&row.name)).with_width(48),
             new("start_ns", "start", Kind::Time, |row| Value::Time(row.start_ns)),
-            new("duration_ns", "duration", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
-            new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
+            new("duration_ns", "duration", Kind::Quantity, |row| Value::from_option(row.duration_ns, Value::Duration)),
+            new("end_ns", "", Kind::Time, |row| Value::from_option(row.end_ns, Value::Time)),
             new("session", "session", Kind::Id, |row| Value::id(row.session)),
             new("pid", "pid", Kind::Id, |row| Value::id(row.pid)),
             new("detail", "detail", Kind::Name, |row| Value::text(&row.detail)),
@@ -53,10 +53,10 @@ impl TableReport for PolicyList {
         let applied: Vec<String> = self
             .work
             .iter()
-            .filter(|work| work.kind == ActivityKind::GroupPolicy)
-            .map(|work| match work.duration_ns {
-                Some(ns) => format!("{} {}", work.name, duration(ns)),
-                None => format!("{} unfinished", work.name),
+            .filter(|step| step.kind == ActivityKind::GroupPolicy)
+            .map(|step| match step.duration_ns {
+                Some(ns) => format!("{} {}", step.name, duration(ns)),
+                None => format!("{} unfinished", step.name),
             })
             .collect();
         let answer = if applied.is_empty() {
@@ -78,6 +78,6 @@ fn kind(kind: ActivityKind) -> &'static str {
         ActivityKind::GroupPolicyExtension => "extension",
         ActivityKind::GroupPolicyScript => "script",
         ActivityKind::GroupPolicyNetworkWait => "network wait",
-        other => other.as_str(),
+        kind => kind.as_str(),
     }
 }

@@ -15,25 +15,28 @@ impl TableReport for ServiceList {
     fn columns(&self) -> Vec<Column<Unit>> {
         let new = Column::<Unit>::new;
         vec![
-            new("name", "service", Kind::Name, |row| Value::text(&row.name)).wide(32),
+            new("name", "service", Kind::Name, |row| Value::text(&row.name)).with_width(32),
             new("kind", "change", Kind::Name, |row| Value::text(row.kind.as_str())),
             new("start_ns", "start", Kind::Time, |row| Value::Time(row.start_ns)),
-            new("duration_ns", "duration", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
-            new("container_ns", "host process", Kind::Quantity, |row| Value::of(row.container_ns, Value::Duration)),
-            new("image_load_ns", "image load", Kind::Quantity, |row| Value::of(row.image_load_ns, Value::Duration)),
-            new("initialization_ns", "initialization", Kind::Quantity, |row| {
-                Value::of(row.initialization_ns, Value::Duration)
+            new("duration_ns", "duration", Kind::Quantity, |row| Value::from_option(row.duration_ns, Value::Duration)),
+            new("container_ns", "host process", Kind::Quantity, |row| {
+                Value::from_option(row.container_ns, Value::Duration)
             }),
-            new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
+            new("image_load_ns", "image load", Kind::Quantity, |row| {
+                Value::from_option(row.image_load_ns, Value::Duration)
+            }),
+            new("initialization_ns", "initialization", Kind::Quantity, |row| {
+                Value::from_option(row.initialization_ns, Value::Duration)
+            }),
+            new("end_ns", "", Kind::Time, |row| Value::from_option(row.end_ns, Value::Time)),
             new("outcome", "outcome", Kind::Name, |row| Value::text(row.outcome.as_str())),
             new("held_up_total", "blocked", Kind::Quantity, |row| Value::Count(row.held_up_total)),
             new("waited_for", "waited for", Kind::Name, |row| {
-                let waited = row.waited_for.as_ref();
-                Value::of(waited, |waited| Value::text(&waited.name))
+                Value::from_option(row.waited_for.as_ref(), |dependency| Value::text(&dependency.name))
             })
-            .wide(24),
-            new("group", "group", Kind::Name, |row| Value::text(&row.group)).wide(28),
-            new("image", "process", Kind::Name, |row| Value::text(&row.image)).wide(24),
+            .with_width(24),
+            new("group", "group", Kind::Name, |row| Value::text(&row.group)).with_width(28),
+            new("image", "process", Kind::Name, |row| Value::text(&row.image)).with_width(24),
             new("pid", "pid", Kind::Id, |row| Value::id(row.pid)),
             new("command", "", Kind::Name, |row| Value::text(&row.command)),
         ]

@@ -16,16 +16,16 @@ impl TableReport for Summary {
     fn columns(&self) -> Vec<Column<SummaryRow>> {
         let new = Column::<SummaryRow>::new;
         vec![
-            new("recording", "recording", Kind::Name, |row| Value::text(&row.recording)).wide(40),
-            new("computer", "computer", Kind::Name, |row| Value::text(&row.computer)).wide(18),
-            new("os", "system", Kind::Name, |row| Value::text(&row.os)).wide(26),
+            new("recording", "recording", Kind::Name, |row| Value::text(&row.recording)).with_width(40),
+            new("computer", "computer", Kind::Name, |row| Value::text(&row.computer)).with_width(18),
+            new("os", "system", Kind::Name, |row| Value::text(&row.os)).with_width(26),
             new("os_build", "", Kind::Id, |row| {
-                Value::of((row.os_build > 0).then_some(row.os_build), |build| Value::Id(build.into()))
+                Value::from_option((row.os_build > 0).then_some(row.os_build), |build| Value::Id(build.into()))
             }),
             new("recorded_utc", "", Kind::Name, |row| Value::text(row.recorded_utc.as_deref().unwrap_or_default())),
             new("transition", "", Kind::Name, |row| Value::text(row.transition)),
             new("variant", "", Kind::Name, |row| Value::text(&row.variant)),
-            new("kind", "kind", Kind::Name, |row| Value::Text(kind(row).into())).wide(24),
+            new("kind", "kind", Kind::Name, |row| Value::Text(kind(row).into())).with_width(24),
             new("duration_ns", "duration", Kind::Quantity, |row| match row.error.is_empty() {
                 true => match (row.duration_ns, row.at_least_ns) {
                     (Some(ns), _) => Value::Duration(ns),
@@ -35,15 +35,15 @@ impl TableReport for Summary {
                 false => Value::Nothing,
             }),
             new("at_least_ns", "", Kind::Quantity, |row| Value::Duration(row.at_least_ns)),
-            new("phase", "longest phase", Kind::Name, |row| Value::text(&row.phase)).wide(16),
-            new("phase_ns", "phase duration", Kind::Quantity, |row| Value::of(row.phase_ns, Value::Duration)),
+            new("phase", "longest phase", Kind::Name, |row| Value::text(&row.phase)).with_width(16),
+            new("phase_ns", "phase duration", Kind::Quantity, |row| Value::from_option(row.phase_ns, Value::Duration)),
             new("subject", "fix first", Kind::Name, |row| {
                 Value::text(if row.error.is_empty() { &row.subject } else { &row.error })
             })
-            .wide(60),
+            .with_width(60),
             new("subject_ns", "cost", Kind::Quantity, |row| match row.subject_is_upper_bound {
-                true => Value::of(row.subject_ns, Value::AtMost),
-                false => Value::of(row.subject_ns, Value::Duration),
+                true => Value::from_option(row.subject_ns, Value::AtMost),
+                false => Value::from_option(row.subject_ns, Value::Duration),
             }),
             new("subject_is_upper_bound", "", Kind::Name, |row| Value::Flag(row.subject_is_upper_bound)),
             new("error", "", Kind::Name, |row| Value::text(&row.error)),
@@ -92,7 +92,7 @@ fn write_sleeps(sleeps: &SleepStatistics, out: &mut dyn Write) -> io::Result<()>
     let failures: Vec<String> = [(sleeps.aborted, "aborted"), (sleeps.unfinished, "unfinished")]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
+        .map(|(count, outcome)| format!("{count} {outcome}"))
         .collect();
     let failures = if failures.is_empty() { "none failed".to_owned() } else { failures.join(", ") };
     writeln!(out, "\n{HEADLINE}{} × {}: {failures}.{HEADLINE:#}", sleeps.sleeps, kind(&row))?;
@@ -123,7 +123,7 @@ fn write_sleeps(sleeps: &SleepStatistics, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-/// The kind of a transition in words.
+/// Returns the kind of a transition in words.
 pub fn kind(row: &SummaryRow) -> String {
     let variant = match (row.transition, row.variant.as_str()) {
         // The variants are the kernel's names.
@@ -137,7 +137,7 @@ pub fn kind(row: &SummaryRow) -> String {
         (transition, "") => transition.to_owned(),
         ("boot", variant) => format!("boot, {variant}"),
         ("netboot", variant) => format!("network boot, {variant}"),
-        // "restart" or "hibernation" needs no transition.
+        // A variant such as "restart" or "hibernation" needs no transition.
         (_, variant) => variant.to_owned(),
     }
 }

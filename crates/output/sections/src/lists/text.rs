@@ -17,7 +17,7 @@ pub fn write<T: TableReport>(report: &T, omitted: usize, writer: &mut dyn Report
         report.write_headline(report.rows().len() + omitted, out)?;
         writeln!(out)
     })?;
-    let mut section = Section::of("rows", "", report.rows());
+    let mut section = Section::builder("rows", "", report.rows());
     for column in report.columns() {
         let Column { name, title, kind, width, sparse, value } = column;
         let heading = Heading { name, title, kind, width, sparse, in_text: !title.is_empty() };

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use quick_xml::escape::escape;
 
 use super::ReportWriter;
-use crate::html_styles::{LOOK, styled_line};
+use crate::html_styles::{STYLE_SHEET, styled_line};
 use crate::section::{self, Section};
 
 /// Writes a report as an HTML page.
@@ -26,7 +26,7 @@ impl<'w> HtmlWriter<'w> {
             out,
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" content=\"width=device-width\"/><title>{title}</title>"
         )?;
-        writeln!(out, "<style>{LOOK}</style></head><body><main>")?;
+        writeln!(out, "<style>{STYLE_SHEET}</style></head><body><main>")?;
         let mut page = HtmlWriter(out);
         content(&mut page)?;
         writeln!(page.0, "</main></body></html>")

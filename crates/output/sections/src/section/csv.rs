@@ -10,11 +10,13 @@ use crate::table::csv::Rows;
 /// # Errors
 /// Returns errors from `out`.
 pub fn write(sections: &[Section<'_>], out: &mut dyn Write) -> io::Result<()> {
-    let Some(first) = sections.first() else { return Ok(()) };
-    let mut rows = Rows::begin(first.data().map(|column| column.heading.name), out)?;
+    let Some(first_section) = sections.first() else { return Ok(()) };
+    let mut rows = Rows::begin(first_section.data().map(|column| column.heading.name), out)?;
     for section in sections {
-        for at in 0..section.rows {
-            rows.write(section.data().filter_map(|column| column.cells.get(at)).map(|cell| cell.value.plain()))?;
+        for row in 0..section.rows {
+            rows.write(
+                section.data().filter_map(|column| column.cells.get(row)).map(|cell| cell.value.machine_text()),
+            )?;
         }
     }
     rows.end()

@@ -11,7 +11,7 @@ use crate::table::Kind;
 use crate::terminal::printable::printable;
 use crate::terminal::quantity::counted;
 
-/// Writes the title, the rows that text shows, the others in a collapsed block, and the lines.
+/// Writes the title, the rows that text shows, the other rows in a collapsed block, and the lines.
 ///
 /// # Errors
 /// Returns errors from `out`.
@@ -22,14 +22,14 @@ pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
         let note = if note.is_empty() { String::new() } else { format!(" <small>{}</small>", escape(note)) };
         writeln!(out, "<h2>{}{note}</h2>", escape(&*printable(&section.title)))?;
     }
-    let shown = section.rows.min(section.top);
-    if shown > 0 {
-        table(section, 0..shown, out)?;
+    let shown_rows = section.rows.min(section.top);
+    if shown_rows > 0 {
+        table(section, 0..shown_rows, out)?;
     }
-    let rest = section.rows.saturating_sub(shown);
-    if rest > 0 {
-        writeln!(out, "<details><summary>{}</summary>", counted(rest as u64, "more row"))?;
-        table(section, shown..section.rows, out)?;
+    let hidden_rows = section.rows.saturating_sub(shown_rows);
+    if hidden_rows > 0 {
+        writeln!(out, "<details><summary>{}</summary>", counted(hidden_rows as u64, "more row"))?;
+        table(section, shown_rows..section.rows, out)?;
         writeln!(out, "</details>")?;
     }
     for line in &section.lines {
@@ -42,25 +42,27 @@ fn table(section: &Section<'_>, rows: Range<usize>, out: &mut dyn Write) -> io::
     let columns: Vec<&Column<'_>> = section.columns.iter().filter(|column| column.heading.in_text).collect();
     // As in text, empty columns are omitted.
     let is_filled = |column: &Column<'_>| {
-        let mut cells = rows.clone().filter_map(|at| column.cells.get(at));
+        let mut cells = rows.clone().filter_map(|row| column.cells.get(row));
         cells.any(|cell| !cell.text(column.heading.sparse).is_empty())
     };
     let columns: Vec<&Column<'_>> = columns.into_iter().filter(|column| is_filled(column)).collect();
     write!(out, "<div class=\"wide\"><table><thead><tr>")?;
     for column in &columns {
-        write!(out, "<th{}>{}</th>", side(column.heading.kind), escape(&*printable(&column.title)))?;
+        write!(out, "<th{}>{}</th>", alignment(column.heading.kind), escape(&*printable(&column.title)))?;
     }
     writeln!(out, "</tr></thead><tbody>")?;
-    for at in rows {
+    for row in rows {
         write!(out, "<tr>")?;
         for column in &columns {
-            let Some(cell) = column.cells.get(at) else { continue };
+            let Some(cell) = column.cells.get(row) else { continue };
             let text = cell.text(column.heading.sparse);
             let text = printable(&text);
             let text = escape(&*text);
             match class(cell.style) {
-                "" => write!(out, "<td{}>{text}</td>", side(column.heading.kind))?,
-                class => write!(out, "<td{}><span class=\"{class}\">{text}</span></td>", side(column.heading.kind))?,
+                "" => write!(out, "<td{}>{text}</td>", alignment(column.heading.kind))?,
+                class => {
+                    write!(out, "<td{}><span class=\"{class}\">{text}</span></td>", alignment(column.heading.kind))?
+                }
             }
         }
         writeln!(out, "</tr>")?;
@@ -68,8 +70,8 @@ fn table(section: &Section<'_>, rows: Range<usize>, out: &mut dyn Write) -> io::
     writeln!(out, "</tbody></table></div>")
 }
 
-/// The alignment of a column: names left, numbers right.
-const fn side(kind: Kind) -> &'static str {
+/// Returns the alignment of a column: names left, numbers right.
+const fn alignment(kind: Kind) -> &'static str {
     match kind {
         Kind::Name => "",
         Kind::Id | Kind::Time | Kind::Quantity => " class=\"n\"",

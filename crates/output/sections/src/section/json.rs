@@ -46,8 +46,8 @@ struct Rows<'s, 'a>(&'s Section<'a>);
 impl Serialize for Rows<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.0.rows))?;
-        for at in 0..self.0.rows {
-            list.serialize_element(&Row(self.0, at))?;
+        for index in 0..self.0.rows {
+            list.serialize_element(&Row(self.0, index))?;
         }
         list.end()
     }
@@ -79,7 +79,7 @@ impl Serialize for Cell<'_> {
             | Value::Since { ns: number, .. } => serializer.serialize_i64(*number),
             Value::Count(number) | Value::Bytes(number) => serializer.serialize_u64(*number),
             Value::Percent(value) | Value::Real { value, .. } => serializer.serialize_f64(*value),
-            Value::Flag(is) => serializer.serialize_bool(*is),
+            Value::Flag(flag) => serializer.serialize_bool(*flag),
         }
     }
 }

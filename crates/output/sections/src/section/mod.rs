@@ -1,5 +1,5 @@
-//! Sections of a report: a table with a title and lines of text below. A section is described once, column by column, and written by
-//! every format.
+//! Sections of a report: a table with a title and lines of text below. A section is described once, column by column,
+//! and written by every format.
 //!
 //! # Design constraints
 //!
@@ -33,9 +33,9 @@ pub struct Heading {
     pub kind: Kind,
     /// Maximum width in text, in terminal cells.
     pub width: usize,
-    /// Text shows zeros as blanks.
+    /// True if text shows zeros as blanks.
     pub sparse: bool,
-    /// Text has the column.
+    /// True if text has the column.
     pub in_text: bool,
 }
 
@@ -64,7 +64,7 @@ impl Heading {
         Self::new(name, title, Kind::Quantity)
     }
 
-    /// A column for CSV and JSON only.
+    /// Creates a column for CSV and JSON only.
     #[must_use]
     pub const fn data(name: &'static str) -> Self {
         Self { in_text: false, ..Self::new(name, "", Kind::Name) }
@@ -72,7 +72,7 @@ impl Heading {
 
     /// Sets the maximum width in text, in terminal cells.
     #[must_use]
-    pub const fn wide(self, width: usize) -> Self {
+    pub const fn with_width(self, width: usize) -> Self {
         Self { width, ..self }
     }
 
@@ -82,18 +82,18 @@ impl Heading {
         Self { sparse: true, ..self }
     }
 
-    /// Shows the column in text only if `is`.
+    /// Shows the column in text only if `is_shown`.
     #[must_use]
-    pub const fn in_text_if(self, is: bool) -> Self {
-        Self { in_text: is, ..self }
+    pub const fn in_text_if(self, is_shown: bool) -> Self {
+        Self { in_text: is_shown, ..self }
     }
 
-    /// The unit of the numbers; empty for names, ids and counts.
+    /// Returns the unit of the numbers; empty for names, ids and counts.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         ["ns", "bytes", "percent"]
             .into_iter()
-            .find(|unit| self.name.strip_suffix(unit).is_some_and(|rest| rest.is_empty() || rest.ends_with('_')))
+            .find(|unit| self.name.strip_suffix(unit).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with('_')))
             .unwrap_or_default()
     }
 
@@ -114,7 +114,7 @@ pub struct Line {
 #[derive(Clone, Debug)]
 struct Column<'a> {
     heading: Heading,
-    /// The title in text: that of the heading, or one from the recording.
+    /// The title in text, from the heading or from the recording.
     title: Cow<'a, str>,
     cells: Vec<Cell<'a>>,
 }
@@ -132,14 +132,14 @@ pub struct Section<'a> {
     rows: usize,
     /// Number of rows shown in text.
     top: usize,
-    /// Text says how many rows it does not show.
-    counts_rest: bool,
+    /// True if text gives the number of hidden rows.
+    counts_hidden: bool,
     lines: Vec<Line>,
 }
 
 impl<'a> Section<'a> {
     /// Starts a section with the given rows; add the columns next.
-    pub fn of<R>(
+    pub fn builder<R>(
         name: &'static str,
         title: impl Into<Cow<'a, str>>,
         rows: impl IntoIterator<Item = R>,
@@ -152,15 +152,15 @@ impl<'a> Section<'a> {
             columns: Vec::new(),
             rows: rows.len(),
             top: usize::MAX,
-            counts_rest: false,
+            counts_hidden: false,
             lines: Vec::new(),
         };
         SectionBuilder { section, rows }
     }
 
-    /// A section without a table.
-    pub fn of_lines(name: &'static str, title: impl Into<Cow<'a, str>>) -> Self {
-        Self::of(name, title, [(); 0]).build()
+    /// Creates a section without a table.
+    pub fn without_table(name: &'static str, title: impl Into<Cow<'a, str>>) -> Self {
+        Self::builder(name, title, [(); 0]).build()
     }
 
     /// Adds a line below the table.
@@ -170,7 +170,7 @@ impl<'a> Section<'a> {
         self
     }
 
-    /// Adds a line below the table, if there is one.
+    /// Adds a line below the table if there is a text.
     #[must_use]
     pub fn line_if(self, style: Style, text: Option<impl Into<String>>) -> Self {
         match text {
@@ -186,15 +186,15 @@ impl<'a> Section<'a> {
         self
     }
 
-    /// Adds a line about the losses that affect the section, without those already `named`.
+    /// Adds a line about the losses that affect the section, without the ones in `already_reported`.
     #[must_use]
-    pub fn affected_by(self, losses: &[String], named: &[String]) -> Self {
-        let news = losses.iter().filter(|name| !named.contains(name));
-        let text = losses::affecting(news.map(String::as_str));
+    pub fn affected_by(self, losses: &[String], already_reported: &[String]) -> Self {
+        let unreported = losses.iter().filter(|name| !already_reported.contains(name));
+        let text = losses::affecting_line(unreported.map(String::as_str));
         self.line_if(DOUBT, text)
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows
@@ -205,13 +205,13 @@ impl<'a> Section<'a> {
         self.rows == 0
     }
 
-    /// The columns for CSV and JSON.
+    /// Returns the columns for CSV and JSON.
     fn data(&self) -> impl Iterator<Item = &Column<'a>> {
         self.columns.iter().filter(|column| column.heading.is_data())
     }
 }
 
-/// Builds a section: has the rows, takes the columns.
+/// Builds a section column by column from its rows.
 #[derive(Debug)]
 pub struct SectionBuilder<'a, R> {
     section: Section<'a>,
@@ -233,17 +233,17 @@ impl<'a, R> SectionBuilder<'a, R> {
         self
     }
 
-    /// Limits text to the first `top` rows, followed by the number of the others.
+    /// Limits text to the first `top` rows, followed by the number of hidden rows.
     #[must_use]
-    pub fn first(mut self, top: usize) -> Self {
-        self.section.counts_rest = true;
+    pub fn top_with_remainder(mut self, top: usize) -> Self {
+        self.section.counts_hidden = true;
         self.top(top)
     }
 
     /// Adds a column.
     #[must_use]
     pub fn column<C: Into<Cell<'a>>>(self, heading: Heading, cell: impl Fn(&R) -> C) -> Self {
-        self.titled(heading, heading.title, cell)
+        self.column_with_title(heading, heading.title, cell)
     }
 
     /// Adds a column of names, at most `width` terminal cells wide in text.
@@ -255,7 +255,7 @@ impl<'a, R> SectionBuilder<'a, R> {
         width: usize,
         cell: impl Fn(&R) -> C,
     ) -> Self {
-        self.column(Heading::name(name, title).wide(width), cell)
+        self.column(Heading::name(name, title).with_width(width), cell)
     }
 
     /// Adds a column of ids.
@@ -282,9 +282,9 @@ impl<'a, R> SectionBuilder<'a, R> {
         self.column(Heading::data(name), cell)
     }
 
-    /// Adds a column with a title that is not constant, such as the name of a run.
+    /// Adds a column with a variable title, such as the name of a run.
     #[must_use]
-    pub fn titled<C: Into<Cell<'a>>>(
+    pub fn column_with_title<C: Into<Cell<'a>>>(
         mut self,
         heading: Heading,
         title: impl Into<Cow<'a, str>>,
@@ -295,15 +295,15 @@ impl<'a, R> SectionBuilder<'a, R> {
         self
     }
 
-    /// The finished section.
+    /// Returns the finished section.
     #[must_use]
     pub fn build(self) -> Section<'a> {
         self.section
     }
 
-    /// The finished section, or `None` if it has no rows.
+    /// Returns the finished section, or `None` if it has no rows.
     #[must_use]
-    pub fn done_if_any(self) -> Option<Section<'a>> {
+    pub fn build_if_any(self) -> Option<Section<'a>> {
         Some(self.section).filter(|section| !section.is_empty())
     }
 }
@@ -314,14 +314,14 @@ mod tests {
     use crate::table::Value;
     use crate::terminal::style::QUIET;
 
-    /// Three rows: a name that looks like a formula, an unknown duration, and a text-only column.
+    /// Returns three rows: a name that looks like a formula, an unknown duration, and a text-only column.
     pub(super) fn section() -> Section<'static> {
         let rows = [("=cmd", Some(1_500_000_000), "late"), ("b", None, ""), ("c", Some(0), "")];
-        Section::of("units", "Units", rows)
+        Section::builder("units", "Units", rows)
             .note("slowest of 3")
             .top(2)
             .column(Heading::name("name", "unit"), |row| Value::text(row.0))
-            .column(Heading::quantity("duration_ns", "duration"), |row| Cell::took(row.1))
+            .column(Heading::quantity("duration_ns", "duration"), |row| Cell::duration_or_unfinished(row.1))
             .column(Heading::data("system"), |_| Value::text("linux"))
             .column(Heading::name("", ""), |row| Value::text(row.2).styled(QUIET))
             .build()
@@ -338,9 +338,9 @@ mod tests {
     #[test]
     fn names_each_loss_once() {
         let lost = ["lost_events".to_owned(), "lost_buffers".to_owned()];
-        let section = Section::of_lines("x", "X").affected_by(&lost, &lost[..1]);
+        let section = Section::without_table("x", "X").affected_by(&lost, &lost[..1]);
         assert_eq!(section.lines.len(), 1);
         assert_eq!(section.lines[0].text, "May be incomplete: lost buffers.");
-        assert!(Section::of_lines("x", "X").affected_by(&lost, &lost).lines.is_empty());
+        assert!(Section::without_table("x", "X").affected_by(&lost, &lost).lines.is_empty());
     }
 }

@@ -26,17 +26,17 @@ pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
             Kind::Id | Kind::Time | Kind::Quantity => table.right(title),
         };
     }
-    for at in 0..section.rows.min(section.top) {
-        let cells = columns.iter().filter_map(|column| Some((column.heading.sparse, column.cells.get(at)?)));
+    for row in 0..section.rows.min(section.top) {
+        let cells = columns.iter().filter_map(|column| Some((column.heading.sparse, column.cells.get(row)?)));
         table.row(cells.map(|(sparse, cell)| styled_cell(cell.style, cell.text(sparse))));
     }
     if !table.is_empty() {
         table.write(out)?;
     }
-    let rest = section.rows.saturating_sub(section.top);
-    if section.counts_rest && rest > 0 {
-        let rows = if rest == 1 { "row" } else { "rows" };
-        writeln!(out, "  {QUIET}and {} more {rows}; use --top 0 to show all{QUIET:#}", count(rest as u64))?;
+    let hidden = section.rows.saturating_sub(section.top);
+    if section.counts_hidden && hidden > 0 {
+        let rows = if hidden == 1 { "row" } else { "rows" };
+        writeln!(out, "  {QUIET}and {} more {rows}; use --top 0 to show all{QUIET:#}", count(hidden as u64))?;
     }
     for line in &section.lines {
         let style = line.style;
@@ -67,7 +67,7 @@ mod tests {
         write(&section(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let plain: String =
-            text.split('\u{1b}').map(|part| part.split_once('m').map_or(part, |(_, rest)| rest)).collect();
+            text.split('\u{1b}').map(|part| part.split_once('m').map_or(part, |(_, text)| text)).collect();
         assert_eq!(
             plain,
             "\nUnits  slowest of 3\n  unit    duration\n  =cmd      1.50 s  late\n  b     unfinished\n  All of it.\n"

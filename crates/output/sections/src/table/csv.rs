@@ -15,7 +15,7 @@ pub fn write<T: TableReport>(report: &T, out: &mut dyn Write) -> io::Result<()> 
     let mut rows = Rows::begin(columns.iter().map(|column| column.name), out)?;
     for row in report.rows() {
         let values: Vec<_> = columns.iter().map(|column| (column.value)(row)).collect();
-        rows.write(values.iter().map(super::Value::plain))?;
+        rows.write(values.iter().map(super::Value::machine_text))?;
     }
     rows.end()
 }
@@ -30,7 +30,7 @@ impl<'o> Rows<'o> {
     /// Returns errors from `out`.
     pub fn begin<'n>(names: impl IntoIterator<Item = &'n str>, out: &'o mut dyn Write) -> io::Result<Self> {
         let mut rows = csv::WriterBuilder::new().from_writer(out);
-        rows.write_record(names).map_err(unwrapped)?;
+        rows.write_record(names).map_err(into_io_error)?;
         Ok(Self(rows))
     }
 
@@ -40,9 +40,9 @@ impl<'o> Rows<'o> {
     /// Returns errors from the output.
     pub fn write<'c>(&mut self, cells: impl IntoIterator<Item = Cow<'c, str>>) -> io::Result<()> {
         for cell in cells {
-            self.0.write_field(without_formula(&printable(&cell)).as_bytes()).map_err(unwrapped)?;
+            self.0.write_field(without_formula(&printable(&cell)).as_bytes()).map_err(into_io_error)?;
         }
-        self.0.write_record(None::<&[u8]>).map_err(unwrapped)
+        self.0.write_record(None::<&[u8]>).map_err(into_io_error)
     }
 
     /// Flushes the output.
@@ -54,16 +54,16 @@ impl<'o> Rows<'o> {
     }
 }
 
-/// The original I/O error: the conversion of the `csv` crate changes the kind of a broken pipe.
-fn unwrapped(error: csv::Error) -> io::Error {
+/// Returns the original I/O error, because the conversion of the `csv` crate changes the kind of a broken pipe.
+fn into_io_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         kind => io::Error::other(format!("{kind:?}")),
     }
 }
 
-/// Prefixes formulas with an apostrophe, which makes them text in a spreadsheet: names in a recording are untrusted, and a service
-/// could be called `=cmd|...`.
+/// Prefixes formulas with an apostrophe, which makes them text in a spreadsheet. Names in a recording are untrusted: a
+/// service could be called `=cmd|...`.
 fn without_formula(text: &str) -> Cow<'_, str> {
     if is_formula(text) { format!("'{text}").into() } else { text.into() }
 }

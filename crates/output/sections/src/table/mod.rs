@@ -35,12 +35,12 @@ pub enum Kind {
 pub struct Column<R> {
     /// The name in CSV, in JSON, and for `--sort`.
     pub name: &'static str,
-    /// The title in text; columns without one are not in text.
+    /// The title in text. Columns without a title are not in text.
     pub title: &'static str,
     pub kind: Kind,
     /// Maximum width in text, in terminal cells.
     pub width: usize,
-    /// Text shows zeros as blanks.
+    /// True if text shows zeros as blanks.
     pub sparse: bool,
     /// The value in a row.
     pub value: for<'row> fn(&'row R) -> Value<'row>,
@@ -67,7 +67,7 @@ impl<R> Column<R> {
 
     /// Sets the maximum width in text, in terminal cells.
     #[must_use]
-    pub const fn wide(self, width: usize) -> Self {
+    pub const fn with_width(self, width: usize) -> Self {
         Self { width, ..self }
     }
 
@@ -84,17 +84,17 @@ pub trait TableReport: Serialize {
 
     fn columns(&self) -> Vec<Column<Self::Row>>;
 
-    /// The rows in the default order.
+    /// Returns the rows in the default order.
     fn rows(&self) -> &[Self::Row];
 
-    /// The rows for sorting and truncating.
+    /// Returns the rows for sorting and truncating.
     fn rows_mut(&mut self) -> &mut Vec<Self::Row>;
 
-    /// The message for a report without rows, with what the recording has instead.
+    /// Returns the message for a report without rows, which names what the recording has instead.
     fn empty_message(&self) -> String;
 
-    /// The message for a Linux recording that cannot have any rows, with how to record them; `None` if [`empty_message`](Self::empty_message) also
-    /// fits Linux.
+    /// Returns the message for a Linux recording that cannot have any rows, which says how to record them; `None` if
+    /// [`empty_message`](Self::empty_message) also fits Linux.
     fn empty_message_on_linux(&self) -> Option<&'static str> {
         None
     }
@@ -130,7 +130,7 @@ pub(crate) mod tests {
         rows: Vec<Row>,
     }
 
-    /// Three rows with quotes, unknown values and different cases.
+    /// Returns three rows with quotes, unknown values and different cases.
     pub(crate) fn report() -> Report {
         let row = |name: &str, cpu_ns, start_ns| Row { name: name.to_owned(), cpu_ns, start_ns };
         Report { rows: vec![row("a,\"x\"", None, Some(7)), row("b", Some(20), None), row("C", Some(10), Some(5))] }
@@ -142,8 +142,10 @@ pub(crate) mod tests {
         fn columns(&self) -> Vec<Column<Row>> {
             vec![
                 Column::new("name", "name", Kind::Name, |row| Value::text(&row.name)),
-                Column::new("cpu_ns", "CPU time", Kind::Quantity, |row| Value::of(row.cpu_ns, Value::Duration)),
-                Column::new("start_ns", "start", Kind::Time, |row| Value::of(row.start_ns, Value::Time)),
+                Column::new("cpu_ns", "CPU time", Kind::Quantity, |row| {
+                    Value::from_option(row.cpu_ns, Value::Duration)
+                }),
+                Column::new("start_ns", "start", Kind::Time, |row| Value::from_option(row.start_ns, Value::Time)),
             ]
         }
 

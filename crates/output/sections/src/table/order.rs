@@ -40,7 +40,7 @@ const UNITS: [&str; 3] = ["_ns", "_bytes", "_percent"];
 pub fn sort_and_truncate<T: TableReport>(report: &mut T, order: &RowSelection) -> Result<usize, UnknownColumn> {
     let columns = report.columns();
     let column = match &order.sort {
-        Some(asked) => Some(find(&columns, asked)?),
+        Some(name) => Some(find(&columns, name)?),
         None => None,
     };
     let rows = report.rows_mut();
@@ -50,9 +50,9 @@ pub fn sort_and_truncate<T: TableReport>(report: &mut T, order: &RowSelection) -
     if order.reverse {
         rows.reverse();
     }
-    let all = rows.len();
+    let total = rows.len();
     rows.truncate(order.top.unwrap_or(usize::MAX));
-    Ok(all - rows.len())
+    Ok(total - rows.len())
 }
 
 /// Former titles of columns, which are still accepted in `--sort`.
@@ -65,32 +65,32 @@ const FORMER_TITLES: [(&str, &str); 6] = [
     ("held up", "held_up_total"),
 ];
 
-/// The column with the name `asked`, with or without its unit, or with that title.
-fn find<R>(columns: &[Column<R>], asked: &str) -> Result<Column<R>, UnknownColumn> {
-    let wanted = asked.trim().to_lowercase();
-    let former = FORMER_TITLES.iter().find(|(title, _)| *title == wanted);
-    let wanted = former.map_or(wanted, |(_, name)| (*name).to_owned());
-    let named = |name: &str| {
-        let short = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
-        wanted == name || Some(wanted.as_str()) == short
+/// Finds the column with the requested name (with or without its unit) or title.
+fn find<R>(columns: &[Column<R>], requested: &str) -> Result<Column<R>, UnknownColumn> {
+    let normalized = requested.trim().to_lowercase();
+    let former = FORMER_TITLES.iter().find(|(title, _)| *title == normalized);
+    let current = former.map_or(normalized, |(_, name)| (*name).to_owned());
+    let matches = |name: &str| {
+        let name_without_unit = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
+        current == name || Some(current.as_str()) == name_without_unit
     };
     columns
         .iter()
-        .find(|column| named(column.name))
-        .or_else(|| columns.iter().find(|column| !wanted.is_empty() && column.title.to_lowercase() == wanted))
+        .find(|column| matches(column.name))
+        .or_else(|| columns.iter().find(|column| !current.is_empty() && column.title.to_lowercase() == current))
         .copied()
         .ok_or_else(|| UnknownColumn {
-            requested: asked.to_owned(),
+            requested: requested.to_owned(),
             columns: columns.iter().map(|column| short_name(column)).collect(),
         })
 }
 
 fn short_name<R>(column: &Column<R>) -> &'static str {
     let name = column.name;
-    let short = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
-    match (column.kind, short) {
+    let name_without_unit = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
+    match (column.kind, name_without_unit) {
         (Kind::Name | Kind::Id, _) | (_, None) => name,
-        (_, Some(short)) => short,
+        (_, Some(name_without_unit)) => name_without_unit,
     }
 }
 
@@ -106,23 +106,23 @@ mod tests {
         (names.collect(), omitted)
     }
 
-    fn by(sort: &str) -> RowSelection {
+    fn sorted_by(sort: &str) -> RowSelection {
         RowSelection { sort: Some(sort.to_owned()), ..RowSelection::default() }
     }
 
     #[test]
     fn sorts_by_kind_with_unknown_last() {
-        assert_eq!(names(&by("cpu_ns")).0, ["b", "C", "a,\"x\""]);
-        assert_eq!(names(&by("cpu")).0, ["b", "C", "a,\"x\""]);
-        assert_eq!(names(&by("cpu time")).0, ["b", "C", "a,\"x\""]);
-        assert_eq!(names(&by("name")).0, ["a,\"x\"", "b", "C"]);
-        let reversed = RowSelection { reverse: true, top: Some(2), ..by("name") };
+        assert_eq!(names(&sorted_by("cpu_ns")).0, ["b", "C", "a,\"x\""]);
+        assert_eq!(names(&sorted_by("cpu")).0, ["b", "C", "a,\"x\""]);
+        assert_eq!(names(&sorted_by("cpu time")).0, ["b", "C", "a,\"x\""]);
+        assert_eq!(names(&sorted_by("name")).0, ["a,\"x\"", "b", "C"]);
+        let reversed = RowSelection { reverse: true, top: Some(2), ..sorted_by("name") };
         assert_eq!(names(&reversed), (vec!["C".to_owned(), "b".to_owned()], 1));
     }
 
     #[test]
     fn reports_unknown_column() {
-        let error = sort_and_truncate(&mut report(), &by("speed")).unwrap_err();
+        let error = sort_and_truncate(&mut report(), &sorted_by("speed")).unwrap_err();
         assert_eq!(error.to_string(), "no column 'speed'; columns are name, cpu, start");
     }
 }

@@ -44,27 +44,27 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A text; nothing if it is empty.
+    /// Creates a text; nothing if it is empty.
     #[must_use]
     pub fn text(text: &'a str) -> Self {
         if text.is_empty() { Self::Nothing } else { Self::Text(Cow::Borrowed(text)) }
     }
 
-    /// A text; unknown if it is empty.
+    /// Creates a text; unknown if it is empty.
     #[must_use]
     pub fn text_or_unknown(text: &'a str) -> Self {
         if text.is_empty() { Self::Unknown } else { Self::Text(Cow::Borrowed(text)) }
     }
 
-    /// An id, if there is one.
+    /// Creates an id, if there is one.
     #[must_use]
     pub fn id(number: Option<impl Into<i64>>) -> Self {
-        Self::of(number, |number| Self::Id(number.into()))
+        Self::from_option(number, |number| Self::Id(number.into()))
     }
 
-    /// `kind(value)`, or nothing.
+    /// Returns `kind(value)`, or nothing if there is no value.
     #[must_use]
-    pub fn of<T>(value: Option<T>, kind: impl FnOnce(T) -> Self) -> Self {
+    pub fn from_option<T>(value: Option<T>, kind: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::Nothing, kind)
     }
 
@@ -75,7 +75,7 @@ impl<'a> Value<'a> {
             Self::Count(number) | Self::Bytes(number) => number == 0,
             Self::Duration(ns) | Self::AtMost(ns) => ns == 0,
             Self::Percent(value) | Self::Real { value, .. } => value == 0.0,
-            Self::Flag(is) => !is,
+            Self::Flag(flag) => !flag,
             Self::Nothing
             | Self::Unknown
             | Self::AtLeast(_)
@@ -86,9 +86,9 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text for people.
+    /// Returns the text for people.
     #[must_use]
-    pub fn shown(&self) -> Cow<'_, str> {
+    pub fn display_text(&self) -> Cow<'_, str> {
         match self {
             Self::Nothing => Cow::Borrowed(""),
             Self::Unknown => Cow::Borrowed("unknown"),
@@ -111,9 +111,9 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text for programs: numbers without units, which are in the name of the column.
+    /// Returns the text for programs: numbers without units, which are in the name of the column.
     #[must_use]
-    pub fn plain(&self) -> Cow<'_, str> {
+    pub fn machine_text(&self) -> Cow<'_, str> {
         match self {
             Self::Nothing | Self::Unknown | Self::AtLeast(_) => Cow::Borrowed(""),
             Self::Text(text) => Cow::Borrowed(text),
@@ -130,15 +130,15 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Compares two values of a column; unknown values come last in any column.
+    /// Compares two values of a column. Unknown values come last in any column.
     pub(super) fn compare(&self, other: &Self, kind: Kind) -> Ordering {
         match (self.is_known(), other.is_known()) {
             (false, false) => Ordering::Equal,
             (false, true) => Ordering::Greater,
             (true, false) => Ordering::Less,
             (true, true) => {
-                let ascending = self.ascending(other);
-                if kind == Kind::Quantity { ascending.reverse() } else { ascending }
+                let order = self.compare_ascending(other);
+                if kind == Kind::Quantity { order.reverse() } else { order }
             }
         }
     }
@@ -147,7 +147,7 @@ impl<'a> Value<'a> {
         !matches!(self, Self::Nothing | Self::Unknown)
     }
 
-    fn ascending(&self, other: &Self) -> Ordering {
+    fn compare_ascending(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Text(a), Self::Text(b)) => a.to_lowercase().cmp(&b.to_lowercase()).then(a.cmp(b)),
             (Self::Percent(a), Self::Percent(b)) | (Self::Real { value: a, .. }, Self::Real { value: b, .. }) => {
@@ -166,7 +166,7 @@ impl<'a> Value<'a> {
             | Self::AtMost(number)
             | Self::Since { ns: number, .. } => number.into(),
             Self::Count(number) | Self::Bytes(number) => number.into(),
-            Self::Flag(is) => is.into(),
+            Self::Flag(flag) => flag.into(),
             Self::Nothing | Self::Unknown | Self::Text(_) | Self::Percent(_) | Self::Real { .. } => 0,
         }
     }
@@ -194,7 +194,7 @@ mod tests {
             (Value::Bytes(0), "0", "0"),
             (Value::Percent(12.34567), "12 %", "12.3457"),
         ] {
-            assert_eq!((&*value.shown(), &*value.plain()), (shown, plain));
+            assert_eq!((&*value.display_text(), &*value.machine_text()), (shown, plain));
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn formats_times_as_range_options_accept_them() {
         use onoff_report::text::time_point::TimePoint;
-        let shown = Value::Time(1_234_567_000).shown().into_owned();
+        let shown = Value::Time(1_234_567_000).display_text().into_owned();
         assert_eq!(TimePoint::parse(&shown), Some(TimePoint::SinceStart(1_234_567_000)));
     }
 }

@@ -1,7 +1,7 @@
-//! The width of text: that of the terminal, or as chosen by the user.
+//! The width of text: the width of the terminal or one chosen by the user.
 //!
-//! Tables fit themselves to the width ([`super::table::Table`]); `Fitted` wraps all other lines. Nothing is lost, except the middle of
-//! long names and the bars, which only repeat numbers.
+//! Tables fit themselves to the width ([`super::table::Table`]); `Fitted` wraps all other lines. Nothing is lost except
+//! the middle of long names and the bars, which only repeat numbers.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -20,14 +20,14 @@ pub enum Width {
     Unlimited,
 }
 
-/// The minimum width: tables are unreadable below it.
+/// The minimum width, below which tables are unreadable.
 pub const MIN_CELLS: usize = 40;
 
 thread_local! {
     static WIDTH: Cell<Width> = const { Cell::new(Width::Natural) };
 }
 
-/// The width of the text that this thread writes.
+/// Returns the width of the text that this thread writes.
 pub(super) fn width() -> Width {
     WIDTH.get()
 }
@@ -106,14 +106,14 @@ fn wrapped(text: &str, cells: usize) -> String {
     // Blanks are written only before a word on the same line.
     let mut blanks = 0;
     let mut words_in_line = 0;
-    for (word, blank) in words(text) {
+    for (word, trailing_blanks) in words(text) {
         if word.is_empty() {
-            // Between two blanks: hold back both, so that no line ends in a blank.
-            blanks += blank;
+            // Hold back consecutive blanks, so that no line ends in a blank.
+            blanks += trailing_blanks;
             continue;
         }
-        let wide = visible(word);
-        if wide > 0 && words_in_line > 0 && used + blanks + wide > cells {
+        let word_width = visible_width(word);
+        if word_width > 0 && words_in_line > 0 && used + blanks + word_width > cells {
             out.push('\n');
             out.extend(std::iter::repeat_n(' ', continuation_indent));
             used = continuation_indent;
@@ -123,9 +123,9 @@ fn wrapped(text: &str, cells: usize) -> String {
             used += blanks;
         }
         out.push_str(word);
-        used += wide;
-        words_in_line += usize::from(wide > 0);
-        blanks = blank;
+        used += word_width;
+        words_in_line += usize::from(word_width > 0);
+        blanks = trailing_blanks;
     }
     out
 }
@@ -133,27 +133,27 @@ fn wrapped(text: &str, cells: usize) -> String {
 /// Units that are not separated from their number.
 const UNITS: [&str; 12] = ["s", "ms", "µs", "ns", "min", "h", "%", "B", "KiB", "MiB", "GiB", "TiB"];
 
-/// The words of `text` with the number of blanks after each. A number and its unit are one word.
+/// Splits `text` into words, each with the number of blanks after it. A number and its unit are one word.
 fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
-    let mut rest = text;
+    let mut remaining = text;
     std::iter::from_fn(move || {
-        let mut end = rest.find(' ').unwrap_or(rest.len());
-        let is_number = rest.get(..end).is_some_and(|word| word.ends_with(|last: char| last.is_ascii_digit()));
-        if let Some(next) = rest.get(end + 1..).filter(|_| is_number) {
-            let unit = next.get(..next.find(' ').unwrap_or(next.len())).unwrap_or_default();
+        let mut end = remaining.find(' ').unwrap_or(remaining.len());
+        let is_number = remaining.get(..end).is_some_and(|word| word.ends_with(|last: char| last.is_ascii_digit()));
+        if let Some(next_words) = remaining.get(end + 1..).filter(|_| is_number) {
+            let unit = next_words.get(..next_words.find(' ').unwrap_or(next_words.len())).unwrap_or_default();
             if UNITS.contains(&unit.trim_end_matches(|last: char| last.is_whitespace() || ".,;:)".contains(last))) {
                 end += 1 + unit.len();
             }
         }
-        let (word, after) = rest.split_at(end);
-        let is_end = rest.is_empty();
-        rest = after.strip_prefix(' ').unwrap_or(after);
-        (!is_end).then_some((word, after.len() - rest.len()))
+        let (word, tail) = remaining.split_at(end);
+        let is_end = remaining.is_empty();
+        remaining = tail.strip_prefix(' ').unwrap_or(tail);
+        (!is_end).then_some((word, tail.len() - remaining.len()))
     })
 }
 
-/// The width of a text in cells, without escape sequences.
-fn visible(text: &str) -> usize {
+/// Returns the width of a text in cells, without escape sequences.
+fn visible_width(text: &str) -> usize {
     let mut cells = 0;
     let mut in_escape = false;
     for character in text.chars() {
@@ -168,7 +168,7 @@ fn visible(text: &str) -> usize {
     cells
 }
 
-/// Wraps `text` into lines of at most `cells`; a longer word gets its own line.
+/// Wraps `text` into lines of at most `cells`. A longer word gets a separate line.
 pub(super) fn lines(text: &str, cells: usize) -> Vec<String> {
     wrapped(text, cells).split('\n').map(|line| line.trim_start().to_owned()).collect()
 }

@@ -6,9 +6,9 @@ use onoff_trace::Losses;
 
 use super::printable::printable;
 use super::quantity::count;
-use super::style::{DOUBT, QUIET, TITLE, of_severity};
+use super::style::{DOUBT, QUIET, TITLE, severity_style};
 
-/// Writes the losses, most severe first, with advice for each; one line if there are none.
+/// Writes the losses, most severe first, with advice for each, or one line if nothing was lost.
 ///
 /// # Errors
 /// Returns errors from `out`.
@@ -20,7 +20,7 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<_> = losses.iter().collect();
     rows.sort_by_key(|loss| std::cmp::Reverse(loss.severity));
     for loss in rows {
-        let style = of_severity(loss.severity);
+        let style = severity_style(loss.severity);
         writeln!(
             out,
             "  {style}{:<7}{style:#} {} × {}",
@@ -36,8 +36,8 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A line naming the losses that affect a result, if there are any.
-pub fn affecting<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+/// Returns a line that names the losses that affect a result, if there are any.
+pub fn affecting_line<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
     let names: Vec<String> = names.into_iter().map(|name| name.replace('_', " ")).collect();
     (!names.is_empty()).then(|| format!("May be incomplete: {}.", names.join(", ")))
 }
@@ -47,7 +47,7 @@ pub fn affecting<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String>
 /// # Errors
 /// Returns errors from `out`.
 pub fn write_affecting(names: &[String], out: &mut dyn Write) -> io::Result<()> {
-    match affecting(names.iter().map(String::as_str)) {
+    match affecting_line(names.iter().map(String::as_str)) {
         Some(line) => writeln!(out, "  {DOUBT}{line}{DOUBT:#}"),
         None => Ok(()),
     }

@@ -3,7 +3,7 @@
 use onoff_trace::duration::three_digits;
 use onoff_trace::{CivilTime, Duration};
 
-/// A duration, e.g. `12.3 s`, `245 ms`, `17 min 25 s`; `<1 µs` below the resolution of most clocks.
+/// Formats a duration, e.g. `12.3 s`, `245 ms`, `17 min 25 s`; `<1 µs` below the resolution of most clocks.
 #[must_use]
 pub fn duration(ns: i64) -> String {
     match ns.unsigned_abs() {
@@ -12,13 +12,13 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
-/// A duration, or `-` if unknown.
+/// Formats a duration, or `-` if unknown.
 #[must_use]
 pub fn duration_or_dash(ns: Option<i64>) -> String {
     ns.map_or_else(|| "-".to_owned(), duration)
 }
 
-/// A calendar time in UTC, to the second, or `-` if unknown.
+/// Formats a calendar time in UTC, to the second, or `-` if unknown.
 #[must_use]
 pub fn second_or_dash(unix_ns: Option<i64>) -> String {
     unix_ns.map_or_else(
@@ -30,7 +30,7 @@ pub fn second_or_dash(unix_ns: Option<i64>) -> String {
     )
 }
 
-/// A size, e.g. `512 B`, `12.3 KiB`, `1.40 GiB`; without trailing zeros if exact, e.g. `64 KiB`.
+/// Formats a size, e.g. `512 B`, `12.3 KiB`, `1.40 GiB`; without trailing zeros if exact, e.g. `64 KiB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -54,13 +54,13 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// A count with thousands separators, e.g. `179,474`.
+/// Formats a count with thousands separators, e.g. `179,474`.
 #[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -68,7 +68,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A share in percent, e.g. `7.5 %`, `39 %`; `<0.1 %` instead of a rounded zero.
+/// Formats a share in percent, e.g. `7.5 %`, `39 %`; `<0.1 %` instead of a rounded zero.
 #[must_use]
 pub fn percent(percent: f64) -> String {
     match percent {
@@ -79,27 +79,27 @@ pub fn percent(percent: f64) -> String {
     }
 }
 
-/// `part` of `whole` in percent; 0 if `whole` is not positive.
+/// Returns `part` as a share of `total`, in percent; 0 if `total` is not positive.
 #[must_use]
-pub fn share(part: i64, whole: i64) -> f64 {
-    if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+pub fn share(part: i64, total: i64) -> f64 {
+    if total <= 0 { 0.0 } else { part as f64 * 100.0 / total as f64 }
 }
 
-/// The sentence with a capital first letter.
+/// Capitalizes the first letter of a sentence.
 #[must_use]
 pub fn capitalized(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A number with a noun in the singular or plural, e.g. `1 file`, `2 files`, `2 entries`.
+/// Formats a number with a noun in the singular or plural, e.g. `1 file`, `2 files`, `2 entries`.
 #[must_use]
-pub fn counted(number: u64, one: &str) -> String {
-    let (stem, ending) = match one.strip_suffix("ry") {
-        _ if number == 1 => (one, ""),
+pub fn counted(number: u64, singular: &str) -> String {
+    let (stem, ending) = match singular.strip_suffix("ry") {
+        _ if number == 1 => (singular, ""),
         Some(stem) => (stem, "ries"),
-        None if one.ends_with('s') || one.ends_with("sh") => (one, "es"),
-        None => (one, "s"),
+        None if singular.ends_with('s') || singular.ends_with("sh") => (singular, "es"),
+        None => (singular, "s"),
     };
     format!("{} {stem}{ending}", count(number))
 }
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(percent(39.4), "39 %");
         assert_eq!(counted(1, "file"), "1 file");
         assert_eq!(counted(1200, "event"), "1,200 events");
-        let several = ["entry", "key", "process", "flush"].map(|one| counted(2, one));
-        assert_eq!(several, ["2 entries", "2 keys", "2 processes", "2 flushes"]);
+        let plurals = ["entry", "key", "process", "flush"].map(|singular| counted(2, singular));
+        assert_eq!(plurals, ["2 entries", "2 keys", "2 processes", "2 flushes"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The colors and weights of text output.
 //!
-//! Writers always emit them; the owner of the stream strips them if it is not a color terminal.
+//! Writers always emit them. The owner of the stream strips them unless the stream is a color terminal.
 
 use anstyle::{AnsiColor, Style};
 use onoff_trace::Severity;
@@ -17,9 +17,9 @@ pub const DOUBT: Style = AnsiColor::Yellow.on_default();
 /// Missing or failed.
 pub const MISSING: Style = AnsiColor::Red.on_default().bold();
 
-/// The style of a severity.
+/// Returns the style of a severity.
 #[must_use]
-pub const fn of_severity(severity: Severity) -> Style {
+pub const fn severity_style(severity: Severity) -> Style {
     match severity {
         Severity::Error => MISSING,
         Severity::Warning => DOUBT,
@@ -27,7 +27,7 @@ pub const fn of_severity(severity: Severity) -> Style {
     }
 }
 
-/// `text` in `style`.
+/// Formats `text` in `style`.
 #[must_use]
 pub fn styled(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")

@@ -15,8 +15,8 @@ const INDENT: usize = 2;
 const CONTINUATION_INDENT: usize = 6;
 const GAP: usize = 2;
 /// Minimum width of a shortened name, and of a wrapped last column, in cells.
-const MIN_NAME: usize = 24;
-const MIN_NOTE: usize = 24;
+const MIN_NAME_WIDTH: usize = 24;
+const MIN_NOTE_WIDTH: usize = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Align {
@@ -28,7 +28,7 @@ enum Align {
 struct Column {
     title: Cow<'static, str>,
     align: Align,
-    /// Maximum width of a text, in terminal cells; longer ones lose their middle.
+    /// Maximum width of a text, in terminal cells. Longer texts lose their middle.
     limit: usize,
 }
 
@@ -54,7 +54,7 @@ struct Fit {
     bands: Vec<Vec<usize>>,
     /// The width of each column, in cells.
     widths: Vec<usize>,
-    /// The column with wrapped text; the texts of others lose their middle.
+    /// The column with wrapped text. Texts in the other columns lose their middle.
     wraps: Option<usize>,
 }
 
@@ -102,62 +102,70 @@ impl Table {
 
     /// Writes the table, indented by two, with its titles unless all are empty. Columns without any text are omitted.
     ///
-    /// To fit a limited width ([`layout`]), it first omits bars, then shortens long names in the middle, then wraps the last column, then
-    /// moves columns to a second line below the row.
+    /// To fit a limited width ([`layout`]), it first omits bars, then shortens long names in the middle, then wraps the
+    /// last column, then moves columns to a second line below the row.
     ///
     /// # Errors
     /// Returns errors from `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
-        let mut shown: Vec<usize> = (0..self.columns.len())
-            .filter(|&at| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty())))
+        let natural: Vec<usize> = (0..self.columns.len()).map(|column| self.width(column)).collect();
+        let mut shown_columns: Vec<usize> = (0..self.columns.len())
+            .filter(|&column| self.rows.iter().any(|row| row.get(column).is_some_and(|cell| !cell.text.is_empty())))
             .collect();
         let fit = match layout::width() {
-            Width::Cells(cells) => self.fit(&mut shown, natural, cells),
-            Width::Natural | Width::Unlimited => Fit { bands: vec![shown], widths: natural, wraps: None },
+            Width::Cells(cells) => self.fit(&mut shown_columns, natural, cells),
+            Width::Natural | Width::Unlimited => Fit { bands: vec![shown_columns], widths: natural, wraps: None },
         };
         if self.columns.iter().any(|column| !column.title.is_empty()) {
             for (number, band) in fit.bands.iter().enumerate() {
-                let titles = band.iter().map(|&at| (at, self.columns[at].title.as_ref(), QUIET)).collect();
+                let titles = band.iter().map(|&column| (column, self.columns[column].title.as_ref(), QUIET)).collect();
                 self.write_band(out, &fit, number, titles)?;
             }
         }
         for row in &self.rows {
             for (number, band) in fit.bands.iter().enumerate() {
-                let cells = band.iter().filter_map(|&at| row.get(at).map(|cell| (at, cell.text.as_str(), cell.style)));
+                let cells = band
+                    .iter()
+                    .filter_map(|&column| row.get(column).map(|cell| (column, cell.text.as_str(), cell.style)));
                 self.write_band(out, &fit, number, cells.collect())?;
             }
         }
         Ok(())
     }
 
-    /// The layout for a terminal of `cells`; removes columns that do not fit from `shown`.
-    fn fit(&self, shown: &mut Vec<usize>, natural: Vec<usize>, cells: usize) -> Fit {
+    /// Computes the layout for a terminal of `cells`. Removes columns that do not fit from `shown_columns`.
+    fn fit(&self, shown_columns: &mut Vec<usize>, natural: Vec<usize>, cells: usize) -> Fit {
         let mut widths = natural;
-        let total =
-            |shown: &[usize], widths: &[usize]| INDENT + shown.iter().map(|&at| widths[at] + GAP).sum::<usize>() - GAP;
-        if !shown.is_empty() && total(shown, &widths) > cells {
-            shown.retain(|&at| !self.is_bars(at));
+        let total = |shown_columns: &[usize], widths: &[usize]| {
+            INDENT + shown_columns.iter().map(|&column| widths[column] + GAP).sum::<usize>() - GAP
+        };
+        if !shown_columns.is_empty() && total(shown_columns, &widths) > cells {
+            shown_columns.retain(|&column| !self.is_bars(column));
         }
         // Shorten the widest name first. The last column is often a sentence, which wraps instead.
-        let last = shown.last().copied().filter(|&at| self.columns[at].align == Align::Left && shown.len() > 1);
-        let room_of_last = last.map_or(0, |at| widths[at].min(MIN_NOTE));
+        let last_column = shown_columns
+            .last()
+            .copied()
+            .filter(|&column| self.columns[column].align == Align::Left && shown_columns.len() > 1);
+        let min_last_width = last_column.map_or(0, |column| widths[column].min(MIN_NOTE_WIDTH));
         loop {
-            let before: Vec<usize> = shown.iter().copied().filter(|&at| Some(at) != last).collect();
-            let gap_of_last = if last.is_some() { GAP } else { 0 };
-            if before.is_empty() || total(&before, &widths) + gap_of_last + room_of_last <= cells {
+            let leading: Vec<usize> =
+                shown_columns.iter().copied().filter(|&column| Some(column) != last_column).collect();
+            let last_gap = if last_column.is_some() { GAP } else { 0 };
+            if leading.is_empty() || total(&leading, &widths) + last_gap + min_last_width <= cells {
                 break;
             }
-            let names = before.iter().copied().filter(|&at| self.columns[at].align == Align::Left);
-            match names.filter(|&at| widths[at] > MIN_NAME).max_by_key(|&at| widths[at]) {
-                Some(at) => widths[at] -= 1,
+            let names = leading.iter().copied().filter(|&column| self.columns[column].align == Align::Left);
+            match names.filter(|&column| widths[column] > MIN_NAME_WIDTH).max_by_key(|&column| widths[column]) {
+                Some(column) => widths[column] -= 1,
                 None => break,
             }
         }
         let mut bands: Vec<Vec<usize>> = vec![Vec::new()];
         let mut used = INDENT;
-        for &at in shown.iter() {
-            let min_width = if Some(at) == last { widths[at].min(MIN_NOTE) } else { widths[at] };
+        for &column in shown_columns.iter() {
+            let min_width =
+                if Some(column) == last_column { widths[column].min(MIN_NOTE_WIDTH) } else { widths[column] };
             let is_first = bands.last().is_none_or(Vec::is_empty);
             if !is_first && used + GAP + min_width > cells {
                 bands.push(Vec::new());
@@ -165,27 +173,28 @@ impl Table {
             } else if !is_first {
                 used += GAP;
             }
-            if Some(at) == last {
-                widths[at] = widths[at].min(cells.saturating_sub(used)).max(1);
+            if Some(column) == last_column {
+                widths[column] = widths[column].min(cells.saturating_sub(used)).max(1);
             }
-            used += widths[at];
+            used += widths[column];
             if let Some(band) = bands.last_mut() {
-                band.push(at);
+                band.push(column);
             }
         }
-        Fit { bands, widths, wraps: last }
+        Fit { bands, widths, wraps: last_column }
     }
 
     /// True if a column has only bars.
-    fn is_bars(&self, at: usize) -> bool {
+    fn is_bars(&self, column: usize) -> bool {
         let is_block = |character: char| character == ' ' || ('\u{2580}'..='\u{259f}').contains(&character);
-        let mut cells = self.rows.iter().filter_map(|row| row.get(at)).filter(|cell| !cell.text.is_empty()).peekable();
+        let mut cells =
+            self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.text.is_empty()).peekable();
         cells.peek().is_some() && cells.all(|cell| cell.text.chars().all(is_block))
     }
 
-    fn width(&self, at: usize) -> usize {
-        let cells = self.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.text.width());
-        cells.chain([self.columns[at].title.width()]).max().unwrap_or(0)
+    fn width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width());
+        cells.chain([self.columns[column].title.width()]).max().unwrap_or(0)
     }
 
     /// Writes one line of a row, or several if its last text wraps; omits continuation lines without text.
@@ -203,41 +212,41 @@ impl Table {
         let indent = if number == 0 { INDENT } else { CONTINUATION_INDENT };
         // Blanks are written only before text, so that no line ends in blanks.
         let mut blanks = indent;
-        let mut column = indent;
+        let mut position = indent;
         let mut continuations: Vec<(usize, Style, Vec<String>)> = Vec::new();
-        for (place, (at, text, style)) in cells.into_iter().enumerate() {
-            if place > 0 {
+        for (index, (column, text, style)) in cells.into_iter().enumerate() {
+            if index > 0 {
                 blanks += GAP;
-                column += GAP;
+                position += GAP;
             }
             let mut text = Cow::Borrowed(text);
-            if text.width() > widths[at] {
-                if fit.wraps == Some(at) {
+            if text.width() > widths[column] {
+                if fit.wraps == Some(column) {
                     let mut lines =
-                        layout::lines(&text, widths[at]).into_iter().map(|line| shortened(&line, widths[at]));
+                        layout::lines(&text, widths[column]).into_iter().map(|line| shortened(&line, widths[column]));
                     text = Cow::Owned(lines.next().unwrap_or_default());
-                    continuations.push((column, style, lines.collect()));
+                    continuations.push((position, style, lines.collect()));
                 } else {
-                    text = Cow::Owned(shortened(&text, widths[at]));
+                    text = Cow::Owned(shortened(&text, widths[column]));
                 }
             }
-            let room = widths[at].saturating_sub(text.width());
-            if self.columns[at].align == Align::Right {
-                blanks += room;
+            let padding = widths[column].saturating_sub(text.width());
+            if self.columns[column].align == Align::Right {
+                blanks += padding;
             }
             if !text.is_empty() {
                 write!(out, "{:blanks$}{style}{text}{style:#}", "")?;
                 blanks = 0;
             }
-            if self.columns[at].align == Align::Left {
-                blanks += room;
+            if self.columns[column].align == Align::Left {
+                blanks += padding;
             }
-            column += widths[at];
+            position += widths[column];
         }
         writeln!(out)?;
-        for (column, style, lines) in continuations {
+        for (position, style, lines) in continuations {
             for line in lines {
-                writeln!(out, "{:column$}{style}{line}{style:#}", "")?;
+                writeln!(out, "{:position$}{style}{line}{style:#}", "")?;
             }
         }
         Ok(())
@@ -258,7 +267,7 @@ fn shortened(text: &str, limit: usize) -> String {
 }
 
 fn take_cells(characters: impl Iterator<Item = char>, cells: usize) -> String {
-    let mut taken = String::new();
+    let mut prefix = String::new();
     let mut used = 0;
     for character in characters {
         let mut buffer = [0; 4];
@@ -266,9 +275,9 @@ fn take_cells(characters: impl Iterator<Item = char>, cells: usize) -> String {
         if used > cells {
             break;
         }
-        taken.push(character);
+        prefix.push(character);
     }
-    taken
+    prefix
 }
 
 #[cfg(test)]
@@ -312,14 +321,17 @@ mod tests {
         ]);
         table.row([cell("b"), cell("1.20 s"), cell("  █"), cell("2.00 s"), cell("")]);
         assert!(written(&table).contains("████▌"));
-        let wide = at_width(&table, 100);
-        assert!(!wide.contains('█') && wide.contains(path), "{wide}");
-        let middle = at_width(&table, 72);
-        assert!(middle.contains("held up ProfSvc; waited\n"), "{middle}");
-        assert!(middle.contains(r"\Device\Har") && middle.contains('…') && middle.contains("explorer.exe"), "{middle}");
-        let narrow = at_width(&table, 50);
+        let wide_text = at_width(&table, 100);
+        assert!(!wide_text.contains('█') && wide_text.contains(path), "{wide_text}");
+        let medium_text = at_width(&table, 72);
+        assert!(medium_text.contains("held up ProfSvc; waited\n"), "{medium_text}");
+        assert!(
+            medium_text.contains(r"\Device\Har") && medium_text.contains('…') && medium_text.contains("explorer.exe"),
+            "{medium_text}"
+        );
+        let narrow_text = at_width(&table, 50);
         for number in ["245 ms", "1.20 s", "1.00 s", "2.00 s"] {
-            assert!(narrow.contains(number), "{narrow}");
+            assert!(narrow_text.contains(number), "{narrow_text}");
         }
         for cells in layout::MIN_CELLS..140 {
             let text = at_width(&table, cells);

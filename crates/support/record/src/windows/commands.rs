@@ -1,7 +1,8 @@
 //! Command lines of the Windows programs that a job runs.
 //!
-//! Syntax and exit codes: Microsoft's pages "WPR Command-Line Options", "schtasks create", "schtasks delete", "shutdown", "icacls", "reg
-//! query". Programs are run by full path, so that a program of the same name in the current folder cannot take their place.
+//! Syntax and exit codes: Microsoft's pages "WPR Command-Line Options", "schtasks create", "schtasks delete",
+//! "shutdown", "icacls", "reg query". Programs are run by full path, so that a program with the same name in the
+//! current folder is not run instead.
 
 use super::profile;
 
@@ -24,78 +25,83 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Path of a program in `System32`.
+    /// Returns the path of a program in `System32`.
     #[must_use]
     pub fn program(&self, name: &str) -> String {
         format!("{}/System32/{name}.exe", self.windows)
     }
 
-    fn line(&self, name: &str, words: &[&str]) -> Vec<String> {
-        std::iter::once(to_windows_path(&self.program(name))).chain(words.iter().map(|&word| word.to_owned())).collect()
+    fn command_line(&self, name: &str, arguments: &[&str]) -> Vec<String> {
+        std::iter::once(to_windows_path(&self.program(name)))
+            .chain(arguments.iter().map(|&word| word.to_owned()))
+            .collect()
     }
 
     /// Makes `wpr` record the next boot with the profile in `folder`. Temporary files go to `out`.
     #[must_use]
     pub fn record_boot(&self, folder: &str, out: &str) -> Vec<String> {
         let profile = profile_argument(folder);
-        self.line("wpr", &["-boottrace", "-addboot", &profile, "-filemode", "-recordtempto", &to_windows_path(out)])
+        self.command_line(
+            "wpr",
+            &["-boottrace", "-addboot", &profile, "-filemode", "-recordtempto", &to_windows_path(out)],
+        )
     }
 
     /// Stops the recording of a boot and saves it.
     #[must_use]
     pub fn stop_boot(&self, recording: &str) -> Vec<String> {
-        self.line("wpr", &["-boottrace", "-stopboot", &to_windows_path(recording)])
+        self.command_line("wpr", &["-boottrace", "-stopboot", &to_windows_path(recording)])
     }
 
     /// Cancels the recording of a boot.
     #[must_use]
     pub fn cancel_boot(&self) -> Vec<String> {
-        self.line("wpr", &["-boottrace", "-cancelboot"])
+        self.command_line("wpr", &["-boottrace", "-cancelboot"])
     }
 
     /// Starts a recording.
     #[must_use]
     pub fn record(&self, folder: &str, out: &str) -> Vec<String> {
         let profile = profile_argument(folder);
-        self.line("wpr", &["-start", &profile, "-filemode", "-recordtempto", &to_windows_path(out)])
+        self.command_line("wpr", &["-start", &profile, "-filemode", "-recordtempto", &to_windows_path(out)])
     }
 
     /// Stops a recording and saves it.
     #[must_use]
     pub fn stop(&self, recording: &str) -> Vec<String> {
-        self.line("wpr", &["-stop", &to_windows_path(recording)])
+        self.command_line("wpr", &["-stop", &to_windows_path(recording)])
     }
 
     /// Stops a recording and discards it.
     #[must_use]
     pub fn cancel(&self) -> Vec<String> {
-        self.line("wpr", &["-cancel"])
+        self.command_line("wpr", &["-cancel"])
     }
 
     /// Registers a task from an XML file.
     #[must_use]
     pub fn create_task(&self, name: &str, file: &str) -> Vec<String> {
-        self.line("schtasks", &["/create", "/tn", name, "/xml", &to_windows_path(file), "/f", "/hresult"])
+        self.command_line("schtasks", &["/create", "/tn", name, "/xml", &to_windows_path(file), "/f", "/hresult"])
     }
 
     #[must_use]
     pub fn delete_task(&self, name: &str) -> Vec<String> {
-        self.line("schtasks", &["/delete", "/tn", name, "/f", "/hresult"])
+        self.command_line("schtasks", &["/delete", "/tn", name, "/f", "/hresult"])
     }
 
     /// Restarts the computer immediately, with a full boot instead of a fast startup.
     #[must_use]
     pub fn restart(&self) -> Vec<String> {
-        self.line("shutdown", &["/r", "/t", "0"])
+        self.command_line("shutdown", &["/r", "/t", "0"])
     }
 
     /// Hibernates the computer.
     #[must_use]
     pub fn hibernate(&self) -> Vec<String> {
-        self.line("shutdown", &["/h"])
+        self.command_line("shutdown", &["/h"])
     }
 
-    /// Puts the computer to sleep, through Windows Forms: no Windows program does it.
+    /// Puts the computer to sleep through Windows Forms, because no Windows program does so.
     #[must_use]
     pub fn sleep(&self) -> Vec<String> {
         let script = "Add-Type -AssemblyName System.Windows.Forms; \
@@ -104,30 +110,33 @@ impl Installation {
         [program.as_str(), "-NoProfile", "-NonInteractive", "-Command", script].map(str::to_owned).to_vec()
     }
 
-    /// Restricts a folder to administrators, the system and the user who records. The first two are given by security identifier,
-    /// because their names are localized.
+    /// Restricts a folder to administrators, the system and the user who records. The first two are given by security
+    /// identifier, because their names are localized.
     #[must_use]
     pub fn restrict_folder(&self, folder: &str) -> Vec<String> {
         let full_access = |account: &str| format!("{account}:(OI)(CI)F");
         let grants = [full_access("*S-1-5-32-544"), full_access("*S-1-5-18"), full_access(&self.user)];
         let [administrators, system, user] = grants.each_ref().map(String::as_str);
-        self.line("icacls", &[&to_windows_path(folder), "/inheritance:r", "/grant:r", administrators, system, user])
+        self.command_line(
+            "icacls",
+            &[&to_windows_path(folder), "/inheritance:r", "/grant:r", administrators, system, user],
+        )
     }
 
     /// Prints a registry value.
     #[must_use]
     pub fn registry_value(&self, key: &str, name: &str) -> Vec<String> {
-        self.line("reg", &["query", key, "/v", name])
+        self.command_line("reg", &["query", key, "/v", name])
     }
 
     /// Prints the user's groups with their security identifiers.
     #[must_use]
     pub fn groups(&self) -> Vec<String> {
-        self.line("whoami", &["/groups", "/fo", "csv", "/nh"])
+        self.command_line("whoami", &["/groups", "/fo", "csv", "/nh"])
     }
 }
 
-/// The `FILE!PROFILE` argument of `wpr`.
+/// Returns the `FILE!PROFILE` argument of `wpr`.
 fn profile_argument(folder: &str) -> String {
     format!("{}!{}.Light", to_windows_path(&format!("{folder}/{}", super::PROFILE_FILE)), profile::NAME)
 }

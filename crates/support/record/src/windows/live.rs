@@ -79,7 +79,7 @@ impl Machine for WindowsMachine {
         let line = self.installation.groups();
         let Some((program, arguments)) = line.split_first() else { return false };
         let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-        let printed = output.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default();
+        let printed = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         HIGH_INTEGRITY.iter().any(|identifier| printed.contains(identifier))
     }
 

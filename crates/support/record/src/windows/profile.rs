@@ -1,7 +1,7 @@
 //! The recording profile for the Windows Performance Recorder.
 //!
-//! Elements, attributes, values and order follow Microsoft's "Authoring Recording Profiles" and "WPRControlProfiles Schema":
-//! collectors, system providers, event providers, profiles; each profile in a file and a memory version.
+//! Elements, attributes, values and order follow Microsoft's "Authoring Recording Profiles" and "WPRControlProfiles
+//! Schema": collectors, system providers, event providers, profiles; each profile in a file and a memory version.
 
 use super::providers::{KernelFlag, LIGHT, PROVIDERS, Provider, STACKS, VERBOSE};
 
@@ -32,8 +32,8 @@ impl Detail {
         }
     }
 
-    /// Number of 1 MiB buffers of the kernel logger when it writes to a file. A boot fills the default buffers faster than the
-    /// disk can write them.
+    /// Returns the number of 1 MiB buffers of the kernel logger when it writes to a file. A boot fills the default
+    /// buffers faster than the disk can write them.
     const fn system_buffers(self) -> u32 {
         match self {
             Self::Light => 256,
@@ -67,9 +67,9 @@ impl Mode {
     }
 }
 
-/// The profile as XML.
+/// Returns the profile as XML.
 #[must_use]
-pub fn text() -> String {
+pub fn profile_xml() -> String {
     let mut xml = Xml::default();
     xml.line("<?xml version=\"1.0\" encoding=\"utf-8\"?>");
     xml.line(&format!("<!-- Written by 'onoff record', version {}. -->", env!("CARGO_PKG_VERSION")));

@@ -1,7 +1,7 @@
 //! Tasks of the Windows Task Scheduler, as XML.
 //!
-//! Elements and values follow Microsoft's "Task Scheduler Schema". The text is ASCII and declares no encoding: `schtasks` refuses
-//! files whose encoding differs from the declared one.
+//! Elements and values follow Microsoft's "Task Scheduler Schema". The text is ASCII and declares no encoding:
+//! `schtasks` refuses files whose encoding differs from the declared one.
 
 use onoff_trace::utc::CivilTime;
 
@@ -22,11 +22,11 @@ pub enum Trigger {
     },
 }
 
-/// The XML of a task that runs `program` with `arguments` as `user` with administrator rights.
+/// Returns the XML of a task that runs `program` with `arguments` as `user` with administrator rights.
 #[must_use]
-pub fn text(trigger: Trigger, user: &str, program: &str, arguments: &str) -> String {
-    let user = escaped(user);
-    let (trigger, wakes) = match trigger {
+pub fn task_xml(trigger: Trigger, user: &str, program: &str, arguments: &str) -> String {
+    let user = escape_xml(user);
+    let (trigger, wakes_computer) = match trigger {
         Trigger::Logon { delay_s } => (
             format!(
                 "<LogonTrigger><Enabled>true</Enabled><UserId>{user}</UserId><Delay>PT{delay_s}S</Delay></LogonTrigger>"
@@ -51,16 +51,16 @@ pub fn text(trigger: Trigger, user: &str, program: &str, arguments: &str) -> Str
          <RunLevel>HighestAvailable</RunLevel></Principal></Principals>\n\
          <Settings><MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>\
          <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries><StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>\
-         <WakeToRun>{wakes}</WakeToRun><ExecutionTimeLimit>PT0S</ExecutionTimeLimit></Settings>\n\
+         <WakeToRun>{wakes_computer}</WakeToRun><ExecutionTimeLimit>PT0S</ExecutionTimeLimit></Settings>\n\
          <Actions Context=\"Author\"><Exec><Command>{}</Command><Arguments>{}</Arguments></Exec></Actions>\n\
          </Task>\n",
-        escaped(&to_windows_path(program)),
-        escaped(arguments),
+        escape_xml(&to_windows_path(program)),
+        escape_xml(arguments),
     )
 }
 
 /// Escapes XML's special characters and all non-ASCII characters.
-fn escaped(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     text.chars()
         .map(|character| match character {
             '<' | '>' | '&' | '"' | '\'' => format!("&#{};", u32::from(character)),

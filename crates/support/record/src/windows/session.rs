@@ -1,5 +1,5 @@
-//! Runs a job on Windows, with the `wpr` that comes with Windows, a scheduled task that continues the job after each restart, and the
-//! log that Windows itself writes of each shutdown.
+//! Runs a job on Windows, with the `wpr` that comes with Windows, a scheduled task that continues the job after each
+//! restart, and the log that Windows itself writes of each shutdown.
 //!
 //! ```text
 //!  boot:     task, wpr -addboot, restart ─► (task after the logon) ─► wpr -stopboot ─► next run or restore
@@ -19,17 +19,18 @@ use crate::check::{Availability, CheckItem};
 use crate::error::Error;
 use crate::job::{Job, LoaderChoice, SleepMethod, Transition};
 use crate::machine::{CommandOutput, Machine, MachineFiles};
-use crate::session::{MAX_ATTEMPTS, Progress, conclude, say_run};
+use crate::session::{MAX_ATTEMPTS, Progress, conclude, print_status};
 use crate::state::{self, State};
 use crate::step::{Step, Undo};
 use crate::trace_group::TraceGroup;
 
-/// Registry keys and values that change with every boot: the time of the last shutdown, and the prefetcher's boot number.
+/// Registry keys and values that change with every boot: the time of the last shutdown, and the prefetcher's boot
+/// number.
 const BOOT_MARKS: [(&str, &str); 2] = [
     (r"HKLM\SYSTEM\CurrentControlSet\Control\Windows", "ShutdownTime"),
     (r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters", "BootId"),
 ];
-/// Logs of the last shutdown, below the Windows folder: the current one, and the one before Windows 10 1903.
+/// Logs of the last shutdown, below the Windows folder: the current path, and the path before Windows 10 1903.
 const SHUTDOWN_LOGS: [&str; 2] =
     ["System32/WDI/LogFiles/ShutdownPerfDiagLogger.etl", "System32/WDI/LogFiles/ShutdownCKCL.etl"];
 /// Maximum wait for Windows to release the log after the logon.
@@ -160,8 +161,8 @@ pub fn describe(windows: &Installation, state_folder: &str, job: &Job) -> Vec<St
 }
 
 fn refuse(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Result<(), Error> {
-    let reject = |text: String| Err(Error::Refused(text));
-    let word = job.transition.name();
+    let refusal = |text: String| Err(Error::Refused(text));
+    let verb = job.transition.name();
     let linux_options: [(&str, bool); 7] = [
         ("--trace-flags", job.groups != TraceGroup::ALL || !job.events.is_empty()),
         ("--buffer", job.buffer_mib.is_some()),
@@ -172,35 +173,35 @@ fn refuse(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Resul
         ("--hibernate-mode", job.hibernate_mode.is_some()),
     ];
     if let Some((option, _)) = linux_options.iter().find(|(_, given)| *given) {
-        return reject(format!(
-            "record {word}: {option} is for Linux only; on Windows, {PROFILE_FILE} determines what is recorded"
+        return refusal(format!(
+            "record {verb}: {option} is for Linux only; on Windows, {PROFILE_FILE} determines what is recorded"
         ));
     }
     if !machine.is_superuser() {
-        return reject(format!(
-            "record {word}: recording requires administrator rights: open a command prompt with 'Run as administrator' and try again"
+        return refusal(format!(
+            "record {verb}: recording requires administrator rights: open a command prompt with 'Run as administrator' and try again"
         ));
     }
     if !machine.exists(&windows.program("wpr")) {
-        return reject(format!(
-            "record {word}: {} is missing; it comes with Windows 10 and 11. For earlier versions, see 'onoff record {word} --plan windows'",
+        return refusal(format!(
+            "record {verb}: {} is missing; it comes with Windows 10 and 11. For earlier versions, see 'onoff record {verb} --plan windows'",
             to_windows_path(&windows.program("wpr"))
         ));
     }
     if machine.exists(machine.state_folder()) {
-        return reject(
+        return refusal(
             "a recording is in progress or was interrupted: use 'onoff record --restore' to undo its changes"
                 .to_owned(),
         );
     }
     if job.out.starts_with("//") {
-        return reject(format!(
+        return refusal(format!(
             "{}: is on the network, which is not available during a boot: choose a local folder with '--out'",
             job.out
         ));
     }
     if machine.exists(&job.out) {
-        return reject(format!(
+        return refusal(format!(
             "{}: already exists. Recordings show what ran on this computer, so onoff creates their folder for administrators and you only: choose another '--out'",
             to_windows_path(&job.out)
         ));
@@ -208,7 +209,7 @@ fn refuse(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Resul
     Ok(())
 }
 
-/// An id of the current boot.
+/// Returns an id of the current boot.
 fn boot_id(machine: &mut dyn Machine, windows: &Installation) -> Result<String, Error> {
     let mut marks = Vec::new();
     for (key, name) in BOOT_MARKS {
@@ -242,11 +243,11 @@ fn prepare(machine: &mut dyn Machine, windows: &Installation, state: &mut State,
     }
     let folder = machine.state_folder().to_owned();
     // Files in the state folder are removed with it.
-    machine.replace(&profile_file(&folder), profile::text().as_bytes(), 0o600)?;
+    machine.replace(&profile_file(&folder), profile::profile_xml().as_bytes(), 0o600)?;
     if state.job.transition.restarts() {
         state.perform(machine, &program_copy(program, &folder))?;
         let trigger = Trigger::Logon { delay_s: boot_delay(&state.job) };
-        let text = scheduled_task::text(trigger, &windows.user, &program_file(&folder), "record --resume");
+        let text = scheduled_task::task_xml(trigger, &windows.user, &program_file(&folder), "record --resume");
         machine.replace(&task_file(&folder, TASK), text.as_bytes(), 0o600)?;
         state.perform(machine, &task(windows, &folder))?;
     }
@@ -262,7 +263,7 @@ fn restart(machine: &mut dyn Machine, windows: &Installation, state: &mut State)
     if records_boot(state) {
         state.perform(machine, &boot_recording(windows, &folder, &state.job.clone()))?;
     }
-    say_run(machine, state, "restarting");
+    print_status(machine, state, "restarting");
     run(machine, &windows.restart())?;
     Ok(Progress::Restarting)
 }
@@ -273,7 +274,7 @@ fn records_boot(state: &State) -> bool {
 }
 
 fn after_restart(machine: &mut dyn Machine, windows: &Installation, state: &mut State) -> Result<Progress, Error> {
-    say_run(machine, state, "the computer has started");
+    print_status(machine, state, "the computer has started");
     let result = match state.job.recording_number(state.run) {
         Some(number) => save(machine, windows, state, number),
         None => Ok(()),
@@ -287,7 +288,7 @@ fn after_restart(machine: &mut dyn Machine, windows: &Installation, state: &mut 
         Err(error) if state.attempts >= MAX_ATTEMPTS => {
             return Err(Error::Refused(format!("{}: {error}, {MAX_ATTEMPTS} times", state.job.run_name(state.run))));
         }
-        Err(error) => say_run(machine, state, &format!("no recording: {error}")),
+        Err(error) => print_status(machine, state, &format!("no recording: {error}")),
     }
     restart(machine, windows, state)
 }
@@ -326,20 +327,25 @@ fn check_written(machine: &mut dyn Machine, path: String) -> Result<String, Erro
 }
 
 /// Copies the log of the shutdown requested at `since_ns` (ns since 1970), waiting until Windows releases it.
-fn copy_shutdown_log(machine: &mut dyn Machine, windows: &Installation, since_ns: u64, to: &str) -> Result<(), Error> {
+fn copy_shutdown_log(
+    machine: &mut dyn Machine,
+    windows: &Installation,
+    since_ns: u64,
+    target: &str,
+) -> Result<(), Error> {
     let logs = SHUTDOWN_LOGS.map(|log| format!("{}/{log}", windows.windows));
     let mut waited = Duration::ZERO;
     loop {
         let mut reason = format!("Windows wrote no log of this shutdown: {} are missing or older", logs.join(" and "));
         for log in &logs {
-            let place = machine.host_path(log);
-            let modified = fs::metadata(&place).and_then(|file| file.modified()).ok();
-            let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let host_path = machine.host_path(log);
+            let modification_time = fs::metadata(&host_path).and_then(|file| file.modified()).ok();
+            let modified = modification_time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             if modified.is_none_or(|time| time < Duration::from_nanos(since_ns)) {
                 continue;
             }
-            match fs::read(&place) {
-                Ok(bytes) => return machine.replace(to, &bytes, 0o600),
+            match fs::read(&host_path) {
+                Ok(bytes) => return machine.replace(target, &bytes, 0o600),
                 Err(error) => reason = format!("{log}: {error}"),
             }
         }
@@ -363,24 +369,24 @@ fn sleep_runs(machine: &mut dyn Machine, windows: &Installation, state: &mut Sta
             let at_s = (machine.clocks().real_ns / 1_000_000_000).saturating_add(seconds);
             // The task's program does nothing useful; the wake-up is all that matters.
             let text =
-                scheduled_task::text(Trigger::Wake { at_s }, &windows.user, &windows.program("whoami"), "/groups");
+                scheduled_task::task_xml(Trigger::Wake { at_s }, &windows.user, &windows.program("whoami"), "/groups");
             machine.replace(&task_file(&folder, WAKE_TASK), text.as_bytes(), 0o600)?;
             state.perform(
                 machine,
                 &Step::Command {
                     what: "schedules the wake-up".to_owned(),
                     line: Some(windows.create_task(WAKE_TASK, &task_file(&folder, WAKE_TASK))),
-                    undo: Some(undo(windows.delete_task(WAKE_TASK), NO_SUCH_TASK)),
+                    undo: Some(undo_command(windows.delete_task(WAKE_TASK), NO_SUCH_TASK)),
                 },
             )?;
         }
-        say_run(machine, state, "going to sleep; if the computer stays awake, put it to sleep manually");
+        print_status(machine, state, "going to sleep; if the computer stays awake, put it to sleep manually");
         let line = match state.job.transition {
             Transition::Hibernate => windows.hibernate(),
             _ => windows.sleep(),
         };
         sleep(machine, &line)?;
-        say_run(machine, state, "awake");
+        print_status(machine, state, "awake");
         machine.wait(Duration::from_secs(sleep_delay(&state.job)));
         if let Some(number) = number {
             let path = recording(&state.job, kind, number);
@@ -399,19 +405,21 @@ fn sleep(machine: &mut dyn Machine, line: &[String]) -> Result<(), Error> {
     let second = Duration::from_secs(1);
     let start = machine.clocks().real_ns;
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    // Some computers go to sleep while the command runs, others after it. With Modern Standby it fails, and the user has to do it.
+    // Some computers go to sleep while the command runs, others after it. With Modern Standby it fails, and the user
+    // has to put the computer to sleep.
     let outcome = machine.run(&line).ok();
     if Duration::from_nanos(machine.clocks().real_ns.saturating_sub(start)) > MIN_SLEEP + second {
         return Ok(());
     }
     for _ in 0..SLEEP_TIMEOUT_S {
-        let before = machine.clocks().real_ns;
+        let wait_start = machine.clocks().real_ns;
         machine.wait(second);
-        if Duration::from_nanos(machine.clocks().real_ns.saturating_sub(before)) > MIN_SLEEP + second {
+        if Duration::from_nanos(machine.clocks().real_ns.saturating_sub(wait_start)) > MIN_SLEEP + second {
             return Ok(());
         }
     }
-    let stderr = outcome.map(|it| String::from_utf8_lossy(&it.stderr).trim().to_owned()).filter(|it| !it.is_empty());
+    let stderr =
+        outcome.map(|output| String::from_utf8_lossy(&output.stderr).trim().to_owned()).filter(|text| !text.is_empty());
     let details = stderr.map_or_else(String::new, |text| format!(": {text}"));
     Err(Error::Refused(format!("the computer did not go to sleep within {} min{details}", SLEEP_TIMEOUT_S / 60)))
 }
@@ -454,7 +462,7 @@ fn task(windows: &Installation, state_folder: &str) -> Step {
     Step::Command {
         what: "continues after you have logged on".to_owned(),
         line: Some(windows.create_task(TASK, &task_file(state_folder, TASK))),
-        undo: Some(undo(windows.delete_task(TASK), NO_SUCH_TASK)),
+        undo: Some(undo_command(windows.delete_task(TASK), NO_SUCH_TASK)),
     }
 }
 
@@ -462,7 +470,7 @@ fn boot_recording(windows: &Installation, state_folder: &str, job: &Job) -> Step
     Step::Command {
         what: "records the next boot".to_owned(),
         line: Some(windows.record_boot(state_folder, &job.out)),
-        undo: Some(undo(windows.cancel_boot(), NOT_RECORDING)),
+        undo: Some(undo_command(windows.cancel_boot(), NOT_RECORDING)),
     }
 }
 
@@ -470,11 +478,11 @@ fn running_recording(windows: &Installation, state_folder: &str, job: &Job) -> S
     Step::Command {
         what: "starts the recording".to_owned(),
         line: Some(windows.record(state_folder, &job.out)),
-        undo: Some(undo(windows.cancel(), NOT_RECORDING)),
+        undo: Some(undo_command(windows.cancel(), NOT_RECORDING)),
     }
 }
 
-fn undo(line: Vec<String>, nothing_to_undo: i32) -> Undo {
+fn undo_command(line: Vec<String>, nothing_to_undo: i32) -> Undo {
     Undo::Run { line, nothing_to_undo: vec![nothing_to_undo] }
 }
 

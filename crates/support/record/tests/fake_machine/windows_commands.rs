@@ -1,8 +1,9 @@
-//! Fakes of the Windows programs that a recording job runs. They reject arguments that the published syntax does not allow, and simulate the
-//! programs' effects on a tree of files.
+//! Fakes of the Windows programs that a recording job runs. They reject arguments that the published syntax does not
+//! allow, and simulate the programs' effects on a tree of files.
 //!
-//! Based on Microsoft's pages ("WPR Command-Line Options", "schtasks create", "schtasks delete", "shutdown", "icacls", "reg query",
-//! "whoami", `Form.SetSuspendState`). Uses only the standard library, because this file is also compiled into a program for Wine.
+//! Based on Microsoft's pages ("WPR Command-Line Options", "schtasks create", "schtasks delete", "shutdown", "icacls",
+//! "reg query", "whoami", `Form.SetSuspendState`). Uses only the standard library, because this file is also compiled
+//! into a program for Wine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,26 +25,26 @@ fn failure(code: i32, output: impl Into<String>) -> CommandOutput {
     CommandOutput { code, output: output.into() }
 }
 
-/// A Windows computer below `root`, which is empty if the fakes run as real programs.
+/// A Windows computer in the folder `root`, which is empty if the fakes run as real programs.
 pub struct Computer<'a> {
     pub root: &'a Path,
 }
 
 impl Computer<'_> {
-    /// The actual path of `C:\folder\file`.
-    pub fn place(&self, path: &str) -> PathBuf {
+    /// Returns the actual path of `C:\folder\file`.
+    pub fn local_path(&self, path: &str) -> PathBuf {
         self.root.join(path.replace('\\', "/"))
     }
 
-    /// A file of the fakes' own state, which no job touches.
+    /// Returns the path of a file with the state of the fakes, which no job changes.
     fn state_file(&self, name: &str) -> PathBuf {
-        self.place(&format!("C:/fake/{name}"))
+        self.local_path(&format!("C:/fake/{name}"))
     }
 
     pub fn remember(&self, name: &str, text: &str) {
-        let place = self.state_file(name);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(place, text).unwrap();
+        let path = self.state_file(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
 
     pub fn recall(&self, name: &str) -> Option<String> {
@@ -55,18 +56,18 @@ impl Computer<'_> {
     }
 
     /// Runs the fake of a program.
-    pub fn run(&self, program: &str, words: &[String]) -> CommandOutput {
+    pub fn run(&self, program: &str, arguments: &[String]) -> CommandOutput {
         let log = self.recall("ran").unwrap_or_default();
-        self.remember("ran", &format!("{log}{program} {}\n", words.join(" ")));
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.remember("ran", &format!("{log}{program} {}\n", arguments.join(" ")));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match program {
-            "wpr" => self.wpr(&words),
-            "schtasks" => self.schtasks(&words),
-            "shutdown" => self.shutdown(&words),
-            "icacls" => self.icacls(&words),
-            "powershell" => self.powershell(&words),
-            "reg" => self.reg(&words),
-            "whoami" => match words.as_slice() {
+            "wpr" => self.wpr(&arguments),
+            "schtasks" => self.schtasks(&arguments),
+            "shutdown" => self.shutdown(&arguments),
+            "icacls" => self.icacls(&arguments),
+            "powershell" => self.powershell(&arguments),
+            "reg" => self.reg(&arguments),
+            "whoami" => match arguments.as_slice() {
                 ["/groups", "/fo", "csv", "/nh"] => {
                     success("\"Mandatory Label\\High Mandatory Level\",\"Label\",\"S-1-16-12288\",\"\"\r\n")
                 }
@@ -76,11 +77,11 @@ impl Computer<'_> {
         }
     }
 
-    /// `wpr -boottrace -addboot PROFILE [-filemode] [-recordtempto FOLDER]`, `-stopboot FILE [DESCRIPTION]`, `-cancelboot`;
-    /// `wpr -start PROFILE [-filemode] [-recordtempto FOLDER]`, `-stop FILE [DESCRIPTION]`, `-cancel`.
-    fn wpr(&self, words: &[&str]) -> CommandOutput {
-        match words {
-            ["-boottrace", "-addboot", profile, rest @ ..] => self.begin("armed", profile, rest),
+    /// `wpr -boottrace -addboot PROFILE [-filemode] [-recordtempto FOLDER]`, `-stopboot FILE [DESCRIPTION]`,
+    /// `-cancelboot`; `wpr -start PROFILE [-filemode] [-recordtempto FOLDER]`, `-stop FILE [DESCRIPTION]`, `-cancel`.
+    fn wpr(&self, arguments: &[&str]) -> CommandOutput {
+        match arguments {
+            ["-boottrace", "-addboot", profile, options @ ..] => self.begin("armed", profile, options),
             ["-boottrace", "-stopboot", file] | ["-boottrace", "-stopboot", file, _] => {
                 self.finish("recorded-boot", file)
             }
@@ -88,7 +89,7 @@ impl Computer<'_> {
                 let (armed, recorded) = (self.forget("armed"), self.forget("recorded-boot"));
                 if armed || recorded { success("") } else { not_recording() }
             }
-            ["-start", profile, rest @ ..] => self.begin("recording", profile, rest),
+            ["-start", profile, options @ ..] => self.begin("recording", profile, options),
             ["-stop", file] | ["-stop", file, _] => self.finish("recording", file),
             ["-cancel"] => {
                 if self.forget("recording") {
@@ -101,15 +102,15 @@ impl Computer<'_> {
         }
     }
 
-    fn begin(&self, what: &str, profile: &str, options: &[&str]) -> CommandOutput {
-        if self.recall(what).is_some() {
+    fn begin(&self, state: &str, profile: &str, options: &[&str]) -> CommandOutput {
+        if self.recall(state).is_some() {
             return failure(0xC558_3001_u32.cast_signed(), "\tThe profiles are already running.");
         }
         let Some((file, name)) = profile.rsplit_once('!') else {
             return failure(1, format!("\t{profile} is not a built-in profile of this test."));
         };
         let (name, detail) = name.split_once('.').unwrap_or((name, "Verbose"));
-        let Ok(text) = fs::read_to_string(self.place(file)) else {
+        let Ok(text) = fs::read_to_string(self.local_path(file)) else {
             return failure(NO_SUCH_FILE, format!("\t{file}: the system cannot find the file specified."));
         };
         let mode = if options.contains(&"-filemode") { "File" } else { "Memory" };
@@ -126,35 +127,36 @@ impl Computer<'_> {
         loop {
             remaining = match remaining {
                 [] => break,
-                ["-filemode", rest @ ..] => rest,
-                ["-recordtempto", folder, rest @ ..] if self.place(folder).is_dir() => rest,
+                ["-filemode", next @ ..] => next,
+                ["-recordtempto", folder, next @ ..] if self.local_path(folder).is_dir() => next,
                 ["-recordtempto", folder, ..] => return failure(1, format!("\t{folder} is not a folder.")),
                 _ => return failure(1, "\tInvalid command syntax."),
             };
         }
-        self.remember(what, profile);
+        self.remember(state, profile);
         success("")
     }
 
-    fn finish(&self, what: &str, file: &str) -> CommandOutput {
-        if self.recall(what).is_none() {
+    fn finish(&self, state: &str, file: &str) -> CommandOutput {
+        if self.recall(state).is_none() {
             return not_recording();
         }
-        let place = self.place(file);
-        if !file.ends_with(".etl") || !place.parent().is_some_and(Path::is_dir) {
+        let path = self.local_path(file);
+        if !file.ends_with(".etl") || !path.parent().is_some_and(Path::is_dir) {
             return failure(1, format!("\t{file} cannot be written."));
         }
-        let recording = self.state_file(if what == "recording" { "sleep.etl" } else { "boot.etl" });
+        let recording = self.state_file(if state == "recording" { "sleep.etl" } else { "boot.etl" });
         let bytes = fs::read(recording).unwrap_or_else(|_| b"what the recorder wrote".to_vec());
-        fs::write(place, bytes).unwrap();
-        self.forget(what);
+        fs::write(path, bytes).unwrap();
+        self.forget(state);
         success("")
     }
 
     /// `schtasks /create /tn NAME /xml FILE [/f] [/hresult]`, `schtasks /delete /tn NAME /f [/hresult]`.
-    fn schtasks(&self, words: &[&str]) -> CommandOutput {
-        match words {
-            ["/create", "/tn", name, "/xml", file, "/f", "/hresult"] => match fs::read_to_string(self.place(file)) {
+    fn schtasks(&self, arguments: &[&str]) -> CommandOutput {
+        match arguments {
+            ["/create", "/tn", name, "/xml", file, "/f", "/hresult"] => match fs::read_to_string(self.local_path(file))
+            {
                 Err(_) => failure(NO_SUCH_FILE, "ERROR: The system cannot find the file specified."),
                 Ok(text) if !text.is_ascii() || !text.starts_with("<?xml version=\"1.0\"?>") => {
                     failure(0x8004_131A_u32.cast_signed(), "ERROR: unable to switch the encoding")
@@ -173,8 +175,8 @@ impl Computer<'_> {
     }
 
     /// `shutdown /r /t SECONDS`, `shutdown /h`.
-    fn shutdown(&self, words: &[&str]) -> CommandOutput {
-        match words {
+    fn shutdown(&self, arguments: &[&str]) -> CommandOutput {
+        match arguments {
             ["/r", "/t", seconds] if seconds.parse::<u32>().is_ok_and(|seconds| seconds <= 315_360_000) => {
                 self.remember("restart", "");
                 success("")
@@ -187,12 +189,12 @@ impl Computer<'_> {
         }
     }
 
-    fn icacls(&self, words: &[&str]) -> CommandOutput {
-        match words {
+    fn icacls(&self, arguments: &[&str]) -> CommandOutput {
+        match arguments {
             [folder, "/inheritance:r", "/grant:r", grants @ ..]
                 if !grants.is_empty() && grants.iter().all(|grant| grant.ends_with(":(OI)(CI)F")) =>
             {
-                if !self.place(folder).is_dir() {
+                if !self.local_path(folder).is_dir() {
                     return failure(2, format!("{folder}: The system cannot find the file specified."));
                 }
                 self.remember("closed", folder);
@@ -202,8 +204,8 @@ impl Computer<'_> {
         }
     }
 
-    fn powershell(&self, words: &[&str]) -> CommandOutput {
-        match words {
+    fn powershell(&self, arguments: &[&str]) -> CommandOutput {
+        match arguments {
             ["-NoProfile", "-NonInteractive", "-Command", script]
                 if script.contains("Add-Type -AssemblyName System.Windows.Forms")
                     && script
@@ -216,9 +218,9 @@ impl Computer<'_> {
         }
     }
 
-    fn reg(&self, words: &[&str]) -> CommandOutput {
+    fn reg(&self, arguments: &[&str]) -> CommandOutput {
         let missing = failure(1, "ERROR: The system was unable to find the specified registry key or value.");
-        match words {
+        match arguments {
             ["query", key, "/v", name] if key.starts_with("HKLM\\") => {
                 let Some(value) = self.recall(&format!("registry-{name}")) else {
                     return missing;
@@ -239,7 +241,7 @@ impl Computer<'_> {
             self.remember("recorded-boot", &profile);
         }
         if self.recall("no-shutdown-log").is_none() {
-            let log = self.place("C:/Windows/System32/WDI/LogFiles/ShutdownPerfDiagLogger.etl");
+            let log = self.local_path("C:/Windows/System32/WDI/LogFiles/ShutdownPerfDiagLogger.etl");
             fs::create_dir_all(log.parent().unwrap()).unwrap();
             let bytes = fs::read(self.state_file("shutdown.etl")).unwrap_or_else(|_| b"what Windows logged".to_vec());
             fs::write(log, bytes).unwrap();

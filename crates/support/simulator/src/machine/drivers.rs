@@ -26,10 +26,10 @@ impl Machine<'_> {
             .map_or(UNKNOWN_ROUTINE, |&(base, _, _)| base + 0x1_0000)
     }
 
-    fn record_dpc(&mut self, cpu: usize, began: u64, driver: &str) {
+    fn record_dpc(&mut self, cpu: usize, start: u64, driver: &str) {
         let routine = self.routine_in(driver);
         let time = self.stamp();
-        let record = kernel::dpc(self.recorder.clock(time), self.recorder.clock(began), routine);
+        let record = kernel::dpc(self.recorder.clock(time), self.recorder.clock(start), routine);
         self.write_record(cpu, &record);
     }
 
@@ -46,13 +46,13 @@ impl Machine<'_> {
         let plan = &mut self.threads[thread].plan;
         let original_priority = std::mem::replace(&mut plan.priority, DPC_PRIORITY);
         self.threads[thread].dpc = Some((self.now, original_priority));
-        self.threads[thread].compute_left = ticks;
+        self.threads[thread].remaining_compute = ticks;
     }
 
     pub(super) fn end_dpc(&mut self, cpu: usize, thread: usize, driver: &str) {
-        if let Some((began, original_priority)) = self.threads[thread].dpc.take() {
+        if let Some((start, original_priority)) = self.threads[thread].dpc.take() {
             self.threads[thread].plan.priority = original_priority;
-            self.record_dpc(cpu, began, driver);
+            self.record_dpc(cpu, start, driver);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Starts, ends and rundowns of processes, threads and modules.
 
-use super::{Machine, ReadiedBy};
+use super::{Machine, ReadySource};
 use crate::disk::Disk;
 use crate::disk::volume_path;
 use crate::program::TruthNote;
@@ -12,10 +12,10 @@ impl Machine<'_> {
     pub(super) fn thread_record(
         &self,
         thread: usize,
-        moment: LifetimeEvent,
+        event: LifetimeEvent,
         time: u64,
-        by: u32,
-        by_process: u32,
+        logger_tid: u32,
+        logger_pid: u32,
     ) -> Record<'static> {
         let plan = &self.threads[thread].plan;
         kernel::Thread {
@@ -25,16 +25,16 @@ impl Machine<'_> {
             io_priority: 2,
             service_tag: plan.service_tag,
         }
-        .record(moment, self.recorder.clock(time), by, by_process)
+        .record(event, self.recorder.clock(time), logger_tid, logger_pid)
     }
 
     pub(super) fn process_record(
         &self,
         process: usize,
-        moment: LifetimeEvent,
+        event: LifetimeEvent,
         time: u64,
-        by: u32,
-        by_process: u32,
+        logger_tid: u32,
+        logger_pid: u32,
     ) -> Record<'static> {
         let plan = &self.processes[process].plan;
         kernel::Process {
@@ -46,7 +46,7 @@ impl Machine<'_> {
             command_line: &plan.command,
             user: &[18],
         }
-        .record(moment, self.recorder.clock(time), by, by_process)
+        .record(event, self.recorder.clock(time), logger_tid, logger_pid)
     }
 
     /// Records a process that existed before the recording, with its threads and image.
@@ -73,27 +73,27 @@ impl Machine<'_> {
         self.load_image(0, process, path, LifetimeEvent::RundownStart, 4);
     }
 
-    pub(super) fn start_process(&mut self, cpu: usize, by: usize, process: usize, note: Option<TruthNote>) {
-        let plan = &self.threads[by].plan;
-        let (by_id, by_process) = (plan.id, self.processes[plan.process].plan.id);
+    pub(super) fn start_process(&mut self, cpu: usize, creator: usize, process: usize, note: Option<TruthNote>) {
+        let plan = &self.threads[creator].plan;
+        let (creator_tid, creator_pid) = (plan.id, self.processes[plan.process].plan.id);
         let time = self.stamp();
-        let record = self.process_record(process, LifetimeEvent::Start, time, by_id, by_process);
+        let record = self.process_record(process, LifetimeEvent::Start, time, creator_tid, creator_pid);
         self.write_record(cpu, &record);
         self.processes[process].start = Some(time);
         if let Some(note) = note {
             self.note(note, time);
         }
-        let mut first = None;
+        let mut first_tid = None;
         for thread in 0..self.threads.len() {
             if self.threads[thread].plan.process == process && !self.threads[thread].started {
                 let time = self.stamp();
-                let record = self.thread_record(thread, LifetimeEvent::Start, time, by_id, by_process);
+                let record = self.thread_record(thread, LifetimeEvent::Start, time, creator_tid, creator_pid);
                 self.write_record(cpu, &record);
                 self.threads[thread].started = true;
-                first.get_or_insert(self.threads[thread].plan.id);
+                first_tid.get_or_insert(self.threads[thread].plan.id);
             }
         }
-        let loader = first.unwrap_or(by_id);
+        let loader = first_tid.unwrap_or(creator_tid);
         let path = self.processes[process].plan.path.clone();
         self.load_image(cpu, process, path, LifetimeEvent::Start, loader);
         self.load_image(
@@ -105,18 +105,18 @@ impl Machine<'_> {
         );
         for thread in 0..self.threads.len() {
             if self.threads[thread].plan.process == process {
-                self.make_ready(thread, cpu, ReadiedBy::Thread);
+                self.make_ready(thread, cpu, ReadySource::Thread);
             }
         }
     }
 
     /// Ends a process and all its threads, whatever they are doing.
-    pub(super) fn end_process(&mut self, cpu: usize, by: usize, process: usize) {
+    pub(super) fn end_process(&mut self, cpu: usize, initiator: usize, process: usize) {
         if self.processes[process].end.is_some() {
             return;
         }
-        let plan = &self.threads[by].plan;
-        let (by_id, by_process) = (plan.id, self.processes[plan.process].plan.id);
+        let plan = &self.threads[initiator].plan;
+        let (initiator_tid, initiator_pid) = (plan.id, self.processes[plan.process].plan.id);
         let mut running = Vec::new();
         for thread in 0..self.threads.len() {
             let state = &mut self.threads[thread];
@@ -125,28 +125,28 @@ impl Machine<'_> {
             }
             state.ended = true;
             let time = self.stamp();
-            let record = self.thread_record(thread, LifetimeEvent::End, time, by_id, by_process);
+            let record = self.thread_record(thread, LifetimeEvent::End, time, initiator_tid, initiator_pid);
             self.write_record(cpu, &record);
             for queue in &mut self.ready {
                 queue.retain(|&ready| ready != thread);
             }
-            for (_, waiters) in &mut self.signals {
-                waiters.retain(|&waiter| waiter != thread);
+            for signal in &mut self.signals {
+                signal.waiters.retain(|&waiter| waiter != thread);
             }
-            running.extend((0..self.cpus.len()).find(|&on| self.cpus[on].current == Some(thread)));
+            running.extend((0..self.cpus.len()).find(|&running_cpu| self.cpus[running_cpu].current == Some(thread)));
         }
         self.processes[process].live_threads = 0;
         let time = self.stamp();
-        let record = self.process_record(process, LifetimeEvent::End, time, by_id, by_process);
+        let record = self.process_record(process, LifetimeEvent::End, time, initiator_tid, initiator_pid);
         self.write_record(cpu, &record);
         self.processes[process].end = Some(time);
-        for on in running {
-            self.pause(on);
-            self.leave(on, SwitchReason::TERMINATED);
+        for running_cpu in running {
+            self.pause(running_cpu);
+            self.leave(running_cpu, SwitchReason::TERMINATED);
         }
     }
 
-    pub(super) fn load_image(&mut self, cpu: usize, process: usize, path: String, moment: LifetimeEvent, by: u32) {
+    pub(super) fn load_image(&mut self, cpu: usize, process: usize, path: String, event: LifetimeEvent, tid: u32) {
         let kernel_mode = self.processes[process].plan.id == 4;
         let size = 0x2_0000 + self.random.below(64) * 0x1000;
         self.next_base += 0x40_0000;
@@ -156,12 +156,12 @@ impl Machine<'_> {
         let clock = self.recorder.clock(time);
         let image =
             Image { process: owner, base, size, path: &path, time_stamp: 0x5A00_0000 + (base >> 16) as u32 % 0x1000 };
-        let by_process = self.processes[process].plan.id;
-        let record = image.record(moment, clock, by, by_process);
+        let pid = self.processes[process].plan.id;
+        let record = image.record(event, clock, tid, pid);
         let symbols = self.processes[process].plan.symbols.map(|id| {
             let name = path.rsplit('\\').next().unwrap_or(&path);
             let stem = name.split('.').next().unwrap_or(name);
-            image.symbols(&format!("{stem}.pdb"), id, 1, clock, by, by_process)
+            image.symbols(&format!("{stem}.pdb"), id, 1, clock, tid, pid)
         });
         self.write_record(cpu, &record);
         if let Some(symbols) = symbols {
@@ -173,9 +173,9 @@ impl Machine<'_> {
     /// Records everything still alive when the session stops.
     pub(in super::super) fn end_rundown(&mut self) {
         for process in 0..self.processes.len() {
-            let alive = self.processes[process].end.is_none()
+            let is_alive = self.processes[process].end.is_none()
                 && (self.processes[process].plan.existing || self.processes[process].start.is_some());
-            if !alive {
+            if !is_alive {
                 continue;
             }
             let time = self.stamp();

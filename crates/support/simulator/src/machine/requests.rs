@@ -1,8 +1,8 @@
 //! Disk requests from issue to completion.
 
-use super::{Event, Machine, ReadiedBy};
+use super::{Event, Machine, ReadySource};
 use crate::disk::QueuedRequest;
-use crate::disk::{disk_of, volume_path};
+use crate::disk::{disk_index, volume_path};
 use crate::work::Transfer;
 use onoff_testkit::events::kernel;
 use onoff_testkit::events::storage::{self, DiskRequest, Operation};
@@ -29,10 +29,10 @@ impl Machine<'_> {
     }
 
     pub(super) fn request(&mut self, cpu: usize, thread: usize, transfer: Transfer, size: u32, path: &str) {
-        let disk = disk_of(path);
-        let (key, offset, fresh) = self.disks[disk].locate(path, size);
+        let disk = disk_index(path);
+        let (key, offset, is_new) = self.disks[disk].locate(path, size);
         // A written file is new in this boot, so its name is recorded immediately; other names come in the rundown.
-        if fresh && transfer == Transfer::Write {
+        if is_new && transfer == Transfer::Write {
             let time = self.stamp();
             let plan = &self.threads[thread].plan;
             let process = self.processes[plan.process].plan.id;
@@ -45,7 +45,7 @@ impl Machine<'_> {
         self.issue(cpu, thread, request, transfer == Transfer::Fault);
     }
 
-    pub(super) fn issue(&mut self, cpu: usize, thread: usize, request: DiskRequest, fault: bool) {
+    pub(super) fn issue(&mut self, cpu: usize, thread: usize, request: DiskRequest, is_fault: bool) {
         let issued = if self.settings.disk_issue {
             let time = self.stamp();
             let record = request.issue(self.recorder.clock(time));
@@ -55,7 +55,7 @@ impl Machine<'_> {
             self.now
         };
         let disk = request.disk as usize;
-        self.disks[disk].queue(QueuedRequest { request, issued, thread, fault });
+        self.disks[disk].queue(QueuedRequest { request, issued, thread, is_fault });
         self.begin_disk(disk);
     }
 
@@ -70,11 +70,11 @@ impl Machine<'_> {
             return;
         };
         let cpu = self.threads[queued.thread].last_cpu;
-        let began = self.now;
+        let start = self.now;
         let time = self.stamp();
         let record = kernel::isr(
             self.recorder.clock(time),
-            self.recorder.clock(began.saturating_sub(40)),
+            self.recorder.clock(start.saturating_sub(40)),
             0xFFFF_F801_2000_1000,
             0x61,
         );
@@ -84,9 +84,9 @@ impl Machine<'_> {
         self.accounting.disk_completed(queued.request.operation, queued.request.size, time);
         let record = queued.request.complete(self.recorder.clock(time), time - queued.issued);
         self.write_record(cpu, &record);
-        // The disk continues at once, before anything else is recorded.
+        // The disk starts the next request at once, before anything else is recorded.
         self.begin_disk(disk);
-        if queued.fault {
+        if queued.is_fault {
             let time = self.stamp();
             let record = storage::hard_fault(
                 self.recorder.clock(time),
@@ -99,8 +99,8 @@ impl Machine<'_> {
             self.write_record(cpu, &record);
         }
         let time = self.stamp();
-        let record = kernel::dpc(self.recorder.clock(time), self.recorder.clock(began), 0xFFFF_F801_2000_4000);
+        let record = kernel::dpc(self.recorder.clock(time), self.recorder.clock(start), 0xFFFF_F801_2000_4000);
         self.write_record(cpu, &record);
-        self.make_ready(queued.thread, cpu, ReadiedBy::Dpc);
+        self.make_ready(queued.thread, cpu, ReadySource::Dpc);
     }
 }

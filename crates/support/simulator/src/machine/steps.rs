@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::{Event, Machine, ReadiedBy};
+use super::{Event, Machine, ReadySource};
 use crate::program::{Signal, Step, TruthNote};
 use crate::usage::SLICE;
 use onoff_testkit::assemble::Record;
@@ -29,14 +29,14 @@ impl Machine<'_> {
             if self.cpus[cpu].current != Some(thread) {
                 return;
             }
-            let left = self.threads[thread].compute_left;
-            if left > 0 {
+            let remaining = self.threads[thread].remaining_compute;
+            if remaining > 0 {
                 let slot = &mut self.cpus[cpu];
                 slot.computing_since = Some(self.now);
                 slot.generation += 1;
                 let generation = slot.generation;
-                let at = (self.now + left).min(slot.quantum_end.max(self.now + 1));
-                self.schedule(at, Event::Slice { cpu, generation });
+                let end = (self.now + remaining).min(slot.quantum_end.max(self.now + 1));
+                self.schedule(end, Event::Slice { cpu, generation });
                 return;
             }
             let Some(step) = self.threads[thread].plan.steps.get(self.threads[thread].next_step).cloned() else {
@@ -56,26 +56,25 @@ impl Machine<'_> {
     pub(super) fn step(&mut self, cpu: usize, thread: usize, step: Step) -> bool {
         match step {
             Step::Compute(ticks) => {
-                self.threads[thread].compute_left = ticks;
+                self.threads[thread].remaining_compute = ticks;
                 true
             }
             Step::Sleep(ticks) => self.sleep_until(cpu, thread, self.now + ticks),
             Step::Until(time) => self.sleep_until(cpu, thread, time),
             Step::Begin => {
-                self.threads[thread].block_began = self.now;
+                self.threads[thread].block_start = self.now;
                 true
             }
             Step::PadTo(ticks) => {
-                let until = self.threads[thread].block_began + ticks;
+                let until = self.threads[thread].block_start + ticks;
                 self.sleep_until(cpu, thread, until)
             }
-            Step::Emit(occurrence, notes) => {
+            Step::Emit(event, notes) => {
                 let time = self.stamp();
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
                 let wall_clock = self.wall_clock(time);
-                let record =
-                    occurrence.with_wall_clock_time(wall_clock).record(self.recorder.clock(time), plan.id, process);
+                let record = event.with_wall_clock_time(wall_clock).record(self.recorder.clock(time), plan.id, process);
                 self.write_record(cpu, &record);
                 for note in notes {
                     self.note(note, time);
@@ -108,13 +107,15 @@ impl Machine<'_> {
                 self.write_record(cpu, &record);
                 true
             }
-            Step::Send { size, to } => {
+            Step::Send { size, destination } => {
                 let plan = &self.threads[thread].plan;
                 let (thread, process) = (plan.id, self.processes[plan.process].plan.id);
-                let from = SocketAddr::new(if to.is_ipv4() { LOCAL_V4.into() } else { LOCAL_V6.into() }, LOCAL_PORT);
-                for event in
-                    [network::tcp_sent(process, size, from, to), network::tcp_received(process, size, to, from)]
-                {
+                let source =
+                    SocketAddr::new(if destination.is_ipv4() { LOCAL_V4.into() } else { LOCAL_V6.into() }, LOCAL_PORT);
+                for event in [
+                    network::tcp_sent(process, size, source, destination),
+                    network::tcp_received(process, size, destination, source),
+                ] {
                     let time = self.stamp();
                     let record = event.record(self.recorder.clock(time), thread, process);
                     self.write_record(cpu, &record);
@@ -123,11 +124,15 @@ impl Machine<'_> {
             }
             Step::SetAfterSleep { ticks, notes } => {
                 let time = self.stamp();
-                let new = self.wall_clock(time);
-                let set = power::clock_set_before_22h2(new, new.wrapping_sub(ticks), power::clock_set_reason::SLEEP);
+                let new_time = self.wall_clock(time);
+                let event = power::clock_set_before_22h2(
+                    new_time,
+                    new_time.wrapping_sub(ticks),
+                    power::clock_set_reason::SLEEP,
+                );
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
-                let record = set.record(self.recorder.clock(time), plan.id, process);
+                let record = event.record(self.recorder.clock(time), plan.id, process);
                 self.write_record(cpu, &record);
                 for note in notes {
                     self.note(note, time);
@@ -136,12 +141,13 @@ impl Machine<'_> {
             }
             Step::SetClockBack(ticks) => {
                 let time = self.stamp();
-                let old = self.wall_clock(time);
+                let old_time = self.wall_clock(time);
                 self.wall_ahead = self.wall_ahead.wrapping_sub(ticks);
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
-                let set = power::clock_set_before_22h2(self.wall_clock(time), old, power::clock_set_reason::PROGRAM);
-                let record = set.record(self.recorder.clock(time), plan.id, process);
+                let event =
+                    power::clock_set_before_22h2(self.wall_clock(time), old_time, power::clock_set_reason::PROGRAM);
+                let record = event.record(self.recorder.clock(time), plan.id, process);
                 self.write_record(cpu, &record);
                 true
             }
@@ -157,25 +163,25 @@ impl Machine<'_> {
                 false
             }
             Step::Set(Signal(signal)) => {
-                self.signals[signal].0 = true;
-                for waiter in std::mem::take(&mut self.signals[signal].1) {
-                    self.make_ready(waiter, cpu, ReadiedBy::Thread);
+                self.signals[signal].is_set = true;
+                for waiter in std::mem::take(&mut self.signals[signal].waiters) {
+                    self.make_ready(waiter, cpu, ReadySource::Thread);
                 }
                 true
             }
             Step::Wait(Signal(signal)) => {
-                if self.signals[signal].0 {
+                if self.signals[signal].is_set {
                     return true;
                 }
-                self.signals[signal].1.push(thread);
+                self.signals[signal].waiters.push(thread);
                 self.leave(cpu, SwitchReason::WAITING);
                 false
             }
             Step::WaitAtMost(Signal(signal), ticks) => {
-                if self.signals[signal].0 {
+                if self.signals[signal].is_set {
                     return true;
                 }
-                self.signals[signal].1.push(thread);
+                self.signals[signal].waiters.push(thread);
                 let wait = self.threads[thread].waits;
                 self.schedule(self.now + ticks, Event::Timeout { thread, signal, wait });
                 self.leave(cpu, SwitchReason::WAITING);
@@ -229,10 +235,10 @@ impl Machine<'_> {
                 }
                 if std::mem::replace(&mut self.threads[thread].loop_pauses, true) {
                     self.threads[thread].loop_pauses = false;
-                    let pause = self.random.about(pause).max(1);
+                    let pause = self.random.vary(pause).max(1);
                     return self.sleep_until(cpu, thread, self.now + pause);
                 }
-                self.threads[thread].compute_left = self.random.about(burst).max(1);
+                self.threads[thread].remaining_compute = self.random.vary(burst).max(1);
                 true
             }
         }

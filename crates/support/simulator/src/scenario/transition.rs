@@ -37,7 +37,7 @@ pub struct Application {
     /// Work of another thread that runs all the time.
     #[serde(default)]
     pub background: Vec<WorkStep>,
-    /// How it ends; `None` if it is not asked to end.
+    /// How the application ends; `None` if it is not notified of a shutdown.
     pub shutdown: Option<ApplicationShutdown>,
     /// Response to the suspend query; `None` if it is not queried.
     pub query: Option<NotificationResponse>,
@@ -87,7 +87,7 @@ pub struct ServiceStop {
     /// In the pre-shutdown order list: notified before the other pre-shutdown services.
     #[serde(default)]
     pub ordered: bool,
-    /// Time from the stop request to SERVICE_STOP_PENDING; `None` if it never reports that.
+    /// Time from the stop request to SERVICE_STOP_PENDING; `None` if it never reports this state.
     pub pending: Option<TickDuration>,
     /// Time from the stop request to SERVICE_STOPPED.
     #[serde(default)]
@@ -139,7 +139,7 @@ pub struct Shutdown {
     pub dialog: TickDuration,
     /// Earliest time at which the user's applications are notified.
     pub user_session_at: Option<TickDuration>,
-    /// Earliest end of that step.
+    /// Earliest time at which the user's applications have ended.
     pub user_session_end_at: Option<TickDuration>,
     /// Duration of the logoff scripts.
     pub logoff_script: Option<TickDuration>,
@@ -148,14 +148,14 @@ pub struct Shutdown {
     /// Number of the Winlogon notification.
     #[serde(default = "logoff")]
     pub notification: u32,
-    /// Subscribers of that notification.
+    /// Subscribers of the Winlogon notification.
     #[serde(default)]
     pub subscriber: Vec<NamedDuration>,
     /// Earliest time at which pre-shutdown services are notified.
     pub pre_shutdown_at: Option<TickDuration>,
     /// Earliest time at which the applications and services of the system session are notified.
     pub system_session_at: Option<TickDuration>,
-    /// Earliest end of that step.
+    /// Earliest time at which the applications and services of the system session have ended.
     pub system_session_end_at: Option<TickDuration>,
     /// Time the service manager waits for services.
     #[serde(default = "service_timeout")]
@@ -163,7 +163,7 @@ pub struct Shutdown {
     /// Shutdown level of the service control manager's process.
     #[serde(default = "default_level")]
     pub manager_level: u32,
-    /// Flags of its notification.
+    /// Flags of the notification to the service control manager's process.
     #[serde(default)]
     pub manager_flags: u32,
     /// Duration of shutting down System Restore.

@@ -9,16 +9,16 @@ use onoff_testkit::events::power as events;
 /// First build that records the kernel's newer totals.
 const NEWER_TOTALS: u32 = 10240;
 
-/// Whole milliseconds, the unit of the records.
-pub(super) fn ms(span: TickDuration) -> u32 {
-    (span.0 * 1000 / TICKS_PER_SECOND) as u32
+/// Converts to whole milliseconds, the unit of the records.
+pub(super) fn ms(duration: TickDuration) -> u32 {
+    (duration.0 * 1000 / TICKS_PER_SECOND) as u32
 }
 
 fn ns(milliseconds: u32) -> Option<i64> {
     Some(i64::from(milliseconds) * 1_000_000)
 }
 
-/// The kernel's totals after devices have resumed.
+/// Returns the steps that record the kernel's totals after devices have resumed.
 pub(super) fn after_devices(planner: &mut Planner<'_>, power: &Power) -> Vec<Step> {
     if !planner.records_power() {
         return Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn after_devices(planner: &mut Planner<'_>, power: &Power) -> Vec<Ste
     steps
 }
 
-/// The firmware's record: when it suspended, two hours after the reset, and how long it took to resume.
+/// Returns the firmware's records: its suspend, two hours after the reset, and the duration of its resume.
 fn firmware(planner: &mut Planner<'_>, power: &Power) -> [Step; 2] {
     let (begin, end) = (7_855_209, 7_855_212);
     let notes = vec![
@@ -88,14 +88,17 @@ fn firmware(planner: &mut Planner<'_>, power: &Power) -> [Step; 2] {
     let suspend = events::firmware_suspend(begin.into(), end.into());
     let resume = ms(power.firmware);
     let average = resume / 2;
-    let resumed = vec![
+    let resume_notes = vec![
         planner.milestone("firmware.resume.last", ns(resume), ""),
         planner.milestone("firmware.resume.average", ns(average), ""),
     ];
-    [Step::Emit(Box::new(suspend), notes), Step::Emit(Box::new(events::firmware_resume(3, resume, average)), resumed)]
+    [
+        Step::Emit(Box::new(suspend), notes),
+        Step::Emit(Box::new(events::firmware_resume(3, resume, average)), resume_notes),
+    ]
 }
 
-/// The totals of a resume from a memory image.
+/// Returns the step that records the totals of a resume from a memory image.
 fn image_resume(planner: &mut Planner<'_>, power: &Power, write: u32, read: u32) -> Step {
     let account = &power.account;
     // The loader reads two thirds of the image, the kernel the rest.
@@ -129,7 +132,7 @@ fn image_resume(planner: &mut Planner<'_>, power: &Power, write: u32, read: u32)
     Step::Emit(Box::new(events::image_resume(&times)), notes)
 }
 
-/// The kernel's totals after all notifications.
+/// Returns the steps that record the kernel's totals after all notifications.
 pub(super) fn after_notifications(planner: &mut Planner<'_>, power: &Power) -> Vec<Step> {
     if !planner.records_power() || planner.scenario.machine.build < NEWER_TOTALS {
         return Vec::new();
@@ -161,22 +164,22 @@ pub(super) fn after_notifications(planner: &mut Planner<'_>, power: &Power) -> V
         let event = events::hybrid_shutdown_totals(power.pages, total, file, 0);
         steps.push(Step::Emit(Box::new(event), notes));
         let resume = ms(account.resume);
-        let (main, firmware) = (ms(account.main_path), ms(power.firmware));
+        let (main_path, firmware) = (ms(account.main_path), ms(power.firmware));
         let notes = vec![
-            planner.milestone("power.hybrid_boot.main_path", ns(main), ""),
+            planner.milestone("power.hybrid_boot.main_path", ns(main_path), ""),
             planner.milestone("power.hybrid_boot.firmware", ns(firmware), ""),
             planner.milestone("power.hybrid_boot.resume", ns(resume), ""),
         ];
-        let event = events::hybrid_boot(main, firmware, resume);
+        let event = events::hybrid_boot(main_path, firmware, resume);
         steps.push(Step::Emit(Box::new(event), notes));
     }
     steps
 }
 
-/// Windows' idle detection, and the work that keeps the system busy.
+/// Returns the steps of Windows' idle detection, and of the work that keeps the system busy.
 pub(super) fn idle_detection(planner: &mut Planner<'_>, power: &Power) -> Vec<Step> {
-    let older = planner.scenario.machine.build < NEWER_TOTALS;
-    let (id, detail) = match (power.kind, older) {
+    let is_older_build = planner.scenario.machine.build < NEWER_TOTALS;
+    let (id, detail) = match (power.kind, is_older_build) {
         (PowerKind::Hibernate, true) => (1002, "hibernate"),
         (PowerKind::Hibernate, false) => (1102, "hibernate"),
         (PowerKind::FastStartup, _) => (1111, "fast_startup"),
@@ -187,7 +190,7 @@ pub(super) fn idle_detection(planner: &mut Planner<'_>, power: &Power) -> Vec<St
     if let Some(time) = power.idle_after {
         let begin = planner.milestone("idle_detection.begin", None, detail);
         let end = planner.milestone("idle_detection.end", None, "");
-        let stop = if older { 1003 } else { 1103 };
+        let stop = if is_older_build { 1003 } else { 1103 };
         steps.push(Step::emit_noted(events::idle_detection(id), begin));
         steps.push(Step::Begin);
         steps.extend(planner.plan.steps(&power.after));

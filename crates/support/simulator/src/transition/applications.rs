@@ -10,7 +10,7 @@ use onoff_testkit::events::shutdown as events;
 
 /// Time for a window to respond to WM_QUERYENDSESSION after the user has forced the shutdown.
 const FORCED_QUERY: u64 = TICKS_PER_SECOND / 4;
-/// Time for it to respond to WM_ENDSESSION then.
+/// Time for a window to respond to WM_ENDSESSION after the user has forced the shutdown.
 const FORCED_END: u64 = TICKS_PER_SECOND / 2;
 /// `STATUS_TIMEOUT`.
 const TIMEOUT: u32 = 0x102;
@@ -27,7 +27,7 @@ pub(super) struct PlannedApplication {
 
 /// Plans the process of each application, with a thread that has nothing to respond to yet.
 pub(super) fn plan(planner: &mut Planner<'_>) -> Vec<PlannedApplication> {
-    let mut all = Vec::new();
+    let mut planned = Vec::new();
     for application in &planner.scenario.applications {
         let parent = if application.session == 0 { planner.actors.manager } else { planner.actors.explorer };
         let command = application.command.as_deref().unwrap_or(&application.image);
@@ -50,17 +50,17 @@ pub(super) fn plan(planner: &mut Planner<'_>) -> Vec<PlannedApplication> {
         } else {
             planner.plan.processes[process].existing = true;
         }
-        all.push(PlannedApplication { process, thread });
+        planned.push(PlannedApplication { process, thread });
     }
-    all
+    planned
 }
 
-/// Plans an application's response; returns the steps of the thread that asks.
-pub(super) fn ask(
+/// Plans an application's response; returns the steps of the notifying thread.
+pub(super) fn notify_application(
     planner: &mut Planner<'_>,
     shutdown: &Shutdown,
     application: &Application,
-    how: &ApplicationShutdown,
+    behavior: &ApplicationShutdown,
     planned: PlannedApplication,
 ) -> Vec<Step> {
     let process = planned.process;
@@ -68,60 +68,63 @@ pub(super) fn ask(
     let thread = planner.plan.threads[planned.thread].id;
     let notified = format!("{pid} notified to end");
     let responded = format!("{pid} responded");
-    plan_response(planner, how, planned, &notified, &responded);
+    plan_response(planner, behavior, planned, &notified, &responded);
 
-    let status = if how.hangs { TIMEOUT } else { 0 };
+    let status = if behavior.hangs { TIMEOUT } else { 0 };
     let row = planner.notification(Notification {
         kind: "application_shutdown",
         pid: Some(pid),
         session: Some(application.session),
-        level: Some(how.level),
-        flags: Some(how.flags),
+        level: Some(behavior.level),
+        flags: Some(behavior.flags),
         status: Some(status),
         ..Notification::default()
     });
     let mut steps = vec![
         Step::Begin,
-        planner.emit(events::process_start(pid, how.level, how.flags), TruthNote::Notification(row, Edge::Begin)),
+        planner.emit(
+            events::process_start(pid, behavior.level, behavior.flags),
+            TruthNote::Notification(row, Edge::Begin),
+        ),
     ];
     let windows = (planner.version > 0).then(|| {
         let windows = planner.notification(Notification {
             kind: "windows_shutdown",
             pid: Some(pid),
             session: Some(application.session),
-            flags: Some(how.flags),
+            flags: Some(behavior.flags),
             status: Some(status),
             ..Notification::default()
         });
-        let begin = events::windows_start(pid, how.flags);
+        let begin = events::windows_start(pid, behavior.flags);
         steps.push(planner.emit(begin, TruthNote::Notification(windows, Edge::Begin)));
         windows
     });
-    let handshake = if how.hangs {
-        give_up(planner, shutdown, &notified, &responded)
+    let handshake = if behavior.hangs {
+        wait_for_timeout(planner, shutdown, &notified, &responded)
     } else {
         let mut steps = vec![planner.set(&notified), planner.wait(&responded)];
-        steps.push(Step::PadTo(how.time.0));
+        steps.push(Step::PadTo(behavior.time.0));
         steps
     };
     if application.console {
         steps.extend(handshake);
     } else {
-        steps.extend(ask_thread(planner, application, (pid, thread), how.flags, handshake));
-        if how.hangs && !shutdown.forced {
+        steps.extend(notify_thread(planner, application, (pid, thread), behavior.flags, handshake));
+        if behavior.hangs && !shutdown.forced {
             // The user answered the dialog and forced the shutdown.
             steps.push(Step::Sleep(shutdown.dialog.0));
             let never = planner.plan.signal(&responded);
-            let short = vec![Step::WaitAtMost(never, FORCED_QUERY + FORCED_END)];
-            let flags = how.flags | FORCE;
-            steps.extend(ask_thread(planner, application, (pid, thread), flags, short));
+            let forced_handshake = vec![Step::WaitAtMost(never, FORCED_QUERY + FORCED_END)];
+            let flags = behavior.flags | FORCE;
+            steps.extend(notify_thread(planner, application, (pid, thread), flags, forced_handshake));
         }
     }
     if let Some(windows) = windows {
         let end = events::windows_stop(pid, status);
         steps.push(planner.emit(end, TruthNote::Notification(windows, Edge::End)));
     }
-    if how.hangs {
+    if behavior.hangs {
         steps.extend(terminate(planner, application.session, process));
     }
     steps.push(
@@ -130,24 +133,24 @@ pub(super) fn ask(
     steps
 }
 
-/// Plans the application's own thread.
+/// Plans the thread with which the application responds.
 fn plan_response(
     planner: &mut Planner<'_>,
-    how: &ApplicationShutdown,
+    behavior: &ApplicationShutdown,
     planned: PlannedApplication,
     notified: &str,
     responded: &str,
 ) {
     let mut steps = vec![planner.wait(notified), Step::Begin];
-    steps.extend(planner.plan.steps(&how.work));
-    if how.hangs {
+    steps.extend(planner.plan.steps(&behavior.work));
+    if behavior.hangs {
         steps.push(planner.wait("never"));
     } else {
         // A process that ends before the handshake has responded by ending.
-        let answer = how.gone.map_or(how.time.0, |gone| gone.0.min(how.time.0));
-        steps.push(Step::PadTo(answer));
+        let response_time = behavior.gone.map_or(behavior.time.0, |gone| gone.0.min(behavior.time.0));
+        steps.push(Step::PadTo(response_time));
         steps.push(planner.set(responded));
-        match how.gone {
+        match behavior.gone {
             Some(gone) => {
                 steps.push(Step::PadTo(gone.0));
                 steps.push(Step::End(planned.process));
@@ -159,13 +162,13 @@ fn plan_response(
 }
 
 /// Waits for a response that does not come.
-fn give_up(planner: &mut Planner<'_>, shutdown: &Shutdown, notified: &str, responded: &str) -> Vec<Step> {
+fn wait_for_timeout(planner: &mut Planner<'_>, shutdown: &Shutdown, notified: &str, responded: &str) -> Vec<Step> {
     let responded = planner.plan.signal(responded);
     vec![planner.set(notified), Step::WaitAtMost(responded, shutdown.application_timeout.0)]
 }
 
-/// Asks one thread with windows.
-fn ask_thread(
+/// Notifies one thread with windows.
+fn notify_thread(
     planner: &mut Planner<'_>,
     application: &Application,
     (pid, thread): (u32, u32),
@@ -197,10 +200,15 @@ fn terminate(planner: &mut Planner<'_>, session: u32, process: usize) -> Vec<Ste
     let version = planner.version;
     let pid = planner.plan.processes[process].id;
     // Older versions do not record which process.
-    let named = (version > 0).then_some(pid);
-    let row =
-        |kind, status| Notification { kind, pid: named, session: Some(session), status, ..Notification::default() };
-    let terminated = planner.notification(row("termination", named.map(|_| 0)));
+    let recorded_pid = (version > 0).then_some(pid);
+    let row = |kind, status| Notification {
+        kind,
+        pid: recorded_pid,
+        session: Some(session),
+        status,
+        ..Notification::default()
+    };
+    let terminated = planner.notification(row("termination", recorded_pid.map(|_| 0)));
     let waited = planner.notification(row("process_wait", Some(0)));
     vec![
         planner.emit(events::terminate_start(version, pid), TruthNote::Notification(terminated, Edge::Begin)),

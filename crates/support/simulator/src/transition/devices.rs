@@ -153,28 +153,28 @@ fn device_request(
             steps.extend(driver(planner, row, irp, &filter.name, hold));
         }
     }
-    let mut inside = Vec::new();
+    let mut nested_steps = Vec::new();
     if phase != DevicePhase::Query
-        && let Some(own) = device.own_request
+        && let Some(duration) = device.own_request
     {
         let state = if phase == DevicePhase::Suspend { D3 } else { D0 };
-        let (row, irp) = begin(planner, &mut inside, phase, device, (true, state));
-        inside.push(Step::Sleep(own.0));
-        end(planner, &mut inside, row, irp, own.0);
+        let (row, irp) = begin(planner, &mut nested_steps, phase, device, (true, state));
+        nested_steps.push(Step::Sleep(duration.0));
+        end(planner, &mut nested_steps, row, irp, duration.0);
     }
     if phase == DevicePhase::Suspend {
-        inside.extend(planner.plan.steps(&device.work));
+        nested_steps.extend(planner.plan.steps(&device.work));
     }
     if phase == DevicePhase::Suspend && !device.chain.is_empty() {
         let name = format!("power {number} {}", device.instance);
         chain(planner, &name, &device.chain, time);
-        inside.push(planner.set(&format!("{name} 0")));
-        inside.push(planner.wait(&format!("{name} 0 done")));
+        nested_steps.push(planner.set(&format!("{name} 0")));
+        nested_steps.push(planner.wait(&format!("{name} 0 done")));
     } else {
-        inside.push(Step::PadTo(time));
+        nested_steps.push(Step::PadTo(time));
     }
     let name = device.driver.clone();
-    steps.extend(driver(planner, row, irp, &name, inside));
+    steps.extend(driver(planner, row, irp, &name, nested_steps));
     end(planner, &mut steps, row, irp, time);
     (steps, row, irp)
 }
@@ -187,8 +187,8 @@ fn begin(
     device: &PoweredDevice,
     (of_device, state): (bool, u8),
 ) -> (usize, u64) {
-    let sent = planner.plan.transitions.power_requests.len() as u64;
-    let irp = 0xFFFF_9A00_0000_0000 + (sent % PACKETS) * 0x140;
+    let sent_count = planner.plan.transitions.power_requests.len() as u64;
+    let irp = 0xFFFF_9A00_0000_0000 + (sent_count % PACKETS) * 0x140;
     let records_power = planner.records_power();
     let row = planner.request(PowerRequest {
         kind: if phase == DevicePhase::Query { "query" } else { "set" },
@@ -202,7 +202,8 @@ fn begin(
         irp,
         ..PowerRequest::default()
     });
-    let request = PowerIrp { irp, of_device, minor: phase.minor(), instance: &device.instance, state };
+    let request =
+        PowerIrp { irp, is_device_request: of_device, minor: phase.minor(), instance: &device.instance, state };
     let note = TruthNote::PowerRequest(row, Edge::Begin);
     steps.push(if records_power {
         Step::emit_noted(request.start(planner.version), note)
@@ -225,34 +226,34 @@ fn end(planner: &Planner<'_>, steps: &mut Vec<Step>, row: usize, irp: u64, elaps
     }
 }
 
-/// A driver handles the request while `inside` runs.
-fn driver(planner: &mut Planner<'_>, request: usize, irp: u64, name: &str, inside: Vec<Step>) -> Vec<Step> {
+/// Returns the steps of a driver that handles the request while `nested_steps` run.
+fn driver(planner: &mut Planner<'_>, request: usize, irp: u64, name: &str, nested_steps: Vec<Step>) -> Vec<Step> {
     if !planner.records_power() {
-        return inside;
+        return nested_steps;
     }
-    let of = planner.plan.transitions.power_requests[request].clone();
+    let device_request = planner.plan.transitions.power_requests[request].clone();
     let name = format!("\\Driver\\{name}");
-    let row = planner.request(PowerRequest { scope: "driver", driver: name.clone(), status: None, ..of });
+    let row = planner.request(PowerRequest { scope: "driver", driver: name.clone(), status: None, ..device_request });
     let object = 0xFFFF_9B00_0000_0000 + row as u64 * 0x200;
     let mut steps =
         vec![Step::emit_noted(events::driver_start(irp, object, &name), TruthNote::PowerRequest(row, Edge::Begin))];
-    steps.extend(inside);
+    steps.extend(nested_steps);
     steps.push(Step::emit_noted(events::driver_stop(irp, object), TruthNote::PowerRequest(row, Edge::End)));
     steps
 }
 
 /// Plans kernel threads that wait for each other; the last waits for a timer.
 fn chain(planner: &mut Planner<'_>, name: &str, ids: &[u32], time: u64) {
-    for (place, &id) in ids.iter().enumerate() {
-        let mut steps = vec![planner.wait(&format!("{name} {place}")), Step::Compute(200)];
-        if place + 1 == ids.len() {
+    for (index, &id) in ids.iter().enumerate() {
+        let mut steps = vec![planner.wait(&format!("{name} {index}")), Step::Compute(200)];
+        if index + 1 == ids.len() {
             steps.push(Step::Sleep(time));
         } else {
-            steps.push(planner.set(&format!("{name} {}", place + 1)));
-            steps.push(planner.wait(&format!("{name} {} done", place + 1)));
+            steps.push(planner.set(&format!("{name} {}", index + 1)));
+            steps.push(planner.wait(&format!("{name} {} done", index + 1)));
         }
         steps.push(Step::Compute(200));
-        steps.push(planner.set(&format!("{name} {place} done")));
+        steps.push(planner.set(&format!("{name} {index} done")));
         steps.push(planner.wait("never"));
         let thread = planner.plan.thread(SYSTEM, BOOT_PRIORITY, steps);
         planner.plan.threads[thread].id = id;

@@ -24,8 +24,8 @@ pub(super) fn plan(planner: &mut Planner<'_>, resumed: &str) {
     steps.extend(boot::execute(plan, csrss, Step::Start(csrss, None), None, None));
     steps.push(Step::Sleep(scenario.session.user_video.0));
     steps.push(Step::emit(logon::load_subsystem_stop()));
-    if let Some(at) = scenario.session.winlogon_at {
-        steps.push(Step::Until(at.0));
+    if let Some(time) = scenario.session.winlogon_at {
+        steps.push(Step::Until(time.0));
     }
     let start = Step::Start(winlogon, None);
     steps.extend(boot::execute(plan, winlogon, start, None, None));
@@ -34,8 +34,8 @@ pub(super) fn plan(planner: &mut Planner<'_>, resumed: &str) {
 
     boot::winlogon_threads(plan, scenario, winlogon, userinit);
     let mut start_shell = vec![Step::Compute(1_000)];
-    if let Some(at) = scenario.logon.explorer_at {
-        start_shell.push(Step::Until(at.0));
+    if let Some(time) = scenario.logon.explorer_at {
+        start_shell.push(Step::Until(time.0));
     }
     start_shell.push(Step::Start(explorer, None));
     start_shell.push(Step::Sleep(2 * TICKS_PER_SECOND));

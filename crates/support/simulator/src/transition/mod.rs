@@ -55,28 +55,28 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, actors: Actors) -> Resu
         logger_transitions: Vec::new(),
     };
     let applications = applications::plan(&mut planner);
-    let mut before = None;
+    let mut previous_done = None;
     if let Some(shutdown) = scenario.shutdown.as_ref().filter(|shutdown| shutdown.fast_startup) {
-        before = Some(shutdown::user_session(&mut planner, shutdown, &applications));
+        previous_done = Some(shutdown::user_session(&mut planner, shutdown, &applications));
         planner.actors.notifier = planner.actors.csrss_system;
     }
-    let whole = scenario.shutdown.as_ref().filter(|shutdown| !shutdown.fast_startup);
+    let full_shutdown = scenario.shutdown.as_ref().filter(|shutdown| !shutdown.fast_startup);
     let count = scenario.power.len() + scenario.standby.len();
-    for (number, one) in sorted_transitions(scenario).into_iter().enumerate() {
-        let last = number + 1 == count && whole.is_none();
-        let chained = (before.as_deref(), last);
-        before = Some(match one {
+    for (number, transition) in sorted_transitions(scenario).into_iter().enumerate() {
+        let is_last = number + 1 == count && full_shutdown.is_none();
+        let position = (previous_done.as_deref(), is_last);
+        previous_done = Some(match transition {
             Transition::Power(power) => {
                 if power.kind == PowerKind::FastStartup && !power.ends_recording {
                     fast_start::plan(&mut planner, &format!("power {number} resumed"));
                 }
-                power::plan(&mut planner, power, &applications, number, chained)
+                power::plan(&mut planner, power, &applications, number, position)
             }
-            Transition::Standby(standby) => standby::plan(&mut planner, standby, number, chained),
+            Transition::Standby(standby) => standby::plan(&mut planner, standby, number, position),
         });
     }
-    if let Some(shutdown) = whole {
-        shutdown::plan(&mut planner, shutdown, &applications, before.as_deref());
+    if let Some(shutdown) = full_shutdown {
+        shutdown::plan(&mut planner, shutdown, &applications, previous_done.as_deref());
     }
     for planned in applications {
         let never = planner.wait("never");
@@ -92,24 +92,24 @@ enum Transition<'s> {
 
 /// Sleeps and standbys, sorted by planned time.
 fn sorted_transitions(scenario: &Scenario) -> Vec<Transition<'_>> {
-    let powers = scenario.power.iter().map(|one| (one.at, Transition::Power(one)));
-    let standbys = scenario.standby.iter().map(|one| (one.at, Transition::Standby(one)));
-    let mut all: Vec<_> = powers.chain(standbys).collect();
-    all.sort_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, one)| one).collect()
+    let powers = scenario.power.iter().map(|power| (power.at, Transition::Power(power)));
+    let standbys = scenario.standby.iter().map(|standby| (standby.at, Transition::Standby(standby)));
+    let mut transitions: Vec<_> = powers.chain(standbys).collect();
+    transitions.sort_by_key(|(at, _)| *at);
+    transitions.into_iter().map(|(_, transition)| transition).collect()
 }
 
 impl Planner<'_> {
-    /// Power transitions are recorded by the Kernel-Power provider and not by the kernel logger.
+    /// Returns true if the Kernel-Power provider records power transitions instead of the kernel logger.
     fn records_power(&self) -> bool {
         !self.scenario.recording.power_by_logger
     }
 
-    /// Turns a milestone's note into one whose value is the wall clock.
+    /// Converts a milestone's note so that its value becomes the wall clock.
     fn with_wall_clock(&self, note: TruthNote) -> TruthNote {
         match note {
             TruthNote::Milestone(row) => TruthNote::WallClock(row),
-            other => other,
+            note => note,
         }
     }
 
@@ -138,7 +138,7 @@ impl Planner<'_> {
         });
     }
 
-    /// An event that starts or ends a row of the truth.
+    /// Returns a step that records an event that starts or ends a row of the truth.
     fn emit(&mut self, event: EventTemplate, note: TruthNote) -> Step {
         Step::emit_noted(event, note)
     }
@@ -180,10 +180,10 @@ impl Planner<'_> {
         steps: Vec<Step>,
         end: EventTemplate,
     ) -> Vec<Step> {
-        let mut all = vec![self.emit(begin, TruthNote::Activity(row, Edge::Begin))];
-        all.extend(steps);
-        all.push(self.emit(end, TruthNote::Activity(row, Edge::End)));
-        all
+        let mut wrapped = vec![self.emit(begin, TruthNote::Activity(row, Edge::Begin))];
+        wrapped.extend(steps);
+        wrapped.push(self.emit(end, TruthNote::Activity(row, Edge::End)));
+        wrapped
     }
 
     fn wait(&mut self, signal: &str) -> Step {

@@ -17,8 +17,8 @@ pub(super) enum Message {
 }
 
 impl Message {
-    fn of(self, answers: [&Option<NotificationResponse>; 3]) -> Option<&NotificationResponse> {
-        let [query, suspend, resume] = answers;
+    fn select_response(self, responses: [&Option<NotificationResponse>; 3]) -> Option<&NotificationResponse> {
+        let [query, suspend, resume] = responses;
         match self {
             Self::Query => query.as_ref(),
             Self::Suspend => suspend.as_ref(),
@@ -35,7 +35,7 @@ impl Message {
     }
 }
 
-/// The window server notifies applications one at a time.
+/// Returns the steps of the window server, which notifies applications one at a time.
 pub(super) fn notify_applications(
     planner: &mut Planner<'_>,
     power: &Power,
@@ -51,16 +51,16 @@ pub(super) fn notify_applications(
     let scenario = planner.scenario;
     let mut steps = Vec::new();
     for (application, planned) in scenario.applications.iter().zip(planned) {
-        let answers = [&application.query, &application.suspend, &application.resume];
-        let Some(answer) = message.of(answers) else {
+        let responses = [&application.query, &application.suspend, &application.resume];
+        let Some(response) = message.select_response(responses) else {
             continue;
         };
         let pid = planner.plan.processes[planned.process].id;
-        let what = format!("power {number} {} {pid}", message.text());
-        let (notified, responded) = (format!("{what} notified"), format!("{what} responded"));
+        let label = format!("power {number} {} {pid}", message.text());
+        let (notified, responded) = (format!("{label} notified"), format!("{label} responded"));
         let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
-        thread_steps.extend(planner.plan.steps(&answer.work));
-        thread_steps.push(Step::PadTo(answer.time.0));
+        thread_steps.extend(planner.plan.steps(&response.work));
+        thread_steps.push(Step::PadTo(response.time.0));
         thread_steps.push(planner.set(&responded));
         planner.plan.threads[planned.thread].steps.extend(thread_steps);
 
@@ -81,8 +81,8 @@ pub(super) fn notify_applications(
         steps.push(planner.set(&notified));
         // Windows does not wait for the response to "resumed" and does not record it.
         if message != Message::Resume {
-            let waits = wait(planner, answer, &responded, power.application_timeout);
-            steps.push(waits);
+            let wait_step = wait_for_response(planner, response, &responded, power.application_timeout);
+            steps.push(wait_step);
             let end = events::application_stop(id + 1, pid);
             steps.push(planner.emit(end, TruthNote::Notification(row, Edge::End)));
         }
@@ -91,7 +91,7 @@ pub(super) fn notify_applications(
     run_in(planner, csrss, number, &format!("{} apps", message.text()), steps)
 }
 
-/// The service manager notifies services one at a time.
+/// Returns the steps of the service manager, which notifies services one at a time.
 pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: usize, message: Message) -> Vec<Step> {
     let (id, kind) = match message {
         Message::Query => (14, "service_query_suspend"),
@@ -101,16 +101,16 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
     let scenario = planner.scenario;
     let mut steps = Vec::new();
     for (index, service) in scenario.services.service.iter().enumerate() {
-        let answers = [&service.query, &service.suspend, &service.resume];
-        let Some(answer) = message.of(answers) else {
+        let responses = [&service.query, &service.suspend, &service.resume];
+        let Some(response) = message.select_response(responses) else {
             continue;
         };
         let name = &service.name;
-        let what = format!("power {number} {} service {name}", message.text());
-        let (notified, responded) = (format!("{what} notified"), format!("{what} responded"));
+        let label = format!("power {number} {} service {name}", message.text());
+        let (notified, responded) = (format!("{label} notified"), format!("{label} responded"));
         let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
-        thread_steps.extend(planner.plan.steps(&answer.work));
-        thread_steps.push(Step::PadTo(answer.time.0));
+        thread_steps.extend(planner.plan.steps(&response.work));
+        thread_steps.push(Step::PadTo(response.time.0));
         thread_steps.push(planner.set(&responded));
         thread_steps.push(planner.wait("never"));
         let host = planner.plan.service_hosts[index];
@@ -132,8 +132,8 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
         steps.push(planner.emit(begin, TruthNote::Notification(row, Edge::Begin)));
         steps.push(planner.set(&notified));
         if message != Message::Resume {
-            let waits = wait(planner, answer, &responded, power.service_timeout);
-            steps.push(waits);
+            let wait_step = wait_for_response(planner, response, &responded, power.service_timeout);
+            steps.push(wait_step);
             let end = events::service_stop(id + 1, name);
             steps.push(planner.emit(end, TruthNote::Notification(row, Edge::End)));
         }
@@ -143,8 +143,13 @@ pub(super) fn notify_services(planner: &mut Planner<'_>, power: &Power, number: 
     run_in(planner, manager, number, &name, steps)
 }
 
-fn wait(planner: &mut Planner<'_>, answer: &NotificationResponse, responded: &str, timeout: TickDuration) -> Step {
-    if answer.hangs || answer.time > timeout {
+fn wait_for_response(
+    planner: &mut Planner<'_>,
+    response: &NotificationResponse,
+    responded: &str,
+    timeout: TickDuration,
+) -> Step {
+    if response.hangs || response.time > timeout {
         let responded = planner.plan.signal(responded);
         Step::WaitAtMost(responded, timeout.0)
     } else {
@@ -154,12 +159,12 @@ fn wait(planner: &mut Planner<'_>, answer: &NotificationResponse, responded: &st
 
 /// Plans steps of a thread of `process`; returns the steps that start them and wait for them.
 fn run_in(planner: &mut Planner<'_>, process: usize, number: usize, name: &str, notify: Vec<Step>) -> Vec<Step> {
-    let go = format!("power {number} {name}");
-    let done = format!("{go} done");
-    let mut steps = vec![planner.wait(&go)];
+    let start_signal = format!("power {number} {name}");
+    let done = format!("{start_signal} done");
+    let mut steps = vec![planner.wait(&start_signal)];
     steps.extend(notify);
     steps.push(planner.set(&done));
     steps.push(planner.wait("never"));
     planner.plan.thread(process, BOOT_PRIORITY, steps);
-    vec![planner.set(&go), planner.wait(&done)]
+    vec![planner.set(&start_signal), planner.wait(&done)]
 }

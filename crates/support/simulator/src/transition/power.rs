@@ -30,7 +30,7 @@ const SLEEPING: u8 = 4;
 const HIBERNATED: u8 = 5;
 
 impl Power {
-    /// Target state, and the state that devices are prepared for.
+    /// Returns the target state, and the state that devices are prepared for.
     fn states(&self) -> (u8, u8) {
         match self.kind {
             PowerKind::Sleep => (SLEEPING, SLEEPING),
@@ -48,17 +48,17 @@ impl Power {
     }
 }
 
-/// Plans a transition, which waits for the signal `before`; returns the signal set when it is over.
+/// Plans a transition, which waits for the signal `previous_done`; returns the signal set at its end.
 pub(super) fn plan(
     planner: &mut Planner<'_>,
     power: &Power,
     planned: &[PlannedApplication],
     number: usize,
-    (before, last): (Option<&str>, bool),
+    (previous_done, is_last): (Option<&str>, bool),
 ) -> String {
     let done = format!("power {number} done");
     let mut steps = Vec::new();
-    steps.extend(before.map(|before| planner.wait(before)));
+    steps.extend(previous_done.map(|signal| planner.wait(signal)));
     steps.push(Step::Until(power.at.0));
     let transition = planner.activity("power_transition", &power.reason.to_string(), &power.flags.to_string());
     if !power.begins_recording {
@@ -69,7 +69,7 @@ pub(super) fn plan(
         steps.push(planner.wait("never"));
     } else {
         steps.extend(resume(planner, power, planned, number, transition));
-        if last {
+        if is_last {
             steps.push(Step::Finish);
         }
         steps.push(planner.set(&done));
@@ -117,8 +117,8 @@ fn suspend(
         (66, "winlogon", power.winlogon),
         (68, "pre_sleep_callbacks", power.callbacks),
     ];
-    for (first, name, time) in optional {
-        steps.extend(timed(planner, first, name, time));
+    for (start_id, name, time) in optional {
+        steps.extend(timed(planner, start_id, name, time));
     }
     let states = power.states();
     steps.extend(devices::plan_phase(planner, number, DevicePhase::Query, states));
@@ -153,16 +153,16 @@ fn resume(
     number: usize,
     transition: usize,
 ) -> Vec<Step> {
-    let mut off = power.asleep.0 + power.firmware.0;
+    let mut off_ticks = power.asleep.0 + power.firmware.0;
     if power.writes_image() && power.image_record != ImageRecord::Within {
-        off += power.write.0;
+        off_ticks += power.write.0;
     }
     if power.reads_image() {
-        off += power.boot_manager.0 + power.loader.0 + power.read.0;
+        off_ticks += power.boot_manager.0 + power.loader.0 + power.read.0;
     }
     let mut steps = Vec::new();
     if !power.begins_recording {
-        steps.push(Step::Off { ticks: off, clock_stopped: power.clock_stopped });
+        steps.push(Step::Off { ticks: off_ticks, clock_stopped: power.clock_stopped });
     }
     let (target, effective) = power.states();
     if planner.records_power() {
@@ -173,7 +173,7 @@ fn resume(
             steps.push(image_record(planner));
         }
         if planner.scenario.machine.build >= FIRST_BUILD_WITH_CLOCK_REASON {
-            let delta = i64::from(ms(TickDuration(off)));
+            let delta = i64::from(ms(TickDuration(off_ticks)));
             let reason = events::clock_set_reason::SLEEP.into();
             let notes = vec![
                 planner.milestone("clock.set", Some(delta), ""),
@@ -181,7 +181,7 @@ fn resume(
             ];
             steps.push(match planner.scenario.machine.build {
                 FIRST_BUILD_WITH_WAKE_SOURCE.. => Step::Emit(Box::new(events::clock_set(delta)), notes),
-                _ => Step::SetAfterSleep { ticks: off, notes },
+                _ => Step::SetAfterSleep { ticks: off_ticks, notes },
             });
         }
     }
@@ -208,12 +208,12 @@ fn resume(
     }
     if planner.records_power() {
         let end = planner.milestone("power.end_utc", None, "");
-        let names = planner.scenario.machine.build >= FIRST_BUILD_WITH_WAKE_SOURCE;
+        let records_wake_source = planner.scenario.machine.build >= FIRST_BUILD_WITH_WAKE_SOURCE;
         let mut notes = vec![TruthNote::Activity(transition, Edge::End), planner.with_wall_clock(end)];
-        if names && !power.wake_source.is_empty() {
+        if records_wake_source && !power.wake_source.is_empty() {
             notes.push(planner.milestone("power.wake_source", None, &power.wake_source));
         }
-        let source = names.then_some(power.wake_source.as_str());
+        let source = records_wake_source.then_some(power.wake_source.as_str());
         let event = events::transition_stop(0, source);
         steps.push(Step::Emit(Box::new(event), notes));
     }
@@ -232,20 +232,20 @@ fn image_record(planner: &mut Planner<'_>) -> Step {
     Step::emit_noted(events::hibernate(), hibernate)
 }
 
-/// A phase that only takes time; no steps if `time` is `None`.
-fn timed(planner: &mut Planner<'_>, first: u16, name: &'static str, time: Option<TickDuration>) -> Vec<Step> {
+/// Returns the steps of a phase that only takes time; no steps if `time` is `None`.
+fn timed(planner: &mut Planner<'_>, start_id: u16, name: &'static str, time: Option<TickDuration>) -> Vec<Step> {
     match time {
-        Some(time) => phase(planner, first, name, vec![Step::Sleep(time.0)]),
+        Some(time) => phase(planner, start_id, name, vec![Step::Sleep(time.0)]),
         None => Vec::new(),
     }
 }
 
 /// Wraps steps in a phase; without the provider, returns the steps alone.
-fn phase(planner: &mut Planner<'_>, first: u16, name: &str, inner: Vec<Step>) -> Vec<Step> {
+fn phase(planner: &mut Planner<'_>, start_id: u16, name: &str, inner: Vec<Step>) -> Vec<Step> {
     if !planner.records_power() {
         return inner;
     }
     let row = planner.activity("power_phase", name, "");
-    let (begin, end) = (events::phase(first, true), events::phase(first, false));
+    let (begin, end) = (events::phase(start_id, true), events::phase(start_id, false));
     planner.wrap_in_activity(row, begin, inner, end)
 }

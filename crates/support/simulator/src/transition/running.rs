@@ -9,7 +9,7 @@ use crate::scenario::Scenario;
 use crate::services::SVCHOST;
 use crate::truth::Service;
 
-/// Plans the existing processes; returns the ones transitions need.
+/// Plans the existing processes; returns those that transitions need.
 pub(crate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Actors {
     let session_manager = plan.process(SYSTEM, 0, "smss.exe", "\\SystemRoot\\System32\\smss.exe");
     let csrss = "csrss.exe ObjectDirectory=\\Windows";
@@ -20,9 +20,9 @@ pub(crate) fn plan(plan: &mut Plan, scenario: &Scenario) -> Actors {
     let manager = plan.process(wininit, 0, "services.exe", "C:\\Windows\\system32\\services.exe");
     let lsass = plan.process(wininit, 0, "lsass.exe", "C:\\Windows\\system32\\lsass.exe");
     let explorer = plan.process(winlogon, 1, "\\Windows\\explorer.exe", "C:\\Windows\\Explorer.EXE");
-    let all = [session_manager, csrss_system, wininit, csrss_user, winlogon, manager, lsass, explorer];
+    let processes = [session_manager, csrss_system, wininit, csrss_user, winlogon, manager, lsass, explorer];
     let without_user = scenario.running.as_ref().is_some_and(|running| running.without_user);
-    for process in all {
+    for process in processes {
         if without_user && plan.processes[process].session != 0 {
             continue;
         }

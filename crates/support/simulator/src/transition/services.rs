@@ -10,30 +10,30 @@ use onoff_testkit::events::service::{self as events, state};
 /// Phase number in the manager's records: shutdown.
 const PHASE: u32 = 3;
 
-/// The manager's steps to stop pre-shutdown services, the ordered ones first.
+/// Returns the manager's steps to stop pre-shutdown services, starting with the ordered services.
 pub(super) fn stop_pre_shutdown(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
     let mut steps = Vec::new();
     for ordered in [true, false] {
-        for (index, how) in stopping(planner, true) {
-            if how.ordered == ordered {
+        for (index, stop) in services_to_stop(planner, true) {
+            if stop.ordered == ordered {
                 steps.push(Step::Begin);
-                let stopped = request_stop(planner, index, &how, times_out(&how, shutdown), &mut steps);
-                steps.push(wait(planner, &how, shutdown, &stopped));
+                let stopped = request_stop(planner, index, &stop, times_out(&stop, shutdown), &mut steps);
+                steps.push(wait_for_stop(planner, &stop, shutdown, &stopped));
             }
         }
     }
     steps
 }
 
-/// The manager's steps to stop all other services at once and wait for them.
+/// Returns the manager's steps to stop all other services at once and wait for them.
 pub(super) fn stop_all_others(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
     let mut steps = vec![Step::Begin];
     let mut waits = Vec::new();
     let mut has_unresponsive = false;
-    for (index, how) in stopping(planner, false) {
-        let unresponsive = times_out(&how, shutdown);
-        let stopped = request_stop(planner, index, &how, unresponsive, &mut steps);
-        if unresponsive {
+    for (index, stop) in services_to_stop(planner, false) {
+        let is_unresponsive = times_out(&stop, shutdown);
+        let stopped = request_stop(planner, index, &stop, is_unresponsive, &mut steps);
+        if is_unresponsive {
             has_unresponsive = true;
         } else {
             waits.push(planner.wait(&stopped));
@@ -46,22 +46,22 @@ pub(super) fn stop_all_others(planner: &mut Planner<'_>, shutdown: &Shutdown) ->
     steps
 }
 
-fn stopping(planner: &Planner<'_>, pre_shutdown: bool) -> Vec<(usize, ServiceStop)> {
+fn services_to_stop(planner: &Planner<'_>, pre_shutdown: bool) -> Vec<(usize, ServiceStop)> {
     let services = &planner.scenario.services.service;
     services
         .iter()
         .enumerate()
         .filter_map(|(index, service)| Some((index, service.stop.clone()?)))
-        .filter(|(_, how)| how.pre_shutdown == pre_shutdown)
+        .filter(|(_, stop)| stop.pre_shutdown == pre_shutdown)
         .collect()
 }
 
-fn times_out(how: &ServiceStop, shutdown: &Shutdown) -> bool {
-    how.hangs || how.time > shutdown.service_timeout
+fn times_out(stop: &ServiceStop, shutdown: &Shutdown) -> bool {
+    stop.hangs || stop.time > shutdown.service_timeout
 }
 
-fn wait(planner: &mut Planner<'_>, how: &ServiceStop, shutdown: &Shutdown, stopped: &str) -> Step {
-    if times_out(how, shutdown) {
+fn wait_for_stop(planner: &mut Planner<'_>, stop: &ServiceStop, shutdown: &Shutdown, stopped: &str) -> Step {
+    if times_out(stop, shutdown) {
         let stopped = planner.plan.signal(stopped);
         Step::WaitAtMost(stopped, shutdown.service_timeout.0)
     } else {
@@ -73,8 +73,8 @@ fn wait(planner: &mut Planner<'_>, how: &ServiceStop, shutdown: &Shutdown, stopp
 fn request_stop(
     planner: &mut Planner<'_>,
     index: usize,
-    how: &ServiceStop,
-    unresponsive: bool,
+    stop: &ServiceStop,
+    is_unresponsive: bool,
     steps: &mut Vec<Step>,
 ) -> String {
     let service = &planner.scenario.services.service[index];
@@ -85,17 +85,17 @@ fn request_stop(
     let row = planner.plan.transitions.service_stops.len();
     planner.plan.transitions.service_stops.push(truth::ServiceStop {
         name: name.clone(),
-        pre_shutdown: how.pre_shutdown,
-        ordered: how.ordered,
+        pre_shutdown: stop.pre_shutdown,
+        ordered: stop.ordered,
         start_ns: NOT_STARTED,
         pending_ns: None,
         end_ns: None,
-        unresponsive,
+        unresponsive: is_unresponsive,
         container_pid: pid,
     });
     let notified = format!("service {name} notified to stop");
     let pending = format!("service {name} reports stop pending");
-    let done = format!("service {name} reports stopped");
+    let stop_reported = format!("service {name} reports stopped");
     let stopped = format!("service {name} has stopped");
     // A service that is asked to stop reports its state once more.
     steps.push(
@@ -104,14 +104,14 @@ fn request_stop(
     steps.push(planner.set(&notified));
 
     let mut thread_steps = vec![planner.wait(&notified), Step::Begin];
-    if let Some(time) = how.pending {
+    if let Some(time) = stop.pending {
         thread_steps.push(Step::PadTo(time.0));
         thread_steps.push(planner.set(&pending));
     }
-    thread_steps.extend(planner.plan.steps(&how.work));
-    if !how.hangs {
-        thread_steps.push(Step::PadTo(how.time.0));
-        thread_steps.push(planner.set(&done));
+    thread_steps.extend(planner.plan.steps(&stop.work));
+    if !stop.hangs {
+        thread_steps.push(Step::PadTo(stop.time.0));
+        thread_steps.push(planner.set(&stop_reported));
     }
     thread_steps.push(planner.wait("never"));
     let (priority, io_priority) = (service.priority, service.io_priority);
@@ -121,7 +121,7 @@ fn request_stop(
 
     // The manager records the service's reports on another thread.
     let mut records = Vec::new();
-    if how.pending.is_some() {
+    if stop.pending.is_some() {
         records.push(planner.wait(&pending));
         records.push(planner.emit(
             events::status_change(PHASE, state::STOP_PENDING, pid, name, &image),
@@ -129,7 +129,7 @@ fn request_stop(
         ));
     }
     records.extend([
-        planner.wait(&done),
+        planner.wait(&stop_reported),
         planner.emit(events::status_change(PHASE, state::STOPPED, 0, name, &image), TruthNote::ServiceStopped(row)),
         planner.set(&stopped),
         planner.wait("never"),

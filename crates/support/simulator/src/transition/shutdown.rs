@@ -27,16 +27,16 @@ pub(super) fn user_session(planner: &mut Planner<'_>, shutdown: &Shutdown, plann
     let process = planner.actors.wininit;
     planner.plan.thread(process, BOOT_PRIORITY, steps);
     winlogon(planner, shutdown);
-    ask_user_applications(planner, shutdown, planned);
+    notify_user_applications(planner, shutdown, planned);
     done.to_owned()
 }
 
-fn ask_user_applications(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApplication]) {
+fn notify_user_applications(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApplication]) {
     let user = planner.actors.csrss_user;
-    let (at, end_at) = (shutdown.user_session_at, shutdown.user_session_end_at);
-    let mut asked = broadcast(planner, shutdown);
-    asked.extend(ask_all(planner, shutdown, planned, 1));
-    session(planner, user, "user session", at, asked, end_at);
+    let (start_time, end_time) = (shutdown.user_session_at, shutdown.user_session_end_at);
+    let mut notify_steps = broadcast(planner, shutdown);
+    notify_steps.extend(notify_all(planner, shutdown, planned, 1));
+    session(planner, user, "user session", start_time, notify_steps, end_time);
 }
 
 /// Number of the broadcast notification.
@@ -60,21 +60,21 @@ fn broadcast(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
     ]
 }
 
-/// Plans the threads of a shutdown, which waits for the signal `before`.
+/// Plans the threads of a shutdown, which waits for the signal `previous_done`.
 pub(super) fn plan(
     planner: &mut Planner<'_>,
     shutdown: &Shutdown,
     planned: &[PlannedApplication],
-    before: Option<&str>,
+    previous_done: Option<&str>,
 ) {
-    wininit(planner, shutdown, before);
+    wininit(planner, shutdown, previous_done);
     winlogon(planner, shutdown);
-    ask_user_applications(planner, shutdown, planned);
+    notify_user_applications(planner, shutdown, planned);
     let system = planner.actors.csrss_system;
-    let (at, end_at) = (shutdown.system_session_at, shutdown.system_session_end_at);
-    let mut asked = ask_all(planner, shutdown, planned, 0);
-    asked.extend(ask_manager(planner, shutdown));
-    session(planner, system, "system session", at, asked, end_at);
+    let (start_time, end_time) = (shutdown.system_session_at, shutdown.system_session_end_at);
+    let mut notify_steps = notify_all(planner, shutdown, planned, 0);
+    notify_steps.extend(notify_manager(planner, shutdown));
+    session(planner, system, "system session", start_time, notify_steps, end_time);
 
     let mut steps = vec![planner.wait("kernel shutdown")];
     steps.extend(kernel::steps(planner, shutdown));
@@ -84,12 +84,12 @@ pub(super) fn plan(
 }
 
 /// Steps in which Wininit receives the request and waits for the user session.
-fn request(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>) -> Vec<Step> {
+fn request(planner: &mut Planner<'_>, shutdown: &Shutdown, previous_done: Option<&str>) -> Vec<Step> {
     let flags = shutdown.flags;
     let request = planner.milestone("shutdown.request", Some(flags.into()), "1");
     let logoff = planner.milestone("shutdown.logoff_request", Some(flags.into()), "1");
     let mut steps = Vec::new();
-    let mut begin: Vec<Step> = before.map(|before| planner.wait(before)).into_iter().collect();
+    let mut begin: Vec<Step> = previous_done.map(|signal| planner.wait(signal)).into_iter().collect();
     begin.push(Step::Until(shutdown.at.0));
     if shutdown.by_winlogon {
         let row = planner.activity("shutdown_step", "initiate_shutdown", "");
@@ -118,16 +118,16 @@ fn request(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>)
 }
 
 /// Plans Wininit, which performs everything outside the user session.
-fn wininit(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>) {
+fn wininit(planner: &mut Planner<'_>, shutdown: &Shutdown, previous_done: Option<&str>) {
     let flags = shutdown.flags;
     let kernel = planner.milestone("shutdown.kernel.begin", None, "");
-    let mut steps = request(planner, shutdown, before);
+    let mut steps = request(planner, shutdown, previous_done);
     steps.extend(script(planner, SHUTDOWN_SCRIPT, "shutdown", shutdown.shutdown_script));
-    if let Some(at) = shutdown.pre_shutdown_at {
-        steps.push(Step::Until(at.0));
+    if let Some(start_time) = shutdown.pre_shutdown_at {
+        steps.push(Step::Until(start_time.0));
     }
     let stop = services::stop_pre_shutdown(planner, shutdown);
-    let wait = by_manager(planner, "pre-shutdown", stop).to_vec();
+    let wait = run_in_manager(planner, "pre-shutdown", stop).to_vec();
     steps.extend(wininit_step(planner, 3, "pre_shutdown_notification", wait));
     let row = planner.activity("shutdown_step", "shutdown_windows", "");
     let wait = vec![planner.set("system session"), planner.wait("system session done")];
@@ -150,14 +150,14 @@ fn wininit(planner: &mut Planner<'_>, shutdown: &Shutdown, before: Option<&str>)
     planner.plan.thread(process, BOOT_PRIORITY, steps);
 }
 
-fn wininit_step(planner: &mut Planner<'_>, first: u16, name: &str, inner: Vec<Step>) -> Vec<Step> {
+fn wininit_step(planner: &mut Planner<'_>, start_id: u16, name: &str, inner: Vec<Step>) -> Vec<Step> {
     let row = planner.activity("shutdown_step", name, "");
-    let event = |begin| -> EventTemplate { events::wininit_step(first, begin) };
+    let event = |begin| -> EventTemplate { events::wininit_step(start_id, begin) };
     planner.wrap_in_activity(row, event(true), inner, event(false))
 }
 
 /// Plans steps of the service control manager; returns the steps that start them and wait for them.
-fn by_manager(planner: &mut Planner<'_>, name: &str, work: Vec<Step>) -> [Step; 2] {
+fn run_in_manager(planner: &mut Planner<'_>, name: &str, work: Vec<Step>) -> [Step; 2] {
     let done = format!("{name} done");
     let mut steps = vec![planner.wait(name)];
     steps.extend(work);
@@ -218,19 +218,19 @@ fn script(planner: &mut Planner<'_>, kind: u32, name: &str, time: Option<TickDur
     )
 }
 
-/// Plans a session's csrss, which asks its applications to end.
+/// Plans a session's csrss, which notifies its applications to end.
 fn session(
     planner: &mut Planner<'_>,
     csrss: usize,
     name: &str,
-    at: Option<TickDuration>,
-    asked: Vec<Step>,
-    end_at: Option<TickDuration>,
+    start_time: Option<TickDuration>,
+    notify_steps: Vec<Step>,
+    end_time: Option<TickDuration>,
 ) {
     let mut steps = vec![planner.wait(name)];
-    steps.extend(at.map(|at| Step::Until(at.0)));
-    let mut inner = asked;
-    inner.extend(end_at.map(|at| Step::Until(at.0)));
+    steps.extend(start_time.map(|start_time| Step::Until(start_time.0)));
+    let mut inner = notify_steps;
+    inner.extend(end_time.map(|start_time| Step::Until(start_time.0)));
     let row = planner.activity("session_shutdown", "", "");
     steps.extend(planner.wrap_in_activity(
         row,
@@ -243,45 +243,52 @@ fn session(
     planner.plan.thread(csrss, BOOT_PRIORITY, steps);
 }
 
-/// Asks all applications of a session to end, by level; in parallel if the version does so.
-fn ask_all(planner: &mut Planner<'_>, shutdown: &Shutdown, planned: &[PlannedApplication], session: u32) -> Vec<Step> {
+/// Notifies all applications of a session to end, by level; in parallel if the Windows version does so.
+fn notify_all(
+    planner: &mut Planner<'_>,
+    shutdown: &Shutdown,
+    planned: &[PlannedApplication],
+    session: u32,
+) -> Vec<Step> {
     let scenario = planner.scenario;
-    let mut asked: Vec<(&Application, PlannedApplication)> = scenario
+    let mut applications: Vec<(&Application, PlannedApplication)> = scenario
         .applications
         .iter()
         .zip(planned.iter().copied())
         .filter(|(application, _)| application.session == session)
         .collect();
-    asked.sort_by_key(|(application, _)| std::cmp::Reverse(application.shutdown.as_ref().map(|how| how.level)));
+    applications.sort_by_key(|(application, _)| {
+        std::cmp::Reverse(application.shutdown.as_ref().map(|behavior| behavior.level))
+    });
     let mut steps = Vec::new();
     let mut waits = Vec::new();
-    for (application, planned) in asked {
-        let Some(how) = &application.shutdown else {
+    for (application, planned) in applications {
+        let Some(behavior) = &application.shutdown else {
             continue;
         };
-        let one = applications::ask(planner, shutdown, application, how, planned);
+        let application_steps = applications::notify_application(planner, shutdown, application, behavior, planned);
         if shutdown.parallel {
             let csrss = if session == 0 { planner.actors.csrss_system } else { planner.actors.csrss_user };
             let pid = planner.plan.processes[planned.process].id;
-            let (go, done) = (format!("{pid} shutdown"), format!("{pid} done"));
-            let mut thread_steps = vec![planner.wait(&go)];
-            thread_steps.extend(one);
+            let (start_signal, done) = (format!("{pid} shutdown"), format!("{pid} done"));
+            let mut thread_steps = vec![planner.wait(&start_signal)];
+            thread_steps.extend(application_steps);
             thread_steps.push(planner.set(&done));
             thread_steps.push(planner.wait("never"));
             planner.plan.thread(csrss, BOOT_PRIORITY, thread_steps);
-            steps.push(planner.set(&go));
+            steps.push(planner.set(&start_signal));
             waits.push(planner.wait(&done));
         } else {
-            steps.extend(one);
+            steps.extend(application_steps);
         }
     }
     steps.extend(waits);
     steps
 }
 
-/// Asks the service control manager, which is notified as a console program and responds when all services have
+/// Notifies the service control manager, which is notified as a console program and responds when all services have
 /// stopped.
-fn ask_manager(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
+fn notify_manager(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
     let pid = planner.plan.processes[planner.actors.manager].id;
     let (level, flags) = (shutdown.manager_level, shutdown.manager_flags);
     let row = planner.notification(Notification {
@@ -294,7 +301,7 @@ fn ask_manager(planner: &mut Planner<'_>, shutdown: &Shutdown) -> Vec<Step> {
         ..Notification::default()
     });
     let stop = services::stop_all_others(planner, shutdown);
-    let wait = by_manager(planner, "services", stop);
+    let wait = run_in_manager(planner, "services", stop);
     let mut steps =
         vec![planner.emit(events::process_start(pid, level, flags), TruthNote::Notification(row, Edge::Begin))];
     steps.extend(wait);

@@ -6,26 +6,26 @@ use crate::scenario::power::Standby;
 use crate::units::TickDuration;
 use onoff_testkit::events::power as events;
 
-/// Plans a modern standby, which waits for the signal `before`; returns the signal set when it is over.
+/// Plans a modern standby, which waits for the signal `previous_done`; returns the signal set at its end.
 pub(super) fn plan(
     planner: &mut Planner<'_>,
     standby: &Standby,
     number: usize,
-    (before, last): (Option<&str>, bool),
+    (previous_done, is_last): (Option<&str>, bool),
 ) -> String {
-    let us = |span: TickDuration| span.0 / 10;
+    let us = |duration: TickDuration| duration.0 / 10;
     let done = format!("standby {number} done");
     let enter = planner.milestone("power.standby.enter", Some(standby.enter_reason.into()), "");
-    let exit = [
+    let exit_values = [
         ("power.standby.exit", i64::from(standby.exit_reason)),
         ("power.standby.total", standby.time.as_ns()),
         ("power.standby.deepest", standby.deepest.as_ns()),
         ("power.standby.hardware", standby.hardware.as_ns()),
         ("power.standby.exit_latency", standby.exit.as_ns()),
     ];
-    let exit = exit.into_iter().map(|(name, value)| planner.milestone(name, Some(value), "")).collect();
+    let exit_notes = exit_values.into_iter().map(|(name, value)| planner.milestone(name, Some(value), "")).collect();
     let idle = planner.milestone("idle_detection.begin", None, "modern_standby");
-    let mut steps: Vec<Step> = before.map(|before| planner.wait(before)).into_iter().collect();
+    let mut steps: Vec<Step> = previous_done.map(|signal| planner.wait(signal)).into_iter().collect();
     steps.extend([
         Step::Until(standby.at.0),
         Step::emit_noted(events::standby_enter(standby.enter_reason), enter),
@@ -38,12 +38,12 @@ pub(super) fn plan(
                 us(standby.hardware),
                 us(standby.exit),
             )),
-            exit,
+            exit_notes,
         ),
         Step::emit_noted(events::idle_detection(1112), idle),
     ]);
     steps.extend(planner.plan.steps(&standby.after));
-    if last {
+    if is_last {
         steps.push(Step::Finish);
     }
     steps.push(planner.set(&done));

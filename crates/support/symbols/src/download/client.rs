@@ -39,7 +39,7 @@ impl Client {
         match response.status().as_u16() {
             200 => {}
             404 | 410 => return Ok(Response::NotFound),
-            other => return Err(DownloadError::Status(other).into()),
+            status => return Err(DownloadError::Status(status).into()),
         }
         let max_bytes = limits.max_bytes;
         let body = response.into_body();
@@ -58,13 +58,13 @@ impl Client {
     }
 }
 
-/// Errors specific to this request are faults of the file; all others make the server unreachable.
+/// Errors specific to this request apply only to the file; all others make the server unreachable.
 fn failure(error: Error) -> Failure {
     match error {
         Error::TooManyRedirects | Error::Protocol(_) | Error::RequireHttpsOnly(_) | Error::LargeResponseHeader(..) => {
             Failure::Fault(DownloadError::InvalidResponse(error.to_string()))
         }
-        other => Failure::Unreachable(other.to_string()),
+        _ => Failure::Unreachable(error.to_string()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Downloads PDB files from symbol servers.
 //!
-//! A server is a store over HTTP: `URL/NAME/IDENTITY/NAME`, or the same file compressed as a cabinet with the last letter of the
-//! name replaced by `_`, or a `file.ptr` that points to another location. A download is moved into the server's store only if it
-//! is complete and has the module's identity.
+//! A server is a store over HTTP: `URL/NAME/IDENTITY/NAME`, or the same file compressed as a cabinet with the last
+//! letter of the name replaced by `_`, or a `file.ptr` that points to another location. A download is moved into the
+//! server's store only if it is complete and has the module's identity.
 
 mod cabinet;
 mod client;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tempfile::NamedTempFile;
 
-use crate::path::checked;
+use crate::path::validate;
 use crate::{DownloadError, SymbolError, SymbolServer, Symbols};
 use client::{Client, Response};
 
@@ -28,7 +28,8 @@ type Listener = Box<dyn FnMut(&str, &str)>;
 /// Limits for downloads.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Maximum size of a file, compressed or not, in bytes. Default: 2 GiB; the largest PDB files of browsers come close.
+    /// Maximum size of a file, compressed or not, in bytes. Default: 2 GiB; the largest PDB files of browsers come
+    /// close.
     pub max_bytes: u64,
     /// Connection timeout. Default: 10 s.
     pub connect: Duration,
@@ -75,16 +76,16 @@ impl Downloads {
         self
     }
 
-    /// Downloads the PDB from the first of `servers` that has it. `refusal` is the result of the local search.
+    /// Downloads the PDB from the first of `servers` that has it. `local_error` is the result of the local search.
     pub(crate) fn find(
         &mut self,
         servers: &[SymbolServer],
         name: &str,
         identity: &str,
-        refusal: SymbolError,
+        local_error: SymbolError,
     ) -> Result<Symbols, SymbolError> {
-        let Some((name, identity)) = checked(name, identity) else { return Err(refusal) };
-        let mut refusal = refusal;
+        let Some((name, identity)) = validate(name, identity) else { return Err(local_error) };
+        let mut last_error = local_error;
         for server in servers {
             let Some(store) = &server.store else { continue };
             if self.unreachable.contains_key(&server.url) {
@@ -93,20 +94,20 @@ impl Downloads {
             (self.listener)(name, &server.url);
             match self.fetch(&server.url, store, name, identity) {
                 Ok(Some(path)) => return Symbols::open(&path, identity),
-                Ok(None) if matches!(refusal, SymbolError::NotFound) => refusal = SymbolError::NotOnServer,
+                Ok(None) if matches!(last_error, SymbolError::NotFound) => last_error = SymbolError::NotOnServer,
                 Ok(None) => {}
                 Err(Failure::Unreachable(reason)) => {
                     self.unreachable.insert(server.url.clone(), reason);
                 }
                 Err(Failure::Fault(fault)) => {
-                    refusal = SymbolError::Server(server.url.clone(), fault);
+                    last_error = SymbolError::Server(server.url.clone(), fault);
                 }
             }
         }
-        Err(refusal)
+        Err(last_error)
     }
 
-    /// Unreachable servers with the reason.
+    /// Returns the unreachable servers, each with the reason.
     pub(crate) fn unreachable_servers(&self) -> Vec<String> {
         let line = |(url, reason)| format!("{url}: cannot be reached: {reason}");
         self.unreachable.iter().map(line).collect()
@@ -114,9 +115,9 @@ impl Downloads {
 
     /// Downloads a file into `store`. Returns `None` if the server does not have it.
     fn fetch(&mut self, server: &str, store: &Path, name: &str, identity: &str) -> Result<Option<PathBuf>, Failure> {
-        let unkept = |error| DownloadError::CannotStore(store.to_owned(), error);
-        std::fs::create_dir_all(store).map_err(unkept)?;
-        let new_file = || new_file(store).map_err(unkept);
+        let store_error = |error| DownloadError::CannotStore(store.to_owned(), error);
+        std::fs::create_dir_all(store).map_err(store_error)?;
+        let new_file = || new_file(store).map_err(store_error);
         let identity = identity.to_ascii_uppercase();
         let encoded = utf8_percent_encode(name, ENCODE_SET).to_string();
         let base = format!("{}/{encoded}/{identity}", server.trim_end_matches('/'));
@@ -139,11 +140,11 @@ impl Downloads {
                 Response::File => Err(DownloadError::Pointer.into()),
             };
         }
-        keep(file, store, name, &identity).map(Some)
+        move_to_store(file, store, name, &identity).map(Some)
     }
 }
 
-/// A temporary file in the store, readable by all users because stores are often shared.
+/// Creates a temporary file in the store, readable by all users because stores are often shared.
 fn new_file(store: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -151,26 +152,26 @@ fn new_file(store: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".fetching-").tempfile_in(store)
 }
 
-/// Moves a complete file with the right identity to its place in the store.
-fn keep(file: NamedTempFile, store: &Path, name: &str, identity: &str) -> Result<PathBuf, Failure> {
+/// Moves a complete file into the store if it has the right identity.
+fn move_to_store(file: NamedTempFile, store: &Path, name: &str, identity: &str) -> Result<PathBuf, Failure> {
     match Symbols::open(file.path(), identity) {
         Ok(_) => {}
         Err(SymbolError::OtherBuild(_)) => return Err(DownloadError::OtherBuild.into()),
         Err(SymbolError::Damaged(_, error)) => return Err(DownloadError::NotPdb(error.to_string()).into()),
-        Err(other) => return Err(DownloadError::NotPdb(other.to_string()).into()),
+        Err(error) => return Err(DownloadError::NotPdb(error.to_string()).into()),
     }
-    let unkept = |error: io::Error| DownloadError::CannotStore(store.to_owned(), error);
+    let store_error = |error: io::Error| DownloadError::CannotStore(store.to_owned(), error);
     let folder = store.join(name).join(identity);
-    std::fs::create_dir_all(&folder).map_err(unkept)?;
+    std::fs::create_dir_all(&folder).map_err(store_error)?;
     let path = folder.join(name);
-    file.persist(&path).map_err(|error| unkept(error.error))?;
+    file.persist(&path).map_err(|error| store_error(error.error))?;
     Ok(path)
 }
 
-/// Name of the compressed file: `driver.pd_`.
+/// Returns the name of the compressed file: `driver.pd_`.
 fn packed_name(name: &str) -> Option<String> {
-    let (last, _) = name.char_indices().next_back()?;
-    Some(format!("{}_", name.get(..last)?))
+    let (last_start, _) = name.char_indices().next_back()?;
+    Some(format!("{}_", name.get(..last_start)?))
 }
 
 /// Why a download failed.

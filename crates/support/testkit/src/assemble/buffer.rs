@@ -70,7 +70,7 @@ impl Buffer {
         }
     }
 
-    /// Offset of the next record, aligned to 8 bytes.
+    /// Returns the offset of the next record, aligned to 8 bytes.
     #[must_use]
     pub fn aligned_len(&self) -> usize {
         self.records.len().next_multiple_of(8)
@@ -159,7 +159,7 @@ pub(super) fn header_buffer(session: &Session, buffers_written: u32) -> Buffer {
 }
 
 impl Compression {
-    /// `COMPRESSION_FORMAT_*` number, as in the header buffer's state word.
+    /// Returns the `COMPRESSION_FORMAT_*` number, as in the header buffer's state word.
     #[must_use]
     pub const fn format(self) -> u32 {
         match self {

@@ -25,18 +25,19 @@ pub struct EtlBuilder {
 }
 
 impl EtlBuilder {
-    /// A file with nothing but its logfile header.
+    /// Creates a file with only its logfile header.
     #[must_use]
     pub fn new(session: Session) -> Self {
         Self { packer: Packer::new(&session), session, buffers: Vec::new(), defects: Vec::new() }
     }
 
-    /// The session, whose counters may be changed before the file is finished.
+    /// Returns the session, whose counters may be changed before the file is finished.
     pub fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
 
-    /// Number of records in the file: the logfile header, the records of the header buffer, and everything pushed.
+    /// Returns the number of records in the file: the logfile header, the records of the header buffer, and everything
+    /// pushed.
     #[must_use]
     pub fn record_count(&self) -> u64 {
         1 + self.session.header_records.len() as u64 + self.packer.records()
@@ -76,7 +77,7 @@ impl EtlBuilder {
         self
     }
 
-    /// The file of a sequential session that was stopped normally.
+    /// Returns the file of a sequential session that was stopped normally.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         self.close();
@@ -84,7 +85,8 @@ impl EtlBuilder {
         self.assemble(written)
     }
 
-    /// The file after a power loss: end time and counters were never updated, although all buffers were written.
+    /// Returns the file after a power loss: end time and counters were never updated, although all buffers were
+    /// written.
     #[must_use]
     pub fn finish_interrupted(mut self) -> Vec<u8> {
         self.close();
@@ -97,8 +99,8 @@ impl EtlBuilder {
         self.assemble(1)
     }
 
-    /// A circular file of at most `capacity` event buffers. The newest buffers survive, each in its slot of the ring,
-    /// so the oldest can be anywhere. `BuffersWritten` counts all.
+    /// Returns a circular file of at most `capacity` event buffers. The newest buffers survive, each in its slot of the
+    /// ring, so the oldest can be anywhere. `BuffersWritten` counts all.
     #[must_use]
     pub fn finish_circular(mut self, capacity: usize) -> Vec<u8> {
         self.session.mode = (self.session.mode & !mode::SEQUENTIAL) | mode::CIRCULAR;
@@ -114,7 +116,7 @@ impl EtlBuilder {
         self.assemble(written)
     }
 
-    /// A preallocated file: `spare` zero bytes after the last buffer.
+    /// Returns a preallocated file: `spare` zero bytes after the last buffer.
     #[must_use]
     pub fn finish_preallocated(mut self, spare: usize) -> Vec<u8> {
         self.session.mode |= mode::PREALLOCATE;
@@ -123,8 +125,8 @@ impl EtlBuilder {
         file
     }
 
-    /// A file with a second session appended: its buffers follow without a header buffer, and their sequence numbers
-    /// restart at 1.
+    /// Creates a file with a second session appended: its buffers follow without a header buffer, and their sequence
+    /// numbers restart at 1.
     #[must_use]
     pub fn finish_appended(mut self, mut second: Self) -> Vec<u8> {
         self.session.mode |= mode::APPEND;

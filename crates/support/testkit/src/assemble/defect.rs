@@ -37,11 +37,11 @@ impl Defect {
             Self::RecordSize { buffer, record, size } => {
                 if let Some(bytes) = record_bytes(buffers, buffer, record) {
                     // Headers with a typed version word have their size at +4, others at +0.
-                    let at = match bytes.get(2..4) {
+                    let size_offset = match bytes.get(2..4) {
                         Some([0x01..=0x04 | 0x10 | 0x11, 0xC0]) => 4,
                         _ => 0,
                     };
-                    if let Some(field) = bytes.get_mut(at..at + 2) {
+                    if let Some(field) = bytes.get_mut(size_offset..size_offset + 2) {
                         field.copy_from_slice(&size.to_le_bytes());
                     }
                 }
@@ -57,8 +57,8 @@ impl Defect {
                 }
             }
             Self::RepeatedBuffer { buffer } => {
-                if let Some(again) = buffers.get(buffer).cloned() {
-                    buffers.insert(buffer + 1, again);
+                if let Some(copy) = buffers.get(buffer).cloned() {
+                    buffers.insert(buffer + 1, copy);
                 }
             }
             Self::FillLevel { buffer, offset } => {
@@ -94,8 +94,8 @@ fn record_bytes(buffers: &mut [Buffer], buffer: usize, record: usize) -> Option<
     buffer.records.get_mut(start..)
 }
 
-/// File offset of a record in an uncompressed, undamaged file. Buffers are numbered as in [`Defect`]; `start` is the
-/// record's offset in its buffer's records.
+/// Returns the file offset of a record in an uncompressed, undamaged file. Buffers are numbered as in [`Defect`];
+/// `start` is the record's offset in its buffer's records.
 #[must_use]
 pub fn file_offset(header_buffer_size: u32, buffer_size: u32, buffer: usize, start: usize) -> usize {
     header_buffer_size as usize + buffer * buffer_size as usize + BUFFER_HEADER_SIZE + start

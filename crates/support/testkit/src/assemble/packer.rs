@@ -33,7 +33,7 @@ impl Packer {
         self.records
     }
 
-    /// Sequence number of the next closed buffer.
+    /// Returns the sequence number of the next closed buffer.
     pub fn next_sequence_mut(&mut self) -> &mut u64 {
         &mut self.next_sequence
     }
@@ -47,8 +47,8 @@ impl Packer {
             self.open.push(Buffer::new(next));
         }
         let buffer = &self.open[slot];
-        let full = !buffer.records.is_empty() && buffer.aligned_len() + record.encoded_len() > self.capacity;
-        let closed = if full { self.close(slot) } else { None };
+        let is_full = !buffer.records.is_empty() && buffer.aligned_len() + record.encoded_len() > self.capacity;
+        let closed = if is_full { self.close(slot) } else { None };
         let buffer = &mut self.open[slot];
         buffer.push(record);
         if record.ticks != 0 {

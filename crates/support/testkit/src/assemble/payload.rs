@@ -36,7 +36,7 @@ impl Payload {
         Self { bytes: Vec::new(), pointer_size }
     }
 
-    /// An empty payload with 64-bit pointers.
+    /// Creates an empty payload with 64-bit pointers.
     #[must_use]
     pub fn wide() -> Self {
         Self::new(PointerSize::Eight)
@@ -50,8 +50,8 @@ impl Payload {
     /// Replaces bytes that were already appended.
     #[must_use]
     pub(crate) fn overwrite(mut self, offset: usize, bytes: &[u8]) -> Self {
-        if let Some(place) = self.bytes.get_mut(offset..offset + bytes.len()) {
-            place.copy_from_slice(bytes);
+        if let Some(target) = self.bytes.get_mut(offset..offset + bytes.len()) {
+            target.copy_from_slice(bytes);
         }
         self
     }

@@ -131,7 +131,7 @@ pub struct MessageHeader {
 const NO_EXTENSION: &[u64] = &[];
 
 impl<'a> Record<'a> {
-    /// A kernel event with a system header, logged by `thread` of `process`.
+    /// Returns a kernel event with a system header, logged by `thread` of `process`.
     #[must_use]
     pub fn system(hook: u16, version: u8, ticks: u64, thread: u32, process: u32, payload: Payload) -> Self {
         Self::new(
@@ -150,7 +150,7 @@ impl<'a> Record<'a> {
         )
     }
 
-    /// A kernel event with a `PERFINFO` header.
+    /// Returns a kernel event with a `PERFINFO` header.
     #[must_use]
     pub fn perfinfo(hook: u16, version: u8, ticks: u64, payload: Payload) -> Self {
         Self::new(ticks, Header::Perfinfo { hook, version, pebs_index: None, counters: NO_EXTENSION }, payload)
@@ -166,13 +166,13 @@ impl<'a> Record<'a> {
         Self::new(ticks, Header::Event(Box::new(event)), payload)
     }
 
-    /// A WPP message, followed by its arguments.
+    /// Returns a WPP message, followed by its arguments.
     #[must_use]
     pub fn message(message: MessageHeader, ticks: u64, arguments: Payload) -> Self {
         Self::new(ticks, Header::Message(message), arguments)
     }
 
-    /// Arbitrary bytes in place of a record, for defects.
+    /// Creates a record from arbitrary bytes, for defects.
     #[must_use]
     pub fn raw(bytes: &'a [u8]) -> Self {
         Self { ticks: 0, pointer_size: PointerSize::Eight, header: Header::Raw, payload: Cow::Borrowed(bytes) }
@@ -183,7 +183,7 @@ impl<'a> Record<'a> {
         Self { ticks, pointer_size: payload.pointer_size(), header, payload: Cow::Owned(payload.into_bytes()) }
     }
 
-    /// Length of the encoded record without padding, bytes.
+    /// Returns the length of the encoded record without padding, bytes.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         let header = match &self.header {

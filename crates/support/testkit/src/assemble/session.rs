@@ -96,7 +96,7 @@ pub struct Session {
 const EXAMPLE_TIME: u64 = 133_492_608_000_000_000;
 
 impl Session {
-    /// A 64-bit Windows 10 kernel logger: 64 KiB buffers, QPC at 10 MHz.
+    /// Creates a 64-bit Windows 10 kernel logger: 64 KiB buffers, QPC at 10 MHz.
     #[must_use]
     pub fn windows_10(processors: u32) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl Session {
         }
     }
 
-    /// A 32-bit Windows 7 logger: processor bytes, and a QPC frequency that is not a power of 10.
+    /// Creates a 32-bit Windows 7 logger: processor bytes, and a QPC frequency that is not a power of 10.
     #[must_use]
     pub fn windows_7_x86(processors: u32) -> Self {
         Self {
@@ -150,13 +150,13 @@ impl Session {
         self
     }
 
-    /// `LogFileMode` as stored in the header.
+    /// Returns `LogFileMode` as stored in the header.
     #[must_use]
     pub fn log_file_mode(&self) -> u32 {
         if self.compression.is_some() { self.mode | mode::COMPRESSED } else { self.mode }
     }
 
-    /// The logfile header record (hook 0x0000).
+    /// Returns the logfile header record (hook 0x0000).
     #[must_use]
     pub fn header_record(&self, buffers_written: u32) -> Record<'static> {
         let clock = match self.clock {

@@ -46,12 +46,12 @@ impl<W: Write + Seek> EtlWriter<W> {
         })
     }
 
-    /// The session, whose values may be changed before [`finish`](Self::finish).
+    /// Returns the session, whose values may be changed before [`finish`](Self::finish).
     pub fn session_mut(&mut self) -> &mut Session {
         &mut self.session
     }
 
-    /// Size of the file so far, without open buffers.
+    /// Returns the size of the file so far, without open buffers.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         self.bytes_written

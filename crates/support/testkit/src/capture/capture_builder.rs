@@ -73,7 +73,7 @@ pub struct CaptureBuilder {
     client_port: u16,
     server_port: u16,
     identification: u16,
-    /// Number of times each frame is captured, a little apart.
+    /// Number of times each frame is captured, 3 µs apart.
     copies: usize,
     /// The capture misses every n-th DATA packet; 0 for none.
     missed_every: u64,
@@ -102,7 +102,7 @@ impl CaptureBuilder {
         self.writer.bytes
     }
 
-    /// The frames and their times, ns since 1970.
+    /// Returns the frames and their times, ns since 1970.
     #[must_use]
     pub fn frames(self) -> Vec<(u64, Vec<u8>)> {
         super::read_frames(&self.bytes())
@@ -162,14 +162,14 @@ impl CaptureBuilder {
         self.server_port = 40_000 + (self.server_port - 40_000 + 1) % MAX;
     }
 
-    fn number(&mut self) -> u16 {
+    fn next_identification(&mut self) -> u16 {
         // Zero means that the sender does not number its packets.
         self.identification = self.identification.checked_add(1).unwrap_or(1);
         self.identification
     }
 
     fn packet(&mut self, from_client: bool, mut packet: Vec<u8>) {
-        let number = self.number().to_be_bytes();
+        let number = self.next_identification().to_be_bytes();
         packet[4..6].copy_from_slice(&number);
         let (source, destination) = if from_client { (CLIENT_MAC, SERVER_MAC) } else { (SERVER_MAC, CLIENT_MAC) };
         let frame = ethernet(source, destination, 0x0800, &packet);
@@ -227,7 +227,7 @@ impl CaptureBuilder {
         self
     }
 
-    /// DISCOVER, OFFER, REQUEST and ACK.
+    /// Adds DISCOVER, OFFER, REQUEST and ACK.
     #[must_use]
     pub fn lease(self, fields: &DhcpFields) -> Self {
         let builder =
@@ -252,8 +252,8 @@ impl CaptureBuilder {
     #[must_use]
     pub fn request_again(mut self, file: &str, options: &[(&str, &str)]) -> Self {
         let mut payload = vec![0, 1];
-        payload.extend(texts(&[(file, "octet")]));
-        payload.extend(texts(options));
+        payload.extend(encode_strings(&[(file, "octet")]));
+        payload.extend(encode_strings(options));
         self.tftp(true, 69, &payload);
         self
     }
@@ -263,7 +263,7 @@ impl CaptureBuilder {
     pub fn upload(mut self, file: &str) -> Self {
         self.client_port += 1;
         let mut payload = vec![0, 2];
-        payload.extend(texts(&[(file, "octet")]));
+        payload.extend(encode_strings(&[(file, "octet")]));
         self.tftp(true, 69, &payload);
         self
     }
@@ -272,7 +272,7 @@ impl CaptureBuilder {
     #[must_use]
     pub fn oack(mut self, options: &[(&str, &str)]) -> Self {
         let mut payload = vec![0, 6];
-        payload.extend(texts(options));
+        payload.extend(encode_strings(options));
         self.tftp(false, self.server_port, &payload);
         self
     }
@@ -308,24 +308,25 @@ impl CaptureBuilder {
 
     /// Adds acknowledged blocks of a file, without its last block.
     #[must_use]
-    pub fn blocks(mut self, blocks: std::ops::Range<u64>, first: &[u8]) -> Self {
-        let mut block_of = vec![0xA5; 512];
+    pub fn blocks(mut self, blocks: std::ops::Range<u64>, first_bytes: &[u8]) -> Self {
+        let mut block_data = vec![0xA5; 512];
         for block in blocks {
             if block == 1 {
-                block_of[..first.len()].copy_from_slice(first);
+                block_data[..first_bytes.len()].copy_from_slice(first_bytes);
             }
-            self = self.data(block, &block_of).acknowledge(block);
+            self = self.data(block, &block_data).acknowledge(block);
         }
         self
     }
 
-    /// Adds a complete transfer of `blocks` blocks of 512 bytes, the last one short; the first starts with `first`.
+    /// Adds a complete transfer of `blocks` blocks of 512 bytes, the last one short; the first block starts with
+    /// `first_bytes`.
     #[must_use]
-    pub fn file(self, name: &str, blocks: u64, first: &[u8]) -> Self {
-        self.request(name, &[]).blocks(1..blocks, first).data(blocks, b"end").acknowledge(blocks)
+    pub fn file(self, name: &str, blocks: u64, first_bytes: &[u8]) -> Self {
+        self.request(name, &[]).blocks(1..blocks, first_bytes).data(blocks, b"end").acknowledge(blocks)
     }
 
-    /// The first bytes of a UEFI program for a PE/COFF machine number.
+    /// Returns the first bytes of a UEFI program for a PE/COFF machine number.
     #[must_use]
     pub fn uefi_program(machine: u16) -> Vec<u8> {
         let mut program = vec![0; 134];
@@ -354,42 +355,42 @@ impl CaptureBuilder {
         self
     }
 
-    /// Adds an ARP request from the server, which the client answers after `after_ns`.
+    /// Adds an ARP request from the server, which the client answers after `response_ns`.
     #[must_use]
-    pub fn arp_for_client(mut self, after_ns: u64) -> Self {
+    pub fn arp_for_client(mut self, response_ns: u64) -> Self {
         let request = arp_request(SERVER_MAC, SERVER, CLIENT);
         self.writer.write_frame(self.now_ns, &request);
-        self.now_ns += after_ns;
+        self.now_ns += response_ns;
         self.frame(&arp_reply(CLIENT_MAC, CLIENT, (SERVER_MAC, SERVER)));
         self
     }
 
-    /// Adds an ARP request from the client, which the server answers after `after_ns`.
+    /// Adds an ARP request from the client, which the server answers after `response_ns`.
     #[must_use]
-    pub fn arp_for_server(mut self, after_ns: u64) -> Self {
+    pub fn arp_for_server(mut self, response_ns: u64) -> Self {
         let request = arp_request(CLIENT_MAC, CLIENT, SERVER);
         self.writer.write_frame(self.now_ns, &request);
-        self.now_ns += after_ns;
+        self.now_ns += response_ns;
         self.frame(&arp_reply(SERVER_MAC, SERVER, (CLIENT_MAC, CLIENT)));
         self
     }
 
-    /// Adds an ARP request from a third station, which the client answers after `after_ns`.
+    /// Adds an ARP request from a third station, which the client answers after `response_ns`.
     #[must_use]
-    pub fn arp_for_client_from_third_station(mut self, after_ns: u64) -> Self {
+    pub fn arp_for_client_from_third_station(mut self, response_ns: u64) -> Self {
         let (station, address) = ([2, 9, 9, 9, 9, 9], Ipv4Addr::new(10, 0, 0, 99));
         self.writer.write_frame(self.now_ns, &arp_request(station, address, CLIENT));
-        self.now_ns += after_ns;
+        self.now_ns += response_ns;
         self.frame(&arp_reply(CLIENT_MAC, CLIENT, (station, address)));
         self
     }
 
-    /// Adds an ICMP echo request, which the peer answers after `after_ns`.
+    /// Adds an ICMP echo request, which the peer answers after `response_ns`.
     #[must_use]
-    pub fn ping(mut self, from_client: bool, after_ns: u64) -> Self {
+    pub fn ping(mut self, from_client: bool, response_ns: u64) -> Self {
         let (requester, responder) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
         self.packet(from_client, ipv4(requester, responder, 1, &[8, 0, 0, 0, 0, 1, 0, 1], None));
-        self.now_ns = (self.now_ns + after_ns).saturating_sub(FRAME_NS);
+        self.now_ns = (self.now_ns + response_ns).saturating_sub(FRAME_NS);
         self.packet(!from_client, ipv4(responder, requester, 1, &[0, 0, 0, 0, 0, 1, 0, 1], None));
         self
     }
@@ -447,7 +448,7 @@ impl CaptureBuilder {
             let payload = [&[0, 3, number[0], number[1]][..], &vec![0xA5; bytes]].concat();
             let (client, server): (SocketAddr, SocketAddr) =
                 ((CLIENT, builder.client_port).into(), (SERVER, builder.server_port).into());
-            let identification = builder.number();
+            let identification = builder.next_identification();
             for packet in fragments(server, client, &payload, identification, 1480) {
                 builder.frame(&ethernet(SERVER_MAC, CLIENT_MAC, 0x0800, &packet));
             }
@@ -476,8 +477,8 @@ impl CaptureBuilder {
     #[must_use]
     pub fn tcp_segment(mut self, from_client: bool, numbers: (u32, u32), flags: TcpFlags, payload: &[u8]) -> Self {
         let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, self.client_port).into(), (SERVER, 80).into());
-        let ends = if from_client { (client, server) } else { (server, client) };
-        let packet = tcp(ends, numbers, flags, self.receive_window, payload);
+        let endpoints = if from_client { (client, server) } else { (server, client) };
+        let packet = tcp(endpoints, numbers, flags, self.receive_window, payload);
         self.packet(from_client, packet);
         self
     }
@@ -496,12 +497,12 @@ impl CaptureBuilder {
         let request = format!("GET {target} HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n");
         let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", body.len());
         let (syn, ack) = (TcpFlags { syn: true, ..TcpFlags::default() }, TcpFlags { ack: true, ..TcpFlags::default() });
-        let both = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
-        let sent = 1 + request.len() as u32;
+        let syn_ack = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
+        let next_sequence = 1 + request.len() as u32;
         self.tcp_segment(true, (0, 0), syn, b"")
-            .tcp_segment(false, (0, 1), both, b"")
+            .tcp_segment(false, (0, 1), syn_ack, b"")
             .tcp_segment(true, (1, 1), ack, request.as_bytes())
-            .tcp_segment(false, (1, sent), ack, &[answer.as_bytes(), body].concat())
+            .tcp_segment(false, (1, next_sequence), ack, &[answer.as_bytes(), body].concat())
     }
 
     /// Adds a DNS query with id `number`; `answer` is the response code and the number of records, if the server
@@ -533,8 +534,9 @@ impl CaptureBuilder {
     /// Adds another machine's frame, which shows that the capture continues.
     #[must_use]
     pub fn unrelated_frame(mut self) -> Self {
-        let other: IpAddr = [10, 0, 0, 99].into();
-        let packet = udp(SocketAddr::new(other, 5353), SocketAddr::new([224, 0, 0, 251].into(), 5353), b"hello");
+        let other_station: IpAddr = [10, 0, 0, 99].into();
+        let packet =
+            udp(SocketAddr::new(other_station, 5353), SocketAddr::new([224, 0, 0, 251].into(), 5353), b"hello");
         let frame = ethernet([2, 9, 9, 9, 9, 9], [1, 0, 0x5E, 0, 0, 0xFB], 0x0800, &packet);
         self.frame(&frame);
         self
@@ -557,6 +559,6 @@ fn system_fields() -> DhcpFields {
     DhcpFields { vendor_class: "MSFT 5.0".into(), transaction: 0x7777_0001, boot_file: None, ..DhcpFields::default() }
 }
 
-fn texts(pairs: &[(&str, &str)]) -> Vec<u8> {
+fn encode_strings(pairs: &[(&str, &str)]) -> Vec<u8> {
     pairs.iter().flat_map(|(name, value)| [name.as_bytes(), &[0], value.as_bytes(), &[0]].concat()).collect()
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     Ethernet,
-    /// Ethernet with a VLAN tag inside another one.
+    /// Ethernet with two nested VLAN tags.
     Vlan,
     /// Linux cooked capture (SLL).
     LinuxCooked,
@@ -20,7 +20,7 @@ impl Link {
     pub const ALL: [Link; 6] =
         [Self::Ethernet, Self::Vlan, Self::LinuxCooked, Self::LinuxCookedV2, Self::BsdLoopback, Self::Raw];
 
-    /// LINKTYPE number.
+    /// Returns the LINKTYPE number.
     #[must_use]
     pub fn number(self) -> u16 {
         match self {
@@ -68,7 +68,7 @@ impl Link {
     }
 }
 
-/// An Ethernet frame without a checksum.
+/// Returns an Ethernet frame without a checksum.
 #[must_use]
 pub fn ethernet(source: [u8; 6], destination: [u8; 6], kind: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(payload.len() + 14);
@@ -79,7 +79,8 @@ pub fn ethernet(source: [u8; 6], destination: [u8; 6], kind: u16, payload: &[u8]
     frame
 }
 
-/// An IPv4 packet without a checksum; `fragment` is identification, offset in bytes, and whether more fragments follow.
+/// Returns an IPv4 packet without a checksum; `fragment` is identification, offset in bytes, and whether more fragments
+/// follow.
 #[must_use]
 pub fn ipv4(
     source: Ipv4Addr,
@@ -88,12 +89,12 @@ pub fn ipv4(
     payload: &[u8],
     fragment: Option<(u16, u16, bool)>,
 ) -> Vec<u8> {
-    let (identification, offset, more) = fragment.unwrap_or((0, 0, false));
+    let (identification, offset, more_fragments) = fragment.unwrap_or((0, 0, false));
     let mut packet = Vec::with_capacity(payload.len() + 20);
     packet.extend([0x45, 0]);
     packet.extend(((payload.len() + 20) as u16).to_be_bytes());
     packet.extend(identification.to_be_bytes());
-    packet.extend(((offset / 8) | if more { 0x2000 } else { 0 }).to_be_bytes());
+    packet.extend(((offset / 8) | if more_fragments { 0x2000 } else { 0 }).to_be_bytes());
     packet.extend([64, protocol, 0, 0]);
     packet.extend(source.octets());
     packet.extend(destination.octets());
@@ -101,7 +102,7 @@ pub fn ipv4(
     packet
 }
 
-/// An IPv6 packet; `fragment` as for IPv4.
+/// Returns an IPv6 packet; `fragment` as for IPv4.
 #[must_use]
 pub fn ipv6(
     source: Ipv6Addr,
@@ -117,9 +118,9 @@ pub fn ipv6(
     packet.extend([if fragment.is_some() { 44 } else { protocol }, 64]);
     packet.extend(source.octets());
     packet.extend(destination.octets());
-    if let Some((identification, offset, more)) = fragment {
+    if let Some((identification, offset, more_fragments)) = fragment {
         packet.extend([protocol, 0]);
-        packet.extend(((offset & !7) | u16::from(more)).to_be_bytes());
+        packet.extend(((offset & !7) | u16::from(more_fragments)).to_be_bytes());
         packet.extend(identification.to_be_bytes());
     }
     packet.extend(payload);
@@ -149,7 +150,7 @@ fn ip(source: IpAddr, destination: IpAddr, protocol: u8, payload: &[u8]) -> Vec<
     }
 }
 
-/// A UDP datagram as IP fragments of at most `bytes` bytes of payload each, a multiple of 8.
+/// Returns a UDP datagram as IP fragments of at most `bytes` bytes of payload each, a multiple of 8.
 #[must_use]
 pub fn fragments(
     source: SocketAddr,
@@ -159,21 +160,21 @@ pub fn fragments(
     bytes: usize,
 ) -> Vec<Vec<u8>> {
     let datagram = datagram(source, destination, payload);
-    let parts: Vec<&[u8]> = datagram.chunks(bytes).collect();
-    let last = parts.len() - 1;
-    parts
+    let chunks: Vec<&[u8]> = datagram.chunks(bytes).collect();
+    let last_index = chunks.len() - 1;
+    chunks
         .into_iter()
         .enumerate()
-        .map(|(at, part)| {
-            let offset = (at * bytes) as u16;
+        .map(|(index, chunk)| {
+            let offset = (index * bytes) as u16;
             match (source.ip(), destination.ip()) {
                 (IpAddr::V4(source), IpAddr::V4(destination)) => {
-                    let fragment = Some((identification, offset, at < last));
-                    ipv4(source, destination, 17, part, fragment)
+                    let fragment = Some((identification, offset, index < last_index));
+                    ipv4(source, destination, 17, chunk, fragment)
                 }
                 (IpAddr::V6(source), IpAddr::V6(destination)) => {
-                    let fragment = Some((identification.into(), offset, at < last));
-                    ipv6(source, destination, 17, part, fragment)
+                    let fragment = Some((identification.into(), offset, index < last_index));
+                    ipv6(source, destination, 17, chunk, fragment)
                 }
                 _ => panic!("source and destination are of different address families"),
             }
@@ -210,13 +211,13 @@ pub fn tcp(
     ip(source.ip(), destination.ip(), 6, &segment)
 }
 
-/// An Ethernet frame with an ARP request.
+/// Returns an Ethernet frame with an ARP request.
 #[must_use]
 pub fn arp_request(source: [u8; 6], sender: Ipv4Addr, target: Ipv4Addr) -> Vec<u8> {
     arp(1, (source, sender), ([0; 6], target), [0xFF; 6])
 }
 
-/// An Ethernet frame with an ARP reply: `source` has the address `sender`.
+/// Returns an Ethernet frame with an ARP reply: `source` has the address `sender`.
 #[must_use]
 pub fn arp_reply(source: [u8; 6], sender: Ipv4Addr, requester: ([u8; 6], Ipv4Addr)) -> Vec<u8> {
     arp(2, (source, sender), requester, requester.0)

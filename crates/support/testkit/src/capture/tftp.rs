@@ -35,7 +35,7 @@ pub struct TftpTransfer {
 }
 
 impl Default for TftpTransfer {
-    /// A file of 2 MB in blocks that fill a frame, windows of 8 blocks, and fast peers.
+    /// Returns a transfer of 2 MB in blocks that fill a frame, windows of 8 blocks, and fast peers.
     fn default() -> Self {
         Self {
             client: ([10, 0, 0, 50], 1789).into(),
@@ -93,7 +93,7 @@ impl TransferRun<'_> {
         self.capture.write_frame(self.now_ns, &frame);
     }
 
-    fn number(&self, block: u64) -> u16 {
+    fn wire_number(&self, block: u64) -> u16 {
         if self.transfer.number_after_rollover == 0 { block as u16 } else { ((block + 65_534) % 65_535 + 1) as u16 }
     }
 
@@ -119,11 +119,11 @@ impl TransferRun<'_> {
             self.acknowledge(0);
             self.now_ns += transfer.server_response_ns;
         }
-        let last = transfer.bytes / u64::from(transfer.block_size) + 1;
+        let last_block = transfer.bytes / u64::from(transfer.block_size) + 1;
         let mut block = 1;
-        while block <= last {
-            let end = (block + u64::from(transfer.window) - 1).min(last);
-            self.window(block, end, last);
+        while block <= last_block {
+            let end = (block + u64::from(transfer.window) - 1).min(last_block);
+            self.send_window(block, end, last_block);
             self.now_ns += transfer.client_response_ns;
             if transfer.lost_blocks.contains(&end) {
                 // The client times out on the last block and repeats its previous acknowledgment; the server resends
@@ -131,28 +131,28 @@ impl TransferRun<'_> {
                 self.now_ns += transfer.timeout_ns - transfer.client_response_ns;
                 self.acknowledge(end - 1);
                 self.now_ns += transfer.server_response_ns;
-                self.window(end, end, last);
+                self.send_window(end, end, last_block);
                 self.now_ns += transfer.client_response_ns;
             }
             self.acknowledge(end);
             block = end + 1;
-            if block <= last {
+            if block <= last_block {
                 self.now_ns += transfer.server_response_ns;
             }
         }
     }
 
-    fn window(&mut self, first: u64, end: u64, last: u64) {
-        for block in first..=end {
+    fn send_window(&mut self, first: u64, window_end: u64, last_block: u64) {
+        for block in first..=window_end {
             if block > first {
                 self.now_ns += self.transfer.gap_ns;
             }
-            let bytes = if block == last {
+            let bytes = if block == last_block {
                 self.transfer.bytes % u64::from(self.transfer.block_size)
             } else {
                 self.transfer.block_size.into()
             };
-            let number = self.number(block).to_be_bytes();
+            let number = self.wire_number(block).to_be_bytes();
             let payload = [&[0, 3, number[0], number[1]], &vec![0xA5; bytes as usize][..]].concat();
             for _ in 0..self.copies(block) {
                 self.send_to_client(&payload);
@@ -161,7 +161,7 @@ impl TransferRun<'_> {
     }
 
     fn acknowledge(&mut self, block: u64) {
-        let number = if block == 0 { 0 } else { self.number(block) }.to_be_bytes();
+        let number = if block == 0 { 0 } else { self.wire_number(block) }.to_be_bytes();
         let port = self.transfer.server.port();
         for _ in 0..self.copies(block) {
             self.send_to_server(port, &[0, 4, number[0], number[1]]);
@@ -169,7 +169,7 @@ impl TransferRun<'_> {
     }
 
     fn copies(&self, block: u64) -> usize {
-        let is_doubled = self.transfer.duplicated_from.is_some_and(|from| block >= from);
+        let is_doubled = self.transfer.duplicated_from.is_some_and(|first_duplicated| block >= first_duplicated);
         if is_doubled { 2 } else { 1 }
     }
 }

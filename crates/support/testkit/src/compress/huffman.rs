@@ -3,8 +3,8 @@
 /// Longest code that 4-bit lengths can express.
 const MAX_LEN: u8 = 15;
 
-/// Code lengths for the symbols' frequencies, 0 for unused symbols. At least two symbols get a code, so that the code
-/// is complete.
+/// Returns the code lengths for the symbols' frequencies, 0 for unused symbols. At least two symbols get a code, so
+/// that the code is complete.
 pub(super) fn code_lengths(frequencies: &[u32]) -> Vec<u8> {
     let mut weights: Vec<u64> = frequencies.iter().map(|&count| u64::from(count)).collect();
     for symbol in 0..weights.len() {
@@ -63,15 +63,15 @@ fn unlimited_lengths(weights: &[u64]) -> Vec<u8> {
         .collect()
 }
 
-/// Canonical codes: shorter first, symbols in order within a length.
+/// Returns the canonical codes: shorter first, symbols in order within a length.
 pub(super) fn canonical_codes(lengths: &[u8]) -> Vec<u16> {
     let mut codes = vec![0; lengths.len()];
-    let mut next: u32 = 0;
+    let mut next_code: u32 = 0;
     for length in 1..=MAX_LEN {
-        next <<= 1;
-        for (symbol, _) in lengths.iter().enumerate().filter(|&(_, &own)| own == length) {
-            codes[symbol] = next as u16;
-            next += 1;
+        next_code <<= 1;
+        for (symbol, _) in lengths.iter().enumerate().filter(|&(_, &code_length)| code_length == length) {
+            codes[symbol] = next_code as u16;
+            next_code += 1;
         }
     }
     codes

@@ -33,39 +33,39 @@ impl<'a> Matcher<'a> {
         Self { input, window, head: vec![NONE; 1 << HASH_BITS], previous: vec![NONE; input.len()], position: 0 }
     }
 
-    /// The next token, which does not reach beyond `end` (a block boundary); `None` at `end`.
+    /// Returns the next token, which does not reach beyond `end` (a block boundary); `None` at `end`.
     pub(super) fn next(&mut self, end: usize) -> Option<Token> {
         let end = end.min(self.input.len());
         if self.position >= end {
             return None;
         }
-        let best = self.longest(end);
+        let best = self.longest_match(end);
         let (token, length) = match best {
             Some((distance, length)) => (Token::Copy { distance, length }, length),
             None => (Token::Literal(self.input[self.position]), 1),
         };
         for position in self.position..self.position + length {
-            self.enter(position);
+            self.insert(position);
         }
         self.position += length;
         Some(token)
     }
 
-    fn longest(&self, end: usize) -> Option<(usize, usize)> {
-        let here = self.position;
-        let mut candidate = self.head[self.hash(here)?];
+    fn longest_match(&self, end: usize) -> Option<(usize, usize)> {
+        let position = self.position;
+        let mut candidate = self.head[self.hash(position)?];
         let mut best: Option<(usize, usize)> = None;
         for _ in 0..MAX_CANDIDATES {
             if candidate == NONE {
                 break;
             }
             let start = candidate as usize;
-            let distance = here - start;
+            let distance = position - start;
             if distance > self.window {
                 break;
             }
             let length =
-                self.input[start..].iter().zip(&self.input[here..end]).take_while(|(old, new)| old == new).count();
+                self.input[start..].iter().zip(&self.input[position..end]).take_while(|(old, new)| old == new).count();
             if length >= MIN_MATCH_LEN && best.is_none_or(|(_, longest)| length > longest) {
                 best = Some((distance, length));
             }
@@ -74,7 +74,7 @@ impl<'a> Matcher<'a> {
         best
     }
 
-    fn enter(&mut self, position: usize) {
+    fn insert(&mut self, position: usize) {
         if let Some(hash) = self.hash(position) {
             self.previous[position] = self.head[hash];
             self.head[hash] = position as u32;

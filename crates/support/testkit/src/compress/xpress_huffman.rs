@@ -16,46 +16,46 @@ fn symbol(token: Token) -> usize {
     }
 }
 
-/// Writes code bits into 16-bit words. Their places are reserved before the bytes that follow, because a decoder reads
-/// two words ahead.
+/// Writes code bits into 16-bit words. Space for a word is reserved before the bytes that follow it, because a decoder
+/// reads two words ahead.
 struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
-    current: usize,
-    following: usize,
+    current_offset: usize,
+    next_offset: usize,
     word: u32,
-    free: u32,
+    free_bits: u32,
 }
 
 impl<'a> BitWriter<'a> {
     fn new(out: &'a mut Vec<u8>) -> Self {
-        let current = out.len();
+        let current_offset = out.len();
         out.extend_from_slice(&[0; 4]);
-        Self { out, current, following: current + 2, word: 0, free: 16 }
+        Self { out, current_offset, next_offset: current_offset + 2, word: 0, free_bits: 16 }
     }
 
-    fn bits(&mut self, count: u32, value: u32) {
-        if self.free >= count {
-            self.free -= count;
+    fn write_bits(&mut self, count: u32, value: u32) {
+        if self.free_bits >= count {
+            self.free_bits -= count;
             self.word = self.word << count | value;
             return;
         }
-        let low = count - self.free;
-        self.word = self.word << self.free | value >> low;
-        self.store(self.current, self.word);
-        self.current = self.following;
-        self.following = self.out.len();
+        let low_bits = count - self.free_bits;
+        self.word = self.word << self.free_bits | value >> low_bits;
+        self.store(self.current_offset, self.word);
+        self.current_offset = self.next_offset;
+        self.next_offset = self.out.len();
         self.out.extend_from_slice(&[0; 2]);
-        self.free = 16 - low;
-        self.word = value & ((1 << low) - 1);
+        self.free_bits = 16 - low_bits;
+        self.word = value & ((1 << low_bits) - 1);
     }
 
     fn finish(mut self) {
-        self.word <<= self.free;
-        self.store(self.current, self.word);
+        self.word <<= self.free_bits;
+        self.store(self.current_offset, self.word);
     }
 
-    fn store(&mut self, at: usize, word: u32) {
-        self.out[at..at + 2].copy_from_slice(&(word as u16).to_le_bytes());
+    fn store(&mut self, offset: usize, word: u32) {
+        self.out[offset..offset + 2].copy_from_slice(&(word as u16).to_le_bytes());
     }
 }
 
@@ -65,50 +65,50 @@ pub(super) fn compress(input: &[u8]) -> Vec<u8> {
     let mut start = 0;
     loop {
         let end = (start + BLOCK_SIZE).min(input.len());
-        let last = end == input.len();
+        let is_last = end == input.len();
         let mut tokens = Vec::new();
         while let Some(token) = matcher.next(end) {
             tokens.push(token);
         }
-        block(&tokens, last, &mut out);
-        if last {
+        write_block(&tokens, is_last, &mut out);
+        if is_last {
             return out;
         }
         start = end;
     }
 }
 
-fn block(tokens: &[Token], last: bool, out: &mut Vec<u8>) {
+fn write_block(tokens: &[Token], is_last: bool, out: &mut Vec<u8>) {
     let mut frequencies = [0u32; 512];
     for token in tokens {
         frequencies[symbol(*token)] += 1;
     }
-    if last {
+    if is_last {
         frequencies[END_OF_STREAM] += 1;
     }
     let lengths = code_lengths(&frequencies);
     let codes = canonical_codes(&lengths);
     out.extend(lengths.chunks(2).map(|pair| pair[0] | pair[1] << 4));
-    let mut bits = BitWriter::new(out);
+    let mut writer = BitWriter::new(out);
     for token in tokens {
         let symbol = symbol(*token);
-        bits.bits(u32::from(lengths[symbol]), u32::from(codes[symbol]));
+        writer.write_bits(u32::from(lengths[symbol]), u32::from(codes[symbol]));
         if let Token::Copy { distance, length } = *token {
-            let rest = length - 3;
-            if rest >= 15 {
-                if rest - 15 < 255 {
-                    bits.out.push((rest - 15) as u8);
+            let extra_length = length - 3;
+            if extra_length >= 15 {
+                if extra_length - 15 < 255 {
+                    writer.out.push((extra_length - 15) as u8);
                 } else {
-                    bits.out.push(255);
-                    bits.out.extend_from_slice(&(rest as u16).to_le_bytes());
+                    writer.out.push(255);
+                    writer.out.extend_from_slice(&(extra_length as u16).to_le_bytes());
                 }
             }
             let width = distance.ilog2();
-            bits.bits(width, (distance - (1 << width)) as u32);
+            writer.write_bits(width, (distance - (1 << width)) as u32);
         }
     }
-    if last {
-        bits.bits(u32::from(lengths[END_OF_STREAM]), u32::from(codes[END_OF_STREAM]));
+    if is_last {
+        writer.write_bits(u32::from(lengths[END_OF_STREAM]), u32::from(codes[END_OF_STREAM]));
     }
-    bits.finish();
+    writer.finish();
 }

@@ -29,7 +29,7 @@ pub enum LifetimeEvent {
 }
 
 impl Process<'_> {
-    /// The process record (hooks 0x0301 to 0x0304), logged by `thread` of `process`.
+    /// Returns the process record (hooks 0x0301 to 0x0304), logged by `thread` of `process`.
     #[must_use]
     pub fn record(&self, moment: LifetimeEvent, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let payload = Payload::wide()
@@ -63,7 +63,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// The thread record (hooks 0x0501 to 0x0504), logged by `thread` of `process`.
+    /// Returns the thread record (hooks 0x0501 to 0x0504), logged by `thread` of `process`.
     #[must_use]
     pub fn record(&self, moment: LifetimeEvent, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let stack = 0xFFFF_D000_0000_0000 + u64::from(self.id) * 0x1_0000;
@@ -94,7 +94,7 @@ pub struct Image<'a> {
 }
 
 impl Image<'_> {
-    /// The image record (version 3): load (hook 0x030A), unload, rundown (0x1402 to 0x1404).
+    /// Returns the image record (version 3): load (hook 0x030A), unload, rundown (0x1402 to 0x1404).
     #[must_use]
     pub fn record(&self, moment: LifetimeEvent, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let hook = match moment {
@@ -114,7 +114,7 @@ impl Image<'_> {
         Record::system(hook, 3, ticks, thread, process, payload)
     }
 
-    /// The PDB identity that merge tools add (ImageID DbgID_RSDS, opcode 36).
+    /// Returns the PDB identity that merge tools add (ImageID DbgID_RSDS, opcode 36).
     #[must_use]
     pub fn symbols(&self, pdb: &str, id: Uuid, age: u32, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let payload = Payload::wide().pointer(self.base).u32(self.process).guid(&id).u32(age).ansi(pdb);
@@ -197,18 +197,18 @@ pub fn sampled_profile(address: u64, thread: u32) -> [u8; 16] {
     out
 }
 
-/// Call stack of the event at time `of` on the same thread (hook 0x1820, version 2).
+/// Call stack of the event at `event_ticks` on the same thread (hook 0x1820, version 2).
 #[must_use]
-pub fn stack(ticks: u64, of: u64, process: u32, thread: u32, frames: &[u64]) -> Record<'static> {
-    let payload = Payload::wide().u64(of).u32(process).u32(thread);
+pub fn stack(ticks: u64, event_ticks: u64, process: u32, thread: u32, frames: &[u64]) -> Record<'static> {
+    let payload = Payload::wide().u64(event_ticks).u32(process).u32(thread);
     let payload = frames.iter().fold(payload, |payload, &frame| payload.pointer(frame));
     Record::perfinfo(0x1820, 2, ticks, payload)
 }
 
 /// Kernel part of a call stack, by key (hook 0x1825, version 2).
 #[must_use]
-pub fn stack_reference(ticks: u64, of: u64, process: u32, thread: u32, key: u64) -> Record<'static> {
-    Record::perfinfo(0x1825, 2, ticks, Payload::wide().u64(of).u32(process).u32(thread).pointer(key))
+pub fn stack_reference(ticks: u64, event_ticks: u64, process: u32, thread: u32, key: u64) -> Record<'static> {
+    Record::perfinfo(0x1825, 2, ticks, Payload::wide().u64(event_ticks).u32(process).u32(thread).pointer(key))
 }
 
 /// Call stack of a key, written when the key is evicted (hook 0x1823, version 2) or when the recording ends (0x1824).
@@ -218,16 +218,16 @@ pub fn stack_definition(evicted: bool, ticks: u64, key: u64, frames: &[u64]) -> 
     Record::perfinfo(if evicted { 0x1823 } else { 0x1824 }, 2, ticks, payload)
 }
 
-/// A DPC from `began` until now (hook 0x0F44, version 2).
+/// A DPC from `start_ticks` until now (hook 0x0F44, version 2).
 #[must_use]
-pub fn dpc(ticks: u64, began: u64, routine: u64) -> Record<'static> {
-    Record::perfinfo(0x0F44, 2, ticks, Payload::wide().u64(began).pointer(routine))
+pub fn dpc(ticks: u64, start_ticks: u64, routine: u64) -> Record<'static> {
+    Record::perfinfo(0x0F44, 2, ticks, Payload::wide().u64(start_ticks).pointer(routine))
 }
 
-/// An ISR from `began` until now (hook 0x0F43, version 2).
+/// An ISR from `start_ticks` until now (hook 0x0F43, version 2).
 #[must_use]
-pub fn isr(ticks: u64, began: u64, routine: u64, vector: u16) -> Record<'static> {
-    let payload = Payload::wide().u64(began).pointer(routine).u8(1).u16(vector).u8(0);
+pub fn isr(ticks: u64, start_ticks: u64, routine: u64, vector: u16) -> Record<'static> {
+    let payload = Payload::wide().u64(start_ticks).pointer(routine).u8(1).u16(vector).u8(0);
     Record::perfinfo(0x0F43, 2, ticks, payload)
 }
 

@@ -25,7 +25,7 @@ pub struct EventTemplate {
 }
 
 impl EventTemplate {
-    /// The record of this event at a time, logged by `thread` of `process`.
+    /// Returns the record of this event at a time, logged by `thread` of `process`.
     #[must_use]
     pub fn record(&self, ticks: u64, thread: u32, process: u32) -> Record<'static> {
         let event = EventHeader { thread, process, ..self.event.clone() };
@@ -39,14 +39,15 @@ impl EventTemplate {
         self
     }
 
-    /// Marks the 8 bytes at `offset` of the payload as the wall clock, for [`stamped`](Self::stamped).
+    /// Marks the 8 bytes at `offset` of the payload as the wall clock, for
+    /// [`with_wall_clock_time`](Self::with_wall_clock_time).
     #[must_use]
     pub(crate) fn with_wall_clock(mut self, offset: usize) -> Self {
         self.wall_clock = Some(offset);
         self
     }
 
-    /// Fills in the wall clock, if the event has it.
+    /// Sets the wall clock, if the event has one.
     #[must_use]
     pub fn with_wall_clock_time(mut self, filetime: u64) -> Self {
         if let Some(offset) = self.wall_clock {

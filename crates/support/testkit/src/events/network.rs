@@ -13,33 +13,33 @@ const OPCODE_RECEIVE: u8 = 11;
 
 /// A process sent `size` bytes (10; 26 for IPv6).
 #[must_use]
-pub fn tcp_sent(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> EventTemplate {
-    let times = |payload: Payload| payload.u32(1).u32(2);
-    transfer(OPCODE_SEND, process, size, from, to, times)
+pub fn tcp_sent(process: u32, size: u32, source: SocketAddr, destination: SocketAddr) -> EventTemplate {
+    let add_times = |payload: Payload| payload.u32(1).u32(2);
+    transfer(OPCODE_SEND, process, size, source, destination, add_times)
 }
 
 /// A process received `size` bytes (11; 27 for IPv6).
 #[must_use]
-pub fn tcp_received(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> EventTemplate {
-    transfer(OPCODE_RECEIVE, process, size, from, to, |payload| payload)
+pub fn tcp_received(process: u32, size: u32, source: SocketAddr, destination: SocketAddr) -> EventTemplate {
+    transfer(OPCODE_RECEIVE, process, size, source, destination, |payload| payload)
 }
 
 fn transfer(
     opcode: u8,
     process: u32,
     size: u32,
-    from: SocketAddr,
-    to: SocketAddr,
-    times: impl FnOnce(Payload) -> Payload,
+    source: SocketAddr,
+    destination: SocketAddr,
+    add_times: impl FnOnce(Payload) -> Payload,
 ) -> EventTemplate {
     const IPV4: u64 = 0x10;
     const IPV6: u64 = 0x20;
     const CONNECTION: u64 = 0xffff_a10f_0000_1230;
-    let payload = address(address(Payload::wide().u32(process).u32(size), to.ip()), from.ip());
+    let payload = address(address(Payload::wide().u32(process).u32(size), destination.ip()), source.ip());
     // Addresses and ports are in network byte order.
-    let payload = payload.bytes(&to.port().to_be_bytes()).bytes(&from.port().to_be_bytes());
-    let payload = times(payload).u32(0).pointer(CONNECTION);
-    let (id, keyword) = if to.is_ipv4() { (opcode, IPV4) } else { (opcode + 16, IPV6) };
+    let payload = payload.bytes(&destination.port().to_be_bytes()).bytes(&source.port().to_be_bytes());
+    let payload = add_times(payload).u32(0).pointer(CONNECTION);
+    let (id, keyword) = if destination.is_ipv4() { (opcode, IPV4) } else { (opcode + 16, IPV6) };
     KERNEL_NETWORK.event(id.into(), TASK_TCP, opcode, keyword, payload)
 }
 

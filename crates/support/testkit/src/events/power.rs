@@ -51,8 +51,8 @@ pub fn transition_stop(status: u32, wake_source: Option<&str>) -> EventTemplate 
 /// them, 26 and 27 resume them, 37 wake devices, 45 flush volumes, 57 show and 70 hide the screen, 64 prefetcher, 66
 /// logon, 68 callbacks, 100 flush pages, 102 build the device list.
 #[must_use]
-pub fn phase(first: u16, begin: bool) -> EventTemplate {
-    let (task, last) = match first {
+pub fn phase(start_id: u16, begin: bool) -> EventTemplate {
+    let (task, stop_id) = match start_id {
         3 => (34, 4),
         5 => (35, 6),
         22 => (37, 23),
@@ -69,23 +69,23 @@ pub fn phase(first: u16, begin: bool) -> EventTemplate {
         100 => (97, 101),
         _ => (98, 103),
     };
-    let opcode = match (first, begin) {
+    let opcode = match (start_id, begin) {
         (45, true) => START,
         (45, false) => STOP,
         (_, true) => PHASE_START,
         (_, false) => PHASE_STOP,
     };
-    let keyword = match (first, begin) {
+    let keyword = match (start_id, begin) {
         (37, true) => 0x1c0c,
         (37, false) => 0xc0c,
         _ => 0x808,
     };
     // The ends of the query phases contain a status.
-    let payload = match (first, begin) {
+    let payload = match (start_id, begin) {
         (3 | 5, false) => Payload::wide().u32(0),
         _ => Payload::wide(),
     };
-    POWER.event(if begin { first } else { last }, task, opcode, keyword, payload)
+    POWER.event(if begin { start_id } else { stop_id }, task, opcode, keyword, payload)
 }
 
 /// Start of a query or suspend phase of devices (35).
@@ -144,7 +144,7 @@ const fn task_of(begin: u16) -> u16 {
 pub struct PowerIrp<'a> {
     pub irp: u64,
     /// `state` is a device power state, not a system power state.
-    pub of_device: bool,
+    pub is_device_request: bool,
     /// Minor function, see [`minor`].
     pub minor: u8,
     pub instance: &'a str,
@@ -152,12 +152,12 @@ pub struct PowerIrp<'a> {
 }
 
 impl PowerIrp<'_> {
-    /// Start of the request (7). Version 1 contains the requested state.
+    /// Returns the start of the request (7). Version 1 contains the requested state.
     #[must_use]
     pub fn start(&self, version: u8) -> EventTemplate {
         let payload = Payload::wide()
             .pointer(self.irp)
-            .u32(u32::from(self.of_device))
+            .u32(u32::from(self.is_device_request))
             .u8(self.minor)
             .pointer(0xFFFF_8000_1000_0000 | self.irp & 0xFFF_FFFF)
             .counted_text(self.instance);
@@ -165,14 +165,14 @@ impl PowerIrp<'_> {
         if version == 0 { event } else { event.version(1, payload.u8(self.state)) }
     }
 
-    /// Payload of the kernel logger's record (hook 0x1226, version 2).
+    /// Returns the payload of the kernel logger's record (hook 0x1226, version 2).
     #[must_use]
     pub fn logger_start(&self, order: u8) -> Payload {
         Payload::wide()
             .pointer(self.irp)
             .pointer(0xFFFF_F801_3000_0000)
             .bytes(&[order, 0x16, self.minor, 0])
-            .u32(u32::from(self.of_device))
+            .u32(u32::from(self.is_device_request))
             .u32(self.state.into())
             .u32(self.instance.encode_utf16().count() as u32)
             .text(self.instance)
@@ -246,8 +246,8 @@ pub fn last_before_sleep(target: u32, effective: u32, reason: u32, flags: u32) -
 
 /// The first record after the sleep (107 v0).
 #[must_use]
-pub fn first_after_sleep(target: u32, effective: u32, from: u32) -> EventTemplate {
-    let payload = Payload::wide().u32(target).u32(effective).u32(from);
+pub fn first_after_sleep(target: u32, effective: u32, previous_state: u32) -> EventTemplate {
+    let payload = Payload::wide().u32(target).u32(effective).u32(previous_state);
     POWER.event(107, 102, 0, 0x444, payload)
 }
 
@@ -255,7 +255,7 @@ pub fn first_after_sleep(target: u32, effective: u32, from: u32) -> EventTemplat
 /// image; firmware, ms.
 #[must_use]
 pub fn kernel_totals(values: [u32; 7]) -> EventTemplate {
-    POWER.event(39, 33, 0, 0x1c0c, all(&values))
+    POWER.event(39, 33, 0, 0x1c0c, u32_fields(&values))
 }
 
 /// Statistics of writing the memory image (108): bytes copied, then ms and counts.
@@ -311,26 +311,26 @@ pub fn image_resume(times: &ImageResume) -> EventTemplate {
     fields[23] = times.hibernate;
     fields[24] = times.kernel_read;
     fields[27] = times.devices;
-    let payload = all(&fields).u64(0).u32(0).u64(0).u32(0).u32(0).u32(0).u32(0).u32(0).u32(0).u32(0);
+    let payload = u32_fields(&fields).u64(0).u32(0).u64(0).u32(0).u32(0).u32(0).u32(0).u32(0).u32(0).u32(0);
     POWER.event(117, 33, 0, 0xc0c, payload)
 }
 
 /// The kernel's totals of a hibernation (120): size of the file, KiB; whole hibernation and writing the file, ms.
 #[must_use]
 pub fn hibernate_totals(size_kib: u32, total: u32, file: u32) -> EventTemplate {
-    POWER.event(120, 33, 0, 0x809, all(&[size_kib, total, file]))
+    POWER.event(120, 33, 0, 0x809, u32_fields(&[size_kib, total, file]))
 }
 
 /// The kernel's totals of a resume (121 v1), ms: devices, all, firmware, applications, services.
 #[must_use]
 pub fn resume_totals(values: [u32; 5]) -> EventTemplate {
-    POWER.event(121, 33, 0, 0x809, Payload::wide()).version(1, all(&values))
+    POWER.event(121, 33, 0, 0x809, Payload::wide()).version(1, u32_fields(&values))
 }
 
 /// The kernel's totals of a fast startup's shutdown (123 v1): size of the file, then ms.
 #[must_use]
 pub fn hybrid_shutdown_totals(size: u32, total: u32, file: u32, system: u32) -> EventTemplate {
-    POWER.event(123, 33, 0, 0x809, Payload::wide()).version(1, all(&[size, total, file, system]))
+    POWER.event(123, 33, 0, 0x809, Payload::wide()).version(1, u32_fields(&[size, total, file, system]))
 }
 
 /// The firmware's record of a suspend (130), ms since reset.
@@ -342,7 +342,7 @@ pub fn firmware_suspend(start: u64, end: u64) -> EventTemplate {
 /// The firmware's record of resumes (131): count, then last and average, ms.
 #[must_use]
 pub fn firmware_resume(count: u32, last: u32, average: u32) -> EventTemplate {
-    POWER.event(131, 33, 0, 0x404, all(&[count, last, average]))
+    POWER.event(131, 33, 0, 0x404, u32_fields(&[count, last, average]))
 }
 
 /// Start of modern standby (506 v0).
@@ -416,10 +416,10 @@ pub fn idle_detection(id: u16) -> EventTemplate {
 /// Windows' totals of a fast startup (PerfTrack 1500 v0), ms: main path, firmware, resume.
 #[must_use]
 pub fn hybrid_boot(main_path: u32, firmware: u32, resume: u32) -> EventTemplate {
-    PERFTRACK.event(1500, 1500, 0, 0, all(&[main_path, firmware, resume, 0]))
+    PERFTRACK.event(1500, 1500, 0, 0, u32_fields(&[main_path, firmware, resume, 0]))
 }
 
-fn all(values: &[u32]) -> Payload {
+fn u32_fields(values: &[u32]) -> Payload {
     values.iter().fold(Payload::wide(), |payload, &value| payload.u32(value))
 }
 

@@ -20,8 +20,8 @@ const fn opcode(begin: bool) -> u8 {
 }
 
 /// Event id of a start/end pair with consecutive ids.
-const fn paired_id(first: u16, begin: bool) -> u16 {
-    if begin { first } else { first + 1 }
+const fn paired_id(start_id: u16, begin: bool) -> u16 {
+    if begin { start_id } else { start_id + 1 }
 }
 
 /// Shutdown of a session's applications: start (Subsys-Csr 1) or end (2).
@@ -120,9 +120,9 @@ pub fn broadcast(begin: bool, event_type: u32) -> EventTemplate {
 /// Wininit's steps, by start id: 1 wait for the user session, 3 pre-shutdown notification, 5 wait for system processes,
 /// 7 System Restore.
 #[must_use]
-pub fn wininit_step(first: u16, begin: bool) -> EventTemplate {
-    let id = paired_id(first, begin);
-    WININIT.event(id, first, opcode(begin), 0x1_0000, Payload::wide())
+pub fn wininit_step(start_id: u16, begin: bool) -> EventTemplate {
+    let id = paired_id(start_id, begin);
+    WININIT.event(id, start_id, opcode(begin), 0x1_0000, Payload::wide())
 }
 
 /// Shutdown of the system session: start with its flags (Wininit 9), end with a status (10).
@@ -183,8 +183,8 @@ pub fn notification(begin: bool, number: u32) -> EventTemplate {
 /// The kernel's shutdown steps, by start id (Kernel-Power): 47 all of them, 49 page file, 51 drivers, 53 processes, 55
 /// registry, 518 file systems.
 #[must_use]
-pub fn kernel_step(first: u16, begin: bool) -> EventTemplate {
-    let task = match first {
+pub fn kernel_step(start_id: u16, begin: bool) -> EventTemplate {
+    let task = match start_id {
         47 => 48,
         49 => 49,
         51 => 50,
@@ -192,8 +192,8 @@ pub fn kernel_step(first: u16, begin: bool) -> EventTemplate {
         55 => 52,
         _ => 209,
     };
-    let keyword = if first == 47 && !begin { 0x9 } else { 0x808 };
-    let id = paired_id(first, begin);
+    let keyword = if start_id == 47 && !begin { 0x9 } else { 0x808 };
+    let id = paired_id(start_id, begin);
     POWER.event(id, task, opcode(begin), keyword, Payload::wide())
 }
 

@@ -57,7 +57,7 @@ pub struct DiskRequest {
 }
 
 impl DiskRequest {
-    /// The completion record (version 3); `duration` is in ticks since the issue.
+    /// Returns the completion record (version 3); `duration` is in ticks since the issue.
     #[must_use]
     pub fn complete(&self, ticks: u64, duration: u64) -> Record<'static> {
         // IRP_NOCACHE and IRP_SYNCHRONOUS_PAGING_IO, then the read or write bit.
@@ -82,7 +82,7 @@ impl DiskRequest {
         Record::perfinfo(hook, 3, ticks, payload)
     }
 
-    /// The issue record (version 3).
+    /// Returns the issue record (version 3).
     #[must_use]
     pub fn issue(&self, ticks: u64) -> Record<'static> {
         let hook = match self.operation {
@@ -124,10 +124,15 @@ pub fn file_name(rundown: bool, ticks: u64, thread: u32, process: u32, file: u64
     Record::system(hook, 2, ticks, thread, process, Payload::wide().pointer(file).text(path))
 }
 
-/// A hard fault from `began` until now (hook 0x0220, version 2).
+/// A hard fault from `start_ticks` until now (hook 0x0220, version 2).
 #[must_use]
-pub fn hard_fault(ticks: u64, began: u64, file: u64, offset: u64, size: u32, thread: u32) -> Record<'static> {
-    let payload =
-        Payload::wide().u64(began).u64(offset).pointer(0x7FF8_0000_0000 + offset).pointer(file).u32(thread).u32(size);
+pub fn hard_fault(ticks: u64, start_ticks: u64, file: u64, offset: u64, size: u32, thread: u32) -> Record<'static> {
+    let payload = Payload::wide()
+        .u64(start_ticks)
+        .u64(offset)
+        .pointer(0x7FF8_0000_0000 + offset)
+        .pointer(file)
+        .u32(thread)
+        .u32(size);
     Record::perfinfo(0x0220, 2, ticks, payload)
 }

@@ -25,7 +25,7 @@ const RESTART_US: i64 = 5_000_000;
 const FIRST_PID: u32 = 200;
 
 /// Distance between the process ids of a unit's commands.
-const COMMAND_PIDS: u32 = 1000;
+const COMMAND_PID_STEP: u32 = 1000;
 
 // Message ids. Source: systemd's sd-messages.h.
 const STARTING: &str = "7d4958e842da4a758f6c1cdc7b36dcc5";
@@ -75,22 +75,22 @@ impl Simulation<'_> {
     /// Simulates from the kernel's start until every job is done and every process is idle.
     pub(super) fn boot(&mut self) {
         self.recorder.journal_from_us = i64::MAX;
-        let first = self.kernel();
-        self.user_space(first);
+        let init_thread = self.kernel();
+        self.user_space(init_thread);
     }
 
     /// Runs `work` on `thread`. Blocks the other threads that finish meanwhile, and returns them.
     pub(super) fn run_work(&mut self, thread: ThreadId, work: &[Work]) -> Vec<ThreadId> {
         self.scheduler.add_work(thread, work, None);
-        let mut others = Vec::new();
-        while let Some(done) = self.scheduler.next(i64::MAX).filter(|&done| done != thread) {
-            self.scheduler.block(done);
-            others.push(done);
+        let mut finished_threads = Vec::new();
+        while let Some(finished) = self.scheduler.next(i64::MAX).filter(|&finished| finished != thread) {
+            self.scheduler.block(finished);
+            finished_threads.push(finished);
         }
-        others
+        finished_threads
     }
 
-    /// Simulates the kernel's part; returns the first thread.
+    /// Simulates the kernel's part; returns the init thread.
     fn kernel(&mut self) -> ThreadId {
         let plan = self.plan;
         // journald receives messages from before its start when it starts, at a time not known yet.
@@ -99,18 +99,18 @@ impl Simulation<'_> {
             (0, "Command line: root=/dev/sda1 ro quiet initcall_debug trace_clock=mono".to_owned()),
         ];
         self.scheduler.advance(FIRST_THREAD_START_US);
-        let first = self.scheduler.thread(1, "swapper/0", true);
-        self.run_work(first, &[Work::Cpu(50_000)]);
+        let init_thread = self.scheduler.thread(1, "swapper/0", true);
+        self.run_work(init_thread, &[Work::Cpu(50_000)]);
         for initcall in &plan.initcalls {
-            self.initcall(first, initcall, &mut log);
+            self.initcall(init_thread, initcall, &mut log);
         }
         if let Some(file_system) = plan.initramfs {
             log.push((self.scheduler.now_us(), "Trying to unpack rootfs image as initramfs...".to_owned()));
-            let unpacks = Initcall::new("populate_rootfs").cpu_ms(file_system.unpack_ms);
-            self.initcall(first, &unpacks, &mut log);
+            let unpack_call = Initcall::new("populate_rootfs").cpu_ms(file_system.unpack_ms);
+            self.initcall(init_thread, &unpack_call, &mut log);
             log.push((self.scheduler.now_us(), format!("Freeing initrd memory: {}K", file_system.size_kib)));
         }
-        self.run_work(first, &[Work::Cpu(20_000)]);
+        self.run_work(init_thread, &[Work::Cpu(20_000)]);
         let now_us = self.scheduler.now_us();
         log.push((now_us, "Freeing unused kernel image (initmem) memory: 2792K".to_owned()));
         let (program, name) = match plan.initramfs {
@@ -122,8 +122,8 @@ impl Simulation<'_> {
         for (time_us, text) in log {
             self.recorder.log_early_kernel(time_us, &text);
         }
-        self.run_work(first, &[Work::Cpu(2_000)]);
-        self.scheduler.rename(first, name, program);
+        self.run_work(init_thread, &[Work::Cpu(2_000)]);
+        self.scheduler.rename(init_thread, name, program);
         if let Some(file_system) = plan.initramfs {
             let begin_us = self.scheduler.now_us();
             if file_system.has_systemd {
@@ -131,10 +131,10 @@ impl Simulation<'_> {
                 self.truth.initrd_us = Some(begin_us);
                 self.log_manager_start(begin_us, true);
             }
-            self.run_work(first, &[Work::Sleep(file_system.init_ms * 1_000)]);
-            self.scheduler.rename(first, "systemd", "/usr/lib/systemd/systemd");
+            self.run_work(init_thread, &[Work::Sleep(file_system.init_ms * 1_000)]);
+            self.scheduler.rename(init_thread, "systemd", "/usr/lib/systemd/systemd");
         }
-        first
+        init_thread
     }
 
     /// Logs the start of the service manager.
@@ -166,7 +166,7 @@ impl Simulation<'_> {
     }
 
     /// Simulates the service manager's part.
-    fn user_space(&mut self, first: ThreadId) {
+    fn user_space(&mut self, init_thread: ThreadId) {
         let plan = self.plan;
         let begin_us = self.scheduler.now_us();
         self.truth.user_space_us = begin_us;
@@ -174,7 +174,7 @@ impl Simulation<'_> {
         self.recorder.start_journald(begin_us + JOURNAL_US);
         self.recorder.units = vec![None; plan.units.len()];
         let mut manager = ServiceManager {
-            thread: first,
+            thread: init_thread,
             queue: VecDeque::from([Action::Generators, Action::Load]),
             current: None,
             roles: HashMap::new(),
@@ -183,19 +183,19 @@ impl Simulation<'_> {
             attempts: HashMap::new(),
             released_by: HashMap::new(),
         };
-        let hangs = plan.units.iter().any(|unit| unit.outcome == StartOutcome::Hangs);
-        let until_us = if hangs { plan.hung_recording_ms * 1_000 } else { i64::MAX };
+        let has_hung_unit = plan.units.iter().any(|unit| unit.outcome == StartOutcome::Hangs);
+        let until_us = if has_hung_unit { plan.hung_recording_ms * 1_000 } else { i64::MAX };
         self.next_action(&mut manager);
-        while let Some(done) = self.scheduler.next(until_us) {
-            if done == first {
+        while let Some(finished) = self.scheduler.next(until_us) {
+            if finished == init_thread {
                 let action = manager.current.take();
                 self.complete_action(&mut manager, action);
                 self.next_action(&mut manager);
             } else {
-                self.thread_done(&mut manager, done);
+                self.thread_done(&mut manager, finished);
             }
         }
-        if hangs {
+        if has_hung_unit {
             self.log_activity();
         }
         self.truth.critical_path = critical_path(plan.units.as_slice(), &manager, &plan.default_target);
@@ -231,15 +231,15 @@ impl Simulation<'_> {
         if self.truth.initrd_us.is_some() {
             text += &format!("{} (initrd) + ", seconds(begin_us - kernel_us));
         }
-        let before_us = plan.firmware_ms.map_or(0, |ms| (ms + plan.loader_ms) * 1_000);
-        text += &format!("{} (userspace) = {}.", seconds(finished_us - begin_us), seconds(finished_us + before_us));
+        let pre_kernel_us = plan.firmware_ms.map_or(0, |ms| (ms + plan.loader_ms) * 1_000);
+        text += &format!("{} (userspace) = {}.", seconds(finished_us - begin_us), seconds(finished_us + pre_kernel_us));
         let (kernel, initrd) = (kernel_us.to_string(), (begin_us - kernel_us).to_string());
         let user_space = (finished_us - begin_us).to_string();
-        let mut about = vec![("MESSAGE_ID", FINISHED), ("KERNEL_USEC", &*kernel), ("USERSPACE_USEC", &*user_space)];
+        let mut fields = vec![("MESSAGE_ID", FINISHED), ("KERNEL_USEC", &*kernel), ("USERSPACE_USEC", &*user_space)];
         if self.truth.initrd_us.is_some() {
-            about.push(("INITRD_USEC", &*initrd));
+            fields.push(("INITRD_USEC", &*initrd));
         }
-        self.recorder.log_manager(finished_us + 50, &text, &about);
+        self.recorder.log_manager(finished_us + 50, &text, &fields);
     }
 
     /// Starts the manager's next action, or blocks it.
@@ -255,13 +255,13 @@ impl Simulation<'_> {
         self.scheduler.add_work(manager.thread, &[Work::Cpu(us)], None);
     }
 
-    /// Queues an action; `by` wakes the manager.
-    fn enqueue(&mut self, manager: &mut ServiceManager, action: Action, by: Option<ThreadId>) {
+    /// Queues an action; `waker` is the thread that wakes the manager.
+    fn enqueue(&mut self, manager: &mut ServiceManager, action: Action, waker: Option<ThreadId>) {
         manager.queue.push_back(action);
         if manager.current.is_none() {
             manager.current = manager.queue.pop_front();
             let us = if matches!(manager.current, Some(Action::Start(_))) { START_US } else { DONE_US };
-            self.scheduler.add_work(manager.thread, &[Work::Cpu(us)], by);
+            self.scheduler.add_work(manager.thread, &[Work::Cpu(us)], waker);
         }
     }
 
@@ -279,43 +279,46 @@ impl Simulation<'_> {
     fn queue_ready_units(&mut self, manager: &mut ServiceManager) {
         let units = &self.plan.units;
         let index_of = |name: &String| units.iter().position(|unit| unit.name == *name);
-        for (at, unit) in units.iter().enumerate() {
-            if unit.triggered_by.is_some() || manager.queued.contains(&at) {
+        for (index, unit) in units.iter().enumerate() {
+            if unit.triggered_by.is_some() || manager.queued.contains(&index) {
                 continue;
             }
-            let before: Vec<usize> = unit.after.iter().filter_map(index_of).collect();
-            if before.iter().all(|before| manager.ended_us.contains_key(before)) {
-                if let Some(&last) = before.iter().max_by_key(|before| manager.ended_us.get(before)) {
-                    manager.released_by.insert(at, last);
+            let predecessors: Vec<usize> = unit.after.iter().filter_map(index_of).collect();
+            if predecessors.iter().all(|predecessor| manager.ended_us.contains_key(predecessor)) {
+                if let Some(&last_finished) =
+                    predecessors.iter().max_by_key(|predecessor| manager.ended_us.get(predecessor))
+                {
+                    manager.released_by.insert(index, last_finished);
                 }
-                manager.queued.insert(at);
-                manager.queue.push_back(Action::Start(at));
+                manager.queued.insert(index);
+                manager.queue.push_back(Action::Start(index));
             }
         }
     }
 
-    fn start_unit(&mut self, manager: &mut ServiceManager, at: usize) {
+    fn start_unit(&mut self, manager: &mut ServiceManager, index: usize) {
         let plan = self.plan;
-        let unit = &plan.units[at];
+        let unit = &plan.units[index];
         let now_us = self.scheduler.now_us();
-        let attempt = manager.attempts.entry(at).or_default();
+        let attempt = manager.attempts.entry(index).or_default();
         *attempt += 1;
-        let pid = FIRST_PID + u32::try_from(at).unwrap_or(0) + 100 * (*attempt - 1);
+        let pid = FIRST_PID + u32::try_from(index).unwrap_or(0) + 100 * (*attempt - 1);
         let is_first = *attempt == 1;
-        let state = self.recorder.units[at].get_or_insert_with(UnitState::default);
+        let state = self.recorder.units[index].get_or_insert_with(UnitState::default);
         *state = UnitState { start_us: now_us, pid, ..UnitState::default() };
         if is_first {
             self.truth.starts.insert(unit.name.clone(), TrueInterval { start_us: now_us, end_us: None });
         }
-        for (waiting, other) in plan.units.iter().enumerate() {
-            if let Some((_, ms)) = other.triggered_by.as_ref().filter(|(name, _)| is_first && *name == unit.name) {
-                let timer = self.scheduler.thread(20 + u32::try_from(waiting).unwrap_or(0), "kworker/u4:1", true);
+        for (triggered_index, triggered) in plan.units.iter().enumerate() {
+            if let Some((_, ms)) = triggered.triggered_by.as_ref().filter(|(name, _)| is_first && *name == unit.name) {
+                let timer =
+                    self.scheduler.thread(20 + u32::try_from(triggered_index).unwrap_or(0), "kworker/u4:1", true);
                 self.scheduler.add_work(timer, &[Work::Sleep(ms * 1_000)], None);
-                manager.roles.insert(timer, Role::Timer(waiting));
+                manager.roles.insert(timer, Role::Timer(triggered_index));
             }
         }
         if unit.work.is_empty() && unit.modules.is_empty() && unit.outcome == StartOutcome::Up {
-            self.unit_done(manager, at);
+            self.unit_done(manager, index);
             return;
         }
         let (verb, id) = match unit.name.rsplit_once('.').map(|(_, kind)| kind) {
@@ -331,29 +334,29 @@ impl Simulation<'_> {
             work.push(Work::Sleep(i64::MAX / 4));
         }
         if unit.name.ends_with(".device") {
-            let device = self.scheduler.thread(20 + u32::try_from(at).unwrap_or(0), "kworker/u4:0", true);
+            let device = self.scheduler.thread(20 + u32::try_from(index).unwrap_or(0), "kworker/u4:0", true);
             self.scheduler.add_work(device, &work, None);
-            manager.roles.insert(device, Role::Device(at));
+            manager.roles.insert(device, Role::Device(index));
         } else {
             let program = unit.name.split(['.', '@']).next().unwrap_or("unit");
             // The kernel truncates names to 15 characters.
             let program = &program[..program.len().min(15)];
             let process = self.scheduler.process(pid, program, &work, manager.thread);
-            manager.roles.insert(process, Role::Unit { unit: at, loaded: 0, in_module: false });
+            manager.roles.insert(process, Role::Unit { unit: index, loaded: 0, in_module: false });
             if unit.has_command_per_module
-                && let Some(state) = &mut self.recorder.units[at]
+                && let Some(state) = &mut self.recorder.units[index]
             {
                 state.commands.push(pid);
             }
         }
     }
 
-    fn run_command(&mut self, manager: &mut ServiceManager, at: usize, loaded: usize) {
-        let Some(state) = &mut self.recorder.units[at] else { return };
-        state.pid += COMMAND_PIDS;
+    fn run_command(&mut self, manager: &mut ServiceManager, index: usize, loaded: usize) {
+        let Some(state) = &mut self.recorder.units[index] else { return };
+        state.pid += COMMAND_PID_STEP;
         state.commands.push(state.pid);
         let process = self.scheduler.process(state.pid, "load", &[Work::Cpu(START_US)], manager.thread);
-        manager.roles.insert(process, Role::Unit { unit: at, loaded, in_module: false });
+        manager.roles.insert(process, Role::Unit { unit: index, loaded, in_module: false });
     }
 
     fn thread_done(&mut self, manager: &mut ServiceManager, thread: ThreadId) {
@@ -368,17 +371,17 @@ impl Simulation<'_> {
                 self.enqueue(manager, Action::Done(unit), Some(thread));
                 self.scheduler.exit(thread);
             }
-            Some(Role::Unit { unit: at, loaded, in_module }) => {
-                let unit = &self.plan.units[at];
+            Some(Role::Unit { unit: index, loaded, in_module }) => {
+                let unit = &self.plan.units[index];
                 if let Some(module) = unit.modules.get(loaded) {
-                    self.module_initcall(thread, module, in_module, self.unit_pid(at));
+                    self.module_initcall(thread, module, in_module, self.unit_pid(index));
                     let (loaded, in_next_module) = if in_module { (loaded + 1, false) } else { (loaded, true) };
                     if in_module && unit.has_command_per_module && loaded < unit.modules.len() {
-                        self.enqueue(manager, Action::Command(at, loaded), Some(thread));
+                        self.enqueue(manager, Action::Command(index, loaded), Some(thread));
                         self.scheduler.exit(thread);
                         return;
                     }
-                    manager.roles.insert(thread, Role::Unit { unit: at, loaded, in_module: in_next_module });
+                    manager.roles.insert(thread, Role::Unit { unit: index, loaded, in_module: in_next_module });
                     if in_module && loaded == unit.modules.len() {
                         let mut work = unit.work.clone();
                         if unit.outcome == StartOutcome::Hangs {
@@ -388,7 +391,7 @@ impl Simulation<'_> {
                     }
                     return;
                 }
-                self.enqueue(manager, Action::Done(at), Some(thread));
+                self.enqueue(manager, Action::Done(index), Some(thread));
                 self.scheduler.exit(thread);
             }
         }
@@ -399,15 +402,15 @@ impl Simulation<'_> {
     }
 
     /// Starts or ends a module's initcall.
-    fn module_initcall(&mut self, thread: ThreadId, module: &Initcall, ends: bool, pid: u32) {
+    fn module_initcall(&mut self, thread: ThreadId, module: &Initcall, is_end: bool, pid: u32) {
         let now_us = self.scheduler.now_us();
         let call = format!("{}+0x0/0x1000 [{}]", module.function, module.module);
-        if ends {
+        if is_end {
             self.scheduler.trace(thread, &format!("initcall_finish: func={call} ret=0"));
             if let Some(interval) = self.truth.drivers.get_mut(&module.module) {
                 interval.end_us = Some(now_us);
-                let length_us = interval.duration_us();
-                self.recorder.log_kernel(now_us, &format!("initcall {call} returned 0 after {length_us} usecs"));
+                let duration_us = interval.duration_us();
+                self.recorder.log_kernel(now_us, &format!("initcall {call} returned 0 after {duration_us} usecs"));
             }
         } else {
             self.scheduler.trace(thread, &format!("module_load: {} ", module.module));
@@ -419,47 +422,49 @@ impl Simulation<'_> {
     }
 
     /// Handles a unit that is up or has failed.
-    fn unit_done(&mut self, manager: &mut ServiceManager, at: usize) {
+    fn unit_done(&mut self, manager: &mut ServiceManager, index: usize) {
         let plan = self.plan;
-        let unit = &plan.units[at];
+        let unit = &plan.units[index];
         let now_us = self.scheduler.now_us();
-        let attempt = manager.attempts.get(&at).copied().unwrap_or(1);
-        let failed = match unit.outcome {
+        let attempt = manager.attempts.get(&index).copied().unwrap_or(1);
+        let failure = match unit.outcome {
             StartOutcome::Failed(result) => Some(result),
             StartOutcome::UpAfterRetry(result) if attempt == 1 => Some(result),
             _ => None,
         };
-        if let Some(state) = &mut self.recorder.units[at] {
-            match failed {
+        if let Some(state) = &mut self.recorder.units[index] {
+            match failure {
                 Some(result) => {
                     (state.inactive_us, state.result, state.has_failed) = (now_us, result, true);
                 }
                 None => state.active_us = now_us,
             }
         }
-        let first = self.truth.starts.get_mut(&unit.name);
-        if let Some(first) = first.filter(|interval| interval.end_us.is_none()) {
-            first.end_us = Some(now_us);
+        let start = self.truth.starts.get_mut(&unit.name);
+        if let Some(start) = start.filter(|interval| interval.end_us.is_none()) {
+            start.end_us = Some(now_us);
         }
-        self.log_unit_done(unit, failed, now_us);
-        if matches!(unit.outcome, StartOutcome::UpAfterRetry(_)) && failed.is_some() {
+        self.log_unit_done(unit, failure, now_us);
+        if matches!(unit.outcome, StartOutcome::UpAfterRetry(_)) && failure.is_some() {
             let text = format!("{}: Scheduled restart job, restart counter is at 1.", unit.name);
             self.recorder.log_manager(now_us + RESTART_US, &text, &[("UNIT", &unit.name)]);
-            let timer = self.scheduler.thread(20 + u32::try_from(at).unwrap_or(0), "kworker/u4:2", true);
+            let timer = self.scheduler.thread(20 + u32::try_from(index).unwrap_or(0), "kworker/u4:2", true);
             self.scheduler.add_work(timer, &[Work::Sleep(RESTART_US)], None);
-            manager.roles.insert(timer, Role::Timer(at));
+            manager.roles.insert(timer, Role::Timer(index));
         }
-        manager.ended_us.entry(at).or_insert(now_us);
+        manager.ended_us.entry(index).or_insert(now_us);
         self.queue_ready_units(manager);
-        let wanted = plan.units.iter().enumerate().filter(|(_, unit)| unit.triggered_by.is_none());
-        if self.truth.finished_us.is_none() && wanted.clone().all(|(at, _)| manager.ended_us.contains_key(&at)) {
+        let initial_units = plan.units.iter().enumerate().filter(|(_, unit)| unit.triggered_by.is_none());
+        if self.truth.finished_us.is_none()
+            && initial_units.clone().all(|(index, _)| manager.ended_us.contains_key(&index))
+        {
             self.truth.finished_us = Some(now_us);
         }
     }
 
-    fn log_unit_done(&mut self, unit: &LinuxUnit, failed: Option<&'static str>, now_us: i64) {
-        let (name, what) = (unit.name.as_str(), description(&unit.name));
-        if let Some(result) = failed {
+    fn log_unit_done(&mut self, unit: &LinuxUnit, failure: Option<&'static str>, now_us: i64) {
+        let (name, unit_description) = (unit.name.as_str(), description(&unit.name));
+        if let Some(result) = failure {
             if result == "timeout" {
                 let text = format!("{name}: start operation timed out. Terminating.");
                 self.recorder.log_manager(now_us - 30, &text, &[("UNIT", name)]);
@@ -467,29 +472,30 @@ impl Simulation<'_> {
             let text = format!("{name}: Failed with result '{result}'.");
             self.recorder.log_manager(now_us - 20, &text, &[("UNIT", name)]);
             let job = if result == "timeout" { "timeout" } else { "failed" };
-            let about = [("MESSAGE_ID", FAILED), ("UNIT", name), ("JOB_TYPE", "start"), ("JOB_RESULT", job)];
-            self.recorder.log_manager(now_us, &format!("Failed to start {name} - {what}."), &about);
+            let fields = [("MESSAGE_ID", FAILED), ("UNIT", name), ("JOB_TYPE", "start"), ("JOB_RESULT", job)];
+            self.recorder.log_manager(now_us, &format!("Failed to start {name} - {unit_description}."), &fields);
             return;
         }
-        let done = match name.rsplit_once('.').map(|(_, kind)| kind) {
+        let verb = match name.rsplit_once('.').map(|(_, kind)| kind) {
             Some("target") => "Reached target",
             Some("device") => "Found device",
             Some("mount") => "Mounted",
             _ if unit.stop.is_empty() => "Finished",
             _ => "Started",
         };
-        let about = [("MESSAGE_ID", STARTED), ("UNIT", name), ("JOB_TYPE", "start"), ("JOB_RESULT", "done")];
-        self.recorder.log_manager(now_us, &format!("{done} {name} - {what}."), &about);
+        let fields = [("MESSAGE_ID", STARTED), ("UNIT", name), ("JOB_TYPE", "start"), ("JOB_RESULT", "done")];
+        self.recorder.log_manager(now_us, &format!("{verb} {name} - {unit_description}."), &fields);
     }
 }
 
-/// The chain of units that the target waited for.
+/// Returns the chain of units that the target waited for.
 fn critical_path(units: &[LinuxUnit], manager: &ServiceManager, target: &str) -> Vec<String> {
     let mut path = Vec::new();
-    let mut at = units.iter().position(|unit| unit.name == target).filter(|at| manager.ended_us.contains_key(at));
-    while let Some(unit) = at {
+    let mut current =
+        units.iter().position(|unit| unit.name == target).filter(|index| manager.ended_us.contains_key(index));
+    while let Some(unit) = current {
         path.push(units[unit].name.clone());
-        at = manager.released_by.get(&unit).copied();
+        current = manager.released_by.get(&unit).copied();
     }
     path.reverse();
     path

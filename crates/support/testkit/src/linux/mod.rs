@@ -97,7 +97,7 @@ impl<'p> Simulation<'p> {
         self.log_activity();
     }
 
-    /// The kernel and a program log a message each.
+    /// Logs one message each of the kernel and a program.
     fn log_activity(&mut self) {
         let worker = self.scheduler.thread(9, "kworker/0:1", true);
         self.run_work(worker, &[Work::Cpu(50)]);

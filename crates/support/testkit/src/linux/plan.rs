@@ -32,7 +32,7 @@ pub struct LinuxUnit {
     pub(super) modules: Vec<Initcall>,
     /// Each module is loaded by a separate command, one after another.
     pub(super) has_command_per_module: bool,
-    /// Unit that triggers this one, and the delay, ms; the unit is not part of the initial transaction.
+    /// Unit that triggers this unit, and the delay, ms; the unit is not part of the initial transaction.
     pub(super) triggered_by: Option<(String, i64)>,
 }
 
@@ -75,8 +75,8 @@ impl LinuxUnit {
 
     /// Sets the outcome of its start.
     #[must_use]
-    pub fn start_outcome(mut self, ending: StartOutcome) -> Self {
-        self.outcome = ending;
+    pub fn start_outcome(mut self, outcome: StartOutcome) -> Self {
+        self.outcome = outcome;
         self
     }
 
@@ -108,7 +108,7 @@ impl LinuxUnit {
         self
     }
 
-    /// Is triggered by another unit, this long after that unit starts; no unit waits for it.
+    /// Lets another unit trigger this unit after a delay. No unit waits for it.
     #[must_use]
     pub fn trigger(mut self, unit: &str, ms: i64) -> Self {
         self.triggered_by = Some((unit.to_owned(), ms));
@@ -125,13 +125,13 @@ pub struct Initcall {
 }
 
 impl Initcall {
-    /// A built-in initcall.
+    /// Creates a built-in initcall.
     #[must_use]
     pub fn new(function: &str) -> Self {
         Self { function: function.to_owned(), module: String::new(), work: Vec::new() }
     }
 
-    /// An initcall of a module.
+    /// Creates an initcall of a module.
     #[must_use]
     pub fn in_module(module: &str, function: &str) -> Self {
         Self { module: module.to_owned(), ..Self::new(function) }
@@ -176,7 +176,7 @@ pub struct LinuxDevice {
 }
 
 impl LinuxDevice {
-    /// A device without a parent, whose callbacks take no time.
+    /// Creates a device without a parent, whose callbacks take no time.
     #[must_use]
     pub fn new(name: &str, driver: &str) -> Self {
         Self {
@@ -257,8 +257,8 @@ impl Default for LinuxMachine {
 }
 
 impl LinuxMachine {
-    /// A machine with two processors, 2 s of firmware time and 0.5 s of loader time, that starts no units. Its default
-    /// target is `multi-user.target`.
+    /// Creates a machine with two processors, 2 s of firmware time and 0.5 s of loader time, that starts no units. Its
+    /// default target is `multi-user.target`.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -273,7 +273,7 @@ impl LinuxMachine {
         }
     }
 
-    /// A healthy machine whose user space takes about 2 s: a few targets and services.
+    /// Creates a healthy machine whose user space takes about 2 s: a few targets and services.
     #[must_use]
     pub fn healthy() -> Self {
         Self::new()
@@ -321,7 +321,7 @@ impl LinuxMachine {
     /// Adds a unit, replacing one of the same name.
     #[must_use]
     pub fn unit(mut self, unit: LinuxUnit) -> Self {
-        self.units.retain(|known| known.name != unit.name);
+        self.units.retain(|existing| existing.name != unit.name);
         self.units.push(unit);
         self
     }
@@ -330,7 +330,7 @@ impl LinuxMachine {
     #[must_use]
     pub fn wanted_unit(mut self, unit: LinuxUnit) -> Self {
         let target = self.default_target.clone();
-        if let Some(target) = self.units.iter_mut().find(|known| known.name == target) {
+        if let Some(target) = self.units.iter_mut().find(|existing| existing.name == target) {
             target.after.push(unit.name.clone());
         }
         self.unit(unit)

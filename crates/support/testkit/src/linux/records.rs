@@ -6,7 +6,7 @@ use super::plan::LinuxMachine;
 use super::scheduler::Scheduler;
 
 /// Boot id.
-const BOOT: &str = "5a1e0b6c7d8f4e219a3b4c5d6e7f8091";
+const BOOT_ID: &str = "5a1e0b6c7d8f4e219a3b4c5d6e7f8091";
 /// Wall clock at the kernel's start, µs since 1970: 2026-11-22 09:00:00 UTC.
 const WALL_US: i64 = 1_795_338_000_000_000;
 /// Time from sending a message until journald receives it, µs.
@@ -44,34 +44,36 @@ pub struct JournaledBoot<'p> {
     pub kernel: &'p str,
 }
 
-/// The journal of several boots in the format of `journalctl -o export`.
+/// Returns the journal of several boots in the format of `journalctl -o export`.
 #[must_use]
 pub fn journal_of_boots(boots: &[JournaledBoot<'_>]) -> Vec<u8> {
     const DAY_US: i64 = 86_400_000_000;
     let mut text = String::new();
     for (number, boot) in (0x6000_u32..).zip(boots) {
-        let id = format!("{}{number:04x}", &BOOT[4..]);
-        let later = |line: &str, name: &str| -> Option<String> {
+        let id = format!("{}{number:04x}", &BOOT_ID[4..]);
+        let shift_line = |line: &str, name: &str| -> Option<String> {
             let us: i64 = line.strip_prefix(name)?.parse().ok()?;
             Some(format!("{name}{}", us + boot.day * DAY_US))
         };
-        let mut last_us = (WALL_US, 0_i64);
+        let (mut last_real_us, mut last_monotonic_us) = (WALL_US, 0_i64);
         for line in String::from_utf8_lossy(&boot.files.journal).lines() {
-            let stamp = |name: &str| line.strip_prefix(name).and_then(|us| us.parse::<i64>().ok());
-            last_us.0 = stamp("__REALTIME_TIMESTAMP=").unwrap_or(last_us.0);
-            last_us.1 = stamp("__MONOTONIC_TIMESTAMP=").unwrap_or(last_us.1);
-            let moved = later(line, "__REALTIME_TIMESTAMP=").or_else(|| later(line, "_SOURCE_REALTIME_TIMESTAMP="));
-            let line = moved.unwrap_or_else(|| line.replace(BOOT, &id).replace("6.1.0-50-amd64", boot.kernel));
+            let timestamp = |name: &str| line.strip_prefix(name).and_then(|us| us.parse::<i64>().ok());
+            last_real_us = timestamp("__REALTIME_TIMESTAMP=").unwrap_or(last_real_us);
+            last_monotonic_us = timestamp("__MONOTONIC_TIMESTAMP=").unwrap_or(last_monotonic_us);
+            let shifted_line =
+                shift_line(line, "__REALTIME_TIMESTAMP=").or_else(|| shift_line(line, "_SOURCE_REALTIME_TIMESTAMP="));
+            let line =
+                shifted_line.unwrap_or_else(|| line.replace(BOOT_ID, &id).replace("6.1.0-50-amd64", boot.kernel));
             text.push_str(&line);
             text.push('\n');
         }
-        for (after_us, (who, what)) in (1..).map(|minutes| minutes * 60_000_000).zip(boot.messages) {
+        for (after_us, (identifier, message)) in (1..).map(|minutes| minutes * 60_000_000).zip(boot.messages) {
             let _ = writeln!(
                 text,
                 "__REALTIME_TIMESTAMP={}\n__MONOTONIC_TIMESTAMP={}\n_BOOT_ID={id}\n_MACHINE_ID=5c61d648e6dd4ef099ea0f4ccc0fe160\n_HOSTNAME=machine\n\
-                 _TRANSPORT=syslog\nSYSLOG_IDENTIFIER={who}\n_PID=900\nMESSAGE={what}\n",
-                last_us.0 + boot.day * DAY_US + after_us,
-                last_us.1 + after_us,
+                 _TRANSPORT=syslog\nSYSLOG_IDENTIFIER={identifier}\n_PID=900\nMESSAGE={message}\n",
+                last_real_us + boot.day * DAY_US + after_us,
+                last_monotonic_us + after_us,
             );
         }
     }
@@ -79,7 +81,7 @@ pub fn journal_of_boots(boots: &[JournaledBoot<'_>]) -> Vec<u8> {
 }
 
 impl LinuxFiles {
-    /// Every file, with the names `onoff record` uses.
+    /// Returns all files, with the names that `onoff record` uses.
     #[must_use]
     pub fn all_files(&self) -> Vec<(String, Vec<u8>)> {
         let mut files = self.files_without_trace();
@@ -88,30 +90,30 @@ impl LinuxFiles {
         files
     }
 
-    /// Every file except the trace.
+    /// Returns all files except the trace.
     #[must_use]
     pub fn files_without_trace(&self) -> Vec<(String, Vec<u8>)> {
-        let parts = [
+        let files = [
             ("journal.export", &self.journal),
             ("dmesg.txt", &self.kernel_log),
             ("units.txt", &self.units),
             ("manager.txt", &self.manager),
             ("clock.txt", &self.power),
         ];
-        let parts = parts.into_iter().filter(|(_, bytes)| !bytes.is_empty());
+        let present_files = files.into_iter().filter(|(_, bytes)| !bytes.is_empty());
         let mut files: Vec<(String, Vec<u8>)> =
-            parts.map(|(name, bytes)| (format!("lab/{name}"), bytes.clone())).collect();
+            present_files.map(|(name, bytes)| (format!("lab/{name}"), bytes.clone())).collect();
         files.extend(self.firmware.iter().cloned());
         files
     }
 
-    /// The journal alone, which includes the kernel log.
+    /// Returns only the journal, which includes the kernel log.
     #[must_use]
     pub fn journal_file(&self) -> Vec<(String, Vec<u8>)> {
         vec![("journal.export".to_owned(), self.journal.clone())]
     }
 
-    /// The kernel log alone.
+    /// Returns only the kernel log.
     #[must_use]
     pub fn kernel_log_file(&self) -> Vec<(String, Vec<u8>)> {
         vec![("dmesg.txt".to_owned(), self.kernel_log.clone())]
@@ -183,7 +185,7 @@ impl Recorder {
     }
 
     /// Logs a message of the service manager, with fields that describe its subject.
-    pub(super) fn log_manager(&mut self, time_us: i64, text: &str, about: &[(&str, &str)]) {
+    pub(super) fn log_manager(&mut self, time_us: i64, text: &str, extra_fields: &[(&str, &str)]) {
         if self.journal_from_us == i64::MAX {
             self.early.push((time_us, "systemd", text.to_owned()));
             return;
@@ -209,7 +211,7 @@ impl Recorder {
             ("_EXE", "/usr/lib/systemd/systemd"),
             ("MESSAGE", text),
         ];
-        fields.extend(about);
+        fields.extend(extra_fields);
         self.append_to_journal(time_us, time_us, &fields);
     }
 
@@ -227,18 +229,18 @@ impl Recorder {
         self.append_to_journal(time_us, time_us, &fields);
     }
 
-    fn append_to_journal(&mut self, sent_us: i64, taken_us: i64, fields: &[(&str, &str)]) {
-        if self.journal_until_us.is_some_and(|until| taken_us > until) {
+    fn append_to_journal(&mut self, sent_us: i64, received_us: i64, fields: &[(&str, &str)]) {
+        if self.journal_until_us.is_some_and(|end_us| received_us > end_us) {
             return;
         }
-        let mut all: Vec<(String, String)> =
+        let mut owned_fields: Vec<(String, String)> =
             fields.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let source = match fields.first() {
+        let (source_name, source_us) = match fields.first() {
             Some(&("_TRANSPORT", "kernel")) => ("_SOURCE_MONOTONIC_TIMESTAMP", sent_us),
             _ => ("_SOURCE_REALTIME_TIMESTAMP", WALL_US + sent_us),
         };
-        all.push((source.0.to_owned(), source.1.to_string()));
-        self.journal.push((taken_us + JOURNAL_DELAY_US, all));
+        owned_fields.push((source_name.to_owned(), source_us.to_string()));
+        self.journal.push((received_us + JOURNAL_DELAY_US, owned_fields));
     }
 
     pub(super) fn property(&mut self, name: &'static str, us: i64) {
@@ -246,8 +248,8 @@ impl Recorder {
     }
 
     pub(super) fn files(mut self, plan: &LinuxMachine, scheduler: Scheduler) -> LinuxFiles {
-        self.journal.sort_by_key(|entry| entry.0);
-        self.kernel_log.sort_by_key(|line| line.0);
+        self.journal.sort_by_key(|(time_us, _)| *time_us);
+        self.kernel_log.sort_by_key(|(time_us, _)| *time_us);
         let mut kernel_log = String::new();
         for (time_us, text) in &self.kernel_log {
             let _ = writeln!(kernel_log, "[{:5}.{:06}] {text}", time_us / 1_000_000, time_us % 1_000_000);
@@ -273,8 +275,8 @@ impl Recorder {
             let real_us = WALL_US + time_us;
             let _ = writeln!(
                 text,
-                "__CURSOR=s=0f1e2d3c4b5a49788695a4b3c2d1e0ff;i={number:x};b={BOOT};m={time_us:x};t={real_us:x};x={number:x}\n\
-                 __REALTIME_TIMESTAMP={real_us}\n__MONOTONIC_TIMESTAMP={time_us}\n_BOOT_ID={BOOT}\n\
+                "__CURSOR=s=0f1e2d3c4b5a49788695a4b3c2d1e0ff;i={number:x};b={BOOT_ID};m={time_us:x};t={real_us:x};x={number:x}\n\
+                 __REALTIME_TIMESTAMP={real_us}\n__MONOTONIC_TIMESTAMP={time_us}\n_BOOT_ID={BOOT_ID}\n\
                  _MACHINE_ID=5c61d648e6dd4ef099ea0f4ccc0fe160\n_HOSTNAME=machine"
             );
             for (name, value) in fields {
@@ -289,8 +291,8 @@ impl Recorder {
         let mut text = String::new();
         for (unit, state) in plan.units.iter().zip(&self.units) {
             let is_default = unit.name == plan.default_target;
-            let more = if is_default { " default.target" } else { "" };
-            let _ = writeln!(text, "Id={0}\nNames={0}{more}\nLoadState=loaded", unit.name);
+            let alias = if is_default { " default.target" } else { "" };
+            let _ = writeln!(text, "Id={0}\nNames={0}{alias}\nLoadState=loaded", unit.name);
             let _ = writeln!(text, "After={}", unit.after.join(" "));
             if unit.name.ends_with(".target") {
                 let _ = writeln!(text, "Wants={}", unit.after.join(" "));
@@ -299,14 +301,14 @@ impl Recorder {
                 text.push_str("ActiveState=inactive\nInactiveExitTimestampMonotonic=0\n\n");
                 continue;
             };
-            let active = match state {
+            let active_state = match state {
                 UnitState { has_failed: true, .. } => "failed",
                 UnitState { active_us: 0, .. } => "activating",
                 UnitState { inactive_us, active_us, .. } if inactive_us > active_us => "inactive",
                 _ => "active",
             };
             let result = if state.result.is_empty() { "success" } else { state.result };
-            let _ = writeln!(text, "ActiveState={active}\nResult={result}");
+            let _ = writeln!(text, "ActiveState={active_state}\nResult={result}");
             if unit.name.ends_with(".service") && state.pid > 0 {
                 let _ = writeln!(
                     text,
@@ -335,7 +337,7 @@ impl Recorder {
     }
 }
 
-/// The trace in ftrace's text format.
+/// Returns the trace in ftrace's text format.
 fn trace(scheduler: Scheduler) -> String {
     let mut lines = scheduler.lines;
     lines.sort_by_key(|line| line.time_us);

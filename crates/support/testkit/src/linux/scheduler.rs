@@ -44,8 +44,8 @@ struct Thread {
     name: String,
     work: VecDeque<Work>,
     state: State,
-    /// Rest of its time slice, µs.
-    slice_left_us: i64,
+    /// Remaining time slice, µs.
+    remaining_slice_us: i64,
     /// A kernel thread: its waits are uninterruptible.
     is_kernel: bool,
     exec_name: Option<String>,
@@ -90,7 +90,7 @@ impl Scheduler {
             name,
             work,
             state: State::Waiting,
-            slice_left_us: 0,
+            remaining_slice_us: 0,
             is_kernel,
             exec_name: None,
         });
@@ -115,13 +115,13 @@ impl Scheduler {
         thread
     }
 
-    /// Adds work to `thread`; wakes it from `by`, or from an interrupt if that is `None`.
-    pub(super) fn add_work(&mut self, thread: ThreadId, work: &[Work], by: Option<ThreadId>) {
+    /// Adds work to `thread`; wakes it from `waker`, or from an interrupt if that is `None`.
+    pub(super) fn add_work(&mut self, thread: ThreadId, work: &[Work], waker: Option<ThreadId>) {
         self.threads[thread].work.extend(work);
         if self.threads[thread].state == State::Waiting {
-            let waking = self.waking(thread);
-            match by {
-                Some(by) => self.trace(by, &waking),
+            let waking = self.waking_event(thread);
+            match waker {
+                Some(waker) => self.trace(waker, &waking),
                 None => self.trace_from_interrupt(&waking),
             }
             self.make_ready(thread);
@@ -162,15 +162,15 @@ impl Scheduler {
     pub(super) fn next(&mut self, until_us: i64) -> Option<ThreadId> {
         loop {
             self.fill_idle_processors();
-            if let Some(done) = self.done() {
-                return Some(done);
+            if let Some(thread) = self.finished_thread() {
+                return Some(thread);
             }
-            let ends = self.running.iter().flatten().map(|&thread| self.now_us + self.until_event_us(thread));
-            let wakes = self.threads.iter().filter_map(|thread| match thread.state {
-                State::Sleeping(until) | State::Waking(until) => Some(until),
+            let event_times = self.running.iter().flatten().map(|&thread| self.now_us + self.until_event_us(thread));
+            let wake_times = self.threads.iter().filter_map(|thread| match thread.state {
+                State::Sleeping(wake_us) | State::Waking(wake_us) => Some(wake_us),
                 _ => None,
             });
-            let next_us = ends.chain(wakes).min()?;
+            let next_us = event_times.chain(wake_times).min()?;
             if next_us >= until_us {
                 self.run(until_us - self.now_us);
                 return None;
@@ -197,13 +197,13 @@ impl Scheduler {
         }
     }
 
-    fn waking(&self, thread: ThreadId) -> String {
+    fn waking_event(&self, thread: ThreadId) -> String {
         let entry = &self.threads[thread];
         format!("sched_waking: comm={} pid={} prio=120 target_cpu=000", entry.name, entry.pid)
     }
 
     fn trace_from_interrupt(&mut self, event: &str) {
-        // The interrupt is handled by an idle processor, if there is one, or else by the first.
+        // The interrupt is handled by an idle processor, if there is one, otherwise by the first processor.
         let cpu = self.running.iter().position(Option::is_none).unwrap_or(0);
         let (task, pid) = match self.running[cpu] {
             Some(thread) => (self.threads[thread].name.clone(), self.threads[thread].pid),
@@ -232,22 +232,22 @@ impl Scheduler {
             if self.running[cpu].is_none()
                 && let Some(thread) = self.ready.pop_front()
             {
-                self.switch_in(cpu, thread, &idle(cpu));
+                self.switch_in(cpu, thread, &idle_task(cpu));
             }
         }
     }
 
-    fn switch_in(&mut self, cpu: usize, thread: ThreadId, before: &(String, u32, &'static str)) {
+    fn switch_in(&mut self, cpu: usize, thread: ThreadId, previous: &PreviousTask) {
         let entry = &mut self.threads[thread];
         entry.state = State::Running(cpu);
-        entry.slice_left_us = SLICE_US;
+        entry.remaining_slice_us = SLICE_US;
         let event = format!(
             "sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state={} ==> next_comm={} next_pid={} next_prio=120",
-            before.0, before.1, before.2, entry.name, entry.pid
+            previous.name, previous.pid, previous.state, entry.name, entry.pid
         );
         self.running[cpu] = Some(thread);
-        let task = if before.1 == 0 { "<idle>".to_owned() } else { before.0.clone() };
-        self.lines.push(TraceLine { time_us: self.now_us, cpu, task, pid: before.1, in_interrupt: false, event });
+        let task = if previous.pid == 0 { "<idle>".to_owned() } else { previous.name.clone() };
+        self.lines.push(TraceLine { time_us: self.now_us, cpu, task, pid: previous.pid, in_interrupt: false, event });
         let entry = &mut self.threads[thread];
         if let Some(program) = entry.exec_name.take() {
             let event = format!("sched_process_exec: filename=/usr/sbin/{program} pid={0} old_pid={0}", entry.pid);
@@ -260,21 +260,21 @@ impl Scheduler {
     /// Switches from a thread to the next ready one.
     fn switch_out(&mut self, cpu: usize, thread: ThreadId, state: &'static str) {
         let entry = &self.threads[thread];
-        let before = (entry.name.clone(), entry.pid, state);
+        let previous = PreviousTask { name: entry.name.clone(), pid: entry.pid, state };
         self.running[cpu] = None;
         if let Some(next) = self.ready.pop_front() {
-            self.switch_in(cpu, next, &before);
+            self.switch_in(cpu, next, &previous);
             return;
         }
         let event = format!(
             "sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state={} ==> next_comm=swapper/{cpu} next_pid=0 next_prio=120",
-            before.0, before.1, before.2
+            previous.name, previous.pid, previous.state
         );
-        let (task, pid) = (before.0, before.1);
+        let PreviousTask { name: task, pid, .. } = previous;
         self.lines.push(TraceLine { time_us: self.now_us, cpu, task, pid, in_interrupt: false, event });
     }
 
-    fn done(&self) -> Option<ThreadId> {
+    fn finished_thread(&self) -> Option<ThreadId> {
         self.running.iter().flatten().copied().find(|&thread| self.threads[thread].work.is_empty())
     }
 
@@ -282,7 +282,7 @@ impl Scheduler {
         let entry = &self.threads[thread];
         match entry.work.front() {
             Some(&Work::Cpu(us)) if self.ready.is_empty() => us,
-            Some(&Work::Cpu(us)) => us.min(entry.slice_left_us.max(0)),
+            Some(&Work::Cpu(us)) => us.min(entry.remaining_slice_us.max(0)),
             _ => 0,
         }
     }
@@ -291,9 +291,9 @@ impl Scheduler {
         self.now_us += us;
         for &thread in self.running.iter().flatten() {
             let entry = &mut self.threads[thread];
-            entry.slice_left_us -= us;
-            if let Some(Work::Cpu(left)) = entry.work.front_mut() {
-                *left -= us;
+            entry.remaining_slice_us -= us;
+            if let Some(Work::Cpu(remaining_us)) = entry.work.front_mut() {
+                *remaining_us -= us;
             }
         }
     }
@@ -301,12 +301,12 @@ impl Scheduler {
     fn wake(&mut self) {
         for thread in 0..self.threads.len() {
             match self.threads[thread].state {
-                State::Sleeping(until) if until <= self.now_us => {
-                    let waking = self.waking(thread);
+                State::Sleeping(wake_us) if wake_us <= self.now_us => {
+                    let waking = self.waking_event(thread);
                     self.trace_from_interrupt(&waking);
                     self.threads[thread].state = State::Waking(self.now_us + TIMER_LATENCY_US);
                 }
-                State::Waking(until) if until <= self.now_us => self.make_ready(thread),
+                State::Waking(wake_us) if wake_us <= self.now_us => self.make_ready(thread),
                 _ => {}
             }
         }
@@ -316,7 +316,7 @@ impl Scheduler {
     fn switch(&mut self) {
         for cpu in 0..self.running.len() {
             let Some(thread) = self.running[cpu] else { continue };
-            while matches!(self.threads[thread].work.front(), Some(&Work::Cpu(left)) if left <= 0) {
+            while matches!(self.threads[thread].work.front(), Some(&Work::Cpu(remaining_us)) if remaining_us <= 0) {
                 self.threads[thread].work.pop_front();
             }
             match self.threads[thread].work.front() {
@@ -326,7 +326,7 @@ impl Scheduler {
                     let state = if self.threads[thread].is_kernel { "D" } else { "S" };
                     self.switch_out(cpu, thread, state);
                 }
-                Some(_) if self.threads[thread].slice_left_us <= 0 && !self.ready.is_empty() => {
+                Some(_) if self.threads[thread].remaining_slice_us <= 0 && !self.ready.is_empty() => {
                     self.threads[thread].state = State::Ready;
                     self.ready.push_back(thread);
                     self.switch_out(cpu, thread, "R");
@@ -337,6 +337,13 @@ impl Scheduler {
     }
 }
 
-fn idle(cpu: usize) -> (String, u32, &'static str) {
-    (format!("swapper/{cpu}"), 0, "R")
+/// The task that a processor ran before a context switch, and its new state.
+struct PreviousTask {
+    name: String,
+    pid: u32,
+    state: &'static str,
+}
+
+fn idle_task(cpu: usize) -> PreviousTask {
+    PreviousTask { name: format!("swapper/{cpu}"), pid: 0, state: "R" }
 }

@@ -32,79 +32,82 @@ impl Simulation<'_> {
         let request_us = self.scheduler.now_us();
         self.recorder.log_program(request_us, ("systemd-logind", 150), "The system will power off now!");
         let manager = self.scheduler.thread(1, "systemd", false);
-        let mut left: HashSet<usize> = (0..plan.units.len())
-            .filter(|&at| self.recorder.units[at].as_ref().is_some_and(|state| state.active_us > 0))
-            .filter(|&at| plan.units[at].outcome != StartOutcome::Hangs)
+        let mut remaining: HashSet<usize> = (0..plan.units.len())
+            .filter(|&index| self.recorder.units[index].as_ref().is_some_and(|state| state.active_us > 0))
+            .filter(|&index| plan.units[index].outcome != StartOutcome::Hangs)
             .collect();
         let index_of = |name: &String| plan.units.iter().position(|unit| unit.name == *name);
         let mut stopped_us: HashMap<usize, i64> = HashMap::new();
         let mut released_by: HashMap<usize, usize> = HashMap::new();
         let mut stopping = HashMap::new();
-        let mut last = None;
+        let mut last_stopped = None;
         // Programs that ended while the manager was busy.
         let mut ended: VecDeque<ThreadId> = VecDeque::new();
-        while !left.is_empty() || !stopping.is_empty() {
-            // Units can stop when no unit ordered after them is left.
-            let mut ready: Vec<usize> = left
+        while !remaining.is_empty() || !stopping.is_empty() {
+            // Units can stop when no unit ordered after them remains.
+            let mut ready: Vec<usize> = remaining
                 .iter()
                 .copied()
-                .filter(|&at| {
-                    let later =
-                        |other: &usize| plan.units[*other].after.iter().filter_map(index_of).any(|before| before == at);
-                    !left.iter().any(later) && !stopping.values().any(later)
+                .filter(|&index| {
+                    let is_ordered_after = |other: &usize| {
+                        plan.units[*other].after.iter().filter_map(index_of).any(|predecessor| predecessor == index)
+                    };
+                    !remaining.iter().any(is_ordered_after) && !stopping.values().any(is_ordered_after)
                 })
                 .collect();
             ready.sort_unstable();
-            for at in ready {
-                left.remove(&at);
-                let later = (0..plan.units.len())
-                    .filter(|other| plan.units[*other].after.iter().filter_map(index_of).any(|before| before == at))
+            for index in ready {
+                remaining.remove(&index);
+                let last_successor = (0..plan.units.len())
+                    .filter(|other| {
+                        plan.units[*other].after.iter().filter_map(index_of).any(|predecessor| predecessor == index)
+                    })
                     .filter(|other| stopped_us.contains_key(other))
                     .max_by_key(|other| stopped_us.get(other));
-                if let Some(later) = later {
-                    released_by.insert(at, later);
+                if let Some(successor) = last_successor {
+                    released_by.insert(index, successor);
                 }
                 ended.extend(self.step(manager));
                 let now_us = self.scheduler.now_us();
-                let unit = &plan.units[at];
+                let unit = &plan.units[index];
                 self.truth.stops.insert(unit.name.clone(), TrueInterval { start_us: now_us, end_us: None });
-                if let Some(state) = &mut self.recorder.units[at] {
+                if let Some(state) = &mut self.recorder.units[index] {
                     state.stop_us = now_us;
                 }
                 if unit.stop.is_empty() {
-                    self.unit_stopped(at);
-                    stopped_us.insert(at, self.scheduler.now_us());
-                    last = Some(at);
+                    self.unit_stopped(index);
+                    stopped_us.insert(index, self.scheduler.now_us());
+                    last_stopped = Some(index);
                     continue;
                 }
                 let text = format!("Stopping {} - {}...", unit.name, description(&unit.name));
-                let about = [("MESSAGE_ID", STOPPING), ("UNIT", &*unit.name), ("JOB_TYPE", "stop")];
-                self.recorder.log_manager(now_us, &text, &about);
-                let pid = FIRST_STOP_PID + u32::try_from(at).unwrap_or(0);
+                let fields = [("MESSAGE_ID", STOPPING), ("UNIT", &*unit.name), ("JOB_TYPE", "stop")];
+                self.recorder.log_manager(now_us, &text, &fields);
+                let pid = FIRST_STOP_PID + u32::try_from(index).unwrap_or(0);
                 let program = unit.name.split(['.', '@']).next().unwrap_or("unit");
                 let thread = self.scheduler.process(pid, &program[..program.len().min(15)], &unit.stop, manager);
-                stopping.insert(thread, at);
+                stopping.insert(thread, index);
             }
             self.scheduler.block(manager);
             if stopping.is_empty() {
                 continue;
             }
             let Some(done) = ended.pop_front().or_else(|| self.scheduler.next(i64::MAX)) else { break };
-            let Some(at) = stopping.remove(&done) else {
+            let Some(index) = stopping.remove(&done) else {
                 self.scheduler.block(done);
                 continue;
             };
             self.scheduler.add_work(manager, &[], Some(done));
             self.scheduler.exit(done);
             ended.extend(self.step(manager));
-            self.unit_stopped(at);
-            stopped_us.insert(at, self.scheduler.now_us());
-            last = Some(at);
+            self.unit_stopped(index);
+            stopped_us.insert(index, self.scheduler.now_us());
+            last_stopped = Some(index);
         }
         let mut path = Vec::new();
-        while let Some(at) = last {
-            path.push(plan.units[at].name.clone());
-            last = released_by.get(&at).copied();
+        while let Some(index) = last_stopped {
+            path.push(plan.units[index].name.clone());
+            last_stopped = released_by.get(&index).copied();
         }
         path.reverse();
         self.truth.critical_stop_path = path;
@@ -115,13 +118,13 @@ impl Simulation<'_> {
         self.run_work(manager, &[Work::Cpu(STEP_US)])
     }
 
-    fn unit_stopped(&mut self, at: usize) {
-        let unit = &self.plan.units[at];
+    fn unit_stopped(&mut self, index: usize) {
+        let unit = &self.plan.units[index];
         let now_us = self.scheduler.now_us();
         if let Some(interval) = self.truth.stops.get_mut(&unit.name) {
             interval.end_us = Some(now_us);
         }
-        if let Some(state) = &mut self.recorder.units[at] {
+        if let Some(state) = &mut self.recorder.units[index] {
             state.inactive_us = now_us;
             if unit.is_killed {
                 (state.result, state.has_failed) = ("timeout", true);
@@ -129,7 +132,7 @@ impl Simulation<'_> {
         }
         let name = unit.name.as_str();
         if unit.is_killed {
-            let pid = self.recorder.units[at].as_ref().map_or(0, |state| state.pid);
+            let pid = self.recorder.units[index].as_ref().map_or(0, |state| state.pid);
             let program = name.split(['.', '@']).next().unwrap_or("unit");
             for (before_us, text) in [
                 (90, format!("{name}: State 'stop-sigterm' timed out. Killing.")),
@@ -140,22 +143,22 @@ impl Simulation<'_> {
             }
         }
         let kind = if name.ends_with(".target") { "Stopped target" } else { "Stopped" };
-        let about = [("MESSAGE_ID", STOPPED), ("UNIT", name), ("JOB_TYPE", "stop"), ("JOB_RESULT", "done")];
-        self.recorder.log_manager(now_us, &format!("{kind} {name} - {}.", description(name)), &about);
+        let fields = [("MESSAGE_ID", STOPPED), ("UNIT", name), ("JOB_TYPE", "stop"), ("JOB_RESULT", "done")];
+        self.recorder.log_manager(now_us, &format!("{kind} {name} - {}.", description(name)), &fields);
     }
 
-    /// Simulates systemd-shutdown, when no unit is left.
+    /// Simulates systemd-shutdown, when no unit remains.
     fn final_shutdown(&mut self, manager: ThreadId) {
         for target in ["umount.target", "shutdown.target", "final.target", "poweroff.target"] {
             self.step(manager);
             let now_us = self.scheduler.now_us();
-            let about = [
+            let fields = [
                 ("MESSAGE_ID", "39f53479d3a045ac8e11786248231fbf"),
                 ("UNIT", target),
                 ("JOB_TYPE", "start"),
                 ("JOB_RESULT", "done"),
             ];
-            self.recorder.log_manager(now_us, &format!("Reached target {target} - {}.", description(target)), &about);
+            self.recorder.log_manager(now_us, &format!("Reached target {target} - {}.", description(target)), &fields);
         }
         self.recorder.log_manager(self.scheduler.now_us(), "Shutting down.", &[]);
         self.recorder.journal_until_us = Some(self.scheduler.now_us() + 1_000);

@@ -38,8 +38,8 @@ impl EventOrigin {
     }
 }
 
-const PAGE: usize = 4096;
-const PAGE_HEAD: usize = 16;
+const PAGE_SIZE: usize = 4096;
+const PAGE_HEADER_SIZE: usize = 16;
 const KERNEL_STACK: u16 = 4;
 const USER_STACK: u16 = 12;
 const SWITCH: u16 = 300;
@@ -58,7 +58,7 @@ type Fields = &'static [(&'static str, usize, usize)];
 /// An event: name, id and fields.
 type EventFormat = (&'static str, u16, Fields);
 
-const OWN_EVENTS: &[EventFormat] = &[
+const FTRACE_EVENTS: &[EventFormat] = &[
     ("kernel_stack", KERNEL_STACK, &[("int size", 8, 4), ("unsigned long caller[8]", 16, 64)]),
     ("user_stack", USER_STACK, &[("unsigned int tgid", 8, 4), ("unsigned long caller[8]", 16, 64)]),
 ];
@@ -142,38 +142,43 @@ impl TraceDatBuilder {
         self
     }
 
-    /// Adds a context switch from the thread `at` to another; the old one is left in `state` (1 for
+    /// Adds a context switch from the thread of `origin` to another; the old thread is left in `state` (1 for
     /// `TASK_INTERRUPTIBLE`).
     #[must_use]
-    pub fn switch(mut self, at: EventOrigin, (old_name, state): (&str, i64), (new_tid, new_name): (u32, &str)) -> Self {
-        let mut payload = head(SWITCH, at);
-        payload.extend(name(old_name));
-        payload.extend(at.tid.to_le_bytes());
+    pub fn switch(
+        mut self,
+        origin: EventOrigin,
+        (old_name, state): (&str, i64),
+        (new_tid, new_name): (u32, &str),
+    ) -> Self {
+        let mut payload = event_head(SWITCH, origin);
+        payload.extend(task_name(old_name));
+        payload.extend(origin.tid.to_le_bytes());
         payload.extend(120_i32.to_le_bytes());
         payload.extend(state.to_le_bytes());
-        payload.extend(name(new_name));
+        payload.extend(task_name(new_name));
         payload.extend(new_tid.to_le_bytes());
         payload.extend(120_i32.to_le_bytes());
-        self.push(at, payload);
+        self.push(origin, payload);
         self
     }
 
     /// Adds a wakeup of a thread.
     #[must_use]
-    pub fn waking(mut self, at: EventOrigin, (tid, task): (u32, &str)) -> Self {
-        let mut payload = head(WAKING, at);
-        payload.extend(name(task));
+    pub fn waking(mut self, origin: EventOrigin, (tid, task): (u32, &str)) -> Self {
+        let mut payload = event_head(WAKING, origin);
+        payload.extend(task_name(task));
         payload.extend(tid.to_le_bytes());
         payload.extend([120_i32, 0].into_iter().flat_map(i32::to_le_bytes));
-        self.push(at, payload);
+        self.push(origin, payload);
         self
     }
 
     /// Adds a read of eight sectors from disk 8:0, with the call stack of its issue.
     #[must_use]
-    pub fn disk_read(mut self, at: EventOrigin, sector: u64, kernel: &[u64], complete_ns: u64) -> Self {
-        let request = |id: u16, at: EventOrigin| {
-            let mut payload = head(id, at);
+    pub fn disk_read(mut self, origin: EventOrigin, sector: u64, kernel: &[u64], complete_ns: u64) -> Self {
+        let request = |id: u16, origin: EventOrigin| {
+            let mut payload = event_head(id, origin);
             payload.extend((8_u32 << 20).to_le_bytes());
             payload.extend([0; 4]);
             payload.extend(sector.to_le_bytes());
@@ -182,64 +187,64 @@ impl TraceDatBuilder {
             payload.extend(b"R\0\0\0\0\0\0\0");
             payload
         };
-        let mut payload = request(ISSUE, at);
-        payload.extend(name("reader"));
-        self.push(at, payload);
-        self = self.kernel_stack(at, kernel);
-        let end = EventOrigin { time_ns: complete_ns, tid: 0, in_interrupt: true, ..at };
-        self.push(end, request(COMPLETE, end));
+        let mut payload = request(ISSUE, origin);
+        payload.extend(task_name("reader"));
+        self.push(origin, payload);
+        self = self.kernel_stack(origin, kernel);
+        let completion = EventOrigin { time_ns: complete_ns, tid: 0, in_interrupt: true, ..origin };
+        self.push(completion, request(COMPLETE, completion));
         self
     }
 
     /// Adds the kernel call stack of the previous event.
     #[must_use]
-    pub fn kernel_stack(mut self, at: EventOrigin, addresses: &[u64]) -> Self {
-        let mut payload = head(KERNEL_STACK, at);
+    pub fn kernel_stack(mut self, origin: EventOrigin, addresses: &[u64]) -> Self {
+        let mut payload = event_head(KERNEL_STACK, origin);
         payload.extend(u32::try_from(addresses.len()).unwrap_or(u32::MAX).to_le_bytes());
         payload.extend([0; 4]);
         payload.extend(addresses.iter().flat_map(|address| address.to_le_bytes()));
-        self.push(at, payload);
+        self.push(origin, payload);
         self
     }
 
     /// Adds the user call stack of the previous event: at most eight addresses.
     #[must_use]
-    pub fn user_stack(mut self, at: EventOrigin, pid: u32, addresses: &[u64]) -> Self {
-        let mut payload = head(USER_STACK, at);
+    pub fn user_stack(mut self, origin: EventOrigin, pid: u32, addresses: &[u64]) -> Self {
+        let mut payload = event_head(USER_STACK, origin);
         payload.extend(pid.to_le_bytes());
         payload.extend([0; 4]);
         let addresses = addresses.iter().copied().chain(std::iter::repeat(0)).take(8);
         payload.extend(addresses.flat_map(u64::to_le_bytes));
-        self.push(at, payload);
+        self.push(origin, payload);
         self
     }
 
-    fn push(&mut self, at: EventOrigin, payload: Vec<u8>) {
-        self.records.push(Record { time_ns: at.time_ns, cpu: at.cpu, payload });
+    fn push(&mut self, origin: EventOrigin, payload: Vec<u8>) {
+        self.records.push(Record { time_ns: origin.time_ns, cpu: origin.cpu, payload });
     }
 
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut file = b"\x17\x08\x44tracing6\0\0\x08".to_vec();
-        file.extend((PAGE as u32).to_le_bytes());
+        file.extend((PAGE_SIZE as u32).to_le_bytes());
         let page = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
                     \tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
         for (section, text) in [("header_page", page), ("header_event", "# compressed entry header\n")] {
             file.extend(section.as_bytes());
             file.push(0);
-            long_text(&mut file, text);
+            write_long_text(&mut file, text);
         }
-        formats(&mut file, OWN_EVENTS);
+        write_formats(&mut file, FTRACE_EVENTS);
         file.extend((EVENTS.len() as u32).to_le_bytes());
         for (system, events) in EVENTS {
             file.extend(system.as_bytes());
             file.push(0);
-            formats(&mut file, events);
+            write_formats(&mut file, events);
         }
         file.extend((self.kallsyms.len() as u32).to_le_bytes());
         file.extend(self.kallsyms.as_bytes());
         file.extend(0_u32.to_le_bytes());
-        long_text(&mut file, "");
+        write_long_text(&mut file, "");
         const PROCESSORS: usize = 2;
         file.extend((PROCESSORS as u32).to_le_bytes());
         file.extend(b"options  \0");
@@ -253,13 +258,13 @@ impl TraceDatBuilder {
         file.extend(0_u16.to_le_bytes());
         file.extend(b"flyrecord\0");
         let pages: Vec<Vec<u8>> = (0..PROCESSORS).map(|cpu| self.pages(cpu)).collect();
-        let mut place = (file.len() + PROCESSORS * 16).next_multiple_of(PAGE);
+        let mut data_offset = (file.len() + PROCESSORS * 16).next_multiple_of(PAGE_SIZE);
         for pages in &pages {
-            file.extend((place as u64).to_le_bytes());
+            file.extend((data_offset as u64).to_le_bytes());
             file.extend((pages.len() as u64).to_le_bytes());
-            place += pages.len();
+            data_offset += pages.len();
         }
-        file.resize(file.len().next_multiple_of(PAGE), 0);
+        file.resize(file.len().next_multiple_of(PAGE_SIZE), 0);
         pages.iter().for_each(|pages| file.extend(pages));
         file
     }
@@ -274,8 +279,8 @@ impl TraceDatBuilder {
         let (mut begin_ns, mut last_ns) = (0, 0);
         for record in records {
             let length = record.payload.len().next_multiple_of(4);
-            if data.len() + length + 16 > PAGE - PAGE_HEAD {
-                page(&mut pages, begin_ns, &data);
+            if data.len() + length + 16 > PAGE_SIZE - PAGE_HEADER_SIZE {
+                write_page(&mut pages, begin_ns, &data);
                 data.clear();
             }
             if data.is_empty() {
@@ -295,41 +300,41 @@ impl TraceDatBuilder {
             data.resize(data.len().next_multiple_of(4), 0);
         }
         if !data.is_empty() {
-            page(&mut pages, begin_ns, &data);
+            write_page(&mut pages, begin_ns, &data);
         }
         pages
     }
 }
 
-fn page(pages: &mut Vec<u8>, begin_ns: u64, data: &[u8]) {
+fn write_page(pages: &mut Vec<u8>, begin_ns: u64, data: &[u8]) {
     pages.extend(begin_ns.to_le_bytes());
     pages.extend((data.len() as u64).to_le_bytes());
     pages.extend(data);
-    pages.resize(pages.len().next_multiple_of(PAGE), 0);
+    pages.resize(pages.len().next_multiple_of(PAGE_SIZE), 0);
 }
 
-fn head(id: u16, at: EventOrigin) -> Vec<u8> {
+fn event_head(id: u16, origin: EventOrigin) -> Vec<u8> {
     const INTERRUPT: u8 = 0x08;
     let mut bytes = id.to_le_bytes().to_vec();
-    bytes.extend([if at.in_interrupt { INTERRUPT } else { 0 }, 0]);
-    bytes.extend(at.tid.to_le_bytes());
+    bytes.extend([if origin.in_interrupt { INTERRUPT } else { 0 }, 0]);
+    bytes.extend(origin.tid.to_le_bytes());
     bytes
 }
 
-fn name(text: &str) -> [u8; 16] {
+fn task_name(text: &str) -> [u8; 16] {
     let mut bytes = [0; 16];
-    for (place, byte) in bytes.iter_mut().zip(text.bytes().take(15)) {
-        *place = byte;
+    for (slot, byte) in bytes.iter_mut().zip(text.bytes().take(15)) {
+        *slot = byte;
     }
     bytes
 }
 
-fn long_text(file: &mut Vec<u8>, text: &str) {
+fn write_long_text(file: &mut Vec<u8>, text: &str) {
     file.extend((text.len() as u64).to_le_bytes());
     file.extend(text.as_bytes());
 }
 
-fn formats(file: &mut Vec<u8>, events: &[EventFormat]) {
+fn write_formats(file: &mut Vec<u8>, events: &[EventFormat]) {
     use std::fmt::Write as _;
     file.extend((events.len() as u32).to_le_bytes());
     for (name, id, fields) in events {
@@ -338,6 +343,6 @@ fn formats(file: &mut Vec<u8>, events: &[EventFormat]) {
             let signed = u8::from(field.starts_with("int") || field.starts_with("pid_t") || field.starts_with("long"));
             let _ = writeln!(text, "\tfield:{field};\toffset:{offset};\tsize:{size};\tsigned:{signed};");
         }
-        long_text(file, &text);
+        write_long_text(file, &text);
     }
 }

@@ -11,7 +11,7 @@ pub struct TrueInterval {
 }
 
 impl TrueInterval {
-    /// Length, µs; 0 if it has not ended.
+    /// Returns the length, µs; 0 if it has not ended.
     #[must_use]
     pub fn duration_us(&self) -> i64 {
         self.end_us.map_or(0, |end| end - self.start_us)
@@ -45,7 +45,7 @@ pub struct LinuxTruth {
 }
 
 impl LinuxTruth {
-    /// The start of a unit.
+    /// Returns the start of a unit.
     ///
     /// # Panics
     /// The machine has no such unit, or it did not start.
@@ -55,7 +55,7 @@ impl LinuxTruth {
         *self.starts.get(unit).expect("the unit was not started")
     }
 
-    /// The stop of a unit.
+    /// Returns the stop of a unit.
     ///
     /// # Panics
     /// The machine has no such unit, or it did not stop.
@@ -65,9 +65,13 @@ impl LinuxTruth {
         *self.stops.get(unit).expect("the unit was not stopped")
     }
 
-    /// Total length of the phases with this name, µs; 0 for none.
+    /// Returns the total length of the phases with this name, µs; 0 for none.
     #[must_use]
     pub fn sleep_phase_us(&self, name: &str) -> i64 {
-        self.sleep_phases.iter().filter(|phase| phase.0 == name).map(|phase| phase.2 - phase.1).sum()
+        self.sleep_phases
+            .iter()
+            .filter(|(phase, ..)| *phase == name)
+            .map(|(_, start_us, end_us)| end_us - start_us)
+            .sum()
     }
 }

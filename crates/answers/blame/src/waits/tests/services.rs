@@ -70,11 +70,7 @@ fn unexplained_manager_wait_is_the_starting_service() {
     let steps: Vec<(i64, i64, u32, StepKind, bool)> = path
         .steps
         .iter()
-        .map(|step| {
-            let ends = (step.start_ns / MS, step.end_ns / MS);
-            let through = step.service.is_some();
-            (ends.0, ends.1, step.thread.tid, step.kind, through)
-        })
+        .map(|step| (step.start_ns / MS, step.end_ns / MS, step.thread.tid, step.kind, step.service.is_some()))
         .collect();
     assert_eq!(
         steps,
@@ -158,8 +154,8 @@ fn damaged_recordings_keep_durations() {
     let mut source = ExtremeValues(11);
     for round in 0..200_u32 {
         let mut pick = |choices: &[i64]| {
-            let at = usize::try_from(source.value() % choices.len() as u64).unwrap();
-            choices[at]
+            let index = usize::try_from(source.value() % choices.len() as u64).unwrap();
+            choices[index]
         };
         let mut trace = recording();
         if round % 2 == 0 {
@@ -224,7 +220,7 @@ fn damaged_recordings_keep_durations() {
             include_work_waits: true,
             path: PathOptions::default(),
         };
-        for interval in why(&trace, &question).map_or_else(|_| Vec::new(), |it| it.intervals) {
+        for interval in why(&trace, &question).map_or_else(|_| Vec::new(), |report| report.intervals) {
             let sum: i64 = interval.path.shares.iter().map(|share| share.ns).sum();
             assert_eq!(sum, interval.duration_ns);
         }

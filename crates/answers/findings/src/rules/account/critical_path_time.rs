@@ -33,5 +33,9 @@ rule! {
 
 fn check(culprits: &[Culprit]) -> Outcome {
     // Phases in which the computer becomes idle have no critical path; other rules cover them.
-    Ok(culprits.iter().filter(|it| !has_no_path(&it.phase)).map(crate::attribution::critical_path_time).collect())
+    Ok(culprits
+        .iter()
+        .filter(|culprit| !has_no_path(&culprit.phase))
+        .map(crate::attribution::critical_path_time)
+        .collect())
 }

@@ -68,17 +68,17 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         facts.require_kernel_flag("CSWITCH")?;
         facts.require_kernel_flag("DISK_IO")?;
     }
-    let mut found: Vec<(String, Option<u32>, i64, i64)> = Vec::new();
+    let mut usages: Vec<(String, Option<u32>, i64, i64)> = Vec::new();
     let mut add = |image: &str, pid: Option<u32>, cpu: i64, disk: i64| {
         if !is_antivirus(image) {
             return;
         }
-        match found.iter_mut().find(|known| known.1 == pid) {
-            Some(known) => {
-                known.2 = known.2.saturating_add(cpu);
-                known.3 = known.3.saturating_add(disk);
+        match usages.iter_mut().find(|usage| usage.1 == pid) {
+            Some((_, _, cpu_ns, disk_ns)) => {
+                *cpu_ns = cpu_ns.saturating_add(cpu);
+                *disk_ns = disk_ns.saturating_add(disk);
             }
-            None => found.push((image.to_owned(), pid, cpu, disk)),
+            None => usages.push((image.to_owned(), pid, cpu, disk)),
         }
     };
     for row in phase.cpu.iter().flat_map(|cpu| &cpu.by_process) {
@@ -88,7 +88,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         add(&row.image, row.pid, 0, row.service_ns);
     }
     let length = end.saturating_sub(start);
-    Ok(found
+    Ok(usages
         .into_iter()
         .filter(|(_, _, cpu, disk)| cpu.saturating_add(*disk) >= thresholds::ANTIVIRUS_NS)
         .map(|(image, pid, cpu, disk)| {

@@ -33,23 +33,23 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.require_kernel_flag("DISK_IO")?;
     let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else { return Ok(Vec::new()) };
     let Some(disk) = &phase.disk else { return Ok(Vec::new()) };
-    let own: i64 = disk
+    let shell_ns: i64 = disk
         .by_process
         .iter()
         .filter(|row| row.image.eq_ignore_ascii_case(facts.shell))
         .map(|row| row.service_ns)
         .fold(0, i64::saturating_add);
-    let system =
+    let is_system_process =
         |image: &str| ["System", "Registry", "MemCompression"].iter().any(|name| name.eq_ignore_ascii_case(image));
     Ok(disk
         .by_process
         .iter()
         .filter(|row| {
-            row.service_ns > own
+            row.service_ns > shell_ns
                 && row.service_ns >= thresholds::BACKGROUND_DISK_NS
                 && !row.image.is_empty()
                 && !row.image.eq_ignore_ascii_case(facts.shell)
-                && !system(&row.image)
+                && !is_system_process(&row.image)
                 && !is_antivirus(&row.image)
         })
         .map(|row| {
@@ -75,7 +75,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     time(length),
                     time(row.service_ns),
                     facts.shell,
-                    time(own)
+                    time(shell_ns)
                 ),
             )
             .advice(format!(

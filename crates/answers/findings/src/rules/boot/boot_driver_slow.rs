@@ -36,15 +36,15 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     });
     Ok(drivers
         .into_iter()
-        .filter(|work| covered_ns(work.whole(), (i64::MIN, i64::MAX)) >= thresholds::BOOT_DRIVER_NS)
+        .filter(|work| covered_ns(work.request_intervals(), (i64::MIN, i64::MAX)) >= thresholds::BOOT_DRIVER_NS)
         .map(|work| {
-            let first = work.operations.first().map(|device| device.start_ns);
+            let first_start_ns = work.operations.first().map(|device| device.start_ns);
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Driver, work.driver.clone()),
                 format!("boot-start driver {} took {} to initialize", work.driver, time(work.longest_ns())),
             )
-            .cost(facts.device_cost(work.whole(), &work.tids(facts)))
-            .evidence(first, format!("{}: initialization {}", work.driver, time(work.longest_ns())))
+            .cost(facts.device_cost(work.request_intervals(), &work.tids(facts)))
+            .evidence(first_start_ns, format!("{}: initialization {}", work.driver, time(work.longest_ns())))
             .advice(
                 "look for a newer driver that does less in DriverEntry. Change its start type only if 'sc qc' shows an \
                  ERROR_CONTROL other than 3 and the boot disk does not depend on it",

@@ -61,7 +61,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             format!(
                 "{} without an embedded signature, so the loader reads the catalogs",
                 match names.as_slice() {
-                    [one] => format!("the boot-start driver {one} is"),
+                    [name] => format!("the boot-start driver {name} is"),
                     _ => format!("{} are", counted(names.len(), "boot-start driver")),
                 }
             ),

@@ -2,7 +2,7 @@
 
 use super::antivirus::is_antivirus;
 use crate::rules::prelude::*;
-use crate::shell_argument::argument;
+use crate::shell_argument::quote_argument;
 use onoff_transitions::PhaseName;
 
 rule! {
@@ -74,7 +74,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 .advice(format!(
                     "find the busy thread ('onoff cpu FILE --process {} --by thread'), then start the program later, reduce its work \
                      or lower its priority",
-                    argument(&row.image)
+                    quote_argument(&row.image)
                 )),
             );
         }
@@ -84,9 +84,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 
 /// True for the shell during a start of normal length: shell startup is CPU-bound on every computer.
 fn is_usual_shell(facts: &BootFacts<'_>, image: &str, length_ns: i64) -> bool {
-    let usual = thresholds::PHASE_LIMITS_NS
+    let is_usual_length = thresholds::PHASE_LIMITS_NS
         .iter()
         .find(|(phase, _)| *phase == PhaseName::ExplorerInit.as_str())
         .is_some_and(|&(_, limit)| length_ns <= limit);
-    usual && image.eq_ignore_ascii_case(facts.shell)
+    is_usual_length && image.eq_ignore_ascii_case(facts.shell)
 }

@@ -50,7 +50,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut disks: BTreeMap<u32, Vec<PhaseWork>> = BTreeMap::new();
     for phase in facts.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
         let Some((start_ns, end_ns)) = phase.start_ns.zip(phase.end_ns) else { continue };
-        for (disk, work) in works(facts, (start_ns, end_ns)) {
+        for (disk, work) in work_by_disk(facts, (start_ns, end_ns)) {
             let mebibytes_ns =
                 i64::try_from(work.bytes >> 10).unwrap_or(i64::MAX).saturating_mul(thresholds::DISK_MEBIBYTE_NS / 1024);
             let requests_ns =
@@ -64,31 +64,31 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             });
         }
     }
-    Ok(disks.iter().filter_map(|(&disk, phases)| of_disk(facts, disk, phases)).collect())
+    Ok(disks.iter().filter_map(|(&disk, phases)| slow_disk_finding(facts, disk, phases)).collect())
 }
 
 /// Reads and writes that completed in the interval, by disk.
-fn works(facts: &BootFacts<'_>, (start_ns, end_ns): Interval) -> BTreeMap<u32, DiskWork> {
-    let mut works: BTreeMap<u32, DiskWork> = BTreeMap::new();
+fn work_by_disk(facts: &BootFacts<'_>, (start_ns, end_ns): Interval) -> BTreeMap<u32, DiskWork> {
+    let mut work_by_disk: BTreeMap<u32, DiskWork> = BTreeMap::new();
     let completed = facts.trace.disk_ios.iter().filter(|row| row.complete_ns >= start_ns && row.complete_ns < end_ns);
     for row in completed.filter(|row| row.operation != DiskOperation::Flush) {
-        works.entry(row.disk).or_default().add(&row);
+        work_by_disk.entry(row.disk).or_default().add(&row);
     }
-    works
+    work_by_disk
 }
 
 /// Returns a finding if the disk is slow.
-fn of_disk(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<RuleFinding> {
-    let sum = |of: fn(&PhaseWork) -> i64| phases.iter().map(of).fold(0_i64, i64::saturating_add);
+fn slow_disk_finding(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<RuleFinding> {
+    let sum = |value: fn(&PhaseWork) -> i64| phases.iter().map(value).fold(0_i64, i64::saturating_add);
     let (actual, expected) = (sum(|phase| phase.took_ns), sum(|phase| phase.usual_ns));
     let requests = phases.iter().map(|phase| phase.requests).fold(0_u64, u64::saturating_add);
-    let lost = actual.saturating_sub(expected);
-    if actual < expected.saturating_mul(thresholds::DISK_SLOW_FACTOR) || lost < thresholds::DISK_SLOW_NS {
+    let lost_ns = actual.saturating_sub(expected);
+    if actual < expected.saturating_mul(thresholds::DISK_SLOW_FACTOR) || lost_ns < thresholds::DISK_SLOW_NS {
         return None;
     }
     let mean = actual / i64::try_from(requests).unwrap_or(i64::MAX).max(1);
-    let known = facts.trace.system.disks.iter().find(|known| known.number == disk);
-    let model = known.map(|known| known.model.clone()).filter(|model| !model.is_empty());
+    let system_disk = facts.trace.system.disks.iter().find(|system_disk| system_disk.number == disk);
+    let model = system_disk.map(|system_disk| system_disk.model.clone()).filter(|model| !model.is_empty());
     let name = model.unwrap_or_else(|| format!("disk {disk}"));
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Disk, name.clone()),
@@ -104,21 +104,21 @@ fn of_disk(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<Rul
             // A wait belongs to the disk of the thread's request that completed last during the wait.
             let requests = &facts.trace.disk_ios;
             let is_for_disk = |step: &Step| {
-                let after = requests.complete_ns.partition_point(|&complete| complete <= step.when.1);
-                let before = (0..after).rev().filter_map(|row| requests.get(row));
-                let mut in_it = before.take_while(|row| row.complete_ns > step.when.0);
-                let its = in_it.find(|row| row.tid.is_none_or(|tid| step.tids.contains(&tid)));
-                its.is_none_or(|row| row.disk == disk)
+                let end_row = requests.complete_ns.partition_point(|&complete| complete <= step.interval.1);
+                let completed = (0..end_row).rev().filter_map(|row| requests.get(row));
+                let mut during_wait = completed.take_while(|row| row.complete_ns > step.interval.0);
+                let request = during_wait.find(|row| row.tid.is_none_or(|tid| step.tids.contains(&tid)));
+                request.is_none_or(|row| row.disk == disk)
             };
             let busy = requests.iter().filter(|row| row.disk == disk).map(|row| {
                 let served_ns = row.complete_ns.saturating_sub(row.service_ns.max(0));
                 (row.issue_ns.unwrap_or(served_ns).min(served_ns), row.complete_ns)
             });
-            let waited =
+            let waited_ns =
                 path.time_within(&union(busy.collect()), |step| step.kind == StepKind::Disk && is_for_disk(step));
-            Cost::at_most(lost.min(waited))
+            Cost::at_most(lost_ns.min(waited_ns))
         }
-        None => Cost::at_most(lost),
+        None => Cost::at_most(lost_ns),
     })
     .advice(
         "check the disk's health, cable and driver first, then consider a faster disk; other findings may be consequences",

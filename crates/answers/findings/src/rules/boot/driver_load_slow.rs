@@ -4,7 +4,7 @@ use onoff_trace::DeviceOperationKind;
 
 use super::pending::by_driver;
 use crate::rules::prelude::*;
-use crate::shell_argument::argument;
+use crate::shell_argument::quote_argument;
 
 rule! {
     /// # What it finds
@@ -35,10 +35,10 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(drivers
         .into_iter()
         .filter(|work| {
-            covered_ns(work.whole(), (i64::MIN, i64::MAX)) >= thresholds::DRIVER_LOAD_NS
+            covered_ns(work.request_intervals(), (i64::MIN, i64::MAX)) >= thresholds::DRIVER_LOAD_NS
         })
         .map(|work| {
-            let first = work.operations.first().map(|device| device.start_ns);
+            let first_start_ns = work.operations.first().map(|device| device.start_ns);
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Driver, work.driver.clone()),
                 format!(
@@ -47,9 +47,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     time(work.longest_ns())
                 ),
             )
-            .cost(facts.device_cost(work.whole(), &work.tids(facts)))
+            .cost(facts.device_cost(work.request_intervals(), &work.tids(facts)))
             .evidence(
-                first,
+                first_start_ns,
                 format!(
                     "{}: load and entry routine {}",
                     work.driver,
@@ -59,7 +59,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             .advice(format!(
                 "find out what it does while loading ('onoff why FILE --device {}', with stacks), look for a newer driver, and \
                  move work that can wait until after the device start",
-                argument(&work.driver)
+                quote_argument(&work.driver)
             ))
         })
         .collect())

@@ -51,8 +51,8 @@ fn is_on_network(path: &str) -> bool {
 /// Returns `\\server\share` of a path.
 fn share(path: &str) -> String {
     let lower = path.to_lowercase();
-    let rest = REDIRECTOR_PREFIXES.iter().find_map(|prefix| lower.strip_prefix(prefix)).unwrap_or(&lower);
-    let parts: Vec<&str> = rest.split('\\').filter(|part| !part.is_empty()).take(2).collect();
+    let share_path = REDIRECTOR_PREFIXES.iter().find_map(|prefix| lower.strip_prefix(prefix)).unwrap_or(&lower);
+    let parts: Vec<&str> = share_path.split('\\').filter(|part| !part.is_empty()).take(2).collect();
     format!(r"\\{}", parts.join(r"\"))
 }
 
@@ -63,23 +63,25 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let (start, end) = facts.main_path();
     let mut shares: Vec<Share> = Vec::new();
     for row in facts.trace.file_ios.iter() {
-        let Some(ended) = row.end_ns.filter(|&ended| ended > start && row.start_ns < end) else { continue };
+        let Some(completed_ns) = row.end_ns.filter(|&completed_ns| completed_ns > start && row.start_ns < end) else {
+            continue;
+        };
         let path = facts.trace.text(row.file);
         if !is_on_network(path) {
             continue;
         }
         let name = share(path);
-        let known = shares.iter().position(|known| known.name == name);
-        let at = known.unwrap_or(shares.len());
-        if known.is_none() {
+        let position = shares.iter().position(|share| share.name == name);
+        let index = position.unwrap_or(shares.len());
+        if position.is_none() {
             // A computer uses few shares, but a corrupt recording may name any number.
             if shares.len() >= MAX_SHARES {
                 continue;
             }
             shares.push(Share { name, ..Share::default() });
         }
-        if let Some(share) = shares.get_mut(at) {
-            share.intervals.push((row.start_ns, ended));
+        if let Some(share) = shares.get_mut(index) {
+            share.intervals.push((row.start_ns, completed_ns));
             share.tids.extend(row.tid);
         }
     }
@@ -88,13 +90,13 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .filter_map(|Share { name, intervals, tids }| {
             let total = covered_ns(intervals.clone(), (start, end));
             let tids: Vec<u32> = tids.into_iter().collect();
-            let first = intervals.iter().map(|&(start, _)| start).min()?;
+            let first_start_ns = intervals.iter().map(|&(start, _)| start).min()?;
             (total >= thresholds::NETWORK_FILES_NS).then(|| {
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::File, name.clone()),
                     format!("access to files on {name} took {} before the desktop was ready", time(total)),
                 )
-                .evidence(first, format!("{} on {name}", counted(intervals.len(), "operation")))
+                .evidence(first_start_ns, format!("{} on {name}", counted(intervals.len(), "operation")))
                 .cost(facts.device_cost(intervals, &tids))
                 .advice("delete persistent connections that are not needed ('net use * /delete') and connect the others on demand")
             })

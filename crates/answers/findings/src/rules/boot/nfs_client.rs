@@ -1,6 +1,6 @@
 //! The NFS client.
 
-use super::starts::{slow, starts};
+use super::starts::{slow_service_finding, starts};
 use crate::rules::prelude::*;
 
 rule! {
@@ -36,17 +36,17 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     Ok(starts(facts)
         .filter(|service| is_nfs_client(&service.name))
         .map(|service| {
-            let took = service.duration_ns.unwrap_or(0);
-            let mut finding = slow(
+            let duration_ns = service.duration_ns.unwrap_or(0);
+            let mut finding = slow_service_finding(
                 facts,
                 service,
-                format!("the NFS client started at boot and took {}", time(took)),
+                format!("the NFS client started at boot and took {}", time(duration_ns)),
             )
             .advice(
                 "if the computer does not use NFS, disable it with 'sc config nfsclnt start= disabled'; it may cost 20 to 45 s in \
                  other boots",
             );
-            if took < thresholds::SERVICE_START_NS {
+            if duration_ns < thresholds::SERVICE_START_NS {
                 // Quick this time, but still worth reporting.
                 finding = finding.cost(Cost::UNKNOWN);
             }

@@ -27,14 +27,14 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    let before = &facts.report.details.before_kernel;
-    let Some(loader) = before.os_loader.duration_ns else {
+    let before_kernel = &facts.report.details.before_kernel;
+    let Some(loader) = before_kernel.os_loader.duration_ns else {
         facts.require_provider("Microsoft-Windows-Kernel-Boot")?;
         facts.require_provider("Microsoft-Windows-Kernel-PnP")?;
         return Err(missing_input("the loader time"));
     };
-    let own_ns = loader.saturating_sub(before.user_input.duration_ns.unwrap_or(0));
-    if own_ns <= thresholds::OS_LOADER_NS {
+    let net_ns = loader.saturating_sub(before_kernel.user_input.duration_ns.unwrap_or(0));
+    if net_ns <= thresholds::OS_LOADER_NS {
         return Ok(Vec::new());
     }
     Ok(vec![
@@ -42,13 +42,13 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             FindingSubject::new(FindingSubjectKind::Work, "OSLoader"),
             format!(
                 "the operating system loader took {}; it normally takes less than 3 s",
-                time(own_ns)
+                time(net_ns)
             ),
         )
         // Only the time beyond the usual can be saved, and nothing else ran meanwhile.
-        .cost(Cost::on_path(own_ns.saturating_sub(thresholds::OS_LOADER_NS)))
-        .certainty(before.os_loader.certainty)
-        .evidence(None, format!("{}: {}", before.os_loader.rule, time(loader)))
+        .cost(Cost::on_path(net_ns.saturating_sub(thresholds::OS_LOADER_NS)))
+        .certainty(before_kernel.os_loader.certainty)
+        .evidence(None, format!("{}: {}", before_kernel.os_loader.rule, time(loader)))
         .advice(
             "check for boot-start drivers signed only by a catalog (1 to 3 s), a large registry, and slow disk reads by the \
              firmware",

@@ -16,17 +16,17 @@ pub(super) struct DriverWork<'a> {
 impl DriverWork<'_> {
     /// Intervals in which the driver blocked its caller, before it returned.
     pub(super) fn blocking(&self) -> Vec<Interval> {
-        let blocking = |device: &&Device| {
+        let blocking_interval = |device: &&Device| {
             let length = device.details.pre_pend_ns?;
             Some((device.start_ns, device.start_ns.saturating_add(length)))
         };
-        self.operations.iter().filter_map(blocking).collect()
+        self.operations.iter().filter_map(blocking_interval).collect()
     }
 
     /// Intervals from request to completion.
-    pub(super) fn whole(&self) -> Vec<Interval> {
-        let whole = |device: &&Device| Some((device.start_ns, device.end_ns?));
-        self.operations.iter().filter_map(whole).collect()
+    pub(super) fn request_intervals(&self) -> Vec<Interval> {
+        let interval = |device: &&Device| Some((device.start_ns, device.end_ns?));
+        self.operations.iter().filter_map(interval).collect()
     }
 
     pub(super) fn tids(&self, facts: &BootFacts<'_>) -> Vec<u32> {
@@ -46,18 +46,18 @@ pub(super) fn driver_name(driver: &str) -> &str {
 }
 
 /// Groups the `wanted` operations of a boot by driver, or by device if the driver is unknown.
-pub(super) fn by_driver<'a>(facts: &BootFacts<'a>, wanted: impl Fn(&Device) -> bool) -> Vec<DriverWork<'a>> {
+pub(super) fn by_driver<'a>(facts: &BootFacts<'a>, is_wanted: impl Fn(&Device) -> bool) -> Vec<DriverWork<'a>> {
     let mut drivers: Vec<DriverWork<'a>> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for device in facts.report.details.devices.iter().filter(|device| wanted(device)) {
+    let mut indexes: BTreeMap<String, usize> = BTreeMap::new();
+    for device in facts.report.details.devices.iter().filter(|device| is_wanted(device)) {
         let name = match driver_name(&device.driver) {
             "" => device.device.as_str(),
             name => name,
         };
         // The case of driver names varies between Windows events.
-        let place = *places.entry(name.to_ascii_lowercase()).or_insert(drivers.len());
-        match drivers.get_mut(place) {
-            Some(known) => known.operations.push(device),
+        let index = *indexes.entry(name.to_ascii_lowercase()).or_insert(drivers.len());
+        match drivers.get_mut(index) {
+            Some(work) => work.operations.push(device),
             None => drivers.push(DriverWork { driver: name.to_owned(), operations: vec![device] }),
         }
     }
@@ -70,7 +70,9 @@ pub(super) fn tids(facts: &BootFacts<'_>, operations: &[&Device]) -> Vec<u32> {
         .trace
         .device_operations
         .iter()
-        .filter(|row| operations.iter().any(|one| one.start_ns == row.start_ns && one.details.kind == row.kind))
+        .filter(|row| {
+            operations.iter().any(|operation| operation.start_ns == row.start_ns && operation.details.kind == row.kind)
+        })
         .filter_map(|row| row.tid)
         .collect();
     tids.sort();
@@ -99,8 +101,8 @@ pub(super) fn blocking_drivers(
     activity: &str,
     irp: &str,
 ) -> Vec<RuleFinding> {
-    let wanted = |device: &Device| device.details.kind == kind && not_pended(device) && !is_usb(device);
-    by_driver(facts, wanted)
+    let is_wanted = |device: &Device| device.details.kind == kind && not_pended(device) && !is_usb(device);
+    by_driver(facts, is_wanted)
         .into_iter()
         .filter_map(|work| {
             let blocking = work.blocking();
@@ -122,11 +124,11 @@ pub(super) fn blocking_drivers(
                  device if it is not needed"
             ));
             for device in work.operations.iter().take(3) {
-                let what = match device.description.as_str() {
+                let device_name = match device.description.as_str() {
                     "" => device.device.as_str(),
                     description => description,
                 };
-                let returned = if device.details.pend_ns.is_some() {
+                let pend_state = if device.details.pend_ns.is_some() {
                     "pended late"
                 } else {
                     "not pended"
@@ -134,7 +136,7 @@ pub(super) fn blocking_drivers(
                 finding = finding.evidence(
                     device.start_ns,
                     format!(
-                        "{what}: {} {activity}, {returned}",
+                        "{device_name}: {} {activity}, {pend_state}",
                         time(device.duration_ns.unwrap_or(0))
                     ),
                 );

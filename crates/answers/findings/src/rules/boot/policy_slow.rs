@@ -37,28 +37,28 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             if length < thresholds::POLICY_NS {
                 return None;
             }
-            let whose = if work.name.is_empty() {
+            let policy_name = if work.name.is_empty() {
                 "policy".to_owned()
             } else {
                 format!("policy for the {}", work.name)
             };
-            let within = |start: i64| start >= work.start_ns && start < end;
+            let is_within = |start: i64| start >= work.start_ns && start < end;
             let mut finding = RuleFinding::new(
-                FindingSubject::new(FindingSubjectKind::Work, whose.clone()),
-                format!("{whose} took {} to apply", time(length)),
+                FindingSubject::new(FindingSubjectKind::Work, policy_name.clone()),
+                format!("{policy_name} took {} to apply", time(length)),
             )
             .cost(facts.cost(vec![(work.start_ns, end)]))
             .active_during((work.start_ns, end))
-            .evidence(work.start_ns, format!("{whose}: {}", time(length)))
+            .evidence(work.start_ns, format!("{policy_name}: {}", time(length)))
             .advice(
                 "look at the slowest extension; let policy apply in the background, and keep a domain controller close by",
             );
-            let extensions = policy.extensions.iter().map(|it| (it, "extension"));
-            let waits = policy.network_waits.iter().map(|it| (it, "network wait"));
-            for (part, what) in extensions.chain(waits).filter(|(it, _)| within(it.start_ns)) {
+            let extensions = policy.extensions.iter().map(|part| (part, "extension"));
+            let waits = policy.network_waits.iter().map(|part| (part, "network wait"));
+            for (part, kind) in extensions.chain(waits).filter(|(part, _)| is_within(part.start_ns)) {
                 if let Some(length) = part.duration_ns.filter(|&ns| ns >= thresholds::NOISE_NS) {
                     finding =
-                        finding.evidence(part.start_ns, format!("{what} {}: {}", part.name, time(length)));
+                        finding.evidence(part.start_ns, format!("{kind} {}: {}", part.name, time(length)));
                 }
             }
             Some(finding)

@@ -37,15 +37,15 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     if busy < thresholds::POST_BOOT_NS {
         return Ok(Vec::new());
     }
-    let users = users(facts, phase, (start, end));
-    let all: i64 = users.iter().map(|it| it.2).fold(0, i64::saturating_add);
-    let share = |ns: i64| ns as f64 * 100.0 / all.max(1) as f64;
-    let subject = users.first().filter(|it| share(it.2) >= thresholds::POST_BOOT_SHARE_PERCENT);
-    let who = match subject {
-        Some((image, _, _)) => format!("; mostly with {image}"),
+    let processes = busy_processes(facts, phase, (start, end));
+    let total_ns: i64 = processes.iter().map(|process| process.ns).fold(0, i64::saturating_add);
+    let share = |ns: i64| ns as f64 * 100.0 / total_ns.max(1) as f64;
+    let subject = processes.first().filter(|process| share(process.ns) >= thresholds::POST_BOOT_SHARE_PERCENT);
+    let main_user = match subject {
+        Some(process) => format!("; mostly with {}", process.image),
         None => String::new(),
     };
-    let length = if facts.report.settled().is_some() {
+    let title = if facts.report.settled().is_some() {
         format!("the computer was busy for {} after the desktop was ready", time(busy))
     } else {
         format!(
@@ -56,39 +56,42 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     };
     let mut finding = RuleFinding::new(
         match subject {
-            Some((image, pid, _)) => {
-                FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(*pid)
+            Some(process) => {
+                FindingSubject::new(FindingSubjectKind::Process, process.image.clone()).with_pid(process.pid)
             }
             None => FindingSubject::new(FindingSubjectKind::Transition, ""),
         },
-        length + &who,
+        title + &main_user,
     )
     .cost(Cost::at_most(busy))
-    .certainty(facts.report.settling.as_ref().map_or(Certainty::Missing, |it| it.certainty))
+    .certainty(facts.report.settling.as_ref().map_or(Certainty::Missing, |settling| settling.certainty))
     .advice("start these programs later, reduce their work, or run them at low CPU and disk priority, which does not count as busy");
-    for (image, _, used) in users.iter().take(4) {
-        finding = finding
-            .evidence(None, format!("{image}: {} of CPU and disk, {:.0} % of the total", time(*used), share(*used)));
+    for BusyProcess { image, ns, .. } in processes.iter().take(4) {
+        finding =
+            finding.evidence(None, format!("{image}: {} of CPU and disk, {:.0} % of the total", time(*ns), share(*ns)));
     }
     Ok(vec![finding])
 }
 
-/// Processes by CPU time (at normal priority and above) plus disk time, largest first.
-fn users(
-    facts: &BootFacts<'_>,
-    phase: &onoff_transitions::Phase,
-    (start, end): Interval,
-) -> Vec<(String, Option<u32>, i64)> {
+struct BusyProcess {
+    image: String,
+    pid: Option<u32>,
+    /// CPU time at normal priority and above plus disk time, ns.
+    ns: i64,
+}
+
+/// Returns the processes that kept the computer busy, busiest first.
+fn busy_processes(facts: &BootFacts<'_>, phase: &onoff_transitions::Phase, (start, end): Interval) -> Vec<BusyProcess> {
     /// Threads below this priority do not count as busy.
     const NORMAL_PRIORITY: u8 = 8;
-    let mut users: Vec<(String, Option<u32>, i64)> = Vec::new();
+    let mut processes: Vec<BusyProcess> = Vec::new();
     let mut add = |image: &str, pid: Option<u32>, ns: i64| {
         if image.is_empty() || ns <= 0 || pid == Some(0) {
             return;
         }
-        match users.iter_mut().find(|known| known.1 == pid) {
-            Some(known) => known.2 = known.2.saturating_add(ns),
-            None => users.push((image.to_owned(), pid, ns)),
+        match processes.iter_mut().find(|process| process.pid == pid) {
+            Some(process) => process.ns = process.ns.saturating_add(ns),
+            None => processes.push(BusyProcess { image: image.to_owned(), pid, ns }),
         }
     };
     if let Some(scope) = Scope::between(facts.trace, start, end) {
@@ -98,7 +101,7 @@ fn users(
             }
         }
     }
-    let low: Vec<(Option<u32>, i64)> = facts
+    let low_priority: Vec<(Option<u32>, i64)> = facts
         .trace
         .disk_ios
         .iter()
@@ -106,9 +109,10 @@ fn users(
         .map(|row| (row.pid, row.service_ns))
         .collect();
     for row in phase.disk.iter().flat_map(|disk| &disk.by_process) {
-        let low: i64 = low.iter().filter(|(pid, _)| *pid == row.pid).map(|&(_, ns)| ns).fold(0, i64::saturating_add);
-        add(&row.image, row.pid, row.service_ns.saturating_sub(low));
+        let low_priority_ns: i64 =
+            low_priority.iter().filter(|(pid, _)| *pid == row.pid).map(|&(_, ns)| ns).fold(0, i64::saturating_add);
+        add(&row.image, row.pid, row.service_ns.saturating_sub(low_priority_ns));
     }
-    users.sort_by_key(|it| std::cmp::Reverse(it.2));
-    users
+    processes.sort_by_key(|process| std::cmp::Reverse(process.ns));
+    processes
 }

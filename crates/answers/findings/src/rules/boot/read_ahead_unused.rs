@@ -42,11 +42,12 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             .filter(|phase| phase.name < PhaseName::PostBoot)
             .filter_map(|phase| phase.disk.as_ref())
     };
-    let ahead: u64 = phases().map(|disk| disk.read_ahead.operations).sum();
+    let read_ahead_operations: u64 = phases().map(|disk| disk.read_ahead.operations).sum();
     let reads: u64 = phases().map(|disk| disk.operations.read.operations).sum();
     let read_ns: i64 = phases().map(|disk| disk.operations.read.service_ns).fold(0, i64::saturating_add);
     let length = end.saturating_sub(start);
-    if ahead > 0 || (read_ns as f64) * 100.0 < thresholds::READS_PERCENT * length as f64 || length <= 0 {
+    if read_ahead_operations > 0 || (read_ns as f64) * 100.0 < thresholds::READS_PERCENT * length as f64 || length <= 0
+    {
         return Ok(Vec::new());
     }
     Ok(vec![

@@ -36,38 +36,39 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let services: Vec<&Unit> = starts(facts).filter(|service| service.automatic).collect();
     // The longest chain ending at each service. Services are ordered by start, and each waits for an earlier one.
     let mut best: Vec<(i64, Option<usize>)> = Vec::with_capacity(services.len());
-    for (at, service) in services.iter().enumerate() {
-        let own = link_ns(service);
-        let before = service
+    for (index, service) in services.iter().enumerate() {
+        let own_ns = link_ns(service);
+        let previous = service
             .waited_for
             .as_ref()
-            .and_then(|wait| services.get(..at)?.iter().rposition(|earlier| earlier.name == wait.name));
-        let so_far = before.and_then(|at| best.get(at)).map_or(0, |known| known.0);
-        best.push((own.saturating_add(so_far), before));
+            .and_then(|wait| services.get(..index)?.iter().rposition(|earlier| earlier.name == wait.name));
+        let so_far = previous.and_then(|index| best.get(index)).map_or(0, |&(chain_ns, _)| chain_ns);
+        best.push((own_ns.saturating_add(so_far), previous));
     }
-    let Some(last) = (0..best.len()).max_by_key(|&at| best.get(at).map_or(0, |known| known.0)) else {
+    let Some(last_index) = (0..best.len()).max_by_key(|&index| best.get(index).map_or(0, |&(chain_ns, _)| chain_ns))
+    else {
         return Ok(Vec::new());
     };
     let mut chain: Vec<&Unit> = Vec::new();
-    let mut next = Some(last);
-    while let Some(at) = next {
-        let (Some(service), Some(&(_, before))) = (services.get(at), best.get(at)) else { break };
+    let mut next = Some(last_index);
+    while let Some(index) = next {
+        let (Some(service), Some(&(_, previous))) = (services.get(index), best.get(index)) else { break };
         if link_ns(service) >= thresholds::CHAIN_LINK_NS {
             chain.push(service);
         }
-        next = before;
+        next = previous;
     }
     chain.reverse();
     let total: i64 = chain.iter().map(|service| link_ns(service)).fold(0, i64::saturating_add);
     let largest = chain.iter().map(|service| link_ns(service)).max().unwrap_or(0);
-    let one_is_most = largest as f64 * 100.0 > total as f64 * thresholds::CHAIN_LARGEST_PERCENT;
-    if chain.len() < thresholds::CHAIN_SERVICES || total < thresholds::CHAIN_NS || one_is_most {
+    let has_dominant_service = largest as f64 * 100.0 > total as f64 * thresholds::CHAIN_LARGEST_PERCENT;
+    if chain.len() < thresholds::MIN_CHAIN_SERVICES || total < thresholds::CHAIN_NS || has_dominant_service {
         return Ok(Vec::new());
     }
     let names: Vec<&str> = chain.iter().map(|service| service.name.as_str()).collect();
     let costs: Vec<Cost> = chain.iter().map(|service| facts.service_cost(service)).collect();
-    let sum = costs.iter().filter_map(|cost| cost.ns).fold(0, i64::saturating_add);
-    let exact = costs.iter().all(|cost| cost.basis == CostBasis::CriticalPath);
+    let cost_ns = costs.iter().filter_map(|cost| cost.ns).fold(0, i64::saturating_add);
+    let is_exact = costs.iter().all(|cost| cost.basis == CostBasis::CriticalPath);
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, names.join(" → ")),
         format!(
@@ -77,10 +78,10 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             listed(&names, 5)
         ),
     )
-    .cost(if exact {
-        Cost::on_path(sum)
+    .cost(if is_exact {
+        Cost::on_path(cost_ns)
     } else {
-        Cost::at_most(sum)
+        Cost::at_most(cost_ns)
     })
     .certainty(Certainty::Inferred)
     .advice(

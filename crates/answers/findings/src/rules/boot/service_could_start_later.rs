@@ -38,7 +38,7 @@ rule! {
 /// True if the critical path waited for the service: a program may wait for a service that no other service needs.
 fn is_on_critical_path(facts: &BootFacts<'_>, service: &Unit) -> bool {
     let (Some(path), Some(pid)) = (&facts.path, service.pid) else { return false };
-    let is_waited_for = |step: &Step| step.pid == Some(pid) && step.pids.iter().any(|&it| it != pid);
+    let is_waited_for = |step: &Step| step.pid == Some(pid) && step.pids.iter().any(|&waiting_pid| waiting_pid != pid);
     path.time(facts.main_path(), is_waited_for) >= thresholds::NOISE_NS
 }
 
@@ -64,7 +64,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         })
         .filter_map(|service| {
             let pid = service.pid?;
-            let used = facts.main_path_use(pid);
+            let used = facts.main_path_usage_ns(pid);
             (used > 0).then_some((service.name.as_str(), Some(pid), service.start_ns, used))
         })
         .collect();
@@ -74,11 +74,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         return Ok(Vec::new());
     }
     let names: Vec<&str> = candidates.iter().map(|&(name, _, _, _)| name).collect();
-    let one = candidates.len() == 1;
-    let pids: Vec<u32> = candidates.iter().filter_map(|it| it.1).collect();
+    let is_single = candidates.len() == 1;
+    let pids: Vec<u32> = candidates.iter().filter_map(|candidate| candidate.1).collect();
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, names.join(", "))
-            .with_pid(candidates.first().filter(|_| one).and_then(|it| it.1)),
+            .with_pid(candidates.first().filter(|_| is_single).and_then(|candidate| candidate.1)),
         format!(
             "{} that nothing waited for used {} of CPU and disk before the desktop: {}",
             counted(candidates.len(), "service"),

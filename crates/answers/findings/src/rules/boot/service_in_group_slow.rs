@@ -1,6 +1,6 @@
 //! Slow services that block later load-order groups.
 
-use super::starts::{slow, starts};
+use super::starts::{slow_service_finding, starts};
 use crate::rules::prelude::*;
 
 rule! {
@@ -32,20 +32,21 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.require_provider("Microsoft-Windows-Services")?;
     Ok(starts(facts)
-        .filter(|service| onoff_usage::units::holds_up_its_group(facts.trace, service))
+        .filter(|service| onoff_usage::units::delays_later_groups(facts.trace, service))
         .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
         .filter(|service| service.duration_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
         .map(|service| {
-            let took = match service.duration_ns {
+            let outcome = match service.duration_ns {
                 Some(ns) => format!("took {} to start", time(ns)),
                 None => "did not finish starting".to_owned(),
             };
-            let title = format!("service {} (group {}) {took} and blocked later groups", service.name, service.group);
-            let mut finding = slow(facts, service, title);
+            let title =
+                format!("service {} (group {}) {outcome} and blocked later groups", service.name, service.group);
+            let mut finding = slow_service_finding(facts, service, title);
             if service.held_up_total > 0 {
-                let blocked: Vec<&str> = service.held_up.iter().map(String::as_str).collect();
+                let blocked_names: Vec<&str> = service.held_up.iter().map(String::as_str).collect();
                 let services = counted(service.held_up_total as usize, "service");
-                let names = match blocked.as_slice() {
+                let names = match blocked_names.as_slice() {
                     [first] => format!(", {first} first"),
                     names => format!(": {}", listed(names, 4)),
                 };

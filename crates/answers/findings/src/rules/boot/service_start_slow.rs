@@ -1,6 +1,6 @@
 //! Services outside load-order groups that are slow to start.
 
-use super::starts::{slow, starts};
+use super::starts::{slow_service_finding, starts};
 use crate::rules::prelude::*;
 
 rule! {
@@ -39,11 +39,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .filter(|service| service.start_ns < main_path_end)
         .filter(|service| service.duration_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
         .map(|service| {
-            let took = match service.duration_ns {
+            let outcome = match service.duration_ns {
                 Some(ns) => format!("took {} to start", time(ns)),
                 None => "did not finish starting".to_owned(),
             };
-            slow(facts, service, format!("service {} {took}", service.name))
+            slow_service_finding(facts, service, format!("service {} {outcome}", service.name))
         })
         .collect())
 }

@@ -40,36 +40,36 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .filter(|row| row.complete_ns > start && row.complete_ns <= end && !row.file.is_empty())
         .filter(|row| {
             row.pid
-                .and_then(|pid| facts.images.at(pid, row.complete_ns))
+                .and_then(|pid| facts.images.image_at(pid, row.complete_ns))
                 .is_some_and(|image| image.eq_ignore_ascii_case(facts.shell))
         })
         .map(|row| (row.file, row.service_ns, 1))
         .collect();
-    files.sort_by_key(|row| row.0);
-    files.dedup_by(|row, kept| {
-        let same = row.0 == kept.0;
-        if same {
-            kept.1 = kept.1.saturating_add(row.1);
-            kept.2 += row.2;
+    files.sort_by_key(|&(file, _, _)| file);
+    files.dedup_by(|&mut (file, ns, requests), (kept_file, kept_ns, kept_requests)| {
+        let is_same = file == *kept_file;
+        if is_same {
+            *kept_ns = kept_ns.saturating_add(ns);
+            *kept_requests += requests;
         }
-        same
+        is_same
     });
     // Every start reads the shell's own image.
-    files.retain(|row| !file_name(facts.trace.text(row.0)).eq_ignore_ascii_case(facts.shell));
+    files.retain(|&(file, _, _)| !file_name(facts.trace.text(file)).eq_ignore_ascii_case(facts.shell));
     let mut folders: Vec<(&str, i64, u64, usize)> =
         files.iter().map(|&(file, ns, requests)| (folder(facts.trace.text(file)), ns, requests, 1)).collect();
-    folders.sort_by_key(|row| row.0);
-    folders.dedup_by(|row, kept| {
-        let same = row.0 == kept.0;
-        if same {
-            kept.1 = kept.1.saturating_add(row.1);
-            kept.2 += row.2;
-            kept.3 += row.3;
+    folders.sort_by_key(|&(name, ..)| name);
+    folders.dedup_by(|&mut (name, ns, requests, files), (kept_name, kept_ns, kept_requests, kept_files)| {
+        let is_same = name == *kept_name;
+        if is_same {
+            *kept_ns = kept_ns.saturating_add(ns);
+            *kept_requests += requests;
+            *kept_files += files;
         }
-        same
+        is_same
     });
     let length = end.saturating_sub(start);
-    let paths = DrivePaths::of(facts.trace);
+    let paths = DrivePaths::from_trace(facts.trace);
     let is_long = |ns: i64| {
         ns >= thresholds::FOLDER_READS_NS && ns as f64 * 100.0 >= thresholds::FOLDER_READS_PERCENT * length as f64
     };

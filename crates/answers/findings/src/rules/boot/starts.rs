@@ -11,7 +11,7 @@ pub(super) fn starts<'a>(facts: &BootFacts<'a>) -> impl Iterator<Item = &'a Unit
 }
 
 /// Builds a finding about a slow service, with the parts of its start as evidence.
-pub(super) fn slow(facts: &BootFacts<'_>, service: &Unit, title: String) -> RuleFinding {
+pub(super) fn slow_service_finding(facts: &BootFacts<'_>, service: &Unit, title: String) -> RuleFinding {
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, service.name.clone()).with_pid(service.pid),
         title,
@@ -34,9 +34,9 @@ pub(super) fn slow(facts: &BootFacts<'_>, service: &Unit, title: String) -> Rule
         ("image loaded in", service.image_load_ns),
         ("initialization took", service.initialization_ns),
     ];
-    for (what, length) in parts {
+    for (part, length) in parts {
         if let Some(length) = length.filter(|&ns| ns >= thresholds::NOISE_NS) {
-            finding = finding.evidence(None, format!("{what} {}", time(length)));
+            finding = finding.evidence(None, format!("{part} {}", time(length)));
         }
     }
     finding

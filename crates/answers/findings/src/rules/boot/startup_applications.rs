@@ -32,7 +32,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         program.cpu_ns.unwrap_or(0).saturating_add(program.disk_service_ns.unwrap_or(0))
     };
     let total: i64 = programs.iter().map(cost).fold(0, i64::saturating_add);
-    if programs.len() < thresholds::STARTUP_PROGRAMS && total < thresholds::STARTUP_NS {
+    if programs.len() < thresholds::MIN_STARTUP_PROGRAMS && total < thresholds::STARTUP_NS {
         return Ok(Vec::new());
     }
     let names: Vec<&str> = programs
@@ -43,7 +43,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         })
         .collect();
     let busy = facts.report.work_after_ns().unwrap_or(0);
-    let known = programs.iter().any(|program| program.cpu_ns.is_some() || program.disk_service_ns.is_some());
+    let has_costs = programs.iter().any(|program| program.cpu_ns.is_some() || program.disk_service_ns.is_some());
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, listed(&names, 3)),
         format!(
@@ -53,7 +53,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             listed(&names, 3)
         ),
     )
-    .cost(if known { Cost::at_most(total.min(busy)) } else { Cost::UNKNOWN })
+    .cost(if has_costs { Cost::at_most(total.min(busy)) } else { Cost::UNKNOWN })
     .advice(
         "remove entries you do not need from the Run keys and the Startup folder; start the rest from a delayed task",
     );

@@ -43,47 +43,55 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 && matches!(device.details.kind, DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum)
         })
         .collect();
-    let mut names: Vec<&str> = operations.iter().map(|it| it.device.as_str()).collect();
+    let mut names: Vec<&str> = operations.iter().map(|operation| operation.device.as_str()).collect();
     names.sort();
     names.dedup();
     let mut findings = Vec::new();
     for name in names {
-        let own: Vec<&Device> = operations.iter().copied().filter(|it| it.device == name).collect();
-        let whole: Vec<Interval> = own.iter().filter_map(|it| Some((it.start_ns, it.end_ns?))).collect();
+        let device_operations: Vec<&Device> =
+            operations.iter().copied().filter(|operation| operation.device == name).collect();
+        let request_intervals: Vec<Interval> =
+            device_operations.iter().filter_map(|operation| Some((operation.start_ns, operation.end_ns?))).collect();
         // Time it blocked others: a pended request blocks only its child devices.
-        let blocking: Vec<Interval> = own
+        let blocking: Vec<Interval> = device_operations
             .iter()
-            .filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.details.pre_pend_ns?))))
+            .filter_map(|operation| {
+                Some((operation.start_ns, operation.start_ns.saturating_add(operation.details.pre_pend_ns?)))
+            })
             .collect();
-        let total_ns = covered_ns(whole.clone(), (i64::MIN, i64::MAX));
-        let Some(first) = own.first().filter(|_| total_ns >= thresholds::USB_DEVICE_NS) else { continue };
-        let pends = own.iter().all(|it| !not_pended(it));
-        let what = match first.description.as_str() {
+        let total_ns = covered_ns(request_intervals.clone(), (i64::MIN, i64::MAX));
+        let Some(first_operation) = device_operations.first().filter(|_| total_ns >= thresholds::USB_DEVICE_NS) else {
+            continue;
+        };
+        let pends = device_operations.iter().all(|operation| !not_pended(operation));
+        let display_name = match first_operation.description.as_str() {
             "" => name,
             description => description,
         };
+        let last_end_ns = request_intervals.iter().map(|&(_, end_ns)| end_ns).max();
+        let cost_intervals = if pends { blocking } else { request_intervals };
         let mut finding = RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Device, name),
-            format!("USB device {what} took {} to start", time(total_ns)),
+            format!("USB device {display_name} took {} to start", time(total_ns)),
         )
-        .cost(facts.device_cost(if pends { blocking.clone() } else { whole.clone() }, &tids(facts, &own)))
-        .active_during((first.start_ns, whole.iter().map(|it| it.1).max().unwrap_or(first.start_ns)))
+        .cost(facts.device_cost(cost_intervals, &tids(facts, &device_operations)))
+        .active_during((first_operation.start_ns, last_end_ns.unwrap_or(first_operation.start_ns)))
         .advice(
             "boot once with the device unplugged and compare; if it is needed, look for newer firmware for the device and the \
              host controller, or plug it in after the boot",
         );
-        for it in own.iter().take(3) {
-            let pended = match it.details.pend_ns {
+        for operation in device_operations.iter().take(3) {
+            let pend_state = match operation.details.pend_ns {
                 Some(_) => "pended",
                 None => "not pended",
             };
             finding = finding.evidence(
-                it.start_ns,
+                operation.start_ns,
                 format!(
-                    "{} by {}: {}, {pended}",
-                    it.details.kind.as_str(),
-                    driver_name(&it.driver),
-                    time(it.duration_ns.unwrap_or(0))
+                    "{} by {}: {}, {pend_state}",
+                    operation.details.kind.as_str(),
+                    driver_name(&operation.driver),
+                    time(operation.duration_ns.unwrap_or(0))
                 ),
             );
         }

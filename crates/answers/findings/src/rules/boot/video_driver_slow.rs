@@ -36,11 +36,11 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     let video = &facts.report.details.video;
     let (system_ns, user_ns) = match has_solid_disk(facts.trace) {
-        true => (thresholds::SYSTEM_VIDEO_SOLID_NS, thresholds::USER_VIDEO_SOLID_NS),
+        true => (thresholds::SYSTEM_VIDEO_SSD_NS, thresholds::USER_VIDEO_SSD_NS),
         false => (thresholds::SYSTEM_VIDEO_NS, thresholds::USER_VIDEO_NS),
     };
-    let system = slow(facts, &video.system_session, (VIDEO_DRIVERS[0], "system"), system_ns);
-    let user = slow(facts, &video.user_session, (VIDEO_DRIVERS[1], "user"), user_ns);
+    let system = slow_session_finding(facts, &video.system_session, (VIDEO_DRIVERS[0], "system"), system_ns);
+    let user = slow_session_finding(facts, &video.user_session, (VIDEO_DRIVERS[1], "user"), user_ns);
     if video.system_session.duration_ns.is_none() && video.user_session.duration_ns.is_none() {
         return Err(missing_input("the session manager's program starts (provider Microsoft-Windows-Subsys-SMSS)"));
     }
@@ -50,18 +50,18 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 /// True if the most-read disk behaves like a solid-state disk, judged by the median of its small reads. The disk type
 /// is not recorded.
 fn has_solid_disk(trace: &Trace) -> bool {
-    let mut small: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+    let mut small_reads: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
     let reads = trace.disk_ios.iter().filter(|row| row.operation == DiskOperation::Read);
     for row in reads.filter(|row| row.size <= thresholds::SMALL_READ_BYTES && row.service_ns > 0) {
-        small.entry(row.disk).or_default().push(row.service_ns);
+        small_reads.entry(row.disk).or_default().push(row.service_ns);
     }
-    let Some(times) = small.values_mut().max_by_key(|times| times.len()) else { return false };
+    let Some(times) = small_reads.values_mut().max_by_key(|times| times.len()) else { return false };
     times.sort();
     let median = times.get(times.len() / 2).copied();
-    times.len() >= thresholds::SMALL_READS && median.is_some_and(|ns| ns < thresholds::SOLID_READ_NS)
+    times.len() >= thresholds::MIN_SMALL_READS && median.is_some_and(|ns| ns < thresholds::SSD_READ_NS)
 }
 
-fn slow(
+fn slow_session_finding(
     facts: &BootFacts<'_>,
     span: &DerivedInterval,
     (name, session): (&str, &str),
@@ -77,7 +77,7 @@ fn slow(
         .cost(match &facts.path {
             Some(path) => path.cost(&[(start, end)], |step| {
                 step.pids.iter().any(|&pid| {
-                    facts.images.at(pid, step.when.1).is_some_and(|image| {
+                    facts.images.image_at(pid, step.interval.1).is_some_and(|image| {
                         image.eq_ignore_ascii_case("smss.exe") || image.eq_ignore_ascii_case("csrss.exe")
                     })
                 })

@@ -30,7 +30,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .report
         .autologgers
         .iter()
-        .filter(|logger| logger.is_enabled && !is_of_windows(&logger.name))
+        .filter(|logger| logger.is_enabled && !is_windows_session(&logger.name))
         .map(|logger| {
             let file = if logger.file.is_empty() { "no file".to_owned() } else { logger.file.clone() };
             RuleFinding::new(
@@ -52,7 +52,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
 
 /// True for the trace sessions of Windows itself. The names come from four installations of Windows 7 to 10; other
 /// languages and versions use the same prefixes.
-fn is_of_windows(name: &str) -> bool {
+fn is_windows_session(name: &str) -> bool {
     const KNOWN: &[&str] = &[
         "aiteventlog",
         "appmodel",
@@ -76,7 +76,7 @@ fn is_of_windows(name: &str) -> bool {
         "wifisession",
     ];
     let name = name.to_lowercase();
-    KNOWN.iter().any(|known| name == *known)
+    KNOWN.iter().any(|session| name == *session)
         || name.starts_with("eventlog-")
         || name.starts_with("diagtrack")
         || name.starts_with("defender")

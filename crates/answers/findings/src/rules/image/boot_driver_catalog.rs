@@ -43,7 +43,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         format!(
             "{} of {} boot-start driver files have no embedded signature",
             names.len(),
-            drivers.iter().filter(|one| one.is_present).count()
+            drivers.iter().filter(|driver| driver.is_present).count()
         ),
     )
     .advice("embed the signatures in the driver files, so that the loader does not search the catalogs (1 to 3 s)");

@@ -30,15 +30,15 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     for name in ["BootExecute", "SetupExecute"] {
         let Some(setting) = facts.system(manager, name) else { continue };
         let texts = setting.texts().unwrap_or_default();
-        let usual = |text: &String| name == "BootExecute" && text.trim().eq_ignore_ascii_case("autocheck autochk *");
-        let more: Vec<&str> = texts.iter().filter(|text| !usual(text)).map(String::as_str).collect();
-        if more.is_empty() {
+        let is_usual = |text: &String| name == "BootExecute" && text.trim().eq_ignore_ascii_case("autocheck autochk *");
+        let extra: Vec<&str> = texts.iter().filter(|text| !is_usual(text)).map(String::as_str).collect();
+        if extra.is_empty() {
             continue;
         }
-        let what = format!("{name} runs before the first session: {}", listed(&more, 5));
+        let title = format!("{name} runs before the first session: {}", listed(&extra, 5));
         findings.push(
             facts
-                .finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, name), &what)
+                .finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, name), &title)
                 .severity(FindingSeverity::Moderate)
                 .advice("remove it unless a tool in use needs it"),
         );

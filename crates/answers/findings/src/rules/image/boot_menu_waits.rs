@@ -33,20 +33,19 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     if let (Some(setting), Some(seconds)) =
         (&menu.timeout, menu.timeout_s.filter(|&seconds| seconds > 0 && menu.shown_count() > 1))
     {
-        let what = format!("the boot menu waits {seconds} s for a choice between {} entries", menu.shown_count());
+        let title = format!("the boot menu waits {seconds} s for a choice between {} entries", menu.shown_count());
         findings.push(
             facts
-                .finding(setting, FindingSubject::new(FindingSubjectKind::Setting, "timeout"), &what)
+                .finding(setting, FindingSubject::new(FindingSubjectKind::Setting, "timeout"), &title)
                 .severity(FindingSeverity::High)
                 .advice("run bcdedit /timeout 0, or remove unused entries"),
         );
     }
     for entry in menu.entries.iter().filter(|entry| entry.is_default) {
-        let on = entry
-            .settings
-            .iter()
-            .filter(|one| matches!(one.name.as_str(), "debug" | "bootdebug" | "ems") && one.number() == Some(1));
-        findings.extend(on.map(|setting| {
+        let enabled = entry.settings.iter().filter(|setting| {
+            matches!(setting.name.as_str(), "debug" | "bootdebug" | "ems") && setting.number() == Some(1)
+        });
+        findings.extend(enabled.map(|setting| {
             facts
                 .finding(
                     setting,

@@ -32,8 +32,10 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             "power cuts are not in the registry: pass --power-cut if the computer loses power without a shutdown",
         ));
     }
-    let hibernates = facts.system(r"CS\Control\Power", "HibernateEnabled").is_none_or(|one| one.number() != Some(0));
-    let Some(setting) = facts.system(POWER, "HiberbootEnabled").filter(|one| one.number() == Some(1) && hibernates)
+    let hibernates =
+        facts.system(r"CS\Control\Power", "HibernateEnabled").is_none_or(|setting| setting.number() != Some(0));
+    let Some(setting) =
+        facts.system(POWER, "HiberbootEnabled").filter(|setting| setting.number() == Some(1) && hibernates)
     else {
         return Ok(Vec::new());
     };

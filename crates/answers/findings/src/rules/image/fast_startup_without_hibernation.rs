@@ -33,21 +33,21 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         return Ok(Vec::new());
     }
     let hibernate = facts.system(r"CS\Control\Power", "HibernateEnabled");
-    let off = hibernate.as_ref().filter(|hibernate| hibernate.number() == Some(0));
+    let disabled_setting = hibernate.as_ref().filter(|hibernate| hibernate.number() == Some(0));
     let no_file = facts.image.has_hibernation_file == Some(false);
-    if off.is_none() && !no_file {
+    if disabled_setting.is_none() && !no_file {
         return Ok(Vec::new());
     }
-    let what = if off.is_some() { "hibernation is off" } else { "there is no hiberfil.sys" };
+    let problem = if disabled_setting.is_some() { "hibernation is off" } else { "there is no hiberfil.sys" };
     let subject = FindingSubject::new(FindingSubjectKind::Setting, "HiberbootEnabled");
     let finding = facts
-        .finding(&setting, subject, &format!("fast startup is on but cannot work: {what}"))
+        .finding(&setting, subject, &format!("fast startup is on but cannot work: {problem}"))
         .severity(FindingSeverity::High)
         .advice(
             "run powercfg /hibernate on, or set HiberbootEnabled to 0 so that the setting matches what Windows does",
         );
-    Ok(vec![match off {
-        Some(off) => finding.evidence(None, off.evidence()),
+    Ok(vec![match disabled_setting {
+        Some(disabled_setting) => finding.evidence(None, disabled_setting.evidence()),
         None => finding.evidence(None, "\\hiberfil.sys is not on the volume"),
     }])
 }

@@ -29,15 +29,16 @@ rule! {
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
     let Some(filter) = facts.filter() else { return Ok(Vec::new()) };
-    let Some(folder) = filter.excludes("\\Windows\\Prefetch").filter(|_| filter.kind == WriteFilterKind::Uwf) else {
+    let Some(excludes_folder) = filter.excludes("\\Windows\\Prefetch").filter(|_| filter.kind == WriteFilterKind::Uwf)
+    else {
         return Err(missing_input("write filter exclusions: not in the registry"));
     };
     let keys = filter.registry_exclusions.as_deref().unwrap_or_default();
-    let key = keys.iter().any(|key| key.to_lowercase().contains("prefetchparameters"));
-    if folder && key {
+    let excludes_key = keys.iter().any(|key| key.to_lowercase().contains("prefetchparameters"));
+    if excludes_folder && excludes_key {
         return Ok(Vec::new());
     }
-    let problem = match (folder, key) {
+    let problem = match (excludes_folder, excludes_key) {
         (false, false) => "neither Windows\\Prefetch nor its registry key is excluded",
         (false, true) => "Windows\\Prefetch is not excluded",
         _ => "the registry key PrefetchParameters is not excluded",

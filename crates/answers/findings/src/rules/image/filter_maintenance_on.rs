@@ -28,25 +28,27 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(filter) = facts.filter().filter(|filter| filter.kind == WriteFilterKind::Uwf) else {
         return Ok(Vec::new());
     };
-    let mut on = Vec::new();
-    for (service, what) in [("WSearch", "indexing (WSearch)"), ("wuauserv", "Windows Update (wuauserv)")] {
-        if let Some(service) = facts.service(service).filter(|service| service.start == ServiceStart::Auto) {
-            on.push((what, service.evidence()));
+    let mut running = Vec::new();
+    for (service_name, description) in [("WSearch", "indexing (WSearch)"), ("wuauserv", "Windows Update (wuauserv)")] {
+        if let Some(service) = facts.service(service_name).filter(|service| service.start == ServiceStart::Auto) {
+            running.push((description, service.evidence()));
         }
     }
-    if facts.image.has(HiveKind::Software) {
+    if facts.image.has_hive(HiveKind::Software) {
         let path = r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance";
         let setting = facts.image.setting(HiveKind::Software, path, "MaintenanceDisabled");
         if setting.as_ref().and_then(Setting::number) != Some(1) {
-            let evidence = setting
-                .map_or_else(|| format!(r"SOFTWARE\{path}\MaintenanceDisabled is not set"), |one| one.evidence());
-            on.push(("automatic maintenance", evidence));
+            let evidence = setting.map_or_else(
+                || format!(r"SOFTWARE\{path}\MaintenanceDisabled is not set"),
+                |setting| setting.evidence(),
+            );
+            running.push(("automatic maintenance", evidence));
         }
     }
-    if on.is_empty() {
+    if running.is_empty() {
         return Ok(Vec::new());
     }
-    let names: Vec<&str> = on.iter().map(|one| one.0).collect();
+    let names: Vec<&str> = running.iter().map(|&(name, _)| name).collect();
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Setting, filter.kind.as_str()),
         format!("UWF is on, but maintenance still runs: {}", names.join(", ")),
@@ -54,5 +56,5 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     .severity(FindingSeverity::Moderate)
     .evidence(None, filter.evidence())
     .advice("turn them off, and run this maintenance in servicing mode");
-    Ok(vec![on.into_iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence))])
+    Ok(vec![running.into_iter().fold(finding, |finding, (_, evidence)| finding.evidence(None, evidence))])
 }

@@ -33,27 +33,27 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(prefetch) = &facts.report.prefetch else {
         return Err(missing_input("read-ahead: the folder Windows\\Prefetch is missing"));
     };
-    let old = prefetch.plans.iter().filter(|plan| plan.is_older_than_program == Some(true)).count();
-    let untrained = matches!(prefetch.training.state, TrainingState::Untrained | TrainingState::Training);
-    let none = prefetch.launch_plans == 0;
-    if !untrained && !none && old == 0 {
+    let outdated_plans = prefetch.plans.iter().filter(|plan| plan.is_older_than_program == Some(true)).count();
+    let is_untrained = matches!(prefetch.training.state, TrainingState::Untrained | TrainingState::Training);
+    let has_no_plans = prefetch.launch_plans == 0;
+    if !is_untrained && !has_no_plans && outdated_plans == 0 {
         return Ok(Vec::new());
     }
-    let what = match (none, untrained) {
+    let problem = match (has_no_plans, is_untrained) {
         (true, _) => "there are no launch plans".to_owned(),
         (_, true) => {
             format!("Windows has learned from {}", counted(prefetch.training.boots.unwrap_or(0) as usize, "boot"))
         }
-        _ => format!("{} older than the program", counted(old, "launch plan")),
+        _ => format!("{} older than the program", counted(outdated_plans, "launch plan")),
     };
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Setting, filter.kind.as_str()),
-            format!("{} is on, but read-ahead is not trained: {what}", filter.kind.as_str()),
+            format!("{} is on, but read-ahead is not trained: {problem}", filter.kind.as_str()),
         )
         .severity(FindingSeverity::High)
         .evidence(None, filter.evidence())
-        .evidence(None, what)
+        .evidence(None, problem)
         .advice("turn the filter off and train read-ahead first; 'onoff record boot --plan windows --train' prints the procedure"),
     ])
 }

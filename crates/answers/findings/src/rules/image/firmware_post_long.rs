@@ -31,7 +31,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         return Err(missing_input("firmware time: neither FwPOSTTime nor POSTTime is in the registry"));
     }
     let limit = thresholds::FIRMWARE_POST_MS;
-    let Some(setting) = settings.iter().find(|one| one.number().is_some_and(|ms| ms >= limit)) else {
+    let Some(setting) = settings.iter().find(|setting| setting.number().is_some_and(|ms| ms >= limit)) else {
         return Ok(Vec::new());
     };
     let ns = i64::try_from(setting.number().unwrap_or(0)).unwrap_or(0).saturating_mul(1_000_000);

@@ -30,19 +30,19 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(filter) = facts.filter().filter(|filter| filter.is_horm_enabled == Some(true)) else {
         return Ok(Vec::new());
     };
-    let open: Vec<&str> = filter
+    let unprotected: Vec<&str> = filter
         .volumes
         .iter()
         .filter(|volume| volume.is_protected == Some(false))
         .map(|volume| volume.name.as_str())
         .collect();
-    if open.is_empty() {
+    if unprotected.is_empty() {
         return Ok(Vec::new());
     }
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Setting, "HORM"),
-            format!("HORM is on and {} is unprotected: files written there are lost", listed(&open, 3)),
+            format!("HORM is on and {} is unprotected: files written there are lost", listed(&unprotected, 3)),
         )
         .severity(FindingSeverity::High)
         .certainty(Certainty::Inferred)

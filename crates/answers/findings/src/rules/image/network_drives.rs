@@ -24,7 +24,7 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    if !facts.image.has(HiveKind::User) {
+    if !facts.image.has_hive(HiveKind::User) {
         return Err(missing_input("network drives: no NTUSER.DAT"));
     }
     let mut drives = Vec::new();
@@ -36,7 +36,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                 .push((drive.name(), format!(r"{}: NTUSER\Network\{}\RemotePath = '{path}'", hive.name, drive.name())));
         }
     }
-    let names: Vec<&str> = drives.iter().map(|drive| drive.0.as_str()).collect();
+    let names: Vec<&str> = drives.iter().map(|(name, _)| name.as_str()).collect();
     let Some(first) = names.first() else { return Ok(Vec::new()) };
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Work, *first),

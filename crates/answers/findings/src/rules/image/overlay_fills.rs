@@ -28,20 +28,22 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let Some(growth) = facts.overlay else {
         return Err(missing_input("overlay growth: pass a recording with disk writes with '--trace FILE'"));
     };
-    let (Some(full), Some(rate)) = (growth.full_in_ns, growth.bytes_per_hour) else { return Ok(Vec::new()) };
-    if full >= thresholds::OVERLAY_FULL_NS {
+    let (Some(full_in_ns), Some(bytes_per_hour)) = (growth.full_in_ns, growth.bytes_per_hour) else {
+        return Ok(Vec::new());
+    };
+    if full_in_ns >= thresholds::OVERLAY_FULL_NS {
         return Ok(Vec::new());
     }
-    let first = growth.folders.first().map(|owner| owner.name.clone()).unwrap_or_default();
+    let largest_folder = growth.folders.first().map(|owner| owner.name.clone()).unwrap_or_default();
     Ok(vec![
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Setting, "overlay"),
-            format!("the overlay will be full after {}", time(full)),
+            format!("the overlay will be full after {}", time(full_in_ns)),
         )
         .severity(FindingSeverity::High)
         .certainty(Certainty::Inferred)
-        .evidence(None, format!("{:.0} MiB per hour in the last third of the recording", rate / 1_048_576.0))
-        .evidence(None, format!("most new bytes: {first}"))
+        .evidence(None, format!("{:.0} MiB per hour in the last third of the recording", bytes_per_hour / 1_048_576.0))
+        .evidence(None, format!("most new bytes: {largest_folder}"))
         .advice("enlarge the overlay, exclude the folders with the most writes, or schedule restarts"),
     ])
 }

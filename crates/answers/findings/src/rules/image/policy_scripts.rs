@@ -24,14 +24,14 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    if !facts.image.has(HiveKind::Software) && !facts.image.has(HiveKind::User) {
+    if !facts.image.has_hive(HiveKind::Software) && !facts.image.has_hive(HiveKind::User) {
         return Err(missing_input("policy scripts: neither SOFTWARE nor NTUSER.DAT was found"));
     }
     let mut scripts = Vec::new();
     for (kind, root) in [(HiveKind::Software, ""), (HiveKind::User, r"Software\")] {
         for hive in facts.image.hives_of_kind(kind) {
-            for what in ["Startup", "Logon"] {
-                let path = format!(r"{root}Microsoft\Windows\CurrentVersion\Group Policy\Scripts\{what}");
+            for event in ["Startup", "Logon"] {
+                let path = format!(r"{root}Microsoft\Windows\CurrentVersion\Group Policy\Scripts\{event}");
                 let Some(key) = hive.hive.key(&path) else { continue };
                 for script in key.subkeys().iter().flat_map(|policy| policy.subkeys()) {
                     let Some(name) = script.value("Script").and_then(|value| value.string()) else { continue };
@@ -40,7 +40,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             }
         }
     }
-    let names: Vec<&str> = scripts.iter().map(|script| script.0.as_str()).collect();
+    let names: Vec<&str> = scripts.iter().map(|(name, _)| name.as_str()).collect();
     let Some(first) = names.first() else { return Ok(Vec::new()) };
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Work, *first),

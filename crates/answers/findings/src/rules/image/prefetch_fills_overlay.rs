@@ -27,9 +27,9 @@ rule! {
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
     let Some(filter) = facts.filter() else { return Ok(Vec::new()) };
-    let runs = facts.service("SysMain").is_some_and(|service| service.start == ServiceStart::Auto);
-    let off = facts.system(PREFETCH, "EnableSuperfetch").is_some_and(|setting| setting.number() == Some(0));
-    if !runs || off || filter.excludes("\\Windows\\Prefetch") == Some(true) {
+    let is_running = facts.service("SysMain").is_some_and(|service| service.start == ServiceStart::Auto);
+    let is_disabled = facts.system(PREFETCH, "EnableSuperfetch").is_some_and(|setting| setting.number() == Some(0));
+    if !is_running || is_disabled || filter.excludes("\\Windows\\Prefetch") == Some(true) {
         return Ok(Vec::new());
     }
     Ok(vec![

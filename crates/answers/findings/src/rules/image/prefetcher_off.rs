@@ -28,13 +28,13 @@ rule! {
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
     let Some(setting) = facts.system(PREFETCH, "EnablePrefetcher") else { return Ok(Vec::new()) };
-    let (what, severity) = match setting.number() {
+    let (title, severity) = match setting.number() {
         Some(3) | None => return Ok(Vec::new()),
         Some(2) => ("read-ahead for programs is off", FindingSeverity::Moderate),
         Some(_) => ("read-ahead for boots is off", FindingSeverity::High),
     };
     Ok(vec![
-        facts.finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, "EnablePrefetcher"), what)
+        facts.finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, "EnablePrefetcher"), title)
             .severity(severity)
             .advice("set EnablePrefetcher to 3, restart three times, and leave the computer idle for five minutes after the last restart"),
     ])

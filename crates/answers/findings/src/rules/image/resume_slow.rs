@@ -28,31 +28,35 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
-    let Some(total) = facts.system(POWER, "TotalResumeTime").filter(|one| one.number().is_some_and(|ms| ms > 0)) else {
+    let Some(total) =
+        facts.system(POWER, "TotalResumeTime").filter(|setting| setting.number().is_some_and(|ms| ms > 0))
+    else {
         return Err(missing_input("duration of the last resume: TotalResumeTime is not in the registry"));
     };
-    let mut found = Vec::new();
-    let slow = facts
+    let mut problems = Vec::new();
+    let slow_read = facts
         .system(POWER, "ResumeReadRate")
-        .filter(|one| one.number().is_some_and(|rate| rate > 0 && rate < thresholds::RESUME_READ_MB));
-    found.extend(slow.map(|one| ("it read less than 100 MB/s", one)));
-    let file = facts.system(POWER, "ResumeHiberFileTime");
+        .filter(|setting| setting.number().is_some_and(|rate| rate > 0 && rate < thresholds::RESUME_READ_MB));
+    problems.extend(slow_read.map(|setting| ("it read less than 100 MB/s", setting)));
+    let file_time = facts.system(POWER, "ResumeHiberFileTime");
     let half = total.number().unwrap_or(0) / 2;
-    found.extend(
-        file.filter(|one| one.number().is_some_and(|ms| ms > half))
-            .map(|one| ("reading the hibernation file took more than half of it", one)),
+    problems.extend(
+        file_time
+            .filter(|setting| setting.number().is_some_and(|ms| ms > half))
+            .map(|setting| ("reading the hibernation file took more than half of it", setting)),
     );
-    let single =
-        facts.system(POWER, "NoMultiStageResumeReason").filter(|one| one.number().is_some_and(|reason| reason != 0));
-    found.extend(single.map(|one| ("it did not use the fast stage", one)));
-    if found.is_empty() {
+    let single_stage = facts
+        .system(POWER, "NoMultiStageResumeReason")
+        .filter(|setting| setting.number().is_some_and(|reason| reason != 0));
+    problems.extend(single_stage.map(|setting| ("it did not use the fast stage", setting)));
+    if problems.is_empty() {
         return Ok(Vec::new());
     }
-    let what: Vec<&str> = found.iter().map(|one| one.0).collect();
+    let descriptions: Vec<&str> = problems.iter().map(|&(description, _)| description).collect();
     let subject = FindingSubject::new(FindingSubjectKind::Setting, "TotalResumeTime");
     let finding = facts
-        .finding(&total, subject, &format!("the last resume was slow: {}", what.join(", ")))
+        .finding(&total, subject, &format!("the last resume was slow: {}", descriptions.join(", ")))
         .severity(FindingSeverity::Moderate)
         .advice("use a faster disk or a smaller hibernation file; NoMultiStageResumeReason shows what prevents the fast stage");
-    Ok(vec![found.iter().fold(finding, |finding, (_, setting)| finding.evidence(None, setting.evidence()))])
+    Ok(vec![problems.iter().fold(finding, |finding, (_, setting)| finding.evidence(None, setting.evidence()))])
 }

@@ -30,8 +30,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .report
         .services
         .iter()
-        .filter(|one| {
-            one.is_auto() && !one.is_delayed && !one.has_trigger && one.is_outside_windows && guard(one).is_none()
+        .filter(|service| {
+            service.is_auto()
+                && !service.is_delayed
+                && !service.has_trigger
+                && service.is_outside_windows
+                && guard(service).is_none()
         })
         .collect();
     let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();

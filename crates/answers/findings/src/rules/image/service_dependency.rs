@@ -36,7 +36,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
                 // In a damaged hive, the key may just be unreadable.
                 None if facts.is_damaged() => continue,
                 None => "does not exist",
-                Some(other) if other.start == ServiceStart::Disabled => "is disabled",
+                Some(dependency) if dependency.start == ServiceStart::Disabled => "is disabled",
                 Some(_) => continue,
             };
             findings.push(
@@ -56,15 +56,15 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             );
         }
     }
-    if let Some(chain) = facts.longest_chain().filter(|chain| chain.len() >= thresholds::SERVICE_CHAIN) {
-        let last = chain[chain.len() - 1];
+    if let Some(chain) = facts.longest_chain().filter(|chain| chain.len() >= thresholds::MIN_SERVICE_CHAIN_LEN) {
+        let last_service = chain[chain.len() - 1];
         let names: Vec<&str> = chain.iter().map(|service| service.name.as_str()).collect();
         findings.push(
             RuleFinding::new(
-                FindingSubject::new(FindingSubjectKind::Service, last.name.clone()),
+                FindingSubject::new(FindingSubjectKind::Service, last_service.name.clone()),
                 format!("{} services start sequentially: {}", chain.len(), names.join(", ")),
             )
-            .evidence(None, last.evidence())
+            .evidence(None, last_service.evidence())
             .advice("record a boot to find the slow ones, and remove unneeded dependencies"),
         );
     }

@@ -27,14 +27,20 @@ rule! {
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
     let groups = &facts.report.groups;
-    let position = |group: &str| groups.iter().position(|known| known.eq_ignore_ascii_case(group));
+    let position = |group: &str| groups.iter().position(|name| name.eq_ignore_ascii_case(group));
     let early = facts.report.services.iter().filter(|service| service.is_auto() && service.is_outside_windows);
     Ok(early
         .filter_map(|service| Some((service, position(&service.group)?)))
-        .map(|(service, at)| {
+        .map(|(service, index)| {
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, service.name.clone()),
-                format!("{} is in load-order group '{}' ({} of {})", service.name, service.group, at + 1, groups.len()),
+                format!(
+                    "{} is in load-order group '{}' ({} of {})",
+                    service.name,
+                    service.group,
+                    index + 1,
+                    groups.len()
+                ),
             )
             .severity(FindingSeverity::Moderate)
             .evidence(None, service.evidence())

@@ -31,7 +31,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         return Err(missing_input("needed services: pass a list with '--needed FILE'"));
     }
     let needed = facts.needed_services();
-    let spare: Vec<&ServiceEntry> = facts
+    let unneeded: Vec<&ServiceEntry> = facts
         .report
         .services
         .iter()
@@ -39,20 +39,20 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             service.is_auto() && !needed.contains(&service.name.to_lowercase()) && guard(service).is_none()
         })
         .collect();
-    if spare.is_empty() {
+    if unneeded.is_empty() {
         return Ok(Vec::new());
     }
-    let names: Vec<&str> = spare.iter().map(|service| service.name.as_str()).collect();
+    let names: Vec<&str> = unneeded.iter().map(|service| service.name.as_str()).collect();
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, names[0]),
-        format!("{}: {}", starts(spare.len()), listed(&names, 12)),
+        format!("{}: {}", unneeded_services_phrase(unneeded.len()), listed(&names, 12)),
     )
     .severity(FindingSeverity::Moderate)
     .advice("set them to demand, delayed-auto or disabled, one at a time, and test; the list of services shows what needs each");
-    Ok(vec![spare.iter().fold(finding, |finding, service| finding.evidence(None, service.evidence()))])
+    Ok(vec![unneeded.iter().fold(finding, |finding, service| finding.evidence(None, service.evidence()))])
 }
 
-fn starts(count: usize) -> String {
+fn unneeded_services_phrase(count: usize) -> String {
     if count == 1 {
         "1 service starts at boot and is not needed".to_owned()
     } else {

@@ -27,13 +27,14 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
     let mut findings = Vec::new();
     let timeout = facts.system(r"CS\Control", "WaitToKillServiceTimeout");
-    if let Some((setting, ms)) =
-        timeout.and_then(|one| one.number().map(|ms| (one, ms))).filter(|(_, ms)| *ms > thresholds::SERVICE_STOP_MS)
+    if let Some((setting, ms)) = timeout
+        .and_then(|setting| setting.number().map(|ms| (setting, ms)))
+        .filter(|(_, ms)| *ms > thresholds::SERVICE_STOP_MS)
     {
         let ns = i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000_000);
-        let what = format!("a shutdown waits up to {} for services to stop", time(ns));
+        let title = format!("a shutdown waits up to {} for services to stop", time(ns));
         findings.push(
-            facts.finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, "WaitToKillServiceTimeout"), &what)
+            facts.finding(&setting, FindingSubject::new(FindingSubjectKind::Setting, "WaitToKillServiceTimeout"), &title)
                 .severity(FindingSeverity::Moderate)
                 .advice("set it back to 5000 (12000 on Windows 7), and find the service that does not stop ('onoff shutdown')"),
         );
@@ -42,18 +43,18 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         const KNOWN: [&str; 7] =
             ["wuauserv", "gpsvc", "trustedinstaller", "deviceinstall", "usosvc", "dosvc", "waasmedicsvc"];
         let texts = setting.texts().unwrap_or_default();
-        let more: Vec<&str> =
+        let third_party: Vec<&str> =
             texts.iter().map(String::as_str).filter(|name| !KNOWN.contains(&name.to_lowercase().as_str())).collect();
-        if !more.is_empty() {
-            let what = format!(
+        if !third_party.is_empty() {
+            let title = format!(
                 "{} notified before all others at shutdown: {}",
-                if more.len() == 1 { "a third-party service is" } else { "third-party services are" },
-                listed(&more, 5)
+                if third_party.len() == 1 { "a third-party service is" } else { "third-party services are" },
+                listed(&third_party, 5)
             );
-            let subject = FindingSubject::new(FindingSubjectKind::Service, more[0]);
+            let subject = FindingSubject::new(FindingSubjectKind::Service, third_party[0]);
             findings.push(
                 facts
-                    .finding(&setting, subject, &what)
+                    .finding(&setting, subject, &title)
                     .advice("record a shutdown to see how long it takes ('onoff shutdown')"),
             );
         }

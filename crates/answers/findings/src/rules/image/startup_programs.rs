@@ -25,19 +25,19 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    if !facts.image.has(HiveKind::Software) && !facts.image.has(HiveKind::User) {
+    if !facts.image.has_hive(HiveKind::Software) && !facts.image.has_hive(HiveKind::User) {
         return Err(missing_input("startup programs: neither SOFTWARE nor NTUSER.DAT was found"));
     }
     let programs = &facts.report.startup_programs;
-    if programs.len() <= thresholds::START_PROGRAMS {
+    if programs.len() <= thresholds::MAX_STARTUP_PROGRAMS {
         return Ok(Vec::new());
     }
-    let names: Vec<&str> = programs.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, names[0]),
         format!("{} programs start at boot or logon: {}", names.len(), listed(&names, 8)),
     )
     .severity(FindingSeverity::Moderate)
     .advice("turn off those that are not needed right away; record a boot to see what each costs ('onoff boot')");
-    Ok(vec![programs.iter().fold(finding, |finding, one| finding.evidence(None, one.evidence()))])
+    Ok(vec![programs.iter().fold(finding, |finding, program| finding.evidence(None, program.evidence()))])
 }

@@ -26,10 +26,10 @@ rule! {
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
-    let off = |service: &&ServiceEntry| matches!(service.start, ServiceStart::Disabled | ServiceStart::Demand);
+    let is_off = |service: &&ServiceEntry| matches!(service.start, ServiceStart::Disabled | ServiceStart::Demand);
     Ok(facts
         .service("SysMain")
-        .filter(off)
+        .filter(is_off)
         .map(|service| {
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, "SysMain"),

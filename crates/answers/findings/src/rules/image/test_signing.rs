@@ -24,18 +24,20 @@ rule! {
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
-    if !facts.image.has(HiveKind::System) && !facts.image.has(HiveKind::Bcd) {
+    if !facts.image.has_hive(HiveKind::System) && !facts.image.has_hive(HiveKind::Bcd) {
         return Err(missing_input("test signing: neither the hive SYSTEM nor BCD was found"));
     }
     let mut evidence = Vec::new();
     let entries = facts.report.boot_menu.iter().flat_map(|menu| &menu.entries);
     let settings = entries.filter(|entry| entry.is_default || entry.is_shown).flat_map(|entry| &entry.settings);
-    evidence.extend(settings.filter(|one| one.name == "testsigning" && one.number() == Some(1)).map(Setting::evidence));
-    let last = facts.system(r"CS\Control", "SystemStartOptions");
-    let on = |setting: &Setting| {
+    evidence.extend(
+        settings.filter(|setting| setting.name == "testsigning" && setting.number() == Some(1)).map(Setting::evidence),
+    );
+    let start_options = facts.system(r"CS\Control", "SystemStartOptions");
+    let has_test_signing = |setting: &Setting| {
         setting.text().is_some_and(|text| text.to_uppercase().split_whitespace().any(|word| word == "TESTSIGNING"))
     };
-    evidence.extend(last.filter(on).map(|setting| setting.evidence()));
+    evidence.extend(start_options.filter(has_test_signing).map(|setting| setting.evidence()));
     let drivers = facts.report.boot_drivers.iter().filter(|driver| driver.is_test_signed);
     evidence.extend(drivers.map(|driver| format!("{} is test-signed", driver.file)));
     if evidence.is_empty() {

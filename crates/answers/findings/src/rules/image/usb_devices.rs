@@ -27,12 +27,12 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     facts.require_system_hive()?;
     let Some((key, path)) = facts.image.key(HiveKind::System, r"CS\Enum\USB") else { return Ok(Vec::new()) };
     // Interfaces of composite devices are not devices, and hubs do not cause waits.
-    let names: Vec<String> = key.subkeys().iter().map(|one| one.name()).collect();
+    let names: Vec<String> = key.subkeys().iter().map(|subkey| subkey.name()).collect();
     let devices = names
         .iter()
         .filter(|name| name.to_uppercase().starts_with("VID_") && !name.to_uppercase().contains("&MI_"))
         .count();
-    if devices <= thresholds::USB_DEVICES {
+    if devices <= thresholds::MAX_USB_DEVICES {
         return Ok(Vec::new());
     }
     Ok(vec![

@@ -38,32 +38,32 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .details.still_starting
         .iter()
         .take(MAX_UNITS)
-        .map(|still| {
-            let waiting = match &still.holds_up[..] {
+        .map(|starting| {
+            let blocked_units = match &starting.holds_up[..] {
                 [] => String::new(),
-                [one] => format!("; {one}, which waits for it, never started"),
-                [first, more @ ..] => format!("; {first} and {} more, which wait for it, never started", more.len()),
+                [unit] => format!("; {unit}, which waits for it, never started"),
+                [first, others @ ..] => format!("; {first} and {} more, which wait for it, never started", others.len()),
             };
-            let limit = match still.limit_ns {
+            let limit = match starting.limit_ns {
                 Some(limit) => format!("its start timeout is {}", time(limit)),
                 None => "no start timeout is recorded for it".to_owned(),
             };
             RuleFinding::new(
-                FindingSubject::new(FindingSubjectKind::Service, still.unit.clone()),
+                FindingSubject::new(FindingSubjectKind::Service, starting.unit.clone()),
                 format!(
-                    "{} was still starting after {} when the recording ended{waiting}",
-                    still.unit,
-                    time(still.elapsed_ns)
+                    "{} was still starting after {} when the recording ended{blocked_units}",
+                    starting.unit,
+                    time(starting.elapsed_ns)
                 ),
             )
-            .cost(Cost::at_most(still.elapsed_ns))
+            .cost(Cost::at_most(starting.elapsed_ns))
             .certainty(Certainty::Inferred)
-            .evidence(still.start_ns, format!("{} starts", still.unit))
+            .evidence(starting.start_ns, format!("{} starts", starting.unit))
             .evidence(None, limit)
             .advice(format!(
                 "find out what it waits for ('journalctl -b -u {}', or 'systemctl list-jobs' in a debug shell while it hangs), give \
                  it a TimeoutStartSec, or remove it from the boot",
-                still.unit
+                starting.unit
             ))
         })
         .collect())

@@ -86,9 +86,9 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .collect())
 }
 
-const fn advice(kind: DeviceOperationKind, is_of_module: bool) -> &'static str {
+const fn advice(kind: DeviceOperationKind, is_module_initcall: bool) -> &'static str {
     match kind {
-        DeviceOperationKind::Initcall if is_of_module => {
+        DeviceOperationKind::Initcall if is_module_initcall => {
             "find out what its initcall waits for, load it later, or deny it in modprobe.d if nothing needs it"
         }
         DeviceOperationKind::Initcall => {

@@ -43,10 +43,10 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .map(|wait| {
             let length = time(wait.duration_ns);
             // The services run while a password prompt is open; the path units only watch for prompts.
-            let question = facts.report.units.iter().find(|unit| {
+            let prompt = facts.report.units.iter().find(|unit| {
                 asks_for_password(&unit.name) && unit.start_ns <= wait.end_ns && unit.end_ns.is_none_or(|end| end >= wait.start_ns)
             });
-            match question {
+            match prompt {
                 Some(unit) => wait
                     .finding(
                         format!("the boot waited {length} for the password of an encrypted volume ({})", wait.unit),

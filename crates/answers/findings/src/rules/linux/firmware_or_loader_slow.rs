@@ -39,8 +39,9 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             "set the menu timeout to 0 or 1 s, and check the size of the kernel and the initramfs",
         ),
     ];
-    let known = phases.iter().any(|(name, _, _)| facts.report.phase(*name).is_some_and(|it| it.duration_ns.is_some()));
-    if !known {
+    let has_times =
+        phases.iter().any(|(name, _, _)| facts.report.phase(*name).is_some_and(|phase| phase.duration_ns.is_some()));
+    if !has_times {
         return Err(missing_input("firmware and loader times"));
     }
     let mut findings = Vec::new();

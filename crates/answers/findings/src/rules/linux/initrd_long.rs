@@ -30,16 +30,21 @@ rule! {
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
-    let phase = report.phase(PhaseName::Initrd).and_then(|it| Some((it.start_ns?, it.duration_ns?, it.certainty)));
-    let inside =
-        report.details.initial_file_system.as_ref().and_then(|it| Some((it.start_ns?, it.duration_ns?, it.certainty)));
-    let Some((start_ns, length_ns, certainty)) = phase.or(inside) else {
+    let phase = report
+        .phase(PhaseName::Initrd)
+        .and_then(|initrd| Some((initrd.start_ns?, initrd.duration_ns?, initrd.certainty)));
+    let initial_file_system = report
+        .details
+        .initial_file_system
+        .as_ref()
+        .and_then(|file_system| Some((file_system.start_ns?, file_system.duration_ns?, file_system.certainty)));
+    let Some((start_ns, length_ns, certainty)) = phase.or(initial_file_system) else {
         return Err(missing_input("start and end of the initramfs"));
     };
     if length_ns < thresholds::INITRD_NS {
         return Ok(Vec::new());
     }
-    let found = RuleFinding::new(
+    let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Phase, PhaseName::Initrd.as_str()),
         format!("the initramfs took {}", time(length_ns)),
     )
@@ -51,5 +56,5 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         "build it for this computer only (dracut: 'hostonly=yes'; initramfs-tools: 'MODULES=dep'), and use 'journalctl -b' to see \
          what it waits for before 'Switching root'",
     );
-    Ok(vec![found])
+    Ok(vec![finding])
 }

@@ -40,7 +40,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         return Ok(Vec::new());
     }
     let size = end.value.filter(|&kib| kib > 0).map(|kib| format!(" ({} MiB)", kib.saturating_add(512) / 1024));
-    let found = RuleFinding::new(
+    let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Driver, FUNCTION),
         format!("unpacking the initramfs{} took {}", size.unwrap_or_default(), time(length_ns)),
     )
@@ -51,15 +51,15 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         "make it smaller (dracut: 'hostonly=yes'; initramfs-tools: 'MODULES=dep') and compress it with Zstandard or LZ4, which \
          unpack several times faster than XZ or gzip",
     );
-    Ok(vec![found])
+    Ok(vec![finding])
 }
 
 /// Returns the start and the end of unpacking; `None` if they are not in the kernel log.
 pub(super) fn unpacking(facts: &LinuxBootFacts<'_>) -> Option<(Milestone, Milestone)> {
-    let of = |name: &str| {
+    let find_milestone = |name: &str| {
         let name = facts.trace.strings.find(name)?;
         facts.trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| row.time_ns)
     };
-    let (begin, end) = (of(milestone::INITRD_UNPACK_BEGIN)?, of(milestone::INITRD_UNPACK_END)?);
+    let (begin, end) = (find_milestone(milestone::INITRD_UNPACK_BEGIN)?, find_milestone(milestone::INITRD_UNPACK_END)?);
     (begin.time_ns <= end.time_ns).then_some((begin, end))
 }

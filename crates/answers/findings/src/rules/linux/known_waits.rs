@@ -8,10 +8,10 @@ use onoff_usage::units::Unit;
 use crate::rule::MissingInput;
 use crate::rules::prelude::*;
 
-/// A unit counts as alone if other units were starting for less than one part in this many of its start. Chosen.
+/// Largest part of a unit's start in which others may be starting for the unit to count as alone: a twentieth. Chosen.
 const MAX_OVERLAP_PART: i64 = 20;
 
-/// The start of one such unit. Times in nanoseconds.
+/// A start that the boot waited for. Times in ns.
 pub(super) struct Wait<'a> {
     pub(super) unit: &'a str,
     pub(super) start_ns: i64,
@@ -32,7 +32,7 @@ pub(super) struct Wait<'a> {
 /// The recording has no unit times.
 pub(super) fn waits<'a>(
     facts: &LinuxBootFacts<'a>,
-    is_it: impl Fn(&str) -> bool,
+    is_wanted: impl Fn(&str) -> bool,
     limit_ns: i64,
 ) -> Result<Vec<Wait<'a>>, MissingInput> {
     let report = facts.report;
@@ -41,7 +41,7 @@ pub(super) fn waits<'a>(
     }
     let path = &report.details.critical_path;
     if !path.steps.is_empty() {
-        let on_path = path.steps.iter().filter(|step| step.duration_ns >= limit_ns && is_it(&step.unit));
+        let on_path = path.steps.iter().filter(|step| step.duration_ns >= limit_ns && is_wanted(&step.unit));
         return Ok(on_path
             .map(|step| Wait {
                 unit: &step.unit,
@@ -53,41 +53,43 @@ pub(super) fn waits<'a>(
             })
             .collect());
     }
-    let of_unit = |unit: &'a Unit| {
+    let to_wait = |unit: &'a Unit| {
         let (end_ns, duration_ns) = unit.end_ns.zip(unit.duration_ns)?;
         let exclusive_ns = exclusive_ns(facts, &unit.name, (unit.start_ns, end_ns));
         let wait = Wait { unit: &unit.name, start_ns: unit.start_ns, end_ns, duration_ns, on_path: None, exclusive_ns };
-        (unit.automatic && duration_ns >= limit_ns && is_it(&unit.name)).then_some(wait)
+        (unit.automatic && duration_ns >= limit_ns && is_wanted(&unit.name)).then_some(wait)
     };
-    Ok(report.units.iter().filter_map(of_unit).collect())
+    Ok(report.units.iter().filter_map(to_wait).collect())
 }
 
-/// Time within `own`, up to the end of the boot, during which no unit but `name` was starting; 0 if that end is
+/// Time within `interval`, up to the end of the boot, during which no unit but `name` was starting; 0 if that end is
 /// unknown.
-fn exclusive_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Interval) -> i64 {
+fn exclusive_ns(facts: &LinuxBootFacts<'_>, name: &str, interval: Interval) -> i64 {
     let report = facts.report;
-    let reached = report.details.default_target.as_ref().map(|target| target.reached_ns);
-    let finished = report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);
-    let Some(until) = reached.or(finished) else { return 0 };
-    let window = (own.0, own.1.min(until));
+    let target_reached_ns = report.details.default_target.as_ref().map(|target| target.reached_ns);
+    let finished_ns = report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);
+    let Some(boot_end_ns) = target_reached_ns.or(finished_ns) else { return 0 };
+    let window = (interval.0, interval.1.min(boot_end_ns));
     let others = report.units.iter().filter(|unit| unit.name != name);
-    let others = others.map(|unit| (unit.start_ns, unit.end_ns.unwrap_or(i64::MAX))).collect();
-    covered_ns(vec![own], window).saturating_sub(covered_ns(others, window))
+    let other_intervals = others.map(|unit| (unit.start_ns, unit.end_ns.unwrap_or(i64::MAX))).collect();
+    covered_ns(vec![interval], window).saturating_sub(covered_ns(other_intervals, window))
 }
 
 impl Wait<'_> {
     /// Title for a unit without recorded ordering.
     pub(super) fn title(&self) -> String {
-        let (unit, took) = (self.unit, time(self.duration_ns));
+        let (unit, duration) = (self.unit, time(self.duration_ns));
         match self.exclusive_ns {
-            ns if self.was_alone() => format!("{unit} took {took}; nothing else was starting for {} of it", time(ns)),
+            ns if self.was_alone() => {
+                format!("{unit} took {duration}; nothing else was starting for {} of it", time(ns))
+            }
             ns if ns >= thresholds::NOISE_NS => {
                 format!(
-                    "{unit} took {took}; the boot waited at least {} of it, when nothing else was starting",
+                    "{unit} took {duration}; the boot waited at least {} of it, when nothing else was starting",
                     time(ns)
                 )
             }
-            _ => format!("{unit} took {took}; whether the boot waited for it is not recorded"),
+            _ => format!("{unit} took {duration}; whether the boot waited for it is not recorded"),
         }
     }
 

@@ -28,7 +28,7 @@ rule! {
 
 fn check(sleep: &LinuxSleep) -> Outcome {
     let details = &sleep.details;
-    let Some(back_ns) = details.resume.start_ns.filter(|_| details.outcome == SleepOutcome::Slept) else {
+    let Some(resumed_ns) = details.resume.start_ns.filter(|_| details.outcome == SleepOutcome::Slept) else {
         return Ok(Vec::new());
     };
     if details.reconnections.is_empty() {
@@ -36,32 +36,33 @@ fn check(sleep: &LinuxSleep) -> Outcome {
             "network reconnection times (in the journal after the resume, if a connection was lost)",
         ));
     }
-    let slow = details.reconnections.iter().filter_map(|one| {
-        let took_ns = one.took_ns.filter(|&ns| ns >= thresholds::NETWORK_RESUME_NS)?;
-        let name = if one.interface.is_empty() { "the network" } else { &one.interface };
+    let findings = details.reconnections.iter().filter_map(|reconnection| {
+        let duration_ns = reconnection.took_ns.filter(|&ns| ns >= thresholds::NETWORK_RESUME_NS)?;
+        let name = if reconnection.interface.is_empty() { "the network" } else { &reconnection.interface };
         let mut finding = RuleFinding::new(
-            FindingSubject::new(FindingSubjectKind::Device, one.interface.clone()),
-            format!("{name} was back {} after the resume", time(took_ns)),
+            FindingSubject::new(FindingSubjectKind::Device, reconnection.interface.clone()),
+            format!("{name} was back {} after the resume", time(duration_ns)),
         )
-        .evidence(back_ns, "the computer resumes");
-        for (at, what) in [
-            (one.associated_ns, "associated with an access point"),
-            (one.ready_ns, "carrier up"),
-            (one.address_ns, "address assigned"),
-            (one.connected_ns, "reported as connected by its network manager"),
+        .evidence(resumed_ns, "the computer resumes");
+        for (time_ns, event) in [
+            (reconnection.associated_ns, "associated with an access point"),
+            (reconnection.ready_ns, "carrier up"),
+            (reconnection.address_ns, "address assigned"),
+            (reconnection.connected_ns, "reported as connected by its network manager"),
         ] {
-            if at.is_some() {
-                finding = finding.evidence(at, what);
+            if time_ns.is_some() {
+                finding = finding.evidence(time_ns, event);
             }
         }
         // Advise on the longer of the two parts.
-        let association_ns = one.associated_ns.or(one.ready_ns).map(|at| at.saturating_sub(back_ns));
-        let is_association = association_ns.is_some_and(|ns| ns.saturating_mul(2) >= took_ns);
+        let associated_ns = reconnection.associated_ns.or(reconnection.ready_ns);
+        let association_ns = associated_ns.map(|time_ns| time_ns.saturating_sub(resumed_ns));
+        let is_association = association_ns.is_some_and(|ns| ns.saturating_mul(2) >= duration_ns);
         Some(finding.advice(if is_association {
             "association or carrier took most of the time: check the driver, its firmware and the scan ('iw event -t' shows the scan)"
         } else {
             "the address took most of the time: check the DHCP server, and let the client request its last lease first"
         }))
     });
-    Ok(slow.collect())
+    Ok(findings.collect())
 }

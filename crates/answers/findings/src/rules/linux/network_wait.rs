@@ -41,12 +41,12 @@ pub(super) fn is_network_wait(unit: &str) -> bool {
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
-    let failed =
+    let has_failed =
         |name: &str| facts.report.units.iter().any(|unit| unit.name == name && unit.outcome == ServiceOutcome::Failed);
     Ok(waits(facts, is_network_wait, thresholds::UNIT_NS)?
         .iter()
         .map(|wait| {
-            let in_vain = if failed(wait.unit) { " in vain" } else { "" };
+            let in_vain = if has_failed(wait.unit) { " in vain" } else { "" };
             wait.finding(
                 format!("the boot waited {}{in_vain} for the network ({})", time(wait.duration_ns), wait.unit),
                 "find what pulls it in ('systemctl list-dependencies --reverse network-online.target') and remove \

@@ -34,7 +34,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     if sleep.details.outcome != SleepOutcome::Aborted {
         return Ok(Vec::new());
     }
-    let failed: Vec<_> = sleep
+    let failed_callbacks: Vec<_> = sleep
         .details
         .callbacks
         .iter()
@@ -47,14 +47,14 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     let length = sleep.end_ns.zip(sleep.start_ns).map(|(end, start)| end.saturating_sub(start).max(0));
     // A quick abort costs little, but the finding stays: the computer did not sleep.
     let length = length.filter(|&ns| ns >= thresholds::NOISE_NS);
-    let (subject, who) = match failed.first() {
+    let (subject, refusal) = match failed_callbacks.first() {
         Some(callback) => (
             FindingSubject::new(FindingSubjectKind::Device, callback.device.as_str()),
             format!(": {} refused", callback.device),
         ),
         None => (FindingSubject::new(FindingSubjectKind::Transition, "sleep"), String::new()),
     };
-    let mut finding = RuleFinding::new(subject, format!("the sleep was aborted{who}{error}"))
+    let mut finding = RuleFinding::new(subject, format!("the sleep was aborted{refusal}{error}"))
         .cost(length.map_or(Cost::UNKNOWN, Cost::on_path))
         .evidence(sleep.start_ns, format!("suspend starts ({})", sleep.details.event))
         .advice(
@@ -64,7 +64,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     for reason in sleep.details.refusals.iter().take(MAX_REASONS) {
         finding = finding.evidence(None, format!("kernel message: {reason}"));
     }
-    for callback in failed.iter().take(MAX_REASONS) {
+    for callback in failed_callbacks.iter().take(MAX_REASONS) {
         let driver = match callback.driver.as_str() {
             "" => String::new(),
             driver => format!(" (driver {driver})"),

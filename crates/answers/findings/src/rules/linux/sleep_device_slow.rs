@@ -53,14 +53,14 @@ fn check(sleep: &LinuxSleep) -> Outcome {
                 devices.entry(&callback.device).or_default().push(callback);
             }
         }
-        let mut slow: Vec<(i64, Vec<&DeviceCallback>)> = devices
+        let mut slow_devices: Vec<(i64, Vec<&DeviceCallback>)> = devices
             .into_values()
-            .map(|own| (total_ns(&own), own))
+            .map(|callbacks| (total_ns(&callbacks), callbacks))
             .filter(|(length, _)| *length >= thresholds::LINUX_CALLBACK_NS)
             .collect();
-        slow.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
-        let reported = slow.into_iter().take(MAX_FINDINGS);
-        findings.extend(reported.filter_map(|(length, own)| finding(sleep, verb, length, &own)));
+        slow_devices.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
+        let reported = slow_devices.into_iter().take(MAX_FINDINGS);
+        findings.extend(reported.filter_map(|(length, callbacks)| finding(sleep, verb, length, &callbacks)));
     }
     Ok(findings)
 }
@@ -69,8 +69,8 @@ fn total_ns(callbacks: &[&DeviceCallback]) -> i64 {
     callbacks.iter().filter_map(|callback| callback.duration_ns).fold(0, i64::saturating_add)
 }
 
-fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback]) -> Option<RuleFinding> {
-    let longest = own.iter().max_by_key(|callback| callback.duration_ns)?;
+fn finding(sleep: &LinuxSleep, verb: &str, length: i64, callbacks: &[&DeviceCallback]) -> Option<RuleFinding> {
+    let longest = callbacks.iter().max_by_key(|callback| callback.duration_ns)?;
     let driver = match longest.driver.as_str() {
         "" => String::new(),
         driver => format!(" (driver {driver})"),
@@ -79,9 +79,9 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
         "" => FindingSubject::new(FindingSubjectKind::Device, longest.device.as_str()),
         driver => FindingSubject::new(FindingSubjectKind::Driver, driver),
     };
-    let on_path = own.iter().map(|callback| callback.details.on_path_ns).fold(0, i64::saturating_add);
-    let off_path = own.iter().map(|callback| off_path_ns(sleep, callback)).fold(0, i64::saturating_add);
-    let (cost, waited) = if off_path < thresholds::NOISE_NS {
+    let on_path = callbacks.iter().map(|callback| callback.details.on_path_ns).fold(0, i64::saturating_add);
+    let off_path = callbacks.iter().map(|callback| off_path_ns(sleep, callback)).fold(0, i64::saturating_add);
+    let (cost, path_evidence) = if off_path < thresholds::NOISE_NS {
         (Cost::on_path(on_path), format!("its phases waited {} for it", time(on_path)))
     } else {
         (
@@ -106,7 +106,7 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
             time(longest.duration_ns.unwrap_or(0))
         ),
     )
-    .evidence(None, waited)
+    .evidence(None, path_evidence)
     .advice(
         "find out what the driver waits for in this callback, and try a newer kernel or device firmware; the driver can defer \
          the wait to first use, or run the callback asynchronously",
@@ -120,12 +120,12 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
 /// Time of a callback during which no callback on its phase's critical path was running, ns.
 fn off_path_ns(sleep: &LinuxSleep, callback: &DeviceCallback) -> i64 {
     let Some(end) = callback.end_ns else { return 0 };
-    let is_its = |phase: &&Phase| {
+    let contains_callback = |phase: &&Phase| {
         Some(phase.name) == callback.details.phase
             && phase.start_ns <= Some(callback.start_ns)
-            && phase.end_ns.is_none_or(|it| callback.start_ns <= it)
+            && phase.end_ns.is_none_or(|end| callback.start_ns <= end)
     };
-    let Some(phase) = sleep.phases.iter().find(is_its) else { return 0 };
+    let Some(phase) = sleep.phases.iter().find(contains_callback) else { return 0 };
     let window = (callback.start_ns, end.min(phase.end_ns.unwrap_or(end)));
     let path: Vec<Interval> = phase.work.path.iter().map(|step| (step.start_ns, step.end_ns)).collect();
     covered_ns(vec![window], window).saturating_sub(covered_ns(path, window))

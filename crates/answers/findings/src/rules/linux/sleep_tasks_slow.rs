@@ -43,14 +43,14 @@ fn check(sleep: &LinuxSleep) -> Outcome {
             if length < thresholds::FREEZE_NS {
                 return None;
             }
-            let mut last: Vec<&FrozenTask> = sleep
+            let mut last_tasks: Vec<&FrozenTask> = sleep
                 .details.tasks
                 .iter()
                 .filter(|task| (start..=end).contains(&task.frozen_ns))
                 .collect();
-            last.sort_by_key(|task| std::cmp::Reverse(task.frozen_ns));
-            let after = |task: &FrozenTask| task.frozen_ns.saturating_sub(start);
-            let mut finding = match last.first() {
+            last_tasks.sort_by_key(|task| std::cmp::Reverse(task.frozen_ns));
+            let delay_ns = |task: &FrozenTask| task.frozen_ns.saturating_sub(start);
+            let mut finding = match last_tasks.first() {
                 Some(task) => RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Process, task.name.as_str())
                         .with_pid(Some(task.pid)),
@@ -59,7 +59,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
                         time(length),
                         task.name,
                         task.tid,
-                        time(after(task))
+                        time(delay_ns(task))
                     ),
                 ),
                 None => RuleFinding::new(
@@ -74,14 +74,14 @@ fn check(sleep: &LinuxSleep) -> Outcome {
                 "find out what the task waits for uninterruptibly, such as a server or a disk; unmount network file systems before a \
                  sleep",
             );
-            for task in last.iter().take(MAX_TASKS) {
+            for task in last_tasks.iter().take(MAX_TASKS) {
                 finding = finding.evidence(
                     task.frozen_ns,
-                    format!("{} ({}) froze {} after the start", task.name, task.tid, time(after(task))),
+                    format!("{} ({}) froze {} after the start", task.name, task.tid, time(delay_ns(task))),
                 );
             }
-            let users = phase.cpu.iter().flat_map(|cpu| &cpu.by_process);
-            let busiest = users.max_by_key(|row| row.cpu_ns);
+            let cpu_rows = phase.cpu.iter().flat_map(|cpu| &cpu.by_process);
+            let busiest = cpu_rows.max_by_key(|row| row.cpu_ns);
             if let Some(row) = busiest.filter(|row| row.cpu_ns >= thresholds::NOISE_NS) {
                 finding = finding.evidence(
                     None,

@@ -44,19 +44,19 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             && step.busy_percent.is_none_or(|busy| busy < thresholds::CHAIN_BUSY_PERCENT)
     };
     let mut findings = Vec::new();
-    let mut rest = &path.steps[..];
-    while let Some((first, after)) = rest.split_first() {
-        let follows = after.iter().zip(rest).take_while(|(step, before)| {
-            is_link(step) && step.released_by.kind == WaitKind::DeclaredOrder && step.released_by.name == before.unit
+    let mut remaining = &path.steps[..];
+    while let Some((first, later_steps)) = remaining.split_first() {
+        let follows = later_steps.iter().zip(remaining).take_while(|(step, previous)| {
+            is_link(step) && step.released_by.kind == WaitKind::DeclaredOrder && step.released_by.name == previous.unit
         });
         let length = if is_link(first) { 1 + follows.count() } else { 1 };
-        let (chain, next) = rest.split_at(length);
-        rest = next;
-        let whole_ns = chain.iter().fold(0_i64, |sum, step| sum.saturating_add(step.duration_ns));
+        let (chain, following) = remaining.split_at(length);
+        remaining = following;
+        let total_ns = chain.iter().fold(0_i64, |sum, step| sum.saturating_add(step.duration_ns));
         let largest_ns = chain.iter().map(|step| step.duration_ns).max().unwrap_or_default();
-        let percent = if whole_ns > 0 { largest_ns as f64 * 100.0 / whole_ns as f64 } else { 100.0 };
-        if length < thresholds::CHAIN_SERVICES
-            || whole_ns < thresholds::CHAIN_NS
+        let percent = if total_ns > 0 { largest_ns as f64 * 100.0 / total_ns as f64 } else { 100.0 };
+        if length < thresholds::MIN_CHAIN_SERVICES
+            || total_ns < thresholds::CHAIN_NS
             || percent > thresholds::CHAIN_LARGEST_PERCENT
         {
             continue;
@@ -64,11 +64,11 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         let names: Vec<&str> = chain.iter().map(|step| step.unit.as_str()).collect();
         let mut finding = RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Service, names.join(" → ")),
-            format!("{length} services started sequentially and took {} in total: {}", time(whole_ns), names.join(", ")),
+            format!("{length} services started sequentially and took {} in total: {}", time(total_ns), names.join(", ")),
         )
         // In parallel, only the longest would count.
-        .cost(Cost::at_most(whole_ns.saturating_sub(largest_ns)))
-        .certainty(chain.iter().fold(path.certainty, |all, step| all.and(step.released_by.certainty)))
+        .cost(Cost::at_most(total_ns.saturating_sub(largest_ns)))
+        .certainty(chain.iter().fold(path.certainty, |certainty, step| certainty.and(step.released_by.certainty)))
         .advice(
             "check each 'After=' between them ('systemctl show -p After UNIT'): remove it if one does not use what the other \
              provides, or use socket activation",

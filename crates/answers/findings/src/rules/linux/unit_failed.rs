@@ -45,13 +45,13 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .filter(|unit| unit.duration_ns.is_none_or(|ns| ns < thresholds::UNIT_NS))
         .filter(|unit| !started_later(&unit.name, unit.start_ns))
         .map(|unit| {
-            let why = if unit.result.is_empty() { String::new() } else { format!(" ({})", unit.result) };
+            let result_suffix = if unit.result.is_empty() { String::new() } else { format!(" ({})", unit.result) };
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Service, unit.name.clone()).with_pid(unit.pid),
-                format!("{} failed to start{why}", unit.name),
+                format!("{} failed to start{result_suffix}", unit.name),
             )
             .evidence(unit.start_ns, format!("{} starts", unit.name))
-            .evidence(unit.end_ns, format!("it fails{why}"))
+            .evidence(unit.end_ns, format!("it fails{result_suffix}"))
             .advice(format!(
                 "find out why ('journalctl -b -u {}') and fix it; disable it only if nothing needs it",
                 unit.name

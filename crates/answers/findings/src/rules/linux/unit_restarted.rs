@@ -41,27 +41,27 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         starts.entry(&unit.name).or_default().push(unit);
     }
     // Ignore units first started after the boot.
-    starts.retain(|_, starts| starts.first().is_some_and(|first| first.automatic));
-    let is_known = !facts.report.details.critical_path.steps.is_empty();
+    starts.retain(|_, starts| starts.first().is_some_and(|first_start| first_start.automatic));
+    let has_critical_path = !facts.report.details.critical_path.steps.is_empty();
     Ok(starts
         .into_iter()
         .filter_map(|(name, starts)| {
-            let failed = starts.iter().filter(|unit| unit.outcome == ServiceOutcome::Failed).count();
-            let (first, last) = (starts.first()?, starts.last()?);
-            if starts.len() < 2 || failed == 0 {
+            let failed_count = starts.iter().filter(|unit| unit.outcome == ServiceOutcome::Failed).count();
+            let (first_start, last_start) = (starts.first()?, starts.last()?);
+            if starts.len() < 2 || failed_count == 0 {
                 return None;
             }
             // A retry after the boot or off the critical path delayed nothing.
-            let is_waited_for = last.automatic && (!is_known || starts.iter().any(|unit| unit.on_path));
-            let length_ns = last.start_ns.saturating_sub(first.start_ns).max(0);
+            let is_waited_for = last_start.automatic && (!has_critical_path || starts.iter().any(|unit| unit.on_path));
+            let length_ns = last_start.start_ns.saturating_sub(first_start.start_ns).max(0);
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Service, name),
-                    format!("{name} was started {} times, {failed} of them failed", starts.len()),
+                    format!("{name} was started {} times, {failed_count} of them failed", starts.len()),
                 )
                 .cost(if is_waited_for { Cost::at_most(length_ns) } else { Cost::UNKNOWN })
-                .evidence(first.start_ns, "first start")
-                .evidence(last.start_ns, "last start")
+                .evidence(first_start.start_ns, "first start")
+                .evidence(last_start.start_ns, "last start")
                 .advice(format!(
                     "find out why the first attempts failed ('journalctl -b -u {name}'): often a service starts before what it needs is \
                      available because it has no 'After='"

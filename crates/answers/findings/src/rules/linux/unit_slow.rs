@@ -55,18 +55,18 @@ fn has_specific_rule(unit: &str) -> bool {
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let path = &facts.report.details.critical_path;
     // Failed units have a separate rule with specific advice.
-    let failed = |name: &str| {
+    let has_failed = |name: &str| {
         let mut starts = facts.report.units.iter().filter(|unit| unit.name == name && unit.automatic);
         starts.any(|unit| unit.outcome == ServiceOutcome::Failed)
     };
     if path.steps.is_empty() {
-        return without_path(facts, failed);
+        return without_path(facts, has_failed);
     }
     Ok(path
         .steps
         .iter()
         .filter(|step| !step.unit.ends_with(".target") && step.duration_ns >= thresholds::UNIT_NS)
-        .filter(|step| !has_specific_rule(&step.unit) && !failed(&step.unit))
+        .filter(|step| !has_specific_rule(&step.unit) && !has_failed(&step.unit))
         .map(|step| {
             let is_device = step.unit.ends_with(".device");
             let kind = if is_device {
@@ -105,15 +105,15 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
 const MAX_UNITS: usize = 5;
 
 /// Returns the slowest units of a recording without dependencies: any of them may have delayed the boot, or none.
-fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Outcome {
+fn without_path(facts: &LinuxBootFacts<'_>, has_failed: impl Fn(&str) -> bool) -> Outcome {
     // A device unit "starts" when systemd learns of it and is done when the kernel announces it: nearly all are among
     // the slowest units, but hardly any delays the boot.
     let is_work = |unit: &str| {
-        !unit.ends_with(".target") && !unit.ends_with(".device") && !has_specific_rule(unit) && !failed(unit)
+        !unit.ends_with(".target") && !unit.ends_with(".device") && !has_specific_rule(unit) && !has_failed(unit)
     };
-    let mut slow = waits(facts, is_work, thresholds::UNIT_NS)?;
-    slow.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
-    let units = slow.iter().take(MAX_UNITS).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
+    let mut slow_waits = waits(facts, is_work, thresholds::UNIT_NS)?;
+    slow_waits.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
+    let units = slow_waits.iter().take(MAX_UNITS).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
     let devices = lone_devices(facts).into_iter().map(|(device, lone_ns, end_ns)| {
         let title = format!(
             "the boot waited {} for {}: nothing else was starting, and units started when it appeared",
@@ -140,9 +140,9 @@ const RECORD_ORDER: &str = "add 'systemctl show \"*\" > units.txt' to the record
 /// recorded boots of a slow emulated computer.
 const AFTER_DEVICE_NS: i64 = 100_000_000;
 
-/// Without recorded dependencies, finds devices the boot must have waited for: no other unit was starting before the
-/// device appeared, at least for the slow unit threshold, and one started right after. Returns each device with that
-/// time and its end.
+/// Finds devices the boot must have waited for, in a recording without dependencies: for at least the slow unit
+/// threshold before the device appeared, no other unit was starting, and a unit started right after. Returns each
+/// device with the duration and the end of that wait.
 fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
     let report = facts.report;
     let is_device = |unit: &&Unit| unit.name.ends_with(".device");
@@ -161,7 +161,7 @@ fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
             break;
         }
         if let Some(since_ns) = busy_until_ns {
-            let released = report
+            let last_device = report
                 .units
                 .iter()
                 .filter(is_device)
@@ -172,7 +172,7 @@ fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
                     })
                 })
                 .max_by_key(|unit| unit.end_ns);
-            if let Some(device) = released {
+            if let Some(device) = last_device {
                 let lone_ns = start_ns.saturating_sub(since_ns.max(device.start_ns));
                 if lone_ns >= thresholds::UNIT_NS {
                     devices.push((device, lone_ns, start_ns));

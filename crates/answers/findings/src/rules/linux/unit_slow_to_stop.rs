@@ -45,7 +45,7 @@ fn check(report: &LinuxShutdownReport) -> Outcome {
             if length < thresholds::SERVICE_STOP_NS && unit.time_out.is_none() {
                 return None;
             }
-            let on_path = report.details.path.iter().find(|step| step.name == unit.name);
+            let path_step = report.details.path.iter().find(|step| step.name == unit.name);
             let title = if unit.time_out.is_some() {
                 format!("{} did not stop; systemd killed it after {}", unit.name, time(length))
             } else {
@@ -56,11 +56,11 @@ fn check(report: &LinuxShutdownReport) -> Outcome {
                     .with_pid(unit.pid),
                 title,
             )
-            .cost(match on_path {
+            .cost(match path_step {
                 Some(step) => Cost::on_path(step.duration_ns),
                 None => Cost::at_most(length),
             })
-            .certainty(on_path.map_or(Certainty::Measured, |step| step.certainty))
+            .certainty(path_step.map_or(Certainty::Measured, |step| step.certainty))
             .evidence(unit.start_ns, format!("stop of {} requested ({})", unit.name, unit.event))
             .evidence(end, format!("stopped {} later", time(length)))
             .advice(format!(

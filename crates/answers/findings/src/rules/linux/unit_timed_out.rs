@@ -40,7 +40,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             if length < thresholds::UNIT_NS {
                 return None;
             }
-            let why = match unit.result.as_str() {
+            let result_suffix = match unit.result.as_str() {
                 "" => String::new(),
                 result => format!(" ({result})"),
             };
@@ -48,11 +48,11 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Service, unit.name.clone()).with_pid(unit.pid),
-                    format!("{} failed to start after {}{why}", unit.name, time(length)),
+                    format!("{} failed to start after {}{result_suffix}", unit.name, time(length)),
                 )
                 .cost(cost)
                 .evidence(unit.start_ns, format!("{} starts", unit.name))
-                .evidence(end, format!("it fails{why}"))
+                .evidence(end, format!("it fails{result_suffix}"))
                 .advice(advice(&unit.name)),
             )
         })

@@ -28,16 +28,16 @@ rule! {
 }
 
 fn check(trace: &Trace) -> Outcome {
-    let lost: Vec<_> = trace.losses.iter().filter(|loss| loss.severity > Severity::Notice).collect();
-    if lost.is_empty() {
+    let losses: Vec<_> = trace.losses.iter().filter(|loss| loss.severity > Severity::Notice).collect();
+    if losses.is_empty() {
         return Ok(Vec::new());
     }
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Recording, "losses"),
-        format!("the recording has {} of losses: costs may be too low", counted(lost.len(), "kind")),
+        format!("the recording has {} of losses: costs may be too low", counted(losses.len(), "kind")),
     )
-    .advice(advice(&lost));
-    for loss in lost {
+    .advice(advice(&losses));
+    for loss in losses {
         finding = finding.evidence(None, format!("{} × {}: {}", loss.count, loss.counter, loss.help));
     }
     Ok(vec![finding])
@@ -73,9 +73,10 @@ const REMEDIES: &[(&[&str], &str)] = &[
 ];
 
 /// Joins the remedies of all losses, or says that no recorder setting would help.
-fn advice(lost: &[&Loss]) -> String {
-    let helps = |names: &[&str]| lost.iter().any(|loss| names.contains(&loss.counter));
-    let remedies: Vec<&str> = REMEDIES.iter().filter(|(names, _)| helps(names)).map(|&(_, remedy)| remedy).collect();
+fn advice(losses: &[&Loss]) -> String {
+    let is_remedy = |names: &[&str]| losses.iter().any(|loss| names.contains(&loss.counter));
+    let remedies: Vec<&str> =
+        REMEDIES.iter().filter(|(names, _)| is_remedy(names)).map(|&(_, remedy)| remedy).collect();
     if remedies.is_empty() {
         "no recorder setting prevents these losses; 'onoff info FILE' shows the tables each one affects".to_owned()
     } else {
@@ -94,8 +95,8 @@ mod tests {
             let severity = if name == "unused_space" { Severity::Notice } else { Severity::Warning };
             trace.losses.add(&Counter { name, severity, help: "", affects: &[] }, 1);
         }
-        let found = check(&trace).unwrap();
-        found.first().map(|finding| finding.advice.clone())
+        let findings = check(&trace).unwrap();
+        findings.first().map(|finding| finding.advice.clone())
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn check(trace: &Trace) -> Outcome {
             format!(
                 "{} test-signed: the boot can be up to 8 s longer",
                 match names.as_slice() {
-                    [one] => format!("the driver {one} is"),
+                    [name] => format!("the driver {name} is"),
                     _ => format!("{} are", counted(names.len(), "driver")),
                 }
             ),

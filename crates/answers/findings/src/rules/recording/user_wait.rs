@@ -26,25 +26,29 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    let before = facts.report.details.before_kernel.user_input.duration_ns.unwrap_or(0);
-    let logon = facts.report.phases.iter().fold(0_i64, |sum, phase| sum.saturating_add(phase.user_input_ns));
-    let total = logon.saturating_add(before);
-    if total < thresholds::NOISE_NS {
+    let before_kernel_ns = facts.report.details.before_kernel.user_input.duration_ns.unwrap_or(0);
+    let logon_ns = facts.report.phases.iter().fold(0_i64, |sum, phase| sum.saturating_add(phase.user_input_ns));
+    let total_ns = logon_ns.saturating_add(before_kernel_ns);
+    if total_ns < thresholds::NOISE_NS {
         return Ok(Vec::new());
     }
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Transition, "person"),
-        format!("the computer waited {} for a person, which is excluded from all durations", time(total)),
+        format!("the computer waited {} for a person, which is excluded from all durations", time(total_ns)),
     )
     .advice("turn on automatic logon for measurements: the computer keeps working while it waits");
-    if logon > 0 {
-        let first = facts.report.details.logon.user_input_requests().next();
-        finding = finding
-            .evidence(first.map(|work| work.start_ns), format!("waiting for credentials at logon: {}", time(logon)));
+    if logon_ns > 0 {
+        let first_request = facts.report.details.logon.user_input_requests().next();
+        finding = finding.evidence(
+            first_request.map(|work| work.start_ns),
+            format!("waiting for credentials at logon: {}", time(logon_ns)),
+        );
     }
-    if before > 0 {
-        finding = finding
-            .evidence(None, format!("before the kernel, at a boot menu or a disk password prompt: {}", time(before)));
+    if before_kernel_ns > 0 {
+        finding = finding.evidence(
+            None,
+            format!("before the kernel, at a boot menu or a disk password prompt: {}", time(before_kernel_ns)),
+        );
     }
     Ok(vec![finding])
 }

@@ -2,7 +2,7 @@
 
 use onoff_transitions::shutdown::ProgramKind;
 
-use super::applications::{about, applications};
+use super::applications::{application_finding, applications};
 use crate::context::waits_for_others;
 use crate::rules::prelude::*;
 
@@ -33,16 +33,17 @@ rule! {
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.require_provider("Microsoft-Windows-Subsys-Csr")?;
     Ok(applications(facts)
-        .filter(|(_, one)| {
-            one.details.program != ProgramKind::Console
-                && one.details.time_outs.is_empty()
-                && !one.details.terminated
-                && !waits_for_others(&one.name)
+        .filter(|(_, application)| {
+            application.details.program != ProgramKind::Console
+                && application.details.time_outs.is_empty()
+                && !application.details.terminated
+                && !waits_for_others(&application.name)
         })
-        .filter_map(|(_, one)| {
-            let length = one.duration_ns?;
+        .filter_map(|(_, application)| {
+            let length = application.duration_ns?;
             (length >= thresholds::APPLICATION_EXIT_NS).then(|| {
-                about(facts, one, format!("{} took {} to exit", one.name, time(length))).advice(
+                let title = format!("{} took {} to exit", application.name, time(length));
+                application_finding(facts, application, title).advice(
                     "have it respond at once: save while it runs, write only unsaved data at the end, and avoid explicit flushes and \
                      network access",
                 )

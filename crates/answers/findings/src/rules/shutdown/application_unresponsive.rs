@@ -2,10 +2,10 @@
 
 use onoff_transitions::shutdown::ProgramKind;
 
-use super::applications::{about, applications, certainty};
+use super::applications::{application_finding, applications, certainty};
 use crate::context::waits_for_others;
 use crate::rules::prelude::*;
-use crate::shell_argument::argument;
+use crate::shell_argument::quote_argument;
 
 rule! {
     /// # What it finds
@@ -33,18 +33,19 @@ rule! {
 fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.require_provider("Microsoft-Windows-Subsys-Csr")?;
     Ok(applications(facts)
-        .filter(|(_, one)| {
-            one.details.program != ProgramKind::Console
-                && (!one.details.time_outs.is_empty() || one.details.terminated)
-                && !waits_for_others(&one.name)
+        .filter(|(_, application)| {
+            application.details.program != ProgramKind::Console
+                && (!application.details.time_outs.is_empty() || application.details.terminated)
+                && !waits_for_others(&application.name)
         })
-        .map(|(_, one)| {
-            about(facts, one, format!("{} did not respond to the end of the session", one.name))
-                .certainty(certainty(one))
+        .map(|(_, application)| {
+            let title = format!("{} did not respond to the end of the session", application.name);
+            application_finding(facts, application, title)
+                .certainty(certainty(application))
                 .advice(format!(
                     "respond on the window thread while other threads finish the work; see what it waits for with 'onoff why FILE \
                      --process {}'",
-                    argument(&one.name)
+                    quote_argument(&application.name)
                 ))
         })
         .collect())

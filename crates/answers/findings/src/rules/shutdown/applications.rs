@@ -8,22 +8,31 @@ use crate::rules::prelude::*;
 pub(super) fn applications<'a>(
     facts: &ShutdownFacts<'a>,
 ) -> impl Iterator<Item = (&'a SessionEnd, &'a ApplicationEnd)> {
-    facts.report.details.sessions.iter().flat_map(|session| session.applications.iter().map(move |one| (session, one)))
+    facts
+        .report
+        .details
+        .sessions
+        .iter()
+        .flat_map(|session| session.applications.iter().map(move |application| (session, application)))
 }
 
 /// From the notification to the response, or to the end of the recording.
-pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Interval {
+pub(super) fn response_interval(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> Interval {
     (application.start_ns, application.end_ns.unwrap_or(facts.trace.duration_ns))
 }
 
 /// Builds a finding about an application, with its recorded events as evidence.
-pub(super) fn about(facts: &ShutdownFacts<'_>, application: &ApplicationEnd, title: String) -> RuleFinding {
-    let (start, end) = whole(facts, application);
+pub(super) fn application_finding(
+    facts: &ShutdownFacts<'_>,
+    application: &ApplicationEnd,
+    title: String,
+) -> RuleFinding {
+    let (start, end) = response_interval(facts, application);
     let mut finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, application.name.clone()).with_pid(application.pid),
         title,
     )
-    .cost(facts.cost(whole(facts, application)))
+    .cost(facts.cost(response_interval(facts, application)))
     .evidence(
         start,
         format!("{} was notified; it was gone {} later", application.name, time(end.saturating_sub(start))),

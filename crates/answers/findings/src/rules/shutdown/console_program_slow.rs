@@ -2,7 +2,7 @@
 
 use onoff_transitions::shutdown::ProgramKind;
 
-use super::applications::{about, applications};
+use super::applications::{application_finding, applications};
 use crate::context::waits_for_others;
 use crate::rules::prelude::*;
 
@@ -32,25 +32,27 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.require_provider("Microsoft-Windows-Subsys-Csr")?;
     facts.require_provider("Microsoft-Windows-Winsrv")?;
     Ok(applications(facts)
-        .filter(|(_, one)| one.details.program == ProgramKind::Console && !waits_for_others(&one.name))
-        .filter(|(_, one)| {
-            one.duration_ns
-                .is_none_or(|ns| ns >= thresholds::APPLICATION_EXIT_NS)
-                || !one.details.time_outs.is_empty()
-                || one.details.terminated
+        .filter(|(_, application)| {
+            application.details.program == ProgramKind::Console && !waits_for_others(&application.name)
         })
-        .map(|(_, one)| {
-            let took = match one.duration_ns {
-                Some(ns) if one.details.time_outs.is_empty() => format!("took {} to exit", time(ns)),
+        .filter(|(_, application)| {
+            application.duration_ns
+                .is_none_or(|ns| ns >= thresholds::APPLICATION_EXIT_NS)
+                || !application.details.time_outs.is_empty()
+                || application.details.terminated
+        })
+        .map(|(_, application)| {
+            let outcome = match application.duration_ns {
+                Some(ns) if application.details.time_outs.is_empty() => format!("took {} to exit", time(ns)),
                 Some(ns) => format!("did not exit; Windows terminated it after {}", time(ns)),
                 None => "did not exit before the recording ended".to_owned(),
             };
-            let certainty = if one.details.time_outs.is_empty() {
+            let certainty = if application.details.time_outs.is_empty() {
                 Certainty::Measured
             } else {
-                super::applications::certainty(one)
+                super::applications::certainty(application)
             };
-            about(facts, one, format!("console program {} {took}", one.name))
+            application_finding(facts, application, format!("console program {} {outcome}", application.name))
                 .certainty(certainty)
                 .advice(
                     "have its console handler save its state and return; a tool that need not run in the session should be a service",

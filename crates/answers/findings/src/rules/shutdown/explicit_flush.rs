@@ -37,29 +37,29 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         if row.operation != DiskOperation::Flush || row.complete_ns <= start || row.complete_ns > end {
             continue;
         }
-        let took = row.service_ns.max(0);
-        match by_process.iter().position(|known| known.0 == pid) {
-            Some(at) => {
-                let known = &mut by_process[at];
-                known.1 = known.1.saturating_add(took);
-                known.2 += 1;
+        let flush_ns = row.service_ns.max(0);
+        match by_process.iter().position(|&(flusher, ..)| flusher == pid) {
+            Some(index) => {
+                let (_, total_ns, count, _) = &mut by_process[index];
+                *total_ns = total_ns.saturating_add(flush_ns);
+                *count += 1;
             }
             // A corrupt recording may name any number of processes.
-            None if by_process.len() < 4096 => by_process.push((pid, took, 1, row.complete_ns)),
+            None if by_process.len() < 4096 => by_process.push((pid, flush_ns, 1, row.complete_ns)),
             None => {}
         }
     }
     Ok(by_process
         .into_iter()
-        .filter(|&(_, took, _, _)| took >= thresholds::FLUSH_NS)
-        .map(|(pid, took, count, first)| {
-            let image = facts.images.at(pid, first).unwrap_or("a process");
+        .filter(|&(_, total_ns, _, _)| total_ns >= thresholds::FLUSH_NS)
+        .map(|(pid, total_ns, count, first_ns)| {
+            let image = facts.images.image_at(pid, first_ns).unwrap_or("a process");
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Process, image).with_pid(Some(pid)),
-                format!("{image} flushed the disk {count} times during shutdown, which took {}", time(took)),
+                format!("{image} flushed the disk {count} times during shutdown, which took {}", time(total_ns)),
             )
-            .cost(Cost::at_most(took.min(end.saturating_sub(start))))
-            .evidence(first, "first flush completed")
+            .cost(Cost::at_most(total_ns.min(end.saturating_sub(start))))
+            .evidence(first_ns, "first flush completed")
             .advice("save while it runs, write only unsaved data at the end, and call neither FlushFileBuffers nor RegFlushKey during shutdown")
         })
         .collect())

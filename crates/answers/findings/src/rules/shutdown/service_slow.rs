@@ -3,7 +3,7 @@
 use onoff_usage::units::ServiceNotification;
 
 use crate::rules::prelude::*;
-use crate::shell_argument::argument;
+use crate::shell_argument::quote_argument;
 
 rule! {
     /// # What it finds
@@ -41,7 +41,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             if length < thresholds::SERVICE_STOP_NS {
                 return None;
             }
-            let when = match service.notification {
+            let notification = match service.notification {
                 ServiceNotification::PreShutdown => "notified before all other services, which wait for it (preshutdown)",
                 ServiceNotification::Shutdown => "notified at the same time as other services",
                 ServiceNotification::Earlier => "stopped before services were notified, for another reason",
@@ -54,11 +54,11 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                     format!("service {} took {} to stop", service.name, time(length)),
                 )
                 .cost(facts.cost((service.start_ns, end)))
-                .evidence(service.start_ns, when)
+                .evidence(service.start_ns, notification)
                 .advice(format!(
                     "find out what it does while stopping ('onoff why FILE --service {}'); have it do less, and register for preshutdown \
                      notification only if it must",
-                    argument(&service.name)
+                    quote_argument(&service.name)
                 )),
             )
         })

@@ -2,7 +2,7 @@
 
 use crate::protected::is_protected;
 use crate::rules::prelude::*;
-use crate::shell_argument::argument;
+use crate::shell_argument::quote_argument;
 
 rule! {
     /// # What it finds
@@ -36,11 +36,11 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         .iter()
         .filter(|service| service.time_out.is_some())
         .map(|service| {
-            let limit = facts.report.details.service_time_out.limit_ns;
-            let waited = service.time_out.as_ref().and_then(|it| it.limit_ns).or(limit);
+            let default_limit_ns = facts.report.details.service_time_out.limit_ns;
+            let limit_ns = service.time_out.as_ref().and_then(|time_out| time_out.limit_ns).or(default_limit_ns);
             let end = service.end_ns.unwrap_or_else(|| {
-                let waited = waited.unwrap_or(i64::MAX);
-                service.start_ns.saturating_add(waited).min(facts.window().1)
+                let limit_ns = limit_ns.unwrap_or(i64::MAX);
+                service.start_ns.saturating_add(limit_ns).min(facts.window().1)
             });
             let title = match service.duration_ns {
                 Some(ns) => format!("service {} stopped after {}, when the shutdown no longer waited for it", service.name, time(ns)),
@@ -51,13 +51,13 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 title,
             )
             .cost(facts.cost((service.start_ns, end)))
-            .certainty(service.time_out.as_ref().map_or(Certainty::Inferred, |it| it.certainty))
+            .certainty(service.time_out.as_ref().map_or(Certainty::Inferred, |time_out| time_out.certainty))
             .evidence(service.start_ns, "it was notified to stop")
             .advice(if is_protected(&service.name) {
                 format!(
                     "{} is part of Windows: find out what it waits for ('onoff why FILE --service {}')",
                     service.name,
-                    argument(&service.name)
+                    quote_argument(&service.name)
                 )
             } else {
                 "have it report STOP_PENDING at once and stop as soon as it can, or not register for shutdown notifications at all"

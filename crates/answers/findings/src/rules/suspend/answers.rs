@@ -6,7 +6,7 @@ use onoff_transitions::suspend::{PowerNotification, PowerTransition};
 use crate::rules::prelude::*;
 
 /// Returns findings for slow responses to notifications of these kinds.
-pub(super) fn slow(
+pub(super) fn slow_responses(
     transition: &PowerTransition,
     kinds: &[NotificationKind],
     kind: FindingSubjectKind,
@@ -16,22 +16,22 @@ pub(super) fn slow(
         .details
         .notifications
         .iter()
-        .filter(|one| kinds.contains(&one.details.kind) && one.details.has_end)
-        .filter_map(|one| {
-            let (end, length) = match (one.end_ns, one.duration_ns, &one.details.time_out) {
+        .filter(|notification| kinds.contains(&notification.details.kind) && notification.details.has_end)
+        .filter_map(|notification| {
+            let (end, length) = match (notification.end_ns, notification.duration_ns, &notification.details.time_out) {
                 (Some(end), Some(length), _) => (end, length),
                 (_, _, time_out) => {
                     let limit_ns = time_out.as_ref()?.limit_ns?;
-                    (one.start_ns.saturating_add(limit_ns), limit_ns)
+                    (notification.start_ns.saturating_add(limit_ns), limit_ns)
                 }
             };
             if length < thresholds::RESPONSE_NS {
                 return None;
             }
-            let name = if one.name.is_empty() { "a process" } else { one.name.as_str() };
+            let name = if notification.name.is_empty() { "a process" } else { notification.name.as_str() };
             let mut finding = RuleFinding::new(
-                FindingSubject::new(kind, name).with_pid(one.pid),
-                match &one.details.time_out {
+                FindingSubject::new(kind, name).with_pid(notification.pid),
+                match &notification.details.time_out {
                     Some(_) => {
                         format!(
                             "{name} did not respond to the suspend notification; Windows waited the full {}",
@@ -41,10 +41,13 @@ pub(super) fn slow(
                     None => format!("{name} took {} to respond to the suspend notification", time(length)),
                 },
             )
-            .cost(exclusive_cost(transition, one, (one.start_ns, end)))
-            .evidence(one.start_ns, format!("notified in {} ({})", one.details.phase.as_str(), one.event))
+            .cost(exclusive_cost(transition, notification, (notification.start_ns, end)))
+            .evidence(
+                notification.start_ns,
+                format!("notified in {} ({})", notification.details.phase.as_str(), notification.event),
+            )
             .advice(advice);
-            if let Some(time_out) = &one.details.time_out {
+            if let Some(time_out) = &notification.details.time_out {
                 finding = finding.certainty(time_out.certainty).evidence(None, time_out.evidence.to_string());
             }
             Some(finding)
@@ -54,14 +57,14 @@ pub(super) fn slow(
 
 /// Cost of the time in which no other response of the phase was pending. Notifications are sent one at a time, but they
 /// overlap in current versions.
-fn exclusive_cost(transition: &PowerTransition, one: &PowerNotification, own: Interval) -> Cost {
+fn exclusive_cost(transition: &PowerTransition, notification: &PowerNotification, interval: Interval) -> Cost {
     let others: Vec<Interval> = transition
         .details
         .notifications
         .iter()
-        .filter(|other| !std::ptr::eq(*other, one) && other.details.phase == one.details.phase)
+        .filter(|other| !std::ptr::eq(*other, notification) && other.details.phase == notification.details.phase)
         .filter_map(|other| Some((other.start_ns, other.end_ns?)))
         .collect();
-    let shared = covered_ns(others, own);
-    Cost::on_path(own.1.saturating_sub(own.0).saturating_sub(shared))
+    let shared = covered_ns(others, interval);
+    Cost::on_path(interval.1.saturating_sub(interval.0).saturating_sub(shared))
 }

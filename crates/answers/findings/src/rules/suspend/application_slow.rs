@@ -3,7 +3,7 @@
 use onoff_trace::NotificationKind;
 use onoff_transitions::suspend::PowerTransition;
 
-use super::answers::slow;
+use super::answers::slow_responses;
 use crate::rules::prelude::*;
 
 rule! {
@@ -33,7 +33,7 @@ rule! {
 
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     facts.require_power_events()?;
-    Ok(slow(
+    Ok(slow_responses(
         transition,
         &[NotificationKind::ApplicationQuerySuspend, NotificationKind::ApplicationSuspend],
         FindingSubjectKind::Process,

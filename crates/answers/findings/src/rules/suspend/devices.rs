@@ -5,12 +5,13 @@ use onoff_transitions::suspend::PowerTransition;
 
 use crate::rules::prelude::*;
 
-/// Returns findings for slow devices during suspend or resume, judged by their exclusive time if `by_alone` is set.
-pub(super) fn slow(
+/// Returns findings for slow devices during suspend or resume, judged by their exclusive time if `use_exclusive_time`
+/// is set.
+pub(super) fn slow_devices(
     transition: &PowerTransition,
     half: SuspendStage,
     limit_ns: i64,
-    by_alone: bool,
+    use_exclusive_time: bool,
     verb: &str,
     advice: &str,
 ) -> Vec<RuleFinding> {
@@ -21,8 +22,8 @@ pub(super) fn slow(
         .filter(|device| device.details.phase.is_some_and(|phase| phase.half() == Some(half)))
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
-            let alone = device.details.exclusive_ns;
-            let measure = if by_alone { alone.unwrap_or(length) } else { length };
+            let exclusive_ns = device.details.exclusive_ns;
+            let measure = if use_exclusive_time { exclusive_ns.unwrap_or(length) } else { length };
             if measure < limit_ns {
                 return None;
             }
@@ -35,8 +36,8 @@ pub(super) fn slow(
                 ),
                 format!("{name}{driver} took {} to {verb}", time(length)),
             )
-            .cost(match alone {
-                Some(alone) => Cost::on_path(alone),
+            .cost(match exclusive_ns {
+                Some(exclusive_ns) => Cost::on_path(exclusive_ns),
                 None => Cost::at_most(length),
             })
             .evidence(
@@ -49,8 +50,8 @@ pub(super) fn slow(
             )
             .evidence(end, format!("done {} later", time(length)))
             .advice(advice);
-            if let Some(alone) = alone {
-                finding = finding.evidence(None, format!("for {} of it no other device was busy", time(alone)));
+            if let Some(exclusive_ns) = exclusive_ns {
+                finding = finding.evidence(None, format!("for {} of it no other device was busy", time(exclusive_ns)));
             }
             for part in device.details.drivers.iter().take(3) {
                 if let Some(driver_ns) = part.duration_ns.filter(|&ns| ns >= thresholds::NOISE_NS) {

@@ -4,7 +4,7 @@ use onoff_evidence::missing_evidence::UnknownFact;
 use onoff_transitions::SuspendStage;
 use onoff_transitions::suspend::PowerTransition;
 
-use super::devices::slow;
+use super::devices::slow_devices;
 use crate::rules::prelude::*;
 
 rule! {
@@ -35,7 +35,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         facts.require_power_events()?;
         return Err(missing_kernel_flags(UnknownFact::DevicePowerRequests, &["POWER"]));
     }
-    Ok(slow(
+    Ok(slow_devices(
         transition,
         SuspendStage::Suspend,
         thresholds::DEVICE_SUSPEND_NS,

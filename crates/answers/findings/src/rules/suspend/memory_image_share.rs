@@ -34,15 +34,17 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let phase_ns = |names: &[PhaseName]| -> Option<i64> {
         transition.phases.iter().filter(|phase| names.contains(&phase.name)).filter_map(|phase| phase.duration_ns).max()
     };
-    let written = phase_ns(&[PhaseName::HiberWrite]);
-    let read = phase_ns(&[PhaseName::HiberRead]);
+    let write_ns = phase_ns(&[PhaseName::HiberWrite]);
+    let read_ns = phase_ns(&[PhaseName::HiberRead]);
     let halves = [
-        ("writing", "suspend", written, &transition.details.suspend),
-        ("reading", "resume", read, &transition.details.resume),
+        ("writing", "suspend", write_ns, &transition.details.suspend),
+        ("reading", "resume", read_ns, &transition.details.resume),
     ];
     for (verb, name, image, half) in halves {
-        let (Some(image), Some(whole)) = (image, half.whole_ns.or_else(|| half.by_kernel_ns())) else { continue };
-        let percent = image as f64 * 100.0 / whole.max(1) as f64;
+        let (Some(image), Some(half_ns)) = (image, half.whole_ns.or_else(|| half.kernel_duration_ns())) else {
+            continue;
+        };
+        let percent = image as f64 * 100.0 / half_ns.max(1) as f64;
         if percent <= thresholds::MEMORY_IMAGE_PERCENT || image < thresholds::MEMORY_IMAGE_NS {
             continue;
         }

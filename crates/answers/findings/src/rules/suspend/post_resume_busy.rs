@@ -38,7 +38,9 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     if transition.phase(PhaseName::PostBoot).is_some() {
         return Ok(Vec::new());
     }
-    let Some((settling, start)) = transition.settling.as_ref().and_then(|it| Some((it, it.start_ns?))) else {
+    let Some((settling, start)) =
+        transition.settling.as_ref().and_then(|settling| Some((settling, settling.start_ns?)))
+    else {
         return Ok(Vec::new());
     };
     if settling.busy_ns < thresholds::POST_RESUME_NS {
@@ -48,24 +50,24 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let mut users: Vec<(String, Option<u32>, i64)> = Vec::new();
     if let Some(scope) = Scope::between(facts.trace, start, end) {
         for row in list(facts.trace, &scope, &[CpuGroup::Process, CpuGroup::Priority]).rows {
-            let counts = row.priority.is_none_or(|priority| priority >= NORMAL_PRIORITY);
-            if !counts || row.image.is_empty() || row.pid == Some(0) {
+            let is_normal_priority = row.priority.is_none_or(|priority| priority >= NORMAL_PRIORITY);
+            if !is_normal_priority || row.image.is_empty() || row.pid == Some(0) {
                 continue;
             }
-            match users.iter_mut().find(|known| known.1 == row.pid) {
-                Some(known) => known.2 = known.2.saturating_add(row.cpu_ns),
+            match users.iter_mut().find(|(_, pid, _)| *pid == row.pid) {
+                Some((_, _, cpu_ns)) => *cpu_ns = cpu_ns.saturating_add(row.cpu_ns),
                 None => users.push((row.image, row.pid, row.cpu_ns)),
             }
         }
     }
-    users.sort_by_key(|it| std::cmp::Reverse(it.2));
-    let who = users.first().map_or(String::new(), |(image, _, _)| format!("; mostly with {image}"));
+    users.sort_by_key(|&(_, _, cpu_ns)| std::cmp::Reverse(cpu_ns));
+    let main_user = users.first().map_or(String::new(), |(image, _, _)| format!("; mostly with {image}"));
     let mut finding = RuleFinding::new(
         match users.first() {
             Some((image, pid, _)) => FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(*pid),
             None => FindingSubject::new(FindingSubjectKind::Transition, ""),
         },
-        format!("the computer was busy for {} after the resume{who}", time(settling.busy_ns)),
+        format!("the computer was busy for {} after the resume{main_user}", time(settling.busy_ns)),
     )
     .cost(Cost::at_most(settling.busy_ns))
     .certainty(settling.certainty)

@@ -5,25 +5,25 @@ use onoff_trace::{DeviceOperationKind, Trace, milestone};
 use crate::boot::NoBoot;
 use crate::{TransitionKind, contents};
 
-/// Milestones that only a booting system sets.
+/// Milestones that are recorded only while the system boots.
 const BOOT_MILESTONES: [&str; 4] =
     [milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED, milestone::INITRD_BEGIN, milestone::UNITS_LOAD_BEGIN];
 
 /// Targets that are only reached during a boot.
 const BOOT_TARGETS: [&str; 4] = ["sysinit.target", "basic.target", "multi-user.target", "graphical.target"];
 
-/// Whether the recording shows any sign of a boot.
+/// Returns whether the recording shows any sign of a boot.
 pub(super) fn contains_a_boot(trace: &Trace) -> bool {
-    let milestones = BOOT_MILESTONES
+    let has_milestone = BOOT_MILESTONES
         .iter()
         .filter_map(|name| trace.strings.find(name))
         .any(|name| trace.milestones.iter().any(|row| row.name == name));
-    let initialized = || trace.device_operations.iter().any(|row| row.kind == DeviceOperationKind::Initcall);
-    let target = || {
-        let Some(reached) = trace.strings.find(milestone::TARGET_REACHED) else { return false };
-        trace.milestones.iter().any(|row| row.name == reached && BOOT_TARGETS.contains(&trace.text(row.detail)))
+    let has_initcall = || trace.device_operations.iter().any(|row| row.kind == DeviceOperationKind::Initcall);
+    let has_boot_target = || {
+        let Some(reached_name) = trace.strings.find(milestone::TARGET_REACHED) else { return false };
+        trace.milestones.iter().any(|row| row.name == reached_name && BOOT_TARGETS.contains(&trace.text(row.detail)))
     };
-    milestones || initialized() || target()
+    has_milestone || has_initcall() || has_boot_target()
 }
 
 /// Describes a recording without a boot.

@@ -6,42 +6,43 @@ use super::phases::BootBoundaries;
 use onoff_evidence::missing_evidence::{MissingEvidence, UnknownFact};
 use onoff_usage::cpu::CpuSource;
 use onoff_usage::idle::Settling;
-use onoff_usage::units::declared_order::Starts;
+use onoff_usage::units::declared_order::UnitStarts;
 
-/// Event label of unit properties; times in log messages are only accurate to a few milliseconds.
+/// Event label of unit properties. Their times are exact, whereas times in log messages are accurate only to a few
+/// milliseconds.
 const PROPERTIES: &str = "systemd unit properties";
 
 pub(super) fn missing_evidence(
     trace: &Trace,
     boundaries: &BootBoundaries,
-    starts: &Starts<'_>,
+    starts: &UnitStarts<'_>,
     post_boot: &Settling,
 ) -> MissingEvidence {
-    let mut missing = Vec::new();
+    let mut facts = Vec::new();
     if boundaries.user_space.time_ns.is_none() || !boundaries.finished.unmatched_rules.is_empty() {
-        missing.push(UnknownFact::LinuxStartParts);
+        facts.push(UnknownFact::LinuxStartParts);
     }
-    let started = || trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
-    if started().next().is_none() {
-        missing.push(UnknownFact::UnitStarts);
-    } else if !started().any(|row| trace.text(row.event) == PROPERTIES) {
+    let unit_starts = || trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
+    if unit_starts().next().is_none() {
+        facts.push(UnknownFact::UnitStarts);
+    } else if !unit_starts().any(|row| trace.text(row.event) == PROPERTIES) {
         // The output of systemd-analyze has the service manager's own times.
-        let from_manager = started().all(|row| trace.text(row.event).starts_with("systemd-analyze"));
-        missing.push(if from_manager { UnknownFact::OtherUnits } else { UnknownFact::ExactUnitTimes });
+        let is_analyze_output = unit_starts().all(|row| trace.text(row.event).starts_with("systemd-analyze"));
+        facts.push(if is_analyze_output { UnknownFact::OtherUnits } else { UnknownFact::ExactUnitTimes });
     }
-    if started().next().is_some() && !starts.has_dependencies() {
-        missing.push(UnknownFact::UnitStartOrder);
+    if unit_starts().next().is_some() && !starts.has_dependencies() {
+        facts.push(UnknownFact::UnitStartOrder);
     }
     if boundaries.firmware.time_ns.is_none() {
-        missing.push(UnknownFact::FirmwareAndLoader);
+        facts.push(UnknownFact::FirmwareAndLoader);
     }
     if post_boot.cpu_source == CpuSource::None {
-        missing.push(UnknownFact::LinuxSettling);
+        facts.push(UnknownFact::LinuxSettling);
     } else if !post_boot.disk_recorded {
-        missing.push(UnknownFact::LinuxDisksAtStart);
+        facts.push(UnknownFact::LinuxDisksAtStart);
     }
     if trace.device_operations.is_empty() {
-        missing.push(UnknownFact::LinuxDrivers);
+        facts.push(UnknownFact::LinuxDrivers);
     }
-    MissingEvidence::of_linux(missing)
+    MissingEvidence::for_linux(facts)
 }

@@ -13,7 +13,7 @@ pub mod report;
 mod tests;
 
 use crate::{Phase, PhaseName};
-use crate::{PhaseInterval, TransitionKind, Variant, losses_touching};
+use crate::{PhaseInterval, TransitionKind, Variant, losses_affecting};
 use hashbrown::HashSet;
 use onoff_trace::{
     ActivityKind, CallGraphSubject, ServiceChange, ServiceOutcome, StringId, SystemKind, TableName, TableSet, Trace,
@@ -33,12 +33,12 @@ use onoff_usage::cpu::{self, CpuSource, CpuUsage};
 use onoff_usage::devices;
 use onoff_usage::idle::{self, Settling};
 use onoff_usage::processes;
-use onoff_usage::units::declared_order::{Starts, first};
+use onoff_usage::units::declared_order::{UnitStarts, first_milestone};
 use onoff_usage::units::{Unit, units};
 use phases::BootBoundaries;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -71,16 +71,16 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         },
     };
     let phases = describe_phases(trace, &boundaries, &post_boot);
-    let starts = Starts::of(trace);
-    let (critical_path, places) = path::critical_path(trace, &starts, target.as_ref());
-    let units = unit_starts(trace, &starts, &places);
+    let starts = UnitStarts::new(trace);
+    let (critical_path, path_indices) = path::critical_path(trace, &starts, target.as_ref());
+    let units = unit_starts(trace, &starts, &path_indices);
 
     let start_ns = boundaries.start_ns();
-    // If the start is unknown, the length is only a lower bound.
+    // If the start is unknown, the duration is only a lower bound.
     let finished_ns = boundaries.finished.time_ns.filter(|_| boundaries.kernel.time_ns.is_some());
     let startup_ns = finished_ns.map(|end| end.saturating_sub(start_ns));
     let total_ns = startup_ns.zip(post_boot.end_ns).map(|(startup, _)| startup.saturating_add(post_boot.busy_ns));
-    // Without an end: if units were still starting, the boot was not over when the recording ended.
+    // Units that were still starting show that the boot was not over when the recording ended.
     let still_starting = match boundaries.finished.time_ns {
         None => starts.unfinished(trace.duration_ns),
         Some(_) => Vec::new(),
@@ -88,12 +88,12 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     let latest_ns = boundaries.finished.time_ns.unwrap_or_else(|| {
         let ends = units.iter().filter(|unit| unit.automatic).filter_map(|unit| unit.end_ns);
         let hung_ns = (!still_starting.is_empty()).then_some(trace.duration_ns);
-        let started =
+        let part_starts =
             [&boundaries.initrd, &boundaries.init_program].into_iter().flatten().filter_map(|start| start.time_ns);
-        ends.chain(boundaries.user_space.time_ns).chain(started).chain(hung_ns).max().unwrap_or(start_ns)
+        ends.chain(boundaries.user_space.time_ns).chain(part_starts).chain(hung_ns).max().unwrap_or(start_ns)
     });
     let devices = devices::operations(trace);
-    let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
+    let (processes, process_summary) = processes::process_lifetimes(trace, &options.expected_processes);
     let firmware_table = firmware_table(trace, options.firmware.as_ref(), Some(0));
     let manager_ns = boundaries.firmware.time_ns.map(i64::saturating_neg);
     let firmware_table_difference_ns = firmware_table
@@ -132,7 +132,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         drivers: devices::by_driver(&devices),
         device_totals: devices::by_device(&devices),
         devices,
-        call_graphs: call_graph::of_work(trace, CallGraphSubject::Initcall)
+        call_graphs: call_graph::call_graphs(trace, CallGraphSubject::Initcall)
             .into_iter()
             .take(call_graph::MAX_GRAPHS)
             .collect(),
@@ -157,7 +157,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         number: 1,
         start_ns: Some(start_ns),
         end_ns: post_boot.end_ns,
-        affecting_losses: losses_touching(&phases),
+        affecting_losses: losses_affecting(&phases),
         total_ns,
         total_at_least_ns: latest_ns.saturating_sub(start_ns).saturating_add(post_boot.busy_ns),
         user_input_ns: 0,
@@ -177,7 +177,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
     })
 }
 
-/// Start and end of the phases, ns.
+/// Returns start and end of the phases, in ns.
 pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseInterval> {
     let boundaries = phases::boundaries(trace, phases::default_target(trace).as_ref());
     let settled_ns = boundaries.finished.time_ns.and_then(|start_ns| {
@@ -187,15 +187,18 @@ pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseInterval> {
     let settled = settled_ns.map(|(start_ns, end_ns)| (PhaseName::PostBoot, Some(start_ns), Some(end_ns)));
     PhaseName::LINUX_BOOT
         .into_iter()
-        .filter_map(|name| boundaries.ends(name).map(|(start, end)| (name, start.time_ns, end.time_ns)))
+        .filter_map(|name| boundaries.phase(name).map(|(start, end)| (name, start.time_ns, end.time_ns)))
         .chain(settled)
         .collect()
 }
 
-/// The starts of units; `places` are the indices in `starts` that are on the critical path.
-fn unit_starts(trace: &Trace, starts: &Starts<'_>, places: &HashSet<usize>) -> Vec<Unit> {
-    let on_path: HashSet<(&str, i64)> =
-        places.iter().filter_map(|&at| starts.row(at)).map(|row| (trace.text(row.service), row.start_ns)).collect();
+/// Returns the starts of units. `path_indices` are the indices in `starts` that are on the critical path.
+fn unit_starts(trace: &Trace, starts: &UnitStarts<'_>, path_indices: &HashSet<usize>) -> Vec<Unit> {
+    let on_path: HashSet<(&str, i64)> = path_indices
+        .iter()
+        .filter_map(|&index| starts.row(index))
+        .map(|row| (trace.text(row.service), row.start_ns))
+        .collect();
     let mut units = units(trace);
     units.retain(|unit| unit.kind == ServiceChange::Start);
     for unit in &mut units {
@@ -204,21 +207,21 @@ fn unit_starts(trace: &Trace, starts: &Starts<'_>, places: &HashSet<usize>) -> V
     units
 }
 
-/// The units on the critical path to the default target and on to the end of the boot, ordered by time: unit, start,
-/// end, main process.
+/// Returns the units on the critical path to the default target and on to the end of the boot, ordered by time, each
+/// with start, end and main process.
 pub fn critical_units(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let target = phases::default_target(trace);
-    let starts = Starts::of(trace);
+    let starts = UnitStarts::new(trace);
     let (path, _) = path::steps(trace, &starts, target.as_ref());
     let mut units: Vec<_> = path
         .steps
         .iter()
         .filter_map(|step| {
-            let row = starts.row(starts.place(&step.unit, step.end_ns)?)?;
+            let row = starts.row(starts.index_of(&step.unit, step.end_ns)?)?;
             Some((row.service, step.start_ns, step.end_ns, row.container_pid))
         })
         .collect();
-    let reached_ns = units.last().map(|step| step.2);
+    let reached_ns = units.last().map(|&(_, _, end_ns, _)| end_ns);
     let finished_ns = phases::boundaries(trace, target.as_ref()).finished.time_ns;
     if let (Some(reached_ns), Some(finished_ns)) = (reached_ns, finished_ns) {
         units.extend(after_target(trace, (reached_ns, finished_ns)));
@@ -226,15 +229,15 @@ pub fn critical_units(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
     units
 }
 
-/// The units that the end of the boot waited for after the default target was reached: the one that finished last, and
-/// before each start the one that finished last before it.
+/// Returns the units that the end of the boot waited for after the default target was reached: the unit that finished
+/// last, the unit that finished last before that one started, and so on.
 fn after_target(trace: &Trace, (reached_ns, finished_ns): (i64, i64)) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let mut rows: Vec<(i64, i64, StringId, Option<u32>)> = trace
         .service_transitions
         .iter()
         .filter(|row| row.kind == ServiceChange::Start && row.automatic)
         .filter_map(|row| Some((row.end_ns?, row.start_ns, row.service, row.container_pid)))
-        .filter(|row| row.0 > reached_ns && row.0 <= finished_ns)
+        .filter(|&(end_ns, ..)| end_ns > reached_ns && end_ns <= finished_ns)
         .collect();
     rows.sort();
     let mut tail = Vec::new();
@@ -253,10 +256,10 @@ fn after_target(trace: &Trace, (reached_ns, finished_ns): (i64, i64)) -> Vec<(St
 const CONTAINER_PREFIXES: [&str; 7] =
     ["docker-", "libpod-", "cri-containerd-", "crio-", "systemd-nspawn@", "machine-", "podman-"];
 
-/// Starts of units that are not system units.
+/// Returns the starts of units that are not system units.
 fn other_units(trace: &Trace) -> Vec<OtherUnit> {
     let duration = |start_ns: i64, end_ns: Option<i64>| end_ns.map(|end| end.saturating_sub(start_ns));
-    let of_users = trace.activities.iter().filter(|row| row.kind == ActivityKind::UserUnit).map(|row| OtherUnit {
+    let user_units = trace.activities.iter().filter(|row| row.kind == ActivityKind::UserUnit).map(|row| OtherUnit {
         name: trace.text(row.name).to_owned(),
         owner: trace.text(row.detail).to_owned(),
         start_ns: row.start_ns,
@@ -277,29 +280,29 @@ fn other_units(trace: &Trace) -> Vec<OtherUnit> {
         duration_ns: duration(row.start_ns, row.end_ns),
         failed: row.outcome == ServiceOutcome::Failed,
     });
-    let mut units: Vec<OtherUnit> = of_users.chain(containers).collect();
+    let mut units: Vec<OtherUnit> = user_units.chain(containers).collect();
     units.sort_by(|a, b| (a.start_ns, &a.owner, &a.name).cmp(&(b.start_ns, &b.owner, &b.name)));
     units
 }
 
-/// The service manager's own work before the first unit.
+/// Measures the work of the service manager before the first unit.
 fn manager(trace: &Trace, boundaries: &BootBoundaries) -> ManagerStart {
-    let at = |name: &str, rule: Rule| match first(trace, name) {
+    let boundary = |name: &str, rule: Rule| match first_milestone(trace, name) {
         Some(row) => phases::boundary(trace, &row, rule),
         None => phases::missing(rule),
     };
-    let loaded = at(milestone::UNITS_LOAD_END, Rule::UnitsLoaded);
+    let loaded = boundary(milestone::UNITS_LOAD_END, Rule::UnitsLoaded);
     ManagerStart {
         whole: DerivedInterval::between(&boundaries.user_space, &loaded),
         generators: DerivedInterval::between(
-            &at(milestone::GENERATORS_BEGIN, Rule::FirstGeneratorStarts),
-            &at(milestone::GENERATORS_END, Rule::LastGeneratorEnds),
+            &boundary(milestone::GENERATORS_BEGIN, Rule::FirstGeneratorStarts),
+            &boundary(milestone::GENERATORS_END, Rule::LastGeneratorEnds),
         ),
-        units_load: DerivedInterval::between(&at(milestone::UNITS_LOAD_BEGIN, Rule::FirstUnitLoaded), &loaded),
+        units_load: DerivedInterval::between(&boundary(milestone::UNITS_LOAD_BEGIN, Rule::FirstUnitLoaded), &loaded),
     }
 }
 
-/// The unit that was the last to finish starting before `finished_ns`.
+/// Returns the unit that was the last to finish starting before `finished_ns`.
 fn last_unit(trace: &Trace, finished_ns: Option<i64>) -> String {
     let Some(finished_ns) = finished_ns else { return String::new() };
     trace
@@ -312,12 +315,12 @@ fn last_unit(trace: &Trace, finished_ns: Option<i64>) -> String {
         .map_or_else(String::new, |(_, unit)| trace.text(unit).to_owned())
 }
 
-/// Whether the trace covers most of the interval: a trace of a shutdown does not cover the boot before it.
+/// Returns whether the trace covers most of the interval: a trace of a shutdown does not cover the preceding boot.
 fn is_recorded(usage: &CpuUsage) -> bool {
     usage.unknown_ns <= usage.capacity_ns / 2
 }
 
-/// The phases, with CPU and disk usage.
+/// Builds the phases, with CPU and disk usage.
 fn describe_phases(trace: &Trace, boundaries: &BootBoundaries, post_boot: &Settling) -> Vec<Phase> {
     let settled = Boundary {
         time_ns: post_boot.end_ns,
@@ -335,11 +338,11 @@ fn describe_phases(trace: &Trace, boundaries: &BootBoundaries, post_boot: &Settl
         certainty: Certainty::Measured,
         ..Boundary::default()
     };
-    let nothing = Boundary::default();
-    let ends = |name: PhaseName| match name {
+    let unknown = Boundary::default();
+    let phase_boundaries = |name: PhaseName| match name {
         PhaseName::PostBoot => (&boundaries.finished, &settled),
         PhaseName::TraceTail => (&settled, &last_event),
-        _ => boundaries.ends(name).unwrap_or((&nothing, &nothing)),
+        _ => boundaries.phase(name).unwrap_or((&unknown, &unknown)),
     };
     let mut tables = vec![TableName::Milestones];
     let boundary_losses = affecting_losses(trace, &tables);
@@ -349,12 +352,15 @@ fn describe_phases(trace: &Trace, boundaries: &BootBoundaries, post_boot: &Settl
     let mut phases: Vec<Phase> = PhaseName::LINUX_BOOT
         .into_iter()
         .map(|name| {
-            let (start, end) = ends(name);
-            let phase = Phase::between(name, start, end);
-            // If PostBoot did not end in the recording, it is described up to the end of the recording.
+            let (start, end) = phase_boundaries(name);
+            let phase = Phase::from_boundaries(name, start, end);
+            // A PostBoot phase that did not end in the recording is described up to the end of the recording.
             let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
-            let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
-            Phase { affecting_losses: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
+            let affecting_losses = match name {
+                PhaseName::PostBoot | PhaseName::TraceTail => settling_losses.clone(),
+                _ => boundary_losses.clone(),
+            };
+            Phase { affecting_losses, ..phase }
         })
         .collect();
     usage::fill(trace, &mut phases);

@@ -1,4 +1,4 @@
-//! The critical path: from the default target backwards, always to what released the unit.
+//! Finds the critical path backwards from the default target, from each unit to what released it.
 
 use hashbrown::HashSet;
 use onoff_trace::Trace;
@@ -9,18 +9,18 @@ use onoff_evidence::Certainty;
 use onoff_evidence::missing_evidence::MissingRecords;
 use onoff_usage::cpu::ProcessCpu;
 use onoff_usage::units::WaitKind;
-use onoff_usage::units::declared_order::Starts;
+use onoff_usage::units::declared_order::UnitStarts;
 
 /// Number of processes listed with each step.
 const MAX_BUSIEST: usize = 3;
 
-/// The path, and the indices of its units in `starts`.
+/// Returns the path, and the indices of its units in `starts`.
 pub(super) fn critical_path(
     trace: &Trace,
-    starts: &Starts<'_>,
+    starts: &UnitStarts<'_>,
     target: Option<&DefaultTarget>,
 ) -> (UnitPath, HashSet<usize>) {
-    let (mut path, places) = steps(trace, starts, target);
+    let (mut path, indices) = steps(trace, starts, target);
     fill_usage(trace, &mut path.steps);
     for step in &path.steps {
         path.units_ns = path.units_ns.saturating_add(step.duration_ns);
@@ -28,30 +28,34 @@ pub(super) fn critical_path(
     }
     path.certainty =
         path.steps.iter().map(|step| step.released_by.certainty).reduce(Certainty::and).unwrap_or(Certainty::Missing);
-    (path, places)
+    (path, indices)
 }
 
-/// The path without CPU usage and sums.
-pub(super) fn steps(trace: &Trace, starts: &Starts<'_>, target: Option<&DefaultTarget>) -> (UnitPath, HashSet<usize>) {
+/// Returns the path without CPU usage and sums.
+pub(super) fn steps(
+    trace: &Trace,
+    starts: &UnitStarts<'_>,
+    target: Option<&DefaultTarget>,
+) -> (UnitPath, HashSet<usize>) {
     let mut path = UnitPath::default();
-    let mut places = HashSet::new();
+    let mut indices = HashSet::new();
     if !starts.has_dependencies() {
         path.missing.push(MissingRecords::UnitDependencies);
     }
     let Some(target) = target else {
         path.missing.push(MissingRecords::ReachedTarget);
-        return (path, places);
+        return (path, indices);
     };
-    let mut next = starts.place(&target.unit, target.reached_ns);
+    let mut next = starts.index_of(&target.unit, target.reached_ns);
     let mut end_ns = target.reached_ns;
-    while let Some(at) = next.filter(|&at| places.insert(at)) {
-        let (Some(row), Some((other, release))) = (starts.row(at), starts.release(at)) else { break };
-        // The wait for a device starts when something looked for it, not when it was first mentioned.
+    while let Some(index) = next.filter(|&index| indices.insert(index)) {
+        let (Some(row), Some((releasing_index, release))) = (starts.row(index), starts.release(index)) else { break };
+        // The wait for a device starts when the scan for it starts, not when the device was first mentioned.
         let start_ns = match release.kind {
             WaitKind::DeviceScan => release.time_ns.max(row.start_ns),
             _ => row.start_ns,
         };
-        next = other;
+        next = releasing_index;
         let released_ns = release.time_ns;
         path.steps.push(UnitPathStep {
             unit: trace.text(row.service).to_owned(),
@@ -67,7 +71,7 @@ pub(super) fn steps(trace: &Trace, starts: &Starts<'_>, target: Option<&DefaultT
         end_ns = released_ns;
     }
     path.steps.reverse();
-    (path, places)
+    (path, indices)
 }
 
 /// Sets the CPU usage of each step and of the gap before it.
@@ -75,13 +79,12 @@ fn fill_usage(trace: &Trace, steps: &mut [UnitPathStep]) {
     let intervals: Vec<Option<(i64, i64)>> = steps
         .iter()
         .flat_map(|step| {
-            let gap_ns = step.start_ns.saturating_sub(step.released_by.gap_ns);
-            [(step.start_ns, step.end_ns), (gap_ns, step.start_ns)]
+            let gap_start_ns = step.start_ns.saturating_sub(step.released_by.gap_ns);
+            [(step.start_ns, step.end_ns), (gap_start_ns, step.start_ns)]
         })
         .map(|(start, end)| (start < end).then_some((start, end)))
         .collect();
-    let usages = usage::of_intervals(trace, &intervals);
-    let mut usages = usages.into_iter().map(|(cpu, _)| {
+    let mut usages = usage::in_intervals(trace, &intervals).into_iter().map(|(cpu, _)| {
         let cpu = cpu.filter(super::is_recorded)?;
         let busiest: Vec<ProcessCpu> = cpu.by_process.into_iter().take(MAX_BUSIEST).collect();
         let percent = if cpu.capacity_ns > 0 { cpu.busy_ns as f64 * 100.0 / cpu.capacity_ns as f64 } else { 0.0 };

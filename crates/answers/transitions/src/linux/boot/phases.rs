@@ -2,13 +2,13 @@
 
 use crate::PhaseName;
 use onoff_trace::{DeviceOperationKind, Milestone, Trace, milestone};
-use onoff_usage::units::declared_order::first;
+use onoff_usage::units::declared_order::first_milestone;
 
 use super::report::DefaultTarget;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// The boundaries between the parts of a boot. Each one starts the next part.
+/// The boundaries between the parts of a boot; each boundary starts the part it is named after.
 #[derive(Clone, Debug)]
 pub(super) struct BootBoundaries {
     pub(super) firmware: Boundary,
@@ -23,8 +23,8 @@ pub(super) struct BootBoundaries {
 }
 
 impl BootBoundaries {
-    /// Start and end of a phase up to the end of the boot.
-    pub(super) fn ends(&self, name: PhaseName) -> Option<(&Boundary, &Boundary)> {
+    /// Returns start and end of a phase up to the end of the boot.
+    pub(super) fn phase(&self, name: PhaseName) -> Option<(&Boundary, &Boundary)> {
         Some(match name {
             PhaseName::Firmware => (&self.firmware, &self.loader),
             PhaseName::Loader => (&self.loader, &self.kernel),
@@ -38,7 +38,7 @@ impl BootBoundaries {
         })
     }
 
-    /// The earliest known start.
+    /// Returns the earliest known start, in ns.
     pub(super) fn start_ns(&self) -> i64 {
         [&self.firmware, &self.loader].into_iter().find_map(|boundary| boundary.time_ns).unwrap_or(0)
     }
@@ -46,16 +46,16 @@ impl BootBoundaries {
 
 /// Finds the boundaries of the boot.
 pub(super) fn boundaries(trace: &Trace, target: Option<&DefaultTarget>) -> BootBoundaries {
-    let at = |name: &str, rule: Rule| match first(trace, name) {
+    let boundary_at = |name: &str, rule: Rule| match first_milestone(trace, name) {
         Some(row) => boundary(trace, &row, rule),
         None => missing(rule),
     };
-    let user_space = match first(trace, milestone::USER_SPACE_BEGIN) {
+    let user_space = match first_milestone(trace, milestone::USER_SPACE_BEGIN) {
         Some(row) => boundary(trace, &row, Rule::ServiceManagerStarts),
         None => user_space_from_initcalls(trace),
     };
-    let initrd_row = first(trace, milestone::INITRD_BEGIN);
-    // The kernel log has every initramfs program; the service manager only reports itself.
+    let initrd_row = first_milestone(trace, milestone::INITRD_BEGIN);
+    // The kernel log shows every initramfs program; the service manager reports only itself.
     let (init_program, initrd) = match initrd_row {
         Some(row) if user_space.certainty == Certainty::Measured && is_kernel_log(trace, &row) => {
             let rule = Rule::InitramfsProgramStarts;
@@ -67,7 +67,7 @@ pub(super) fn boundaries(trace: &Trace, target: Option<&DefaultTarget>) -> BootB
         }
         None => (None, None),
     };
-    let finished = match first(trace, milestone::STARTUP_FINISHED) {
+    let finished = match first_milestone(trace, milestone::STARTUP_FINISHED) {
         Some(row) => boundary(trace, &row, Rule::StartJobsDone),
         None => Boundary {
             time_ns: target.map(|target| target.reached_ns),
@@ -81,9 +81,9 @@ pub(super) fn boundaries(trace: &Trace, target: Option<&DefaultTarget>) -> BootB
         },
     };
     BootBoundaries {
-        firmware: at(milestone::FIRMWARE, Rule::FirmwareStarts),
-        loader: at(milestone::BOOT_MANAGER, Rule::LoaderStarts),
-        // If all times count from user space, the kernel start is unknown.
+        firmware: boundary_at(milestone::FIRMWARE, Rule::FirmwareStarts),
+        loader: boundary_at(milestone::BOOT_MANAGER, Rule::LoaderStarts),
+        // If times count from the start of user space, the kernel start is unknown.
         kernel: if user_space.time_ns == Some(0) {
             missing(Rule::KernelClockStarts)
         } else {
@@ -106,14 +106,16 @@ fn is_kernel_log(trace: &Trace, row: &Milestone) -> bool {
     trace.text(row.event).starts_with("kernel log")
 }
 
-/// Without a message of the service manager: the end of the kernel's own initialization.
+/// Derives the start of user space from the end of the kernel's own initialization, for recordings without messages of
+/// the service manager.
 fn user_space_from_initcalls(trace: &Trace) -> Boundary {
-    let wanted = Rule::ServiceManagerStarts;
+    let better_rule = Rule::ServiceManagerStarts;
     let last_initcall = trace
         .device_operations
         .iter()
         .filter(|row| row.kind == DeviceOperationKind::Initcall)
-        // Modules have initcalls too; those of the kernel itself end before the first program starts.
+        // Modules have initcalls too; the kernel's own initcalls run on thread 1 and end before the first program
+        // starts.
         .filter(|row| row.tid.is_none_or(|tid| tid == 1))
         .filter_map(|row| Some((row.end_ns?, row.event)))
         .max_by_key(|&(end_ns, _)| end_ns);
@@ -123,36 +125,38 @@ fn user_space_from_initcalls(trace: &Trace) -> Boundary {
             rule: Rule::LastInitcallEnds,
             event: trace.text(event).to_owned(),
             certainty: Certainty::Inferred,
-            unmatched_rules: vec![wanted],
+            unmatched_rules: vec![better_rule],
         },
-        None => missing(wanted),
+        None => missing(better_rule),
     }
 }
 
-/// The default target, once reached: as reported by the service manager, otherwise the highest of the standard targets
-/// that was reached during the boot. Other targets do not count: if the boot hung, the last target reached is not its
-/// end.
+/// Returns the default target if it was reached: the target that the service manager reported, otherwise the highest
+/// standard target that was reached during the boot. Other targets do not count: if the boot hung, the last target
+/// reached is not its end.
 pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
-    let reached = trace.strings.find(milestone::TARGET_REACHED)?;
-    let finished_ns = first(trace, milestone::STARTUP_FINISHED).map(|row| row.time_ns);
+    let reached_name = trace.strings.find(milestone::TARGET_REACHED)?;
+    let finished_ns = first_milestone(trace, milestone::STARTUP_FINISHED).map(|row| row.time_ns);
     let targets: Vec<(i64, &str)> = trace
         .milestones
         .iter()
-        .filter(|row| row.name == reached)
+        .filter(|row| row.name == reached_name)
         .filter(|row| finished_ns.is_none_or(|finished| row.time_ns <= finished))
         .map(|row| (row.time_ns, trace.text(row.detail)))
         .collect();
-    let reported =
-        first(trace, milestone::STARTUP_FINISHED).map(|row| trace.text(row.detail)).filter(|unit| !unit.is_empty());
-    let named = |unit: &str| targets.iter().copied().find(|&(_, name)| name == unit);
-    let found = reported.and_then(named).map(|found| (found, Rule::DefaultTargetIsAlias)).or_else(|| {
-        ["graphical.target", "multi-user.target"]
-            .into_iter()
-            .find_map(named)
-            .map(|found| (found, Rule::HighestStandardTarget))
-    });
-    let ((reached_ns, unit), rule) = found?;
-    let user_space_ns = first(trace, milestone::USER_SPACE_BEGIN).map(|row| row.time_ns);
+    let reported = first_milestone(trace, milestone::STARTUP_FINISHED)
+        .map(|row| trace.text(row.detail))
+        .filter(|unit| !unit.is_empty());
+    let find_target = |unit: &str| targets.iter().copied().find(|&(_, name)| name == unit);
+    let target_and_rule =
+        reported.and_then(find_target).map(|target| (target, Rule::DefaultTargetIsAlias)).or_else(|| {
+            ["graphical.target", "multi-user.target"]
+                .into_iter()
+                .find_map(find_target)
+                .map(|target| (target, Rule::HighestStandardTarget))
+        });
+    let ((reached_ns, unit), rule) = target_and_rule?;
+    let user_space_ns = first_milestone(trace, milestone::USER_SPACE_BEGIN).map(|row| row.time_ns);
     Some(DefaultTarget {
         unit: unit.to_owned(),
         reached_ns,

@@ -29,8 +29,7 @@ pub struct DefaultTarget {
     pub rule: Rule,
 }
 
-/// The start of a unit that is not a system unit: of a user's service manager, or a container. The boot does not wait
-/// for it.
+/// The start of a container or of a unit of a user's service manager. The boot does not wait for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherUnit {
@@ -39,7 +38,7 @@ pub struct OtherUnit {
     pub owner: String,
     /// When it began to start, ns.
     pub start_ns: i64,
-    /// When it had started, ns; `None` if not in the recording.
+    /// When it finished starting, ns; `None` if not in the recording.
     pub end_ns: Option<i64>,
     pub duration_ns: Option<i64>,
     pub failed: bool,
@@ -51,9 +50,9 @@ pub struct OtherUnit {
 pub struct ManagerStart {
     /// From the start of user space until all units are loaded.
     pub whole: DerivedInterval,
-    /// Generators ran.
+    /// The time in which generators ran.
     pub generators: DerivedInterval,
-    /// Units were loaded.
+    /// The time in which units were loaded.
     pub units_load: DerivedInterval,
 }
 
@@ -68,7 +67,7 @@ pub struct UnitPathStep {
     pub end_ns: i64,
     /// From its start until it released the next step, ns.
     pub duration_ns: i64,
-    /// What released it.
+    /// What the unit waited for.
     pub released_by: UnitWait,
     /// CPU usage of the whole machine while it started, percent; `None` without a trace.
     pub busy_percent: Option<f64>,
@@ -76,7 +75,7 @@ pub struct UnitPathStep {
     pub busiest: Vec<ProcessCpu>,
     /// CPU usage of the whole machine in the gap before its start, percent; `None` without a trace.
     pub gap_busy_percent: Option<f64>,
-    /// The processes that used the most CPU in that gap; empty without a trace.
+    /// The processes that used the most CPU in the gap; empty without a trace.
     pub gap_busiest: Vec<ProcessCpu>,
 }
 
@@ -84,12 +83,12 @@ pub struct UnitPathStep {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitPath {
-    /// The steps, ordered by time; the last one is the default target.
+    /// The steps, ordered by time; the last step is the default target.
     pub steps: Vec<UnitPathStep>,
     pub units_ns: i64,
     /// Time between the steps, ns.
     pub gaps_ns: i64,
-    /// Certainty of the weakest step.
+    /// Certainty of the least certain step.
     pub certainty: Certainty,
     /// Missing records that would make the path more complete.
     pub missing: Vec<MissingRecords>,
@@ -136,7 +135,7 @@ pub struct LinuxBoot {
     pub firmware_table: Option<FirmwareBeforeKernel>,
     /// End of firmware and loader in the firmware table, minus the same end as reported by the service manager, ns.
     pub firmware_table_difference_ns: Option<i64>,
-    /// The boot on one time axis with firmware data and network packets; `None` without either.
+    /// The boot, firmware data and network packets on one time axis; `None` without firmware data and packets.
     pub axis: Option<BootAxis>,
     /// Processes, ordered by start.
     pub processes: Vec<ProcessLifetime>,
@@ -144,7 +143,7 @@ pub struct LinuxBoot {
     pub process_summary: ProcessSummary,
     /// Names of the losses that can affect processes.
     pub losses_affecting_processes: Vec<String>,
-    /// The boots in the recording's journals; `read` marks the one that was analyzed.
+    /// The boots in the recording's journals; `read` marks the analyzed boot.
     pub boots: Vec<RecordedBoot>,
     /// How timestamps of other clocks were converted.
     pub clock_conversions: Vec<ClockConversion>,
@@ -154,6 +153,6 @@ pub struct LinuxBoot {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootList {
-    /// The boots, ordered by start; `read` marks the one that is analyzed by default.
+    /// The boots, ordered by start; `read` marks the boot that is analyzed by default.
     pub boots: Vec<RecordedBoot>,
 }

@@ -1,4 +1,4 @@
-//! Synthetic boots and random traces.
+//! Analyzes synthetic boots and random traces.
 
 use onoff_trace::{
     DependencyKind, Milestone, ServiceDependency, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
@@ -22,21 +22,21 @@ fn after(trace: &mut Trace, pairs: &[(&str, &str)]) {
     }
 }
 
-fn at(trace: &mut Trace, ms: i64, name: &str, detail: &str, value: Option<i64>) {
+fn add_milestone(trace: &mut Trace, ms: i64, name: &str, detail: &str, value: Option<i64>) {
     milestone_value(trace, ms * MS, name, detail, value.map(|ms| ms * MS));
 }
 
-/// A boot of 30 s. On the critical path: `slow.service` (6 s) and `once.service` (a oneshot, 4 s). Not on it:
-/// `side.service` (9 s).
+/// Returns a boot of 30 s. `slow.service` (6 s) and `once.service` (a oneshot, 4 s) are on the critical path,
+/// `side.service` (9 s) is not.
 fn boot() -> Trace {
     let mut trace = as_linux(Trace { duration_ns: 60_000 * MS, ..Trace::default() });
-    at(&mut trace, -5_400, milestone::FIRMWARE, "", Some(5_100));
-    at(&mut trace, -300, milestone::BOOT_MANAGER, "", Some(300));
-    at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
-    at(&mut trace, 12_000, milestone::UNITS_LOAD_BEGIN, "", None);
-    at(&mut trace, 14_000, milestone::UNITS_LOAD_END, "", None);
-    at(&mut trace, 30_000, milestone::STARTUP_FINISHED, "graphical.target", None);
-    at(&mut trace, 29_500, milestone::TARGET_REACHED, "graphical.target", None);
+    add_milestone(&mut trace, -5_400, milestone::FIRMWARE, "", Some(5_100));
+    add_milestone(&mut trace, -300, milestone::BOOT_MANAGER, "", Some(300));
+    add_milestone(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
+    add_milestone(&mut trace, 12_000, milestone::UNITS_LOAD_BEGIN, "", None);
+    add_milestone(&mut trace, 14_000, milestone::UNITS_LOAD_END, "", None);
+    add_milestone(&mut trace, 30_000, milestone::STARTUP_FINISHED, "graphical.target", None);
+    add_milestone(&mut trace, 29_500, milestone::TARGET_REACHED, "graphical.target", None);
     for (name, start, end) in [
         ("-.slice", 14_001, 14_001),
         ("slow.service", 14_030, 20_030),
@@ -65,13 +65,13 @@ fn boot() -> Trace {
     trace
 }
 
-fn analyzed(trace: &Trace) -> LinuxBootReport {
+fn analyze_with_defaults(trace: &Trace) -> LinuxBootReport {
     analyze(trace, &BootOptions::default()).unwrap()
 }
 
 #[test]
 fn phases_are_those_of_the_service_manager() {
-    let report = analyzed(&boot());
+    let report = analyze_with_defaults(&boot());
     let lengths: Vec<Option<i64>> = report.phases.iter().map(|phase| phase.duration_ns.map(|ns| ns / MS)).collect();
     let expected = [Some(5_100), Some(300), Some(11_000), None, Some(19_000), None, None];
     assert_eq!(lengths, expected);
@@ -100,19 +100,19 @@ fn an_initramfs_without_service_manager_belongs_to_the_kernel_phase() {
         tid: None,
         event,
     });
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     let kernel = report.phase(PhaseName::Kernel).unwrap();
     assert_eq!(kernel.duration_ns, Some(11_000 * MS));
     assert_eq!(report.phase(PhaseName::Initrd).unwrap().start_ns, None);
-    let inside = report.details.initial_file_system.unwrap();
-    assert_eq!(inside.duration_ns, Some(5_000 * MS));
+    let initramfs = report.details.initial_file_system.unwrap();
+    assert_eq!(initramfs.duration_ns, Some(5_000 * MS));
 }
 
-/// The boot of [`boot`], cut off at 25 s, while `once.service` was starting.
+/// Returns the boot of [`boot`], cut off at 25 s, while `once.service` was starting.
 fn hung() -> Trace {
     let mut trace = as_linux(Trace { duration_ns: 25_000 * MS, ..Trace::default() });
-    at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
-    at(&mut trace, 20_050, milestone::TARGET_REACHED, "basic.target", None);
+    add_milestone(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
+    add_milestone(&mut trace, 20_050, milestone::TARGET_REACHED, "basic.target", None);
     for (name, start, end) in
         [("slow.service", 14_030, Some(20_030)), ("basic.target", 20_050, Some(20_050)), ("once.service", 22_100, None)]
     {
@@ -134,7 +134,7 @@ fn hung() -> Trace {
 
 #[test]
 fn a_hung_boot_names_starting_units_and_what_they_hold_up() {
-    let report = analyzed(&hung());
+    let report = analyze_with_defaults(&hung());
     assert_eq!((report.details.startup_ns, report.details.default_target.clone()), (None, None));
     assert_eq!(
         report.details.still_starting,
@@ -153,23 +153,23 @@ fn a_hung_boot_names_starting_units_and_what_they_hold_up() {
 fn a_finished_boot_with_a_unit_that_never_starts_did_not_hang() {
     let mut trace = boot();
     service(&mut trace, "endless.service", "system.slice", (29_000, None, None, None));
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.details.still_starting, []);
     assert_eq!(report.details.startup_ns, Some(35_400 * MS));
 }
 
 #[test]
 fn the_end_of_the_recording_does_not_bound_the_boot() {
-    // The log covers an hour, but of the boot it only has the start of the initramfs program at 2 s.
+    // The log covers an hour, but its only record of the boot is the start of the initramfs program at 2 s.
     let mut trace = as_linux(Trace { duration_ns: 3_600_000 * MS, ..Trace::default() });
-    at(&mut trace, 2_000, milestone::INITRD_BEGIN, "", None);
-    let report = analyzed(&trace);
+    add_milestone(&mut trace, 2_000, milestone::INITRD_BEGIN, "", None);
+    let report = analyze_with_defaults(&trace);
     assert_eq!((report.total_at_least_ns, report.details.startup_ns), (2_000 * MS, None));
 }
 
 #[test]
 fn the_path_follows_the_unit_that_finished_last() {
-    let report = analyzed(&boot());
+    let report = analyze_with_defaults(&boot());
     let steps: Vec<(&str, i64, i64, &str)> = report
         .details
         .critical_path
@@ -189,7 +189,7 @@ fn the_path_follows_the_unit_that_finished_last() {
             ("graphical.target", 0, 3_400, "once.service"),
         ]
     );
-    // The whole time from the end of loading units to the target is on the path.
+    // The path covers all of the time from the end of loading units to the target.
     let path = &report.details.critical_path;
     assert_eq!((path.units_ns + path.gaps_ns) / MS, 29_500 - 14_000);
     assert_eq!(path.certainty, Certainty::Inferred);
@@ -203,7 +203,7 @@ fn the_path_follows_the_unit_that_finished_last() {
 #[test]
 fn a_device_wait_is_followed_to_the_device_scan() {
     // The device was needed before or after it appeared.
-    for (needed_ms, took, gap, held_up) in [(14_010, 940, 0, &[][..]), (21_000, 0, 940, &["dev-vda1.device"])] {
+    for (needed_ms, device_ms, gap_ms, held_up) in [(14_010, 940, 0, &[][..]), (21_000, 0, 940, &["dev-vda1.device"])] {
         let mut trace = boot();
         for (name, start, end) in [
             ("dev-vda1.device", needed_ms, 21_000),
@@ -221,7 +221,7 @@ fn a_device_wait_is_followed_to_the_device_scan() {
                 ("systemd-udev-trigger.service", "slow.service"),
             ],
         );
-        let report = analyzed(&trace);
+        let report = analyze_with_defaults(&trace);
         let steps = &report.details.critical_path.steps;
         let path: Vec<(&str, i64)> = steps.iter().map(|step| (step.unit.as_str(), step.duration_ns / MS)).collect();
         assert_eq!(
@@ -230,16 +230,15 @@ fn a_device_wait_is_followed_to_the_device_scan() {
                 ("-.slice", 0),
                 ("slow.service", 6_000),
                 ("systemd-udev-trigger.service", 0),
-                ("dev-vda1.device", took),
+                ("dev-vda1.device", device_ms),
                 ("boot.mount", 990),
                 ("once.service", 4_000),
                 ("graphical.target", 0),
             ]
         );
-        assert_eq!(steps[3].released_by.gap_ns, gap * MS);
-        let mut search = report.units.iter();
-        let search = search.find(|unit| unit.name == "systemd-udev-trigger.service");
-        assert_eq!(search.unwrap().held_up, held_up);
+        assert_eq!(steps[3].released_by.gap_ns, gap_ms * MS);
+        let scan = report.units.iter().find(|unit| unit.name == "systemd-udev-trigger.service").unwrap();
+        assert_eq!(scan.held_up, held_up);
     }
 }
 
@@ -253,12 +252,12 @@ fn a_gap_names_the_busiest_processes() {
         &mut trace,
         &[(14_000 * MS, 0, 0, 0, 0), (20_050 * MS, 0, 0, 1, 9), (22_050 * MS, 0, 1, 0, 0), (60_000 * MS, 0, 0, 0, 0)],
     );
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     let step = report.details.critical_path.steps.iter().find(|step| step.unit == "once.service").unwrap();
     assert_eq!(step.gap_busiest[0].image, "systemd");
     assert_eq!(step.gap_busiest[0].cpu_ns, 2_000 * MS);
     assert_eq!(step.busy_percent, Some(0.0));
-    // The CPU was busy for 2 s before the boot finished, so idle detection ends ten seconds after the boot.
+    // The CPU was busy for 2 s, but before the boot finished, so idle detection ends ten seconds after the boot.
     assert_eq!(report.settling.as_ref().unwrap().end_ns, Some(40_000 * MS));
     assert_eq!(report.total_ns, Some(35_400 * MS));
 }
@@ -266,16 +265,16 @@ fn a_gap_names_the_busiest_processes() {
 #[test]
 fn missing_data_reduces_the_result() {
     let mut trace = as_linux(Trace { duration_ns: 30_000 * MS, ..Trace::default() });
-    at(&mut trace, 20_000, milestone::TARGET_REACHED, "basic.target", None);
-    at(&mut trace, 25_000, milestone::TARGET_REACHED, "multi-user.target", None);
+    add_milestone(&mut trace, 20_000, milestone::TARGET_REACHED, "basic.target", None);
+    add_milestone(&mut trace, 25_000, milestone::TARGET_REACHED, "multi-user.target", None);
     service(&mut trace, "a.service", "", (14_000, None, None, Some(16_000)));
-    let report = analyzed(&trace);
+    let report = analyze_with_defaults(&trace);
     assert_eq!(report.details.startup_ns, Some(25_000 * MS));
     assert_eq!(report.total_certainty, Certainty::Inferred);
     assert_eq!(report.details.default_target.unwrap().unit, "multi-user.target");
     assert!(report.details.critical_path.steps.is_empty());
-    let parts: Vec<_> = report.missing_evidence.items.iter().map(|item| item.unknown).collect();
-    assert_eq!(parts.len(), 6, "{parts:?}");
+    let missing_facts: Vec<_> = report.missing_evidence.items.iter().map(|item| item.unknown).collect();
+    assert_eq!(missing_facts.len(), 6, "{missing_facts:?}");
     let empty = Trace::default();
     let error = analyze(&empty, &BootOptions::default()).unwrap_err();
     assert!(error.to_string().contains("no boot"), "{error}");
@@ -293,7 +292,7 @@ fn random_traces_are_analyzed_without_panic() {
         milestone::TARGET_REACHED,
         milestone::UNITS_LOAD_END,
     ];
-    let mut answered = 0;
+    let mut report_count = 0;
     for seed in 0..400 {
         let mut trace = hostile_trace(seed);
         let mut any = ExtremeValues(seed ^ 0x55);
@@ -337,11 +336,11 @@ fn random_traces_are_analyzed_without_panic() {
             });
         }
         if let Ok(report) = analyze(&trace, &BootOptions::default()) {
-            answered += 1;
+            report_count += 1;
             assert_eq!(report.phases.len(), 7, "seed {seed}");
             let steps = &report.details.critical_path.steps;
             assert!(steps.iter().all(|step| step.duration_ns >= 0), "seed {seed}");
         }
     }
-    assert!(answered > 200, "{answered}");
+    assert!(report_count > 200, "{report_count}");
 }

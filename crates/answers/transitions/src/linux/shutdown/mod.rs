@@ -27,7 +27,7 @@ use onoff_usage::processes::Images;
 use onoff_usage::units::{Unit, UnitProcess};
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -39,23 +39,23 @@ pub const TABLES: TableSet = TableSet::of(&[
     TableName::Notifications,
 ]);
 
-/// The tables that set boundaries.
+/// The tables that boundary rules read.
 const BOUNDARY_TABLES: [TableName; 4] =
     [TableName::ServiceTransitions, TableName::Milestones, TableName::Activities, TableName::Notifications];
 
-/// Analyzes the shutdown in `trace`; the last one if there are several.
+/// Analyzes the shutdown in `trace`, or the last shutdown if there are several.
 ///
 /// # Errors
 /// The recording contains no shutdown; the error describes what it contains instead.
 pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NoShutdown>> {
     let Some(boundaries) = boundaries::find(trace) else { return Err(Box::new(not_a_shutdown(trace))) };
-    let from = boundaries.starts.time_ns.unwrap_or(0);
-    let images = Images::of(trace);
-    let mut units = units::stops(trace, from);
-    let killed = processes::killed(trace, &images, from);
-    let processes = processes::signaled(trace, &images, &units, &killed, from);
-    let total_ns = boundaries.ends.time_ns.map(|end| end.saturating_sub(from));
-    let total_at_least_ns = total_ns.unwrap_or_else(|| boundaries.known_until_ns.saturating_sub(from).max(0));
+    let from_ns = boundaries.starts.time_ns.unwrap_or(0);
+    let images = Images::new(trace);
+    let mut units = units::stops(trace, from_ns);
+    let killed = processes::killed_processes(trace, &images, from_ns);
+    let processes = processes::signaled_processes(trace, &images, &units, &killed, from_ns);
+    let total_ns = boundaries.ends.time_ns.map(|end| end.saturating_sub(from_ns));
+    let total_at_least_ns = total_ns.unwrap_or_else(|| boundaries.known_until_ns.saturating_sub(from_ns).max(0));
     let phases = phases(trace, &boundaries);
     let stopped_ns = phases.first().and_then(|phase| phase.end_ns).unwrap_or(boundaries.known_until_ns);
     let path = units::path(&units, stopped_ns);
@@ -103,19 +103,19 @@ pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NoShutdown>> {
 
 fn not_a_shutdown(trace: &Trace) -> NoShutdown {
     let contents = contents::describe_instead(trace, TransitionKind::Shutdown);
-    let mut found = contents.found;
+    let mut description = contents.found;
     // An orderly end of a journal means a shutdown, so the user may have meant another boot.
-    let others: Vec<String> =
+    let other_boots: Vec<String> =
         trace.boots.iter().filter(|boot| boot.stopped && !boot.read).map(|boot| boot.number.to_string()).collect();
-    if !others.is_empty() {
-        found += &format!(
+    if !other_boots.is_empty() {
+        description += &format!(
             "; other boots in its journal ended with a shutdown: use '--boot N' with N = {}",
-            others.join(" or ")
+            other_boots.join(" or ")
         );
     }
     NoShutdown {
         reason: "no shutdown request, no shutdown target reached, and no message of systemd-shutdown".to_owned(),
-        found,
+        found: description,
         recorder: trace.recorder.clone(),
         duration_ns: trace.length_ns(),
         processes_before: contents.processes_before,
@@ -125,11 +125,11 @@ fn not_a_shutdown(trace: &Trace) -> NoShutdown {
     }
 }
 
-/// The units on the critical path of stopping, latest first, each with start, end and the process that stops it.
+/// Returns the units on the critical path of stopping, latest first, each with start, end and stopping process.
 pub fn critical_stops(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let Some(boundaries) = boundaries::find(trace) else { return Vec::new() };
     let units = units::stops(trace, boundaries.starts.time_ns.unwrap_or(0));
-    let stopped_ns = boundaries.phases.first().and_then(|phase| phase.2.time_ns);
+    let stopped_ns = boundaries.phases.first().and_then(|(_, _, end)| end.time_ns);
     units::path(&units, stopped_ns.unwrap_or(boundaries.known_until_ns))
         .into_iter()
         .filter_map(|step| {
@@ -139,8 +139,8 @@ pub fn critical_stops(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
         .collect()
 }
 
-/// The process that stops each unit, or that the unit's stop waits for, by unit and time of the stop request. If there
-/// are several, the one that ran longest during the stop.
+/// Returns the process that stops each unit, or that the unit's stop waits for, by unit and time of the stop request.
+/// Among several processes, returns the process that ran longest during the stop.
 pub fn stop_processes(trace: &Trace) -> HashMap<(StringId, i64), u32> {
     let Some(boundaries) = boundaries::find(trace) else { return HashMap::new() };
     let units = units::stops(trace, boundaries.starts.time_ns.unwrap_or(0));
@@ -148,32 +148,32 @@ pub fn stop_processes(trace: &Trace) -> HashMap<(StringId, i64), u32> {
         .into_iter()
         .filter_map(|unit| {
             let stop_ns = unit.start_ns;
-            let lived = |row: &UnitProcess| {
+            let runtime_ns = |row: &UnitProcess| {
                 let end_ns = row.end_ns.or(unit.end_ns).unwrap_or(stop_ns);
                 end_ns.saturating_sub(row.start_ns.map_or(stop_ns, |start| start.max(stop_ns)))
             };
-            let process = unit.processes.iter().max_by_key(|&row| lived(row))?;
+            let process = unit.processes.iter().max_by_key(|&row| runtime_ns(row))?;
             Some(((trace.strings.find(&unit.name)?, stop_ns), process.pid))
         })
         .collect()
 }
 
-/// The phases, with CPU and disk usage.
+/// Builds the phases, with CPU and disk usage.
 fn phases(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<Phase> {
     let affecting_losses = affecting_losses(trace, &BOUNDARY_TABLES);
-    let described = |(name, starts, ends): &(PhaseName, Boundary, Boundary)| Phase {
+    let describe = |(name, starts, ends): &(PhaseName, Boundary, Boundary)| Phase {
         affecting_losses: affecting_losses.clone(),
-        ..Phase::between(*name, starts, ends).recorded_until(boundaries.known_until_ns)
+        ..Phase::from_boundaries(*name, starts, ends).recorded_until(boundaries.known_until_ns)
     };
-    let mut phases: Vec<Phase> = boundaries.phases.iter().map(described).collect();
+    let mut phases: Vec<Phase> = boundaries.phases.iter().map(describe).collect();
     usage::fill(trace, &mut phases);
     phases
 }
 
-/// The longest of the unit stops and the phases after them.
+/// Returns the longest of the unit stops and the phases after them.
 fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestStop> {
-    let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
-    let percent = |ns: i64| onoff_usage::cpu::percent_of(ns, whole);
+    let shutdown_ns = report.total_ns.unwrap_or(report.total_at_least_ns);
+    let percent = |ns: i64| onoff_usage::cpu::percent_of(ns, shutdown_ns);
     let units = report.units.iter().map(|unit| {
         let duration_ns = unit.duration_ns.unwrap_or_else(|| known_until_ns.saturating_sub(unit.start_ns).max(0));
         LongestStop {
@@ -183,7 +183,7 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
             duration_ns,
             percent: percent(duration_ns),
             on_path: unit.on_path,
-            reason: why(unit),
+            reason: unit_reason(unit),
         }
     });
     let phases = report.phases.iter().filter(|phase| phase.name != PhaseName::StopUnits).filter_map(|phase| {
@@ -200,68 +200,73 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
             },
         })
     });
-    // Among equally long ones, the first to start.
+    // Among stops of equal duration, the first to start.
     units
         .chain(phases)
         .filter(|stop| stop.duration_ns > 0)
         .max_by_key(|stop| (stop.duration_ns, std::cmp::Reverse(stop.start_ns)))
 }
 
-/// Why a unit took so long, as far as recorded.
-fn why(unit: &Unit) -> Reason {
+/// Returns why a unit took so long, as far as recorded.
+fn unit_reason(unit: &Unit) -> Reason {
     if let Some(time_out) = &unit.time_out {
         return Reason::UnitKilled { limit_ns: time_out.limit_ns };
     }
     if unit.end_ns.is_none() {
         return Reason::UnitNotStopped;
     }
-    let length = |process: &UnitProcess| {
-        let from = process.start_ns.unwrap_or(unit.start_ns).max(unit.start_ns);
-        process.end_ns.map(|end| end.saturating_sub(from))
+    let runtime_ns = |process: &UnitProcess| {
+        let start_ns = process.start_ns.unwrap_or(unit.start_ns).max(unit.start_ns);
+        process.end_ns.map(|end| end.saturating_sub(start_ns))
     };
-    let longest =
-        unit.processes.iter().filter_map(|process| Some((length(process)?, process))).max_by_key(|(length, _)| *length);
+    let longest = unit
+        .processes
+        .iter()
+        .filter_map(|process| Some((runtime_ns(process)?, process)))
+        .max_by_key(|(runtime_ns, _)| *runtime_ns);
     match longest {
-        Some((ns, process)) if ns.saturating_mul(2) >= unit.duration_ns.unwrap_or(i64::MAX) => Reason::UnitProcessRan {
-            is_stop_command: process.stops,
-            image: process.image.clone(),
-            pid: process.pid,
-            ran_ns: ns,
-        },
+        Some((ran_ns, process)) if ran_ns.saturating_mul(2) >= unit.duration_ns.unwrap_or(i64::MAX) => {
+            Reason::UnitProcessRan {
+                is_stop_command: process.stops,
+                image: process.image.clone(),
+                pid: process.pid,
+                ran_ns,
+            }
+        }
         _ => Reason::None,
     }
 }
 
-/// Evidence that the recording does not contain.
+/// Returns the evidence that the recording does not contain.
 fn missing_evidence(trace: &Trace, phases: &[Phase], units: &[Unit], signaled: &[ProcessStop]) -> MissingEvidence {
-    let mut parts = Vec::new();
-    let wanted = |table| trace.requested_tables.contains(table);
-    let has = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());
-    let whole = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.end_ns.is_some());
+    let mut facts = Vec::new();
+    let is_requested = |table| trace.requested_tables.contains(table);
+    let has_start = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());
+    let has_end = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.end_ns.is_some());
     if units.is_empty() {
-        parts.push(UnknownFact::UnitStops);
-    } else if wanted(TableName::ServiceDependencies) && trace.service_dependencies.is_empty() {
-        parts.push(UnknownFact::UnitStopOrder);
+        facts.push(UnknownFact::UnitStops);
+    } else if is_requested(TableName::ServiceDependencies) && trace.service_dependencies.is_empty() {
+        facts.push(UnknownFact::UnitStopOrder);
     }
-    if !has(PhaseName::TerminateRemaining) {
-        parts.push(UnknownFact::AfterUnits);
+    if !has_start(PhaseName::TerminateRemaining) {
+        facts.push(UnknownFact::AfterUnits);
     }
-    if !whole(PhaseName::Kernel) {
-        parts.push(UnknownFact::MachineStopped);
+    if !has_end(PhaseName::Kernel) {
+        facts.push(UnknownFact::MachineStopped);
     }
-    if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
-        parts.push(UnknownFact::LinuxProcessorsAtShutdown);
+    if is_requested(TableName::ContextSwitches) && trace.context_switches.is_empty() {
+        facts.push(UnknownFact::LinuxProcessorsAtShutdown);
     }
     if signaled.is_empty() {
-        parts.push(UnknownFact::Signals);
+        facts.push(UnknownFact::Signals);
     }
-    if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
-        parts.push(UnknownFact::LinuxDisks);
+    if is_requested(TableName::DiskIos) && trace.disk_ios.is_empty() {
+        facts.push(UnknownFact::LinuxDisks);
     }
-    MissingEvidence::of_linux(parts)
+    MissingEvidence::for_linux(facts)
 }
 
-/// The image file name of a process.
+/// Returns the image file name of a process.
 fn image(trace: &Trace, process: &Process) -> String {
     let image = trace.text(process.image);
     image.rsplit('/').next().unwrap_or(image).to_owned()

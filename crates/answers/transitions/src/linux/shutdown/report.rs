@@ -21,7 +21,8 @@ pub struct LinuxShutdown {
     pub ends: Boundary,
     /// The longest stop.
     pub longest: Option<LongestStop>,
-    /// The critical path of stopping units, latest first: the unit that stopped last, the one it waited for, and so on.
+    /// The critical path of stopping units, latest first: the unit that stopped last, the unit it waited for, and so
+    /// on.
     pub path: Vec<StopStep>,
     /// Processes that were signaled to exit, longest first.
     pub processes: Vec<ProcessStop>,
@@ -40,7 +41,7 @@ pub struct LongestStop {
     pub duration_ns: i64,
     /// Percentage of `total_ns`, or of `total_at_least_ns` if the total is unknown.
     pub percent: f64,
-    /// Whether it is on the critical path, so that the shutdown waited for it.
+    /// Whether it is on the critical path: the shutdown waited for it.
     pub on_path: bool,
     /// Why it took so long; `none` if not recorded.
     pub reason: Reason,
@@ -53,13 +54,14 @@ pub struct StopStep {
     pub name: String,
     /// When it was asked to stop, ns.
     pub start_ns: i64,
-    /// When it had stopped, ns.
+    /// When it finished stopping, ns.
     pub end_ns: i64,
     pub duration_ns: i64,
     /// From its stop until the next unit on the path was asked to stop, ns; for the last unit, until the end of
     /// stopping.
     pub gap_ns: i64,
-    /// Measured if the order is declared (`After=`), inferred if it was only the last to stop before.
+    /// Measured if the order is declared (`After=`), inferred if the unit was only the last to stop before the next
+    /// unit.
     pub certainty: Certainty,
 }
 

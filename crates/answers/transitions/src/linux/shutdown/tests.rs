@@ -39,7 +39,7 @@ fn child_of_manager(trace: &mut Trace, pid: u32, image: &str, start_ms: i64, end
     });
 }
 
-/// Units stop from 10.1 s on; `slow` takes 5 s, and `late` only stops once `slow` has stopped.
+/// Returns a shutdown in which units stop from 10.1 s on. `slow` takes 5 s, and `late` stops only after `slow`.
 fn slow() -> Trace {
     let mut trace = linux();
     milestone(&mut trace, 10_000 * MS, milestone::SHUTDOWN_REQUEST, "poweroff");
@@ -56,7 +56,7 @@ fn slow() -> Trace {
     trace
 }
 
-fn last_program(trace: &mut Trace) {
+fn systemd_shutdown(trace: &mut Trace) {
     for (kind, name, start, end) in [
         (ActivityKind::ShutdownStep, shutdown_step::TERMINATE_REMAINING, 15_800, 16_000),
         (ActivityKind::ShutdownStep, shutdown_step::KILL_REMAINING, 16_000, 16_100),
@@ -71,7 +71,7 @@ fn last_program(trace: &mut Trace) {
 #[test]
 fn the_slow_unit_is_longest_and_the_total_is_from_request_to_stop() {
     let mut trace = slow();
-    last_program(&mut trace);
+    systemd_shutdown(&mut trace);
     let report = analyze(&trace).unwrap();
     assert_eq!(report.variant, Variant::PowerOff);
     assert_eq!(report.total_ns, Some(7_250 * MS));
@@ -102,7 +102,7 @@ fn the_slow_unit_is_longest_and_the_total_is_from_request_to_stop() {
 #[test]
 fn waits_are_declared_or_inferred() {
     let mut trace = slow();
-    // Without declared order, the last unit to stop before counts.
+    // Without declared order, the unit that stopped last counts.
     let report = analyze(&trace).unwrap();
     let path: Vec<(&str, Certainty)> =
         report.details.path.iter().map(|step| (step.name.as_str(), step.certainty)).collect();
@@ -115,8 +115,8 @@ fn waits_are_declared_or_inferred() {
     after(&mut trace, "quick.service", "basic.target");
     after(&mut trace, "basic.target", "late.service");
     let report = analyze(&trace).unwrap();
-    let wait = report.units.iter().find(|unit| unit.name == "basic.target");
-    let wait = wait.unwrap().waited_for.as_ref().unwrap();
+    let unit = report.units.iter().find(|unit| unit.name == "basic.target").unwrap();
+    let wait = unit.waited_for.as_ref().unwrap();
     assert_eq!((wait.name.as_str(), wait.gap_ns), ("slow.service", 10 * MS));
     assert_eq!(wait.certainty, Certainty::Measured);
     assert_eq!(report.details.path[1].certainty, Certainty::Measured);
@@ -169,14 +169,14 @@ fn a_pause_ends_the_series_of_stops() {
 #[test]
 fn processes_are_signaled_or_killed() {
     let mut trace = slow();
-    last_program(&mut trace);
+    systemd_shutdown(&mut trace);
     trace.processes.push(Process {
         end_ns: Some(10_290 * MS),
         image: trace.strings.intern("quickd"),
         ..Process::unknown(60)
     });
-    let signal = |trace: &mut Trace, pid, at: i64| {
-        notification(trace, (NotificationKind::ApplicationShutdown, Some(pid), None, 0), at * MS, None);
+    let signal = |trace: &mut Trace, pid, time_ms: i64| {
+        notification(trace, (NotificationKind::ApplicationShutdown, Some(pid), None, 0), time_ms * MS, None);
     };
     signal(&mut trace, 60, 10_160);
     signal(&mut trace, 70, 10_205);
@@ -209,7 +209,7 @@ fn a_boot_is_not_a_shutdown() {
 #[test]
 fn random_traces_are_analyzed_without_panic() {
     use onoff_testkit::hostile::{ExtremeValues, hostile_trace};
-    let mut answered = 0;
+    let mut report_count = 0;
     for seed in 0..1_000 {
         let mut trace = hostile_trace(seed);
         let mut any = ExtremeValues(!seed);
@@ -240,7 +240,7 @@ fn random_traces_are_analyzed_without_panic() {
                 ServiceDependency { service: any.pick(&units), kind: DependencyKind::After, on: any.pick(&units) };
             trace.service_dependencies.push(row);
         }
-        answered += usize::from(analyze(&trace).is_ok());
+        report_count += usize::from(analyze(&trace).is_ok());
     }
-    assert!(answered > 100, "{answered}");
+    assert!(report_count > 100, "{report_count}");
 }

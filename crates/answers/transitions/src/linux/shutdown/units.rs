@@ -1,4 +1,4 @@
-//! Unit stops: durations, processes, and what each unit waited for.
+//! Describes unit stops: durations, processes, and what each unit waited for.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{DependencyKind, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace};
@@ -9,15 +9,15 @@ use onoff_evidence::reason::Reason;
 use onoff_usage::processes::Images;
 use onoff_usage::units::{TimeOut, TimeOutKind, Unit, UnitProcess, UnitWait, WaitKind, unit};
 
-/// Maximum time from the exit of a stop command to the message that the unit stopped, ns: includes the delay of the
-/// service manager and the conversion of the log's clock.
+/// Maximum time from the exit of a stop command to the message that the unit stopped, ns. It includes the delay of the
+/// service manager and errors of the log's clock conversion.
 const MAX_STOP_DELAY_NS: i64 = 250_000_000;
 
 /// Maximum difference between the clocks of processes and messages, ns.
 const CLOCK_TOLERANCE_NS: i64 = 30_000_000;
 
-/// Maximum time from the start of a stop command to the message that the unit is stopping, ns: the service manager
-/// starts it, then writes the message.
+/// Maximum time from the start of a stop command to the message that the unit is stopping, ns. The service manager
+/// starts the command first.
 const MAX_MESSAGE_DELAY_NS: i64 = 100_000_000;
 
 /// Maximum number of candidate units per process.
@@ -29,7 +29,7 @@ const MAX_STEPS: usize = 4_096;
 /// Maximum number of dependencies to read.
 const MAX_DEPENDENCIES: usize = 2_000_000;
 
-/// Units that stop at or after `from_ns`.
+/// Returns the units that stop at or after `from_ns`.
 pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
     let mut rows: Vec<ServiceTransition> = trace
         .service_transitions
@@ -47,21 +47,21 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
         .filter(|row| row.kind == NotificationKind::Termination)
         .map(|row| row.name)
         .collect();
-    let images = Images::of(trace);
+    let images = Images::new(trace);
     let mut units: Vec<Unit> = rows
         .iter()
         .map(|row| {
             let unit = unit(trace, &images, row);
-            let main = unit.pid.or_else(|| main_pids.get(&row.service).copied()).filter(|&pid| pid != 0);
-            Unit { pid: main, time_out: time_out(&unit, killed.contains(&row.service)), ..unit }
+            let main_pid = unit.pid.or_else(|| main_pids.get(&row.service).copied()).filter(|&pid| pid != 0);
+            Unit { pid: main_pid, time_out: time_out(&unit, killed.contains(&row.service)), ..unit }
         })
         .collect();
-    processes(trace, &mut units);
-    waits(trace, &rows, &mut units);
+    set_processes(trace, &mut units);
+    set_waits(trace, &rows, &mut units);
     units
 }
 
-/// The time-out that a unit exceeded, according to its result, because it was killed, or by its duration.
+/// Returns the time-out that a unit exceeded, judging by its result, whether it was killed, or its duration.
 fn time_out(unit: &Unit, was_killed: bool) -> Option<TimeOut> {
     let limit_ns = unit.limit_ns.filter(|&limit| limit > 0);
     let (certainty, evidence) = if unit.result == "timeout" {
@@ -82,7 +82,7 @@ fn time_out(unit: &Unit, was_killed: bool) -> Option<TimeOut> {
     })
 }
 
-/// The main process of each unit, from its start record.
+/// Returns the main process of each unit, from its start record.
 fn main_pids(trace: &Trace) -> HashMap<StringId, u32> {
     trace
         .service_transitions
@@ -93,8 +93,8 @@ fn main_pids(trace: &Trace) -> HashMap<StringId, u32> {
 }
 
 /// Sets the processes of each unit: its main process and its stop commands.
-fn processes(trace: &Trace, units: &mut [Unit]) {
-    let of = |process: &Process, stops, certainty| UnitProcess {
+fn set_processes(trace: &Trace, units: &mut [Unit]) {
+    let unit_process = |process: &Process, stops, certainty| UnitProcess {
         pid: process.pid,
         image: super::image(trace, process),
         start_ns: process.start_ns,
@@ -102,22 +102,22 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
         stops,
         certainty,
     };
-    let mut by_pid: HashMap<u32, usize> = HashMap::new();
-    for (at, unit) in units.iter().enumerate() {
+    let mut index_by_pid: HashMap<u32, usize> = HashMap::new();
+    for (index, unit) in units.iter().enumerate() {
         if let Some(pid) = unit.pid {
-            by_pid.insert(pid, at);
+            index_by_pid.insert(pid, index);
         }
     }
-    let mut stopped: Vec<(i64, usize)> =
-        units.iter().enumerate().filter_map(|(at, unit)| Some((unit.end_ns?, at))).collect();
-    stopped.sort();
+    let mut stops: Vec<(i64, usize)> =
+        units.iter().enumerate().filter_map(|(index, unit)| Some((unit.end_ns?, index))).collect();
+    stops.sort();
     for process in trace.processes.iter() {
-        let main = by_pid.get(&process.pid).and_then(|&at| units.get_mut(at)).filter(|unit| {
+        let main_of = index_by_pid.get(&process.pid).and_then(|&index| units.get_mut(index)).filter(|unit| {
             process.start_ns.is_none_or(|start| start <= unit.start_ns)
                 && process.end_ns.is_none_or(|end| end >= unit.start_ns)
         });
-        if let Some(unit) = main {
-            unit.processes.push(of(&process, false, Certainty::Measured));
+        if let Some(unit) = main_of {
+            unit.processes.push(unit_process(&process, false, Certainty::Measured));
             continue;
         }
         // The service manager starts stop commands. The records do not name the unit, but it stops just after the
@@ -125,22 +125,22 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
         let (Some(1), Some(start), Some(end)) = (process.parent_pid, process.start_ns, process.end_ns) else {
             continue;
         };
-        // The first unit that stops after that, within the time limit.
-        let first = stopped.partition_point(|&(at, _)| at < end.saturating_sub(CLOCK_TOLERANCE_NS));
-        let unit = stopped
+        // Take the first unit that stops after the command, within the time limit.
+        let first_index = stops.partition_point(|&(stop_ns, _)| stop_ns < end.saturating_sub(CLOCK_TOLERANCE_NS));
+        let unit = stops
             .iter()
-            .skip(first)
-            .take_while(|&&(at, _)| at <= end.saturating_add(MAX_STOP_DELAY_NS))
+            .skip(first_index)
+            .take_while(|&&(stop_ns, _)| stop_ns <= end.saturating_add(MAX_STOP_DELAY_NS))
             .take(MAX_CANDIDATES)
-            .find(|&&(_, at)| {
-                units.get(at).is_some_and(|unit| {
+            .find(|&&(_, index)| {
+                units.get(index).is_some_and(|unit| {
                     unit.start_ns <= start.saturating_add(MAX_MESSAGE_DELAY_NS)
                         && unit.duration_ns.is_some_and(|length| length > 0)
                 })
             })
-            .and_then(|&(_, at)| units.get_mut(at));
+            .and_then(|&(_, index)| units.get_mut(index));
         if let Some(unit) = unit {
-            unit.processes.push(of(&process, true, Certainty::Inferred));
+            unit.processes.push(unit_process(&process, true, Certainty::Inferred));
         }
     }
     for unit in units {
@@ -148,34 +148,36 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
     }
 }
 
-/// Sets what each unit waited for: the units that are ordered to start after it stop before it.
-fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
-    let mut places: HashMap<StringId, usize> = HashMap::new();
-    for (at, row) in rows.iter().enumerate() {
-        places.insert(row.service, at);
+/// Sets what each unit waited for: a unit stops after the units that are ordered to start after it.
+fn set_waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
+    let mut index_by_unit: HashMap<StringId, usize> = HashMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        index_by_unit.insert(row.service, index);
     }
-    // For each unit: the one that had to stop before it and stopped last before it began to stop.
-    let mut last: HashMap<usize, (i64, usize)> = HashMap::new();
+    // For each unit: of the units that had to stop first, the last to stop before this unit began to stop.
+    let mut last_predecessor: HashMap<usize, (i64, usize)> = HashMap::new();
     for row in trace.service_dependencies.iter().take(MAX_DEPENDENCIES) {
         if row.kind != DependencyKind::After {
             continue;
         }
-        let (Some(&before), Some(&unit)) = (places.get(&row.service), places.get(&row.on)) else { continue };
+        let (Some(&predecessor), Some(&unit)) = (index_by_unit.get(&row.service), index_by_unit.get(&row.on)) else {
+            continue;
+        };
         let (Some(end), Some(start)) =
-            (rows.get(before).and_then(|row| row.end_ns), rows.get(unit).map(|row| row.start_ns))
+            (rows.get(predecessor).and_then(|row| row.end_ns), rows.get(unit).map(|row| row.start_ns))
         else {
             continue;
         };
-        if end > start || before == unit {
+        if end > start || predecessor == unit {
             continue;
         }
-        let found = last.entry(unit).or_insert((end, before));
-        if end > found.0 {
-            *found = (end, before);
+        let latest = last_predecessor.entry(unit).or_insert((end, predecessor));
+        if end > latest.0 {
+            *latest = (end, predecessor);
         }
     }
-    for (unit, (end, before)) in last {
-        let Some(name) = units.get(before).map(|unit| unit.name.clone()) else { continue };
+    for (unit, (end, predecessor)) in last_predecessor {
+        let Some(name) = units.get(predecessor).map(|unit| unit.name.clone()) else { continue };
         if let Some(unit) = units.get_mut(unit) {
             let gap_ns = unit.start_ns.saturating_sub(end);
             unit.waited_for = Some(UnitWait {
@@ -189,47 +191,48 @@ fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
     }
 }
 
-/// The critical path of stopping units until `end_ns`, latest first.
+/// Returns the critical path of stopping units until `end_ns`, latest first.
 pub(super) fn path(units: &[Unit], end_ns: i64) -> Vec<StopStep> {
     let mut by_end: Vec<(i64, usize)> = units
         .iter()
         .enumerate()
-        .filter_map(|(at, unit)| Some((unit.end_ns.filter(|&end| end <= end_ns)?, at)))
+        .filter_map(|(index, unit)| Some((unit.end_ns.filter(|&end| end <= end_ns)?, index)))
         .collect();
     by_end.sort();
-    let places: HashMap<&str, usize> = units.iter().enumerate().map(|(at, unit)| (unit.name.as_str(), at)).collect();
+    let index_by_name: HashMap<&str, usize> =
+        units.iter().enumerate().map(|(index, unit)| (unit.name.as_str(), index)).collect();
     let mut steps = Vec::new();
-    let mut used = HashSet::new();
+    let mut visited = HashSet::new();
     let mut until_ns = end_ns;
-    let mut next = by_end.last().map(|&(_, at)| (at, Certainty::Inferred));
-    while let Some((at, certainty)) = next {
-        let Some(unit) = units.get(at) else { break };
-        let Some(stopped) = unit.end_ns else { break };
-        if !used.insert(at) || steps.len() >= MAX_STEPS {
+    let mut next = by_end.last().map(|&(_, index)| (index, Certainty::Inferred));
+    while let Some((index, certainty)) = next {
+        let Some(unit) = units.get(index) else { break };
+        let Some(stopped_ns) = unit.end_ns else { break };
+        if !visited.insert(index) || steps.len() >= MAX_STEPS {
             break;
         }
         steps.push(StopStep {
             name: unit.name.clone(),
             start_ns: unit.start_ns,
-            end_ns: stopped,
-            duration_ns: stopped.saturating_sub(unit.start_ns).max(0),
-            gap_ns: until_ns.saturating_sub(stopped),
+            end_ns: stopped_ns,
+            duration_ns: stopped_ns.saturating_sub(unit.start_ns).max(0),
+            gap_ns: until_ns.saturating_sub(stopped_ns),
             certainty,
         });
         until_ns = unit.start_ns;
-        let declared = unit
+        let declared_predecessor = unit
             .waited_for
             .as_ref()
-            .and_then(|wait| places.get(wait.name.as_str()))
-            .map(|&before| (before, Certainty::Measured));
-        next = declared.or_else(|| {
-            let by = by_end.partition_point(|&(end, _)| end <= unit.start_ns);
+            .and_then(|wait| index_by_name.get(wait.name.as_str()))
+            .map(|&predecessor| (predecessor, Certainty::Measured));
+        next = declared_predecessor.or_else(|| {
+            let count = by_end.partition_point(|&(end, _)| end <= unit.start_ns);
             by_end
-                .get(..by)?
+                .get(..count)?
                 .iter()
                 .rev()
-                .find(|(_, before)| !used.contains(before))
-                .map(|&(_, before)| (before, Certainty::Inferred))
+                .find(|(_, index)| !visited.contains(index))
+                .map(|&(_, index)| (index, Certainty::Inferred))
         });
     }
     steps

@@ -1,37 +1,37 @@
-//! Suspend, resume and the time between them.
+//! Measures suspend, resume and the time between them.
 
 use crate::Variant;
 use crate::{Phase, PhaseName, SuspendStage};
 use onoff_trace::{Milestone, Trace, milestone};
 
-use super::names::{has_callbacks, stops_the_clock};
+use super::names::{has_callbacks, stops_clock};
 use super::report::LinuxAsleep;
-use super::{Cycle, boundary, is_down, is_logged, is_received};
+use super::{Cycle, boundary, is_logged, is_received, precedes_sleep};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Certainty, DerivedInterval};
 
-/// The interval from entering to leaving the sleep state, and its event.
-pub(super) struct Machine {
+/// The interval in which the machine was in the sleep state, and its event.
+pub(super) struct MachineSleep {
     entry_ns: i64,
     exit_ns: i64,
     event: String,
     certainty: Certainty,
 }
 
-/// From entering to leaving the sleep state. Suspend-to-idle may enter several times: from the first entry to the last
-/// exit.
-pub(super) fn machine(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Option<Machine> {
-    let all = || phases.iter().filter(|phase| phase.name == PhaseName::Machine);
-    let exit_ns = all().filter_map(|phase| phase.end_ns).max();
-    if let (Some((first, entry_ns)), Some(exit_ns)) = (all().find_map(|phase| Some((phase, phase.start_ns?))), exit_ns)
+/// Finds the interval in which the machine was in the sleep state. If suspend-to-idle entered it several times, returns
+/// the interval from the first entry to the last exit.
+pub(super) fn machine_sleep(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Option<MachineSleep> {
+    let machine_phases = || phases.iter().filter(|phase| phase.name == PhaseName::Machine);
+    let exit_ns = machine_phases().filter_map(|phase| phase.end_ns).max();
+    if let (Some((first, entry_ns)), Some(exit_ns)) =
+        (machine_phases().find_map(|phase| Some((phase, phase.start_ns?))), exit_ns)
     {
-        return Some(Machine { entry_ns, exit_ns, event: first.starts.event.clone(), certainty: first.certainty });
+        return Some(MachineSleep { entry_ns, exit_ns, event: first.starts.event.clone(), certainty: first.certainty });
     }
-    // The log only has the line with the time asleep, written just after the exit by a clock that had stopped until
-    // then.
+    // The log only has the line with the time asleep, written just after the exit. Its clock had stopped until then.
     let entry = cycle.milestones(trace, milestone::SLEEP).next()?;
     let exit = cycle.milestones(trace, milestone::WAKE).last()?;
-    Some(Machine {
+    Some(MachineSleep {
         entry_ns: entry.time_ns,
         exit_ns: exit.time_ns.max(entry.time_ns),
         event: trace.text(exit.event).to_owned(),
@@ -39,33 +39,34 @@ pub(super) fn machine(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Option<
     })
 }
 
-/// The suspend, the time asleep, and the resume.
+/// Returns the suspend, the time asleep, and the resume.
 pub(super) fn halves(
     trace: &Trace,
     cycle: &Cycle,
     variant: Variant,
     phases: &[Phase],
-    machine: Option<&Machine>,
+    machine: Option<&MachineSleep>,
     aborted: bool,
 ) -> (DerivedInterval, LinuxAsleep, DerivedInterval) {
-    let event = trace.text(cycle.whole.event);
-    let begins = boundary(Some((cycle.whole.start_ns, event)), Rule::KernelDecidesToSleep, Certainty::Measured);
+    let event = trace.text(cycle.transition.event);
+    let suspend_start =
+        boundary(Some((cycle.transition.start_ns, event)), Rule::KernelDecidesToSleep, Certainty::Measured);
     // Without device phases, the recorded phases do not cover the whole half, so its end is unknown.
-    let devices = |half: SuspendStage| {
+    let has_device_phase = |half: SuspendStage| {
         aborted || phases.iter().any(|phase| phase.half == Some(half) && has_callbacks(phase.name))
     };
-    let last_down = phases
+    let last_suspend_phase = phases
         .iter()
-        .filter(|phase| is_down(phase) && devices(SuspendStage::Suspend))
+        .filter(|phase| precedes_sleep(phase) && has_device_phase(SuspendStage::Suspend))
         .filter_map(|phase| Some((phase.end_ns?, phase.ends.event.as_str())))
         .max();
-    let first_up = phases
+    let first_resume_phase = phases
         .iter()
-        .filter(|phase| phase.half == Some(SuspendStage::Resume) && devices(SuspendStage::Resume))
+        .filter(|phase| phase.half == Some(SuspendStage::Resume) && has_device_phase(SuspendStage::Resume))
         .filter_map(|phase| Some((phase.start_ns?, phase.starts.event.as_str())))
         .min();
     let (entry, exit) = match machine {
-        // These messages were read after the sleep; where the sleep was between them is not recorded.
+        // These messages were received after the sleep, so its position between them is not recorded.
         _ if is_received(event) && !aborted => (
             boundary(None, Rule::SleepStateEntered, Certainty::Missing),
             boundary(None, Rule::SleepStateExited, Certainty::Missing),
@@ -75,15 +76,16 @@ pub(super) fn halves(
             boundary(Some((machine.exit_ns, &machine.event)), Rule::SleepStateExited, machine.certainty),
         ),
         None => (
-            boundary(last_down, Rule::LastSuspendPhaseEnds, Certainty::Inferred),
-            boundary(first_up, Rule::FirstResumePhaseStarts, Certainty::Inferred),
+            boundary(last_suspend_phase, Rule::LastSuspendPhaseEnds, Certainty::Inferred),
+            boundary(first_resume_phase, Rule::FirstResumePhaseStarts, Certainty::Inferred),
         ),
     };
-    let ends = boundary(cycle.whole.end_ns.map(|end| (end, event)), Rule::ProcessesThawed, Certainty::Measured);
-    let suspend = DerivedInterval::between(&begins, &entry);
-    let resume = DerivedInterval::between(&exit, &ends);
+    let resume_end =
+        boundary(cycle.transition.end_ns.map(|end| (end, event)), Rule::ProcessesThawed, Certainty::Measured);
+    let suspend = DerivedInterval::between(&suspend_start, &entry);
+    let resume = DerivedInterval::between(&exit, &resume_end);
     let asleep = match machine {
-        Some(_) => slept(trace, cycle, variant, DerivedInterval::between(&entry, &exit)),
+        Some(_) => sleep_time(trace, cycle, variant, DerivedInterval::between(&entry, &exit)),
         None => LinuxAsleep {
             measured: DerivedInterval::not_found([Rule::SleepStateEnteredAndExited]),
             slept_rule: Rule::SleepStateNotEntered,
@@ -93,20 +95,20 @@ pub(super) fn halves(
     (suspend, asleep, resume)
 }
 
-/// The time asleep by a clock that kept running.
-fn slept(trace: &Trace, cycle: &Cycle, variant: Variant, measured: DerivedInterval) -> LinuxAsleep {
+/// Determines the time asleep by a clock that kept running.
+fn sleep_time(trace: &Trace, cycle: &Cycle, variant: Variant, measured: DerivedInterval) -> LinuxAsleep {
     let wake_value = cycle.value(trace, milestone::WAKE);
     let is_from_kernel = |row: &Milestone| is_logged(trace.text(row.event));
     let kernel_ns = cycle
         .value(trace, milestone::POWER_SLEEP_TIME)
         .or(wake_value.filter(|(_, row)| is_from_kernel(row)))
         .map(|(ns, _)| ns);
-    let by_clocks = wake_value.filter(|(_, row)| !is_from_kernel(row)).map(|(ns, _)| ns);
-    let on_axis = measured.duration_ns.filter(|_| !stops_the_clock(variant));
-    let (slept_ns, rule, certainty) = match (on_axis, by_clocks, kernel_ns) {
-        // The axis keeps running in suspend-to-idle, unless the machine stops the clock for it.
-        (Some(axis), gap, _) => {
-            (Some(axis.saturating_add(gap.unwrap_or(0).max(0))), Rule::SleepOnTimeAxis, Certainty::Measured)
+    let clock_gap_ns = wake_value.filter(|(_, row)| !is_from_kernel(row)).map(|(ns, _)| ns);
+    let axis_ns = measured.duration_ns.filter(|_| !stops_clock(variant));
+    let (slept_ns, rule, certainty) = match (axis_ns, clock_gap_ns, kernel_ns) {
+        // The axis keeps running in suspend-to-idle, unless the machine stops its clock.
+        (Some(axis_ns), gap, _) => {
+            (Some(axis_ns.saturating_add(gap.unwrap_or(0).max(0))), Rule::SleepOnTimeAxis, Certainty::Measured)
         }
         (None, Some(ns), _) => (Some(ns), Rule::SleepByClocks, Certainty::Measured),
         (None, None, Some(ns)) => (Some(ns), Rule::SleepByKernelLog, Certainty::Measured),

@@ -1,4 +1,4 @@
-//! Device callbacks: their phases, sums, and totals per device.
+//! Assigns device callbacks to phases, and sums them up by phase and device.
 
 use crate::{Phase, PhaseName, SuspendStage};
 use hashbrown::HashMap;
@@ -8,17 +8,17 @@ use super::names::{has_callbacks, phase_of};
 use super::path;
 use super::report::{Callback, DeviceCallback, DeviceSleep};
 
-/// The callbacks that started in `from_ns..until_ns`; `rows` must be sorted by start.
-pub(super) fn between(
+/// Returns the callbacks that started in `from_ns..until_ns`; `rows` must be sorted by start.
+pub(super) fn in_window(
     trace: &Trace,
     rows: &[PowerRequest],
     phases: &[Phase],
     from_ns: i64,
     until_ns: i64,
 ) -> Vec<DeviceCallback> {
-    let first = rows.partition_point(|row| row.start_ns < from_ns);
+    let first_index = rows.partition_point(|row| row.start_ns < from_ns);
     rows.iter()
-        .skip(first)
+        .skip(first_index)
         .take_while(|row| row.start_ns < until_ns)
         .map(|row| DeviceCallback {
             device: trace.text(row.device).to_owned(),
@@ -41,44 +41,44 @@ pub(super) fn between(
         .collect()
 }
 
-/// Sets the sums of each phase, and the critical path to its end.
+/// Sets the totals of each phase, and the critical path to its end.
 pub(super) fn sum_up(phases: &mut [Phase], callbacks: &mut [DeviceCallback]) {
     for phase in phases {
         if !has_callbacks(phase.name) {
             continue;
         }
-        // A phase can occur twice, e.g. after a failed attempt: a callback belongs to the one that it started in.
+        // A phase can occur twice, e.g. after a failed attempt. A callback belongs to the phase in which it started.
         let end_ns = phase.end_ns.unwrap_or(i64::MAX);
-        let first = callbacks.partition_point(|row| row.start_ns < phase.start_ns.unwrap_or(i64::MIN));
-        let of_phase: Vec<usize> = callbacks
+        let first_index = callbacks.partition_point(|row| row.start_ns < phase.start_ns.unwrap_or(i64::MIN));
+        let indices: Vec<usize> = callbacks
             .iter()
             .enumerate()
-            .skip(first)
+            .skip(first_index)
             .take_while(|(_, row)| row.start_ns <= end_ns)
             .filter(|(_, row)| row.details.phase == Some(phase.name))
-            .map(|(at, _)| at)
+            .map(|(index, _)| index)
             .collect();
-        phase.work.items = of_phase.len() as u64;
+        phase.work.items = indices.len() as u64;
         let mut covered_until = i64::MIN;
-        for row in of_phase.iter().filter_map(|&at| callbacks.get(at)) {
+        for row in indices.iter().filter_map(|&index| callbacks.get(index)) {
             let Some(end) = row.end_ns else { continue };
-            let length = end.saturating_sub(row.start_ns).max(0);
-            phase.work.total_ns = phase.work.total_ns.saturating_add(length);
-            let from = row.start_ns.max(covered_until);
-            phase.work.covered_ns = phase.work.covered_ns.saturating_add(end.saturating_sub(from).max(0));
+            let duration_ns = end.saturating_sub(row.start_ns).max(0);
+            phase.work.total_ns = phase.work.total_ns.saturating_add(duration_ns);
+            let uncovered_start_ns = row.start_ns.max(covered_until);
+            phase.work.covered_ns = phase.work.covered_ns.saturating_add(end.saturating_sub(uncovered_start_ns).max(0));
             covered_until = covered_until.max(end);
         }
-        path::find(phase, &of_phase, callbacks);
+        path::find(phase, &indices, callbacks);
     }
 }
 
-/// Total time of each device, longest first.
+/// Returns the total time of each device, longest first.
 pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
-    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut index_by_device: HashMap<(&str, &str), usize> = HashMap::new();
     let mut devices: Vec<DeviceSleep> = Vec::new();
     for row in callbacks {
         // A device name can occur on two buses; its parent distinguishes them.
-        let at = *places.entry((&row.device, &row.details.parent)).or_insert_with(|| {
+        let index = *index_by_device.entry((&row.device, &row.details.parent)).or_insert_with(|| {
             devices.push(DeviceSleep {
                 device: row.device.clone(),
                 driver: row.driver.clone(),
@@ -92,15 +92,15 @@ pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
             });
             devices.len() - 1
         });
-        let Some(device) = devices.get_mut(at) else { continue };
-        let length = row.duration_ns.unwrap_or(0).max(0);
+        let Some(device) = devices.get_mut(index) else { continue };
+        let duration_ns = row.duration_ns.unwrap_or(0).max(0);
         match row.details.phase.and_then(PhaseName::half) {
             Some(SuspendStage::Resume) => {
-                device.resume_ns = device.resume_ns.saturating_add(length);
+                device.resume_ns = device.resume_ns.saturating_add(duration_ns);
             }
-            _ => device.suspend_ns = device.suspend_ns.saturating_add(length),
+            _ => device.suspend_ns = device.suspend_ns.saturating_add(duration_ns),
         }
-        device.total_ns = device.total_ns.saturating_add(length);
+        device.total_ns = device.total_ns.saturating_add(duration_ns);
         device.on_path_ns = device.on_path_ns.saturating_add(row.details.on_path_ns);
         device.callbacks += 1;
         device.failed |= row.details.error.is_some_and(|error| error != 0);

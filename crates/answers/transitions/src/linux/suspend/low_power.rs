@@ -1,4 +1,4 @@
-//! Depth of a suspend-to-idle, battery use during a sleep, and time until the network was back.
+//! Measures the depth of a suspend-to-idle, battery use during a sleep, and the time until the network reconnected.
 
 use hashbrown::HashMap;
 use onoff_trace::{Milestone, Trace, milestone};
@@ -10,12 +10,12 @@ use onoff_evidence::DerivedInterval;
 
 /// Maximum distance of a reading from the sleep, ns: 10 min. Later readings belong to another sleep.
 const MAX_DISTANCE_NS: i64 = 600_000_000_000;
-/// Tolerance between the log's clock and that of the readings, ns.
+/// Tolerance between the clock of the log and the clock of the readings, ns.
 const TOLERANCE_NS: i64 = 100_000_000;
-/// Maximum time from resume to a network event that still counts as part of it, ns: 2 min.
+/// Maximum time from the resume to a network event that still counts as a reconnection, ns: 2 min.
 const MAX_RECONNECTION_NS: i64 = 120_000_000_000;
 
-/// Counter readings, ordered by time.
+/// Returns the counter readings, ordered by time.
 pub(super) fn readings(trace: &Trace) -> Vec<Milestone> {
     let name = trace.strings.find(milestone::POWER_READING);
     let mut rows: Vec<Milestone> = trace.milestones.iter().filter(|row| Some(row.name) == name).collect();
@@ -25,19 +25,20 @@ pub(super) fn readings(trace: &Trace) -> Vec<Milestone> {
 
 /// Counter readings before and after a sleep.
 pub(super) struct Readings<'t> {
-    /// By counter: the value before, and the value after if it was read again.
+    /// The values before and after the sleep, by counter.
     values: HashMap<&'t str, (i64, Option<i64>)>,
 }
 
 impl<'t> Readings<'t> {
-    /// The last reading of each counter before the sleep and the first one after it; `rows` must be sorted by time.
-    pub(super) fn of(trace: &'t Trace, rows: &[Milestone], cycle: &Cycle) -> Self {
+    /// Takes the last reading of each counter before the sleep and the first reading after it; `rows` must be sorted by
+    /// time.
+    pub(super) fn new(trace: &'t Trace, rows: &[Milestone], cycle: &Cycle) -> Self {
         let mut values: HashMap<&str, (i64, Option<i64>)> = HashMap::new();
-        let Some(end_ns) = cycle.whole.end_ns else { return Self { values } };
-        let start_ns = cycle.whole.start_ns;
-        let first = rows.partition_point(|row| row.time_ns < start_ns.saturating_sub(MAX_DISTANCE_NS));
+        let Some(end_ns) = cycle.transition.end_ns else { return Self { values } };
+        let start_ns = cycle.transition.start_ns;
+        let first_index = rows.partition_point(|row| row.time_ns < start_ns.saturating_sub(MAX_DISTANCE_NS));
         let last_ns = start_ns.saturating_add(TOLERANCE_NS).max(end_ns.saturating_add(MAX_DISTANCE_NS));
-        for row in rows.iter().skip(first).take_while(|row| row.time_ns <= last_ns) {
+        for row in rows.iter().skip(first_index).take_while(|row| row.time_ns <= last_ns) {
             let Some(value) = row.value else { continue };
             let counter = trace.text(row.detail);
             if row.time_ns <= start_ns.saturating_add(TOLERANCE_NS)
@@ -47,26 +48,26 @@ impl<'t> Readings<'t> {
             } else if row.time_ns.saturating_add(TOLERANCE_NS) >= end_ns
                 && row.time_ns.saturating_sub(end_ns) <= MAX_DISTANCE_NS
                 && row.time_ns < cycle.until_ns
-                && let Some((_, after @ None)) = values.get_mut(counter)
+                && let Some((_, last_value @ None)) = values.get_mut(counter)
             {
-                *after = Some(value);
+                *last_value = Some(value);
             }
         }
         Self { values }
     }
 
-    /// By how much a counter increased; `None` if it was not read twice or was reset.
+    /// Returns by how much a counter increased; `None` if it was not read twice or was reset.
     fn increase(&self, counter: &str) -> Option<i64> {
-        let (before, after) = *self.values.get(counter)?;
-        after?.checked_sub(before).filter(|&increase| increase >= 0)
+        let (value_before, value_after) = *self.values.get(counter)?;
+        value_after?.checked_sub(value_before).filter(|&increase| increase >= 0)
     }
 
-    fn after(&self, counter: &str) -> Option<i64> {
+    fn value_after(&self, counter: &str) -> Option<i64> {
         self.values.get(counter)?.1
     }
 }
 
-/// Depth of a suspend-to-idle; `None` for other sleeps, in which only memory is powered.
+/// Measures the depth of a suspend-to-idle; `None` for other sleeps, in which only memory is powered.
 pub(super) fn low_power(
     trace: &Trace,
     cycle: &Cycle,
@@ -77,35 +78,37 @@ pub(super) fn low_power(
     if variant != Variant::SuspendToIdle {
         return None;
     }
-    let entered: Vec<i64> =
+    let entry_durations: Vec<i64> =
         phases.iter().filter(|phase| phase.name == PhaseName::Machine).filter_map(|phase| phase.duration_ns).collect();
-    let ns = |us: i64| us.checked_mul(1_000);
-    // The total comes first: the counter of the last sleep may belong to another one.
+    let us_to_ns = |us: i64| us.checked_mul(1_000);
+    // Prefer the total: the counter of the last sleep may belong to another sleep.
     let hardware_ns = readings
         .increase("total_hw_sleep_us")
-        .or_else(|| readings.after("last_hw_sleep_us"))
+        .or_else(|| readings.value_after("last_hw_sleep_us"))
         .or_else(|| readings.increase("low_power_idle_us"))
-        .and_then(ns);
+        .and_then(us_to_ns);
     let slept_ns = asleep.slept_ns.filter(|&slept| slept > 0);
     let percent = |ns: i64| slept_ns.map(|slept| (ns as f64 * 100.0 / slept as f64).min(100.0));
-    let missed = cycle.milestones(trace, milestone::LOW_POWER_NOT_REACHED).map(|row| trace.text(row.detail).to_owned());
+    let missed_states =
+        cycle.milestones(trace, milestone::LOW_POWER_NOT_REACHED).map(|row| trace.text(row.detail).to_owned());
     Some(LowPower {
-        entries: entered.len() as u64,
-        entered_ns: (!entered.is_empty()).then(|| entered.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns))),
+        entries: entry_durations.len() as u64,
+        entered_ns: (!entry_durations.is_empty())
+            .then(|| entry_durations.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns))),
         hardware_ns,
         hardware_percent: hardware_ns.and_then(percent),
-        missed: missed.collect(),
+        missed: missed_states.collect(),
     })
 }
 
-/// The charge that each battery lost during the sleep, if it was read before and after.
+/// Returns the charge that each battery lost during the sleep, if it was read before and after.
 pub(super) fn batteries(asleep: &LinuxAsleep, readings: &Readings<'_>) -> Vec<BatteryUse> {
     let mut batteries: Vec<BatteryUse> = readings
         .values
         .iter()
-        .filter_map(|(counter, (before_uwh, after))| {
+        .filter_map(|(counter, (first_uwh, last_uwh))| {
             let name = counter.strip_suffix(".energy_uwh")?;
-            let used_uwh = before_uwh.checked_sub((*after)?)?;
+            let used_uwh = first_uwh.checked_sub((*last_uwh)?)?;
             // µWh/ns to mW: an hour has 3.6 × 10¹² ns, and 1 mW is 1000 µW.
             let mean_mw =
                 asleep.slept_ns.filter(|&slept| slept > 0).map(|slept| used_uwh as f64 * 3.6e9 / slept as f64);
@@ -116,39 +119,39 @@ pub(super) fn batteries(asleep: &LinuxAsleep, readings: &Readings<'_>) -> Vec<Ba
     batteries
 }
 
-/// When each network interface in the log was back.
+/// Returns when each network interface in the log reconnected.
 pub(super) fn reconnections(trace: &Trace, cycle: &Cycle, resume: &DerivedInterval) -> Vec<Reconnection> {
     let Some(resume_ns) = resume.start_ns else { return Vec::new() };
-    let mut found: Vec<Reconnection> = Vec::new();
+    let mut reconnections: Vec<Reconnection> = Vec::new();
     let rows = cycle
         .milestones(trace, milestone::NETWORK_STEP)
         .filter(|row| row.time_ns >= resume_ns && row.time_ns.saturating_sub(resume_ns) <= MAX_RECONNECTION_NS);
     for row in rows {
         let Some((interface, step)) = trace.text(row.detail).split_once(' ') else { continue };
-        let at = match found.iter().position(|known| known.interface == interface) {
-            Some(at) => at,
+        let index = match reconnections.iter().position(|reconnection| reconnection.interface == interface) {
+            Some(index) => index,
             None => {
-                found.push(Reconnection { interface: interface.to_owned(), ..Reconnection::default() });
-                found.len() - 1
+                reconnections.push(Reconnection { interface: interface.to_owned(), ..Reconnection::default() });
+                reconnections.len() - 1
             }
         };
-        let Some(known) = found.get_mut(at) else { continue };
-        let time = match step {
-            milestone::NETWORK_ASSOCIATED => &mut known.associated_ns,
-            milestone::NETWORK_READY => &mut known.ready_ns,
-            milestone::NETWORK_ADDRESS => &mut known.address_ns,
-            milestone::NETWORK_CONNECTED => &mut known.connected_ns,
+        let Some(reconnection) = reconnections.get_mut(index) else { continue };
+        let step_ns = match step {
+            milestone::NETWORK_ASSOCIATED => &mut reconnection.associated_ns,
+            milestone::NETWORK_READY => &mut reconnection.ready_ns,
+            milestone::NETWORK_ADDRESS => &mut reconnection.address_ns,
+            milestone::NETWORK_CONNECTED => &mut reconnection.connected_ns,
             // The connection was lost again: earlier steps do not count.
             milestone::NETWORK_LOST => {
-                *known = Reconnection { interface: interface.to_owned(), ..Reconnection::default() };
+                *reconnection = Reconnection { interface: interface.to_owned(), ..Reconnection::default() };
                 continue;
             }
             _ => continue,
         };
-        time.get_or_insert(row.time_ns);
+        step_ns.get_or_insert(row.time_ns);
     }
     // A line without an interface belongs to the only interface.
-    if let [named, unnamed] = &mut found[..]
+    if let [named, unnamed] = &mut reconnections[..]
         && (named.interface.is_empty() || unnamed.interface.is_empty())
     {
         if named.interface.is_empty() {
@@ -156,13 +159,17 @@ pub(super) fn reconnections(trace: &Trace, cycle: &Cycle, resume: &DerivedInterv
         }
         named.associated_ns = named.associated_ns.or(unnamed.associated_ns);
         named.address_ns = named.address_ns.or(unnamed.address_ns);
-        found.truncate(1);
+        reconnections.truncate(1);
     }
-    for known in &mut found {
+    for reconnection in &mut reconnections {
         // An interface is usable once it has an address; without a lease in the log, the last recorded step counts.
-        let usable = known.address_ns.or(known.connected_ns).or(known.ready_ns).or(known.associated_ns);
-        known.took_ns = usable.map(|at| at.saturating_sub(resume_ns));
+        let usable_ns = reconnection
+            .address_ns
+            .or(reconnection.connected_ns)
+            .or(reconnection.ready_ns)
+            .or(reconnection.associated_ns);
+        reconnection.took_ns = usable_ns.map(|time_ns| time_ns.saturating_sub(resume_ns));
     }
-    found.retain(|known| known.took_ns.is_some());
-    found
+    reconnections.retain(|reconnection| reconnection.took_ns.is_some());
+    reconnections
 }

@@ -34,7 +34,7 @@ use onoff_usage::owners::Owners;
 use onoff_usage::processes::Images;
 
 /// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
-pub const TABLES: TableSet = TableSet::of(&[
+pub const TABLES: TableSet = TableSet::from_names(&[
     TableName::Processes,
     TableName::Threads,
     TableName::ContextSwitches,
@@ -45,10 +45,10 @@ pub const TABLES: TableSet = TableSet::of(&[
     TableName::CallGraphFunctions,
 ]);
 
-/// The tables that set boundaries.
+/// The tables that boundary rules read.
 const BOUNDARY_TABLES: [TableName; 3] = [TableName::Milestones, TableName::Activities, TableName::PowerRequests];
 
-/// Maximum time after a resume in which idle time is searched, ns.
+/// Maximum time after a resume to search for idle time, in ns.
 const MAX_POST_RESUME_NS: i64 = 3_600_000_000_000;
 
 /// Analyzes the suspends in `trace`.
@@ -61,10 +61,10 @@ pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
         return Err(NoSuspend::NoneOnLinux(describe_recording(trace)));
     }
     let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
-    let mut source = Source::of(trace);
+    let mut source = Source::new(trace);
     let mut sleeps = Vec::new();
     for ((number, cycle), call_graphs) in (1_u32..).zip(&cycles).zip(call_graphs(trace, &cycles)) {
-        if options.transition.is_none_or(|wanted| wanted == number) {
+        if options.transition.is_none_or(|requested| requested == number) {
             sleeps.push(source.describe(number, cycle, call_graphs, options));
         }
     }
@@ -85,7 +85,7 @@ pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
     Ok(LinuxSuspendReport { found, transitions: sleeps })
 }
 
-/// Start and end of the phases of every suspend, ns.
+/// Returns start and end of the phases of every suspend, in ns.
 pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseInterval> {
     let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase);
     rows.filter_map(|row| Some((PhaseName::parse(trace.text(row.name))?, Some(row.start_ns), row.end_ns))).collect()
@@ -93,40 +93,41 @@ pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseInterval> {
 
 /// The rows of one suspend.
 struct Cycle {
-    pub whole: Activity,
-    /// Start of the next suspend, ns.
+    /// The activity that spans the suspend and resume.
+    pub transition: Activity,
+    /// Start of the next suspend, ns; the end of this cycle.
     pub until_ns: i64,
     pub phases: Vec<Activity>,
     pub milestones: Vec<Milestone>,
 }
 
-/// The suspends, ordered by start.
+/// Returns the suspends, ordered by start.
 fn cycles(trace: &Trace) -> Vec<Cycle> {
-    let mut wholes: Vec<Activity> =
+    let mut transitions: Vec<Activity> =
         trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition).collect();
-    wholes.sort_by_key(|row| row.start_ns);
+    transitions.sort_by_key(|row| row.start_ns);
     let mut phases: Vec<Activity> =
         trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase).collect();
     phases.sort_by_key(|row| row.start_ns);
     let mut milestones: Vec<Milestone> = trace.milestones.iter().collect();
     milestones.sort_by_key(|row| row.time_ns);
-    let nexts: Vec<i64> = wholes.iter().skip(1).map(|row| row.start_ns).chain([i64::MAX]).collect();
-    wholes
+    let cycle_ends: Vec<i64> = transitions.iter().skip(1).map(|row| row.start_ns).chain([i64::MAX]).collect();
+    transitions
         .into_iter()
-        .zip(nexts)
-        .map(|(whole, until_ns)| {
-            let inside = |time: i64| whole.start_ns <= time && time < until_ns;
-            let first = phases.partition_point(|row| row.start_ns < whole.start_ns);
-            let first_milestone = milestones.partition_point(|row| row.time_ns < whole.start_ns);
+        .zip(cycle_ends)
+        .map(|(transition, until_ns)| {
+            let contains = |time: i64| transition.start_ns <= time && time < until_ns;
+            let first_phase = phases.partition_point(|row| row.start_ns < transition.start_ns);
+            let first_milestone = milestones.partition_point(|row| row.time_ns < transition.start_ns);
             Cycle {
-                phases: phases.iter().skip(first).take_while(|row| inside(row.start_ns)).copied().collect(),
+                phases: phases.iter().skip(first_phase).take_while(|row| contains(row.start_ns)).copied().collect(),
                 milestones: milestones
                     .iter()
                     .skip(first_milestone)
-                    .take_while(|row| inside(row.time_ns))
+                    .take_while(|row| contains(row.time_ns))
                     .copied()
                     .collect(),
-                whole,
+                transition,
                 until_ns,
             }
         })
@@ -134,31 +135,31 @@ fn cycles(trace: &Trace) -> Vec<Cycle> {
 }
 
 impl Cycle {
-    /// The milestones with this name, ordered by time.
+    /// Returns the milestones with this name, ordered by time.
     fn milestones<'a>(&'a self, trace: &Trace, name: &str) -> impl Iterator<Item = &'a Milestone> + use<'a> {
         let name = trace.strings.find(name);
         self.milestones.iter().filter(move |row| Some(row.name) == name)
     }
 
-    /// The first milestone with this name that has a value: the value and the record.
+    /// Returns the first milestone with this name that has a value, preceded by the value.
     fn value<'a>(&'a self, trace: &Trace, name: &str) -> Option<(i64, &'a Milestone)> {
         self.milestones(trace, name).find_map(|row| Some((row.value?, row)))
     }
 }
 
-/// The call graphs of callbacks from the start of each suspend to that of the next, longest first.
+/// Returns the call graphs of callbacks for each suspend, up to the start of the next suspend, longest first.
 fn call_graphs(trace: &Trace, cycles: &[Cycle]) -> Vec<Vec<CallGraph>> {
-    let mut of_cycles = vec![Vec::new(); cycles.len()];
-    for graph in call_graph::of_work(trace, CallGraphSubject::DeviceCallback) {
-        let next = cycles.partition_point(|cycle| cycle.whole.start_ns <= graph.start_ns);
-        if let Some(graphs) = next.checked_sub(1).and_then(|at| of_cycles.get_mut(at)) {
+    let mut graphs_by_cycle = vec![Vec::new(); cycles.len()];
+    for graph in call_graph::call_graphs(trace, CallGraphSubject::DeviceCallback) {
+        let next_cycle = cycles.partition_point(|cycle| cycle.transition.start_ns <= graph.start_ns);
+        if let Some(graphs) = next_cycle.checked_sub(1).and_then(|index| graphs_by_cycle.get_mut(index)) {
             graphs.push(graph);
         }
     }
-    of_cycles
+    graphs_by_cycle
 }
 
-/// A trace, with rows sorted by time and indexed for all suspends.
+/// A trace, with the rows that all suspends share sorted by time and indexed.
 struct Source<'t> {
     trace: &'t Trace,
     images: Images<'t>,
@@ -166,21 +167,21 @@ struct Source<'t> {
     /// Requests except those of runtime power management, ordered by start.
     requests: Vec<PowerRequest>,
     readings: Vec<Milestone>,
-    tasks: tasks::Names<'t>,
+    task_names: tasks::TaskNames<'t>,
 }
 
 impl<'t> Source<'t> {
-    fn of(trace: &'t Trace) -> Self {
+    fn new(trace: &'t Trace) -> Self {
         let mut requests: Vec<PowerRequest> =
             trace.power_requests.iter().filter(|row| !row.kind.is_runtime()).collect();
         requests.sort_by_key(|row| row.start_ns);
         Self {
             trace,
-            images: Images::of(trace),
-            owners: Owners::of(trace),
+            images: Images::new(trace),
+            owners: Owners::from_trace(trace),
             requests,
             readings: low_power::readings(trace),
-            tasks: tasks::Names::of(trace),
+            task_names: tasks::TaskNames::from_trace(trace),
         }
     }
 
@@ -192,28 +193,28 @@ impl<'t> Source<'t> {
         options: &SuspendOptions,
     ) -> LinuxSleep {
         let trace = self.trace;
-        let whole = &cycle.whole;
-        let variant = match trace.text(whole.name) {
+        let activity = &cycle.transition;
+        let variant = match trace.text(activity.name) {
             "freeze" => Variant::SuspendToIdle,
             "standby" => Variant::Standby,
             "mem" => Variant::Sleep,
             "disk" => Variant::Hibernate,
             _ => Variant::Unknown,
         };
-        let mut phases = phases::recorded(trace, cycle);
-        let end_ns = whole.end_ns;
-        // Requests after the end belong to runtime power management of single devices.
+        let mut phases = phases::recorded_phases(trace, cycle);
+        let end_ns = activity.end_ns;
+        // Requests after the end belong to the runtime power management of individual devices.
         let callbacks_until = end_ns.map_or(cycle.until_ns, |end| end.saturating_add(1).min(cycle.until_ns));
-        let mut callbacks = callbacks::between(trace, &self.requests, &phases, whole.start_ns, callbacks_until);
+        let mut callbacks = callbacks::in_window(trace, &self.requests, &phases, activity.start_ns, callbacks_until);
         callbacks::sum_up(&mut phases, &mut callbacks);
         let devices = callbacks::devices(&callbacks);
-        let machine = asleep::machine(trace, cycle, &phases);
+        let machine = asleep::machine_sleep(trace, cycle, &phases);
         let refusals: Vec<String> =
             cycle.milestones(trace, milestone::POWER_ABORTED).map(|row| trace.text(row.detail).to_owned()).collect();
-        let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
+        let error = activity.status.map(u32::cast_signed).filter(|&error| error != 0);
         let aborted = error.is_some() || !refusals.is_empty();
         let (suspend, asleep, resume) = asleep::halves(trace, cycle, variant, &phases, machine.as_ref(), aborted);
-        let tasks = tasks::frozen(trace, &self.images, &self.tasks, &phases, cycle.until_ns);
+        let tasks = tasks::frozen(trace, &self.images, &self.task_names, &phases, cycle.until_ns);
         let outcome = match (&machine, end_ns) {
             (_, None) => SleepOutcome::Unfinished,
             (Some(_), Some(_)) => SleepOutcome::Slept,
@@ -221,7 +222,7 @@ impl<'t> Source<'t> {
             (None, Some(_)) => SleepOutcome::Unknown,
         };
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
-        let readings = low_power::Readings::of(trace, &self.readings, cycle);
+        let readings = low_power::Readings::new(trace, &self.readings, cycle);
         let low_power = low_power::low_power(trace, cycle, variant, (&phases, &asleep), &readings);
         let (total_ns, total_at_least_ns, total_certainty) = total_of_halves(&suspend, &resume);
         call_graphs.retain(|graph| graph.start_ns < callbacks_until);
@@ -232,7 +233,7 @@ impl<'t> Source<'t> {
             kind: TransitionKind::Suspend,
             variant,
             number,
-            start_ns: Some(whole.start_ns),
+            start_ns: Some(activity.start_ns),
             end_ns,
             total_ns,
             total_at_least_ns,
@@ -246,17 +247,17 @@ impl<'t> Source<'t> {
             culprits: Vec::new(),
             fix_first: None,
             details: LinuxSuspend {
-                mode: trace.text(whole.detail).to_owned(),
-                event: trace.text(whole.event).to_owned(),
+                mode: trace.text(activity.detail).to_owned(),
+                event: trace.text(activity.event).to_owned(),
                 outcome,
                 error,
                 refusals,
-                requested_by: whole
+                requested_by: activity
                     .pid
-                    .and_then(|pid| self.images.at(pid, whole.start_ns))
+                    .and_then(|pid| self.images.image_at(pid, activity.start_ns))
                     .unwrap_or_default()
                     .to_owned(),
-                requested_by_pid: whole.pid,
+                requested_by_pid: activity.pid,
                 wake_sources: wake_sources(trace, cycle),
                 low_power,
                 batteries: low_power::batteries(&asleep, &readings),
@@ -280,9 +281,9 @@ impl<'t> Source<'t> {
             },
             phases,
         };
-        // Otherwise the gap would be the time asleep.
-        sleep.details.longest_gap =
-            if is_received(&sleep.details.event) && !aborted { None } else { phases::longest_gap(&sleep) };
+        // With times of receipt, the longest gap would be the time asleep.
+        let gap_includes_sleep = is_received(&sleep.details.event) && !aborted;
+        sleep.details.longest_gap = if gap_includes_sleep { None } else { phases::longest_gap(&sleep) };
         sleep
     }
 
@@ -306,7 +307,8 @@ fn wake_sources(trace: &Trace, cycle: &Cycle) -> Vec<WakeSource> {
         sources.push(WakeSource {
             name: name.to_owned(),
             time_ns: row.time_ns,
-            // The kernel reports the interrupt itself; a source that was active after the resume is only a candidate.
+            // The kernel log reports the interrupt itself; a source that was active after the resume is only a
+            // candidate.
             certainty: if is_logged(&event) { Certainty::Measured } else { Certainty::Inferred },
             event,
         });
@@ -315,21 +317,21 @@ fn wake_sources(trace: &Trace, cycle: &Cycle) -> Vec<WakeSource> {
 }
 
 fn image(trace: &Trace, cycle: &Cycle, phases: &[Phase], asleep: &LinuxAsleep) -> MemoryImage {
-    let length = |name: PhaseName| {
+    let total_ns = |name: PhaseName| {
         let lengths: Vec<i64> =
             phases.iter().filter(|phase| phase.name == name).filter_map(|phase| phase.duration_ns).collect();
         (!lengths.is_empty()).then(|| lengths.into_iter().fold(0, i64::saturating_add))
     };
-    let write_ns = length(PhaseName::WriteImage);
-    let read_ns = length(PhaseName::ReadImage);
-    let known = write_ns.is_some() && read_ns.is_some();
+    let write_ns = total_ns(PhaseName::WriteImage);
+    let read_ns = total_ns(PhaseName::ReadImage);
+    let are_known = write_ns.is_some() && read_ns.is_some();
     MemoryImage {
         pages: cycle.value(trace, milestone::POWER_HIBERNATE_PAGES).map(|(pages, _)| pages),
-        create_ns: length(PhaseName::CreateImage),
+        create_ns: total_ns(PhaseName::CreateImage),
         write_ns,
         read_ns,
-        max_ns: asleep.slept_ns.filter(|_| !known),
-        rule: match (known, asleep.slept_ns) {
+        max_ns: asleep.slept_ns.filter(|_| !are_known),
+        rule: match (are_known, asleep.slept_ns) {
             (true, _) => Rule::None,
             (false, Some(_)) => Rule::ImageWithinSleep,
             (false, None) => Rule::ImageAndClockNotRecorded,
@@ -337,40 +339,40 @@ fn image(trace: &Trace, cycle: &Cycle, phases: &[Phase], asleep: &LinuxAsleep) -
     }
 }
 
-/// Evidence that the recording does not contain.
+/// Returns the evidence that the recording does not contain.
 fn missing_evidence(trace: &Trace, sleeps: &[LinuxSleep]) -> MissingEvidence {
-    let mut parts = Vec::new();
-    let wanted = |table| trace.requested_tables.contains(table);
-    let traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.starts.event));
-    if !traced {
-        parts.push(UnknownFact::LinuxSleepPhases);
+    let mut facts = Vec::new();
+    let is_requested = |table| trace.requested_tables.contains(table);
+    let is_traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.starts.event));
+    if !is_traced {
+        facts.push(UnknownFact::LinuxSleepPhases);
     }
-    if wanted(TableName::PowerRequests) && trace.power_requests.is_empty() {
-        parts.push(UnknownFact::LinuxDeviceCallbacks);
+    if is_requested(TableName::PowerRequests) && trace.power_requests.is_empty() {
+        facts.push(UnknownFact::LinuxDeviceCallbacks);
     }
-    if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
-        parts.push(UnknownFact::LinuxProcessorsInSleep);
+    if is_requested(TableName::ContextSwitches) && trace.context_switches.is_empty() {
+        facts.push(UnknownFact::LinuxProcessorsInSleep);
     }
-    if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
-        parts.push(UnknownFact::LinuxDisks);
+    if is_requested(TableName::DiskIos) && trace.disk_ios.is_empty() {
+        facts.push(UnknownFact::LinuxDisks);
     }
-    let unknown_length =
+    let has_unknown_duration =
         |sleep: &LinuxSleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.asleep.slept_ns.is_none();
-    if sleeps.iter().any(unknown_length) {
-        parts.push(UnknownFact::TimeAsleep);
+    if sleeps.iter().any(has_unknown_duration) {
+        facts.push(UnknownFact::TimeAsleep);
     }
     if sleeps
         .iter()
         .filter(|sleep| sleep.variant != Variant::Hibernate)
         .any(|sleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.wake_sources.is_empty())
     {
-        parts.push(UnknownFact::WakeSource);
+        facts.push(UnknownFact::WakeSource);
     }
     if sleeps.iter().any(|sleep| sleep.variant == Variant::Sleep && sleep.details.firmware == FirmwareSleep::default())
     {
-        parts.push(UnknownFact::FirmwareOfResume);
+        facts.push(UnknownFact::FirmwareOfResume);
     }
-    MissingEvidence::of_linux(parts)
+    MissingEvidence::for_linux(facts)
 }
 
 fn describe_recording(trace: &Trace) -> String {
@@ -378,9 +380,9 @@ fn describe_recording(trace: &Trace) -> String {
     contents::describe_instead(trace, TransitionKind::Suspend).found
 }
 
-/// The boundary of a half; `found` is its time and event.
-fn boundary(found: Option<(i64, &str)>, rule: Rule, certainty: Certainty) -> Boundary {
-    match found {
+/// Returns a boundary at `time_and_event`. `None` means that `rule` did not match.
+fn boundary(time_and_event: Option<(i64, &str)>, rule: Rule, certainty: Certainty) -> Boundary {
+    match time_and_event {
         Some((time_ns, event)) => {
             Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, unmatched_rules: Vec::new() }
         }
@@ -388,17 +390,17 @@ fn boundary(found: Option<(i64, &str)>, rule: Rule, certainty: Certainty) -> Bou
     }
 }
 
-/// Whether a row comes from the kernel log rather than from a trace.
+/// Returns whether a row comes from the kernel log rather than from a trace.
 fn is_logged(event: &str) -> bool {
     event.starts_with("kernel log")
 }
 
-/// Whether a row comes from kernel messages with the times of their receipt.
+/// Returns whether a row comes from kernel messages with the times of their receipt.
 fn is_received(event: &str) -> bool {
     event == power_phase::RECEIVED_EVENT
 }
 
-/// Whether a phase precedes the sleep state.
-fn is_down(phase: &Phase) -> bool {
+/// Returns whether a phase precedes the sleep state.
+fn precedes_sleep(phase: &Phase) -> bool {
     phase.half == Some(SuspendStage::Suspend)
 }

@@ -1,10 +1,10 @@
-//! Names of sleep states, and the kinds of device callbacks in each phase.
+//! Clock behavior of sleep states, and the kinds of device callbacks in each phase.
 
 use crate::{PhaseName, Variant};
 use onoff_trace::PowerRequestKind;
 
-/// Whether the clock of the axis stops during the sleep, so that its length is only known from another clock.
-pub(super) const fn stops_the_clock(variant: Variant) -> bool {
+/// Returns whether the clock of the axis stops during the sleep. The duration is then known only from another clock.
+pub(super) const fn stops_clock(variant: Variant) -> bool {
     matches!(variant, Variant::Standby | Variant::Sleep | Variant::Hibernate)
 }
 
@@ -20,12 +20,12 @@ const DEVICE_PHASES: [(PhaseName, PowerRequestKind); 8] = [
     (PhaseName::DevicesComplete, PowerRequestKind::Complete),
 ];
 
-/// Whether the phase has device callbacks.
+/// Returns whether the phase has device callbacks.
 pub(super) fn has_callbacks(phase: PhaseName) -> bool {
     DEVICE_PHASES.iter().any(|&(name, _)| name == phase)
 }
 
-/// The phase with callbacks of this kind.
+/// Returns the phase with callbacks of this kind.
 pub(super) fn phase_of(kind: PowerRequestKind) -> Option<PhaseName> {
-    DEVICE_PHASES.iter().find(|&&(_, of_phase)| of_phase == kind).map(|&(name, _)| name)
+    DEVICE_PHASES.iter().find(|&&(_, callback)| callback == kind).map(|&(name, _)| name)
 }

@@ -1,4 +1,4 @@
-//! Builds the phases from their records.
+//! Builds the phases from their events.
 
 use crate::{Phase, PhaseName};
 use onoff_trace::{Trace, power_phase};
@@ -9,11 +9,11 @@ use super::{Cycle, is_logged};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// Maximum number of phases per suspend; a kernel has about twenty, and a few more if it tries again.
+/// Maximum number of phases per suspend; a kernel has about twenty, and a few more if it retries.
 const MAX_PHASES: usize = 256;
 
-/// The phases of `cycle`, ordered by start.
-pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
+/// Returns the phases of `cycle`, ordered by start.
+pub(super) fn recorded_phases(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     cycle
         .phases
         .iter()
@@ -31,14 +31,14 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
                 certainty: if time_ns.is_some() { certainty } else { Certainty::Missing },
                 unmatched_rules: Vec::new(),
             };
-            let phase = Phase::between(name, &boundary(Some(row.start_ns)), &boundary(row.end_ns)).with_half();
+            let phase = Phase::from_boundaries(name, &boundary(Some(row.start_ns)), &boundary(row.end_ns)).with_half();
             Some(Phase { detail: trace.text(row.detail).to_owned(), ..phase })
         })
         .take(MAX_PHASES)
         .collect()
 }
 
-/// The rule that set a phase, and its certainty, depending on the source.
+/// Returns the rule that set a phase, and its certainty, depending on the source.
 fn rule(name: PhaseName, event: &str) -> (Rule, Certainty) {
     if !is_logged(event) {
         return (Rule::Traced, Certainty::Measured);
@@ -53,32 +53,38 @@ fn rule(name: PhaseName, event: &str) -> (Rule, Certainty) {
     }
 }
 
-/// The longest interval of a suspend that no phase covers. The time asleep (between the end of suspend and the start of
-/// resume, if known) does not count.
+/// Returns the longest interval of a suspend that no phase covers. The time asleep (between the end of suspend and the
+/// start of resume, if known) does not count.
 pub(super) fn longest_gap(sleep: &LinuxSleep) -> Option<UnknownInterval> {
-    let asleep = sleep.details.suspend.end_ns.zip(sleep.details.resume.start_ns);
+    let sleep_interval = sleep.details.suspend.end_ns.zip(sleep.details.resume.start_ns);
     let mut longest: Option<UnknownInterval> = None;
     let mut known_until_ns = sleep.start_ns?;
-    let mut after = None;
-    let edges = sleep.phases.iter().map(|phase| (phase.start_ns, phase.end_ns, Some(phase.name)));
-    for (start_ns, end_ns, before) in edges.chain([(sleep.end_ns, None, None)]) {
+    let mut previous_phase = None;
+    let phases = sleep.phases.iter().map(|phase| (phase.start_ns, phase.end_ns, Some(phase.name)));
+    for (start_ns, end_ns, next_phase) in phases.chain([(sleep.end_ns, None, None)]) {
         let Some(start_ns) = start_ns else { continue };
-        let (mut from_ns, mut to_ns) = (known_until_ns, start_ns);
-        if let Some((entry_ns, exit_ns)) = asleep
-            && from_ns < exit_ns
-            && entry_ns < to_ns
+        let (mut gap_start_ns, mut gap_end_ns) = (known_until_ns, start_ns);
+        if let Some((entry_ns, exit_ns)) = sleep_interval
+            && gap_start_ns < exit_ns
+            && entry_ns < gap_end_ns
         {
-            // Use the longer part before or after the time asleep.
-            let sides = [(from_ns, entry_ns), (exit_ns, to_ns)];
-            (from_ns, to_ns) = sides.into_iter().max_by_key(|(from, to)| to.saturating_sub(*from)).unwrap_or_default();
+            // Use the part before or after the time asleep, whichever is longer.
+            let candidates = [(gap_start_ns, entry_ns), (exit_ns, gap_end_ns)];
+            (gap_start_ns, gap_end_ns) =
+                candidates.into_iter().max_by_key(|(start, end)| end.saturating_sub(*start)).unwrap_or_default();
         }
-        let duration_ns = to_ns.saturating_sub(from_ns);
+        let duration_ns = gap_end_ns.saturating_sub(gap_start_ns);
         if duration_ns > longest.as_ref().map_or(0, |longest| longest.duration_ns) {
-            longest = Some(UnknownInterval { start_ns: from_ns, duration_ns, after, before });
+            longest = Some(UnknownInterval {
+                start_ns: gap_start_ns,
+                duration_ns,
+                after: previous_phase,
+                before: next_phase,
+            });
         }
         if end_ns.unwrap_or(start_ns) >= known_until_ns {
             known_until_ns = end_ns.unwrap_or(start_ns);
-            after = before;
+            previous_phase = next_phase;
         }
     }
     longest

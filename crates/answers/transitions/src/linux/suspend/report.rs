@@ -23,9 +23,9 @@ pub enum SleepOutcome {
     Slept,
     /// Aborted before the machine slept.
     Aborted,
-    /// It ended, but whether the machine slept was not recorded.
+    /// The suspend ended, but whether the machine slept was not recorded.
     Unknown,
-    /// Its end is not in the recording.
+    /// The end of the suspend is not in the recording.
     Unfinished,
 }
 
@@ -45,7 +45,7 @@ pub struct LinuxSuspend {
     pub error: Option<i32>,
     /// Why it was aborted, as reported by the kernel.
     pub refusals: Vec<String>,
-    /// The process that requested it; empty if not recorded.
+    /// The process that requested the suspend; empty if not recorded.
     pub requested_by: String,
     /// Process id of the requester.
     pub requested_by_pid: Option<u32>,
@@ -83,8 +83,8 @@ pub struct LinuxSuspend {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LowPower {
-    /// How often the machine entered the sleep state; more than once means that something woke it in between. 0 without
-    /// a trace.
+    /// How often the machine entered the sleep state; more than once means that it woke up in between. 0 without a
+    /// trace.
     pub entries: u64,
     /// Total time in the sleep state, from the trace, ns; `None` without one.
     pub entered_ns: Option<i64>,
@@ -208,7 +208,7 @@ pub struct DeviceSleep {
     /// Time on the critical paths of phases, ns.
     pub on_path_ns: i64,
     pub callbacks: u64,
-    /// Whether any of them returned an error.
+    /// Whether a callback returned an error.
     pub failed: bool,
 }
 
@@ -223,9 +223,9 @@ pub struct FrozenTask {
     pub name: String,
     /// When it last ran before the machine slept, ns; it was frozen from then on.
     pub frozen_ns: i64,
-    /// Time from the start of freezing until then, ns.
+    /// From the start of freezing to `frozen_ns`, ns.
     pub after_ns: i64,
-    /// When it ran again, ns; `None` if it did not in the recording.
+    /// When it ran again, ns; `None` if it did not run again in the recording.
     pub thawed_ns: Option<i64>,
 }
 
@@ -233,16 +233,16 @@ pub struct FrozenTask {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryImage {
-    /// Number of pages copied into it.
+    /// Number of pages copied into the image.
     pub pages: Option<i64>,
-    /// Time to free memory for it, ns.
+    /// Time to free memory for the image, ns.
     pub create_ns: Option<i64>,
     /// Write time, ns; `None` if not recorded, because the restored kernel does not know it.
     pub write_ns: Option<i64>,
     /// Read time, ns; `None` if not recorded, because the kernel that read it is gone.
     pub read_ns: Option<i64>,
-    /// Upper bound for both if they were not recorded: the whole time asleep, ns.
+    /// Upper bound for write and read time if they were not recorded: the whole time asleep, ns.
     pub max_ns: Option<i64>,
-    /// What `at_most_ns` consists of; `none` if both were recorded.
+    /// The rule that set `max_ns`; `none` if both times were recorded.
     pub rule: Rule,
 }

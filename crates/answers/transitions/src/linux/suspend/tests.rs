@@ -25,7 +25,7 @@ fn phase(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
 }
 
 /// Thread id whose callbacks fail.
-const FAILS: u32 = 99;
+const FAILING_TID: u32 = 99;
 
 fn callback(
     trace: &mut Trace,
@@ -47,7 +47,7 @@ fn callback(
         friendly_name: StringId::EMPTY,
         state_kind: PowerStateKind::Unknown,
         state: None,
-        status: Some(if tid == FAILS { (-16_i32).cast_unsigned() } else { 0 }),
+        status: Some(if tid == FAILING_TID { (-16_i32).cast_unsigned() } else { 0 }),
         failed_driver: StringId::EMPTY,
         irp: 0,
         waiting_ns: None,
@@ -58,8 +58,8 @@ fn callback(
     });
 }
 
-/// A suspend-to-RAM from 1000 to 2000 ms that enters the sleep state at 1400 ms.
-fn memory() -> Trace {
+/// Returns a suspend-to-RAM from 1000 to 2000 ms that enters the sleep state at 1400 ms.
+fn suspend_to_ram() -> Trace {
     let mut trace = linux();
     activity(&mut trace, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(2000 * MS));
     for (name, start, end) in [
@@ -78,7 +78,7 @@ fn memory() -> Trace {
     trace
 }
 
-fn only(trace: &Trace) -> LinuxSleep {
+fn single_sleep(trace: &Trace) -> LinuxSleep {
     let report = analyze(trace, &SuspendOptions::default()).unwrap();
     assert_eq!((report.found, report.transitions.len()), (1, 1));
     report.transitions.into_iter().next().unwrap()
@@ -86,12 +86,12 @@ fn only(trace: &Trace) -> LinuxSleep {
 
 #[test]
 fn time_asleep_comes_from_a_clock_that_keeps_running() {
-    let mut trace = memory();
+    let mut trace = suspend_to_ram();
     milestone_value(&mut trace, 1400 * MS, milestone::WAKE, "mem", Some(20_772 * MS));
     *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("ftrace/suspend_resume");
     milestone_value(&mut trace, 1400 * MS, milestone::POWER_SLEEP_TIME, "", Some(20_771 * MS));
     milestone(&mut trace, 1500 * MS, milestone::WAKE_SOURCE, "00:03");
-    let sleep = only(&trace);
+    let sleep = single_sleep(&trace);
     assert_eq!(sleep.variant, Variant::Sleep);
     assert_eq!(sleep.details.outcome, SleepOutcome::Slept);
     assert_eq!(sleep.details.suspend.duration_ns, Some(400 * MS));
@@ -108,7 +108,7 @@ fn time_asleep_comes_from_a_clock_that_keeps_running() {
 
 #[test]
 fn without_such_a_clock_the_time_asleep_is_unknown_and_reported_as_missing() {
-    let trace = memory();
+    let trace = suspend_to_ram();
     let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     let sleep = &report.transitions[0];
     assert_eq!(sleep.details.asleep.slept_ns, None);
@@ -126,7 +126,7 @@ fn the_axis_keeps_running_in_suspend_to_idle() {
     phase(&mut trace, power_phase::DEVICES_SUSPEND, 1000, 1200);
     phase(&mut trace, power_phase::MACHINE, 1300, 8000);
     phase(&mut trace, power_phase::DEVICES_RESUME, 8100, 8500);
-    let sleep = only(&trace);
+    let sleep = single_sleep(&trace);
     assert_eq!(sleep.variant, Variant::SuspendToIdle);
     assert_eq!(sleep.details.asleep.slept_ns, Some(6700 * MS));
     assert_eq!(sleep.details.asleep.slept_certainty, Certainty::Measured);
@@ -137,14 +137,14 @@ fn the_axis_keeps_running_in_suspend_to_idle() {
 #[test]
 fn during_suspend_the_path_goes_from_parent_to_child() {
     use PowerRequestKind::Suspend;
-    let mut trace = memory();
+    let mut trace = suspend_to_ram();
     // The disk is a child of the controller, which is a child of the bus; the keyboard runs in parallel.
     callback(&mut trace, Suspend, ("disk", "controller", 20), (1120, 1250));
     callback(&mut trace, Suspend, ("keyboard", "serio", 10), (1115, 1135));
     callback(&mut trace, Suspend, ("mouse", "serio", 10), (1135, 1140));
     callback(&mut trace, Suspend, ("controller", "bus", 21), (1252, 1280));
     callback(&mut trace, Suspend, ("bus", "", 10), (1285, 1298));
-    let sleep = only(&trace);
+    let sleep = single_sleep(&trace);
     let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesSuspend).unwrap();
     let path: Vec<(&str, CallbackReason, i64)> =
         phase.work.path.iter().map(|step| (step.device.as_str(), step.reason, step.duration_ns / MS)).collect();
@@ -170,12 +170,12 @@ fn during_suspend_the_path_goes_from_parent_to_child() {
 #[test]
 fn during_resume_the_path_goes_from_child_to_parent_and_threads_queue() {
     use PowerRequestKind::Resume;
-    let mut trace = memory();
+    let mut trace = suspend_to_ram();
     callback(&mut trace, Resume, ("bus", "", 10), (1500, 1520));
     callback(&mut trace, Resume, ("other", "bus", 10), (1520, 1570));
     callback(&mut trace, Resume, ("card", "bus", 21), (1525, 1880));
     callback(&mut trace, Resume, ("last", "elsewhere", 10), (1600, 1890));
-    let sleep = only(&trace);
+    let sleep = single_sleep(&trace);
     let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesResume).unwrap();
     let path: Vec<(&str, CallbackReason)> =
         phase.work.path.iter().map(|step| (step.device.as_str(), step.reason)).collect();
@@ -192,18 +192,18 @@ fn during_resume_the_path_goes_from_child_to_parent_and_threads_queue() {
 
 #[test]
 fn callbacks_without_duration_cause_no_cycle() {
-    let mut trace = memory();
+    let mut trace = suspend_to_ram();
     for device in ["a", "b", "c"] {
         callback(&mut trace, PowerRequestKind::Suspend, (device, "", 10), (1200, 1200));
     }
-    let sleep = only(&trace);
+    let sleep = single_sleep(&trace);
     let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesSuspend).unwrap();
     assert_eq!(phase.work.path.len(), 3);
 }
 
 #[test]
 fn tasks_are_frozen_when_they_stop_running() {
-    let mut trace = memory();
+    let mut trace = suspend_to_ram();
     process(&mut trace, 300, "agent", None, None);
     thread(&mut trace, 301, 300, None, None);
     let row = |time_ms: i64, old_tid, new_tid, state, mode| ContextSwitch {
@@ -223,14 +223,14 @@ fn tasks_are_frozen_when_they_stop_running() {
     let rows = [
         row(1065, 0, 301, 0, 0),
         row(1070, 301, 400, 5, 0),
-        // Waits, and runs again before the machine sleeps: not frozen.
+        // This task waits and runs again before the machine sleeps, so it is not frozen.
         row(1080, 400, 500, 5, 0),
         row(1120, 500, 400, 5, 1),
         row(1130, 400, 0, 5, 0),
         row(1950, 0, 301, 0, 0),
     ];
     trace.context_switches.push(rows.into_iter().collect::<ContextSwitches>());
-    let tasks = only(&trace).details.tasks;
+    let tasks = single_sleep(&trace).details.tasks;
     assert_eq!(tasks.len(), 1);
     assert_eq!((tasks[0].tid, tasks[0].name.as_str()), (301, "agent"));
     assert_eq!(tasks[0].frozen_ns, 1070 * MS);
@@ -247,7 +247,7 @@ fn a_hibernation_image_without_times_has_an_upper_bound() {
     milestone_value(&mut trace, 2000 * MS, milestone::WAKE, "disk", Some(73_211 * MS));
     *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("kernel log");
     milestone_value(&mut trace, 1000 * MS, milestone::POWER_HIBERNATE_PAGES, "", Some(94_948));
-    let sleep = only(&trace);
+    let sleep = single_sleep(&trace);
     assert_eq!(sleep.details.asleep.kernel_ns, Some(73_211 * MS));
     let image = sleep.details.image.unwrap();
     assert_eq!(image.pages, Some(94_948));
@@ -276,14 +276,14 @@ fn an_aborted_suspend_has_its_reason_and_failed_device() {
     });
     phase(&mut trace, power_phase::DEVICES_SUSPEND, 1100, 1200);
     phase(&mut trace, power_phase::DEVICES_RESUME, 1210, 1400);
-    callback(&mut trace, PowerRequestKind::Suspend, ("usb1", "", FAILS), (1100, 1190));
+    callback(&mut trace, PowerRequestKind::Suspend, ("usb1", "", FAILING_TID), (1100, 1190));
     milestone(
         &mut trace,
         1200 * MS,
         milestone::POWER_ABORTED,
         "Some devices failed to suspend, or early wake event detected",
     );
-    let sleep = only(&trace);
+    let sleep = single_sleep(&trace);
     assert_eq!(sleep.details.outcome, SleepOutcome::Aborted);
     assert_eq!(sleep.details.error, Some(-16));
     assert_eq!(sleep.details.refusals.len(), 1);
@@ -294,14 +294,14 @@ fn an_aborted_suspend_has_its_reason_and_failed_device() {
 
 #[test]
 fn a_single_suspend_can_be_selected() {
-    let mut trace = memory();
+    let mut trace = suspend_to_ram();
     activity(&mut trace, ActivityKind::PowerTransition, "mem", 5000 * MS, Some(6000 * MS));
-    let selected = |number| SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
-    let report = analyze(&trace, &selected(2)).unwrap();
+    let options = |number| SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
+    let report = analyze(&trace, &options(2)).unwrap();
     assert_eq!(report.found, 2);
     assert_eq!(report.transitions.len(), 1);
     assert_eq!(report.transitions[0].number, 2);
-    assert!(matches!(analyze(&trace, &selected(3)), Err(NoSuspend::NoSuch { .. })));
+    assert!(matches!(analyze(&trace, &options(3)), Err(NoSuspend::NoSuch { .. })));
     assert!(matches!(analyze(&linux(), &SuspendOptions::default()), Err(NoSuspend::NoneOnLinux(_))));
 }
 
@@ -314,7 +314,7 @@ fn each_suspend_has_its_own_usage_and_call_graphs() {
         activity(&mut trace, ActivityKind::PowerTransition, "mem", start_ms * MS, Some((start_ms + 500) * MS));
         phase(&mut trace, power_phase::SYNC_FILE_SYSTEMS, start_ms, start_ms + 100);
         disk(&mut trace, (start_ms + 50) * MS, 10 * MS, IoPriority::Normal, "a");
-        // The first graph is within the suspend, the second one after it.
+        // The first graph is within the suspend, the second graph after it.
         for at_ms in [start_ms + 200, start_ms + 600] {
             trace.call_graph_functions.push(CallGraphFunction {
                 subject: CallGraphSubject::DeviceCallback,
@@ -328,16 +328,16 @@ fn each_suspend_has_its_own_usage_and_call_graphs() {
     let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions.len(), SLEEPS as usize);
     for sleep in &report.transitions {
-        let work = sleep.phases[0].disk.as_ref().map(|disk| disk.operations.read.operations);
+        let reads = sleep.phases[0].disk.as_ref().map(|disk| disk.operations.read.operations);
         let graphs: Vec<i64> = sleep.details.call_graphs.iter().map(|graph| graph.start_ns).collect();
-        assert_eq!((work, graphs), (Some(1), vec![sleep.start_ns.unwrap() + 200 * MS]), "{}", sleep.number);
+        assert_eq!((reads, graphs), (Some(1), vec![sleep.start_ns.unwrap() + 200 * MS]), "{}", sleep.number);
     }
 }
 
 #[test]
 fn random_traces_are_analyzed_without_panic() {
     use onoff_testkit::hostile::{ExtremeValues, hostile_trace};
-    let mut answered = 0;
+    let mut report_count = 0;
     for seed in 0..1_000 {
         let mut trace = hostile_trace(seed);
         let mut any = ExtremeValues(!seed);
@@ -356,13 +356,13 @@ fn random_traces_are_analyzed_without_panic() {
                 ..row
             })
             .collect();
-        answered += usize::from(analyze(&trace, &SuspendOptions::default()).is_ok());
+        report_count += usize::from(analyze(&trace, &SuspendOptions::default()).is_ok());
     }
-    assert!(answered > 100, "{answered}");
+    assert!(report_count > 100, "{report_count}");
 }
 
-/// Like `phase`, but from kernel log lines.
-fn logged(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
+/// Adds a phase from kernel log lines.
+fn logged_phase(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
     phase(trace, name, start_ms, end_ms);
     *trace.activities.event.last_mut().unwrap() = trace.strings.intern("kernel log/PM");
 }
@@ -370,15 +370,15 @@ fn logged(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
 #[test]
 fn the_longest_gap_excludes_the_time_asleep() {
     // 10 ms between leaving the sleep state at 1400 ms and the next phase; 50 ms before entering it.
-    let gap = only(&memory()).details.longest_gap.unwrap();
+    let gap = single_sleep(&suspend_to_ram()).details.longest_gap.unwrap();
     assert_eq!((gap.start_ns, gap.duration_ns), (1350 * MS, 50 * MS));
     assert_eq!((gap.after, gap.before), (Some(PhaseName::DevicesSuspendNoirq), Some(PhaseName::Machine)));
-    // A suspend-to-idle whose 30 s asleep have no record: the gap is the 5 ms afterwards.
+    // A suspend-to-idle without a record of its 30 s asleep: the gap is the 5 ms after them.
     let mut idle = linux();
     activity(&mut idle, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(33_000 * MS));
-    logged(&mut idle, power_phase::DEVICES_SUSPEND, 1000, 2000);
-    logged(&mut idle, power_phase::DEVICES_RESUME, 32_000, 32_995);
-    let sleep = only(&idle);
+    logged_phase(&mut idle, power_phase::DEVICES_SUSPEND, 1000, 2000);
+    logged_phase(&mut idle, power_phase::DEVICES_RESUME, 32_000, 32_995);
+    let sleep = single_sleep(&idle);
     assert_eq!(sleep.details.longest_gap.unwrap().duration_ns, 5 * MS);
     assert_eq!(sleep.details.suspend.duration_ns, Some(1000 * MS));
 }
@@ -387,17 +387,17 @@ fn the_longest_gap_excludes_the_time_asleep() {
 fn halves_without_device_phases_are_unknown() {
     let mut trace = linux();
     activity(&mut trace, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(4000 * MS));
-    logged(&mut trace, power_phase::SYNC_FILE_SYSTEMS, 1000, 1030);
-    logged(&mut trace, power_phase::FREEZE_PROCESSES, 1030, 1065);
-    logged(&mut trace, power_phase::THAW_PROCESSES, 3990, 4000);
-    let sleep = only(&trace);
+    logged_phase(&mut trace, power_phase::SYNC_FILE_SYSTEMS, 1000, 1030);
+    logged_phase(&mut trace, power_phase::FREEZE_PROCESSES, 1030, 1065);
+    logged_phase(&mut trace, power_phase::THAW_PROCESSES, 3990, 4000);
+    let sleep = single_sleep(&trace);
     assert_eq!((sleep.details.suspend.duration_ns, sleep.details.resume.duration_ns), (None, None));
     let gap = sleep.details.longest_gap.unwrap();
     assert_eq!((gap.start_ns, gap.duration_ns), (1065 * MS, 2925 * MS));
-    // An aborted suspend did not suspend devices: its suspend is what was logged.
+    // An aborted suspend did not suspend devices, so its logged phases cover the suspend.
     let mut aborted = linux();
     activity(&mut aborted, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(21_100 * MS));
     milestone(&mut aborted, 21_000 * MS, milestone::POWER_ABORTED, "Freezing of tasks failed after 20.000 seconds");
-    logged(&mut aborted, power_phase::FREEZE_PROCESSES, 1000, 21_000);
-    assert_eq!(only(&aborted).details.suspend.duration_ns, Some(20_000 * MS));
+    logged_phase(&mut aborted, power_phase::FREEZE_PROCESSES, 1000, 21_000);
+    assert_eq!(single_sleep(&aborted).details.suspend.duration_ns, Some(20_000 * MS));
 }

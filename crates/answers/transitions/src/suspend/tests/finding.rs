@@ -1,4 +1,4 @@
-//! Finds transitions and their kinds.
+//! Checks that transitions and their kinds are found.
 
 use super::*;
 use crate::Variant;
@@ -39,7 +39,7 @@ fn kinds_are_distinguished() {
             milestone(trace, 4 * SECOND, milestone::HIBERNATE, "");
         }),
         (Variant::Hibernate, |trace| {
-            // A user logged off and another one logged on before it.
+            // A user logged off and another user logged on before the hibernation.
             milestone(trace, SECOND, milestone::LOGOFF_REQUEST, "");
             milestone(trace, 2 * SECOND, milestone::DESKTOP_READY, "");
             phase(trace, power_phase::SUSPEND_DEVICES, 3 * SECOND, 4 * SECOND);
@@ -49,11 +49,11 @@ fn kinds_are_distinguished() {
             phase(trace, power_phase::SUSPEND_APPS, SECOND, 2 * SECOND);
         }),
     ];
-    for (at, (kind, build)) in cases.into_iter().enumerate() {
+    for (index, (kind, build)) in cases.into_iter().enumerate() {
         let mut trace = recording();
         build(&mut trace);
-        let transition = only(&trace);
-        assert_eq!(transition.variant, kind, "case {at}: {}", transition.details.variant_rule);
+        let transition = single_transition(&trace);
+        assert_eq!(transition.variant, kind, "case {index}: {}", transition.details.variant_rule);
         assert_eq!(transition.details.evidence.is_empty(), kind == Variant::Unknown);
     }
 }
@@ -61,7 +61,7 @@ fn kinds_are_distinguished() {
 #[test]
 fn transitions_are_listed_and_one_can_be_selected() {
     let mut trace = sleep_with_slow_service();
-    whole(&mut trace, 50 * SECOND, Some(60 * SECOND));
+    transition(&mut trace, 50 * SECOND, Some(60 * SECOND));
     phase(&mut trace, power_phase::SUSPEND_DEVICES, 51 * SECOND, 52 * SECOND);
     sleep_state(&mut trace, 53 * SECOND, 5, "5");
     wake(&mut trace, 55 * SECOND, 5);
@@ -79,14 +79,14 @@ fn transitions_are_listed_and_one_can_be_selected() {
     assert_eq!((figures.enter_reason, figures.exit_reason), (Some(15), Some(31)));
     assert_eq!(figures.total_ns, Some(9_990 * MS));
 
-    let choose = |number| {
+    let select = |number| {
         let options = SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
         analyze(&trace, &options)
     };
-    let second = choose(2).unwrap();
-    assert_eq!((second.found, second.transitions.len()), (3, 1));
-    assert_eq!(second.transitions[0], report.transitions[1]);
-    assert_eq!(choose(4).unwrap_err().to_string(), "no transition 4: this recording has 3 power transitions");
+    let selected = select(2).unwrap();
+    assert_eq!((selected.found, selected.transitions.len()), (3, 1));
+    assert_eq!(selected.transitions[0], report.transitions[1]);
+    assert_eq!(select(4).unwrap_err().to_string(), "no transition 4: this recording has 3 power transitions");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_fast_startup_lasts_from_logoff_to_the_idle_desktop() {
         &[(0, 0, 8, 0, 0), (16 * SECOND, 0, 0, 8, 8), (17 * SECOND, 0, 8, 0, 0), (40 * SECOND, 0, 0, 0, 0)],
     );
     trace.duration_ns = 40 * SECOND;
-    let transition = only(&trace);
+    let transition = single_transition(&trace);
     assert_eq!(transition.variant, Variant::FastStartup);
     let length = |name| find(&transition, name).duration_ns;
     assert_eq!(length(PhaseName::UserSession), Some(4 * SECOND));
@@ -179,7 +179,7 @@ fn kernel_logger_records_alone_reveal_a_sleep() {
     let system = PowerStateKind::System;
     request(&mut trace, (1, "A", "a"), (system, 4), (2 * SECOND, 4 * SECOND));
     request(&mut trace, (2, "A", "a"), (system, 1), (7 * SECOND, 8 * SECOND));
-    let transition = only(&trace);
+    let transition = single_transition(&trace);
     assert_eq!(transition.variant, Variant::Sleep);
     assert_eq!(transition.details.variant_certainty, Certainty::Inferred);
     assert_eq!(find(&transition, PhaseName::SuspendDevices).duration_ns, Some(2 * SECOND));
@@ -191,7 +191,7 @@ fn kernel_logger_records_alone_reveal_a_sleep() {
 #[test]
 fn a_shutdown_or_boot_is_not_a_suspend() {
     let mut trace = recording();
-    whole(&mut trace, SECOND, None);
+    transition(&mut trace, SECOND, None);
     activity(&mut trace, ActivityKind::KernelShutdownStep, "graceful", 2 * SECOND, None);
     milestone_value(&mut trace, 3 * SECOND, milestone::BOOT_TYPE, "", Some(0));
     let absence = analyze(&trace, &SuspendOptions::default()).unwrap_err();

@@ -1,11 +1,11 @@
-//! Durations, clocks, kernel times, requests.
+//! Checks durations, clocks, kernel times and requests.
 
 use super::*;
 use crate::Variant;
 
 #[test]
 fn a_sleep_is_measured_and_its_slow_service_identified() {
-    let transition = only(&sleep_with_slow_service());
+    let transition = single_transition(&sleep_with_slow_service());
     assert_eq!(transition.variant, Variant::Sleep);
     assert_eq!(transition.details.variant_certainty, Certainty::Measured);
     assert_eq!(transition.details.suspend.measured.duration_ns, Some(34 * SECOND));
@@ -25,13 +25,13 @@ fn a_sleep_is_measured_and_its_slow_service_identified() {
     let slow = transition.details.notifications.iter().find(|row| row.name == "Slowsvc").unwrap();
     assert_eq!(slow.duration_ns, Some(30 * SECOND));
     assert_eq!(slow.details.time_out.as_ref().unwrap().limit_ns, Some(SERVICE_TIME_OUT_NS));
-    let answered = transition.details.notifications.iter().filter(|row| row.details.time_out.is_none());
-    assert_eq!(answered.count(), 3);
+    let responsive = transition.details.notifications.iter().filter(|row| row.details.time_out.is_none());
+    assert_eq!(responsive.count(), 3);
 }
 
 #[test]
 fn the_time_outside_notifications_matches_the_paper() {
-    let transition = only(&sleep_with_slow_service());
+    let transition = single_transition(&sleep_with_slow_service());
     let apps = find(&transition, PhaseName::SuspendApps);
     assert_eq!(apps.duration_ns, Some(1_320_415 * US));
     assert_eq!(apps.work.total_ns, 472_485 * US);
@@ -42,7 +42,7 @@ fn the_time_outside_notifications_matches_the_paper() {
 
 #[test]
 fn the_wall_clock_reveals_the_time_asleep() {
-    let gap = only(&sleep_with_slow_service()).details.asleep;
+    let gap = single_transition(&sleep_with_slow_service()).details.asleep;
     assert_eq!(gap.measured.duration_ns, Some(SECOND));
     // 336 s on the wall clock, 37 s on the recording's clock.
     assert_eq!(gap.clock_missed_ns, Some(299 * SECOND));
@@ -60,7 +60,7 @@ fn a_clock_set_back_gives_no_negative_sleep() {
         false => row,
     };
     trace.milestones = trace.milestones.iter().map(set_back).collect();
-    let transition = only(&trace);
+    let transition = single_transition(&trace);
     assert_eq!(transition.details.asleep.wall_ns, None);
     assert_eq!(transition.details.asleep.wall_certainty, Certainty::Missing);
     assert!(transition.details.asleep.wall_rule.to_string().contains("the clock was changed"));
@@ -70,30 +70,30 @@ fn a_clock_set_back_gives_no_negative_sleep() {
 #[test]
 fn a_phase_that_ends_after_the_resume_gives_no_negative_sleep() {
     let mut trace = sleep_with_slow_service();
-    // Its end was recorded after the computer had resumed.
+    // The end of the phase was recorded after the computer had resumed.
     phase(&mut trace, power_phase::FLUSH_VOLUMES, 35 * SECOND, 38 * SECOND);
-    let transition = only(&trace);
+    let transition = single_transition(&trace);
     assert_eq!(transition.details.asleep.measured.duration_ns, Some(SECOND));
     assert_eq!(transition.details.suspend.measured.end_ns, Some(36 * SECOND));
 }
 
-/// Two hibernations of which only single events are recorded: the image record comes after the wake-up in the first
-/// one, before it in the second.
+/// Two hibernations with only a few recorded events: the image record comes after the wake-up in the first, and before
+/// it in the second.
 #[test]
 fn an_image_record_after_the_resume_starts_no_new_transition() {
     let mut trace = recording();
     for (start, recorded_after) in [(1, true), (20, false)] {
-        let at = |after: i64| (start + after) * SECOND;
+        let time = |offset: i64| (start + offset) * SECOND;
         if !recorded_after {
-            milestone_value(&mut trace, at(0), milestone::HIBERNATE, "", None);
+            milestone_value(&mut trace, time(0), milestone::HIBERNATE, "", None);
         }
-        sleep_state(&mut trace, at(1), 5, "5");
-        wake(&mut trace, at(2), 5);
+        sleep_state(&mut trace, time(1), 5, "5");
+        wake(&mut trace, time(2), 5);
         if recorded_after {
-            milestone_value(&mut trace, at(3), milestone::HIBERNATE, "", None);
+            milestone_value(&mut trace, time(3), milestone::HIBERNATE, "", None);
         }
-        milestone_value(&mut trace, at(4), milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(7 * SECOND));
-        milestone_value(&mut trace, at(4), milestone::POWER_HIBERNATE_READ_TIME, "", Some(5 * SECOND));
+        milestone_value(&mut trace, time(4), milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(7 * SECOND));
+        milestone_value(&mut trace, time(4), milestone::POWER_HIBERNATE_READ_TIME, "", Some(5 * SECOND));
     }
     let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions.len(), 2);
@@ -102,7 +102,8 @@ fn an_image_record_after_the_resume_starts_no_new_transition() {
         assert_eq!(find(transition, PhaseName::HiberWrite).duration_ns, Some(7 * SECOND));
         assert!(transition.details.asleep.measured.duration_ns.is_some_and(|ns| ns >= 0));
     }
-    let starts: Vec<_> = report.transitions.iter().map(|one| find(one, PhaseName::HiberWrite).start_ns).collect();
+    let starts: Vec<_> =
+        report.transitions.iter().map(|transition| find(transition, PhaseName::HiberWrite).start_ns).collect();
     assert_eq!(starts, [None, Some(20 * SECOND)]);
 }
 
@@ -112,7 +113,7 @@ fn without_wall_clock_times_a_clock_change_gives_the_time_asleep() {
     sleep_state(&mut trace, 5 * SECOND, 4, "4");
     wake(&mut trace, 6 * SECOND, 4);
     milestone_value(&mut trace, 7 * SECOND, milestone::CLOCK_SET, "", Some(60_000));
-    let gap = only(&trace).details.asleep;
+    let gap = single_transition(&trace).details.asleep;
     // The wall clock stopped before the sleep, so the clock change equals the whole time asleep.
     assert_eq!((gap.clock_adjustment_ns, gap.wall_ns), (Some(60 * SECOND), Some(60 * SECOND)));
     assert_eq!((gap.clock_missed_ns, gap.wall_certainty), (Some(59 * SECOND), Certainty::Inferred));
@@ -121,42 +122,42 @@ fn without_wall_clock_times_a_clock_change_gives_the_time_asleep() {
 /// In Kernel-General event 1, reason 2 is a sleep; reason 1 is a program or the time service.
 #[test]
 fn a_clock_change_by_a_program_is_not_time_asleep() {
-    let slept = |sets: &[(i64, i64)]| {
+    let sleep_times = |clock_sets: &[(i64, i64)]| {
         let mut trace = recording();
         sleep_state(&mut trace, 5 * SECOND, 4, "4");
         wake(&mut trace, 6 * SECOND, 4);
-        for &(by_ms, reason) in sets {
+        for &(by_ms, reason) in clock_sets {
             milestone_value(&mut trace, 7 * SECOND + reason, milestone::CLOCK_SET, "", Some(by_ms));
             milestone_value(&mut trace, 7 * SECOND + reason, milestone::CLOCK_SET_REASON, "", Some(reason));
         }
-        let gap = only(&trace).details.asleep;
+        let gap = single_transition(&trace).details.asleep;
         (gap.clock_adjustment_ns, gap.wall_ns)
     };
-    assert_eq!(slept(&[(60_000, 2)]), (Some(60 * SECOND), Some(60 * SECOND)));
-    assert_eq!(slept(&[(90_000, 1)]), (None, None));
-    assert_eq!(slept(&[(90_000, 1), (60_000, 2)]), (Some(60 * SECOND), Some(60 * SECOND)));
+    assert_eq!(sleep_times(&[(60_000, 2)]), (Some(60 * SECOND), Some(60 * SECOND)));
+    assert_eq!(sleep_times(&[(90_000, 1)]), (None, None));
+    assert_eq!(sleep_times(&[(90_000, 1), (60_000, 2)]), (Some(60 * SECOND), Some(60 * SECOND)));
 }
 
-/// With a recording clock that the kernel adjusts, the first record after the sleep has a time from before.
+/// If the kernel adjusts the recording's clock, the first record after the sleep has a time before the sleep.
 #[test]
 fn a_wake_record_before_the_clock_change_is_after_the_sleep() {
     let mut trace = recording();
-    whole(&mut trace, 2 * SECOND, Some(80 * SECOND));
+    transition(&mut trace, 2 * SECOND, Some(80 * SECOND));
     sleep_state(&mut trace, 5 * SECOND, 4, "4");
     wake(&mut trace, 5 * SECOND + 10 * MS, 4);
     milestone_value(&mut trace, 76 * SECOND, milestone::CLOCK_SET, "", Some(70_500));
     milestone_value(&mut trace, 76 * SECOND, milestone::CLOCK_SET_REASON, "", Some(2));
-    let transition = only(&trace);
+    let transition = single_transition(&trace);
     assert_eq!(transition.details.asleep.measured.duration_ns, Some(71 * SECOND));
     assert_eq!(transition.details.resume.measured.duration_ns, Some(4 * SECOND));
 }
 
-/// A clock that keeps running counts writing the image before the sleep and the firmware after it; neither is time
+/// A clock that keeps running includes writing the image before the sleep and the firmware after it. Neither is time
 /// asleep.
 #[test]
 fn writing_the_image_and_firmware_are_not_time_asleep() {
     let mut trace = recording();
-    whole(&mut trace, 2 * SECOND, Some(62 * SECOND));
+    transition(&mut trace, 2 * SECOND, Some(62 * SECOND));
     let unix = 1_700_000_000 * SECOND;
     milestone_value(&mut trace, 2 * SECOND, milestone::POWER_BEGIN_UTC, "", Some(unix));
     milestone_value(&mut trace, 10 * SECOND, milestone::HIBERNATE, "", None);
@@ -165,7 +166,7 @@ fn writing_the_image_and_firmware_are_not_time_asleep() {
     milestone_value(&mut trace, 61 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(8 * SECOND));
     milestone_value(&mut trace, 61 * SECOND, milestone::POWER_FIRMWARE_TIME, "", Some(2 * SECOND));
     milestone_value(&mut trace, 62 * SECOND, milestone::POWER_END_UTC, "", Some(unix + 60 * SECOND));
-    let transition = only(&trace);
+    let transition = single_transition(&trace);
     assert_eq!(transition.variant, Variant::HybridSleep);
     let asleep = find(&transition, PhaseName::Asleep);
     assert_eq!((asleep.start_ns, asleep.end_ns), (Some(18 * SECOND), Some(58 * SECOND)));
@@ -173,7 +174,7 @@ fn writing_the_image_and_firmware_are_not_time_asleep() {
     assert_eq!(transition.total_ns, Some(20 * SECOND));
 }
 
-/// The fields of event 507 are microseconds only by name.
+/// Only the field names of event 507 say that its unit is microseconds.
 #[test]
 fn modern_standby_times_are_reported_only_if_the_clock_agrees() {
     let figures = |total_ns| {
@@ -182,26 +183,26 @@ fn modern_standby_times_are_reported_only_if_the_clock_agrees() {
         milestone_value(&mut trace, 30 * SECOND, milestone::STANDBY_EXIT, "", Some(31));
         milestone_value(&mut trace, 30 * SECOND, milestone::STANDBY_TIME, "", Some(total_ns));
         milestone_value(&mut trace, 30 * SECOND, milestone::STANDBY_DEEPEST_TIME, "", Some(total_ns / 2));
-        let transition = only(&trace);
+        let transition = single_transition(&trace);
         let figures = transition.details.standby.clone().unwrap();
         assert_eq!(find(&transition, PhaseName::Standby).duration_ns, Some(20 * SECOND));
         (figures.total_ns, figures.deepest_ns)
     };
     assert_eq!(figures(19_900 * MS), (Some(19_900 * MS), Some(9_950 * MS)));
-    // Milliseconds or 100 ns ticks that were taken for microseconds.
+    // Milliseconds or 100 ns ticks that were mistaken for microseconds.
     assert_eq!(figures(20 * MS), (None, None));
     assert_eq!(figures(200 * SECOND), (None, None));
 }
 
 #[test]
 fn kernel_times_give_phases_without_events() {
-    let transition = only(&sleep_with_slow_service());
+    let transition = single_transition(&sleep_with_slow_service());
     let length = |name| find(&transition, name).duration_ns;
     assert_eq!(length(PhaseName::BiosInit), Some(310 * MS));
     assert_eq!(length(PhaseName::ResumeCritical), Some(990 * MS));
     assert_eq!(length(PhaseName::Asleep), Some(SECOND));
-    let none = [PhaseName::HiberWrite, PhaseName::HiberRead];
-    assert!(transition.phases.iter().all(|phase| !none.contains(&phase.name)));
+    let absent = [PhaseName::HiberWrite, PhaseName::HiberRead];
+    assert!(transition.phases.iter().all(|phase| !absent.contains(&phase.name)));
     let order: Vec<&str> = transition.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(
         order,
@@ -213,16 +214,16 @@ fn kernel_times_give_phases_without_events() {
 #[test]
 fn the_device_that_ends_a_phase_is_named_with_its_cost() {
     let mut trace = recording();
-    whole(&mut trace, 0, None);
+    transition(&mut trace, 0, None);
     phase(&mut trace, power_phase::SUSPEND_DEVICES, 2 * SECOND, 23 * SECOND);
-    let (system, own) = (PowerStateKind::System, PowerStateKind::Device);
+    let (system, device_state) = (PowerStateKind::System, PowerStateKind::Device);
     request(&mut trace, (0xa, "PCI\\A", "disk"), (system, 4), (2 * SECOND, 3 * SECOND));
     request(&mut trace, (0xb, "ROOT\\PIWD", "piwddev"), (system, 4), (2_910 * MS, 22_926 * MS));
     // The address of IRP 0xa is reused for the second device's own power state.
-    request(&mut trace, (0xa, "ROOT\\PIWD", "piwddev"), (own, 4), (3_500 * MS, 22_900 * MS));
+    request(&mut trace, (0xa, "ROOT\\PIWD", "piwddev"), (device_state, 4), (3_500 * MS, 22_900 * MS));
     let driver = trace.strings.intern("piwddev");
     let device = trace.strings.intern("ROOT\\PIWD");
-    let part = |irp, start_ns, end_ns| PowerRequest {
+    let driver_part = |irp, start_ns, end_ns| PowerRequest {
         scope: PowerRequestScope::Driver,
         driver,
         device,
@@ -231,16 +232,16 @@ fn the_device_that_ends_a_phase_is_named_with_its_cost() {
         end_ns: Some(end_ns),
         ..trace.power_requests.get(2).unwrap()
     };
-    let part = part(0xa, 3_600 * MS, 22_800 * MS);
+    let part = driver_part(0xa, 3_600 * MS, 22_800 * MS);
     trace.power_requests.push(part);
     sleep_state(&mut trace, 24 * SECOND, 4, "4");
-    let transition = only(&trace);
+    let transition = single_transition(&trace);
 
     let phase = find(&transition, PhaseName::SuspendDevices);
-    let last = phase.work.last.as_ref().unwrap();
-    assert_eq!((last.name.as_str(), last.driver.as_str()), ("ROOT\\PIWD", "piwddev"));
-    assert_eq!((last.duration_ns, last.end_ns), (20_016 * MS, 22_926 * MS));
-    assert_eq!(last.after_others_ns, Some(19_926 * MS));
+    let last_finished = phase.work.last.as_ref().unwrap();
+    assert_eq!((last_finished.name.as_str(), last_finished.driver.as_str()), ("ROOT\\PIWD", "piwddev"));
+    assert_eq!((last_finished.duration_ns, last_finished.end_ns), (20_016 * MS, 22_926 * MS));
+    assert_eq!(last_finished.after_others_ns, Some(19_926 * MS));
     assert_eq!(phase.work.items, 2);
     assert_eq!(phase.work.total_ns, 21_016 * MS);
     assert_eq!(phase.work.covered_ns, 20_926 * MS);

@@ -1,4 +1,4 @@
-//! Transitions with manually determined expected values.
+//! Analyzes synthetic transitions and compares the results with manually determined values.
 
 use onoff_trace::{
     Activity, ActivityKind, Milestone, Notification, NotificationKind, PowerRequest, PowerRequestKind,
@@ -14,8 +14,8 @@ mod measures;
 const US: i64 = 1_000;
 const SECOND: i64 = 1_000_000_000;
 
-/// A power transition activity.
-fn whole(trace: &mut Trace, start_ns: i64, end_ns: Option<i64>) {
+/// Adds a power transition activity.
+fn transition(trace: &mut Trace, start_ns: i64, end_ns: Option<i64>) {
     let name = trace.strings.intern("7");
     let event = trace.strings.intern("Microsoft-Windows-Kernel-Power/1");
     trace.activities.push(Activity {
@@ -57,7 +57,7 @@ fn notify(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, 
     });
 }
 
-/// A request to a device; `state` 1 is the working state.
+/// Adds a request to a device; `state` 1 is the working state.
 fn request(
     trace: &mut Trace,
     (irp, device, driver): (u64, &str, &str),
@@ -92,15 +92,15 @@ fn sleep_state(trace: &mut Trace, time_ns: i64, target: i64, effective: &str) {
     milestone_value(trace, time_ns, milestone::SLEEP, effective, Some(target));
 }
 
-fn wake(trace: &mut Trace, time_ns: i64, from: i64) {
-    milestone_value(trace, time_ns, milestone::WAKE, "", Some(from));
+fn wake(trace: &mut Trace, time_ns: i64, from_state: i64) {
+    milestone_value(trace, time_ns, milestone::WAKE, "", Some(from_state));
 }
 
 fn recording() -> Trace {
     Trace { duration_ns: 100 * SECOND, ..Trace::default() }
 }
 
-fn only(trace: &Trace) -> PowerTransition {
+fn single_transition(trace: &Trace) -> PowerTransition {
     let report = analyze(trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions.len(), 1);
     report.transitions.into_iter().next().unwrap()
@@ -110,13 +110,13 @@ fn find(transition: &PowerTransition, name: PhaseName) -> &Phase {
     transition.phases.iter().find(|phase| phase.name == name).unwrap_or_else(|| panic!("no phase {}", name.as_str()))
 }
 
-/// A sleep of 300 s on the wall clock and 1 s on the recording's clock, with a service that does not respond.
+/// Returns a sleep of 300 s on the wall clock and 1 s on the recording's clock, with a service that does not respond.
 fn sleep_with_slow_service() -> Trace {
     let mut trace = recording();
-    whole(&mut trace, 2 * SECOND, Some(39 * SECOND));
+    transition(&mut trace, 2 * SECOND, Some(39 * SECOND));
     let unix = 1_700_000_000 * SECOND;
     milestone_value(&mut trace, 2 * SECOND, milestone::POWER_BEGIN_UTC, "", Some(unix));
-    // Figure 17 of the Microsoft paper: the applications' node, in µs.
+    // Times in µs from figure 17 of the Microsoft paper (the node of applications).
     phase(&mut trace, power_phase::SUSPEND_APPS, 2 * SECOND, 2 * SECOND + 1_320_415 * US);
     notify(
         &mut trace,

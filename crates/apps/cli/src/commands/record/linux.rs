@@ -11,7 +11,7 @@ use onoff_record::plan::plan;
 use onoff_record::session;
 use onoff_record::shutdown_hook;
 
-use super::{RecordTask, consent, program, report_progress, write_check};
+use super::{RecordTask, confirm, program_path, report_progress, write_check};
 use crate::failure::Failure;
 use crate::output::Destination;
 
@@ -22,14 +22,14 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
     match task {
         RecordTask::Record(job, yes) => {
             if !yes {
-                consent(&job)?;
+                confirm(&job)?;
             }
             let id = new_job_id(&machine);
-            let progress = session::start(&mut machine, job, &program()?, &id)?;
+            let progress = session::start(&mut machine, job, &program_path()?, &id)?;
             report_progress(&mut machine, &progress, FOLLOW);
         }
         RecordTask::Resume => {
-            let progress = session::resume(&mut machine, &program()?)?;
+            let progress = session::resume(&mut machine, &program_path()?)?;
             report_progress(&mut machine, &progress, FOLLOW);
         }
         RecordTask::ShutdownHook(kind, staging) => {
@@ -48,39 +48,39 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
         }
         RecordTask::Check(job, root) => {
             let mut machine = LiveMachine::new(root);
-            let offer = Capabilities::probe(&mut machine);
-            let free = session::free_bytes(&machine, &job);
-            let items = check(&job, &offer, free);
+            let capabilities = Capabilities::probe(&mut machine);
+            let free_bytes = session::free_bytes(&machine, &job);
+            let items = check(&job, &capabilities, free_bytes);
             write_check(&items, destination)?;
         }
         RecordTask::DryRun(job, root) => {
             let mut machine = LiveMachine::new(root);
-            let offer = Capabilities::probe(&mut machine);
-            write_plan(&job, &offer, &machine, destination)?;
+            let capabilities = Capabilities::probe(&mut machine);
+            write_plan(&job, &capabilities, &machine, destination)?;
         }
     }
     Ok(())
 }
 
-/// Identifies the boots of a job.
+/// Returns the id that marks the boots of a job.
 fn new_job_id(machine: &LiveMachine) -> String {
     format!("{:x}", machine.clocks().real_ns)
 }
 
 fn write_plan(
     job: &Job,
-    offer: &Capabilities,
+    capabilities: &Capabilities,
     machine: &LiveMachine,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let plan = plan(job, offer, &program()?, "ID")?;
-    let options = job.transition.records_boot();
+    let plan = plan(job, capabilities, &program_path()?, "ID")?;
+    let records_boot = job.transition.records_boot();
     destination.write(|out| {
         for (number, sentence) in (1..).zip(plan.describe(job)) {
             writeln!(out, "{number:>3}. {sentence}")?;
         }
-        if options {
-            let options = onoff_record::kernel_options::options(job, offer, "ID");
+        if records_boot {
+            let options = onoff_record::kernel_options::options(job, capabilities, "ID");
             writeln!(out, "\nKernel options: {}", options.join(" "))?;
         }
         if !machine.is_superuser() && machine.root() == Path::new("/") {

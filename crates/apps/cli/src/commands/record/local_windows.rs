@@ -5,7 +5,7 @@ use onoff_record::machine::Machine;
 use onoff_record::windows::live::WindowsMachine;
 use onoff_record::windows::session;
 
-use super::{RecordTask, consent, program, report_progress, write_check};
+use super::{RecordTask, confirm, program_path, report_progress, write_check};
 use crate::failure::Failure;
 use crate::output::Destination;
 
@@ -17,10 +17,10 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
     match task {
         RecordTask::Record(job, yes) => {
             if !yes {
-                consent(&job)?;
+                confirm(&job)?;
             }
             let job = with_forward_slashes(job);
-            let progress = session::start(&mut machine, &windows, job, &program()?.replace('\\', "/"))?;
+            let progress = session::start(&mut machine, &windows, job, &program_path()?.replace('\\', "/"))?;
             report_progress(&mut machine, &progress, FOLLOW);
         }
         RecordTask::Resume => {

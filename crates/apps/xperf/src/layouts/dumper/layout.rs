@@ -1,6 +1,6 @@
 //! The columns of kernel events in xperf's text dump.
 //!
-//! Titles and widths follow published dumps. Field names are the ones of the kernel's event classes.
+//! Titles and widths follow published dumps. Field names are those of the kernel's event classes.
 
 /// Content of a column.
 #[derive(Clone, Copy, Debug)]
@@ -30,19 +30,19 @@ pub(super) enum Content {
     ModuleOf(&'static str),
     /// Names of the set bits of a field, lowest first; the bit number if a bit has no name.
     Bits(&'static str, &'static [&'static str]),
-    /// The same, separated by blanks.
+    /// The same as [`Self::Bits`], separated by blanks.
     Words(&'static str, &'static [&'static str]),
     /// Create options: the disposition in the upper eight bits, then the option flags.
     OpenOptions(&'static str),
     /// Name of the I/O priority in request flags.
     IoPriorityName(&'static str),
-    /// The value of a field as in events without a layout.
+    /// The value of a field, formatted as in events without a layout.
     Plain(&'static str),
     /// Integer from a field.
     Number(&'static str),
     /// A field in hexadecimal, with a minimum number of digits.
     Hexadecimal(&'static str, usize),
-    /// The first of these fields that the event has, in hexadecimal.
+    /// The first of two fields, or the second if the event does not have the first, in hexadecimal.
     HexadecimalOr(&'static str, &'static str),
     /// Sum of two fields (base and size) in hexadecimal.
     End(&'static str, &'static str),
@@ -58,13 +58,13 @@ pub(super) enum Content {
     Image(&'static str),
     /// Module that contains the start address of the thread that the event is attributed to.
     ThreadStartImage,
-    /// Duration of the operation, µs.
+    /// Duration of the operation, in µs.
     Elapsed,
-    /// Disk service time, µs.
+    /// Disk service time, in µs.
     Service,
-    /// Time since the new thread last ran, µs.
+    /// Time since the new thread last ran, in µs.
     SinceLast,
-    /// Time the old thread ran, µs.
+    /// Time that the old thread ran, in µs.
     Ran,
     /// State of the old thread.
     OldState,
@@ -87,7 +87,7 @@ pub(super) enum Content {
 }
 
 impl Layout {
-    /// Number of columns after the time stamp.
+    /// Returns the number of columns after the time stamp.
     pub(super) const fn columns(&self) -> usize {
         match self.rows {
             Rows::One(columns) => columns.len(),
@@ -97,7 +97,7 @@ impl Layout {
 }
 
 impl Content {
-    /// The (first) field that the value comes from.
+    /// Returns the first field that the value comes from.
     pub(super) const fn field(self) -> Option<&'static str> {
         match self {
             Self::ProcessIn(name)
@@ -195,7 +195,7 @@ const PROCESS_END: &[Column] = &[
     PROCESS_START[9],
 ];
 
-/// Columns of process counters: peaks, and in the rundown also the current values.
+/// Columns of process counters: peaks, and current values in the rundown.
 macro_rules! process_use_columns {
     ($($more:expr),* $(,)?) => {
         &[
@@ -246,7 +246,7 @@ const IMAGE: &[Column] = &[
     column("FileName", 0, Content::Path("FileName")),
 ];
 
-/// Columns of a context switch. The wait mode is the lowest bit of what later versions call flags.
+/// Columns of a context switch. The wait mode is the lowest bit of a field that later versions call `Flags`.
 macro_rules! context_switch_columns {
     ($wait_mode:literal $(, $more:expr)* $(,)?) => {
         &[
@@ -284,7 +284,7 @@ const CONTEXT_SWITCH_WITH_QUALITY: &[Column] = context_switch_columns!(
     column("NewThrdBamQosLevel", 11, Content::QualityOfService("Flags", 4)),
 );
 
-/// Names of the levels: the first from published rows, the others from the kernel's headers.
+/// Names of the levels. The first is from published rows, the others are from the kernel's headers.
 pub(super) const QUALITIES_OF_SERVICE: &[&str] = &["Important", "Medium", "Low", "Multimedia", "Deadline", "Eco"];
 
 const READY_THREAD: &[Column] = &[
@@ -418,7 +418,7 @@ const FILE_TRANSFER: &[Column] = file_columns![
     column("  ByteOffset", 0, Content::Hexadecimal("Offset", 10)),
     column("      Size", 0, Content::Hexadecimal("IoSize", 8)),
     column("     Flags", 0, Content::Hexadecimal("IoFlags", 8)),
-    // The payload has no field for them in any version.
+    // No version of the payload has this field.
     column("ExtraFlags", 0, Content::Hexadecimal("ExtraFlags", 8)),
     column("Priority", 8, Content::IoPriorityName("IoFlags")),
     column("FileName", 0, Content::File("FileKey")),
@@ -616,133 +616,133 @@ const PROFILE_INTERVAL: &[Column] = &[
     column("Old Interval", 12, Content::Number("OldInterval")),
 ];
 
-/// Columns of a stack's rows after the time stamp, with one row per frame.
+/// Columns after the time stamp in stack rows with one row per frame.
 pub(super) const FRAME_TITLES: &str = "  ThreadID, No.,            Address,            Image!Function";
-/// Columns with one row per stack; the last column repeats for each frame.
+/// Columns after the time stamp with one row per stack; the last column repeats for each frame.
 pub(super) const STACK_TITLES: &str = "  ThreadID,            Image!Function";
-/// Columns of a group mask's rows after the time stamp.
+/// Columns after the time stamp in rows of group masks.
 pub(super) const GROUP_MASK_TITLES: &str = "No.,       Mask";
 
-const fn one(name: &'static str, columns: &'static [Column]) -> Layout {
+const fn row_layout(name: &'static str, columns: &'static [Column]) -> Layout {
     Layout { name, rows: Rows::One(columns) }
 }
 
-const CONTEXT_SWITCH_LAYOUT: Layout = one("CSwitch", CONTEXT_SWITCH);
+const CONTEXT_SWITCH_LAYOUT: Layout = row_layout("CSwitch", CONTEXT_SWITCH);
 
 /// Layout of context switches with quality of service.
-const SWITCH_WITH_QUALITY: Layout = one("CSwitch", CONTEXT_SWITCH_WITH_QUALITY);
+const SWITCH_WITH_QUALITY: Layout = row_layout("CSwitch", CONTEXT_SWITCH_WITH_QUALITY);
 
-/// Events with a layout, in the order of the header block.
+/// All layouts, in the order of the header block.
 pub(super) const LAYOUTS: &[Layout] = &[
-    one("P-Start", PROCESS_START),
-    one("P-End", PROCESS_END),
-    one("P-DCStart", PROCESS_START),
-    one("P-DCEnd", PROCESS_START),
-    one("P-Zombie", PROCESS_START),
-    one("ProcessPerfCtr", PROCESS_PEAKS),
-    one("ProcessPerfCtrRundown", PROCESS_USE),
-    one("T-Start", THREAD_LIFE),
-    one("T-End", THREAD_LIFE),
-    one("T-DCStart", THREAD_LIFE),
-    one("T-DCEnd", THREAD_LIFE),
-    one("I-Start", IMAGE),
-    one("I-End", IMAGE),
-    one("I-DCStart", IMAGE),
-    one("I-DCEnd", IMAGE),
+    row_layout("P-Start", PROCESS_START),
+    row_layout("P-End", PROCESS_END),
+    row_layout("P-DCStart", PROCESS_START),
+    row_layout("P-DCEnd", PROCESS_START),
+    row_layout("P-Zombie", PROCESS_START),
+    row_layout("ProcessPerfCtr", PROCESS_PEAKS),
+    row_layout("ProcessPerfCtrRundown", PROCESS_USE),
+    row_layout("T-Start", THREAD_LIFE),
+    row_layout("T-End", THREAD_LIFE),
+    row_layout("T-DCStart", THREAD_LIFE),
+    row_layout("T-DCEnd", THREAD_LIFE),
+    row_layout("I-Start", IMAGE),
+    row_layout("I-End", IMAGE),
+    row_layout("I-DCStart", IMAGE),
+    row_layout("I-DCEnd", IMAGE),
     CONTEXT_SWITCH_LAYOUT,
-    one("ReadyThread", READY_THREAD),
-    one("SampledProfile", SAMPLED_PROFILE),
-    one("PmcInterrupt", COUNTER_INTERRUPT),
+    row_layout("ReadyThread", READY_THREAD),
+    row_layout("SampledProfile", SAMPLED_PROFILE),
+    row_layout("PmcInterrupt", COUNTER_INTERRUPT),
     Layout { name: "Stack", rows: Rows::Frames },
-    one("Interrupt", INTERRUPT),
-    one("DPC", DPC),
-    one("DPCTmr", DPC),
-    one("SysCallEnter", SYSTEM_CALL_ENTER),
-    one("SysCallExit", SYSTEM_CALL_EXIT),
-    one("DiskRead", DISK_TRANSFER),
-    one("DiskWrite", DISK_TRANSFER),
-    one("DiskReadInit", DISK_START),
-    one("DiskWriteInit", DISK_START),
-    one("DiskFlush", DISK_FLUSH),
-    one("DiskFlushInit", DISK_START),
-    one("HardFault", HARD_FAULT),
-    one("PageFault", PAGE_FAULT),
-    one("VirtualAlloc", VIRTUAL_ALLOCATION),
-    one("VirtualFree", VIRTUAL_ALLOCATION),
-    one("FileIoCreate", FILE_CREATE),
-    one("FileIoRead", FILE_TRANSFER),
-    one("FileIoWrite", FILE_TRANSFER),
-    one("FileIoCleanup", FILE_SUBJECT),
-    one("FileIoClose", FILE_SUBJECT),
-    one("FileIoFlush", FILE_SUBJECT),
-    one("FileIoDelete", FILE_INFORMATION),
-    one("FileIoRename", FILE_INFORMATION),
-    one("FileIoSetInfo", FILE_INFORMATION),
-    one("FileIoQueryInfo", FILE_INFORMATION),
-    one("FileIoFSCTL", FILE_INFORMATION),
-    one("FileIoDirEnum", FILE_DIRECTORY),
-    one("FileIoDirNotify", FILE_DIRECTORY),
-    one("FileIoOpEnd", FILE_END),
-    one("FileNameCreate", FILE_NAME),
-    one("FileNameDelete", FILE_NAME),
-    one("FileNameRundown", FILE_NAME),
-    one("RegKcbCreate", REGISTRY_BLOCK),
-    one("RegKcbDelete", REGISTRY_BLOCK),
-    one("RegKcbBeginRundown", REGISTRY_BLOCK),
-    one("RegKcbEndRundown", REGISTRY_BLOCK),
-    one("RegCreateKey", REGISTRY_OPERATION),
-    one("RegOpenKey", REGISTRY_OPERATION),
-    one("RegDeleteKey", REGISTRY_OPERATION),
-    one("RegQueryKey", REGISTRY_QUERY),
-    one("RegSetValue", REGISTRY_OPERATION),
-    one("RegDeleteValue", REGISTRY_OPERATION),
-    one("RegQueryValue", REGISTRY_OPERATION),
-    one("RegEnumerateKey", REGISTRY_OPERATION),
-    one("RegEnumerateValueKey", REGISTRY_OPERATION),
-    one("RegQueryMultipleValue", REGISTRY_OPERATION),
-    one("RegSetInformation", REGISTRY_INFORMATION),
-    one("RegFlush", REGISTRY_OPERATION),
-    one("RegVirtualize", REGISTRY_OPERATION),
-    one("RegCloseKey", REGISTRY_OPERATION),
-    one("TcpSend", SOCKET),
-    one("TcpRecv", SOCKET),
-    one("TcpConnect", SOCKET),
-    one("TcpDisconnect", SOCKET),
-    one("TcpRetransmit", SOCKET),
-    one("TcpAccept", SOCKET),
-    one("TcpReconnect", SOCKET),
-    one("UdpSend", SOCKET),
-    one("UdpRecv", SOCKET),
-    one("TcpSendIPV6", SOCKET_IPV6),
-    one("TcpRecvIPV6", SOCKET_IPV6),
-    one("TcpConnectIPV6", SOCKET_IPV6),
-    one("TcpDisconnectIPV6", SOCKET_IPV6),
-    one("TcpRetransmitIPV6", SOCKET_IPV6),
-    one("TcpAcceptIPV6", SOCKET_IPV6),
-    one("TcpReconnectIPV6", SOCKET_IPV6),
-    one("UdpSendIPV6", SOCKET_IPV6),
-    one("UdpRecvIPV6", SOCKET_IPV6),
-    one("VolumeMapping", VOLUME_MAPPING),
-    one("ImageId", IMAGE_IDENTITY),
-    one("ImageId/DbgID_RSDS", IMAGE_SYMBOLS),
-    one("ImageId/DbgID_ILRSDS", IMAGE_SYMBOLS),
-    one("ImageId/None", IMAGE_ALONE),
-    one("WinSAT_SystemConfig", PACKED_TEXT),
-    one("WinSAT_Metrics", PACKED_TEXT),
-    one("WinSAT_WinSPR", PACKED_TEXT),
-    one("Mark", MARK),
-    one("ProfileFreq-SetInterval", PROFILE_INTERVAL),
-    one("ProfileFreq-DCStart", PROFILE_INTERVAL),
-    one("ProfileFreq-DCEnd", PROFILE_INTERVAL),
+    row_layout("Interrupt", INTERRUPT),
+    row_layout("DPC", DPC),
+    row_layout("DPCTmr", DPC),
+    row_layout("SysCallEnter", SYSTEM_CALL_ENTER),
+    row_layout("SysCallExit", SYSTEM_CALL_EXIT),
+    row_layout("DiskRead", DISK_TRANSFER),
+    row_layout("DiskWrite", DISK_TRANSFER),
+    row_layout("DiskReadInit", DISK_START),
+    row_layout("DiskWriteInit", DISK_START),
+    row_layout("DiskFlush", DISK_FLUSH),
+    row_layout("DiskFlushInit", DISK_START),
+    row_layout("HardFault", HARD_FAULT),
+    row_layout("PageFault", PAGE_FAULT),
+    row_layout("VirtualAlloc", VIRTUAL_ALLOCATION),
+    row_layout("VirtualFree", VIRTUAL_ALLOCATION),
+    row_layout("FileIoCreate", FILE_CREATE),
+    row_layout("FileIoRead", FILE_TRANSFER),
+    row_layout("FileIoWrite", FILE_TRANSFER),
+    row_layout("FileIoCleanup", FILE_SUBJECT),
+    row_layout("FileIoClose", FILE_SUBJECT),
+    row_layout("FileIoFlush", FILE_SUBJECT),
+    row_layout("FileIoDelete", FILE_INFORMATION),
+    row_layout("FileIoRename", FILE_INFORMATION),
+    row_layout("FileIoSetInfo", FILE_INFORMATION),
+    row_layout("FileIoQueryInfo", FILE_INFORMATION),
+    row_layout("FileIoFSCTL", FILE_INFORMATION),
+    row_layout("FileIoDirEnum", FILE_DIRECTORY),
+    row_layout("FileIoDirNotify", FILE_DIRECTORY),
+    row_layout("FileIoOpEnd", FILE_END),
+    row_layout("FileNameCreate", FILE_NAME),
+    row_layout("FileNameDelete", FILE_NAME),
+    row_layout("FileNameRundown", FILE_NAME),
+    row_layout("RegKcbCreate", REGISTRY_BLOCK),
+    row_layout("RegKcbDelete", REGISTRY_BLOCK),
+    row_layout("RegKcbBeginRundown", REGISTRY_BLOCK),
+    row_layout("RegKcbEndRundown", REGISTRY_BLOCK),
+    row_layout("RegCreateKey", REGISTRY_OPERATION),
+    row_layout("RegOpenKey", REGISTRY_OPERATION),
+    row_layout("RegDeleteKey", REGISTRY_OPERATION),
+    row_layout("RegQueryKey", REGISTRY_QUERY),
+    row_layout("RegSetValue", REGISTRY_OPERATION),
+    row_layout("RegDeleteValue", REGISTRY_OPERATION),
+    row_layout("RegQueryValue", REGISTRY_OPERATION),
+    row_layout("RegEnumerateKey", REGISTRY_OPERATION),
+    row_layout("RegEnumerateValueKey", REGISTRY_OPERATION),
+    row_layout("RegQueryMultipleValue", REGISTRY_OPERATION),
+    row_layout("RegSetInformation", REGISTRY_INFORMATION),
+    row_layout("RegFlush", REGISTRY_OPERATION),
+    row_layout("RegVirtualize", REGISTRY_OPERATION),
+    row_layout("RegCloseKey", REGISTRY_OPERATION),
+    row_layout("TcpSend", SOCKET),
+    row_layout("TcpRecv", SOCKET),
+    row_layout("TcpConnect", SOCKET),
+    row_layout("TcpDisconnect", SOCKET),
+    row_layout("TcpRetransmit", SOCKET),
+    row_layout("TcpAccept", SOCKET),
+    row_layout("TcpReconnect", SOCKET),
+    row_layout("UdpSend", SOCKET),
+    row_layout("UdpRecv", SOCKET),
+    row_layout("TcpSendIPV6", SOCKET_IPV6),
+    row_layout("TcpRecvIPV6", SOCKET_IPV6),
+    row_layout("TcpConnectIPV6", SOCKET_IPV6),
+    row_layout("TcpDisconnectIPV6", SOCKET_IPV6),
+    row_layout("TcpRetransmitIPV6", SOCKET_IPV6),
+    row_layout("TcpAcceptIPV6", SOCKET_IPV6),
+    row_layout("TcpReconnectIPV6", SOCKET_IPV6),
+    row_layout("UdpSendIPV6", SOCKET_IPV6),
+    row_layout("UdpRecvIPV6", SOCKET_IPV6),
+    row_layout("VolumeMapping", VOLUME_MAPPING),
+    row_layout("ImageId", IMAGE_IDENTITY),
+    row_layout("ImageId/DbgID_RSDS", IMAGE_SYMBOLS),
+    row_layout("ImageId/DbgID_ILRSDS", IMAGE_SYMBOLS),
+    row_layout("ImageId/None", IMAGE_ALONE),
+    row_layout("WinSAT_SystemConfig", PACKED_TEXT),
+    row_layout("WinSAT_Metrics", PACKED_TEXT),
+    row_layout("WinSAT_WinSPR", PACKED_TEXT),
+    row_layout("Mark", MARK),
+    row_layout("ProfileFreq-SetInterval", PROFILE_INTERVAL),
+    row_layout("ProfileFreq-DCStart", PROFILE_INTERVAL),
+    row_layout("ProfileFreq-DCEnd", PROFILE_INTERVAL),
     Layout { name: "GroupMasks", rows: Rows::GroupMasks },
 ];
 
-/// The layout of events with this name.
+/// Finds the layout of events with this name.
 pub(super) fn layout_of(name: &str) -> Option<&'static Layout> {
     LAYOUTS.iter().find(|layout| layout.name == name)
 }
 
-/// The layout of an event name, if these fields need a different layout than other events of that name.
+/// Finds the layout of events with this name and these fields.
 pub(super) fn layout_with<'f>(name: &str, mut fields: impl Iterator<Item = &'f str>) -> Option<&'static Layout> {
     match name {
         "CSwitch" if fields.any(|field| field == "Flags") => Some(&SWITCH_WITH_QUALITY),

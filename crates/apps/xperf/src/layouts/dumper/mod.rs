@@ -1,8 +1,8 @@
 //! xperf's text dump of events: a header block that names the columns, then one row per event in time order.
 //!
 //! In xperf's form ([`Dumper::after_survey`]), one header block has the columns of all events in the recording, and
-//! lines end in CR LF. In streaming form ([`Dumper::new`]), a separate header block precedes the first row of each event
-//! without a layout. Names of processes, threads and modules come from the events so far.
+//! lines end in CR LF. In streaming form ([`Dumper::new`]), a separate header block precedes the first row of each
+//! event without a layout. Names of processes, threads and modules come from preceding events.
 
 mod layout;
 mod row;
@@ -19,7 +19,7 @@ use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLE
 use row::Plan;
 use text::push;
 
-/// True if rows of this name have xperf's columns; other rows have the fields of their event.
+/// True if events with this name have xperf's columns; other events have one column per field.
 #[must_use]
 pub fn has_columns(name: &str) -> bool {
     layout_of(name).is_some()
@@ -48,7 +48,7 @@ impl LineEnds {
 struct Style {
     ends: LineEnds,
     /// `name : value` for fields of events without a layout.
-    names: bool,
+    with_names: bool,
     /// One row per call stack instead of one per frame.
     whole_stacks: bool,
     functions: Option<Arc<AddressNames>>,
@@ -58,13 +58,13 @@ struct Style {
 pub struct Dumper {
     style: Style,
     /// Event types for the single header block; `None` in streaming form.
-    surveyed: Option<Vec<EventSchema>>,
-    /// Events without a layout whose header block was written: by name, with id, version and number of fields, because
-    /// providers may give several events the same name.
-    announced: HashMap<Box<str>, Vec<(u16, u16, usize)>>,
-    /// True if only some events are dumped, without hardware counters.
-    only_some: bool,
-    /// By hook, version and number of fields, which together determine the fields.
+    schemas: Option<Vec<EventSchema>>,
+    /// Events without a layout whose header block was written: id, version and number of fields by name. Providers may
+    /// give several events the same name.
+    written_headers: HashMap<Box<str>, Vec<(u16, u16, usize)>>,
+    /// True if only selected events are dumped, without hardware counters.
+    is_partial: bool,
+    /// Plans by hook, version and number of fields, which together determine the fields.
     plans: HashMap<(u16, u16, usize), Option<Plan>>,
     line: Vec<u8>,
 }
@@ -76,17 +76,17 @@ impl Dumper {
         Self::default()
     }
 
-    /// Starts a dump in xperf's form. `columns` are the event types in the recording.
+    /// Starts a dump in xperf's form. `schemas` are the event types in the recording.
     #[must_use]
-    pub fn after_survey(columns: Vec<EventSchema>) -> Self {
+    pub fn after_survey(schemas: Vec<EventSchema>) -> Self {
         let style = Style { ends: LineEnds::CrLf, ..Style::default() };
-        Self { style, surveyed: Some(columns), ..Self::default() }
+        Self { style, schemas: Some(schemas), ..Self::default() }
     }
 
     /// Writes `name : value` for fields of events without a layout.
     #[must_use]
-    pub fn with_names(mut self, names: bool) -> Self {
-        self.style.names = names;
+    pub fn with_names(mut self, with_names: bool) -> Self {
+        self.style.with_names = with_names;
         self
     }
 
@@ -119,7 +119,7 @@ impl Dumper {
              Level, Version, MofLength{end}",
             row::UNKNOWN_CLASSIC
         )?;
-        if self.surveyed.is_some() {
+        if self.schemas.is_some() {
             write!(
                 out,
                 "{:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU,                             ProviderId,     \
@@ -128,26 +128,26 @@ impl Dumper {
             )?;
         }
         self.line.clear();
-        for columns in self.surveyed.iter().flatten() {
-            if is_of_counters(columns) {
-                row::counter_titles(columns.fields.iter().map(String::as_str), self.style.ends, &mut self.line);
+        for schema in self.schemas.iter().flatten() {
+            if is_counter_schema(schema) {
+                row::push_counter_titles(schema.fields.iter().map(String::as_str), self.style.ends, &mut self.line);
                 continue;
             }
-            let unnamed = !columns.described && (is_classic(columns.origin) || is_of_manifest(columns.origin));
-            if layout_of(&columns.name).is_none() && !unnamed {
-                let fields = columns.fields.iter().map(String::as_str);
-                row::titles(&columns.name, columns.origin, fields, self.style.ends, &mut self.line);
+            let is_unknown = !schema.described && (is_classic(schema.origin) || is_manifest(schema.origin));
+            if layout_of(&schema.name).is_none() && !is_unknown {
+                let fields = schema.fields.iter().map(String::as_str);
+                row::push_titles(&schema.name, schema.origin, fields, self.style.ends, &mut self.line);
             }
         }
         out.write_all(&self.line)?;
         write!(out, "EndHeader{end}")?;
         let (major, minor, build) = header.os_version;
-        let length =
+        let duration =
             header.duration_ns.map_or_else(|| "unknown".to_owned(), |ns| format!("{} sec", ns / 1_000_000_000));
         write!(
             out,
             "OS Version: {major}.{minor}.{build}, Trace Size: {}KB, Events Lost: {}, Buffers lost: {}, \
-             Trace Start: {}, Trace Length: {length}, PointerSize: {}, Trace Name: {}{end}",
+             Trace Start: {}, Trace Length: {duration}, PointerSize: {}, Trace Name: {}{end}",
             header.bytes / 1024,
             header.events_lost,
             header.buffers_lost,
@@ -161,16 +161,16 @@ impl Dumper {
         write!(out, "FirstReliableCSwitchEventTimeStamp, {switches}{end}")
     }
 
-    /// The layout that events of this name have in this recording, according to the survey.
+    /// Returns the layout that events with the name of `layout` have in this recording, according to the survey.
     fn surveyed_layout(&self, layout: &'static Layout) -> &'static Layout {
-        let of_name = self.surveyed.iter().flatten().filter(|columns| columns.name == layout.name);
-        let with_fields = |columns: &EventSchema| layout_with(layout.name, columns.fields.iter().map(String::as_str));
-        of_name.filter_map(with_fields).max_by_key(|layout| layout.columns()).unwrap_or(layout)
+        let schemas = self.schemas.iter().flatten().filter(|schema| schema.name == layout.name);
+        let find_layout = |schema: &EventSchema| layout_with(layout.name, schema.fields.iter().map(String::as_str));
+        schemas.filter_map(find_layout).max_by_key(|layout| layout.columns()).unwrap_or(layout)
     }
 
-    /// Writes only the column titles of these events instead of a header block, for a dump of only these events.
+    /// Writes the column titles of these events instead of a header block, for a dump of only these events.
     pub fn begin_with(&mut self, events: &[&str], out: &mut dyn Write) -> io::Result<()> {
-        self.only_some = true;
+        self.is_partial = true;
         for layout in events.iter().filter_map(|name| layout_of(name)) {
             write_titles(layout, &self.style, out)?;
         }
@@ -182,60 +182,60 @@ impl Dumper {
         let mut line = std::mem::take(&mut self.line);
         line.clear();
         self.append(event, &mut line);
-        let written = out.write_all(&line);
+        let result = out.write_all(&line);
         self.line = line;
-        written
+        result
     }
 
     /// Appends the rows of an event.
     pub fn append(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
-        if !event.derived.counters.is_empty() && !self.only_some {
-            self.counters(event, line);
+        if !event.derived.counters.is_empty() && !self.is_partial {
+            self.push_counters(event, line);
         }
         if let EventOrigin::Kernel { hook } = event.origin {
             let key = (hook, event.version, event.fields.len());
-            let of_fields = || layout_with(event.name, event.fields.iter().map(|field| &*field.name));
-            let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(of_fields()?, event)));
+            let find_layout = || layout_with(event.name, event.fields.iter().map(|field| &*field.name));
+            let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(find_layout()?, event)));
             if let Some(plan) = plan {
                 // After a survey, the header block already has these columns.
-                if !std::mem::replace(&mut plan.announced, true) && self.surveyed.is_none() && !self.only_some {
-                    announce_layout(plan.layout, &self.style, line);
+                if !std::mem::replace(&mut plan.has_header, true) && self.schemas.is_none() && !self.is_partial {
+                    push_layout_header(plan.layout, &self.style, line);
                 }
-                row::with_layout(plan, event, &self.style, line);
+                row::push_layout_rows(plan, event, &self.style, line);
                 return;
             }
         }
         match layout_of(event.name) {
-            Some(layout) => row::with_layout(&Plan::new(layout, event), event, &self.style, line),
-            None if !event.described && is_classic(event.origin) => row::unknown(event, self.style.ends, line),
-            None if !event.described && is_of_manifest(event.origin) && self.surveyed.is_some() => {
-                row::unknown_manifest(event, self.style.ends, line);
+            Some(layout) => row::push_layout_rows(&Plan::new(layout, event), event, &self.style, line),
+            None if !event.described && is_classic(event.origin) => row::push_unknown_row(event, self.style.ends, line),
+            None if !event.described && is_manifest(event.origin) && self.schemas.is_some() => {
+                row::push_unknown_manifest_row(event, self.style.ends, line);
             }
             None => {
-                if self.surveyed.is_none() {
-                    self.announce(event, line);
+                if self.schemas.is_none() {
+                    self.push_header(event, line);
                 }
-                row::generic(event, &self.style, line);
+                row::push_generic_row(event, &self.style, line);
             }
         }
     }
 
     /// Appends the row of the hardware counters that were recorded with an event.
-    fn counters(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
+    fn push_counters(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
         let values = event.derived.counters;
         let ends = self.style.ends;
-        if self.surveyed.is_none() {
-            let known = self.announced.entry(row::COUNTERS.into()).or_default();
-            let kind = (0, 0, values.len());
-            if !known.contains(&kind) {
-                known.push(kind);
+        if self.schemas.is_none() {
+            let written = self.written_headers.entry(row::COUNTERS.into()).or_default();
+            let key = (0, 0, values.len());
+            if !written.contains(&key) {
+                written.push(key);
                 push("BeginHeader", line);
                 push(ends.as_str(), line);
                 let names = event.derived.counter_names;
-                let unnamed: Vec<String> =
-                    (names.len()..values.len()).map(|at| format!("Counter {}", at + 1)).collect();
-                row::counter_titles(
-                    names.iter().map(AsRef::as_ref).chain(unnamed.iter().map(String::as_str)),
+                let unnamed_counters: Vec<String> =
+                    (names.len()..values.len()).map(|index| format!("Counter {}", index + 1)).collect();
+                row::push_counter_titles(
+                    names.iter().map(AsRef::as_ref).chain(unnamed_counters.iter().map(String::as_str)),
                     ends,
                     line,
                 );
@@ -243,23 +243,23 @@ impl Dumper {
                 push(ends.as_str(), line);
             }
         }
-        row::counters(event, ends, line);
+        row::push_counters(event, ends, line);
     }
 
     /// Appends the header block of an event without a layout before its first row.
-    fn announce(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
-        let kind = (event.id, event.version, event.fields.len());
-        let known = match self.announced.get_mut(event.name) {
-            Some(known) => known,
-            None => self.announced.entry(event.name.into()).or_default(),
+    fn push_header(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
+        let key = (event.id, event.version, event.fields.len());
+        let written = match self.written_headers.get_mut(event.name) {
+            Some(written) => written,
+            None => self.written_headers.entry(event.name.into()).or_default(),
         };
-        if !known.contains(&kind) {
-            known.push(kind);
+        if !written.contains(&key) {
+            written.push(key);
             let end = self.style.ends.as_str();
             push("BeginHeader", line);
             push(end, line);
             let fields = event.fields.iter().map(|field| &*field.name);
-            row::titles(event.name, event.origin, fields, self.style.ends, line);
+            row::push_titles(event.name, event.origin, fields, self.style.ends, line);
             push("EndHeader", line);
             push(end, line);
         }
@@ -283,7 +283,7 @@ fn write_titles(layout: &Layout, style: &Style, out: &mut dyn Write) -> io::Resu
 }
 
 /// Appends a header block with the columns of one layout.
-fn announce_layout(layout: &Layout, style: &Style, line: &mut Vec<u8>) {
+fn push_layout_header(layout: &Layout, style: &Style, line: &mut Vec<u8>) {
     let end = style.ends.as_str();
     push("BeginHeader", line);
     push(end, line);
@@ -292,9 +292,9 @@ fn announce_layout(layout: &Layout, style: &Style, line: &mut Vec<u8>) {
     push(end, line);
 }
 
-/// True if these are the columns of hardware counters, which are recorded with other events.
-fn is_of_counters(columns: &EventSchema) -> bool {
-    columns.name == row::COUNTERS && matches!(columns.origin, EventOrigin::Kernel { .. })
+/// True for the schema of hardware counters, which are recorded with other events.
+fn is_counter_schema(schema: &EventSchema) -> bool {
+    schema.name == row::COUNTERS && matches!(schema.origin, EventOrigin::Kernel { .. })
 }
 
 /// True for events that have only a class and a number.
@@ -302,11 +302,11 @@ fn is_classic(origin: EventOrigin) -> bool {
     !matches!(origin, EventOrigin::Manifest | EventOrigin::TraceLogging | EventOrigin::Message)
 }
 
-const fn is_of_manifest(origin: EventOrigin) -> bool {
+const fn is_manifest(origin: EventOrigin) -> bool {
     matches!(origin, EventOrigin::Manifest)
 }
 
-/// FILETIME: units of 100 ns since 1601-01-01; 0 if unknown.
+/// Converts to FILETIME: units of 100 ns since 1601-01-01; 0 if unknown.
 fn filetime(unix_ns: Option<i64>) -> i128 {
     unix_ns.map_or(0, |ns| i128::from(ns) / 100 + DAYS_1601_TO_1970 * 864_000_000_000)
 }

@@ -1,14 +1,14 @@
-//! Appends numbers and texts to a line without `std::fmt`, because a dump formats hundreds of millions of values. A line
-//! is bytes, so that valid UTF-8 is not checked again.
+//! Appends numbers and texts to a line without `std::fmt`, because a dump formats hundreds of millions of values. A
+//! line is a byte vector, which avoids repeated UTF-8 checks.
 
 /// Blanks for padding.
 const BLANKS: &str = "                                                                ";
 
 fn pad(length: usize, width: usize, line: &mut Vec<u8>) {
-    let missing = width.saturating_sub(length);
-    match BLANKS.get(..missing) {
+    let padding = width.saturating_sub(length);
+    match BLANKS.get(..padding) {
         Some(blanks) => push(blanks, line),
-        None => line.resize(line.len() + missing, b' '),
+        None => line.resize(line.len() + padding, b' '),
     }
 }
 
@@ -17,7 +17,7 @@ pub(super) fn push(text: &str, line: &mut Vec<u8>) {
 }
 
 /// Appends a number, right-aligned to `width` characters.
-pub(super) fn unsigned(number: u64, width: usize, line: &mut Vec<u8>) {
+pub(super) fn push_unsigned(number: u64, width: usize, line: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(number);
     pad(digits.len(), width, line);
@@ -25,25 +25,25 @@ pub(super) fn unsigned(number: u64, width: usize, line: &mut Vec<u8>) {
 }
 
 /// Appends a number, right-aligned to `width` characters.
-pub(super) fn signed(number: i64, width: usize, line: &mut Vec<u8>) {
+pub(super) fn push_signed(number: i64, width: usize, line: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(number);
     pad(digits.len(), width, line);
     push(digits, line);
 }
 
-/// Appends `0x` and at min_digits `min_digits` hexadecimal digits.
-pub(super) fn hexadecimal(number: u64, min_digits: usize, line: &mut Vec<u8>) {
+/// Appends `0x` and at least `min_digits` hexadecimal digits.
+pub(super) fn push_hexadecimal(number: u64, min_digits: usize, line: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits: [u8; 16] = std::array::from_fn(|at| DIGITS[(number >> (60 - 4 * at) & 15) as usize]);
-    let needed = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(min_digits).max(1);
+    let digits: [u8; 16] = std::array::from_fn(|index| DIGITS[(number >> (60 - 4 * index) & 15) as usize]);
+    let length = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(min_digits).max(1);
     push("0x", line);
-    line.resize(line.len() + needed.saturating_sub(digits.len()), b'0');
-    line.extend_from_slice(digits.get(digits.len().saturating_sub(needed)..).unwrap_or(&digits));
+    line.resize(line.len() + length.saturating_sub(digits.len()), b'0');
+    line.extend_from_slice(digits.get(digits.len().saturating_sub(length)..).unwrap_or(&digits));
 }
 
 /// Appends a text, right-aligned to `width` characters.
-pub(super) fn right(value: &str, width: usize, line: &mut Vec<u8>) {
+pub(super) fn push_right_aligned(value: &str, width: usize, line: &mut Vec<u8>) {
     let length = if value.is_ascii() { value.len() } else { value.chars().count() };
     pad(length, width, line);
     push(value, line);
@@ -53,7 +53,7 @@ pub(super) fn right(value: &str, width: usize, line: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn text_of(line: &[u8]) -> &str {
+    fn as_text(line: &[u8]) -> &str {
         std::str::from_utf8(line).unwrap()
     }
 
@@ -62,22 +62,22 @@ mod tests {
         for number in [0, 1, 9, 10, 255, 4_294_967_295, u64::MAX] {
             for width in [0, 1, 5, 10, 70] {
                 let mut line = Vec::new();
-                unsigned(number, width, &mut line);
-                assert_eq!(text_of(&line), format!("{number:>width$}"));
+                push_unsigned(number, width, &mut line);
+                assert_eq!(as_text(&line), format!("{number:>width$}"));
                 let mut line = Vec::new();
-                hexadecimal(number, width.min(16), &mut line);
-                assert_eq!(text_of(&line), format!("{number:#0width$x}", width = width.min(16) + 2));
+                push_hexadecimal(number, width.min(16), &mut line);
+                assert_eq!(as_text(&line), format!("{number:#0width$x}", width = width.min(16) + 2));
             }
         }
         for number in [0, -1, 1, i64::MIN, i64::MAX] {
             let mut line = Vec::new();
-            signed(number, 7, &mut line);
-            assert_eq!(text_of(&line), format!("{number:>7}"));
+            push_signed(number, 7, &mut line);
+            assert_eq!(as_text(&line), format!("{number:>7}"));
         }
         for text in ["", "ab", "äö", "abcdefgh"] {
             let mut line = Vec::new();
-            right(text, 4, &mut line);
-            assert_eq!(text_of(&line), format!("{text:>4}"));
+            push_right_aligned(text, 4, &mut line);
+            assert_eq!(as_text(&line), format!("{text:>4}"));
         }
     }
 }

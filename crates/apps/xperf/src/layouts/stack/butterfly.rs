@@ -9,15 +9,15 @@ use quick_xml::escape::escape;
 
 use onoff_report::text::quantity::share;
 
-/// Writes the page. Modules and neighbors with fewer than `minimum` hits are omitted and counted as trimmed.
-pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the page. Modules and neighbors with fewer than `min_hits` hits are omitted and counted as trimmed.
+pub fn write(stacks: &CallStacks, min_hits: u64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>Stacks</title></head><body>\n\
-         <p>{} stacks. A module counts for those of its functions that have no name.</p>",
-        found.stacks
+         <p>{} stacks. Functions without a name are counted under their module.</p>",
+        stacks.stacks
     )?;
-    let page = Page { found, minimum };
+    let page = Page { stacks, min_hits };
     page.list("TblE", "Functions by Exclusive Hits", |row| row.exclusive, out)?;
     page.list("TblU", "Functions by UniInclusive Hits", |row| row.unique_inclusive, out)?;
     page.neighbors(
@@ -30,11 +30,11 @@ pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Resul
     writeln!(out, "</body></html>")
 }
 
-/// CSS class of the rows that links point to; otherwise they look like other rows of a module.
+/// Marks the rows that links point to. They have the CSS class of other module rows.
 const TARGET: &str = "target";
 
-/// `module!function`, also for a name that is only a module or an address.
-fn whole_name(name: Cow<'_, str>) -> Cow<'_, str> {
+/// Formats `module!function`, also for a name that is only a module or an address.
+fn full_name(name: Cow<'_, str>) -> Cow<'_, str> {
     match (name.contains('!'), name.starts_with("0x")) {
         (true, _) => name,
         (false, true) => Cow::Owned(format!("\"Unknown\"!{name}")),
@@ -43,19 +43,19 @@ fn whole_name(name: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 struct Page<'a> {
-    found: &'a CallStacks,
-    minimum: u64,
+    stacks: &'a CallStacks,
+    min_hits: u64,
 }
 
 impl Page<'_> {
-    /// The modules with hits of one kind, most first, and the number of omitted modules.
+    /// Returns the modules with hits of one kind, most hits first, and the number of omitted modules.
     fn rows(&self, hits: fn(&ModuleHits) -> u64) -> (Vec<&ModuleHits>, usize) {
-        let all = self.found.modules.iter();
-        let mut rows: Vec<&ModuleHits> = all.filter(|row| hits(row) > 0).collect();
-        let before = rows.len();
-        rows.retain(|row| hits(row) >= self.minimum);
+        let modules = self.stacks.modules.iter();
+        let mut rows: Vec<&ModuleHits> = modules.filter(|row| hits(row) > 0).collect();
+        let total_rows = rows.len();
+        rows.retain(|row| hits(row) >= self.min_hits);
         rows.sort_by_key(|row| Reverse(hits(row)));
-        let trimmed = before - rows.len();
+        let trimmed = total_rows - rows.len();
         (rows, trimmed)
     }
 
@@ -73,10 +73,10 @@ impl Page<'_> {
         begin(id, title, "<th>Multi-Inclusive</th><th>Exclusive</th>", out)?;
         let class = if id == "TblSN" { TARGET } else { "ff" };
         for row in rows {
-            let both = [row.multi_inclusive, row.exclusive];
-            self.row((class, "", &row.name), &both, hits(row), out)?;
-            self.around(&row.callers, &row.name, "&lt;-- ", out)?;
-            self.around(&row.callees, &row.name, "--&gt; ", out)?;
+            let cells = [row.multi_inclusive, row.exclusive];
+            self.row((class, "", &row.name), &cells, hits(row), out)?;
+            self.write_neighbors(&row.callers, &row.name, "&lt;-- ", out)?;
+            self.write_neighbors(&row.callees, &row.name, "--&gt; ", out)?;
             if row.exclusive > 0 {
                 let cells = [0, row.exclusive];
                 self.row(("fs", "***itself*** ", &row.name), &cells, row.exclusive, out)?;
@@ -85,15 +85,21 @@ impl Page<'_> {
         end(trimmed, 4, out)
     }
 
-    fn around(&self, neighbors: &[Neighbor], of: &str, arrow: &str, out: &mut dyn Write) -> io::Result<()> {
+    fn write_neighbors(
+        &self,
+        neighbors: &[Neighbor],
+        module: &str,
+        arrow: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let mut trimmed = 0_u64;
         for neighbor in neighbors {
-            if neighbor.hits < self.minimum {
+            if neighbor.hits < self.min_hits {
                 trimmed += neighbor.hits;
                 continue;
             }
             let cells = [neighbor.hits, 0];
-            let class = if neighbor.name == of { "fi" } else { "fn" };
+            let class = if neighbor.name == module { "fi" } else { "fn" };
             self.row((class, arrow, &neighbor.name), &cells, neighbor.hits, out)?;
         }
         if trimmed > 0 {
@@ -102,19 +108,19 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Writes a row: its class, the text before the name, the name, its numbers, and the base of the percentage.
+    /// Writes a row with class, prefix and name, its numbers, and the percentage of `hits`.
     fn row(
         &self,
-        (class, before, name): (&str, &str, &str),
+        (class, prefix, name): (&str, &str, &str),
         cells: &[u64],
         hits: u64,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let is_target = class == TARGET;
         let class = if is_target { "ff" } else { class };
-        let name = whole_name(onoff_report::text::printable::printable(name));
+        let name = full_name(onoff_report::text::printable::printable(name));
         let name = escape(&*name);
-        write!(out, "<tr class='{class}'><td>{before}<a href='#{name}'>{name}</a>")?;
+        write!(out, "<tr class='{class}'><td>{prefix}<a href='#{name}'>{name}</a>")?;
         // Links point to the module's row in the first of the two tables with neighbors.
         if is_target {
             write!(out, "<a id='{name}'></a>")?;
@@ -123,9 +129,9 @@ impl Page<'_> {
         for cell in cells {
             write!(out, "<td>{cell}</td>")?;
         }
-        let part = i64::try_from(hits).unwrap_or(i64::MAX);
-        let whole = i64::try_from(self.found.stacks).unwrap_or(i64::MAX);
-        writeln!(out, "<td>{:.2}%</td></tr>", share(part, whole))
+        let hits = i64::try_from(hits).unwrap_or(i64::MAX);
+        let total = i64::try_from(self.stacks.stacks).unwrap_or(i64::MAX);
+        writeln!(out, "<td>{:.2}%</td></tr>", share(hits, total))
     }
 }
 
@@ -147,7 +153,7 @@ mod tests {
     #[test]
     fn escapes_names_and_lists_callers_and_callees() {
         let neighbor = |name: &str, hits| Neighbor { name: name.to_owned(), hits };
-        let found = CallStacks {
+        let stacks = CallStacks {
             stacks: 10,
             modules: vec![ModuleHits {
                 name: "<a&b>.exe".to_owned(),
@@ -159,7 +165,7 @@ mod tests {
             }],
         };
         let mut out = Vec::new();
-        write(&found, 2, &mut out).unwrap();
+        write(&stacks, 2, &mut out).unwrap();
         let page = String::from_utf8(out).unwrap();
         for line in [
             "<table id='TblSN'>",

@@ -8,9 +8,9 @@ use quick_xml::escape::escape;
 use onoff_report::text::printable::printable;
 
 /// Writes one row per module, most frames first.
-pub fn write_csv(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_csv(stacks: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Function, Exclusive, UniInclusive, MultiInclusive")?;
-    for row in &found.modules {
+    for row in &stacks.modules {
         writeln!(
             out,
             "{}, {}, {}, {}",
@@ -24,9 +24,9 @@ pub fn write_csv(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes one element per module, with its callers and callees.
-pub fn write_xml(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "<stacks count=\"{}\">", found.stacks)?;
-    for row in &found.modules {
+pub fn write_xml(stacks: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<stacks count=\"{}\">", stacks.stacks)?;
+    for row in &stacks.modules {
         writeln!(
             out,
             "  <function name=\"{}\" exclusive=\"{}\" uniInclusive=\"{}\" multiInclusive=\"{}\">",

@@ -59,40 +59,40 @@ impl<'b> PlugAndPlayDevice<'b> {
         }
         if version >= 4 {
             device.service_name = fields.utf16_z();
-            device.filters = fields.rest();
+            device.filters = fields.unread();
         }
         Some(device)
     }
 
-    /// Drivers above the function driver, in recorded order.
+    /// Iterates over the drivers above the function driver, in recorded order.
     pub fn upper_filters(&self) -> impl Iterator<Item = Utf16<'b>> + 'b {
-        Self::texts(Reader::new(self.filters, 4), self.upper_filters)
+        Self::read_texts(Reader::new(self.filters, 4), self.upper_filters)
     }
 
-    /// Drivers below the function driver, in recorded order.
+    /// Iterates over the drivers below the function driver, in recorded order.
     pub fn lower_filters(&self) -> impl Iterator<Item = Utf16<'b>> + 'b {
         let mut filters = Reader::new(self.filters, 4);
-        for _ in Self::texts_in(&mut filters, self.upper_filters) {}
-        Self::texts(filters, self.lower_filters)
+        for _ in Self::read_texts_from(&mut filters, self.upper_filters) {}
+        Self::read_texts(filters, self.lower_filters)
     }
 
-    fn texts(mut from: Reader<'b>, count: u32) -> impl Iterator<Item = Utf16<'b>> + 'b {
+    fn read_texts(mut reader: Reader<'b>, count: u32) -> impl Iterator<Item = Utf16<'b>> + 'b {
         let mut remaining = count;
-        std::iter::from_fn(move || Self::next_text(&mut from, &mut remaining))
+        std::iter::from_fn(move || Self::next_text(&mut reader, &mut remaining))
     }
 
-    fn texts_in(from: &mut Reader<'b>, count: u32) -> impl Iterator<Item = Utf16<'b>> {
+    fn read_texts_from(reader: &mut Reader<'b>, count: u32) -> impl Iterator<Item = Utf16<'b>> {
         let mut remaining = count;
-        std::iter::from_fn(move || Self::next_text(from, &mut remaining))
+        std::iter::from_fn(move || Self::next_text(reader, &mut remaining))
     }
 
-    // The count is untrusted: the texts end at the end of the payload.
-    fn next_text(from: &mut Reader<'b>, remaining: &mut u32) -> Option<Utf16<'b>> {
-        if *remaining == 0 || from.remaining() < 2 {
+    /// Reads the next text. The count is untrusted, so the texts also end at the end of the payload.
+    fn next_text(reader: &mut Reader<'b>, remaining: &mut u32) -> Option<Utf16<'b>> {
+        if *remaining == 0 || reader.remaining() < 2 {
             return None;
         }
         *remaining -= 1;
-        Some(from.utf16_z())
+        Some(reader.utf16_z())
     }
 }
 parse_from_record!(PlugAndPlayDevice<'b>);
@@ -185,7 +185,7 @@ impl<'b> NetworkAdapter<'b> {
             // Eight UTF-16 units whose low bytes are the address.
             let units: &[u8; 16] = fields.array()?;
             return Some(Self {
-                physical_address: std::array::from_fn(|at| units[at * 2]),
+                physical_address: std::array::from_fn(|index| units[index * 2]),
                 physical_address_length,
                 description,
                 ..Self::default()

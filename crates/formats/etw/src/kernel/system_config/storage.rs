@@ -25,7 +25,7 @@ events! {
 }
 
 impl<'b> PhysicalDisk<'b> {
-    /// Size in bytes, computed from the geometry; 0 on overflow.
+    /// Returns the size in bytes, computed from the geometry; 0 on overflow.
     #[must_use]
     pub fn size(&self) -> u64 {
         [self.tracks_per_cylinder, self.sectors_per_track, self.bytes_per_sector]

@@ -40,15 +40,15 @@ fn answer(report: &BootReport) -> String {
         Variant::Resume => "The resume",
         _ => "The boot",
     };
-    let person = match report.user_input_ns {
+    let user_wait = match report.user_input_ns {
         0 => String::new(),
         ns => format!(", plus {} waiting for a user to log on", duration(ns)),
     };
     match (report.total_ns, report.total_certainty) {
-        (Some(total), Certainty::Measured) => format!("{kind} took {}{person}.", duration(total)),
-        (Some(total), _) => format!("{kind} took {}{person} (inferred).", duration(total)),
+        (Some(total), Certainty::Measured) => format!("{kind} took {}{user_wait}.", duration(total)),
+        (Some(total), _) => format!("{kind} took {}{user_wait} (inferred).", duration(total)),
         (None, _) => format!(
-            "{kind} took at least {}{person}: the recording ends before the computer was idle.",
+            "{kind} took at least {}{user_wait}: the recording ends before the computer was idle.",
             duration(report.total_at_least_ns)
         ),
     }
@@ -77,24 +77,24 @@ fn parts(report: &BootReport) -> Option<String> {
     if !before_kernel.is_empty() {
         sentence += &format!(" Before the kernel: {}.", before_kernel.join(", "));
     }
-    if let Some(whole) = report.details.total_from_reset_ns {
-        sentence += &format!(" Total from CPU reset: {}.", duration(whole));
+    if let Some(from_reset_ns) = report.details.total_from_reset_ns {
+        sentence += &format!(" Total from CPU reset: {}.", duration(from_reset_ns));
     }
     Some(sentence)
 }
 
-/// The cost of a phase, without the idle time PostBoot requires and without time spent waiting for a user.
+/// Returns the cost of a phase, without the idle time PostBoot requires and without time spent waiting for a user.
 pub(super) fn cost(report: &BootReport, phase: &Phase) -> Option<i64> {
     match phase.name {
         PhaseName::PostBoot => report.work_after_ns(),
         PhaseName::TraceTail => None,
-        _ => phase.took_ns(),
+        _ => phase.duration_without_input_ns(),
     }
 }
 
 fn longest_phase(report: &BootReport) -> Option<&Phase> {
-    let known = report.phases.iter().filter(|phase| cost(report, phase).is_some_and(|cost| cost > 0));
-    known.max_by_key(|phase| cost(report, phase))
+    let phases = report.phases.iter().filter(|phase| cost(report, phase).is_some_and(|cost| cost > 0));
+    phases.max_by_key(|phase| cost(report, phase))
 }
 
 fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io::Result<()> {
@@ -104,29 +104,29 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
         sentence += &format!(" ({})", percent(share(length, total)));
     }
     sentence += ".";
-    if let Some(first) = report.first_culprit() {
-        sentence += &format!(" {}", culprit_of(first, phase.name.as_str()));
+    if let Some(culprit) = report.first_culprit() {
+        sentence += &format!(" {}", culprit_of(culprit, phase.name.as_str()));
         return writeln!(out, "{}", styled(WORST, sentence));
     }
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
-    let mut named = false;
+    let mut has_cause = false;
     if let Some((service, took)) = slowest_service(report, phase).filter(|&(_, took)| notable(took)) {
-        named = true;
+        has_cause = true;
         sentence += &format!(" Slowest service in it: {}, {}", printable(&service.name), duration(took));
         sentence += &match (service.held_up.first(), service.held_up_total) {
             (None, _) => ".".to_owned(),
-            (Some(first), 0 | 1) => format!(", which blocked {}.", printable(first)),
-            (Some(first), services) => {
-                format!(", which blocked {} and {} more in turn.", printable(first), services - 1)
+            (Some(blocked), 0 | 1) => format!(", which blocked {}.", printable(blocked)),
+            (Some(blocked), services) => {
+                format!(", which blocked {} and {} more in turn.", printable(blocked), services - 1)
             }
         };
     }
     if let Some((device, took)) = slowest_device(report, phase).filter(|&(_, took)| notable(took)) {
-        named = true;
+        has_cause = true;
         sentence += &format!(" Slowest driver in it: {}, {}", device_work::name(device), duration(took));
         sentence += if device.details.pend_ns.is_none() { ", which did not pend." } else { "." };
     }
-    if !named && let Some((process, took)) = busiest_process(phase).filter(|&(_, took)| notable(took)) {
+    if !has_cause && let Some((process, took)) = busiest_process(phase).filter(|&(_, took)| notable(took)) {
         sentence += &format!(" Busiest process in it: {process}, {} of CPU time.", duration(took));
     }
     writeln!(out, "{}", styled(WORST, sentence))
@@ -151,7 +151,7 @@ fn busiest_process(phase: &Phase) -> Option<(Cow<'_, str>, i64)> {
     Some((printable(&process.image), process.cpu_ns)).filter(|(name, _)| !name.is_empty())
 }
 
-/// How many boots ReadyBoot was trained on.
+/// Says how many boots ReadyBoot was trained on.
 fn training(report: &BootReport) -> Option<String> {
     let boots = report.details.read_ahead.training_count?.unsigned_abs();
     Some(match report.details.read_ahead.state {

@@ -14,8 +14,9 @@ use onoff_sections::table::Value;
 /// Minimum duration of work that gets a row, ns.
 const NOTABLE_NS: i64 = 1_000_000;
 
-pub(super) fn sections<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Vec<Section<'a>> {
-    let sections = [logon(report, top), startup_programs(report, top), processes(report, named), read_ahead(report)];
+pub(super) fn sections<'a>(report: &'a BootReport, top: usize, reported_losses: &[String]) -> Vec<Section<'a>> {
+    let sections =
+        [logon(report, top), startup_programs(report, top), processes(report, reported_losses), read_ahead(report)];
     sections.into_iter().flatten().collect()
 }
 
@@ -32,7 +33,7 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let policy = &report.details.group_policy;
     let logon = &report.details.logon;
     let mut rows = Vec::new();
-    for (what, works) in [
+    for (category, activities) in [
         ("Group Policy", &policy.applications),
         ("policy extension", &policy.extensions),
         ("policy script", &policy.scripts),
@@ -41,44 +42,44 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
         ("user profile", &logon.user_profiles),
         ("session subscriber", &logon.notification_subscribers),
     ] {
-        let notable = works.iter().filter(|work| work.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
-        rows.extend(notable.take(top).map(|work| row(what, work)));
+        let notable = activities.iter().filter(|activity| activity.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
+        rows.extend(notable.take(top).map(|activity| row(category, activity)));
     }
-    rows.extend(logon.user_input_requests().take(top).map(|work| row("wait for user", work)));
+    rows.extend(logon.user_input_requests().take(top).map(|activity| row("wait for user", activity)));
     let video = &report.details.video;
     rows.extend(video_row("video, system", &video.system_session));
     rows.extend(video_row("video, user", &video.user_session));
-    Section::of("logon", "Logon and Group Policy", rows)
+    Section::builder("logon", "Logon and Group Policy", rows)
         .name("what", "what", 20, |row| Value::text(row.what))
         .name("name", "name", 60, |row| Value::text(row.name))
         .quantity("duration_ns", "duration", |row| match row.took_ns {
-            None => Cell::words(anstyle::Style::new(), "unfinished"),
-            took => Cell::took(took),
+            None => Cell::text_only(anstyle::Style::new(), "unfinished"),
+            duration_ns => Cell::duration_or_unfinished(duration_ns),
         })
         .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
         .name("detail", "", 110, |row| Value::Text(row.detail.clone().into()).styled(QUIET))
-        .done_if_any()
+        .build_if_any()
 }
 
-fn row<'a>(what: &'static str, work: &'a NamedActivity) -> Row<'a> {
+fn row<'a>(category: &'static str, activity: &'a NamedActivity) -> Row<'a> {
     // The detail of a subscriber is the number of its notification.
-    let detail = match work.kind {
-        ActivityKind::NotificationSubscriber => format!("notification {}", work.detail),
-        _ => work.detail.clone(),
+    let detail = match activity.kind {
+        ActivityKind::NotificationSubscriber => format!("notification {}", activity.detail),
+        _ => activity.detail.clone(),
     };
-    Row { what, name: &work.name, took_ns: work.duration_ns, start_ns: work.start_ns, detail }
+    Row { what: category, name: &activity.name, took_ns: activity.duration_ns, start_ns: activity.start_ns, detail }
 }
 
-fn video_row<'a>(what: &'static str, span: &'a DerivedInterval) -> Option<Row<'a>> {
-    let (start_ns, took) = span.start_ns.zip(span.duration_ns)?;
-    let detail = span.rule.to_string();
-    Some(Row { what, name: "driver initialization", took_ns: Some(took), start_ns, detail })
+fn video_row<'a>(category: &'static str, interval: &'a DerivedInterval) -> Option<Row<'a>> {
+    let (start_ns, duration_ns) = interval.start_ns.zip(interval.duration_ns)?;
+    let detail = interval.rule.to_string();
+    Some(Row { what: category, name: "driver initialization", took_ns: Some(duration_ns), start_ns, detail })
 }
 
 fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let programs = &report.details.startup_applications.programs;
-    let names = ProcessNames::of(programs.iter().map(|program| (program.image.as_str(), program.process_pid)));
-    Section::of("startup_programs", "Startup programs", programs)
+    let names = ProcessNames::new(programs.iter().map(|program| (program.image.as_str(), program.process_pid)));
+    Section::builder("startup_programs", "Startup programs", programs)
         .note(format!("{}, most expensive first", count(programs.len() as u64)))
         .top(top)
         .name("name", "program", 80, |program| Value::text(&program.name))
@@ -92,17 +93,17 @@ fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
                 Some(pid) => names.name(&program.image, Some(pid)),
                 None => "no process found".to_owned(),
             };
-            Cell::shown(Value::text(&program.image), process).styled(QUIET)
+            Cell::with_display_text(Value::text(&program.image), process).with_style(QUIET)
         })
-        .done_if_any()
+        .build_if_any()
 }
 
-fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> {
+fn processes(report: &BootReport, reported_losses: &[String]) -> Option<Section<'static>> {
     let summary = &report.details.process_summary;
     if summary.total == 0 {
         return None;
     }
-    let mut section = Section::of_lines("processes", "Processes");
+    let mut section = Section::without_table("processes", "Processes");
     section.note = format!(
         "{}: {} expected, {} long-lived, {} short-lived, {} lived less than {}",
         count(summary.total),
@@ -112,7 +113,7 @@ fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> 
         count(summary.very_short_lived),
         duration(summary.very_short_lived_below_ns),
     );
-    Some(section.affected_by(&report.details.losses_affecting_processes, named))
+    Some(section.affected_by(&report.details.losses_affecting_processes, reported_losses))
 }
 
 fn read_ahead(report: &BootReport) -> Option<Section<'static>> {
@@ -121,5 +122,5 @@ fn read_ahead(report: &BootReport) -> Option<Section<'static>> {
         TrainingState::Training => "Still training; measure after the third boot.",
         TrainingState::Trained | TrainingState::Unknown => return None,
     };
-    Some(Section::of_lines("read_ahead", "Boot read-ahead (ReadyBoot)").line(QUIET, advice))
+    Some(Section::without_table("read_ahead", "Boot read-ahead (ReadyBoot)").line(QUIET, advice))
 }

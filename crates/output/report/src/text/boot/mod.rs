@@ -23,16 +23,18 @@ impl SingleReport for WindowsBoot {
     }
 
     fn sections(report: &BootReport, top: usize) -> Vec<Section<'_>> {
-        let named = affecting_losses(&report.phases);
+        let reported_losses = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
         sections.extend(
             report.details.axis.as_ref().filter(|axis| boot_axis::shows_more_than_phases(axis)).map(boot_axis::section),
         );
         let services = unit_starts::section(report, &automatic_start(report), top);
-        sections.extend(services.map(|section| section.affected_by(&report.details.losses_affecting_units, &named)));
-        sections.extend(devices(report, top, &named));
-        sections.extend(usage::sections(&report.phases, &named));
-        sections.extend(logon::sections(report, top, &named));
+        sections.extend(
+            services.map(|section| section.affected_by(&report.details.losses_affecting_units, &reported_losses)),
+        );
+        sections.extend(devices(report, top, &reported_losses));
+        sections.extend(usage::sections(&report.phases, &reported_losses));
+        sections.extend(logon::sections(report, top, &reported_losses));
         sections
     }
 }
@@ -40,14 +42,14 @@ impl SingleReport for WindowsBoot {
 fn automatic_start(report: &BootReport) -> String {
     match (report.details.auto_start.start_ns, report.details.auto_start.end_ns) {
         (Some(start), Some(end)) => {
-            let took = duration(end.saturating_sub(start));
-            format!("; automatic start from {} to {} ({took})", duration(start), duration(end))
+            let length = duration(end.saturating_sub(start));
+            format!("; automatic start from {} to {} ({length})", duration(start), duration(end))
         }
         _ => String::new(),
     }
 }
 
-fn devices<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Option<Section<'a>> {
+fn devices<'a>(report: &'a BootReport, top: usize, reported_losses: &[String]) -> Option<Section<'a>> {
     let phases =
         report.details.device_phases.iter().filter_map(|phase| Some((phase.name, phase.interval.duration_ns?)));
     let phases: String = phases.map(|(name, took)| format!("; {name} {}", duration(took))).collect();
@@ -58,10 +60,10 @@ fn devices<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Option<S
     let unfinished =
         (unfinished > 0).then(|| format!("{} did not end in the recording.", counted(unfinished, "operation")));
     let section = device_work::section("Drivers and devices", devices, &phases, top)?;
-    Some(section.line_if(QUIET, unfinished).affected_by(&report.details.losses_affecting_devices, named))
+    Some(section.line_if(QUIET, unfinished).affected_by(&report.details.losses_affecting_devices, reported_losses))
 }
 
-/// The one-line message for a recording without a boot.
+/// Returns the one-line message for a recording without a boot.
 #[must_use]
 pub fn no_boot(answer: &NoBoot) -> String {
     no_transition(answer, &answer.recorder)

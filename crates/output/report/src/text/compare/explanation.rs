@@ -12,12 +12,12 @@ use crate::text::quantity::duration;
 use crate::text::style::{WORST, styled};
 
 /// Maximum number of phases explained, largest first.
-const SHOWN_PHASES: usize = 3;
-/// Maximum number of subjects named that changed in the opposite direction.
-const SHOWN_AGAINST: usize = 2;
+const MAX_PHASES: usize = 3;
+/// Maximum number of subjects named whose time changed in the opposite direction.
+const MAX_OPPOSING: usize = 2;
 /// Maximum number of subjects named per phase.
-const SHOWN_PARTS: usize = 3;
-/// A phase is explained only if it differs by at least the inverse of this of the largest difference: 5 %.
+const MAX_PARTS: usize = 3;
+/// A phase is explained only if it differs by at least this fraction of the largest difference: one twentieth, 5 %.
 const MIN_SHARE_DIVISOR: u64 = 20;
 
 /// Writes the sentences for a configuration.
@@ -28,64 +28,73 @@ pub(in crate::text) fn write(
 ) -> io::Result<()> {
     // Only transitions of an operating system attribute time to subjects.
     let has_accounts = transition.transition().is_some();
-    let own = || explanations.iter().filter(|one| one.configuration == configuration);
-    let largest = own().next().map_or(0, |one| one.difference_ns.unsigned_abs());
-    for one in own().filter(|one| one.difference_ns.unsigned_abs() >= largest / MIN_SHARE_DIVISOR).take(SHOWN_PHASES) {
-        let text = if has_accounts || one.has_account { sentence(one) } else { format!("{}.", whole(one)) };
+    let selected = || explanations.iter().filter(|explanation| explanation.configuration == configuration);
+    let largest = selected().next().map_or(0, |explanation| explanation.difference_ns.unsigned_abs());
+    for explanation in selected()
+        .filter(|explanation| explanation.difference_ns.unsigned_abs() >= largest / MIN_SHARE_DIVISOR)
+        .take(MAX_PHASES)
+    {
+        let text = if has_accounts || explanation.has_account {
+            sentence(explanation)
+        } else {
+            format!("{}.", difference_phrase(explanation))
+        };
         writeln!(out, "{}", styled(WORST, text))?;
     }
     Ok(())
 }
 
-/// How much a phase differs, which subjects explain it, and what remains.
+/// Says how much a phase differs, which subjects explain it, and what remains.
 #[must_use]
-pub fn sentence(one: &Explanation) -> String {
-    let whole = whole(one);
-    if !one.has_account {
-        return format!("{whole}, unattributed.");
+pub fn sentence(explanation: &Explanation) -> String {
+    let difference = difference_phrase(explanation);
+    if !explanation.has_account {
+        return format!("{difference}, unattributed.");
     }
-    let mut parts: Vec<String> = one.parts.iter().take(SHOWN_PARTS).map(|it| part(it, &one.phase)).collect();
-    let more = one.parts.iter().skip(SHOWN_PARTS);
-    let more_ns = more.fold(0_i64, |sum, it| sum.saturating_add(it.difference_ns));
-    if more_ns != 0 {
-        let count = one.parts.len().saturating_sub(SHOWN_PARTS);
-        parts.push(format!("{count} more, {}", signed(MeasureUnit::Ns, more_ns)));
+    let mut parts: Vec<String> =
+        explanation.parts.iter().take(MAX_PARTS).map(|subject| part(subject, &explanation.phase)).collect();
+    let hidden = explanation.parts.iter().skip(MAX_PARTS);
+    let hidden_ns = hidden.fold(0_i64, |sum, subject| sum.saturating_add(subject.difference_ns));
+    if hidden_ns != 0 {
+        let count = explanation.parts.len().saturating_sub(MAX_PARTS);
+        parts.push(format!("{count} more, {}", signed(MeasureUnit::Ns, hidden_ns)));
     }
     if parts.is_empty() {
-        return format!("{whole}; no single subject explains it.");
+        return format!("{difference}; no single subject explains it.");
     }
-    // Changes in the opposite direction: without them, the parts would sum to more than the phase.
-    let against = one.opposing.iter().take(SHOWN_AGAINST);
-    parts.extend(against.clone().map(|it| format!("but {}", part(it, &one.phase))));
-    let named_ns = against.fold(0_i64, |sum, it| sum.saturating_add(it.difference_ns));
-    let rest_ns = one.opposing_ns.saturating_sub(named_ns);
-    if rest_ns != 0 {
-        parts.push(format!("others, {}", signed(MeasureUnit::Ns, rest_ns)));
+    // Without the changes in the opposite direction, the parts would sum to more than the phase.
+    let opposing = explanation.opposing.iter().take(MAX_OPPOSING);
+    parts.extend(opposing.clone().map(|subject| format!("but {}", part(subject, &explanation.phase))));
+    let shown_ns = opposing.fold(0_i64, |sum, subject| sum.saturating_add(subject.difference_ns));
+    let others_ns = explanation.opposing_ns.saturating_sub(shown_ns);
+    if others_ns != 0 {
+        parts.push(format!("others, {}", signed(MeasureUnit::Ns, others_ns)));
     }
     // Less than 1 % of the difference is rounding.
-    let is_left = one.unexplained_ns.unsigned_abs().saturating_mul(100) >= one.difference_ns.unsigned_abs();
-    if is_left {
-        parts.push(format!("{} unattributed", duration(one.unexplained_ns.saturating_abs())));
+    let has_remainder =
+        explanation.unexplained_ns.unsigned_abs().saturating_mul(100) >= explanation.difference_ns.unsigned_abs();
+    if has_remainder {
+        parts.push(format!("{} unattributed", duration(explanation.unexplained_ns.saturating_abs())));
     }
-    format!("{whole}: {}.", parts.join("; "))
+    format!("{difference}: {}.", parts.join("; "))
 }
 
-fn whole(one: &Explanation) -> String {
-    format!("{} in {}", signed(MeasureUnit::Ns, one.difference_ns), display_name(&one.phase))
+fn difference_phrase(explanation: &Explanation) -> String {
+    format!("{} in {}", signed(MeasureUnit::Ns, explanation.difference_ns), display_name(&explanation.phase))
 }
 
 fn part(part: &ExplainedPart, phase: &str) -> String {
     let name = printable(&part.name);
     let detail = part.detail.as_ref().map_or_else(String::new, |detail| {
-        let what = match part.kind {
+        let label = match part.kind {
             AccountSubjectKind::Driver => "requests until pended",
             _ => "initialization",
         };
         let time = |ns: Option<i64>| ns.map_or_else(|| "not recorded".to_owned(), duration);
-        format!(" ({what} {} → {})", time(detail.before_ns), time(detail.after_ns))
+        format!(" ({label} {} → {})", time(detail.before_ns), time(detail.after_ns))
     });
     let difference = signed(MeasureUnit::Ns, part.difference_ns);
-    let became = match (part.change, part.kind) {
+    let change_phrase = match (part.change, part.kind) {
         (PartChange::Gone, _) if has_no_path(phase) => "no longer keeps the computer busy",
         (PartChange::New, _) if has_no_path(phase) => "now keeps the computer busy",
         (PartChange::Gone, AccountSubjectKind::Driver) => "no longer blocks",
@@ -97,5 +106,5 @@ fn part(part: &ExplainedPart, phase: &str) -> String {
         (PartChange::Longer, _) => "takes longer",
         (PartChange::Shorter, _) => "takes less",
     };
-    format!("{name} {became}, {difference}{detail}")
+    format!("{name} {change_phrase}, {difference}{detail}")
 }

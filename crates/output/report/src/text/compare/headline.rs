@@ -10,16 +10,16 @@ use crate::text::printable::printable;
 use crate::text::quantity::{counted, percent};
 use crate::text::style::{DOUBT, HEADLINE, styled};
 
-/// The sentence for each configuration after the baseline.
+/// Returns one sentence for each configuration after the baseline.
 pub(super) fn sentences(comparison: &Comparison) -> impl Iterator<Item = (&ConfigurationSummary, String)> {
-    comparison.configurations.iter().enumerate().skip(1).map(|(at, configuration)| {
+    comparison.configurations.iter().enumerate().skip(1).map(|(index, configuration)| {
         let name = if comparison.configurations.len() > 2 {
             format!("{}: ", printable(&configuration.name))
         } else {
             String::new()
         };
-        let sentence = match whole(comparison, at) {
-            Some((measure, change)) => answer(comparison, measure, change, at),
+        let sentence = match main_change(comparison, index) {
+            Some((measure, change)) => answer(comparison, measure, change, index),
             None => "No total was recorded on both sides; see the phases.".to_owned(),
         };
         (configuration, format!("{name}{sentence}"))
@@ -39,18 +39,18 @@ pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
-/// The first measure of the whole transition that both sides have.
-fn whole(comparison: &Comparison, at: usize) -> Option<(&ComparedMeasure, &Change)> {
+/// Returns the first measure of the total that both sides have, with its change.
+fn main_change(comparison: &Comparison, index: usize) -> Option<(&ComparedMeasure, &Change)> {
     ["total", "startup", "main_path", "suspend"].iter().find_map(|name| {
         let key = format!("{}.{name}", comparison.transition.as_str());
         let measure = comparison.measure(&key)?;
-        let change = measure.changes.get(at - 1)?;
+        let change = measure.changes.get(index - 1)?;
         change.difference.map(|_| (measure, change))
     })
 }
 
-fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, at: usize) -> String {
-    let what = match (comparison.transition, measure.name.as_str()) {
+fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, index: usize) -> String {
+    let subject = match (comparison.transition, measure.name.as_str()) {
         (RunSubject::Boot, "total") => "The boot",
         (RunSubject::Boot, "startup") => "The boot up to the last unit",
         (RunSubject::Boot, _) => "The boot up to the desktop",
@@ -60,25 +60,25 @@ fn answer(comparison: &Comparison, measure: &ComparedMeasure, change: &Change, a
         (RunSubject::Netboot, _) => "The network boot",
         (RunSubject::Firmware, _) => "The firmware, including the loader,",
     };
-    let median = |at: usize| measure.values.get(at).and_then(|it| it.median).unwrap_or(0);
-    let (was, is) = (value(measure.unit, median(0)), value(measure.unit, median(at)));
+    let median = |index: usize| measure.values.get(index).and_then(|spread| spread.median).unwrap_or(0);
+    let (was, is) = (value(measure.unit, median(0)), value(measure.unit, median(index)));
     let difference = change.difference.unwrap_or(0);
-    let by = value(measure.unit, i64::try_from(difference.unsigned_abs()).unwrap_or(i64::MAX));
-    let by_percent = change.percent.map(|share| format!(" ({})", percent(share.abs()))).unwrap_or_default();
+    let amount = value(measure.unit, i64::try_from(difference.unsigned_abs()).unwrap_or(i64::MAX));
+    let percentage = change.percent.map(|share| format!(" ({})", percent(share.abs()))).unwrap_or_default();
     match change.verdict {
-        Verdict::Slower => format!("{what} is {by}{by_percent} slower: {is}, was {was}."),
-        Verdict::Faster => format!("{what} is {by}{by_percent} faster: {is}, was {was}."),
-        Verdict::Unknown if difference == 0 => format!("{what} took as long as before: {is}."),
+        Verdict::Slower => format!("{subject} is {amount}{percentage} slower: {is}, was {was}."),
+        Verdict::Faster => format!("{subject} is {amount}{percentage} faster: {is}, was {was}."),
+        Verdict::Unknown if difference == 0 => format!("{subject} took as long as before: {is}."),
         Verdict::Unknown => {
             let direction = if difference > 0 { "longer" } else { "less" };
-            format!("{what} took {by}{by_percent} {direction}: {is}, was {was}.")
+            format!("{subject} took {amount}{percentage} {direction}: {is}, was {was}.")
         }
         _ => {
             let floor = measure
                 .noise_floor
                 .map(|floor| format!("; noise between baseline runs {}", value(measure.unit, floor)))
                 .unwrap_or_default();
-            format!("{what} does not differ beyond noise: {is}, was {was}{floor}.")
+            format!("{subject} does not differ beyond noise: {is}, was {was}{floor}.")
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) use notes::write as write_notes;
 pub use runs::write as write_runs;
 pub use study::number;
 
-/// Smaller differences of services, devices and so on are only in JSON and CSV, ns: 1 ms.
+/// Minimum difference of a service, device etc. shown as text, in ns: 1 ms. JSON and CSV have smaller ones.
 const MIN_SHOWN_NS: u64 = 1_000_000;
 
 /// Writes the comparison.
@@ -46,14 +46,14 @@ pub fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Re
     moved::write(comparison, top, out)
 }
 
-/// The headline in sentences: one per configuration after the baseline, then the notes.
+/// Returns the headline in sentences: one per configuration after the baseline, then the notes.
 #[must_use]
 pub fn answer(comparison: &Comparison) -> Vec<String> {
     let answers = headline::sentences(comparison).map(|(_, sentence)| sentence);
     answers.chain(comparison.notes.iter().map(notes::sentence)).chain(headline::too_few(comparison)).collect()
 }
 
-/// A value with its unit.
+/// Formats a value with its unit.
 pub(crate) fn value(unit: MeasureUnit, value: i64) -> String {
     match unit {
         MeasureUnit::Ns => duration(value),
@@ -68,13 +68,13 @@ pub(crate) fn value(unit: MeasureUnit, value: i64) -> String {
     }
 }
 
-/// A difference with its sign and unit.
+/// Formats a difference with its sign and unit.
 pub(super) fn signed(unit: MeasureUnit, difference: i64) -> String {
     let sign = if difference > 0 { "+" } else { "" };
     format!("{sign}{}", value(unit, difference))
 }
 
-/// A difference in percent, to a tenth, with its sign.
+/// Formats a difference in percent, to a tenth, with its sign.
 pub(crate) fn signed_percent(percent: f64) -> String {
     if percent.abs() < 0.05 {
         "0 %".to_owned()
@@ -108,7 +108,7 @@ pub(super) fn configurations(configurations: &[ConfigurationSummary], out: &mut 
     writeln!(out, "{QUIET}{}{QUIET:#}", summaries.join(" · "))
 }
 
-/// The settings of the compared runs, each once, in parentheses; empty if unknown.
+/// Lists the settings of the compared runs, each once, in parentheses; empty if unknown.
 fn settings(configuration: &ConfigurationSummary) -> String {
     let mut settings: Vec<&str> = Vec::new();
     for run in configuration.runs.iter().filter(|run| run.compared && !run.settings.is_empty()) {
@@ -127,19 +127,19 @@ fn settings(configuration: &ConfigurationSummary) -> String {
 pub(super) fn excluded_runs(configurations: &[ConfigurationSummary], out: &mut dyn Write) -> io::Result<()> {
     let rows = configurations
         .iter()
-        .flat_map(|it| &it.runs)
+        .flat_map(|configuration| &configuration.runs)
         .flat_map(|run| run.exclusions.iter().map(move |exclusion| (run, exclusion)));
-    let section = Section::of("exclusions", "Excluded runs", rows)
+    let section = Section::builder("exclusions", "Excluded runs", rows)
         .note("not in any number below")
         .name("run", "run", 48, |(run, _)| Value::text(&run.name))
         .name("why", "reason", 96, |(_, exclusion)| Value::text(&exclusion.text).styled(DOUBT))
-        .name("option", "to include it", 40, |(_, exclusion)| Value::Text(include(exclusion.reason).into()))
+        .name("option", "to include it", 40, |(_, exclusion)| Value::Text(include_option(exclusion.reason).into()))
         .build();
     if section.is_empty() { Ok(()) } else { section::text::write(&section, out) }
 }
 
-/// The option that includes runs excluded for this reason.
-fn include(reason: ExclusionReason) -> String {
+/// Returns the option that includes runs excluded for this reason.
+fn include_option(reason: ExclusionReason) -> String {
     // An unreadable run cannot be included.
     if reason == ExclusionReason::Unreadable {
         return String::new();

@@ -14,40 +14,43 @@ pub(super) fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) ->
     if comparison.order_changes.is_empty() {
         return Ok(());
     }
-    let all = comparison.order_changes.len();
-    let note =
-        if all > top { format!("{} of {}", count(top as u64), count(all as u64)) } else { "in every run".to_owned() };
-    let several = comparison.configurations.len() > 2;
-    let section = Section::of("order_changes", "Order changes", &comparison.order_changes)
+    let total = comparison.order_changes.len();
+    let note = if total > top {
+        format!("{} of {}", count(top as u64), count(total as u64))
+    } else {
+        "in every run".to_owned()
+    };
+    let has_several = comparison.configurations.len() > 2;
+    let section = Section::builder("order_changes", "Order changes", &comparison.order_changes)
         .note(note)
         .top(top)
-        .name("name", "", 48, |moved| Value::text(name(&moved.key)))
-        .name("was", "before", 40, |moved| place(&moved.was_phase, moved.was_since_phase_ns))
-        .name("is", "after", 40, |moved| place(&moved.is_phase, moved.is_since_phase_ns))
-        .name("passed", "", 64, |moved| Value::Text(passed(moved).into()))
-        .column(Heading::name("configuration", "in").wide(24).in_text_if(several), |moved| {
-            Value::text(&moved.configuration)
+        .name("name", "", 48, |change| Value::text(name(&change.key)))
+        .name("was", "before", 40, |change| place(&change.was_phase, change.was_since_phase_ns))
+        .name("is", "after", 40, |change| place(&change.is_phase, change.is_since_phase_ns))
+        .name("passed", "", 64, |change| Value::Text(passed(change).into()))
+        .column(Heading::name("configuration", "in").with_width(24).in_text_if(has_several), |change| {
+            Value::text(&change.configuration)
         })
         .build();
     section::text::write(&section, out)
 }
 
-/// The key without its transition: `service.Spooler`.
+/// Returns the key without its transition: `service.Spooler`.
 fn name(key: &str) -> &str {
     key.split_once('.').map_or(key, |(_, name)| name)
 }
 
-/// An item that moved: from where to where, and past which others.
+/// Describes an item that moved: its old and new position, and what it passed.
 #[must_use]
-pub fn sentence(moved: &OrderChange) -> String {
+pub fn sentence(change: &OrderChange) -> String {
     format!(
         "{} started {} after the start of {}, now {} after the start of {}: {}.",
-        printable(name(&moved.key)),
-        duration(moved.was_since_phase_ns),
-        printable(&moved.was_phase),
-        duration(moved.is_since_phase_ns),
-        printable(&moved.is_phase),
-        passed(moved)
+        printable(name(&change.key)),
+        duration(change.was_since_phase_ns),
+        printable(&change.was_phase),
+        duration(change.is_since_phase_ns),
+        printable(&change.is_phase),
+        passed(change)
     )
 }
 
@@ -55,12 +58,12 @@ fn place(phase: &str, since_phase_ns: i64) -> Value<'static> {
     Value::Text(format!("{} {}", duration(since_phase_ns), printable(phase)).into())
 }
 
-fn passed(moved: &OrderChange) -> String {
-    let (all, direction) =
-        if moved.now_after >= moved.now_before { (moved.now_after, "after") } else { (moved.now_before, "before") };
-    let nearest = printable(name(&moved.passed)).into_owned();
-    match all {
+fn passed(change: &OrderChange) -> String {
+    let (passed_count, direction) =
+        if change.now_after >= change.now_before { (change.now_after, "after") } else { (change.now_before, "before") };
+    let nearest = printable(name(&change.passed)).into_owned();
+    match passed_count {
         1 => format!("now {direction} {nearest}"),
-        all => format!("now {direction} {} others, for example {nearest}", count(all)),
+        passed_count => format!("now {direction} {} others, for example {nearest}", count(passed_count)),
     }
 }

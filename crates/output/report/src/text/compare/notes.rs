@@ -16,11 +16,11 @@ pub(in crate::text) fn write(notes: &[ComparisonNote], out: &mut dyn Write) -> i
     Ok(())
 }
 
-/// A note in a sentence.
+/// Describes a note in a sentence.
 pub(super) fn sentence(note: &ComparisonNote) -> String {
     let configuration = printable(&note.configuration);
     let run = printable(&note.run);
-    let property = note.property.map_or("", what);
+    let property = note.property.map_or("", property_name);
     match note.kind {
         ComparisonNoteKind::MachinesDiffer => {
             format!("{configuration} has a different {property}: {}, was {}.", list(&note.is), list(&note.was))
@@ -38,7 +38,7 @@ pub(super) fn sentence(note: &ComparisonNote) -> String {
     }
 }
 
-const fn what(property: MachineProperty) -> &'static str {
+const fn property_name(property: MachineProperty) -> &'static str {
     match property {
         MachineProperty::Computer => "computer name",
         MachineProperty::Model => "model",

@@ -11,20 +11,20 @@ use onoff_sections::table::Value;
 
 /// Writes the table of a study.
 pub(super) fn write(study: &StudyTable, out: &mut dyn Write) -> io::Result<()> {
-    let mut section = Section::of("study", printable(&study.title), &study.rows).note(study.unit.as_str()).titled(
-        Heading::name("", "").wide(56),
-        printable(&study.heading),
-        |row| Value::text(&row.label),
-    );
-    for (at, column) in study.columns.iter().enumerate() {
-        section = section.titled(Heading::quantity("", ""), printable(column), |row| {
-            Cell::words(Style::new(), row.cells.get(at).map(|cell| number(study, cell)).unwrap_or_default())
+    let mut section = Section::builder("study", printable(&study.title), &study.rows)
+        .note(study.unit.as_str())
+        .column_with_title(Heading::name("", "").with_width(56), printable(&study.heading), |row| {
+            Value::text(&row.label)
+        });
+    for (index, column) in study.columns.iter().enumerate() {
+        section = section.column_with_title(Heading::quantity("", ""), printable(column), |row| {
+            Cell::text_only(Style::new(), row.cells.get(index).map(|cell| number(study, cell)).unwrap_or_default())
         });
     }
     section::text::write(&section.build(), out)
 }
 
-/// A number as shown in the table, or a dash.
+/// Formats a number as shown in the table, or a dash.
 #[must_use]
 pub fn number(study: &StudyTable, cell: &StudyCell) -> String {
     let Some(number) = cell.number else { return "-".to_owned() };

@@ -38,30 +38,30 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
     if diagnosis.findings.is_empty() || top == 0 {
         return Ok(());
     }
-    let bounded = diagnosis.findings.iter().any(|finding| finding.cost_basis == CostBasis::AtMost);
-    let note = if bounded {
+    let has_bound = diagnosis.findings.iter().any(|finding| finding.cost_basis == CostBasis::AtMost);
+    let note = if has_bound {
         "most expensive first (≤ = upper bound: ran in parallel with the critical path)"
     } else {
         "most expensive first"
     };
     title("Findings", note, out)?;
-    let several = diagnosis.transitions.len() > 1;
+    let has_several = diagnosis.transitions.len() > 1;
     for finding in diagnosis.findings.iter().take(top) {
-        one(finding, several, out)?;
+        write_finding(finding, has_several, out)?;
     }
-    let rest = diagnosis.findings.len().saturating_sub(top);
-    if rest > 0 {
+    let hidden = diagnosis.findings.len().saturating_sub(top);
+    if hidden > 0 {
         writeln!(
             out,
             "  {QUIET}{} not shown; use --top {} to show all{QUIET:#}",
-            counted(rest as u64, "finding"),
+            counted(hidden as u64, "finding"),
             diagnosis.findings.len()
         )?;
     }
     Ok(())
 }
 
-fn one(finding: &RuleFinding, several: bool, out: &mut dyn Write) -> io::Result<()> {
+fn write_finding(finding: &RuleFinding, has_several: bool, out: &mut dyn Write) -> io::Result<()> {
     let cost = match (finding.cost_ns, finding.cost_basis) {
         (Some(ns), CostBasis::CriticalPath) => duration(ns),
         (Some(ns), _) => format!("≤ {}", duration(ns)),
@@ -72,19 +72,19 @@ fn one(finding: &RuleFinding, several: bool, out: &mut dyn Write) -> io::Result<
         FindingSeverity::Moderate => DOUBT,
         FindingSeverity::Note => QUIET,
     };
-    let room = INDENT.saturating_sub(4).saturating_sub(cost.chars().count());
-    writeln!(out, "  {:room$}{}  {}.", "", styled(style, &cost), printable(&finding.title))?;
-    let mut about = finding.code.to_owned();
-    if several {
-        about = format!("{about}, {}", finding.transition);
+    let padding = INDENT.saturating_sub(4).saturating_sub(cost.chars().count());
+    writeln!(out, "  {:padding$}{}  {}.", "", styled(style, &cost), printable(&finding.title))?;
+    let mut details = finding.code.to_owned();
+    if has_several {
+        details = format!("{details}, {}", finding.transition);
     }
     if finding.certainty != Certainty::Measured {
-        about = format!("{about}, {}", finding.certainty.as_str());
+        details = format!("{details}, {}", finding.certainty.as_str());
     }
-    writeln!(out, "{:INDENT$}{QUIET}{about}{QUIET:#}", "")?;
+    writeln!(out, "{:INDENT$}{QUIET}{details}{QUIET:#}", "")?;
     for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
-        let when = evidence.time_ns.map_or(String::new(), |ns| format!("at {}: ", duration(ns)));
-        writeln!(out, "{:INDENT$}{QUIET}{when}{}{QUIET:#}", "", printable(&evidence.text))?;
+        let time_prefix = evidence.time_ns.map_or(String::new(), |ns| format!("at {}: ", duration(ns)));
+        writeln!(out, "{:INDENT$}{QUIET}{time_prefix}{}{QUIET:#}", "", printable(&evidence.text))?;
     }
     for folded in finding.folded.iter().take(MAX_EVIDENCE) {
         writeln!(out, "{:INDENT$}{QUIET}also: {} ({}){QUIET:#}", "", printable(&folded.title), folded.code)?;
@@ -95,7 +95,7 @@ fn one(finding: &RuleFinding, several: bool, out: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
-/// Writes the unchecked rules, grouped by the missing evidence.
+/// Writes the unchecked rules, grouped by missing evidence.
 pub(super) fn unchecked_rules(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     if diagnosis.unchecked_rules.is_empty() {
         return Ok(());
@@ -110,9 +110,9 @@ pub(super) fn unchecked_rules(diagnosis: &Diagnosis, out: &mut dyn Write) -> io:
     for rule in &diagnosis.unchecked_rules {
         let needs = Some(rule.needs.to_owned()).filter(|needs| !needs.is_empty());
         let reason = rule.missing_sources.iter().map(missing_evidence).chain(needs).collect::<Vec<_>>().join("; ");
-        match reasons.iter_mut().find(|known| known.0 == reason) {
-            Some(known) if known.1.contains(&rule.code) => {}
-            Some(known) => known.1.push(rule.code),
+        match reasons.iter_mut().find(|(existing, _)| *existing == reason) {
+            Some((_, codes)) if codes.contains(&rule.code) => {}
+            Some((_, codes)) => codes.push(rule.code),
             None => reasons.push((reason, vec![rule.code])),
         }
     }
@@ -127,7 +127,7 @@ pub(super) fn unchecked_rules(diagnosis: &Diagnosis, out: &mut dyn Write) -> io:
     write_commands(&diagnosis.missing_evidence.record, out)
 }
 
-/// What was not recorded, with the provider or the kernel flags that record it.
+/// Names what was not recorded, with the provider or the kernel flags that record it.
 fn missing_evidence(item: &MissingSource) -> String {
     let source = if !item.provider.is_empty() {
         format!(" ({})", item.provider)

@@ -10,12 +10,13 @@ use crate::text::quantity::{capitalized, counted, duration};
 use crate::text::style::{HEADLINE, WORST, styled};
 
 pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
-    let several = diagnosis.transitions.len() > 1;
-    let transitions: Vec<String> = diagnosis.transitions.iter().map(|one| transition(one, several)).collect();
+    let has_several = diagnosis.transitions.len() > 1;
+    let transitions: Vec<String> =
+        diagnosis.transitions.iter().map(|diagnosed| transition(diagnosed, has_several)).collect();
     writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", capitalized(&transitions.join("; ")))?;
     match diagnosis.findings.first() {
         Some(first) => {
-            let more = match diagnosis.findings.len() - 1 {
+            let suffix = match diagnosis.findings.len() - 1 {
                 0 => String::new(),
                 1 => " 1 more finding below.".to_owned(),
                 others => format!(" {others} more findings below."),
@@ -24,41 +25,44 @@ pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()
                 Some(fix) => fix_first::sentence(&fix),
                 None => format!("Fix first: {}.", printable(&first.title)),
             };
-            writeln!(out, "{}", styled(WORST, text + &more))
+            writeln!(out, "{}", styled(WORST, text + &suffix))
         }
         None => writeln!(out, "{}", printable(&without_finding(diagnosis))),
     }
 }
 
-/// The sentence if there are no findings, which means little if most rules could not be checked.
+/// Returns the sentence for no findings, which means little if most rules could not be checked.
 fn without_finding(diagnosis: &Diagnosis) -> String {
-    let of_transitions = diagnosis.unchecked_rules.iter().filter(|rule| rule.transition != "recording").count() as u64;
+    let unchecked_for_transitions =
+        diagnosis.unchecked_rules.iter().filter(|rule| rule.transition != "recording").count() as u64;
     let unchecked_rules = diagnosis.unchecked_rules.len() as u64;
-    let all = diagnosis.checked.saturating_add(unchecked_rules);
-    if of_transitions.saturating_mul(2) >= all && all > 0 {
+    let total = diagnosis.checked.saturating_add(unchecked_rules);
+    if unchecked_for_transitions.saturating_mul(2) >= total && total > 0 {
         return format!(
             "No findings: {unchecked_rules} of {} need data that this recording does not have (listed below).",
-            counted(all, "rule"),
+            counted(total, "rule"),
         );
     }
     let checked = counted(diagnosis.checked, "rule");
     match unchecked_rules {
         0 => format!("No findings above noise. Checked {checked}."),
         1 => format!("No findings above noise. Checked {checked}; 1 more needs data that was not recorded."),
-        more => format!("No findings above noise. Checked {checked}; {more} more need data that was not recorded."),
+        unchecked => {
+            format!("No findings above noise. Checked {checked}; {unchecked} more need data that was not recorded.")
+        }
     }
 }
 
-fn transition(transition: &DiagnosedTransition, several: bool) -> String {
-    let took = match (transition.duration_ns, transition.standby_ns) {
+fn transition(transition: &DiagnosedTransition, has_several: bool) -> String {
+    let duration_text = match (transition.duration_ns, transition.standby_ns) {
         (Some(ns), _) => format!(": {}", duration(ns)),
         (None, Some(ns)) => format!(" lasted {}", duration(ns)),
         (None, None) if transition.at_least_ns > 0 => format!(": at least {}", duration(transition.at_least_ns)),
         (None, None) => ": duration unknown".to_owned(),
     };
-    match transition.name.strip_prefix("suspend ").filter(|_| several) {
-        Some(number) => format!("{} {number}{took}", transition.kind),
-        None => format!("{}{took}", transition.kind),
+    match transition.name.strip_prefix("suspend ").filter(|_| has_several) {
+        Some(number) => format!("{} {number}{duration_text}", transition.kind),
+        None => format!("{}{duration_text}", transition.kind),
     }
 }
 

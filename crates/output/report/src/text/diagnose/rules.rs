@@ -14,7 +14,7 @@ use onoff_sections::table::Value;
 /// # Errors
 /// Returns errors from `out`.
 pub fn list(rules: &[Rule], out: &mut dyn Write) -> io::Result<()> {
-    let rules = Section::of("rules", "", rules)
+    let rules = Section::builder("rules", "", rules)
         .name("code", "code", 60, |rule| Value::text(rule.code))
         .name("title", "finds", 120, |rule| Value::text(rule.title))
         .build();
@@ -30,8 +30,8 @@ pub fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     for section in rule.describe().sections {
         writeln!(out)?;
         writeln!(out, "{TITLE}{}{TITLE:#}", section.heading)?;
-        for (at, paragraph) in section.text.split("\n\n").enumerate() {
-            if at > 0 {
+        for (index, paragraph) in section.text.split("\n\n").enumerate() {
+            if index > 0 {
                 writeln!(out)?;
             }
             for line in wrapped(paragraph, 98) {
@@ -42,7 +42,8 @@ pub fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Wraps `text` at blanks into lines of at most `cells`. Quoted `onoff` commands are never broken, so that they can be copied.
+/// Wraps `text` at blanks into lines of at most `cells`. Quoted `onoff` commands are never broken, so that they can be
+/// copied.
 pub(super) fn wrapped(text: &str, cells: usize) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_command = false;
@@ -54,9 +55,9 @@ pub(super) fn wrapped(text: &str, cells: usize) -> Vec<String> {
             }
             None => words.push(word.to_owned()),
         }
-        let begins = word.find("'onoff").filter(|_| !is_command);
-        is_command = match begins {
-            Some(at) => !word.get(at + 1..).is_some_and(|rest| rest.contains('\'')),
+        let command_start = word.find("'onoff").filter(|_| !is_command);
+        is_command = match command_start {
+            Some(quote) => !word.get(quote + 1..).is_some_and(|tail| tail.contains('\'')),
             None => is_command && !word.contains('\''),
         };
     }

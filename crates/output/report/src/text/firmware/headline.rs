@@ -19,7 +19,7 @@ pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<
     writeln!(out, "{QUIET}{}{QUIET:#}", source(report))
 }
 
-/// One sentence with the durations, one with the longest phase.
+/// Returns one sentence with the durations, one with the longest phase.
 #[must_use]
 pub fn sentences(report: &FirmwareReport) -> Vec<String> {
     std::iter::once(answer(report)).chain(longest(report)).collect()
@@ -51,19 +51,19 @@ fn answer(report: &FirmwareReport) -> String {
             duration(time2)
         ),
         (None, None, total) if loader(intervals).is_some() => {
-            let whole = total.map_or_else(String::new, |total| {
+            let total_clause = total.map_or_else(String::new, |total| {
                 format!("From reset to the operating system it took {}; ", duration(total))
             });
-            let known = loader(intervals).unwrap_or_default();
-            let sentence = format!("{whole}{known}; the firmware time is unknown.");
-            if whole.is_empty() { capitalized(&sentence) } else { sentence }
+            let loader_clause = loader(intervals).unwrap_or_default();
+            let sentence = format!("{total_clause}{loader_clause}; the firmware time is unknown.");
+            if total_clause.is_empty() { capitalized(&sentence) } else { sentence }
         }
         (None, Some(time2), None) => {
             format!("The loader took {}; the firmware time is unknown.", duration(time2))
         }
         _ if report.checkpoints.is_some() => "The firmware times are inconsistent (see below).".to_owned(),
         _ if !report.phases.is_empty() => {
-            let (start_ns, end_ns) = measured(report);
+            let (start_ns, end_ns) = measured_bounds(report);
             format!(
                 "The firmware measurements cover {}, up to {} after reset, without the loader.",
                 duration(end_ns.saturating_sub(start_ns)),
@@ -79,24 +79,24 @@ fn answer(report: &FirmwareReport) -> String {
     }
 }
 
-/// The known loader times, if one of them is missing.
+/// Describes the known loader times if one of them is missing.
 fn loader(intervals: &FirmwareIntervals) -> Option<String> {
     let load = intervals.loader_load_ns.map(|ns| format!("loading the loader took {}", duration(ns)));
     let run = intervals
         .loader_run_ns
         .map(|ns| format!("the loader ran for {} until it called ExitBootServices", duration(ns)));
-    let known: Vec<String> = load.into_iter().chain(run).collect();
-    (!known.is_empty()).then(|| known.join(", "))
+    let clauses: Vec<String> = load.into_iter().chain(run).collect();
+    (!clauses.is_empty()).then(|| clauses.join(", "))
 }
 
-/// Start of the first and end of the last phase, ns.
-fn measured(report: &FirmwareReport) -> (i64, i64) {
+/// Returns the start of the first and the end of the last phase, in ns.
+fn measured_bounds(report: &FirmwareReport) -> (i64, i64) {
     let start_ns = report.phases.iter().map(|phase| phase.start_ns).min().unwrap_or(0);
     (start_ns, report.phases.iter().map(|phase| phase.end_ns).max().unwrap_or(start_ns))
 }
 
 fn longest(report: &FirmwareReport) -> Option<String> {
-    let (start_ns, end_ns) = measured(report);
+    let (start_ns, end_ns) = measured_bounds(report);
     let time1 = report.intervals.time1_ns.unwrap_or(end_ns.saturating_sub(start_ns));
     let time1 = Some(time1).filter(|&ns| ns > 0)?;
     let has_parts = |name: &str| report.phases.iter().any(|phase| phase.parent == name);
@@ -109,16 +109,16 @@ fn longest(report: &FirmwareReport) -> Option<String> {
     );
     let gap = report.gaps.first();
     if let Some(gap) = gap.filter(|gap| share(gap.duration_ns, time1) >= NOTABLE_SHARE) {
-        let of = match gap.phase.as_str() {
+        let of_phase = match gap.phase.as_str() {
             "" => String::new(),
             name if name == phase.name => " of it".to_owned(),
             name => format!(" of {name}"),
         };
-        sentence += &format!(" {}{of} in one unmeasured gap", duration(gap.duration_ns));
+        sentence += &format!(" {}{of_phase} in one unmeasured gap", duration(gap.duration_ns));
         if !gap.after.is_empty() && gap.after != format!("start of {}", gap.phase) {
             sentence += &format!(", after the {}", printable(&gap.after));
         } else {
-            // Only a phase starts there, so the modules on both sides are the best hint.
+            // Only a phase starts at this point, so the modules on both sides are the best hint.
             sentence += &match (gap.module_before.as_str(), gap.module_after.as_str()) {
                 ("", "") => String::new(),
                 (before, "") => format!(", after the {}", printable(before)),
@@ -135,8 +135,8 @@ fn longest(report: &FirmwareReport) -> Option<String> {
 
 fn source(report: &FirmwareReport) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let named = report.tables.iter().find(|table| !table.oem.is_empty() || !table.oem_table.is_empty());
-    if let Some(table) = named {
+    let table = report.tables.iter().find(|table| !table.oem.is_empty() || !table.oem_table.is_empty());
+    if let Some(table) = table {
         parts.push(printable(format!("{} {}", table.oem, table.oem_table).trim()).into_owned());
     }
     for input in report.inputs.iter().take(3) {
@@ -154,6 +154,6 @@ fn source(report: &FirmwareReport) -> String {
 pub(super) fn stage(name: FirmwareStageName) -> &'static str {
     match name {
         FirmwareStageName::Firmware => "firmware (Time1)",
-        other => other.display_name(),
+        _ => name.display_name(),
     }
 }

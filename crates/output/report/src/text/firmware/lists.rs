@@ -8,8 +8,9 @@ use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
 pub(super) fn gaps(report: &FirmwareReport, top: usize) -> Section<'_> {
-    let edge = |edge: &str, gap: &FirmwareGap, module: &str| Cell::words(QUIET, edge_name(edge, &gap.phase, module));
-    Section::of("gaps", "Unmeasured gaps", &report.gaps)
+    let edge =
+        |edge: &str, gap: &FirmwareGap, module: &str| Cell::text_only(QUIET, edge_name(edge, &gap.phase, module));
+    Section::builder("gaps", "Unmeasured gaps", &report.gaps)
         .note("time in a phase that no measurement covers")
         .top(top)
         .quantity("duration_ns", "duration", |gap| Value::Duration(gap.duration_ns))
@@ -22,10 +23,10 @@ pub(super) fn gaps(report: &FirmwareReport, top: usize) -> Section<'_> {
         .build()
 }
 
-/// The edge of a gap; if it is the edge of a phase, with the module on that side.
+/// Describes the edge of a gap. If the gap ends at the edge of a phase, adds the module on that side.
 fn edge_name(edge: &str, phase: &str, module: &str) -> String {
-    let of_phase = !phase.is_empty() && edge.strip_suffix(phase).is_some_and(|start| start.ends_with(" of "));
-    match (of_phase, module.is_empty()) {
+    let is_phase_edge = !phase.is_empty() && edge.strip_suffix(phase).is_some_and(|start| start.ends_with(" of "));
+    match (is_phase_edge, module.is_empty()) {
         (true, false) => format!("{edge} ({module})"),
         _ => edge.to_owned(),
     }
@@ -35,11 +36,11 @@ pub(super) fn drivers(report: &FirmwareReport, top: usize) -> Section<'_> {
     let calls = |ns: i64, calls: u64| match calls {
         0 => Cell::from(Value::Nothing),
         1 => Value::Duration(ns).into(),
-        calls => Cell::shown(Value::Duration(ns), format!("{}× {}", count(calls), duration(ns))),
+        calls => Cell::with_display_text(Value::Duration(ns), format!("{}× {}", count(calls), duration(ns))),
     };
-    let unnamed = report.drivers.iter().take(top).any(|driver| driver.name == driver.guid);
+    let has_unnamed = report.drivers.iter().take(top).any(|driver| driver.name == driver.guid);
     let advice = "To name GUIDs, use --guids FILE with the Guid.xref, .inf, .dec or .fdf file of a build.";
-    Section::of("drivers", "Drivers and modules", &report.drivers)
+    Section::builder("drivers", "Drivers and modules", &report.drivers)
         .note(format!("largest self time of {}", count(report.drivers.len() as u64)))
         .top(top)
         .name("name", "module", 50, |driver| Value::text(&driver.name))
@@ -57,11 +58,11 @@ pub(super) fn drivers(report: &FirmwareReport, top: usize) -> Section<'_> {
         .time("start_ns", "first start", |driver| Cell::since(driver.start_ns, 0))
         .name("phase", "in", 10, |driver| Value::text(&driver.phase))
         .build()
-        .line_if(QUIET, unnamed.then_some(advice))
+        .line_if(QUIET, has_unnamed.then_some(advice))
 }
 
 pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
-    Section::of("devices", "Devices", &report.devices)
+    Section::builder("devices", "Devices", &report.devices)
         .note(format!("largest self time of {}, in driver starts", count(report.devices.len() as u64)))
         .top(top)
         .name("path", "device", 64, |device| Value::text(&device.path))
@@ -72,9 +73,9 @@ pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
         .name("driver", "slowest driver", 50, |device| match &device.drivers[..] {
             [] => Value::Nothing.into(),
             [only] => Cell::from(Value::text(&only.name)),
-            [first, more @ ..] => {
-                let shown = format!("{} and {}", first.name, counted(more.len() as u64, "other"));
-                Cell::shown(Value::text(&first.name), shown)
+            [first, others @ ..] => {
+                let driver_names = format!("{} and {}", first.name, counted(others.len() as u64, "other"));
+                Cell::with_display_text(Value::text(&first.name), driver_names)
             }
         })
         .name("name", "", 40, |device| Value::text(&device.name).styled(QUIET))
@@ -83,13 +84,13 @@ pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
 
 /// Durations without timestamps.
 pub(super) fn lengths(report: &FirmwareReport, top: usize) -> Section<'_> {
-    Section::of("durations", "Measured durations", &report.durations)
+    Section::builder("durations", "Measured durations", &report.durations)
         .note(format!("longest of {}; the input has no timestamps for them", count(report.durations.len() as u64)))
         .top(top)
         .name("module", "module", 50, |length| Value::text(&length.module))
         .name("work", "work", 40, |length| {
             let text = if length.text.is_empty() { length.work.as_str() } else { &length.text };
-            Cell::shown(Value::text(length.work.as_str()), text.replace('_', " "))
+            Cell::with_display_text(Value::text(length.work.as_str()), text.replace('_', " "))
         })
         .quantity("duration_ns", "duration", |length| Value::Duration(length.duration_ns))
         .build()

@@ -13,7 +13,7 @@ use onoff_trace::firmware::{FirmwareLoggedBoot, FirmwareProblem, FirmwareTable};
 use super::printable::printable;
 use super::quantity::{count, counted, duration, duration_or_dash};
 use super::section::title;
-use super::style::{DOUBT, QUIET, TITLE, of_severity};
+use super::style::{DOUBT, QUIET, TITLE, severity_style};
 use onoff_sections::section::{self, Cell, Section};
 use onoff_sections::table::Value;
 
@@ -66,21 +66,21 @@ fn write_sleep(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// The boots in a serial log of several boots, latest first.
+/// Lists the boots in a serial log of several boots, latest first.
 fn boots(boots: &[FirmwareLoggedBoot]) -> Option<Section<'_>> {
-    let more = boots.len().saturating_sub(MAX_BOOTS);
-    let more = (more > 0).then(|| format!("and {} earlier; use --format json for all", count(more as u64)));
-    let section = Section::of("boots", "Boots in the log", boots.iter().rev())
+    let hidden = boots.len().saturating_sub(MAX_BOOTS);
+    let hidden_note = (hidden > 0).then(|| format!("and {} earlier; use --format json for all", count(hidden as u64)));
+    let section = Section::builder("boots", "Boots in the log", boots.iter().rev())
         .note("use --boot to select one")
         .top(MAX_BOOTS)
-        .name("read", "", 1, |boot| Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" }))
+        .name("read", "", 1, |boot| Cell::with_display_text(Value::Flag(boot.read), if boot.read { "*" } else { "" }))
         .id("number", "boot", |boot| Value::Id(boot.number))
         .quantity("line", "line", |boot| Value::Count(boot.line))
         .quantity("loader_load_ns", "loader loaded", |boot| Cell::duration_or_dash(boot.checkpoints.loader_load_ns))
         .quantity("exit_end_ns", "system", |boot| Cell::duration_or_dash(boot.checkpoints.exit_end_ns))
         .name("input", "", 60, |boot| Value::text(&boot.input).styled(QUIET))
         .build();
-    Some(section.line_if(QUIET, more)).filter(|_| !boots.is_empty())
+    Some(section.line_if(QUIET, hidden_note)).filter(|_| !boots.is_empty())
 }
 
 fn tables(tables: &[FirmwareTable]) -> Option<Section<'_>> {
@@ -88,22 +88,22 @@ fn tables(tables: &[FirmwareTable]) -> Option<Section<'_>> {
         let records = table.records.iter().map(|record| format!("{} {}", count(record.count), record.name));
         records.collect::<Vec<_>>().join(", ")
     };
-    Section::of("tables", "Tables", tables)
+    Section::builder("tables", "Tables", tables)
         .name("signature", "", 4, |table| Value::text(&table.signature).styled(TITLE))
         .quantity("length_bytes", "", |table| {
-            Cell::shown(Value::Bytes(table.length_bytes), format!("{} B", count(table.length_bytes)))
+            Cell::with_display_text(Value::Bytes(table.length_bytes), format!("{} B", count(table.length_bytes)))
         })
         .name("input", "", 60, |table| Value::text(&table.input))
         .name("records", "", 100, move |table| Value::Text(records(table).into()).styled(QUIET))
-        .done_if_any()
+        .build_if_any()
 }
 
 fn write_missing(missing: &[MissingTable], out: &mut dyn Write) -> io::Result<()> {
-    for part in missing {
+    for table in missing {
         writeln!(
             out,
             "  {DOUBT}Missing: the {} at {}, which contains {}.{DOUBT:#}",
-            part.part, part.address, part.unknown
+            table.part, table.address, table.unknown
         )?;
     }
     Ok(())
@@ -118,7 +118,7 @@ fn write_faults(faults: &[FirmwareProblem], out: &mut dyn Write) -> io::Result<(
     let mut sorted: Vec<&FirmwareProblem> = faults.iter().collect();
     sorted.sort_by_key(|fault| std::cmp::Reverse(fault.severity));
     for fault in sorted.iter().take(MAX_FAULTS) {
-        let style = of_severity(fault.severity);
+        let style = severity_style(fault.severity);
         let place = if fault.place.is_empty() { String::new() } else { format!("{}: ", printable(&fault.place)) };
         writeln!(
             out,
@@ -129,8 +129,8 @@ fn write_faults(faults: &[FirmwareProblem], out: &mut dyn Write) -> io::Result<(
         )?;
     }
     if sorted.len() > MAX_FAULTS {
-        let more = (sorted.len() - MAX_FAULTS) as u64;
-        writeln!(out, "  {QUIET}and {} more; use --format json for all{QUIET:#}", count(more))?;
+        let hidden = (sorted.len() - MAX_FAULTS) as u64;
+        writeln!(out, "  {QUIET}and {} more; use --format json for all{QUIET:#}", count(hidden))?;
     }
     Ok(())
 }
@@ -140,18 +140,18 @@ const MAX_BOOTS: usize = 20;
 /// Maximum number of problems listed.
 const MAX_FAULTS: usize = 20;
 
-/// The one-line message for an input without times; `input` is its name.
+/// Returns the one-line message for an input without times; `input` is its name.
 #[must_use]
-pub fn no_times(input: &str, nothing: &NoFirmwareTimes) -> String {
-    let Some(first) = nothing.tables.first() else {
-        return match nothing.faults.first() {
+pub fn no_times(input: &str, result: &NoFirmwareTimes) -> String {
+    let Some(first) = result.tables.first() else {
+        return match result.faults.first() {
             Some(fault) => format!("{input}: no firmware tables; {}: {}", fault.place, fault.text),
             None => format!("{input}: no firmware tables"),
         };
     };
     let machine = [first.oem.as_str(), first.oem_table.as_str()].join(" ");
     let machine = machine.trim();
-    let mut sentence = match nothing.tables.len() {
+    let mut sentence = match result.tables.len() {
         1 => format!("{}: no times", first.input),
         tables => format!("{input}: no times in {tables} tables; the first is {}", first.input),
     };
@@ -169,7 +169,7 @@ pub fn no_times(input: &str, nothing: &NoFirmwareTimes) -> String {
             pointers.join(", ")
         );
     }
-    if let Some(fault) = nothing.faults.first() {
+    if let Some(fault) = result.faults.first() {
         sentence += &format!(" ({}: {})", fault.kind.as_str(), fault.text);
     }
     sentence

@@ -9,14 +9,14 @@ use crate::text::style::{DOUBT, QUIET};
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// Responses later than this are highlighted, ns.
+/// Minimum delay of a highlighted response, in ns.
 const LATE_NS: i64 = 500_000_000;
 
 pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
     if boot.dhcp.is_empty() {
         return None;
     }
-    let inferred = boot.dhcp.iter().flat_map(|exchange| &exchange.messages).any(|message| message.inferred);
+    let has_inferred = boot.dhcp.iter().flat_map(|exchange| &exchange.messages).any(|message| message.inferred);
     // Exchanges may overlap: their messages are shown in time order.
     let mut messages: Vec<(&DhcpExchange, &DhcpStep)> = boot
         .dhcp
@@ -27,33 +27,34 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
     // A regular exchange has four messages.
     let max = top.saturating_mul(4);
     let hidden = messages.len().saturating_sub(max);
-    let hidden = (hidden > 0).then(|| format!("and {hidden} more messages; use --top to show them"));
-    let section = Section::of("dhcp", "DHCP", messages)
-        .note(if inferred { "* message type cut off in the capture, inferred from the order" } else { "" })
+    let hidden_note = (hidden > 0).then(|| format!("and {hidden} more messages; use --top to show them"));
+    let section = Section::builder("dhcp", "DHCP", messages)
+        .note(if has_inferred { "* message type cut off in the capture, inferred from the order" } else { "" })
         .top(max)
         .time("time_ns", "time", |row| Cell::since(row.1.time_ns, boot.start_ns))
         .quantity("delay_ns", "delay", |row| {
             let style = if row.1.delay_ns >= LATE_NS { DOUBT } else { QUIET };
-            Cell::shown(Value::Duration(row.1.delay_ns), format!("+{}", duration(row.1.delay_ns))).styled(style)
+            Cell::with_display_text(Value::Duration(row.1.delay_ns), format!("+{}", duration(row.1.delay_ns)))
+                .with_style(style)
         })
         .name("kind", "message", 24, |row| {
             let star = if row.1.inferred { "*" } else { "" };
-            Cell::shown(Value::text(row.1.kind.as_str()), format!("{}{star}", row.1.kind.as_str()))
+            Cell::with_display_text(Value::text(row.1.kind.as_str()), format!("{}{star}", row.1.kind.as_str()))
         })
         .name("from", "from", 40, |row| {
-            let from = if row.1.kind.is_from_client() { "client" } else { &row.1.from };
-            Cell::shown(Value::text(&row.1.from), from).styled(QUIET)
+            let sender = if row.1.kind.is_from_client() { "client" } else { &row.1.from };
+            Cell::with_display_text(Value::text(&row.1.from), sender).with_style(QUIET)
         })
         .name("address", "address", 40, |row| Value::text(row.1.address.as_deref().unwrap_or_default()))
         .name("boot_file", "", 64, |(exchange, message)| {
             let file = message.boot_file.as_deref().unwrap_or_default();
             match message.time_ns == exchange.start_ns {
-                true => Cell::shown(Value::text(file), summary(exchange)).styled(QUIET),
+                true => Cell::with_display_text(Value::text(file), summary(exchange)).with_style(QUIET),
                 false => Value::text(file).styled(QUIET),
             }
         })
         .build();
-    Some(section.line_if(QUIET, hidden))
+    Some(section.line_if(QUIET, hidden_note))
 }
 
 fn summary(exchange: &DhcpExchange) -> String {

@@ -29,35 +29,37 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{QUIET}{}{QUIET:#}", client(boot))
 }
 
-/// The outcome and the duration, in a sentence.
+/// Describes the outcome and the duration in a sentence.
 #[must_use]
 pub fn verdict(boot: &NetworkBoot) -> String {
-    let (client, took, outcome) = (name(&boot.client), duration(boot.duration_ns), &boot.outcome);
+    let (client, length, outcome) = (name(&boot.client), duration(boot.duration_ns), &boot.outcome);
     let stage = outcome.stage.map_or_else(String::new, |stage| format!(" in stage {}", stage.as_str()));
     let likely = if outcome.certain { "" } else { "probably " };
     match outcome.verdict {
-        Verdict::Loaded => format!("The network boot of {client} {likely}loaded in {took}."),
-        Verdict::Failed => format!("The network boot of {client} {likely}failed after {took}{stage}."),
-        Verdict::Unknown => format!("Network boot of {client}: outcome unknown. The capture ends after {took}{stage}."),
+        Verdict::Loaded => format!("The network boot of {client} {likely}loaded in {length}."),
+        Verdict::Failed => format!("The network boot of {client} {likely}failed after {length}{stage}."),
+        Verdict::Unknown => {
+            format!("Network boot of {client}: outcome unknown. The capture ends after {length}{stage}.")
+        }
     }
 }
 
-/// Writes the outcome; for a failure, the stage, the reason, and the error codes on the client's screen.
+/// Writes the outcome. For a failure, this includes the stage, the reason, and the error codes on the client's screen.
 fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
-    let (first, outcome) = (verdict(boot), &boot.outcome);
-    writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
+    let (headline, outcome) = (verdict(boot), &boot.outcome);
+    writeln!(out, "{HEADLINE}{headline}{HEADLINE:#}")?;
     let style = if outcome.verdict == Verdict::Failed { WORST } else { QUIET };
     writeln!(out, "{}", styled(style, format!("{}.", printable(&sentence_case(&outcome.description)))))?;
     if outcome.verdict == Verdict::Failed && !outcome.codes.is_empty() {
-        let mut shown = Vec::new();
+        let mut shown_codes = Vec::new();
         for shown_by in ["UEFI", "BIOS"] {
             let codes: Vec<&str> =
                 outcome.codes.iter().filter(|code| code.shown_by == shown_by).map(|code| code.code).collect();
             if !codes.is_empty() {
-                shown.push(format!("{} ({shown_by})", codes.join(" or ")));
+                shown_codes.push(format!("{} ({shown_by})", codes.join(" or ")));
             }
         }
-        writeln!(out, "The client's screen shows {}.", shown.join(", "))?;
+        writeln!(out, "The client's screen shows {}.", shown_codes.join(", "))?;
     }
     if !outcome.advice.is_empty() {
         writeln!(out, "Fix: {}.", printable(&outcome.advice))?;
@@ -77,7 +79,7 @@ fn sentence_case(text: &str) -> String {
 }
 
 fn parts(boot: &NetworkBoot) -> Option<String> {
-    let spent = |kind: StageKind| {
+    let time_in = |kind: StageKind| {
         boot.stages
             .iter()
             .filter(|stage| stage.kind == kind)
@@ -94,16 +96,16 @@ fn parts(boot: &NetworkBoot) -> Option<String> {
             size(rate as u64)
         ));
     }
-    for (kind, what) in [
+    for (kind, label) in [
         (StageKind::Dhcp, "in DHCP"),
         (StageKind::BootServer, "with the boot server"),
         (StageKind::Menu, "at the boot menu"),
         (StageKind::Http, "over HTTP"),
         (StageKind::Client, "with the client busy"),
     ] {
-        let ns = spent(kind);
+        let ns = time_in(kind);
         if ns > 0 {
-            parts.push(format!("{} {what}", duration(ns)));
+            parts.push(format!("{} {label}", duration(ns)));
         }
     }
     (!parts.is_empty()).then(|| parts.join(", ") + ".")
@@ -142,7 +144,7 @@ pub(super) fn write_capture(report: &NetbootReport, out: &mut dyn Write) -> io::
         parts.push(format!("frames truncated to {length} bytes"));
     }
     let mut sides = report.boots.iter().map(|boot| boot.capture_side).filter(|side| *side != CaptureSide::Unknown);
-    let side = sides.next().filter(|side| sides.all(|other| other == *side));
+    let side = sides.next().filter(|side| sides.all(|next_side| next_side == *side));
     let bound = report.boots.iter().filter_map(|boot| boot.max_round_trip_ns).max();
     match side {
         Some(CaptureSide::Server) => parts.push("captured near the server".to_owned()),

@@ -11,17 +11,17 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
     if boot.downloads.is_empty() {
         return None;
     }
-    let mut shown: Vec<&Download> = boot.downloads.iter().collect();
-    shown.sort_by_key(|download| std::cmp::Reverse(download.duration_ns));
-    shown.truncate(top);
-    shown.sort_by_key(|download| download.start_ns);
-    let note = if shown.len() < boot.downloads.len() {
-        format!("longest {} of {}", shown.len(), boot.downloads.len())
+    let mut shown_downloads: Vec<&Download> = boot.downloads.iter().collect();
+    shown_downloads.sort_by_key(|download| std::cmp::Reverse(download.duration_ns));
+    shown_downloads.truncate(top);
+    shown_downloads.sort_by_key(|download| download.start_ns);
+    let note = if shown_downloads.len() < boot.downloads.len() {
+        format!("longest {} of {}", shown_downloads.len(), boot.downloads.len())
     } else {
         String::new()
     };
-    let time = |ns| Value::of(ns, Value::Duration);
-    let section = Section::of("downloads", "Files over HTTP", shown)
+    let time = |ns| Value::from_option(ns, Value::Duration);
+    let section = Section::builder("downloads", "Files over HTTP", shown_downloads)
         .note(note)
         .name("url", "file", 56, |download| Value::text(&download.url))
         .name("method", "", 5, |download| Value::text(&download.method).styled(QUIET))
@@ -39,7 +39,7 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
         .column(Heading::quantity("bytes", "size").sparse(), |download| Value::Bytes(download.bytes))
         .quantity("bytes_per_s", "per s", |download| {
             let rate = download.bytes_per_s.filter(|_| download.bytes > 0);
-            Value::of(rate, |rate| Value::Bytes(rate as u64))
+            Value::from_option(rate, |rate| Value::Bytes(rate as u64))
         })
         .quantity("zero_window_ns", "window closed", |download| {
             let closed = (download.zero_windows > 0 && !download.reused).then_some(download.zero_window_ns);
@@ -52,7 +52,7 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
                 Some(_) if unfinished && download.method != "HEAD" => "not finished in this capture",
                 Some(_) => "",
             };
-            Cell::words(MISSING, note)
+            Cell::text_only(MISSING, note)
         })
         .build();
     Some(section)

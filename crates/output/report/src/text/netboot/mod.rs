@@ -23,7 +23,7 @@ use super::style::{QUIET, TITLE};
 use onoff_sections::section::{self, Cell, Section};
 use onoff_sections::table::Value;
 
-/// How much to show.
+/// Limits on what is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NetbootTextOptions {
     /// Rows per list.
@@ -37,11 +37,11 @@ pub struct NetbootTextOptions {
 /// # Errors
 /// Returns errors from `out`.
 pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn Write) -> io::Result<()> {
-    let shown = report.boots.len().min(options.top.max(1));
+    let shown_count = report.boots.len().min(options.top.max(1));
     if report.boots.len() > 1 {
         overview(report, out)?;
     }
-    for boot in report.boots.iter().take(shown) {
+    for boot in report.boots.iter().take(shown_count) {
         if report.boots.len() > 1 {
             writeln!(out)?;
         }
@@ -53,11 +53,11 @@ pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn
         model::write(boot, report.link_bits_per_s, &options.what_if, out)?;
         findings::write(boot, out)?;
     }
-    if shown < report.boots.len() {
+    if shown_count < report.boots.len() {
         writeln!(out)?;
         writeln!(
             out,
-            "{QUIET}{shown} of {} boots shown; use --top to show more, --client to select one.{QUIET:#}",
+            "{QUIET}{shown_count} of {} boots shown; use --top to show more, --client to select one.{QUIET:#}",
             report.boots.len()
         )?;
     }
@@ -67,7 +67,7 @@ pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn
 }
 
 fn overview(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
-    let boots = Section::of("network_boots", "", &report.boots)
+    let boots = Section::builder("network_boots", "", &report.boots)
         .name("client", "client", 24, |boot| Value::Text(name(&boot.client).into()))
         .name("address", "address", 40, |boot| Value::text(boot.client.addresses.first().map_or("", String::as_str)))
         .time("start_ns", "start", |boot| Cell::since(boot.start_ns, 0))
@@ -77,7 +77,7 @@ fn overview(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
         .name("outcome", "outcome", 40, |boot| Value::Text(outcome(boot).into()))
         .name("worst", "top finding", 60, |boot| {
             let worst = boot.findings.iter().find(|finding| !finding.stops_boot).map_or("", |finding| finding.rule);
-            Cell::shown(Value::text(worst), worst.replace('_', " "))
+            Cell::with_display_text(Value::text(worst), worst.replace('_', " "))
         })
         .build();
     writeln!(out, "{TITLE}{} network boots{TITLE:#}", report.boots.len())?;
@@ -93,7 +93,7 @@ fn outcome(boot: &NetworkBoot) -> String {
     format!("{verdict}: {}", boot.outcome.reason.as_str().replace('_', " "))
 }
 
-/// The name of a client: its MAC address, or else its IP address.
+/// Names a client by its MAC address or, if that is unknown, by its IP address.
 fn name(client: &Client) -> String {
     match (client.mac, client.addresses.first()) {
         (Some(mac), _) => mac.to_string(),
@@ -102,7 +102,7 @@ fn name(client: &Client) -> String {
     }
 }
 
-/// The requested file name, or a placeholder.
+/// Returns the requested file name, or a placeholder.
 fn file_name(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { printable(name).into_owned() }
 }

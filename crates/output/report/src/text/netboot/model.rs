@@ -24,13 +24,14 @@ pub(super) fn write(
     sizes.dedup();
     let mut windows: Vec<u32> = boot.predictions.iter().filter_map(|row| row.window).collect();
     windows.dedup();
-    let mut section = Section::of("predictions", "Predicted times with other settings", windows)
+    let mut section = Section::builder("predictions", "Predicted times with other settings", windows)
         .note("from the model, with pauses as measured")
-        .name("", "", 16, |window| Cell::words(Style::new(), format!("window {window}")));
+        .name("", "", 16, |window| Cell::text_only(Style::new(), format!("window {window}")));
     for size in sizes {
-        section = section.titled(Heading::quantity("", ""), format!("block {size}"), |&window| {
-            let found = boot.predictions.iter().find(|row| row.window == Some(window) && row.block_size == Some(size));
-            Cell::words(Style::new(), found.map_or(String::new(), range))
+        section = section.column_with_title(Heading::quantity("", ""), format!("block {size}"), |&window| {
+            let prediction =
+                boot.predictions.iter().find(|row| row.window == Some(window) && row.block_size == Some(size));
+            Cell::text_only(Style::new(), prediction.map_or(String::new(), range))
         });
     }
     section::text::write(&section.build(), out)?;
@@ -53,20 +54,20 @@ fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::R
             "Ranges: a capture with one window size cannot tell client time per acknowledgment from time per block.";
         writeln!(out, "  {QUIET}{text} A capture with a second window size can.{QUIET:#}")?;
     }
-    let mut shown: Vec<&LatencyModel> = Vec::new();
+    let mut distinct_models: Vec<&LatencyModel> = Vec::new();
     for model in models().filter(|model| model.fitted) {
-        if shown.iter().all(|other| other.per_block != model.per_block) {
-            shown.push(model);
+        if distinct_models.iter().all(|distinct| distinct.per_block != model.per_block) {
+            distinct_models.push(model);
         }
     }
-    for model in shown {
+    for model in distinct_models {
         let windows: Vec<String> = model.fitted_windows.iter().map(u32::to_string).collect();
-        let turn = model.per_block;
-        let (fixed, block) = (duration(turn.fixed_ns as i64), duration(turn.per_block_ns as i64));
+        let client_turn = model.per_block;
+        let (fixed, block) = (duration(client_turn.fixed_ns as i64), duration(client_turn.per_block_ns as i64));
         let text = if model.fitted_block_sizes.is_empty() {
             format!("{fixed} per acknowledgment and {block} per block")
         } else {
-            let kibibyte = duration((turn.per_byte_ns * 1024.0) as i64);
+            let kibibyte = duration((client_turn.per_byte_ns * 1024.0) as i64);
             format!("{fixed} per acknowledgment, {block} per block and {kibibyte} per KiB")
         };
         writeln!(out, "  {QUIET}Client time: {text}, fitted to windows of {}.{QUIET:#}", windows.join(", "))?;
@@ -98,12 +99,12 @@ fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::R
     Ok(())
 }
 
-/// One number, or a range.
+/// Formats one number or a range.
 fn range(row: &Prediction) -> String {
     let (min, max) = (duration(row.shortest_ns), duration(row.longest_ns));
     // A range of less than 2 % is one number.
-    let close = row.longest_ns.saturating_sub(row.shortest_ns) <= row.longest_ns / 50;
-    if close { max } else { format!("{min} to {max}") }
+    let is_narrow = row.longest_ns.saturating_sub(row.shortest_ns) <= row.longest_ns / 50;
+    if is_narrow { max } else { format!("{min} to {max}") }
 }
 
 fn setting_names(settings: &Settings) -> String {

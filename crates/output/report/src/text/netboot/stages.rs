@@ -9,9 +9,9 @@ use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
 const BAR_CELLS: usize = 28;
-/// Maximum number of rows, to fit a screen; the shortest are summed up.
+/// Maximum number of rows, to fit on a screen. The shortest are combined into one line.
 const MAX_ROWS: usize = 24;
-/// Pauses with a smaller share of the boot than this are summed up, percent.
+/// Pauses with a smaller share of the boot than this, in percent, are combined into one line.
 const BRIEF_PERCENT: f64 = 0.5;
 
 pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
@@ -25,22 +25,23 @@ pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
     };
     let (hidden, shown): (Vec<&Stage>, Vec<&Stage>) = boot.stages.iter().partition(is_brief);
     let hidden_ns = hidden.iter().fold(0_i64, |sum, stage| sum.saturating_add(stage.duration_ns));
-    let rest = (!hidden.is_empty())
+    let hidden_note = (!hidden.is_empty())
         .then(|| format!("and {}, {} in total", counted(hidden.len() as u64, "short pause"), duration(hidden_ns)));
     let style = |stage: &Stage| if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
-    Section::of("stages", "Stages", shown)
+    Section::builder("stages", "Stages", shown)
         .name("kind", "stage", 16, |stage| Value::text(stage.kind.as_str()))
         .time("start_ns", "start", |stage| Cell::since(stage.start_ns, boot.start_ns))
         .data("end_ns", |stage| Value::Time(stage.end_ns))
         .quantity("duration_ns", "duration", |stage| Value::Duration(stage.duration_ns))
         .quantity("share_percent", "share", |stage| Value::Percent(stage.share_percent))
-        .name("", "", BAR_CELLS, |stage| Cell::words(style(stage), axis.bar(stage.start_ns, stage.end_ns)))
+        .name("", "", BAR_CELLS, |stage| Cell::text_only(style(stage), axis.bar(stage.start_ns, stage.end_ns)))
         .name("detail", "", 64, |stage| match stage.kind {
             StageKind::Link => {
-                Cell::shown(Value::text(&stage.detail), "from the first frame of the client").styled(QUIET)
+                Cell::with_display_text(Value::text(&stage.detail), "from the first frame of the client")
+                    .with_style(QUIET)
             }
             _ => Value::text(&stage.detail).styled(QUIET),
         })
         .build()
-        .line_if(QUIET, rest)
+        .line_if(QUIET, hidden_note)
 }

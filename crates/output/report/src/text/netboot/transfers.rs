@@ -1,4 +1,4 @@
-//! Files transferred over TFTP, and where the time of the longest went.
+//! Files transferred over TFTP, and where the time of the longest transfers went.
 
 use std::io::{self, Write};
 
@@ -17,48 +17,49 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
     if boot.transfers.is_empty() {
         return Ok(());
     }
-    let mut shown: Vec<&FileTransfer> = boot.transfers.iter().collect();
-    shown.sort_by_key(|file| std::cmp::Reverse(file.end_ns.saturating_sub(file.request_ns)));
-    shown.truncate(top);
-    shown.sort_by_key(|file| file.request_ns);
-    let note = if shown.len() < boot.transfers.len() {
-        format!("longest {} of {}", shown.len(), boot.transfers.len())
+    let mut shown_files: Vec<&FileTransfer> = boot.transfers.iter().collect();
+    shown_files.sort_by_key(|file| std::cmp::Reverse(file.end_ns.saturating_sub(file.request_ns)));
+    shown_files.truncate(top);
+    shown_files.sort_by_key(|file| file.request_ns);
+    let note = if shown_files.len() < boot.transfers.len() {
+        format!("longest {} of {}", shown_files.len(), boot.transfers.len())
     } else {
         String::new()
     };
     title("Files over TFTP", &note, out)?;
-    list(boot, &shown, out)?;
-    let complete: Vec<&FileTransfer> =
-        shown.iter().copied().filter(|file| file.costs.is_some() && file.counts.blocks >= 16).collect();
-    if !complete.is_empty() {
+    list(boot, &shown_files, out)?;
+    let complete_files: Vec<&FileTransfer> =
+        shown_files.iter().copied().filter(|file| file.costs.is_some() && file.counts.blocks >= 16).collect();
+    if !complete_files.is_empty() {
         title("Transfer time by part", "", out)?;
-        costs(&complete, out)?;
+        costs(&complete_files, out)?;
     }
     Ok(())
 }
 
-fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
-    let words = |text: String| Cell::words(Style::new(), text);
-    let when = |file: &FileTransfer, text: String| words(if file.counts.blocks > 0 { text } else { String::new() });
-    let section = Section::of("transfers", "", shown.iter().copied())
+fn list(boot: &NetworkBoot, shown_files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
+    let words = |text: String| Cell::text_only(Style::new(), text);
+    let unless_empty =
+        |file: &FileTransfer, text: String| words(if file.counts.blocks > 0 { text } else { String::new() });
+    let section = Section::builder("transfers", "", shown_files.iter().copied())
         .name("file", "file", 40, |file| Value::Text(file_name(&file.file).into()))
         .time("request_ns", "start", |file| words(duration(file.request_ns.saturating_sub(boot.start_ns))))
         .quantity("duration_ns", "duration", |file| Value::Duration(file.end_ns.saturating_sub(file.request_ns)))
-        .quantity("bytes", "size", |file| when(file, size(file.counts.bytes)))
+        .quantity("bytes", "size", |file| unless_empty(file, size(file.counts.bytes)))
         .quantity("bytes_per_s", "per s", |file| {
-            when(file, file.bytes_per_s.map_or(String::new(), |rate| size(rate as u64)))
+            unless_empty(file, file.bytes_per_s.map_or(String::new(), |rate| size(rate as u64)))
         })
-        .quantity("block_size", "block", |file| when(file, file.block_size.to_string()))
-        .quantity("window", "window", |file| when(file, window(file)))
+        .quantity("block_size", "block", |file| unless_empty(file, file.block_size.to_string()))
+        .quantity("window", "window", |file| unless_empty(file, window(file)))
         .quantity("repeated_data", "retransmitted", |file| match file.counts.repeated_data {
             0 => words(String::new()),
-            packets => Cell::words(DOUBT, format!("{} ({})", count(packets), percent(file.repeated_percent))),
+            packets => Cell::text_only(DOUBT, format!("{} ({})", count(packets), percent(file.repeated_percent))),
         })
         .quantity("timeout_count", "timeouts", |file| match file.timeout_count {
             0 => words(String::new()),
             timeouts => {
-                let each = duration(file.timeout_ns / timeouts.max(1) as i64);
-                Cell::words(WORST, format!("{} × {each}", count(timeouts)))
+                let average = duration(file.timeout_ns / timeouts.max(1) as i64);
+                Cell::text_only(WORST, format!("{} × {average}", count(timeouts)))
             }
         })
         .name("", "", 64, |file| outcome(file))
@@ -66,14 +67,14 @@ fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io:
     section::text::write(&section, out)
 }
 
-/// The granted window, with the requested or observed one if that differs.
+/// Formats the granted window, with the requested or observed window if that differs.
 fn window(file: &FileTransfer) -> String {
     if file.variable_window {
         return format!("{}..{}", file.window, file.max_window);
     }
     match file.requested.window {
-        Some(asked) if asked > file.window && file.downgraded.contains(&"windowsize") => {
-            format!("{} of {asked}", file.window)
+        Some(requested) if requested > file.window && file.downgraded.contains(&"windowsize") => {
+            format!("{} of {requested}", file.window)
         }
         _ => file.window.to_string(),
     }
@@ -101,28 +102,28 @@ fn outcome(file: &FileTransfer) -> Cell<'static> {
             if file.wraps > 0 {
                 notes.push(format!("block number wrapped {}", counted(file.wraps.into(), "time")));
             }
-            Cell::words(QUIET, notes.join(", "))
+            Cell::text_only(QUIET, notes.join(", "))
         }
-        Outcome::SizeProbe => Cell::words(QUIET, "size only"),
+        Outcome::SizeProbe => Cell::text_only(QUIET, "size only"),
         Outcome::Refused | Outcome::Aborted => {
             let (code, text) = file.error.as_ref().map_or((0, ""), |error| (error.code, error.text.as_str()));
-            let what = if file.outcome == Outcome::Refused { "refused" } else { "aborted by the client" };
-            Cell::words(MISSING, format!("{what}: {} (code {code})", printable(text)))
+            let label = if file.outcome == Outcome::Refused { "refused" } else { "aborted by the client" };
+            Cell::text_only(MISSING, format!("{label}: {} (code {code})", printable(text)))
         }
         Outcome::Unfinished => {
             let upload = if file.write { "upload, " } else { "" };
             let start = if file.started_before_capture { "started before the capture, " } else { "" };
-            Cell::words(MISSING, format!("{upload}{start}not finished in this capture"))
+            Cell::text_only(MISSING, format!("{upload}{start}not finished in this capture"))
         }
     }
 }
 
 fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
-    let timed = files.iter().filter_map(|file| Some((*file, file.costs?)));
-    let mut section = Section::of("transfer_costs", "", timed)
+    let files_with_costs = files.iter().filter_map(|file| Some((*file, file.costs?)));
+    let mut section = Section::builder("transfer_costs", "", files_with_costs)
         .name("file", "file", 40, |(file, _)| Value::Text(file_name(&file.file).into()));
-    for (at, (name, title)) in PARTS.into_iter().enumerate() {
-        section = section.quantity(name, title, |(file, costs)| part(file, costs, at));
+    for (index, (name, title)) in PARTS.into_iter().enumerate() {
+        section = section.quantity(name, title, |(file, costs)| part(file, costs, index));
     }
     section::text::write(&section.build(), out)?;
     for file in files.iter().filter(|file| file.client_turn.count > 0) {
@@ -141,7 +142,7 @@ fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Names and titles of the parts of the time of a transfer, in the order of [`parts`].
+/// Names and titles of the parts of a transfer time, in the order of [`parts`].
 const PARTS: [(&str, &str); 8] = [
     ("setup_ns", "set-up"),
     ("blocks_ns", "blocks"),
@@ -153,17 +154,17 @@ const PARTS: [(&str, &str); 8] = [
     ("remainder_ns", "rest"),
 ];
 
-/// One of the parts with its share; empty if it is zero.
-fn part(file: &FileTransfer, costs: &Costs, at: usize) -> Cell<'static> {
+/// Formats a part with its share; empty if the part is zero.
+fn part(file: &FileTransfer, costs: &Costs, index: usize) -> Cell<'static> {
     let total = file.duration_ns.unwrap_or(0);
-    let all = parts(costs);
-    let ns = all.get(at).copied().unwrap_or(0);
+    let parts = parts(costs);
+    let ns = parts.get(index).copied().unwrap_or(0);
     if ns == 0 || (ns == costs.remainder_ns && share(ns.saturating_abs(), total) < 0.5) {
-        return Cell::words(Style::new(), "");
+        return Cell::text_only(Style::new(), "");
     }
-    let is_worst = all.iter().max() == Some(&ns);
+    let is_worst = parts.iter().max() == Some(&ns);
     let text = format!("{} {:>5}", duration(ns), percent(share(ns, total)));
-    Cell::words(if is_worst { WORST } else { Style::new() }, text)
+    Cell::text_only(if is_worst { WORST } else { Style::new() }, text)
 }
 
 fn parts(costs: &Costs) -> [i64; 8] {

@@ -1,4 +1,4 @@
-//! Process exits: a substitute where the shutdown providers were not recorded.
+//! Process exits: a substitute for recordings without the shutdown providers.
 
 use onoff_transitions::shutdown::{ProcessExit, ShutdownReport};
 
@@ -8,10 +8,10 @@ use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Option<Section<'a>> {
+pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, reported_losses: &[String]) -> Option<Section<'a>> {
     let exits = &report.details.exits;
     let (last, length) = exits.processes.last().zip(exits.duration_ns)?;
-    let names = ProcessNames::of(exits.processes.iter().map(|exit| (exit.image.as_str(), Some(exit.pid))));
+    let names = ProcessNames::new(exits.processes.iter().map(|exit| (exit.image.as_str(), Some(exit.pid))));
     let note = format!(
         "{} exited within {}; last: {}; {} still running at the end of the recording",
         count(exits.processes.len() as u64),
@@ -21,13 +21,13 @@ pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[Strin
     );
     let mut rows: Vec<&ProcessExit> = exits.processes.iter().collect();
     rows.sort_by_key(|exit| (std::cmp::Reverse(exit.since_previous_ns), exit.end_ns));
-    // Applications and services have better sections of their own when they were recorded.
+    // The sections for applications and services are better if these were recorded.
     let is_only_evidence = report.details.sessions.is_empty();
-    let section = Section::of("exits", "Process exits", rows)
+    let section = Section::builder("exits", "Process exits", rows)
         .note(note)
         .top(if is_only_evidence { top } else { 0 })
         .name("image", "process", 40, |exit| {
-            Cell::shown(Value::text(&exit.image), names.name(&exit.image, Some(exit.pid)))
+            Cell::with_display_text(Value::text(&exit.image), names.name(&exit.image, Some(exit.pid)))
         })
         .data("pid", |exit| Value::Id(exit.pid.into()))
         .data("session", |exit| Value::id(exit.session))
@@ -43,12 +43,12 @@ pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[Strin
                 (false, Some(session)) => format!("session {session}"),
                 (false, None) => String::new(),
             };
-            Cell::words(QUIET, owner)
+            Cell::text_only(QUIET, owner)
         })
         .build();
     if !is_only_evidence {
         return Some(section);
     }
     let inferred = "Inferred: notifications were not recorded. The longest gaps between two exits come first.";
-    Some(section.line(DOUBT, inferred).affected_by(&exits.affecting_losses, named))
+    Some(section.line(DOUBT, inferred).affected_by(&exits.affecting_losses, reported_losses))
 }

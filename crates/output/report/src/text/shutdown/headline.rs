@@ -25,12 +25,15 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
     if let Some(sentence) = parts(report) {
         writeln!(out, "{sentence}")?;
     }
-    if let Some(first) = report.first_culprit() {
-        let longest =
-            report.details.longest.as_ref().filter(|longest| longest.name.eq_ignore_ascii_case(&first.entry.name));
-        let because = longest.map(|longest| &longest.reason).filter(|because| **because != Reason::None);
-        let because = because.map(|because| format!("; {}", printable(&because.to_string()))).unwrap_or_default();
-        writeln!(out, "{}", styled(WORST, format!("{}{because}.", culprit(first).trim_end_matches('.'))))?;
+    if let Some(first_culprit) = report.first_culprit() {
+        let longest = report
+            .details
+            .longest
+            .as_ref()
+            .filter(|longest| longest.name.eq_ignore_ascii_case(&first_culprit.entry.name));
+        let reason = longest.map(|longest| &longest.reason).filter(|reason| **reason != Reason::None);
+        let suffix = reason.map(|reason| format!("; {}", printable(&reason.to_string()))).unwrap_or_default();
+        writeln!(out, "{}", styled(WORST, format!("{}{suffix}.", culprit(first_culprit).trim_end_matches('.'))))?;
     } else if let Some(longest) = report.details.longest.as_ref().filter(|longest| !is_in_first_sentence(longest)) {
         writeln!(out, "{}", styled(WORST, format!("Longest: {}.", describe(longest))))?;
     }
@@ -41,31 +44,31 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
 }
 
-/// Whether the first culprit is the longest work or took at least as long, so that the longest work need not be named.
+/// True if the first culprit is the longest work or took at least as long. The longest work then need not be named.
 fn is_covered_by_culprit(report: &ShutdownReport, longest: &LongestWork) -> bool {
-    report.first_culprit().is_some_and(|first| {
-        first.entry.name.eq_ignore_ascii_case(&longest.name) || longest.duration_ns <= first.entry.ns
+    report.first_culprit().is_some_and(|culprit| {
+        culprit.entry.name.eq_ignore_ascii_case(&longest.name) || longest.duration_ns <= culprit.entry.ns
     })
 }
 
-/// Whether the work belongs in the first sentence.
+/// True if the work belongs in the first sentence.
 fn is_in_first_sentence(longest: &LongestWork) -> bool {
     longest.percent >= NOTABLE_PERCENT && longest.kind != LongestKind::Exit
 }
 
 fn answer(report: &ShutdownReport) -> String {
-    let what = match report.variant {
+    let kind = match report.variant {
         Variant::Restart => "Shutdown for a restart",
         Variant::FastStartup => "The user-session part of a shutdown for fast startup",
         Variant::Logoff => "Logoff",
         _ => "Shutdown",
     };
     let mut sentence = match (report.total_ns, report.total_certainty) {
-        (Some(total), Certainty::Measured) => format!("{what} took {}", duration(total)),
+        (Some(total), Certainty::Measured) => format!("{kind} took {}", duration(total)),
         (Some(total), _) => {
-            format!("{what} took {} (inferred)", duration(total))
+            format!("{kind} took {} (inferred)", duration(total))
         }
-        (None, _) => format!("{what} took at least {}", duration(report.total_at_least_ns)),
+        (None, _) => format!("{kind} took at least {}", duration(report.total_at_least_ns)),
     };
     if let Some(longest) = report
         .details
@@ -86,12 +89,12 @@ fn answer(report: &ShutdownReport) -> String {
 /// Inserts "of it" before the reason in parentheses: the longest work is part of the total.
 fn with_of_it(sentence: String) -> String {
     match sentence.rfind(" (") {
-        Some(at) => format!("{} of it{}", &sentence[..at], &sentence[at..]),
+        Some(position) => format!("{} of it{}", &sentence[..position], &sentence[position..]),
         None => format!("{sentence} of it"),
     }
 }
 
-/// Name, duration and reason.
+/// Returns the name, duration and reason of the longest work.
 fn describe(longest: &LongestWork) -> String {
     let name = match longest.kind {
         LongestKind::KernelStep => format!("kernel step '{}'", words(&longest.name)),
@@ -113,12 +116,12 @@ fn parts(report: &ShutdownReport) -> Option<String> {
     if report.variant == Variant::FastStartup {
         return None;
     }
-    let part = |name: PhaseName, what: &str| {
+    let part = |name: PhaseName, label: &str| {
         let phase = report.phase(name)?;
         phase.start_ns?;
         Some(match phase.duration_ns {
-            Some(length) => format!("{what} {}", duration(length)),
-            None => format!("{what} at least {}", duration(phase.recorded_ns)),
+            Some(length) => format!("{label} {}", duration(length)),
+            None => format!("{label} at least {}", duration(phase.recorded_ns)),
         })
     };
     let parts: Vec<String> = [
@@ -129,15 +132,15 @@ fn parts(report: &ShutdownReport) -> Option<String> {
     .into_iter()
     .flatten()
     .collect();
-    let between: i64 = report.details.intervals.iter().fold(0_i64, |sum, row| sum.saturating_add(row.duration_ns));
+    let other_ns: i64 = report.details.intervals.iter().fold(0_i64, |sum, row| sum.saturating_add(row.duration_ns));
     let mut sentence = capitalized(&parts.join(", "));
     if sentence.is_empty() {
         return None;
     }
-    if between > 0 {
-        let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
+    if other_ns > 0 {
+        let total_ns = report.total_ns.unwrap_or(report.total_at_least_ns);
         sentence +=
-            &format!(", other {} ({})", duration(between), percent(crate::text::quantity::share(between, whole)));
+            &format!(", other {} ({})", duration(other_ns), percent(crate::text::quantity::share(other_ns, total_ns)));
     }
     Some(sentence + ".")
 }

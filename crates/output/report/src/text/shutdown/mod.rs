@@ -22,20 +22,20 @@ impl SingleReport for WindowsShutdown {
     }
 
     fn sections(report: &ShutdownReport, top: usize) -> Vec<Section<'_>> {
-        let named = affecting_losses(&report.phases);
+        let reported_losses = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
-        sections.extend(sessions::applications(report, top, &named));
-        sections.extend(sessions::services(report, top, &named));
+        sections.extend(sessions::applications(report, top, &reported_losses));
+        sections.extend(sessions::services(report, top, &reported_losses));
         sections.extend(work::logoff(report, top));
         sections.extend(work::kernel(report, top));
-        sections.extend(usage::sections(&report.phases, &named));
+        sections.extend(usage::sections(&report.phases, &reported_losses));
         sections.extend(work::flushes(report, top));
-        sections.extend(exits::section(report, top, &named));
+        sections.extend(exits::section(report, top, &reported_losses));
         sections
     }
 }
 
-/// The one-line message for a recording without a shutdown.
+/// Returns the one-line message for a recording without a shutdown.
 #[must_use]
 pub fn no_shutdown(answer: &NoShutdown) -> String {
     no_transition(answer, &answer.recorder)

@@ -19,15 +19,16 @@ pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
         .phases
         .iter()
         .map(|phase| {
-            let row = PhaseRow::of(phase);
+            let row = PhaseRow::from_phase(phase);
             // A logoff has no kernel phase: nothing is missing from the recording.
-            let absent = is_partial && phase.start_ns.is_none();
-            let note = if absent { (QUIET, printable(&phase.ends.rule.to_string()).into_owned()) } else { row.note };
+            let is_expected = is_partial && phase.start_ns.is_none();
+            let note =
+                if is_expected { (QUIET, printable(&phase.ends.rule.to_string()).into_owned()) } else { row.note };
             (phase.start_ns.unwrap_or(i64::MAX), PhaseRow { note, ..row })
         })
         .collect();
-    let between = |row: &ShutdownInterval| (row.start_ns, PhaseRow::between(row.start_ns, row.end_ns, work_names(row)));
-    rows.extend(report.details.intervals.iter().map(between));
+    let gap_row = |row: &ShutdownInterval| (row.start_ns, PhaseRow::gap(row.start_ns, row.end_ns, work_names(row)));
+    rows.extend(report.details.intervals.iter().map(gap_row));
     rows.sort_by_key(|row| row.0);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
     PhaseTable { origin_ns: start, total_ns: Some(report.total_at_least_ns), asleep: None, rows }
@@ -36,7 +37,7 @@ pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
         .affected_by(&phases::affecting_losses(&report.phases), &[])
 }
 
-/// The work between two phases.
+/// Lists the work between two phases.
 fn work_names(interval: &ShutdownInterval) -> String {
     let names: Vec<String> = interval
         .work
@@ -47,7 +48,7 @@ fn work_names(interval: &ShutdownInterval) -> String {
     names.join(", ")
 }
 
-/// The kernel time by subtraction, as usually computed from xperf output, where it was not measured.
+/// Returns the kernel time by subtraction, as usually computed from xperf output, if it was not measured.
 fn difference(report: &ShutdownReport) -> Option<Line> {
     let difference = &report.details.difference;
     let measured = difference.ended && report.phases.iter().all(|phase| phase.duration_ns.is_some());

@@ -11,51 +11,57 @@ use crate::text::usage::ProcessNames;
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// One section per session.
-pub(super) fn applications<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Vec<Section<'a>> {
+/// Builds one section per session.
+pub(super) fn applications<'a>(report: &'a ShutdownReport, top: usize, reported_losses: &[String]) -> Vec<Section<'a>> {
     let sessions = report.details.sessions.iter();
-    let mut sections: Vec<Section<'_>> = sessions.map(|session| of_session(report, session, top)).collect();
+    let mut sections: Vec<Section<'_>> = sessions.map(|session| session_section(report, session, top)).collect();
     if let Some(last) = sections.pop() {
-        sections.push(last.affected_by(&report.details.losses_affecting_sessions, named));
+        sections.push(last.affected_by(&report.details.losses_affecting_sessions, reported_losses));
     }
     sections
 }
 
-fn of_session<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top: usize) -> Section<'a> {
+fn session_section<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top: usize) -> Section<'a> {
     let name = match session.session {
         Some(0) => "Session 0 (system)".to_owned(),
         Some(number) => format!("Session {number}"),
         None => "Session with unknown number".to_owned(),
     };
     let length = match (session.duration_ns, session.other_ns) {
-        (Some(length), Some(other)) => format!("{} ({} between requests); ", duration(length), duration(other)),
+        (Some(length), Some(between_ns)) => {
+            format!("{} ({} between requests); ", duration(length), duration(between_ns))
+        }
         _ => "did not end in the recording; ".to_owned(),
     };
     let note = format!("{length}slowest of {}", counted(session.applications.len() as u64, "application"));
     let mut applications: Vec<&ApplicationEnd> = session.applications.iter().collect();
     applications.sort_by_key(|row| (std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns));
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
-    let names = ProcessNames::of(session.applications.iter().map(|row| (row.name.as_str(), row.pid)));
-    Section::of("applications", name, applications)
+    let names = ProcessNames::new(session.applications.iter().map(|row| (row.name.as_str(), row.pid)));
+    Section::builder("applications", name, applications)
         .note(note)
         .top(top)
         .data("session", |_| Value::id(session.session))
-        .name("image", "application", 40, |row| Cell::shown(Value::text(&row.name), names.name(&row.name, row.pid)))
+        .name("image", "application", 40, |row| {
+            Cell::with_display_text(Value::text(&row.name), names.name(&row.name, row.pid))
+        })
         .data("pid", |row| Value::id(row.pid))
         .quantity("duration_ns", "duration", |row| took(row.duration_ns, !row.details.time_outs.is_empty()))
         .time("start_ns", "notified", |row| Cell::since(row.start_ns, origin_ns))
         .time("process_end_ns", "process end", |row| Cell::since_or_dash(row.details.process_end_ns, origin_ns))
         .id("level", "level", |row| Value::id(row.details.level))
-        .id("flags", "flags", |row| Value::of(row.details.flags, |flags| Value::Text(format!("{flags:#x}").into())))
+        .id("flags", "flags", |row| {
+            Value::from_option(row.details.flags, |flags| Value::Text(format!("{flags:#x}").into()))
+        })
         .name("remarks", "", 90, |row| Value::Text(remarks(row).into()).styled(QUIET))
         .build()
 }
 
-/// A duration, highlighted if a timeout expired.
+/// Formats a duration, highlighted if a timeout expired.
 fn took(ns: Option<i64>, timed_out: bool) -> Cell<'static> {
     match ns {
-        Some(_) if timed_out => Cell::took(ns).styled(WORST),
-        _ => Cell::took(ns),
+        Some(_) if timed_out => Cell::duration_or_unfinished(ns).with_style(WORST),
+        _ => Cell::duration_or_unfinished(ns),
     }
 }
 
@@ -72,7 +78,7 @@ fn remarks(row: &ApplicationEnd) -> String {
 }
 
 fn time_out(row: &TimeOut) -> String {
-    let what = match row.kind {
+    let kind = match row.kind {
         TimeOutKind::Window => "window timeout",
         TimeOutKind::Console => "console timeout",
         TimeOutKind::Application => "timeout",
@@ -81,12 +87,12 @@ fn time_out(row: &TimeOut) -> String {
     };
     let limit = duration_or_dash(row.limit_ns);
     match row.certainty {
-        Certainty::Measured => format!("{what} of {limit}"),
-        _ => format!("{what} of {limit} (inferred)"),
+        Certainty::Measured => format!("{kind} of {limit}"),
+        _ => format!("{kind} of {limit} (inferred)"),
     }
 }
 
-pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Option<Section<'a>> {
+pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, reported_losses: &[String]) -> Option<Section<'a>> {
     let is_notified = |service: &&Unit| service.notification != ServiceNotification::Earlier;
     let mut services: Vec<&Unit> = report.units.iter().filter(is_notified).collect();
     if services.is_empty() {
@@ -105,13 +111,13 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
         (row.time_out.is_none(), std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns)
     });
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
-    let names = ProcessNames::of(report.units.iter().map(|row| (row.image.as_str(), row.pid)));
-    let section = Section::of("services", "Services", services)
+    let names = ProcessNames::new(report.units.iter().map(|row| (row.image.as_str(), row.pid)));
+    let section = Section::builder("services", "Services", services)
         .note(note)
         .top(top.max(unresponsive))
         .name("name", "service", 32, |row| Value::text(&row.name))
         .quantity("duration_ns", "duration", |row| match row.duration_ns {
-            None => Cell::words(WORST, "did not stop"),
+            None => Cell::text_only(WORST, "did not stop"),
             ns => took(ns, row.time_out.is_some()),
         })
         .time("start_ns", "notified", |row| Cell::since(row.start_ns, origin_ns))
@@ -119,23 +125,27 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
             Cell::duration_or_dash(row.checkpoint_ns.map(|pending| pending.saturating_sub(row.start_ns)))
         })
         .name("", "", 12, |row| {
-            let first = row.notification == ServiceNotification::PreShutdown;
-            Cell::words(QUIET, if first { "preshutdown" } else { "" })
+            let is_preshutdown = row.notification == ServiceNotification::PreShutdown;
+            Cell::text_only(QUIET, if is_preshutdown { "preshutdown" } else { "" })
         })
-        .name("image", "host", 40, |row| Cell::shown(Value::text(&row.image), names.name(&row.image, row.pid)))
+        .name("image", "host", 40, |row| {
+            Cell::with_display_text(Value::text(&row.image), names.name(&row.image, row.pid))
+        })
         .data("pid", |row| Value::id(row.pid))
-        .data("time_out_ns", |row| Value::of(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration))
+        .data("time_out_ns", |row| {
+            Value::from_option(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
+        })
         .name("", "", 90, |row| {
             let remark = |limit| format!("{}: {}", time_out(limit), printable(&limit.evidence.to_string()));
-            Cell::words(QUIET, row.time_out.as_ref().map_or_else(String::new, remark))
+            Cell::text_only(QUIET, row.time_out.as_ref().map_or_else(String::new, remark))
         })
         .build();
-    let section = section.line_if(QUIET, (unresponsive > 0).then(|| timed_out(report, unresponsive as u64)));
-    Some(section.affected_by(&report.details.losses_affecting_units, named))
+    let section = section.line_if(QUIET, (unresponsive > 0).then(|| timeout_summary(report, unresponsive as u64)));
+    Some(section.affected_by(&report.details.losses_affecting_units, reported_losses))
 }
 
-/// How many services exceeded the timeout, and what it was.
-fn timed_out(report: &ShutdownReport, services: u64) -> String {
+/// Says how many services exceeded the timeout, and what the timeout was.
+fn timeout_summary(report: &ShutdownReport, services: u64) -> String {
     let limit = &report.details.service_time_out;
     let length = match limit.limit_ns {
         Some(ns) => format!("the timeout is {} ({})", duration(ns), limit.rule),

@@ -15,8 +15,8 @@ pub(super) fn sections(transition: &PowerTransition) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = accounts(transition).into_iter().chain(resume_parts(transition)).collect();
     let (image, firmware) = (image(transition), firmware(transition));
     if image.is_some() || firmware.is_some() {
-        let last = sections.pop().unwrap_or_else(|| Section::of_lines("accounts", "Kernel times"));
-        sections.push(last.line_if(QUIET, image).line_if(QUIET, firmware));
+        let last_section = sections.pop().unwrap_or_else(|| Section::without_table("accounts", "Kernel times"));
+        sections.push(last_section.line_if(QUIET, image).line_if(QUIET, firmware));
     }
     sections
 }
@@ -26,20 +26,20 @@ fn accounts(transition: &PowerTransition) -> Option<Section<'_>> {
     if totals.iter().all(|(_, total)| total.kernel_ns.is_none()) {
         return None;
     }
-    Section::of("accounts", "Cross-check", totals)
+    Section::builder("accounts", "Cross-check", totals)
         .note("events against the kernel's own times")
         .name("half", "half", 10, |row| Value::text(row.0))
         .quantity("measured_ns", "events", |row| Cell::duration_or_dash(row.1.measured.duration_ns))
         .quantity("kernel_ns", "kernel", |row| Cell::duration_or_dash(row.1.kernel_ns))
         .quantity("difference_ns", "difference", |row| difference(row.1))
         .name("rule", "", 110, |row| Value::Text(row.1.measured.rule.to_string().into()).styled(QUIET))
-        .done_if_any()
+        .build_if_any()
 }
 
 fn difference(total: &PowerTotal) -> Cell<'static> {
-    let value = Value::of(total.difference_ns, Value::Duration);
+    let value = Value::from_option(total.difference_ns, Value::Duration);
     match total.difference_ns {
-        Some(ns) if ns.abs() < NOTABLE_NS => Cell::shown(value, "none"),
+        Some(ns) if ns.abs() < NOTABLE_NS => Cell::with_display_text(value, "none"),
         _ => value.into(),
     }
 }
@@ -70,11 +70,11 @@ fn resume_parts(transition: &PowerTransition) -> Option<Section<'_>> {
     ];
     let no_sum = parts.total_ns.is_none() && transition.variant == Variant::FastStartup;
     let section =
-        Section::of("resume_parts", "From power-on to resumed", rows.into_iter().filter(|row| row.1.is_some()))
+        Section::builder("resume_parts", "From power-on to resumed", rows.into_iter().filter(|row| row.1.is_some()))
             .note("the kernel's own times of a resume from a memory image")
-            .name("part", "part", 44, |row| Cell::shown(Value::text(row.0.trim_start()), row.0))
-            .quantity("duration_ns", "duration", |row| Value::of(row.1, Value::Duration))
-            .name("", "", 60, |row| Cell::words(QUIET, row.2))
+            .name("part", "part", 44, |row| Cell::with_display_text(Value::text(row.0.trim_start()), row.0))
+            .quantity("duration_ns", "duration", |row| Value::from_option(row.1, Value::Duration))
+            .name("", "", 60, |row| Cell::text_only(QUIET, row.2))
             .build();
     Some(section.line_if(DOUBT, no_sum.then_some("No sum: a part was not recorded.")))
 }

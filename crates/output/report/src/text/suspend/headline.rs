@@ -20,7 +20,7 @@ pub(super) fn write(transition: &PowerTransition, out: &mut dyn Write) -> io::Re
     if let Some(sentence) = longest(transition) {
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
-    if let Some(sentence) = between(transition) {
+    if let Some(sentence) = sleep_details(transition) {
         writeln!(out, "{sentence}")?;
     }
     Ok(())
@@ -64,18 +64,18 @@ fn answer(transition: &PowerTransition) -> String {
     sentence + "."
 }
 
-/// The duration of one half: exact, a lower bound with the reason, or the kernel's own time.
-fn half(total: &PowerTotal, what: &str, [absent, image]: [&str; 2]) -> String {
-    match (total.whole_ns, total.by_kernel_ns()) {
-        (Some(ns), _) => format!("{} {what}", duration(ns)),
+/// Describes the duration of one half: exact, a lower bound with the reason, or the kernel's own measurement.
+fn half(total: &PowerTotal, activity: &str, [absent, image]: [&str; 2]) -> String {
+    match (total.whole_ns, total.kernel_duration_ns()) {
+        (Some(ns), _) => format!("{} {activity}", duration(ns)),
         (None, _) if total.at_least_ns > 0 => {
-            let why = match total.unrecorded_ns {
+            let reason = match total.unrecorded_ns {
                 None => format!(" ({image} the memory image was not recorded)"),
                 Some(_) => String::new(),
             };
-            format!("at least {} {what}{why}", duration(total.at_least_ns))
+            format!("at least {} {activity}{reason}", duration(total.at_least_ns))
         }
-        (None, Some(ns)) => format!("{} {what} (kernel's own time)", duration(ns)),
+        (None, Some(ns)) => format!("{} {activity} (kernel's own time)", duration(ns)),
         (None, None) => absent.to_owned(),
     }
 }
@@ -99,26 +99,26 @@ fn standby(transition: &PowerTransition) -> String {
     sentence + "."
 }
 
-/// The longest phase that does not overlap another.
+/// Returns the longest phase that does not overlap another.
 pub(super) fn longest_phase(transition: &PowerTransition) -> Option<&Phase> {
     transition
         .phases
         .iter()
-        .filter(|phase| transition.details.counts(phase))
-        .filter(|phase| phase.took_ns().is_some_and(|ns| ns > 0))
-        .max_by_key(|phase| phase.took_ns())
+        .filter(|phase| transition.details.counts_toward_duration(phase))
+        .filter(|phase| phase.duration_without_input_ns().is_some_and(|ns| ns > 0))
+        .max_by_key(|phase| phase.duration_without_input_ns())
 }
 
 fn longest(transition: &PowerTransition) -> Option<String> {
     let phase = longest_phase(transition)?;
-    let length = phase.took_ns()?;
+    let length = phase.duration_without_input_ns()?;
     let mut sentence = format!("{} took {}", phase.name.as_str(), duration(length));
-    if let Some(first) = transition.first_culprit() {
+    if let Some(culprit) = transition.first_culprit() {
         // An expired timeout says more than a duration.
         if let Some(cause) = cause(transition, phase).filter(|cause| cause.contains("did not respond")) {
             sentence += &format!(": {cause}");
         }
-        return Some(format!("{sentence}. {}", culprit_of(first, phase.name.as_str())));
+        return Some(format!("{sentence}. {}", culprit_of(culprit, phase.name.as_str())));
     }
     match cause(transition, phase) {
         Some(cause) => sentence += &format!(": {cause}."),
@@ -127,7 +127,7 @@ fn longest(transition: &PowerTransition) -> Option<String> {
     Some(sentence)
 }
 
-/// Where the time of a phase went, as a clause; `None` if nothing stands out.
+/// Returns a clause that says where the time of a phase went; `None` if nothing stands out.
 pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<String> {
     let length = phase.duration_ns?;
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
@@ -141,17 +141,17 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
     if let Some((device, ns)) = slowest_device(transition, phase).filter(|&(_, ns)| notable(ns)) {
         let mut clause = format!("{} took {}", device_name(device), duration(ns));
         match device.details.exclusive_ns {
-            Some(alone) if notable(alone) => {
-                clause += &format!(", {} of it while no other device was busy", duration(alone));
+            Some(exclusive_ns) if notable(exclusive_ns) => {
+                clause += &format!(", {} of it while no other device was busy", duration(exclusive_ns));
             }
             _ => {}
         }
         return Some(clause);
     }
     if phase.name == PhaseName::SuspendApps
-        && let Some(beyond) = phase.work.other_ns.filter(|&ns| notable(ns))
+        && let Some(outside_ns) = phase.work.other_ns.filter(|&ns| notable(ns))
     {
-        return Some(format!("{} outside any application (usually the display fading out)", duration(beyond)));
+        return Some(format!("{} outside any application (usually the display fading out)", duration(outside_ns)));
     }
     None
 }
@@ -166,7 +166,7 @@ fn slowest_notified<'a>(transition: &'a PowerTransition, phase: &Phase) -> Optio
         .max_by_key(|&(_, ns)| ns)
 }
 
-/// The device with the most time alone, or else with the longest request.
+/// Returns the device with the most exclusive time or, if none has any, with the longest request.
 fn slowest_device<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&'a PowerDevice, i64)> {
     transition
         .details
@@ -177,7 +177,7 @@ fn slowest_device<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<
         .max_by_key(|&(row, ns)| (row.details.exclusive_ns, ns))
 }
 
-/// The name of an application or service.
+/// Returns the name of an application or service.
 pub(super) fn notified_name(row: &PowerNotification) -> String {
     match (row.name.as_str(), row.pid) {
         ("", Some(pid)) => format!("process {pid}"),
@@ -186,7 +186,7 @@ pub(super) fn notified_name(row: &PowerNotification) -> String {
     }
 }
 
-/// The driver with the name of the device.
+/// Returns the driver, followed by the device if it has another name.
 pub(super) fn device_name(device: &PowerDevice) -> String {
     let name = printable(device.name());
     if device.driver.is_empty() || device.driver == name {
@@ -196,23 +196,23 @@ pub(super) fn device_name(device: &PowerDevice) -> String {
     }
 }
 
-/// The name of a power state without its meaning: `S3`.
+/// Returns the name of a power state without its meaning: `S3`.
 pub(super) fn state_code(state: i64) -> String {
     let name = onoff_transitions::suspend::state_name(state);
     name.split(" (").next().unwrap_or(&name).to_owned()
 }
 
-fn between(transition: &PowerTransition) -> Option<String> {
+fn sleep_details(transition: &PowerTransition) -> Option<String> {
     let asleep = &transition.details.asleep;
     let state = transition.details.woke_from_state.map(state_code);
     let mut parts = Vec::new();
     if let Some(ns) = asleep.wall_ns.filter(|&ns| ns > 0) {
-        let about = match asleep.wall_certainty {
+        let qualifier = match asleep.wall_certainty {
             Certainty::Measured => "",
             _ => "about ",
         };
         let state = state.map_or_else(String::new, |state| format!(" in {state}"));
-        parts.push(format!("asleep for {about}{}{state}", duration(ns)));
+        parts.push(format!("asleep for {qualifier}{}{state}", duration(ns)));
     } else if let Some(state) = state {
         parts.push(format!("asleep in {state}"));
     }

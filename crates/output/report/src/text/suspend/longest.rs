@@ -10,7 +10,7 @@ use crate::text::style::{DOUBT, QUIET, WORST};
 use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
-/// Notified applications and services.
+/// Lists the notified applications and services.
 pub(super) fn notified(transition: &PowerTransition, top: usize) -> Vec<Section<'_>> {
     let is_service = |row: &PowerNotification| {
         matches!(
@@ -41,22 +41,22 @@ fn notified_section<'a>(
         (None, _) => DOUBT,
     };
     let note = format!("slowest of {}", count(rows.len() as u64));
-    Section::of(name, title, rows)
+    Section::builder(name, title, rows)
         .note(note)
         .top(top)
-        .name("name", "name", 50, |row| Cell::shown(Value::text(&row.name), notified_name(row)))
+        .name("name", "name", 50, |row| Cell::with_display_text(Value::text(&row.name), notified_name(row)))
         .id("pid", "pid", |row| Value::id(row.pid))
         .name("phase", "phase", 18, |row| Value::text(row.details.phase.as_str()))
         .data("kind", |row| Value::text(row.details.kind.as_str()))
-        .quantity("duration_ns", "duration", |row| Cell::took(row.duration_ns).styled(style(row)))
+        .quantity("duration_ns", "duration", |row| Cell::duration_or_unfinished(row.duration_ns).with_style(style(row)))
         .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
         .data("time_out_ns", |row| {
-            Value::of(row.details.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
+            Value::from_option(row.details.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
         })
         .name("", "", 80, |row| {
             let limit = row.details.time_out.as_ref().map(|limit| duration_or_dash(limit.limit_ns));
             let note = limit.map(|limit| format!("did not respond within {limit}"));
-            Cell::words(style(row), note.unwrap_or_default())
+            Cell::text_only(style(row), note.unwrap_or_default())
         })
         .build()
 }
@@ -66,17 +66,19 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
         transition.details.devices.iter().filter(|row| row.details.phase.is_some()).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     let note = format!("slowest of {} requests; alone: no other device was busy", count(rows.len() as u64));
-    Section::of("devices", "Devices", rows)
+    Section::builder("devices", "Devices", rows)
         .note(note)
         .top(top)
-        .name("driver", "driver (device)", 60, |row| Cell::shown(Value::text(&row.driver), device_name(row)))
+        .name("driver", "driver (device)", 60, |row| {
+            Cell::with_display_text(Value::text(&row.driver), device_name(row))
+        })
         .data("device", |row| Value::text(row.name()))
         .name("phase", "phase", 18, |row| Value::text(row.details.phase.map_or("", PhaseName::as_str)))
-        .quantity("duration_ns", "duration", |row| Cell::took(row.duration_ns))
+        .quantity("duration_ns", "duration", |row| Cell::duration_or_unfinished(row.duration_ns))
         .quantity("exclusive_ns", "alone", |row| Cell::duration_or_dash(row.details.exclusive_ns))
         .time("start_ns", "start", |row| Cell::since(row.start_ns, 0))
-        .name("", "", 80, |row| Cell::words(QUIET, device_note(row)))
-        .done_if_any()
+        .name("", "", 80, |row| Cell::text_only(QUIET, device_note(row)))
+        .build_if_any()
 }
 
 fn device_note(row: &PowerDevice) -> String {
@@ -88,12 +90,12 @@ fn device_note(row: &PowerDevice) -> String {
         parts.push(format!("device power transition {}", duration(nested)));
     }
     // The slowest driver of the stack says more than the function driver.
-    let inside = row.details.nested.iter().flat_map(|nested| &nested.details.drivers);
+    let nested_drivers = row.details.nested.iter().flat_map(|nested| &nested.details.drivers);
     let slowest = row
         .details
         .drivers
         .iter()
-        .chain(inside)
+        .chain(nested_drivers)
         .filter_map(|part| Some((part.duration_ns?, part)))
         .max_by_key(|&(ns, _)| ns);
     if let Some((ns, part)) = slowest.filter(|(_, part)| part.driver != row.driver) {
@@ -111,7 +113,7 @@ pub(super) fn drivers(transition: &PowerTransition, top: usize) -> Option<Sectio
         true => "time in each driver, summed over requests",
         false => "requests to the devices of each function driver, summed",
     };
-    Section::of("drivers", "Drivers", drivers)
+    Section::builder("drivers", "Drivers", drivers)
         .note(note)
         .top(top)
         .name("driver", "driver", 44, |row| Value::text(&row.driver))
@@ -119,5 +121,5 @@ pub(super) fn drivers(transition: &PowerTransition, top: usize) -> Option<Sectio
         .quantity("total_ns", "duration", |row| Value::Duration(row.total_ns))
         .quantity("longest_ns", "longest", |row| Value::Duration(row.longest_ns))
         .quantity("requests", "requests", |row| Value::Count(row.requests))
-        .done_if_any()
+        .build_if_any()
 }

@@ -9,24 +9,26 @@ use onoff_sections::section::{Cell, Section};
 use onoff_sections::table::Value;
 
 pub(super) fn section(transitions: &[PowerTransition]) -> Section<'_> {
-    let first = |known: Option<i64>, other: Option<i64>| Cell::duration_or_dash(known.or(other));
-    Section::of("sleeps", "", transitions)
+    let preferred = |measured: Option<i64>, fallback: Option<i64>| Cell::duration_or_dash(measured.or(fallback));
+    Section::builder("sleeps", "", transitions)
         .id("number", "no", |sleep| Value::Id(sleep.number.into()))
-        .name("variant", "kind", 20, |sleep| Cell::shown(Value::text(sleep.variant.as_str()), kind_name(sleep.variant)))
+        .name("variant", "kind", 20, |sleep| {
+            Cell::with_display_text(Value::text(sleep.variant.as_str()), kind_name(sleep.variant))
+        })
         .time("start_ns", "start", |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
         .quantity("suspend_ns", "suspend", |sleep| {
-            first(sleep.details.suspend.whole_ns, sleep.details.suspend.by_kernel_ns())
+            preferred(sleep.details.suspend.whole_ns, sleep.details.suspend.kernel_duration_ns())
         })
         .quantity("away_ns", "asleep", |sleep| {
-            first(sleep.details.asleep.wall_ns, sleep.details.asleep.measured.duration_ns)
+            preferred(sleep.details.asleep.wall_ns, sleep.details.asleep.measured.duration_ns)
         })
         .quantity("resume_ns", "resume", |sleep| {
-            first(sleep.details.resume.whole_ns, sleep.details.resume.by_kernel_ns())
+            preferred(sleep.details.resume.whole_ns, sleep.details.resume.kernel_duration_ns())
         })
         .quantity("work_ns", "until idle", |sleep| {
             Cell::duration_or_dash(sleep.settled().map(|settling| settling.busy_ns))
         })
-        .name("", "longest", 90, |sleep| Cell::words(QUIET, longest(sleep)))
+        .name("", "longest", 90, |sleep| Cell::text_only(QUIET, longest(sleep)))
         .build()
 }
 

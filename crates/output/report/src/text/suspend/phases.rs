@@ -20,13 +20,13 @@ pub(super) fn section(transition: &PowerTransition) -> Option<Section<'_>> {
     let interval = asleep.measured.start_ns.zip(asleep.measured.end_ns);
     let section = PhaseTable { origin_ns: 0, total_ns: transition.total_ns, asleep: interval, rows }
         .section("")
-        .lines(slept(transition))
+        .lines(sleep_duration_line(transition))
         .lines(phases::settling(work_after(transition).as_str(), transition.settling.as_ref()))
-        .lines(kind(transition));
+        .lines(kind_lines(transition));
     Some(section)
 }
 
-/// The phase of the work after a resume, or after the desktop of a fast startup.
+/// Returns the phase of the work after a resume, or after the desktop of a fast startup.
 fn work_after(transition: &PowerTransition) -> PhaseName {
     match transition.phase(PhaseName::PostBoot) {
         Some(_) => PhaseName::PostBoot,
@@ -35,22 +35,25 @@ fn work_after(transition: &PowerTransition) -> PhaseName {
 }
 
 fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
-    let row = PhaseRow::of(phase);
+    let row = PhaseRow::from_phase(phase);
     match phase.name {
         PhaseName::Asleep => PhaseRow {
             duration_ns: transition.details.asleep.wall_ns.or(phase.duration_ns),
-            note: (QUIET, missed(transition)),
+            note: (QUIET, clock_note(transition)),
             ..row
         },
         PhaseName::PostResume | PhaseName::PostBoot => {
-            PhaseRow { is_part_of_total: false, has_bar: false, ..row.settled(transition.settling.as_ref()) }
+            PhaseRow { is_part_of_total: false, has_bar: false, ..row.with_settling(transition.settling.as_ref()) }
         }
-        _ => PhaseRow { is_part_of_total: row.is_part_of_total && transition.details.counts(phase), ..row },
+        _ => PhaseRow {
+            is_part_of_total: row.is_part_of_total && transition.details.counts_toward_duration(phase),
+            ..row
+        },
     }
 }
 
-/// How much of the sleep the clock of the recording missed.
-fn missed(transition: &PowerTransition) -> String {
+/// Says how much of the sleep the trace clock missed.
+fn clock_note(transition: &PowerTransition) -> String {
     match transition.details.asleep.clock_missed_ns {
         Some(missed) if missed.abs() >= MIN_CLOCK_STOP_NS => {
             format!("the trace clock missed {} of it", duration(missed))
@@ -60,33 +63,33 @@ fn missed(transition: &PowerTransition) -> String {
     }
 }
 
-/// The source of the sleep duration.
-fn slept(transition: &PowerTransition) -> Option<Line> {
+/// Returns the source of the sleep duration.
+fn sleep_duration_line(transition: &PowerTransition) -> Option<Line> {
     let asleep = &transition.details.asleep;
     transition.phases.iter().find(|phase| phase.name == PhaseName::Asleep)?;
-    let counted = duration_or_dash(asleep.measured.duration_ns);
+    let trace_clock_time = duration_or_dash(asleep.measured.duration_ns);
     let (style, text) = match (asleep.wall_ns, asleep.clock_missed_ns) {
         (Some(wall), Some(missed)) if missed.abs() >= MIN_CLOCK_STOP_NS => (
             QUIET,
             format!(
-                "Asleep for {} by {}; the trace clock counted {counted} of it.",
+                "Asleep for {} by {}; the trace clock counted {trace_clock_time} of it.",
                 duration(wall),
                 printable(&asleep.wall_rule.to_string())
             ),
         ),
         (Some(_), Some(_)) => return None,
-        _ => (DOUBT, format!("Asleep for {counted} by the trace clock; wall-clock times were not recorded.")),
+        _ => (DOUBT, format!("Asleep for {trace_clock_time} by the trace clock; wall-clock times were not recorded.")),
     };
     Some(Line { style, text })
 }
 
-/// The kind of the transition with its evidence, and whether attempts were repeated.
-fn kind(transition: &PowerTransition) -> Vec<Line> {
+/// Describes the kind of the transition with its evidence, and whether attempts were repeated.
+fn kind_lines(transition: &PowerTransition) -> Vec<Line> {
     let style = match transition.details.variant_certainty {
         Certainty::Measured => QUIET,
         _ => DOUBT,
     };
-    let what = transition.variant.as_str().replace('_', " ");
+    let kind_name = transition.variant.as_str().replace('_', " ");
     let state = transition.details.woke_from_state.filter(|_| transition.variant == Variant::Sleep);
     let state = state.map_or_else(String::new, |state| format!(" ({})", state_code(state)));
     let evidence = match &transition.details.evidence[..] {
@@ -96,7 +99,7 @@ fn kind(transition: &PowerTransition) -> Vec<Line> {
         }
     };
     let rule = transition.details.variant_rule.to_string();
-    let text = format!("Kind: {what}{state}. Evidence: {}{evidence}.", printable(&rule));
+    let text = format!("Kind: {kind_name}{state}. Evidence: {}{evidence}.", printable(&rule));
     let mut lines = vec![Line { style, text }];
     let mut names: Vec<_> = transition.phases.iter().map(|phase| phase.name).collect();
     names.sort();

@@ -16,62 +16,62 @@ use crate::text::style::{HEADLINE, QUIET, WORST};
 use onoff_sections::section::{self, Cell, Section};
 use onoff_sections::table::Value;
 
-/// Writes the headline: which subject blocked `what`, and for how long. For a phase it is the same culprit that other commands
-/// name, which skips parts of the system that every transition has.
-pub(super) fn write_headline(interval: &ExplainedInterval, what: &str, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the headline: which subject blocked `title`, and for how long. For a phase it names the same culprit as the
+/// other commands, which skip parts of the system that occur in every transition.
+pub(super) fn write_headline(interval: &ExplainedInterval, title: &str, out: &mut dyn Write) -> io::Result<()> {
     if interval.kind == ExplainedIntervalKind::Phase {
         let phase = AccountedPhase { transition: "", phase: interval.name.clone(), account: interval.account.clone() };
-        if let Some(first) = culprits([&phase]).first() {
-            let (claim, details) = (culprit_claim(first, &display_name(&interval.name)), culprit_details(first));
+        if let Some(culprit) = culprits([&phase]).first() {
+            let (claim, details) = (culprit_claim(culprit, &display_name(&interval.name)), culprit_details(culprit));
             return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}: {details}");
         }
     }
     if interval.kind == ExplainedIntervalKind::Service && interval.action == "wait" {
-        let first = interval.account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle);
-        if let Some(first) = first.filter(|entry| entry.kind != AccountSubjectKind::Unknown) {
+        let largest = interval.account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle);
+        if let Some(entry) = largest.filter(|entry| entry.kind != AccountSubjectKind::Unknown) {
             let service = printable(&interval.name);
-            let (cost, whole) = (duration(first.ns), duration(interval.account.duration_ns));
-            let cost = if cost == whole { "all".to_owned() } else { cost };
-            let claim = format!("{service} waited {whole} to start, {cost} of it for {}", subject(first));
-            return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}: {}{}", actions(first), inferred(first));
+            let (cost, total) = (duration(entry.ns), duration(interval.account.duration_ns));
+            let cost = if cost == total { "all".to_owned() } else { cost };
+            let claim = format!("{service} waited {total} to start, {cost} of it for {}", subject(entry));
+            return writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}: {}{}", actions(entry), inferred(entry));
         }
     }
-    let Some((claim, details)) = sentence(&interval.account, what) else { return Ok(()) };
+    let Some((claim, details)) = sentence(&interval.account, title) else { return Ok(()) };
     writeln!(out, "{HEADLINE}{claim}{HEADLINE:#}{details}")
 }
 
-/// Which subject blocked `what`, and its details; `None` if the computer was idle.
+/// Says which subject blocked `title`, with details; `None` if the computer was idle.
 #[must_use]
-pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> {
-    let first = account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle)?;
-    let (cost, whole) = (duration(first.ns), duration(account.duration_ns));
-    let what = in_sentence(what);
-    if first.kind == AccountSubjectKind::Unknown {
-        let reason = printable(&first.name);
-        return Some((format!("{cost} of {whole} of {what} is unattributed: {reason}"), String::new()));
+pub fn sentence(account: &PhaseAccount, title: &str) -> Option<(String, String)> {
+    let largest = account.entries.iter().find(|entry| entry.kind != AccountSubjectKind::Idle)?;
+    let (cost, total) = (duration(largest.ns), duration(account.duration_ns));
+    let title = in_sentence(title);
+    if largest.kind == AccountSubjectKind::Unknown {
+        let reason = printable(&largest.name);
+        return Some((format!("{cost} of {total} of {title} is unattributed: {reason}"), String::new()));
     }
-    let name = subject(first);
+    let name = subject(largest);
     let verb = verb(account.measure);
-    let inferred = inferred(first);
-    let requests = requests(first);
-    let length = of_whole(&cost, &whole);
-    Some((format!("{name} {verb} {what} for {length}{requests}"), format!(": {}{inferred}", actions(first))))
+    let inferred = inferred(largest);
+    let requests = requests(largest);
+    let length = part_of_total(&cost, &total);
+    Some((format!("{name} {verb} {title} for {length}{requests}"), format!(": {}{inferred}", actions(largest))))
 }
 
-/// The subject that made a transition slow, in a sentence.
+/// Names the subject that made a transition slow in a sentence.
 #[must_use]
 pub fn culprit(culprit: &Culprit) -> String {
     culprit_sentence(culprit, culprit_claim(culprit, &display_name(&culprit.phase)))
 }
 
-/// The same after a sentence about `phase`, which it does not name again.
+/// Names the culprit like [`culprit`], but follows a sentence about `phase` and does not name the phase again.
 pub(in crate::text) fn culprit_of(culprit: &Culprit, phase: &str) -> String {
     if culprit.phase != phase || culprit.is_truncated {
         return self::culprit(culprit);
     }
     let entry = &culprit.entry;
-    let (cost, whole) = (duration(entry.ns), duration(culprit.phase_ns));
-    let length = if cost == whole { "all of that time".to_owned() } else { cost };
+    let (cost, total) = (duration(entry.ns), duration(culprit.phase_ns));
+    let length = if cost == total { "all of that time".to_owned() } else { cost };
     let claim = match entry.kind {
         AccountSubjectKind::Cpu => format!("{CPU_CONTENTION} blocked it for {length}"),
         _ => format!("{} {} it for {length}{}", subject(entry), verb(culprit.measure), requests(entry)),
@@ -90,34 +90,34 @@ fn culprit_sentence(culprit: &Culprit, claim: String) -> String {
     }
 }
 
-fn culprit_claim(culprit: &Culprit, what: &str) -> String {
+fn culprit_claim(culprit: &Culprit, phase: &str) -> String {
     let entry = &culprit.entry;
     if entry.kind == AccountSubjectKind::Cpu {
-        let length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
-        return format!("{CPU_CONTENTION} blocked {what} for {length}");
+        let length = part_of_total(&duration(entry.ns), &duration(culprit.phase_ns));
+        return format!("{CPU_CONTENTION} blocked {phase} for {length}");
     }
     let verb = verb(culprit.measure);
     let requests = requests(entry);
-    let mut length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
+    let mut length = part_of_total(&duration(entry.ns), &duration(culprit.phase_ns));
     if culprit.is_truncated {
         length += " recorded";
     }
-    format!("{} {verb} {what} for {length}{requests}", subject(entry))
+    format!("{} {verb} {phase} for {length}{requests}", subject(entry))
 }
 
-/// `3.00 s of 9.00 s`, or `9.00 s, all of it`.
-fn of_whole(part: &str, whole: &str) -> String {
-    if part == whole { format!("{part}, all of it") } else { format!("{part} of {whole}") }
+/// Formats a part of a total: `3.00 s of 9.00 s`, or `9.00 s, all of it`.
+fn part_of_total(part: &str, total: &str) -> String {
+    if part == total { format!("{part}, all of it") } else { format!("{part} of {total}") }
 }
 
-/// In how many requests a driver blocked, and how many of them it did not pend.
+/// Says in how many requests a driver blocked, and how many of them it did not pend.
 fn requests(entry: &AccountEntry) -> String {
     let Some(requests) = entry.requests else { return String::new() };
-    let all = counted(requests.count, "request");
+    let total = counted(requests.count, "request");
     match (requests.count, requests.not_pended) {
-        (_, 0) => format!(" in {all}"),
-        (count, not_pended) if count == not_pended => format!(" in {all} it did not pend"),
-        (_, not_pended) => format!(" in {all}, {} of them not pended", count(not_pended)),
+        (_, 0) => format!(" in {total}"),
+        (count, not_pended) if count == not_pended => format!(" in {total} it did not pend"),
+        (_, not_pended) => format!(" in {total}, {} of them not pended", count(not_pended)),
     }
 }
 
@@ -129,7 +129,7 @@ fn culprit_details(culprit: &Culprit) -> String {
     format!("{}{}", actions(&culprit.entry), inferred(&culprit.entry))
 }
 
-/// What a subject did to a phase.
+/// Returns the verb for what a subject did to a phase.
 const fn verb(measure: AccountMeasure) -> &'static str {
     match measure {
         AccountMeasure::BusySlices => "kept the computer busy in",
@@ -146,27 +146,27 @@ pub(super) fn write_entries(account: &PhaseAccount, max: usize, out: &mut dyn Wr
     if account.entries.is_empty() {
         return Ok(());
     }
-    let (shown, left) = account.entries.split_at(max.min(account.entries.len()));
-    let rest_ns: i64 = left.iter().map(|entry| entry.ns).sum();
-    let rest = Some(Row::Rest { entries: left.len(), ns: rest_ns }).filter(|_| rest_ns > 0);
-    let section = Section::of("account", "", shown.iter().map(Row::Entry).chain(rest))
+    let (shown, hidden) = account.entries.split_at(max.min(account.entries.len()));
+    let hidden_ns: i64 = hidden.iter().map(|entry| entry.ns).sum();
+    let rest_row = Some(Row::Rest { entries: hidden.len(), ns: hidden_ns }).filter(|_| hidden_ns > 0);
+    let section = Section::builder("account", "", shown.iter().map(Row::Entry).chain(rest_row))
         .quantity("ns", "time", |row| Value::Duration(row.ns()))
-        .quantity("percent", "share", |row| Value::of(row.entry(), |entry| Value::Percent(entry.percent)))
-        .name("kind", "kind", 12, |row| Value::of(row.entry(), |entry| Value::text(kind(entry.kind))))
+        .quantity("percent", "share", |row| Value::from_option(row.entry(), |entry| Value::Percent(entry.percent)))
+        .name("kind", "kind", 12, |row| Value::from_option(row.entry(), |entry| Value::text(kind(entry.kind))))
         .name("name", "subject", 60, |row| match row {
             Row::Entry(entry) => {
-                let style = if Some(*entry) == account.first() { WORST } else { Style::new() };
-                Cell::shown(Value::text(&entry.name), subject(entry)).styled(style)
+                let style = if Some(*entry) == account.largest_entry() { WORST } else { Style::new() };
+                Cell::with_display_text(Value::text(&entry.name), subject(entry)).with_style(style)
             }
-            Row::Rest { entries, .. } => Cell::words(QUIET, format!("{} more", count(*entries as u64))),
+            Row::Rest { entries, .. } => Cell::text_only(QUIET, format!("{} more", count(*entries as u64))),
         })
         .name("", "details", ACTIONS_WIDTH, |row| {
-            Value::of(row.entry(), |entry| Value::Text(actions_within(entry, ACTIONS_WIDTH).into()))
+            Value::from_option(row.entry(), |entry| Value::Text(actions_within(entry, ACTIONS_WIDTH).into()))
         });
     section::text::write(&section.build(), out)
 }
 
-/// A row of the table: a subject, or the sum of those not shown.
+/// A row of the table: a subject, or the sum of the subjects not shown.
 enum Row<'a> {
     Entry(&'a AccountEntry),
     Rest { entries: usize, ns: i64 },
@@ -188,7 +188,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The display name of a subject; a process has its id.
+/// Returns the display name of a subject; for a process, with its id.
 #[must_use]
 pub fn subject(entry: &AccountEntry) -> String {
     match (entry.kind, entry.pid) {
@@ -205,7 +205,7 @@ fn reader(reader: &FileReader) -> String {
     }
 }
 
-/// The display name of a kind of subject.
+/// Returns the display name of a kind of subject.
 #[must_use]
 pub const fn kind(kind: AccountSubjectKind) -> &'static str {
     match kind {
@@ -230,41 +230,43 @@ pub const fn kind(kind: AccountSubjectKind) -> &'static str {
 /// Width of the column of actions, in characters.
 const ACTIONS_WIDTH: usize = 70;
 
-/// As many whole phrases of [`actions`] as fit into `width` characters.
+/// Returns as many complete phrases of [`actions`] as fit into `width` characters.
 fn actions_within(entry: &AccountEntry, width: usize) -> String {
     let mut text = String::new();
-    for part in actions(entry).split(", ") {
-        let joint = if text.is_empty() { "" } else { ", " };
-        if !text.is_empty() && text.chars().count() + joint.len() + part.chars().count() > width {
+    for phrase in actions(entry).split(", ") {
+        let separator = if text.is_empty() { "" } else { ", " };
+        if !text.is_empty() && text.chars().count() + separator.len() + phrase.chars().count() > width {
             break;
         }
-        text += joint;
-        text += part;
+        text += separator;
+        text += phrase;
     }
     text
 }
 
-/// The activities of an entry with their times, longest first, without those below 1 % of it.
+/// Lists the activities of an entry with their times, longest first. Activities below 1 % of the entry are left out.
 #[must_use]
 pub fn actions(entry: &AccountEntry) -> String {
     if !entry.read_by.is_empty() {
-        let notable = entry.read_by.iter().filter(|one| one.ns.saturating_mul(100) >= entry.ns);
-        let readers: Vec<String> =
-            notable.map(|one| format!("{} waited {} for it", reader(one), duration(one.ns))).collect();
+        let notable = entry.read_by.iter().filter(|reader| reader.ns.saturating_mul(100) >= entry.ns);
+        let readers: Vec<String> = notable
+            .map(|file_reader| format!("{} waited {} for it", reader(file_reader), duration(file_reader.ns)))
+            .collect();
         return readers.join(", ");
     }
-    let shown: Vec<String> = entry
+    let actions: Vec<String> = entry
         .actions
         .iter()
-        .filter(|one| one.action != AccountAction::Nothing && one.ns.saturating_mul(100) >= entry.ns)
-        .map(|one| format!("{} {}", duration(one.ns), activity(one.action, entry.kind)))
+        .filter(|share| share.action != AccountAction::Nothing && share.ns.saturating_mul(100) >= entry.ns)
+        .map(|share| format!("{} {}", duration(share.ns), activity(share.action, entry.kind)))
         .collect();
-    shown.join(", ")
+    actions.join(", ")
 }
 
-/// What a subject did, as a phrase after a duration: `waiting for a timer`. Without commas, which separate activities.
-const fn activity(did: AccountAction, kind: AccountSubjectKind) -> &'static str {
-    match did {
+/// Returns the action of a subject as a phrase that follows a duration: `waiting for a timer`. Commas separate actions,
+/// so the phrase has none.
+const fn activity(action: AccountAction, kind: AccountSubjectKind) -> &'static str {
+    match action {
         AccountAction::Ran => "running",
         AccountAction::WaitedForDisk => "waiting for a disk",
         AccountAction::WaitedForTimer => "waiting for a timer",
@@ -283,10 +285,10 @@ const fn activity(did: AccountAction, kind: AccountSubjectKind) -> &'static str 
     }
 }
 
-/// `The start of …` in lower case, for use within a sentence.
-fn in_sentence(what: &str) -> String {
+/// Lowercases the article of a title (`The start of …`) for use within a sentence.
+fn in_sentence(title: &str) -> String {
     ["The ", "A "]
         .iter()
-        .find_map(|first| what.strip_prefix(first).map(|rest| format!("{}{rest}", first.to_lowercase())))
-        .unwrap_or_else(|| what.to_owned())
+        .find_map(|article| title.strip_prefix(article).map(|noun| format!("{}{noun}", article.to_lowercase())))
+        .unwrap_or_else(|| title.to_owned())
 }

@@ -18,18 +18,18 @@ use super::quantity::{count, counted, duration};
 use super::style::{DOUBT, QUIET, WORST};
 use onoff_sections::section::{self, Cell, Section};
 use onoff_sections::table::Value;
-use sentence::{chain, done, thread};
+use sentence::{chain, step_sentence, thread};
 
 /// Maximum number of missing PDB files named.
-const SHOWN_FILES: usize = 6;
+const MAX_FILES: usize = 6;
 
-/// A step of a critical path as a sentence.
+/// Describes a step of a critical path in a sentence.
 #[must_use]
 pub fn step(step: &PathStep) -> String {
-    done(step)
+    step_sentence(step)
 }
 
-/// How much to show.
+/// Limits on what is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WhyTextOptions {
     /// Rows of the tables of subjects and states.
@@ -51,16 +51,16 @@ impl Default for WhyTextOptions {
 /// # Errors
 /// Returns errors from `out`.
 pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
-    for (at, interval) in report.intervals.iter().enumerate() {
-        if at > 0 {
+    for (index, interval) in report.intervals.iter().enumerate() {
+        if index > 0 {
             writeln!(out)?;
         }
-        write_stretch(interval, options, out)?;
+        write_interval(interval, options, out)?;
     }
-    let shown = report.intervals.len() as u64;
+    let shown_count = report.intervals.len() as u64;
     writeln!(out)?;
-    if report.found > shown {
-        writeln!(out, "{QUIET}{} more not shown; use --top to show more.{QUIET:#}", count(report.found - shown))?;
+    if report.found > shown_count {
+        writeln!(out, "{QUIET}{} more not shown; use --top to show more.{QUIET:#}", count(report.found - shown_count))?;
     }
     if report.omitted_work_waits > 0 {
         writeln!(
@@ -82,42 +82,40 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
                 _ => interval.name.clone(),
             })
             .collect();
-        let names = names.join(", ");
-        let names = printable(&names);
-        writeln!(out, "{DOUBT}Not recorded: context switches in {names}; no critical path there.{DOUBT:#}")?;
+        let list = names.join(", ");
+        let list = printable(&list);
+        writeln!(out, "{DOUBT}Not recorded: context switches in {list}; no critical path there.{DOUBT:#}")?;
     }
-    for missing in report.missing_symbols.iter().take(SHOWN_FILES) {
+    for missing in report.missing_symbols.iter().take(MAX_FILES) {
         writeln!(out, "{QUIET}No function names: {}.{QUIET:#}", printable(missing))?;
     }
-    let more = report.missing_symbols.len().saturating_sub(SHOWN_FILES);
-    if more > 0 {
-        let more = counted(more as u64, "PDB file");
-        writeln!(out, "{QUIET}No function names: {more} more (see JSON).{QUIET:#}")?;
+    let hidden = report.missing_symbols.len().saturating_sub(MAX_FILES);
+    if hidden > 0 {
+        let files = counted(hidden as u64, "PDB file");
+        writeln!(out, "{QUIET}No function names: {files} more (see JSON).{QUIET:#}")?;
     }
     losses::write(&report.losses, out)
 }
 
-fn write_stretch(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
+fn write_interval(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &interval.path;
-    let what = title(interval);
-    let ends = (clock(interval.start_ns), clock(interval.end_ns));
-    let took = match interval.account.is_truncated {
+    let title = title(interval);
+    let (start, end) = (clock(interval.start_ns), clock(interval.end_ns));
+    let duration_sentence = match interval.account.is_truncated {
         true => format!(
-            "{what} took at least {}, from {} to {}: the recording ended before the computer was idle",
-            duration(interval.duration_ns),
-            ends.0,
-            ends.1
+            "{title} took at least {}, from {start} to {end}: the recording ended before the computer was idle",
+            duration(interval.duration_ns)
         ),
-        false => format!("{what} took {}, from {} to {}", duration(interval.duration_ns), ends.0, ends.1),
+        false => format!("{title} took {}, from {start} to {end}", duration(interval.duration_ns)),
     };
     if interval.end_ns <= 0 && interval.duration_ns > 0 {
         // Context switches are recorded only after the kernel clock starts.
-        return writeln!(out, "{took}; details are not in the recording.");
+        return writeln!(out, "{duration_sentence}; details are not in the recording.");
     }
-    account::write_headline(interval, &what, out)?;
-    writeln!(out, "{took}")?;
+    account::write_headline(interval, &title, out)?;
+    writeln!(out, "{duration_sentence}")?;
     if interval.kind == ExplainedIntervalKind::Phase && has_no_path(&interval.name) {
-        // Nothing waits there: the attribution of busy time is all there is.
+        // Nothing waits in such a phase, so there is no path: only the busy time can be attributed.
         account::write_entries(&interval.account, options.shares, out)?;
         return losses::write_affecting(&path.affecting_losses, out);
     }
@@ -146,27 +144,27 @@ fn write_stretch(interval: &ExplainedInterval, options: &WhyTextOptions, out: &m
     losses::write_affecting(&path.affecting_losses, out)
 }
 
-/// The largest share of the time, and its longest step.
+/// Returns the largest share of the time and its longest step.
 fn largest_share(interval: &ExplainedInterval) -> Option<(&PathShare, &PathStep)> {
     let share = interval.path.shares.first()?;
-    let is_of = |step: &&PathStep| {
-        let name = match share.pid {
+    let belongs = |step: &&PathStep| {
+        let is_same_subject = match share.pid {
             Some(_) => step.thread.process == share.name && step.thread.pid == share.pid,
             None => match (&step.service, step.kind) {
                 (Some(service), StepKind::ServiceDependency) => service.name == share.name,
                 _ => step.detail == share.name || step.detail.is_empty(),
             },
         };
-        step.kind == share.kind && name
+        step.kind == share.kind && is_same_subject
     };
-    let steps = interval.path.steps.iter().filter(is_of);
+    let steps = interval.path.steps.iter().filter(belongs);
     Some((share, steps.max_by_key(|step| step.duration_ns)?))
 }
 
 fn title(interval: &ExplainedInterval) -> String {
     match (&interval.thread, interval.kind) {
-        (Some(of), _) if interval.action.is_empty() => format!("A wait of {}", thread(of)),
-        (Some(of), _) => format!("A wait of {} ({})", thread(of), interval.action),
+        (Some(owner), _) if interval.action.is_empty() => format!("A wait of {}", thread(owner)),
+        (Some(owner), _) => format!("A wait of {} ({})", thread(owner), interval.action),
         (None, ExplainedIntervalKind::Service) if interval.action == "wait" => {
             format!("The wait of service {} to start", printable(&interval.name))
         }
@@ -182,52 +180,56 @@ fn title(interval: &ExplainedInterval) -> String {
 
 fn write_shares(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let shares = &interval.path.shares;
-    let (shown, left) = shares.split_at(options.shares.min(shares.len()));
-    let rest_ns: i64 = left.iter().map(|row| row.ns).sum();
-    let rest = Some((rest_ns, None)).filter(|_| rest_ns > 0);
-    let section = Section::of("shares", "", shown.iter().map(|share| (share.ns, Some(share))).chain(rest))
+    let (shown, hidden) = shares.split_at(options.shares.min(shares.len()));
+    let hidden_ns: i64 = hidden.iter().map(|row| row.ns).sum();
+    let rest_row = Some((hidden_ns, None)).filter(|_| hidden_ns > 0);
+    let section = Section::builder("shares", "", shown.iter().map(|share| (share.ns, Some(share))).chain(rest_row))
         .quantity("ns", "time", |row| Value::Duration(row.0))
-        .quantity("percent", "share", |row| Value::of(row.1, |share| Value::Percent(share.percent)))
+        .quantity("percent", "share", |row| Value::from_option(row.1, |share| Value::Percent(share.percent)))
         .name("kind", "state", 24, |row| match row.1 {
             Some(share) => Value::text(state(share.kind)).into(),
-            None => Cell::words(QUIET, format!("{} more", left.len())),
+            None => Cell::text_only(QUIET, format!("{} more", hidden.len())),
         })
-        .name("name", "thread", 70, |row| Value::of(row.1, |share| Value::Text(share_name(share).into())));
+        .name("name", "thread", 70, |row| Value::from_option(row.1, |share| Value::Text(share_name(share).into())));
     section::text::write(&section.build(), out)
 }
 
-/// Writes the longest waits for services, last first.
+/// Writes the longest waits for services, latest first.
 fn write_services(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let services = &interval.path.services;
     let mut longest: Vec<i64> = services.iter().map(|row| row.ns).collect();
     longest.sort_by_key(|&ns| std::cmp::Reverse(ns));
-    let least = longest.get(options.shares.saturating_sub(1)).copied();
-    let shown: Vec<_> = services.iter().rev().filter(|row| row.ns >= least.unwrap_or(0)).take(options.shares).collect();
-    if shown.is_empty() {
+    let min_ns = longest.get(options.shares.saturating_sub(1)).copied();
+    let shown_services: Vec<_> =
+        services.iter().rev().filter(|row| row.ns >= min_ns.unwrap_or(0)).take(options.shares).collect();
+    if shown_services.is_empty() {
         return Ok(());
     }
     writeln!(out, "  {QUIET}Services waited for, last first:{QUIET:#}")?;
     let sum_ns = |rows: &mut dyn Iterator<Item = i64>| rows.fold(0, i64::saturating_add);
-    let all_ns = sum_ns(&mut services.iter().map(|row| row.ns));
-    let rest_ns = all_ns.saturating_sub(sum_ns(&mut shown.iter().map(|row| row.ns)));
-    let left = services.len().saturating_sub(shown.len());
-    let rest = Some((rest_ns, None)).filter(|_| left > 0);
-    let section = Section::of("services", "", shown.iter().map(|row| (row.ns, Some(&row.service))).chain(rest))
-        .quantity("ns", "time", |row| Value::Duration(row.0))
-        .time("", "start", |row| Cell::words(Style::new(), row.1.map(|it| clock(it.start_ns)).unwrap_or_default()))
-        .time("", "ready", |row| {
-            let ready = row.1.map(|it| it.ready_ns.map_or_else(|| "-".to_owned(), clock));
-            Cell::words(Style::new(), ready.unwrap_or_default())
-        })
-        .name("name", "service", 60, |row| match row.1 {
-            Some(service) if service.change.as_str() == "start" => Value::text(&service.name).into(),
-            Some(service) => Value::Text(format!("{} ({})", service.name, service.change).into()).into(),
-            None => Cell::words(QUIET, format!("{left} more")),
-        });
+    let total_ns = sum_ns(&mut services.iter().map(|row| row.ns));
+    let hidden_ns = total_ns.saturating_sub(sum_ns(&mut shown_services.iter().map(|row| row.ns)));
+    let hidden_count = services.len().saturating_sub(shown_services.len());
+    let rest_row = Some((hidden_ns, None)).filter(|_| hidden_count > 0);
+    let section =
+        Section::builder("services", "", shown_services.iter().map(|row| (row.ns, Some(&row.service))).chain(rest_row))
+            .quantity("ns", "time", |row| Value::Duration(row.0))
+            .time("", "start", |row| {
+                Cell::text_only(Style::new(), row.1.map(|service| clock(service.start_ns)).unwrap_or_default())
+            })
+            .time("", "ready", |row| {
+                let ready = row.1.map(|service| service.ready_ns.map_or_else(|| "-".to_owned(), clock));
+                Cell::text_only(Style::new(), ready.unwrap_or_default())
+            })
+            .name("name", "service", 60, |row| match row.1 {
+                Some(service) if service.change.as_str() == "start" => Value::text(&service.name).into(),
+                Some(service) => Value::Text(format!("{} ({})", service.name, service.change).into()).into(),
+                None => Cell::text_only(QUIET, format!("{hidden_count} more")),
+            });
     section::text::write(&section.build(), out)
 }
 
-/// The state of a thread in a step.
+/// Returns the state of a thread in a step.
 #[must_use]
 pub(crate) const fn state(kind: StepKind) -> &'static str {
     match kind {
@@ -251,13 +253,13 @@ fn share_name(share: &PathShare) -> String {
     }
 }
 
-/// Steps are grouped only if the longest takes at most the inverse of this of the sum: half.
+/// Steps are grouped only if the longest takes at most this fraction of the sum: one half.
 const MAX_STEP_DIVISOR: i64 = 2;
 /// Minimum number of running or ready steps to be grouped.
 const MIN_GROUPED_RUNS: u64 = 10;
 /// Minimum number of other steps to be grouped.
 const MIN_GROUPED_WAITS: u64 = 3;
-/// Lines shorter than the inverse of this of the path are only part of the sum: a ten-thousandth.
+/// Lines shorter than this fraction of the path are only counted in the sum: one ten-thousandth.
 const MIN_SHARE_DIVISOR: i64 = 10_000;
 
 /// A line of the critical path: one step, or a group of similar ones.
@@ -289,7 +291,7 @@ impl Line<'_> {
     }
 }
 
-/// True if the steps share one line: there are many, and none of them takes most of the time.
+/// True if the steps share one line: there are many of them, and none takes most of the time.
 fn is_one_line(group: &StepGroup) -> bool {
     let min_count = match group.kind {
         StepKind::Cpu | StepKind::Ready => MIN_GROUPED_RUNS,
@@ -298,7 +300,7 @@ fn is_one_line(group: &StepGroup) -> bool {
     group.count >= min_count && group.longest_ns.saturating_mul(MAX_STEP_DIVISOR) <= group.ns
 }
 
-fn is_of(group: &StepGroup, step: &PathStep) -> bool {
+fn contains(group: &StepGroup, step: &PathStep) -> bool {
     let service = step.service.as_ref().map_or("", |service| service.name.as_str());
     group.kind == step.kind
         && group.thread.tid == step.thread.tid
@@ -312,9 +314,10 @@ fn is_of(group: &StepGroup, step: &PathStep) -> bool {
 fn write_steps(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &interval.path;
     let groups: Vec<&StepGroup> = path.groups.iter().filter(|group| is_one_line(group)).collect();
-    let alone = path.steps.iter().filter(|step| !groups.iter().any(|group| is_of(group, step)));
-    let mut lines: Vec<Line<'_>> = alone.map(Line::One).chain(groups.iter().map(|group| Line::Many(group))).collect();
-    let all = path.omitted_steps + path.steps.len() as u64;
+    let ungrouped = path.steps.iter().filter(|step| !groups.iter().any(|group| contains(group, step)));
+    let mut lines: Vec<Line<'_>> =
+        ungrouped.map(Line::One).chain(groups.iter().map(|group| Line::Many(group))).collect();
+    let total = path.omitted_steps + path.steps.len() as u64;
     lines.sort_by_key(|line| std::cmp::Reverse(line.ns()));
     lines.truncate(options.steps);
     let min_ns = path.duration_ns / MIN_SHARE_DIVISOR;
@@ -331,7 +334,7 @@ fn write_steps(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut
     let widest_length = rows.iter().map(|row| width(&row.1)).max().unwrap_or(0);
     for (time, length, line) in &rows {
         let sentence = match line {
-            Line::One(step) => done(step),
+            Line::One(step) => step_sentence(step),
             Line::Many(group) => sentence::group(group),
         };
         writeln!(out, "    {time:>widest_time$}  {length:>widest_length$}  {sentence}")?;
@@ -341,12 +344,12 @@ fn write_steps(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut
             writeln!(out, "{:indent$}{QUIET}{}{QUIET:#}", "", printable(&frame.label()))?;
         }
         if step.stack.len() > options.frames && options.frames > 0 {
-            let more = step.stack.len() - options.frames;
-            writeln!(out, "{:indent$}{QUIET}… {more} more{QUIET:#}", "")?;
+            let hidden_frames = step.stack.len() - options.frames;
+            writeln!(out, "{:indent$}{QUIET}… {hidden_frames} more{QUIET:#}", "")?;
         }
     }
     let shown_ns: i64 = lines.iter().map(Line::ns).sum();
-    let others = all.saturating_sub(lines.iter().map(Line::steps).sum());
+    let others = total.saturating_sub(lines.iter().map(Line::steps).sum());
     if others > 0 {
         writeln!(
             out,
@@ -358,14 +361,14 @@ fn write_steps(interval: &ExplainedInterval, options: &WhyTextOptions, out: &mut
     Ok(())
 }
 
-/// A time since the start of the recording, in µs: the steps of a path can be short.
+/// Formats a time since the start of the recording to the microsecond, because steps can be short.
 fn clock(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     let micros = ns.unsigned_abs() / 1000;
     format!("{sign}{}.{:06} s", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// Records that are missing, and the consequence for critical paths.
+/// Describes missing records and what that means for critical paths.
 fn missing_records(records: MissingRecords) -> &'static str {
     match records {
         MissingRecords::ContextSwitches => "context switches; critical paths need them",
@@ -374,6 +377,6 @@ fn missing_records(records: MissingRecords) -> &'static str {
         }
         MissingRecords::Interrupts => "interrupts and DPCs; without them, timers and devices are hard to tell apart",
         MissingRecords::DiskRequests => "disk requests; without them, waits for files look like any other wait",
-        other => other.as_str(),
+        records => records.as_str(),
     }
 }

@@ -7,7 +7,7 @@ use onoff_evidence::Certainty;
 
 use crate::text::printable::printable;
 
-/// A thread with its process: `thread 44 of System (4)`.
+/// Names a thread with its process: `thread 44 of System (4)`.
 pub(super) fn thread(thread: &PathThread) -> String {
     // Id 0 belongs to the idle threads.
     if thread.tid == 0 {
@@ -28,22 +28,22 @@ pub(super) fn thread(thread: &PathThread) -> String {
     text
 }
 
-/// A ready thread that waits less than this waits for the context switch only, ns: 50 µs.
+/// A thread that is ready for less than this waits only for the context switch, in ns: 50 µs.
 const SHORT_READY_NS: i64 = 50_000;
 
-/// What a ready thread waited for.
-const fn ready(ns: i64) -> &'static str {
+/// Says what a ready thread waited for.
+const fn ready_reason(ns: i64) -> &'static str {
     if ns < SHORT_READY_NS { "was being switched in" } else { "was ready, but no CPU was free" }
 }
 
-/// A group of similar steps as a sentence.
+/// Describes a group of similar steps in a sentence.
 pub(super) fn group(group: &StepGroup) -> String {
-    let who = thread(&group.thread);
+    let thread_name = thread(&group.thread);
     let detail = printable(&group.detail);
-    let did = match (group.kind, detail.is_empty()) {
+    let action = match (group.kind, detail.is_empty()) {
         (StepKind::Cpu, true) => "ran".to_owned(),
         (StepKind::Cpu, false) => return format!("×{} {detail}", group.count),
-        (StepKind::Ready, _) => ready(group.longest_ns).to_owned(),
+        (StepKind::Ready, _) => ready_reason(group.longest_ns).to_owned(),
         (StepKind::Disk, true) => "waited for disk requests (unknown file)".to_owned(),
         (StepKind::Disk, false) => format!("waited for disk requests to {detail}"),
         (StepKind::Timer, true) => "waited for a timer".to_owned(),
@@ -53,14 +53,14 @@ pub(super) fn group(group: &StepGroup) -> String {
         (StepKind::ServiceDependency, _) => format!("waited for service {}", printable(&group.service)),
         (StepKind::Other, _) => format!("waited: {detail}"),
     };
-    let mut text = format!("×{} {who} {did}", group.count);
+    let mut text = format!("×{} {thread_name} {action}", group.count);
     if !group.device.is_empty() {
         let _ = write!(text, ", in requests to {}", printable(&group.device));
     }
     text
 }
 
-/// What the thread of a step waited for; for a running or ready thread, its state.
+/// Says what the thread of a step waited for; for a running or ready thread, names its state.
 fn target(step: &PathStep) -> String {
     let detail = printable(&step.detail);
     match (step.kind, detail.is_empty()) {
@@ -69,7 +69,7 @@ fn target(step: &PathStep) -> String {
             Some(service) => format!("the {} of service {}", service.change.as_str(), printable(&service.name)),
             None => detail.into_owned(),
         },
-        (StepKind::Ready, _) => ready(step.duration_ns).to_owned(),
+        (StepKind::Ready, _) => ready_reason(step.duration_ns).to_owned(),
         (StepKind::Disk, true) => "a disk request (unknown file)".to_owned(),
         (StepKind::Disk, false) => format!("a disk request to {detail}"),
         (StepKind::Timer, true) => "a timer".to_owned(),
@@ -80,14 +80,14 @@ fn target(step: &PathStep) -> String {
     }
 }
 
-/// The chain of waiting threads at a step: `thread 44 → 64 → 16 → 20 of System (4) waited for a timer`.
+/// Describes the chain of waiting threads at a step: `thread 44 → 64 → 16 → 20 of System (4) waited for a timer`.
 pub(super) fn chain(step: &PathStep) -> String {
     let waiters: Vec<String> = step.waiters.iter().rev().map(|tid| format!("{tid} → ")).collect();
     if step.thread.tid == 0 {
         return target(step);
     }
-    let last = thread(&step.thread);
-    let last = last.strip_prefix("thread ").unwrap_or(&last);
+    let last_thread = thread(&step.thread);
+    let last_thread = last_thread.strip_prefix("thread ").unwrap_or(&last_thread);
     let state = match step.kind {
         StepKind::Cpu | StepKind::Ready => format!(" {}", target(step)),
         StepKind::Disk | StepKind::Timer | StepKind::Device | StepKind::ServiceDependency => {
@@ -95,23 +95,23 @@ pub(super) fn chain(step: &PathStep) -> String {
         }
         StepKind::Other => format!(": {}", target(step)),
     };
-    format!("thread {}{last}{state}", waiters.concat())
+    format!("thread {}{last_thread}{state}", waiters.concat())
 }
 
-/// A step as a sentence.
-pub(super) fn done(step: &PathStep) -> String {
-    let who = thread(&step.thread);
+/// Describes a step in a sentence.
+pub(super) fn step_sentence(step: &PathStep) -> String {
+    let thread_name = thread(&step.thread);
     let mut text = match step.kind {
-        StepKind::Cpu if step.detail.is_empty() => format!("{who} ran"),
+        StepKind::Cpu if step.detail.is_empty() => format!("{thread_name} ran"),
         StepKind::Cpu => printable(&step.detail).into_owned(),
-        StepKind::Ready => format!("{who} {}", ready(step.duration_ns)),
+        StepKind::Ready => format!("{thread_name} {}", ready_reason(step.duration_ns)),
         StepKind::ServiceDependency => {
-            format!("{who} waited for {}; {}", target(step), printable(&step.detail))
+            format!("{thread_name} waited for {}; {}", target(step), printable(&step.detail))
         }
         StepKind::Disk | StepKind::Timer | StepKind::Device => {
-            format!("{who} waited for {}", target(step))
+            format!("{thread_name} waited for {}", target(step))
         }
-        StepKind::Other => format!("{who}: {}", target(step)),
+        StepKind::Other => format!("{thread_name}: {}", target(step)),
     };
     if let Some(tid) = step.readies_tid {
         let verb = if step.kind == StepKind::Cpu { " and readied" } else { ", then readied" };

@@ -11,7 +11,7 @@ use crate::text::style::QUIET;
 use onoff_sections::section::{self, Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// The host name of a boot, or else the machine id; `-` if neither is known.
+/// Returns the host name of a boot, the machine id if there is no host name, or `-` if neither is known.
 fn machine(boot: &RecordedBoot) -> &str {
     match (boot.host.as_str(), boot.machine.as_str()) {
         ("", "") => "-",
@@ -20,29 +20,29 @@ fn machine(boot: &RecordedBoot) -> &str {
     }
 }
 
-/// True if the boots are from several machines, by machine id, or by host name if no boot has an id.
-fn of_several_machines(boots: &[RecordedBoot]) -> bool {
+/// True if the boots are from several machines. Machine ids decide; host names count only if no boot has an id.
+fn has_several_machines(boots: &[RecordedBoot]) -> bool {
     let differ = |identity: fn(&RecordedBoot) -> &str| {
-        let mut known = boots.iter().map(identity).filter(|identity| !identity.is_empty());
-        let first = known.next();
-        first.is_some_and(|first| known.any(|other| other != first))
+        let mut identities = boots.iter().map(identity).filter(|identity| !identity.is_empty());
+        let first = identities.next();
+        first.is_some_and(|first| identities.any(|identity| identity != first))
     };
     differ(|boot| &boot.machine) || boots.iter().all(|boot| boot.machine.is_empty()) && differ(|boot| &boot.host)
 }
 
-/// For a recording of several machines: a sentence naming the machine of the boot that is read.
+/// Names the machine of the analyzed boot if the recording has boots of several machines.
 pub(super) fn machine_note(boots: &[RecordedBoot]) -> Option<String> {
-    let read = boots.iter().find(|boot| boot.read)?;
-    of_several_machines(boots).then(|| {
+    let analyzed = boots.iter().find(|boot| boot.read)?;
+    has_several_machines(boots).then(|| {
         format!(
             "This boot is of {}; the recording also has boots of other computers (see --list-boots).",
-            printable(machine(read))
+            printable(machine(analyzed))
         )
     })
 }
 
-/// Writes the boots, one per line, with a star at the one that is read by default and with a column for the machine if there
-/// are several.
+/// Writes the boots, one per line. A star marks the boot that is analyzed by default. Several machines get a column for
+/// the machine.
 ///
 /// # Errors
 /// Returns errors from `out`.
@@ -52,17 +52,18 @@ pub fn write(list: &BootList, out: &mut dyn Write) -> io::Result<()> {
 
 #[must_use]
 pub fn section(list: &BootList) -> Section<'_> {
-    let several = of_several_machines(&list.boots);
-    let moment = |unix_ns| Cell::shown(Value::of(unix_ns, Value::Time), second_or_dash(unix_ns));
-    Section::of("boots", "", &list.boots)
-        .name("read", "", 1, |boot| Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" }))
+    let several = has_several_machines(&list.boots);
+    let time_cell =
+        |unix_ns| Cell::with_display_text(Value::from_option(unix_ns, Value::Time), second_or_dash(unix_ns));
+    Section::builder("boots", "", &list.boots)
+        .name("read", "", 1, |boot| Cell::with_display_text(Value::Flag(boot.read), if boot.read { "*" } else { "" }))
         .id("number", "boot", |boot| Value::Id(boot.number))
         .name("id", "id", 32, |boot| Value::text(&boot.id))
-        .column(Heading::name("machine", "machine").wide(32).in_text_if(several), |boot| {
-            Cell::shown(Value::text(&boot.machine), machine(boot))
+        .column(Heading::name("machine", "machine").with_width(32).in_text_if(several), |boot| {
+            Cell::with_display_text(Value::text(&boot.machine), machine(boot))
         })
-        .name("first_unix_ns", "first entry (UTC)", 24, |boot| moment(boot.first_unix_ns))
-        .name("last_unix_ns", "last entry (UTC)", 24, |boot| moment(boot.last_unix_ns))
+        .name("first_unix_ns", "first entry (UTC)", 24, |boot| time_cell(boot.first_unix_ns))
+        .name("last_unix_ns", "last entry (UTC)", 24, |boot| time_cell(boot.last_unix_ns))
         .quantity("entries", "entries", |boot| Value::Count(boot.entries))
         .name("", "", 60, |boot| {
             let state = match (boot.started, boot.stopped) {
@@ -71,7 +72,7 @@ pub fn section(list: &BootList) -> Section<'_> {
                 (false, true) => "start not recorded",
                 (false, false) => "neither start nor shutdown recorded",
             };
-            Cell::words(QUIET, state)
+            Cell::text_only(QUIET, state)
         })
         .build()
 }

@@ -28,9 +28,9 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
     if let Some(sentence) = still_starting(report) {
         writeln!(out, "{}", styled(WORST, sentence))?;
     } else {
-        // The culprit comes first; 'systemd-analyze' knows the longest step, too.
-        let culprit = report.first_culprit().map(culprit);
-        for sentence in culprit.into_iter().chain(longest(report).or_else(|| slowest(report))) {
+        // The culprit comes first: 'systemd-analyze' can name the longest step, but not the culprit.
+        let culprit_sentence = report.first_culprit().map(culprit);
+        for sentence in culprit_sentence.into_iter().chain(longest(report).or_else(|| slowest(report))) {
             writeln!(out, "{}", styled(WORST, sentence))?;
         }
     }
@@ -38,9 +38,9 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
         writeln!(out, "{note}")?;
     }
     fix_first::write(report, out)?;
-    let about = machine(recording, None);
-    if !about.is_empty() {
-        writeln!(out, "{QUIET}{about}{QUIET:#}")?;
+    let machine_line = machine(recording, None);
+    if !machine_line.is_empty() {
+        writeln!(out, "{QUIET}{machine_line}{QUIET:#}")?;
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn answer(report: &LinuxBootReport) -> String {
     }
 }
 
-/// The parts as in `systemd-analyze time`, and what came after.
+/// Lists the phases as `systemd-analyze time` does, then the time until idle.
 fn parts(report: &LinuxBootReport) -> Option<String> {
     let parts: Vec<String> = report
         .phases
@@ -100,16 +100,16 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
     Some(sentence)
 }
 
-/// What an unfinished boot was waiting for.
+/// Describes what an unfinished boot was waiting for.
 fn still_starting(report: &LinuxBootReport) -> Option<String> {
     let (first, others) = report.details.still_starting.split_first()?;
     let mut sentence = format!("Still starting: {}, for {}", printable(&first.unit), duration(first.elapsed_ns));
     if let Some(limit) = first.limit_ns {
         sentence += &format!(" (timeout {})", duration(limit));
     }
-    if let Some((blocked, more)) = first.holds_up.split_first() {
-        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-        sentence += &format!("; blocks {}{more}", printable(blocked));
+    if let Some((blocked, others)) = first.holds_up.split_first() {
+        let suffix = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        sentence += &format!("; blocks {}{suffix}", printable(blocked));
     }
     if let Some(second) = others.first() {
         sentence += &format!("; then {}, for {}", printable(&second.unit), duration(second.elapsed_ns));
@@ -121,7 +121,7 @@ fn still_starting(report: &LinuxBootReport) -> Option<String> {
     Some(sentence)
 }
 
-/// The longest step of the critical path.
+/// Describes the longest step of the critical path.
 fn longest(report: &LinuxBootReport) -> Option<String> {
     let path = &report.details.critical_path;
     let step = path.steps.iter().max_by_key(|step| step.duration_ns)?;
@@ -143,29 +143,29 @@ fn longest(report: &LinuxBootReport) -> Option<String> {
         }
         sentence += &match (unit.held_up.first(), unit.held_up_total) {
             (None, _) => String::new(),
-            (Some(first), 0 | 1) => format!("; it blocked {}", printable(first)),
-            (Some(first), units) => format!("; it blocked {} and {} more in turn", printable(first), units - 1),
+            (Some(blocked), 0 | 1) => format!("; it blocked {}", printable(blocked)),
+            (Some(blocked), units) => format!("; it blocked {} and {} more in turn", printable(blocked), units - 1),
         };
     }
     sentence.push('.');
     Some(sentence)
 }
 
-/// Without dependencies: the unit that took longest, whether or not anything waited for it.
+/// Describes, for a recording without dependencies, the unit that took longest, whether or not anything waited for it.
 fn slowest(report: &LinuxBootReport) -> Option<String> {
     if !report.details.critical_path.steps.is_empty() {
         return None;
     }
-    let (took, unit) = report
+    let (duration_ns, unit) = report
         .units
         .iter()
         .filter(|unit| unit.automatic)
         .filter_map(|unit| Some((unit.duration_ns?, unit)))
-        .max_by_key(|&(took, _)| took)?;
+        .max_by_key(|&(duration_ns, _)| duration_ns)?;
     Some(format!(
         "Slowest unit: {}, {}; whether anything waited for it was not recorded.",
         printable(&unit.name),
-        duration(took)
+        duration(duration_ns)
     ))
 }
 

@@ -30,30 +30,30 @@ pub fn write(history: &BootHistory, top: usize, out: &mut dyn Write) -> io::Resu
     section::text::write(&boots(history, top), out)
 }
 
-/// The date of a time: `2026-05-12`.
+/// Formats the date of a time, e.g. `2026-05-12`.
 fn day(unix_ns: Option<i64>) -> Option<String> {
     let text = CivilTime::from_unix_ns(unix_ns?).to_string();
     Some(text.split('T').next().unwrap_or_default().to_owned())
 }
 
-fn compared(history: &BootHistory) -> usize {
+fn compared_count(history: &BootHistory) -> usize {
     history.boots.iter().filter(|boot| boot.startup_ns.is_some()).count()
 }
 
 fn headline(history: &BootHistory) -> String {
-    let of = match history.host.as_str() {
+    let of_host = match history.host.as_str() {
         "" => String::new(),
         host => format!(" of {host}"),
     };
-    let boots = match compared(history) {
-        0 => format!("No finished boot{of}"),
-        1 => format!("One finished boot{of}"),
-        more => format!("The last {}{of}", counted(more as u64, "finished boot")),
+    let boots = match compared_count(history) {
+        0 => format!("No finished boot{of_host}"),
+        1 => format!("One finished boot{of_host}"),
+        number => format!("The last {}{of_host}", counted(number as u64, "finished boot")),
     };
     // The largest change comes first; of equal ones the latest.
     let largest = history.changes.iter().max_by_key(|change| (change.difference_ns.abs(), change.first_boot_after));
     let Some(change) = largest else {
-        return match compared(history) >= MIN_BOOTS {
+        return match compared_count(history) >= MIN_BOOTS {
             true => format!("{boots}: no part of the boot changed significantly."),
             false => format!("{boots}: too few to separate a change from noise; at least {MIN_BOOTS} are needed."),
         };
@@ -66,17 +66,22 @@ fn headline(history: &BootHistory) -> String {
     };
     let explained: Vec<&str> =
         change.units.iter().filter(|unit| unit.explains).map(|unit| unit.name.as_str()).take(1).collect();
-    let by = match explained.first() {
+    let explanation = match explained.first() {
         Some(name) => format!(": {name}"),
         None => String::new(),
     };
-    format!("{boots}: {since}, {} takes {}{by}.", part(&change.phase), more_or_less(change.difference_ns))
+    format!(
+        "{boots}: {since}, {} takes {}{explanation}.",
+        phase_phrase(&change.phase),
+        more_or_less(change.difference_ns)
+    )
 }
 
-/// Minimum number of boots to find a change between two halves: with 5 and 5, one of 252 orders is as clear by chance.
+/// Minimum number of boots needed to detect a change. With 5 boots on each side, 1 of the 252 possible splits looks
+/// as clear by chance.
 const MIN_BOOTS: usize = 12;
 
-fn part(phase: &str) -> String {
+fn phase_phrase(phase: &str) -> String {
     match PhaseName::parse(phase) {
         Some(name) => name.display_name(),
         None => "the boot".to_owned(),
@@ -93,7 +98,7 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
     let title = format!(
         "Since boot {}, {} takes {}: {}, was {}.",
         change.first_boot_after,
-        part(&change.phase),
+        phase_phrase(&change.phase),
         more_or_less(change.difference_ns),
         duration(change.after_ns),
         duration(change.before_ns)
@@ -123,25 +128,27 @@ fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write)
 }
 
 fn unit_line(unit: &ChangedUnit, change: &BootChange) -> String {
-    let took = match (unit.before_ns, unit.after_ns) {
+    let change_text = match (unit.before_ns, unit.after_ns) {
         (0, is) => format!("{} is new, {}", unit.name, duration(is)),
         (was, 0) => format!("{} is gone, was {}", unit.name, duration(was)),
         (was, is) => format!("{} takes {}, was {}", unit.name, duration(is), duration(was)),
     };
     match unit.explains {
         true => format!(
-            "{took}, which explains it. The rest of {} changed by {}.",
-            part(&change.phase),
+            "{change_text}, which explains it. The rest of {} changed by {}.",
+            phase_phrase(&change.phase),
             duration(unit.remaining_ns.saturating_abs())
         ),
-        false => format!("{took}; {} of the change remains without it.", duration(unit.remaining_ns.saturating_abs())),
+        false => {
+            format!("{change_text}; {} of the change remains without it.", duration(unit.remaining_ns.saturating_abs()))
+        }
     }
 }
 
-/// The updates before a change, running versions first.
+/// Lists the updates before a change, running versions first.
 fn update_lines(change: &BootChange) -> Vec<String> {
     let mut lines = Vec::new();
-    let version = |update: &SystemUpdate, what: &str| format!("{what} {} → {}", update.was, update.is);
+    let version = |update: &SystemUpdate, prefix: &str| format!("{prefix} {} → {}", update.was, update.is);
     for update in &change.updates {
         match update.kind {
             UpdateKind::Kernel => lines.push(version(update, "Changed in between: kernel")),
@@ -161,16 +168,16 @@ fn update_lines(change: &BootChange) -> Vec<String> {
         })
         .collect();
     if !packages.is_empty() {
-        let more = (packages.len().saturating_sub(MAX_UPDATES_NAMED) as u64).saturating_add(change.omitted_updates);
-        let named = packages.iter().take(MAX_UPDATES_NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        lines.push(format!("Packages changed in between: {named}{more}."));
+        let unnamed = (packages.len().saturating_sub(MAX_UPDATES_NAMED) as u64).saturating_add(change.omitted_updates);
+        let names = packages.iter().take(MAX_UPDATES_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let suffix = if unnamed > 0 { format!(", and {unnamed} more") } else { String::new() };
+        lines.push(format!("Packages changed in between: {names}{suffix}."));
     }
     for update in &change.updates {
-        let when = day(update.unix_ns).map_or_else(String::new, |day| format!(" on {day}"));
+        let date = day(update.unix_ns).map_or_else(String::new, |day| format!(" on {day}"));
         match update.kind {
-            UpdateKind::Command => lines.push(format!("Command run in between{when}: {}.", update.name)),
-            UpdateKind::AutomaticUpgrade => lines.push(format!("Automatic upgrade in between{when}: {}.", update.name)),
+            UpdateKind::Command => lines.push(format!("Command run in between{date}: {}.", update.name)),
+            UpdateKind::AutomaticUpgrade => lines.push(format!("Automatic upgrade in between{date}: {}.", update.name)),
             _ => {}
         }
     }
@@ -192,7 +199,7 @@ const PARTS: [(&str, &str, PhaseName); 5] = [
 
 fn notes(history: &BootHistory) -> Vec<String> {
     let mut notes = Vec::new();
-    let unfinished = (history.boots.len() - compared(history)) as u64;
+    let unfinished = (history.boots.len() - compared_count(history)) as u64;
     if unfinished > 0 {
         notes.push(format!("Not compared: {} that did not finish.", counted(unfinished, "boot")));
     }
@@ -202,35 +209,42 @@ fn notes(history: &BootHistory) -> Vec<String> {
     notes
 }
 
-/// The table of the boots with their parts.
+/// Lists the boots with their parts.
 #[must_use]
 pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
     let skipped = history.boots.len().saturating_sub(top);
-    let shown = history.boots.get(skipped..).unwrap_or_default();
-    let length = |ns: Option<i64>| Value::of(ns, Value::Duration);
-    let mut section = Section::of("boots", "Boots", shown)
+    let shown_boots = history.boots.get(skipped..).unwrap_or_default();
+    let duration_value = |ns: Option<i64>| Value::from_option(ns, Value::Duration);
+    let mut section = Section::builder("boots", "Boots", shown_boots)
         .id("number", "boot", |boot: &&HistoricBoot| Value::Id(boot.number))
         .name("first_unix_ns", "first entry (UTC)", 24, |boot| {
-            Cell::shown(Value::of(boot.first_unix_ns, Value::Time), second_or_dash(boot.first_unix_ns))
+            Cell::with_display_text(
+                Value::from_option(boot.first_unix_ns, Value::Time),
+                second_or_dash(boot.first_unix_ns),
+            )
         })
         .name("kernel", "kernel", 32, |boot| Value::text(&boot.kernel))
-        .quantity("startup_ns", "total", |boot| length(boot.startup_ns));
+        .quantity("startup_ns", "total", |boot| duration_value(boot.startup_ns));
     for (name, title, phase) in PARTS {
-        let of_phase = move |boot: &HistoricBoot| {
-            boot.phases.iter().find(|one| one.phase == phase.as_str()).map(|one| one.duration_ns)
+        let phase_ns = move |boot: &HistoricBoot| {
+            boot.phases.iter().find(|part| part.phase == phase.as_str()).map(|part| part.duration_ns)
         };
-        let is_known = shown.iter().any(|boot| of_phase(boot).is_some());
-        section =
-            section.column(Heading::quantity(name, title).in_text_if(is_known), move |boot| length(of_phase(boot)));
+        let is_known = shown_boots.iter().any(|boot| phase_ns(boot).is_some());
+        section = section
+            .column(Heading::quantity(name, title).in_text_if(is_known), move |boot| duration_value(phase_ns(boot)));
     }
     section
         .name("", "", 60, |boot| {
             let starts = history.changes.iter().find(|change| change.first_boot_after == boot.number);
-            Cell::words(
+            Cell::text_only(
                 QUIET,
                 match (starts, boot.startup_ns) {
                     (Some(change), _) => {
-                        format!("since this boot, {} takes {}", part(&change.phase), more_or_less(change.difference_ns))
+                        format!(
+                            "since this boot, {} takes {}",
+                            phase_phrase(&change.phase),
+                            more_or_less(change.difference_ns)
+                        )
                     }
                     (None, None) => "did not finish".to_owned(),
                     (None, Some(_)) => String::new(),

@@ -28,17 +28,18 @@ impl SingleReport for LinuxBoot {
     }
 
     fn sections(report: &LinuxBootReport, top: usize) -> Vec<Section<'_>> {
-        let named = affecting_losses(&report.phases);
+        let reported_losses = affecting_losses(&report.phases);
         let mut sections = vec![phases::section(report)];
         // The table of phases has no rows for firmware stages.
         sections.extend(report.details.axis.as_ref().map(boot_axis::section));
         sections.extend(path::section(report));
         let units = unit_starts::section(report, "", top);
-        sections.extend(units.map(|section| section.affected_by(&report.details.losses_affecting_units, &named)));
+        sections
+            .extend(units.map(|section| section.affected_by(&report.details.losses_affecting_units, &reported_losses)));
         sections.extend(other_units(report, top));
-        sections.extend(drivers(report, top, &named));
+        sections.extend(drivers(report, top, &reported_losses));
         sections.extend(call_graphs::section(&report.details.call_graphs, top));
-        sections.extend(usage::sections(&report.phases, &named));
+        sections.extend(usage::sections(&report.phases, &reported_losses));
         sections
     }
 }
@@ -48,33 +49,37 @@ fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
     let mut units: Vec<&OtherUnit> = report.details.other_units.iter().collect();
     units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     let note = format!("slowest of {}; the boot does not wait for them", count(units.len() as u64));
-    Section::of("other_units", "User and container units", units)
+    Section::builder("other_units", "User and container units", units)
         .note(note)
         .top(top)
         .name("name", "unit", 44, |unit| Value::text(&unit.name))
         .name("of", "owner", 28, |unit| Value::text(&unit.owner))
         .quantity("duration_ns", "duration", |unit| match unit.failed {
-            true => Cell::words(DOUBT, "failed"),
-            false => Cell::took(unit.duration_ns),
+            true => Cell::text_only(DOUBT, "failed"),
+            false => Cell::duration_or_unfinished(unit.duration_ns),
         })
         .time("start_ns", "start", |unit| Cell::since(unit.start_ns, 0))
-        .data("end_ns", |unit| Value::of(unit.end_ns, Value::Time))
-        .done_if_any()
+        .data("end_ns", |unit| Value::from_option(unit.end_ns, Value::Time))
+        .build_if_any()
 }
 
-/// The slowest initcalls, modules and driver probes.
-fn drivers<'a>(report: &'a LinuxBootReport, top: usize, named: &[String]) -> Option<Section<'a>> {
+/// Lists the slowest initcalls, modules and driver probes.
+fn drivers<'a>(report: &'a LinuxBootReport, top: usize, reported_losses: &[String]) -> Option<Section<'a>> {
     // Operations without an end come last: the trace has only the start of many.
-    let (ended, others): (Vec<_>, Vec<_>) = report.details.devices.iter().partition(|device| device.end_ns.is_some());
-    let devices = ended.into_iter().chain(others).collect();
+    let (ended, unfinished): (Vec<_>, Vec<_>) =
+        report.details.devices.iter().partition(|device| device.end_ns.is_some());
+    let devices = ended.into_iter().chain(unfinished).collect();
     let section = device_work::section("Initcalls, modules and drivers", devices, "", top)?;
-    let sums = report.details.drivers.iter().filter(|driver| driver.operations > 1 && driver.duration_ns > 0);
-    let sums: Vec<String> = sums
+    let sums: Vec<String> = report
+        .details
+        .drivers
+        .iter()
+        .filter(|driver| driver.operations > 1 && driver.duration_ns > 0)
         .take(3)
         .map(|driver| {
             format!("{} {} in {} operations", driver.name, duration(driver.duration_ns), count(driver.operations))
         })
         .collect();
-    let sums = (!sums.is_empty()).then(|| format!("Largest sums: {}.", printable(&sums.join(", "))));
-    Some(section.line_if(QUIET, sums).affected_by(&report.details.losses_affecting_devices, named))
+    let sums_note = (!sums.is_empty()).then(|| format!("Largest sums: {}.", printable(&sums.join(", "))));
+    Some(section.line_if(QUIET, sums_note).affected_by(&report.details.losses_affecting_devices, reported_losses))
 }

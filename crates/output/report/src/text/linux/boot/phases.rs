@@ -9,20 +9,20 @@ use crate::text::quantity::duration;
 use crate::text::style::{DOUBT, QUIET};
 use onoff_sections::section::{Line, Section};
 
-/// Firmware and loader times from two sources that differ by more than this disagree, ns: 100 ms.
+/// Firmware and loader times from two sources disagree if they differ by more than this, in ns: 100 ms.
 const NOTABLE_DIFFERENCE_NS: u64 = 100_000_000;
 
 pub(super) fn section(report: &LinuxBootReport) -> Section<'_> {
     // A boot without an initramfs gets no row for it.
     let is_shown = |name| !matches!(name, PhaseName::Initrd | PhaseName::TraceTail);
-    let shown = report.phases.iter().filter(|phase| is_shown(phase.name) || phase.start_ns.is_some());
-    let rows = shown
+    let shown_phases = report.phases.iter().filter(|phase| is_shown(phase.name) || phase.start_ns.is_some());
+    let rows = shown_phases
         .map(|phase| match phase.name {
             PhaseName::PostBoot => {
-                let row = PhaseRow::of(phase).settled(report.settling.as_ref());
+                let row = PhaseRow::from_phase(phase).with_settling(report.settling.as_ref());
                 PhaseRow { is_part_of_total: report.total_ns.is_some(), ..row }
             }
-            _ => PhaseRow::of(phase),
+            _ => PhaseRow::from_phase(phase),
         })
         .collect();
     let settling = report.settling.as_ref().filter(|settling| !settling.slices.is_empty());
@@ -36,8 +36,8 @@ pub(super) fn section(report: &LinuxBootReport) -> Section<'_> {
 }
 
 fn initramfs(report: &LinuxBootReport) -> Option<String> {
-    let span = report.details.initial_file_system.as_ref()?;
-    let (start, took) = span.start_ns.zip(span.duration_ns)?;
+    let interval = report.details.initial_file_system.as_ref()?;
+    let (start, took) = interval.start_ns.zip(interval.duration_ns)?;
     Some(format!(
         "The last {} of the kernel phase (from {}) were the initramfs, which runs without systemd.",
         duration(took),
@@ -47,16 +47,16 @@ fn initramfs(report: &LinuxBootReport) -> Option<String> {
 
 fn manager(report: &LinuxBootReport) -> Option<String> {
     let manager = &report.details.manager;
-    let whole = manager.whole.duration_ns?;
+    let total_ns = manager.whole.duration_ns?;
     let parts: Vec<String> = [("generators", &manager.generators), ("loading units", &manager.units_load)]
         .into_iter()
-        .filter_map(|(name, span)| Some(format!("{name} {}", duration(span.duration_ns?))))
+        .filter_map(|(name, interval)| Some(format!("{name} {}", duration(interval.duration_ns?))))
         .collect();
     let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
-    Some(format!("systemd needed {} before the first unit{parts}.", duration(whole)))
+    Some(format!("systemd needed {} before the first unit{parts}.", duration(total_ns)))
 }
 
-/// How well the firmware table agrees with the times that systemd reports; the stages of the table are on the axis.
+/// Reports whether the firmware table agrees with systemd's times. The stages of the table are on the axis.
 fn firmware(report: &LinuxBootReport) -> Vec<Line> {
     let Some(table) = &report.details.firmware_table else { return Vec::new() };
     let difference = report.details.firmware_table_difference_ns.map(|difference| {

@@ -16,8 +16,8 @@ use crate::text::why::account::culprit;
 
 pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
-    if let Some(first) = report.first_culprit() {
-        writeln!(out, "{}", styled(WORST, culprit(first)))?;
+    if let Some(first_culprit) = report.first_culprit() {
+        writeln!(out, "{}", styled(WORST, culprit(first_culprit)))?;
     }
     if let Some(longest) = &report.details.longest {
         writeln!(out, "{}", styled(WORST, describe(longest)))?;
@@ -33,7 +33,7 @@ pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Re
 }
 
 fn answer(report: &LinuxShutdownReport) -> String {
-    let what = match report.variant {
+    let kind = match report.variant {
         Variant::PowerOff => "Power-off",
         Variant::Restart => "Shutdown for a restart",
         Variant::Halt => "Shutdown to a halt",
@@ -41,10 +41,10 @@ fn answer(report: &LinuxShutdownReport) -> String {
         _ => "Shutdown",
     };
     match (report.total_ns, report.total_certainty) {
-        (Some(total), Certainty::Measured) => format!("{what} took {}.", duration(total)),
-        (Some(total), _) => format!("{what} took {} (start inferred).", duration(total)),
+        (Some(total), Certainty::Measured) => format!("{kind} took {}.", duration(total)),
+        (Some(total), _) => format!("{kind} took {} (start inferred).", duration(total)),
         (None, _) => format!(
-            "{what} took at least {}: the recording ends before the machine stopped.",
+            "{kind} took at least {}: the recording ends before the machine stopped.",
             duration(report.total_at_least_ns)
         ),
     }
@@ -63,7 +63,7 @@ fn describe(longest: &LongestStop) -> String {
 }
 
 fn parts(report: &LinuxShutdownReport) -> Option<String> {
-    let after: Vec<String> = report
+    let phases: Vec<String> = report
         .phases
         .iter()
         .filter(|phase| phase.start_ns.is_some())
@@ -82,5 +82,5 @@ fn parts(report: &LinuxShutdownReport) -> Option<String> {
             format!("{length} {name}")
         })
         .collect();
-    (!after.is_empty()).then(|| after.join(", ") + ".")
+    (!phases.is_empty()).then(|| phases.join(", ") + ".")
 }

@@ -7,7 +7,7 @@ use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use onoff_sections::section::Section;
 
-/// The name of a phase within a sentence.
+/// Returns the name of a phase within a sentence.
 pub(super) fn words(name: PhaseName) -> String {
     match name {
         PhaseName::Sync => "sync".to_owned(),
@@ -20,6 +20,6 @@ pub(super) fn words(name: PhaseName) -> String {
 pub(super) fn section(report: &LinuxShutdownReport) -> Section<'_> {
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
     let note = format!("times are relative to the start of the shutdown, {} into the recording", ExactTime(origin_ns));
-    let rows = report.phases.iter().map(PhaseRow::of).collect();
+    let rows = report.phases.iter().map(PhaseRow::from_phase).collect();
     PhaseTable { origin_ns, total_ns: Some(report.total_at_least_ns), asleep: None, rows }.section(note)
 }

@@ -9,8 +9,8 @@ use crate::text::style::{MISSING, QUIET};
 use onoff_sections::section::{Cell, Heading, Section};
 use onoff_sections::table::Value;
 
-/// Number of phases whose critical path is shown, longest first.
-const PATHS: usize = 3;
+/// Maximum number of phases whose critical path is shown, longest first.
+const MAX_PATHS: usize = 3;
 
 pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let devices = &sleep.details.devices;
@@ -20,7 +20,7 @@ pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         counted(devices.len() as u64, "device"),
         counted(callbacks, "callback")
     );
-    Section::of("devices", "Devices", devices)
+    Section::builder("devices", "Devices", devices)
         .note(note)
         .top(top)
         .name("device", "device", 40, |row| Value::text(&row.device))
@@ -31,21 +31,21 @@ pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         .quantity("total_ns", "total", |row| Value::Duration(row.total_ns))
         .column(Heading::quantity("on_path_ns", "on path").sparse(), |row| Value::Duration(row.on_path_ns))
         .name("failed", "", 16, |row| {
-            Cell::shown(Value::Flag(row.failed), if row.failed { "failed" } else { "" }).styled(MISSING)
+            Cell::with_display_text(Value::Flag(row.failed), if row.failed { "failed" } else { "" }).with_style(MISSING)
         })
-        .done_if_any()
+        .build_if_any()
 }
 
 pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut longest: Vec<_> =
         sleep.details.callbacks.iter().filter(|row| row.duration_ns.is_none_or(|ns| ns > 0)).collect();
     longest.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
-    Section::of("callbacks", "Callbacks", longest)
+    Section::builder("callbacks", "Callbacks", longest)
         .note("longest first")
         .top(top)
         .name("phase", "phase", 34, |row| {
             let name = row.details.phase.map_or_else(|| "-".to_owned(), phases::name);
-            Cell::shown(Value::text(row.details.phase.map_or("", PhaseName::as_str)), name)
+            Cell::with_display_text(Value::text(row.details.phase.map_or("", PhaseName::as_str)), name)
         })
         .name("device", "device", 40, |row| Value::text(&row.device))
         .name("driver", "driver", 24, |row| Value::text(&row.driver))
@@ -55,18 +55,18 @@ pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         .column(Heading::quantity("on_path_ns", "on path").sparse(), |row| Value::Duration(row.details.on_path_ns))
         .data("error", |row| Value::id(row.details.error))
         .name("", "", 20, |row| match (row.details.error, row.duration_ns) {
-            (_, None) => Cell::words(MISSING, "did not return"),
-            (Some(error), _) if error != 0 => Cell::words(MISSING, format!("error {error}")),
+            (_, None) => Cell::text_only(MISSING, "did not return"),
+            (Some(error), _) if error != 0 => Cell::text_only(MISSING, format!("error {error}")),
             _ => Value::Nothing.into(),
         })
-        .done_if_any()
+        .build_if_any()
 }
 
-/// The critical paths of the longest device phases.
+/// Lists the critical paths of the longest device phases.
 pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut phases: Vec<&Phase> = sleep.phases.iter().filter(|phase| phase.work.path_ns > 0).collect();
     phases.sort_by_key(|phase| std::cmp::Reverse(phase.duration_ns));
-    phases.truncate(PATHS);
+    phases.truncate(MAX_PATHS);
     if phases.is_empty() {
         return None;
     }
@@ -75,18 +75,18 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         let mut steps: Vec<_> = phase.work.path.iter().enumerate().collect();
         steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns));
         steps.truncate(top);
-        steps.sort_by_key(|&(at, _)| at);
+        steps.sort_by_key(|&(index, _)| index);
         rows.extend(steps.into_iter().map(|(_, step)| (phase.name, step)));
     }
-    let mut section = Section::of("paths", "Critical path", rows)
+    let mut section = Section::builder("paths", "Critical path", rows)
         .note("backwards; longest steps")
-        .name("phase", "phase", 34, |row| Cell::shown(Value::text(row.0.as_str()), phases::name(row.0)))
+        .name("phase", "phase", 34, |row| Cell::with_display_text(Value::text(row.0.as_str()), phases::name(row.0)))
         .name("device", "device", 60, |row| {
-            Cell::shown(Value::text(&row.1.device), device(&row.1.device, &row.1.driver))
+            Cell::with_display_text(Value::text(&row.1.device), device(&row.1.device, &row.1.driver))
         })
         .data("driver", |row| Value::text(&row.1.driver))
         .quantity("duration_ns", "duration", |row| Value::Duration(row.1.duration_ns))
-        .name("", "why", 40, |row| Cell::words(QUIET, reason(row.1.reason)))
+        .name("", "why", 40, |row| Cell::text_only(QUIET, reason_text(row.1.reason)))
         .build();
     for phase in phases {
         let length = phase.duration_ns.unwrap_or_default();
@@ -103,8 +103,8 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     Some(section)
 }
 
-const fn reason(because: CallbackReason) -> &'static str {
-    match because {
+const fn reason_text(reason: CallbackReason) -> &'static str {
+    match reason {
         CallbackReason::FinishedLast => "ended last",
         CallbackReason::Child => "child of the next device",
         CallbackReason::Parent => "parent of the next device",
@@ -115,15 +115,17 @@ const fn reason(because: CallbackReason) -> &'static str {
 pub(super) fn tasks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let tasks = &sleep.details.tasks;
     let note = format!("{} frozen, slowest first", counted(tasks.len() as u64, "task"));
-    let back = sleep.details.resume.start_ns;
-    Section::of("tasks", "Frozen tasks", tasks.iter().rev())
+    let resume_start_ns = sleep.details.resume.start_ns;
+    Section::builder("tasks", "Frozen tasks", tasks.iter().rev())
         .note(note)
         .top(top)
         .name("name", "task", 24, |task| Value::text(&task.name))
         .id("tid", "pid", |task| Value::Id(task.tid.into()))
         .quantity("after_ns", "frozen after", |task| Value::Duration(task.after_ns))
         .quantity("again_ns", "thawed after resume", |task| {
-            Cell::duration_or_dash(task.thawed_ns.zip(back).map(|(thawed, back)| thawed.saturating_sub(back)))
+            Cell::duration_or_dash(
+                task.thawed_ns.zip(resume_start_ns).map(|(thawed, start)| thawed.saturating_sub(start)),
+            )
         })
-        .done_if_any()
+        .build_if_any()
 }

@@ -17,23 +17,23 @@ use crate::text::why::account::culprit;
 /// Minimum share of its phase, in percent, for a device to be named.
 const NOTABLE_SHARE: f64 = 10.0;
 
-/// Minimum difference at which two values for the time asleep disagree, ns: the kernel counts milliseconds.
-const DISAGREE_NS: u64 = 10_000_000;
+/// Two values for the time asleep disagree from this difference on, in ns: the kernel counts milliseconds.
+const MIN_DISAGREEMENT_NS: u64 = 10_000_000;
 
 pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(sleep))?;
     for reason in &sleep.details.refusals {
         writeln!(out, "{}", styled(DOUBT, printable(reason)))?;
     }
-    if let Some(first) = sleep.first_culprit() {
-        writeln!(out, "{}", styled(WORST, culprit(first)))?;
+    if let Some(first_culprit) = sleep.first_culprit() {
+        writeln!(out, "{}", styled(WORST, culprit(first_culprit)))?;
     }
     match (unknown(sleep), longest(sleep)) {
         (Some(text), _) => writeln!(out, "{}", styled(DOUBT, format!("Unknown: {text}.")))?,
         (None, Some(text)) => writeln!(out, "{}", styled(WORST, format!("Longest: {text}.")))?,
         (None, None) => {}
     }
-    if let Some(sentence) = around(sleep) {
+    if let Some(sentence) = wake_details(sleep) {
         writeln!(out, "{sentence}")?;
     }
     for sentence in [low_power(sleep), batteries(sleep), network(sleep)].into_iter().flatten() {
@@ -42,7 +42,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     write_image(sleep, out)
 }
 
-/// The kind of sleep in words.
+/// Returns the kind of sleep in words.
 pub(super) fn kind(sleep: &LinuxSleep) -> &'static str {
     match sleep.variant {
         Variant::SuspendToIdle => "Suspend to idle (s2idle)",
@@ -84,7 +84,8 @@ fn answer(sleep: &LinuxSleep) -> String {
     sentence + "."
 }
 
-/// The longest interval without any record, if it is longer than every phase: then the longest phase is not what took long.
+/// Describes the longest interval without any record, if it is longer than every phase. The longest phase would then
+/// mislead.
 pub(super) fn unknown(sleep: &LinuxSleep) -> Option<String> {
     let gap = sleep.details.longest_gap.as_ref()?;
     let longest = sleep
@@ -95,14 +96,14 @@ pub(super) fn unknown(sleep: &LinuxSleep) -> Option<String> {
     if longest.max().is_some_and(|longest| longest >= gap.duration_ns) {
         return None;
     }
-    let after = gap.after.map_or_else(|| "the decision to sleep".to_owned(), phases::name);
-    let before = gap.before.map_or_else(|| "the end of the sleep".to_owned(), phases::name);
+    let preceding = gap.after.map_or_else(|| "the decision to sleep".to_owned(), phases::name);
+    let following = gap.before.map_or_else(|| "the end of the sleep".to_owned(), phases::name);
     let halves_unknown = sleep.details.suspend.duration_ns.is_none() && sleep.details.resume.duration_ns.is_none();
-    let asleep = if halves_unknown { " (including the time asleep)" } else { "" };
-    Some(format!("{} between {after} and {before}{asleep}, without any record", duration(gap.duration_ns)))
+    let asleep_note = if halves_unknown { " (including the time asleep)" } else { "" };
+    Some(format!("{} between {preceding} and {following}{asleep_note}, without any record", duration(gap.duration_ns)))
 }
 
-/// The longest phase and where its time went.
+/// Describes the longest phase and where its time went.
 pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
     let phase = sleep
         .phases
@@ -146,7 +147,7 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
     Some(text)
 }
 
-/// The process with the most CPU time, if that is a notable share of the phase.
+/// Names the process with the most CPU time, if that is a notable share of the phase.
 fn busiest(phase: &Phase) -> String {
     let busiest = phase.cpu.as_ref().and_then(|cpu| cpu.by_process.first());
     let length = phase.duration_ns.unwrap_or_default();
@@ -156,7 +157,7 @@ fn busiest(phase: &Phase) -> String {
     }
 }
 
-fn around(sleep: &LinuxSleep) -> Option<String> {
+fn wake_details(sleep: &LinuxSleep) -> Option<String> {
     let mut parts = Vec::new();
     if !sleep.details.wake_sources.is_empty() {
         let names: Vec<String> = sleep
@@ -175,7 +176,7 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
         parts.push(format!("Requested by {}{pid}.", printable(&sleep.details.requested_by)));
     }
     if let (Some(ns), Some(kernel)) = (sleep.details.asleep.slept_ns, sleep.details.asleep.kernel_ns)
-        && ns.abs_diff(kernel) >= DISAGREE_NS
+        && ns.abs_diff(kernel) >= MIN_DISAGREEMENT_NS
     {
         parts.push(format!("Time asleep by the kernel: {}.", duration(kernel)));
     }
@@ -190,7 +191,7 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// How long the hardware was in its low-power state during a suspend to idle.
+/// Says how long the hardware was in its low-power state during a suspend to idle.
 fn low_power(sleep: &LinuxSleep) -> Option<String> {
     let power = sleep.details.low_power.as_ref()?;
     let mut sentence = match (power.hardware_ns, power.hardware_percent) {
@@ -206,8 +207,8 @@ fn low_power(sleep: &LinuxSleep) -> Option<String> {
     if power.entries > 1 {
         sentence += &format!("; it woke {} before the final resume", times(power.entries - 1));
     }
-    for missed in &power.missed {
-        sentence += &format!("; kernel message: {missed}");
+    for message in &power.missed {
+        sentence += &format!("; kernel message: {message}");
     }
     Some(sentence + ".")
 }
@@ -233,21 +234,21 @@ fn batteries(sleep: &LinuxSleep) -> Option<String> {
     (!batteries.is_empty()).then(|| format!("Battery: {}.", batteries.join("; ")))
 }
 
-/// When each network interface was back, relative to the start of the resume.
+/// Says when each network interface was back, relative to the start of the resume.
 fn network(sleep: &LinuxSleep) -> Option<String> {
-    let back_ns = sleep.details.resume.start_ns?;
-    let since = |at: Option<i64>| at.map(|at| duration(at.saturating_sub(back_ns)));
+    let resume_start_ns = sleep.details.resume.start_ns?;
+    let since = |time: Option<i64>| time.map(|ns| duration(ns.saturating_sub(resume_start_ns)));
     let interfaces: Vec<String> = sleep
         .details
         .reconnections
         .iter()
-        .map(|one| {
-            let name = if one.interface.is_empty() { "an interface" } else { &one.interface };
+        .map(|connection| {
+            let name = if connection.interface.is_empty() { "an interface" } else { &connection.interface };
             let steps: Vec<String> = [
-                ("associated", since(one.associated_ns)),
-                ("ready", since(one.ready_ns)),
-                ("address", since(one.address_ns)),
-                ("connected", since(one.connected_ns)),
+                ("associated", since(connection.associated_ns)),
+                ("ready", since(connection.ready_ns)),
+                ("address", since(connection.address_ns)),
+                ("connected", since(connection.connected_ns)),
             ]
             .into_iter()
             .filter_map(|(step, time)| Some(format!("{step} {}", time?)))
@@ -264,10 +265,11 @@ fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     if let Some(pages) = image.pages.filter(|&pages| pages > 0) {
         parts.push(format!("{} pages", count(pages.unsigned_abs())));
     }
-    for (what, ns) in [("memory freed in", image.create_ns), ("written in", image.write_ns), ("read in", image.read_ns)]
+    for (label, ns) in
+        [("memory freed in", image.create_ns), ("written in", image.write_ns), ("read in", image.read_ns)]
     {
         if let Some(ns) = ns {
-            parts.push(format!("{what} {}", duration(ns)));
+            parts.push(format!("{label} {}", duration(ns)));
         }
     }
     if !parts.is_empty() {

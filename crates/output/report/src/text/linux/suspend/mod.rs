@@ -22,10 +22,10 @@ impl SleepReport for LinuxSuspend {
     }
 
     fn overview(sleeps: &[LinuxSleep]) -> Section<'_> {
-        Section::of("sleeps", "", sleeps)
+        Section::builder("sleeps", "", sleeps)
             .id("number", "no", |sleep| Value::Id(sleep.number.into()))
             .name("variant", "kind", 24, |sleep| {
-                Cell::shown(Value::text(sleep.variant.as_str()), headline::kind(sleep))
+                Cell::with_display_text(Value::text(sleep.variant.as_str()), headline::kind(sleep))
             })
             .time("start_ns", "start", |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
             .quantity("suspend_ns", "suspend", |sleep| Cell::duration_or_dash(sleep.details.suspend.duration_ns))
@@ -36,7 +36,7 @@ impl SleepReport for LinuxSuspend {
                     Some(text) => format!("unknown: {text}"),
                     None => headline::longest(sleep).unwrap_or_default(),
                 };
-                Cell::words(QUIET, longest)
+                Cell::text_only(QUIET, longest)
             })
             .build()
     }

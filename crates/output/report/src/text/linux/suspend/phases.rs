@@ -21,11 +21,11 @@ pub(super) fn section(sleep: &LinuxSleep) -> Option<Section<'_>> {
         .chain(sleep.end_ns)
         .fold(sleep.start_or_zero_ns(), i64::max);
     let measured = &sleep.details.asleep.measured;
-    let interval = measured.start_ns.zip(measured.end_ns).filter(|(from, to)| from < to);
-    let slept = interval.map_or(0, |(from, to)| to.saturating_sub(from));
-    // The messages were read after the sleep, so neither its position between the phases nor their shares are known.
+    let interval = measured.start_ns.zip(measured.end_ns).filter(|(start, end)| start < end);
+    let slept_ns = interval.map_or(0, |(start, end)| end.saturating_sub(start));
+    // The log received the messages after the sleep, so its position between the phases and their shares are unknown.
     let is_received = sleep.details.event == power_phase::RECEIVED_EVENT && sleep.details.suspend.end_ns.is_none();
-    let clock = if is_received {
+    let clock_note = if is_received {
         "; phase times are when the log received the messages"
     } else if measured.duration_ns == Some(0) {
         "; the clock stops during sleep"
@@ -35,7 +35,7 @@ pub(super) fn section(sleep: &LinuxSleep) -> Option<Section<'_>> {
         ""
     };
     let start = ExactTime(sleep.start_or_zero_ns());
-    let note = format!("times are relative to the decision to sleep, {start} into the recording{clock}");
+    let note = format!("times are relative to the decision to sleep, {start} into the recording{clock_note}");
     let asleep = sleep.phases.iter().map(|phase| phase.half == Some(SuspendStage::Asleep));
     let mut rows = PhaseTable::with_gaps(&sleep.phases, sleep.start_or_zero_ns(), Some(end), |_, _| String::new());
     if is_received {
@@ -47,8 +47,7 @@ pub(super) fn section(sleep: &LinuxSleep) -> Option<Section<'_>> {
             None => (MISSING, "duration not recorded".to_owned()),
         };
     }
-    let whole_ns = (!is_received).then(|| end.saturating_sub(sleep.start_or_zero_ns()).saturating_sub(slept));
-    let section =
-        PhaseTable { origin_ns: sleep.start_or_zero_ns(), total_ns: whole_ns, asleep: interval, rows }.section(note);
+    let total_ns = (!is_received).then(|| end.saturating_sub(sleep.start_or_zero_ns()).saturating_sub(slept_ns));
+    let section = PhaseTable { origin_ns: sleep.start_or_zero_ns(), total_ns, asleep: interval, rows }.section(note);
     Some(section.lines(phases::settling("After the resume", sleep.settling.as_ref())))
 }
